@@ -1,0 +1,387 @@
+package rows
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+)
+
+// build appends the rows of the chunks from first on, with the marks before and after them.
+func (l *List) build(t *transcript.Transcript, first int) {
+	b := builder{list: l, transcript: t, names: makeNames(nil), live: l.Live, current: currentTurn(t.Chunks)}
+	b.turn = l.segments[first].turn
+	l.segments = l.segments[:first]
+	next := 0
+	for next < len(l.marks) && l.marks[next].before < first {
+		next++
+	}
+	for i := first; i <= len(t.Chunks); i++ {
+		l.segments = append(l.segments, segment{row: len(l.rows), turn: b.turn})
+		for ; next < len(l.marks) && l.marks[next].before == i; next++ {
+			b.mark(&l.marks[next])
+		}
+		if i < len(t.Chunks) {
+			b.chunk(t.Chunks, i)
+		}
+	}
+}
+
+// A builder appends rows of one transcript, or of one branch of it, to a list.
+type builder struct {
+	list       *List
+	transcript *transcript.Transcript
+	names      names
+	agent      string
+	depth      int
+	parent     int // less than 0 for none: then rows have no parent
+	nested     bool
+	turn       int
+	live       bool // calls of the current turn may be running
+	current    int  // the index of the first chunk of that turn
+}
+
+// below returns a builder of rows below a row.
+func (b *builder) below(parent int) builder {
+	c := *b
+	c.depth, c.parent, c.nested = b.depth+1, parent, true
+	return c
+}
+
+// add appends a row, and returns its index.
+func (b *builder) add(r Row) int {
+	l := b.list
+	i := len(l.rows)
+	r.Depth, r.Agent, r.Turn, r.Parent = b.depth, b.agent, b.turn, -1
+	if b.nested {
+		r.Parent = b.parent
+	}
+	for {
+		if _, taken := l.index[r.ID]; !taken {
+			break
+		}
+		r.ID += "+" // only if two entries claim to be one
+	}
+	l.index[r.ID] = i
+	l.rows = append(l.rows, r)
+	return i
+}
+
+// end says that the rows below a row are complete.
+func (b *builder) end(i int) { b.list.rows[i].Below = len(b.list.rows) - i - 1 }
+
+// chunk appends the rows of a chunk.
+func (b *builder) chunk(chunks []transcript.Chunk, i int) {
+	c := new(transcript.Chunk) // of its own, since a row must not keep all other chunks in memory
+	*c = chunks[i]
+	b.names.chunk = i
+	row := Row{ID: b.names.item(c, -1), Chunk: c, Time: c.Timestamp, Text: c.Text}
+	switch c.Type {
+	case transcript.UserChunk:
+		if !b.nested {
+			b.turn++
+		}
+		row.Kind = Prompt
+		b.add(row)
+	case transcript.CompactChunk:
+		row.Kind = Compaction
+		if c.Compaction != nil {
+			row.Duration = c.Compaction.Duration
+		}
+		b.add(row)
+	case transcript.AIChunk:
+		b.answer(c, before(chunks, i), i >= b.current)
+	default:
+		row.Kind = Notice
+		if c.IsError {
+			row.State = Failed
+		}
+		b.add(row)
+	}
+	if c.Interrupted {
+		b.add(Row{ID: b.names.interruption(c), Kind: Interruption, State: Interrupted, Chunk: c})
+	}
+}
+
+// before returns when the chunk before another one was said.
+func before(chunks []transcript.Chunk, i int) time.Time {
+	if i == 0 || chunks[i-1].Type != transcript.UserChunk {
+		return time.Time{}
+	}
+	return chunks[i-1].Timestamp
+}
+
+// answer appends the rows of the items of a chunk. since is when the model began, or the zero time.
+func (b *builder) answer(c *transcript.Chunk, since time.Time, open bool) {
+	if len(c.Items) == 0 && strings.TrimSpace(c.Text) != "" { // made by hand
+		b.add(Row{ID: b.names.item(c, -1), Kind: Answer, Chunk: c, Time: c.Timestamp, Text: c.Text})
+	}
+	b.names.restart()
+	for i := range c.Items {
+		item := &c.Items[i]
+		row := Row{ID: b.names.next(c, i), Chunk: c, Item: item, Time: item.Timestamp, Text: item.Text}
+		switch item.Type {
+		case transcript.ItemToolCall, transcript.ItemSubagent:
+			b.call(row, c, open)
+		case transcript.ItemThinking:
+			row.Kind, row.Duration = Thinking, span(since, item.Timestamp)
+			b.add(row)
+		case transcript.ItemTeammateMessage:
+			row.Kind = Teammate
+			b.add(row)
+		default:
+			b.output(row)
+		}
+		since = item.Timestamp.Add(time.Duration(item.DurationMs) * time.Millisecond)
+	}
+}
+
+// span returns the time between two times, or 0 if one of them is not known.
+func span(from, to time.Time) time.Duration {
+	if from.IsZero() || to.IsZero() {
+		return 0
+	}
+	return max(to.Sub(from), 0)
+}
+
+// output appends the row of a text or of a result without its call. A blank one has no row.
+func (b *builder) output(row Row) {
+	switch {
+	case row.Item.ToolID != "":
+		row.Kind = Result
+		if row.Item.ToolError {
+			row.State = Failed
+		}
+	case strings.TrimSpace(row.Text) == "" && row.Item.ResultImages == 0:
+		return
+	default:
+		row.Kind = Answer
+	}
+	b.add(row)
+}
+
+// call appends the row of a call, and below it those of its subagents.
+func (b *builder) call(row Row, c *transcript.Chunk, open bool) {
+	item := row.Item
+	row.Kind, row.Duration = Call, time.Duration(item.DurationMs)*time.Millisecond
+	if item.Type == transcript.ItemSubagent || len(item.Agents) > 0 {
+		row.Kind = Subagent
+	}
+	row.State = b.state(item, c, open)
+	if row.State == Running && !b.nested && !item.HasResult && b.list.open < 0 {
+		b.list.open = b.names.chunk
+	}
+	if len(item.Agents) == 1 {
+		row.AgentRef = item.Agents[0]
+	}
+	row.Work = b.list.work(item.Agents)
+	i := b.add(row)
+	below := b.below(i)
+	below.live = row.State == Running
+	if row.AgentRef != nil {
+		below.rowsOf(row.AgentRef, i)
+	} else {
+		for _, a := range item.Agents {
+			below.agentRow(Agent, a)
+		}
+	}
+	b.end(i)
+}
+
+// state returns how a call went.
+func (b *builder) state(item *transcript.DisplayItem, c *transcript.Chunk, open bool) State {
+	switch {
+	case item.ToolError:
+		return Failed
+	case item.HasResult && b.anyRuns(item.Agents): // in the background
+		return Running
+	case item.HasResult:
+		return Done
+	case c.Interrupted:
+		return Interrupted
+	case open && b.live && !item.ResultLost:
+		return Running
+	}
+	return NoResult
+}
+
+// anyRuns reports whether one of the subagents has not ended, in a session that is open.
+func (b *builder) anyRuns(agents []*transcript.Agent) bool {
+	for _, a := range agents {
+		if b.list.Live && a != nil && a.Ongoing() {
+			return true
+		}
+	}
+	return false
+}
+
+// agentRow appends a row for a subagent, and below it its rows.
+func (b *builder) agentRow(kind Kind, a *transcript.Agent) {
+	if a == nil {
+		return
+	}
+	row := Row{ID: ID("@" + agentKey(a)), Kind: kind, AgentRef: a, Time: a.Start(), Work: b.list.work([]*transcript.Agent{a})}
+	if a.Transcript != nil {
+		row.Duration = span(row.Time, a.Transcript.Modified)
+	}
+	if a.Ongoing() {
+		row.State = NoResult
+		if b.list.Live {
+			row.State = Running
+		}
+	}
+	i := b.add(row)
+	below := b.below(i)
+	below.live = row.State == Running
+	below.rowsOf(a, i)
+	b.end(i)
+}
+
+// rowsOf appends the rows of a subagent, unless they are in the list. at is the row that stands for
+// it.
+func (b *builder) rowsOf(a *transcript.Agent, at int) {
+	key := agentKey(a)
+	if _, listed := b.list.agents[key]; listed || a.Transcript == nil {
+		return
+	}
+	b.list.agents[key] = at
+	b.transcript, b.names, b.agent = a.Transcript, makeNames(a), a.ID
+	b.current = currentTurn(a.Transcript.Chunks)
+	marks := marksOf(a.Transcript, b.list.Live)
+	for i := range len(a.Transcript.Chunks) + 1 {
+		for len(marks) > 0 && marks[0].before == i {
+			b.mark(&marks[0])
+			marks = marks[1:]
+		}
+		if i < len(a.Transcript.Chunks) {
+			b.chunk(a.Transcript.Chunks, i)
+		}
+	}
+}
+
+// currentTurn returns the index of the first chunk after the last prompt or interruption. A prompt
+// that was queued belongs to the turn in which it was typed.
+func currentTurn(chunks []transcript.Chunk) int {
+	for i := len(chunks) - 1; i >= 0; i-- {
+		if c := &chunks[i]; c.Interrupted || c.Type == transcript.UserChunk && !c.Queued {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// agentKey returns what distinguishes a subagent from the others of a session.
+func agentKey(a *transcript.Agent) string {
+	if a.Workflow == "" {
+		return a.ID
+	}
+	return a.Workflow + "/" + a.ID
+}
+
+// agentWork is the work of a subagent, as of a state of its transcript.
+type agentWork struct {
+	of            *transcript.Transcript
+	chunks, items int
+	work          *Work
+}
+
+// work returns what subagents did, or nil if that is not known.
+func (l *List) work(agents []*transcript.Agent) *Work {
+	var sum *Work
+	for _, a := range agents {
+		if a == nil || a.Transcript == nil {
+			continue
+		}
+		w := l.workOf(a)
+		if len(agents) == 1 {
+			return w
+		}
+		if sum == nil {
+			sum = new(Work)
+		}
+		sum.Calls, sum.Tokens, sum.Cost = sum.Calls+w.Calls, sum.Tokens+w.Tokens, sum.Cost+w.Cost
+	}
+	return sum
+}
+
+// workOf returns what a subagent did. It is counted once for each state of its transcript.
+func (l *List) workOf(a *transcript.Agent) *Work {
+	known := agentWork{of: a.Transcript, chunks: len(a.Transcript.Chunks)}
+	if n := known.chunks; n > 0 {
+		known.items = len(a.Transcript.Chunks[n-1].Items)
+	}
+	key := agentKey(a)
+	if last := l.works[key]; last.of == known.of && last.chunks == known.chunks && last.items == known.items {
+		return last.work
+	}
+	costs := usage.Cost(a.Transcript.Calls(), usage.DefaultPrices())
+	known.work = &Work{Tokens: costs.Usage.TotalTokens(), Cost: costs.Total}
+	for _, item := range a.Transcript.All() {
+		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+			known.work.Calls++
+		}
+	}
+	l.works[key] = known
+	return known.work
+}
+
+// names makes the IDs of the rows of a transcript.
+type names struct {
+	prefix string
+	chunk  int // the index of the chunk, for those without lines
+	line   int // of the last item
+	number int // of the last item within its line
+}
+
+// makeNames returns the names of the rows of a subagent, or of the session if it is nil.
+func makeNames(a *transcript.Agent) names {
+	if a == nil {
+		return names{}
+	}
+	return names{prefix: agentKey(a) + "/"}
+}
+
+// item returns the ID of an item of a chunk, or that of the chunk if i is less than 0.
+func (n *names) item(c *transcript.Chunk, i int) ID {
+	if i < 0 || i >= len(c.Items) {
+		return ID(n.prefix + n.chunkName(c))
+	}
+	line := c.Items[i].At.Line
+	if line == 0 {
+		return ID(n.prefix + "c" + strconv.Itoa(n.chunk) + "." + strconv.Itoa(i))
+	}
+	first := i
+	for first > 0 && c.Items[first-1].At.Line == line {
+		first--
+	}
+	return ID(n.prefix + strconv.Itoa(line) + "." + strconv.Itoa(i-first))
+}
+
+// restart says that the next item is the first one of its chunk.
+func (n *names) restart() { n.line, n.number = 0, -1 }
+
+// next is like item for all items of a chunk in order.
+func (n *names) next(c *transcript.Chunk, i int) ID {
+	line := c.Items[i].At.Line
+	if line == 0 {
+		return n.item(c, i)
+	}
+	if n.number++; line != n.line {
+		n.line, n.number = line, 0
+	}
+	return ID(n.prefix + strconv.Itoa(line) + "." + strconv.Itoa(n.number))
+}
+
+func (n *names) interruption(c *transcript.Chunk) ID { return ID(n.prefix + n.chunkName(c) + ".end") }
+
+func (n *names) chunkName(c *transcript.Chunk) string {
+	switch {
+	case c.At.Line > 0:
+		return strconv.Itoa(c.At.Line)
+	case len(c.Lines) > 0:
+		return strconv.Itoa(c.Lines[0])
+	}
+	return "c" + strconv.Itoa(n.chunk)
+}

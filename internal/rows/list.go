@@ -1,0 +1,245 @@
+package rows
+
+import (
+	"math"
+	"slices"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// A List is the rows of a transcript, in the order of reading. Its zero value is an empty list. It is
+// for one goroutine at a time.
+type List struct {
+	// Live says that an agent has the session open: a call without a result is running then. A change
+	// takes effect at the next Update.
+	Live bool
+
+	rows  []Row
+	index map[ID]int
+	// agents are the rows of the subagents that are listed, so that each is listed once.
+	agents map[string]int
+	works  map[string]agentWork
+	// segments are where the rows of each chunk begin, with the marks before it. The last one is where
+	// the marks after all chunks begin.
+	segments []segment
+	marks    []mark
+	live     bool
+	// open is the first chunk with a call that is running only because nothing follows it, or -1.
+	open int
+}
+
+// A segment is where the rows of a chunk begin.
+type segment struct {
+	row  int
+	turn int // the number of prompts before it
+}
+
+// Len returns the number of rows.
+func (l *List) Len() int { return len(l.rows) }
+
+// At returns a row. It is valid until the next Update.
+func (l *List) At(i int) *Row { return &l.rows[i] }
+
+// Index returns the index of the row with that ID.
+func (l *List) Index(id ID) (int, bool) {
+	i, ok := l.index[id]
+	return i, ok
+}
+
+// Turns returns the number of prompts.
+func (l *List) Turns() int {
+	if len(l.segments) == 0 {
+		return 0
+	}
+	return l.segments[len(l.segments)-1].turn
+}
+
+// Next returns the index of the first row after i that match accepts, or -1. It begins at the first
+// row if i is -1.
+func (l *List) Next(i int, match func(*Row) bool) int {
+	for i++; i < len(l.rows); i++ {
+		if match(&l.rows[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Previous returns the index of the last row before i that match accepts, or -1.
+func (l *List) Previous(i int, match func(*Row) bool) int {
+	for i = min(i, len(l.rows)) - 1; i >= 0; i-- {
+		if match(&l.rows[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// IsPrompt reports whether a row is a prompt of the conversation itself.
+func IsPrompt(r *Row) bool { return r.Kind == Prompt && r.Depth == 0 }
+
+// IsFailure reports whether something has failed in a row.
+func IsFailure(r *Row) bool { return r.State == Failed }
+
+// Find returns the index of the row that shows an item of a chunk, or the chunk itself if item is
+// less than 0. agent is the subagent that has the chunk, or nil for the session. A place without a
+// row of its own is found at the nearest row before it, or at the row of the subagent.
+func (l *List) Find(agent *transcript.Agent, chunk *transcript.Chunk, item int) (int, bool) {
+	from, to, name := 0, len(l.rows), ""
+	if agent != nil {
+		at, ok := l.agents[agentKey(agent)]
+		if !ok {
+			return 0, false
+		}
+		from, to, name = at, at+1+l.rows[at].Below, agent.ID
+	}
+	n := makeNames(agent)
+	if i, ok := l.index[n.item(chunk, item)]; ok && chunk.At.Line > 0 {
+		return i, true
+	}
+	best := -1
+	for i := from; i < to; i++ {
+		if r := &l.rows[i]; r.Agent == name && r.Chunk != nil && r.Kind != Branch && !isAfter(r, chunk, item) {
+			best = i
+		}
+	}
+	if best < 0 && agent != nil {
+		return from, true
+	}
+	return best, best >= 0
+}
+
+// isAfter reports whether a row is after an item of a chunk, or may be.
+func isAfter(r *Row, chunk *transcript.Chunk, item int) bool {
+	if !sameEntry(r.Chunk, chunk) {
+		return chunk.At.Line == 0 || r.Chunk.At.Line > chunk.At.Line
+	}
+	for k := range r.Chunk.Items {
+		if &r.Chunk.Items[k] == r.Item {
+			return k > max(item, 0)
+		}
+	}
+	return false
+}
+
+// sameEntry reports whether two chunks are the same, perhaps in two states.
+func sameEntry(a, b *transcript.Chunk) bool {
+	switch {
+	case a.At.Line > 0 || b.At.Line > 0:
+		return a.At == b.At
+	case len(a.Items) > 0 && len(b.Items) > 0:
+		return &a.Items[0] == &b.Items[0]
+	}
+	return a.Type == b.Type && a.Timestamp.Equal(b.Timestamp) && a.Text == b.Text
+}
+
+// Update makes the rows again, from those of the given chunk on. It returns the index of the first
+// row that is new or has changed, or Len if none has. Call it with 0 for another transcript, and if
+// it is not known what has changed.
+//
+// t must not change as long as the list is used. Rows of the chunks before first keep pointing into
+// earlier transcripts, which must have equal chunks. It takes time in proportion to the rows that are
+// made again, and to those of branches.
+func (l *List) Update(t *transcript.Transcript, first int) (changed int) {
+	if t == nil {
+		t = &transcript.Transcript{}
+	}
+	marks := marksOf(t, l.Live)
+	first = min(first, len(t.Chunks), len(l.segments)-1, firstDifference(l.marks, marks))
+	if l.open >= 0 {
+		first = min(first, l.open)
+	}
+	if l.live != l.Live || first < 0 {
+		first = 0
+	}
+	l.marks, l.live = marks, l.Live
+	old := l.cut(first)
+	l.build(t, first)
+	for i := range old {
+		at := len(l.rows) // of the first difference
+		if from := l.segments[first].row + i; from < len(l.rows) {
+			if at = from; sameRow(&old[i], &l.rows[from]) {
+				continue
+			}
+		}
+		return at
+	}
+	return min(l.segments[first].row+len(old), len(l.rows))
+}
+
+// cut removes the rows of a chunk and all after it, and returns them.
+func (l *List) cut(first int) []Row {
+	if l.index == nil {
+		l.index, l.agents, l.works = map[ID]int{}, map[string]int{}, map[string]agentWork{}
+	}
+	if first >= len(l.segments) {
+		l.segments, l.open = []segment{{}}, -1
+	}
+	from := l.segments[first]
+	old := slices.Clone(l.rows[from.row:])
+	for i := range old {
+		delete(l.index, old[i].ID)
+		if a := old[i].AgentRef; a != nil && l.agents[agentKey(a)] >= from.row {
+			delete(l.agents, agentKey(a))
+		}
+	}
+	clear(l.rows[from.row:])
+	l.rows = l.rows[:from.row]
+	l.segments = l.segments[:first]
+	if l.open >= first {
+		l.open = -1
+	}
+	l.segments = append(l.segments, from)
+	return old
+}
+
+// firstDifference returns the first chunk before which two lists of marks differ.
+func firstDifference(a, b []mark) int {
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return b[i].before
+		case i >= len(b):
+			return a[i].before
+		case a[i].before != b[i].before || a[i].facts != b[i].facts:
+			return min(a[i].before, b[i].before)
+		}
+	}
+	return math.MaxInt
+}
+
+// sameRow reports whether two rows show the same.
+func sameRow(a, b *Row) bool {
+	x, y := *a, *b
+	x.Chunk, x.Item, x.AgentRef, x.Work, x.Transcript = nil, nil, nil, nil, nil
+	y.Chunk, y.Item, y.AgentRef, y.Work, y.Transcript = nil, nil, nil, nil, nil
+	return x == y && a.AgentRef == b.AgentRef && sameWork(a.Work, b.Work) && sameItem(a.Item, b.Item) &&
+		(a.Item != nil || sameChunk(a.Chunk, b.Chunk))
+}
+
+func sameWork(a, b *Work) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Calls == b.Calls && a.Cost == b.Cost
+}
+
+// sameItem compares what the layouts show of items.
+func sameItem(a, b *transcript.DisplayItem) bool {
+	if a == nil || b == nil || a == b {
+		return a == b
+	}
+	return a.HasResult == b.HasResult && a.ToolError == b.ToolError && a.ResultImages == b.ResultImages &&
+		a.ToolInput == b.ToolInput && a.ToolResult == b.ToolResult && a.Structured == b.Structured && a.Patch == b.Patch &&
+		a.Status == b.Status && a.AgentID == b.AgentID && len(a.Agents) == len(b.Agents)
+}
+
+// sameChunk compares what the layouts show of chunks that have no items.
+func sameChunk(a, b *transcript.Chunk) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Stderr == b.Stderr && a.IsError == b.IsError && a.Images == b.Images && a.Documents == b.Documents &&
+		a.Queued == b.Queued && (a.Compaction == nil) == (b.Compaction == nil) &&
+		(a.Compaction == nil || *a.Compaction == *b.Compaction)
+}

@@ -1,0 +1,172 @@
+// Package rows makes a flat list of rows of a transcript: prompts, texts, calls, notices, and the
+// rows of subagents below the calls that started them. Viewers show the list, folded or not.
+//
+// The package is pure. Rows point into the transcript and copy no texts.
+package rows
+
+import (
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+	"github.com/clewdev/clew/wire"
+)
+
+// An ID identifies a row of a session. It does not change when the transcript grows, nor when a
+// rewind moves the row to a branch. It is made of the line of the entry and the number of the item
+// within it, as in "12" for a prompt and "12.0" for an item. Rows of a subagent begin with its ID, as
+// in "a0618b08/34.2". If lines are not known, the numbers of chunk and item take their place, as in
+// "c3.2".
+type ID string
+
+// A Kind says what a row is.
+type Kind uint8
+
+// The kinds of rows.
+const (
+	// Prompt is what the user said. [transcript.Chunk.Queued] says whether the agent was working.
+	Prompt Kind = iota
+	// Answer is a text of the model.
+	Answer
+	// Thinking is the thinking of the model. Its text is "" if the API has left it out.
+	Thinking
+	// Call is a call of a tool, with its result.
+	Call
+	// Subagent is a call that starts subagents. AgentRef is the subagent if it is known and the only
+	// one. Its rows are below.
+	Subagent
+	// Agent is one of several subagents of the call above.
+	Agent
+	// Unlinked is a subagent that no call is known to have started. It is where it began by time.
+	Unlinked
+	// Result is the result of a call that is missing.
+	Result
+	// Teammate is the message of a teammate.
+	Teammate
+	// Notice is the output of a command, or a message of the agent such as an error of the API.
+	Notice
+	// Interruption is where the user stopped the agent.
+	Interruption
+	// Compaction is where the context was made smaller.
+	Compaction
+	// Branch marks where a part of the conversation was that a rewind has removed. Its rows are below.
+	Branch
+	// Invalid stands for all lines of the transcript that are not entries, where the first one is.
+	Invalid
+)
+
+var kinds = [...]string{
+	"prompt", "answer", "thinking", "call", "subagent", "agent", "unlinked", "result", "teammate", "notice",
+	"interruption", "compaction", "branch", "invalid",
+}
+
+// String returns a word, such as "prompt".
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return "unknown"
+}
+
+// A State says how the work of a row went.
+type State uint8
+
+// The states of rows.
+const (
+	// Done is also the state of rows that do no work.
+	Done State = iota
+	// Running is the state of a call that has no result yet, and of a subagent that has not ended, in
+	// a session that an agent has open.
+	Running
+	// Failed is the state of a call whose result is an error, and of a notice of an error.
+	Failed
+	// NoResult is the state of a call whose result is missing, and of a subagent that has not ended.
+	NoResult
+	// Interrupted is the state of a call that the user has stopped.
+	Interrupted
+)
+
+var states = [...]string{"done", "running", "failed", "no result", "interrupted"}
+
+// String returns words, such as "no result".
+func (s State) String() string {
+	if int(s) < len(states) {
+		return states[s]
+	}
+	return "unknown"
+}
+
+// A Row is one row of a session. It is one line when it is folded.
+type Row struct {
+	// ID is unique in the list.
+	ID ID
+	// Kind says what the row is, and so which of the following fields are set.
+	Kind Kind
+	// State says how its work went.
+	State State
+	// Depth is 0 in the session, and one more than that of the parent for rows below another one.
+	Depth int
+	// Agent is the ID of the subagent whose transcript has the row, or "" for the session itself.
+	Agent string
+	// Turn is the number of the prompt that it belongs to, from 1, or 0 before the first one. A row
+	// below another one belongs to the same prompt.
+	Turn int
+	// Parent is the index of the row that it is below, or -1.
+	Parent int
+	// Below is the number of rows below it, at any depth. They follow the row.
+	Below int
+	// Chunk is the chunk that the row is, or the one that has its item. That of a branch is the first
+	// one. It is nil for Agent, Unlinked and Invalid.
+	Chunk *transcript.Chunk
+	// Item is the item that the row shows. It is nil for rows that are not one of an answer.
+	Item *transcript.DisplayItem
+	// AgentRef is the subagent of a row of kind Subagent, Agent or Unlinked.
+	AgentRef *transcript.Agent
+	// Work is what the subagents of such a row did and cost, or nil.
+	Work *Work
+	// Transcript is the one with the lines of a row of kind Invalid.
+	Transcript *transcript.Transcript
+	// Time is when it was said or begun, or the zero time.
+	Time time.Time
+	// Duration is how long it took, or 0 if that is not known.
+	Duration time.Duration
+	// Text is the text of a prompt, answer, thinking, message or notice, or the summary of a
+	// compaction. It is untrusted. It is "" for calls.
+	Text string
+}
+
+// Work is what subagents did.
+type Work struct {
+	// Calls counts their calls of tools, and those of the subagents below them.
+	Calls int
+	// Tokens counts those of their calls of the model, cached or not.
+	Tokens int
+	// Cost is what these cost, as far as prices are known.
+	Cost usage.Money
+}
+
+// At returns the position of the entry that the row comes from; for a call, that of the call. It is
+// the zero value if the position is not known.
+func (r *Row) At() wire.Position {
+	switch {
+	case r.Item != nil:
+		return r.Item.At
+	case r.Chunk != nil && r.Kind != Branch:
+		return r.Chunk.At
+	}
+	return wire.Position{}
+}
+
+// ResultAt returns the position of the entry with the result of a call, or the zero value.
+func (r *Row) ResultAt() wire.Position {
+	if r.Item == nil {
+		return wire.Position{}
+	}
+	return r.Item.ResultAt
+}
+
+// IsCall reports whether the row is a call of a tool.
+func (r *Row) IsCall() bool { return r.Item != nil && (r.Kind == Call || r.Kind == Subagent) }
+
+// Failed reports whether something has failed: a call, or what a notice is about.
+func (r *Row) Failed() bool { return r.State == Failed }
