@@ -204,6 +204,7 @@ func TestCheckBroken(t *testing.T) {
 			[]node{imports("/sessions/sqlitestore", "github.com/nats-io/nats.go/jetstream")},
 			"/sessions/sqlitestore imports github.com/nats-io/nats.go/jetstream: only a package named",
 		},
+		{"the program's verbs draw", []node{imports("/internal/cli", "charm.land/bubbletea/v2")}, "/internal/cli imports charm.land/bubbletea/v2: only internal/tui"},
 		{"tools draw", []node{imports("/tools", "charm.land/lipgloss/v2")}, "/tools imports charm.land/lipgloss/v2: only the program"},
 		{"the SDK parses flags", []node{imports("", "github.com/spf13/cobra")}, " imports github.com/spf13/cobra: only the program"},
 		{"control starts a process", []node{imports("/internal/control", "os/exec")}, "/internal/control imports os/exec: it starts no"},

@@ -42,7 +42,8 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"cli", "tui", "web", "config", "demo", "fleet", "lineedit"}
+	programFolders = []string{"cli", "compose", "config", "demo", "fleet", "follow", "fuzzy", "lineedit", "paint", "question",
+		"tui", "viewer", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal
 	// because users reach them through the test kit. The demo can't use the test kit, because that
@@ -52,18 +53,21 @@ var (
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
 	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "faulttest", "notices", "pictures", "pty", "realtest",
-		"record", "simtest", "soak", "wiregen"}
+		"record", "simtest", "soak", "termtest", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
 	sharedPackages = []string{
-		module + "/internal/markdown", module + "/internal/render", module + "/internal/tty", module + "/internal/version",
+		module + "/internal/markdown", module + "/internal/render", module + "/internal/rows", module + "/internal/tty", module + "/internal/version",
 	}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{
 		"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	}
+
+	// teaTrees are Bubble Tea and what belongs to it.
+	teaTrees = []string{"charm.land", "github.com/charmbracelet"}
 
 	// engineTrees name, for each database or queue library, the word that its importer's name must
 	// contain.
@@ -79,7 +83,7 @@ var (
 
 // rules are all rules of one package.
 var rules = []func(graph, node) []string{
-	pure, leaf, small, engine, ui, pipe, customer, downward, toolless, public, named,
+	pure, leaf, small, engine, ui, tui, pipe, customer, downward, toolless, public, named,
 }
 
 // check returns one sentence for each broken rule, in the order of nodes.
@@ -152,6 +156,14 @@ func ui(_ graph, n node) []string {
 	}
 	return direct(n, func(imp string) bool { return withinAny(imp, uiTrees) },
 		"only the program imports a UI library")
+}
+
+// tui keeps Bubble Tea in one package, which it can be exchanged in.
+func tui(_ graph, n node) []string {
+	if n.ImportPath == module+"/internal/tui" || !program(n.ImportPath) { // the rule above is about the others
+		return nil
+	}
+	return direct(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "only internal/tui imports Bubble Tea")
 }
 
 // pipe keeps the control engine and the host of MCP servers runnable over an in-memory pipe.

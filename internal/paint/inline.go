@@ -1,0 +1,143 @@
+package paint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// An Inline draws below what the terminal already shows: a few rows at the end, which are drawn again
+// and again, and lines above them, which are printed once and then belong to the terminal. The zero
+// value has no rows. The cursor must be at the start of a row when it begins.
+type Inline struct {
+	width  int
+	rows   []string // as the terminal shows them
+	cursor Cursor   // where the terminal's cursor is, counted from the first row
+}
+
+// Draw prints lines above the rows, and replaces the rows by others. The cursor is shown at a place
+// counted from the first row, or hidden below the last one if that is nil. Rows that are too long are
+// cut; the caller has to see that there are fewer than the screen has. Lines above may be longer than the
+// screen is wide: then the terminal wraps them.
+func (p *Inline) Draw(above, rows []string, cursor *Cursor, width int) string {
+	next := make([]string, len(rows))
+	for i, row := range rows {
+		next[i] = tty.CutPainted(row, width)
+	}
+	var b strings.Builder
+	first := 0
+	if len(above) > 0 || p.width != width {
+		b.WriteString(p.Clear())
+		for _, line := range above {
+			b.WriteString("\x1b[?7h" + line + resetLine + clearRest + "\x1b[?7l\r\n")
+		}
+	} else {
+		for first < len(next) && first < len(p.rows) && next[first] == p.rows[first] {
+			first++
+		}
+	}
+	p.redraw(&b, next, first)
+	p.width, p.rows = width, next
+	at := Cursor{X: 0, Y: max(len(next)-1, 0)}
+	if cursor != nil {
+		at = *cursor
+	}
+	b.WriteString(p.goTo(at))
+	if cursor != nil {
+		b.WriteString(showCursor)
+	}
+	return beginFrame + b.String() + endFrame
+}
+
+// redraw writes the rows from an index on, and clears what was below them.
+func (p *Inline) redraw(b *strings.Builder, next []string, first int) {
+	if first == len(next) && len(p.rows) <= len(next) {
+		return
+	}
+	start := min(first, max(len(next)-1, 0))
+	b.WriteString(p.goToRow(start))
+	for i := start; i < len(next); i++ {
+		if i > start {
+			b.WriteString("\r\n")
+			p.cursor.Y++
+		}
+		b.WriteString(next[i] + resetLine + clearRest)
+	}
+	if len(p.rows) > len(next) {
+		if len(next) == 0 {
+			b.WriteString("\r")
+		}
+		b.WriteString("\x1b[J")
+	}
+}
+
+// goToRow moves the cursor to the start of a row. Rows that do not exist yet are made.
+func (p *Inline) goToRow(y int) string {
+	last := max(len(p.rows)-1, 0)
+	text := p.goTo(Cursor{X: 0, Y: min(y, last)})
+	for ; p.cursor.Y < y; p.cursor.Y++ {
+		text += "\r\n"
+	}
+	return text
+}
+
+func (p *Inline) goTo(at Cursor) string {
+	text := "\r"
+	switch dy := at.Y - p.cursor.Y; {
+	case dy < 0:
+		text += fmt.Sprintf("\x1b[%dA", -dy)
+	case dy > 0:
+		text += fmt.Sprintf("\x1b[%dB", dy)
+	}
+	if at.X > 0 {
+		text += fmt.Sprintf("\x1b[%dC", at.X)
+	}
+	p.cursor = at
+	return text
+}
+
+// Clear removes the rows, and leaves the cursor at the start of the first one. A terminal that has
+// become narrower has wrapped them: then all of the rows that they fill now are removed.
+func (p *Inline) Clear() string {
+	text := p.goTo(Cursor{X: 0, Y: 0}) + "\x1b[J"
+	p.rows, p.cursor = nil, Cursor{}
+	return text
+}
+
+// Resized tells the painter that the terminal has another width now. It returns what removes the rows, as the
+// terminal has wrapped them.
+func (p *Inline) Resized(width int) string {
+	if width == p.width || len(p.rows) == 0 {
+		return ""
+	}
+	up := 0
+	for i := range p.rows {
+		n := 1
+		if width > 0 && width < p.width {
+			n = max((tty.PaintedWidth(p.rows[i])+width-1)/width, 1)
+		}
+		switch {
+		case i < p.cursor.Y:
+			up += n
+		case i == p.cursor.Y && width > 0:
+			up += min(p.cursor.X/width, n-1)
+		}
+	}
+	p.rows, p.cursor, p.width = nil, Cursor{}, width
+	text := "\r"
+	if up > 0 {
+		text += fmt.Sprintf("\x1b[%dA", up)
+	}
+	return text + "\x1b[J"
+}
+
+// Finish leaves the rows on the screen, with the cursor below them.
+func (p *Inline) Finish() string {
+	text := ""
+	if len(p.rows) > 0 {
+		text = p.goTo(Cursor{X: 0, Y: len(p.rows) - 1}) + "\r\n"
+	}
+	p.rows, p.cursor = nil, Cursor{}
+	return text + showCursor
+}

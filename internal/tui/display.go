@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A Terminal is what the interface is shown on.
+type Terminal struct {
+	In  io.Reader
+	Out io.Writer
+	// Size returns the numbers of columns and rows.
+	Size func() (columns, rows int)
+	// OnResize calls a function whenever the size changes, until stop is called.
+	OnResize func(func()) (stop func())
+	// Raw turns off what the terminal does with keys, until restore is called.
+	Raw func() (restore func() error, err error)
+	// Suspend stops the program until it is continued. Nil means that it can't be.
+	Suspend func()
+}
+
+// A display shows frames on a terminal.
+type display struct {
+	terminal Terminal
+	mouse    bool
+	send     func(tea.Msg) // to the program
+	restore  func() error  // nil if the terminal is not ours
+	full     paint.Full
+	inline   paint.Inline
+	isFull   bool // the terminal shows its other screen
+	title    string
+	shown    time.Time   // when the last frame was shown
+	later    *time.Timer // shows the next one
+	err      error       // of the first write that failed
+}
+
+// The modes that the interface needs. The keyboard protocol tells Escape from the beginning of a
+// sequence, and Shift-Enter from Enter, on terminals that know it.
+const (
+	setModes   = "\x1b[?2004h\x1b[>1u"
+	resetModes = "\x1b[<u\x1b[?2004l"
+	setMouse   = "\x1b[?1002h\x1b[?1006h"
+	resetMouse = "\x1b[?1006l\x1b[?1002l"
+	otherPage  = "\x1b[?1049h"
+	mainPage   = "\x1b[?1049l"
+)
+
+// take makes the terminal ours.
+func (d *display) take() error {
+	restore, err := d.terminal.Raw()
+	if err != nil {
+		return err
+	}
+	d.restore = restore
+	d.write(setModes)
+	return nil
+}
+
+// leave gives the terminal back as it was. An inline frame is removed, or left if keep is set.
+func (d *display) leave(keep bool) error {
+	if d.restore == nil {
+		return d.err
+	}
+	if d.later != nil {
+		d.later.Stop()
+	}
+	switch {
+	case d.isFull:
+		d.page(false)
+	case keep:
+		d.write(d.inline.Finish())
+	default:
+		d.write(d.inline.Clear() + "\x1b[?25h")
+	}
+	d.write(resetModes)
+	err := errors.Join(d.err, d.restore())
+	d.restore = nil
+	return err
+}
+
+// page changes between the screen of the shell and ours.
+func (d *display) page(full bool) {
+	if full == d.isFull {
+		return
+	}
+	d.isFull = full
+	d.full.Reset()
+	switch {
+	case full:
+		d.write(d.inline.Clear() + otherPage)
+		if d.mouse {
+			d.write(setMouse)
+		}
+	default:
+		if d.mouse {
+			d.write(resetMouse)
+		}
+		d.write("\x1b[?25h" + mainPage)
+	}
+}
+
+// forget makes the next frame be drawn whole.
+func (d *display) forget() {
+	d.full.Reset()
+	d.shown = time.Time{}
+}
+
+// frameTime is the least time between two frames.
+const frameTime = 8 * time.Millisecond
+
+// A frameMsg makes the program draw.
+type frameMsg struct{}
+
+// show draws a frame, unless the last one was shown just now: then the next one comes a little later.
+func (d *display) show(draw func(width, height int) Frame, width, height int) {
+	if d.restore == nil {
+		return
+	}
+	if wait := frameTime - time.Since(d.shown); wait > 0 {
+		if d.later == nil {
+			d.later = time.AfterFunc(wait, func() { d.send(frameMsg{}) })
+		}
+		return
+	}
+	if d.later != nil {
+		d.later.Stop()
+		d.later = nil
+	}
+	d.draw(draw(width, height), width, height)
+	d.shown = time.Now()
+}
+
+func (d *display) draw(f Frame, width, height int) {
+	d.page(!f.Inline)
+	if f.Title != "" && f.Title != d.title {
+		d.title = f.Title
+		d.write("\x1b]2;" + tty.Line(f.Title) + "\x1b\\")
+	}
+	if f.Inline {
+		d.write(d.inline.Resized(width) + d.inline.Draw(f.Above, f.Lines, f.Cursor, width))
+		return
+	}
+	d.write(d.full.Draw(f.Lines, f.Cursor, width, height))
+}
+
+func (d *display) write(text string) {
+	if text == "" || d.err != nil {
+		return
+	}
+	if _, err := io.WriteString(d.terminal.Out, text); err != nil {
+		d.err = err
+	}
+}
+
+// A runner is a program that can have the terminal. exec.Cmd is one.
+type runner interface{ Run() error }
+
+// A handover is a tea.ExecCommand: it gives the terminal to another program, and takes it back.
+type handover struct {
+	display *display
+	program func() (runner, error)
+}
+
+func (h *handover) SetStdin(io.Reader)  {}
+func (h *handover) SetStdout(io.Writer) {}
+func (h *handover) SetStderr(io.Writer) {}
+
+func (h *handover) Run() error {
+	program, err := h.program()
+	if err != nil {
+		return err
+	}
+	if err := h.display.leave(false); err != nil {
+		return err
+	}
+	h.display.isFull = false
+	err = program.Run()
+	return errors.Join(err, h.display.take())
+}
+
+// A runnerFunc is a function that has the terminal.
+type runnerFunc func()
+
+func (f runnerFunc) Run() error { f(); return nil }
+
+// suspend stops the program until the shell continues it.
+func (a *app) suspend() tea.Cmd {
+	stop := a.display.terminal.Suspend
+	if stop == nil {
+		return nil
+	}
+	return tea.Exec(&handover{display: a.display, program: func() (runner, error) { return runnerFunc(stop), nil }},
+		func(error) tea.Msg { return frameMsg{} })
+}
+
+// run shows the screen that first returns until the user leaves it.
+func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.opts.Keys == nil {
+		a.opts.Keys = &Keymap{bindings: Bindings}
+	}
+	if a.opts.Now == nil {
+		a.opts.Now = time.Now
+	}
+	a.ctx = ctx
+	a.width, a.height = t.Size()
+	a.display = &display{terminal: t, mouse: a.opts.Mouse}
+	a.stack = []screen{first(a)}
+	p := tea.NewProgram(model{a}, tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(io.Discard),
+		tea.WithWindowSize(a.width, a.height), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
+	a.display.send = p.Send
+	if err := a.display.take(); err != nil {
+		return err
+	}
+	stop := t.OnResize(func() {
+		columns, rows := t.Size()
+		p.Send(tea.WindowSizeMsg{Width: columns, Height: rows})
+	})
+	_, err := p.Run()
+	stop()
+	for _, s := range a.stack {
+		s.close()
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, a.display.leave(true))
+}
+
+// joinColumns returns a line with a text at each end.
+func joinColumns(left, right string, width int) string {
+	gap := width - tty.PaintedWidth(left) - tty.PaintedWidth(right)
+	if gap < 1 {
+		return tty.CutPainted(left, width)
+	}
+	return left + strings.Repeat(" ", gap) + right
+}

@@ -1,0 +1,223 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Scope is a set of screens in which a key means something.
+type Scope uint16
+
+// The scopes.
+const (
+	InSessions Scope = 1 << iota // the list of sessions
+	InSession                    // the rows of a session
+	InRow                        // one row
+	InPanel                      // a panel of a session
+	InSearch                     // the search over all sessions
+	InHelp
+	InChat
+	InQuestion // a question of the agent, when it has the focus
+
+	inLists  = InSessions | InSession | InRow | InPanel | InSearch | InHelp
+	inViewer = InSessions | InSession | InRow | InPanel
+	inAny    = inLists | InChat | InQuestion
+)
+
+// An Action is something that a key does. Settings name it.
+type Action string
+
+// The actions.
+const (
+	Down, Up                 Action = "down", "up"
+	HalfDown, HalfUp         Action = "half-down", "half-up"
+	PageDown, PageUp         Action = "page-down", "page-up"
+	Top, Bottom              Action = "top", "bottom"
+	Open, Back               Action = "open", "back"
+	NextTab, PreviousTab     Action = "next-tab", "previous-tab"
+	Fold, FoldAll            Action = "fold", "fold-all"
+	NextHunk, PreviousHunk   Action = "next-hunk", "previous-hunk"
+	NextGroup, PreviousGroup Action = "next-group", "previous-group" // day, prompt or file
+	NextFailure              Action = "next-failure"
+	PreviousFailure          Action = "previous-failure"
+	Find                     Action = "find"
+	NextMatch, PreviousMatch Action = "next-match", "previous-match"
+	SearchAll                Action = "search"
+	SearchThis               Action = "search-this"
+	Preview, PreviewPlace    Action = "preview", "preview-place" // also the outline, and split diffs
+	Follow                   Action = "follow"
+	Tag                      Action = "tag"
+	Thinking                 Action = "thinking"
+	Agents, Files, Context   Action = "agents", "files", "context"
+	Usage, Branches          Action = "usage", "branches"
+	OpenOutside              Action = "pager"
+	Copy, CopyMore           Action = "copy", "copy-more"
+	Resume, Continue, Fork   Action = "resume", "continue", "fork"
+	Browse, Export           Action = "browse", "export"
+	Rename, Delete           Action = "rename", "delete"
+	Restore                  Action = "restore"
+	Inspect                  Action = "inspect"
+	Help, Palette            Action = "help", "palette"
+	Suspend, Quit, Repaint   Action = "suspend", "quit", "repaint"
+)
+
+// A Binding is a row of the table of keys.
+type Binding struct {
+	Action Action
+	Keys   []string // as Bubble Tea names them
+	Scope  Scope
+	Text   string // what it does, for the help and the palette
+	Hint   string // a word or two for the last line of the screen, or "" to leave it out there
+}
+
+// Bindings is the table of keys: help, palette, the last line of each screen, README and manual are
+// made from it. A key that means different things on different screens has several rows.
+var Bindings = []Binding{
+	{Down, []string{"j", "down"}, inLists, "move down", ""},
+	{Up, []string{"k", "up"}, inLists, "move up", ""},
+	{HalfDown, []string{"d", "ctrl+d"}, inLists, "move half a page down", ""},
+	{HalfUp, []string{"u", "ctrl+u"}, inLists, "move half a page up", ""},
+	{PageDown, []string{"space", "pgdown"}, inLists, "move a page down", ""},
+	{PageUp, []string{"b", "pgup"}, inLists, "move a page up", ""},
+	{Top, []string{"g", "home"}, inLists, "go to the beginning", ""},
+	{Bottom, []string{"G", "end"}, inLists, "go to the end, and follow a session that grows", ""},
+	{Open, []string{"enter", "l", "right"}, InSessions | InSearch, "open the session", "open"},
+	{Open, []string{"enter", "l", "right"}, InSession, "unfold the row, then open it", "open"},
+	{Open, []string{"enter", "l", "right"}, InPanel, "go to the row", "open"},
+	{NextTab, []string{"enter", "l", "right"}, InRow, "next view of the row", "views"},
+	{Back, []string{"h", "left", "esc", "q"}, InSession, "fold the row, then go back", "back"},
+	{Back, []string{"h", "left", "esc", "q"}, InRow | InPanel | InSearch | InHelp, "go back", "back"},
+	{Back, []string{"esc", "q"}, InSessions, "clear the filter, then quit", "quit"},
+	{NextTab, []string{"tab"}, InSessions | InPanel, "next tab", ""},
+	{PreviousTab, []string{"shift+tab"}, InSessions | InPanel, "previous tab", ""},
+	{Fold, []string{"tab"}, InSession, "fold or unfold the row", "fold"},
+	{FoldAll, []string{"shift+tab"}, InSession, "fold or unfold all rows", ""},
+	{NextHunk, []string{"tab"}, InRow, "next change of a diff", ""},
+	{PreviousHunk, []string{"shift+tab"}, InRow, "previous change of a diff", ""},
+	{PreviousGroup, []string{"["}, InSessions, "previous day", ""},
+	{NextGroup, []string{"]"}, InSessions, "next day", ""},
+	{PreviousGroup, []string{"["}, InSession, "previous prompt", ""},
+	{NextGroup, []string{"]"}, InSession, "next prompt", "prompts"},
+	{PreviousGroup, []string{"["}, InRow | InPanel, "previous file", ""},
+	{NextGroup, []string{"]"}, InRow | InPanel, "next file", ""},
+	{PreviousFailure, []string{"{"}, InSession, "previous failure", ""},
+	{NextFailure, []string{"}"}, InSession, "next failure", ""},
+	{Find, []string{"/"}, InSessions, "filter the list", "filter"},
+	{Find, []string{"/"}, InSession | InRow | InPanel | InHelp, "find a text; between slashes, a regular expression", "find"},
+	{NextMatch, []string{"n"}, InSession | InRow, "next match", ""},
+	{PreviousMatch, []string{"N"}, InSession | InRow, "previous match", ""},
+	{SearchAll, []string{"ctrl+f"}, InSessions | InSession, "search the text of all sessions", "search all"},
+	{SearchThis, []string{"S"}, InSession, "search for the same text in all sessions", ""},
+	{Preview, []string{"p"}, InSessions, "show or hide the preview", ""},
+	{PreviewPlace, []string{"P"}, InSessions, "move the preview", ""},
+	{Preview, []string{"p"}, InSession, "show or hide the outline", ""},
+	{Preview, []string{"p"}, InRow | InPanel, "a diff in one column, or side by side", ""},
+	{Follow, []string{"F"}, InSession, "follow a session that grows, or stop", "follow"},
+	{Tag, []string{"t"}, InSessions, "tag the session", ""},
+	{Thinking, []string{"t"}, InSession, "show or hide thinking", ""},
+	{Agents, []string{"a"}, InSession, "subagents and what they cost", "agents"},
+	{Files, []string{"f"}, InSession, "files that were changed", "files"},
+	{Context, []string{"x"}, InSession, "what fills the context", "context"},
+	{Usage, []string{"$"}, InSession, "tokens and cost", ""},
+	{Branches, []string{"B"}, InSession, "parts that were rewound", ""},
+	{OpenOutside, []string{"v"}, InSession | InRow | InPanel, "open in $EDITOR or $PAGER", ""},
+	{Copy, []string{"y"}, InSessions | InSearch, "copy the ID", ""},
+	{CopyMore, []string{"Y"}, InSessions | InSearch, "copy the command that resumes the session", ""},
+	{Copy, []string{"y"}, InSession | InRow | InPanel, "copy the row", ""},
+	{CopyMore, []string{"Y"}, InSession | InRow | InPanel, "copy the row as Markdown", ""},
+	{Resume, []string{"r"}, InSessions | InSession, "resume the session with claude", "resume"},
+	{Continue, []string{"c"}, InSessions | InSession, "continue the session in clew chat", "chat"},
+	{Fork, []string{"f"}, InSessions, "fork the session in clew chat", ""},
+	{Browse, []string{"o"}, InSessions | InSession, "open as a page in the browser", ""},
+	{Export, []string{"e"}, InSessions | InSession, "export as a page", "export"},
+	{Rename, []string{"R"}, InSessions, "rename the session, or restore it from the trash", ""},
+	{Delete, []string{"D"}, InSessions, "move the session to the trash", ""},
+	{Inspect, []string{"i"}, InSessions, "what is known of the session", ""},
+	{Inspect, []string{"i"}, InSession, "the entry of the row, as it was written", ""},
+	{Help, []string{"?"}, inLists, "list the keys", "help"},
+	{Palette, []string{"ctrl+p"}, inViewer, "find an action by its name", ""},
+	{Suspend, []string{"ctrl+z"}, inAny, "suspend", ""},
+	{Quit, []string{"ctrl+c"}, inLists, "quit", ""},
+	{Repaint, []string{"ctrl+l"}, inAny, "draw the screen again", ""},
+}
+
+// A Keymap is a table of keys that was checked, and possibly changed by the user.
+type Keymap struct{ bindings []Binding }
+
+// NewKeymap returns the table of keys, with the keys of some actions replaced: keys by the names of
+// actions. An action without keys has none. It is an error if there is no such action, or if a key
+// would do two things on one screen.
+func NewKeymap(changed map[string][]string) (*Keymap, error) {
+	k := &Keymap{bindings: slices.Clone(Bindings)}
+	for name, keys := range changed {
+		found := false
+		for i := range k.bindings {
+			if string(k.bindings[i].Action) == name {
+				k.bindings[i].Keys, found = keys, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no action is named %q", name)
+		}
+	}
+	return k, k.check()
+}
+
+// check returns an error if a key does two things on one screen.
+func (k *Keymap) check() error {
+	type place struct {
+		key   string
+		scope Scope
+	}
+	used := map[place]Action{}
+	for _, b := range k.bindings {
+		for _, key := range b.Keys {
+			for scope := InSessions; scope <= InQuestion; scope <<= 1 {
+				if b.Scope&scope == 0 {
+					continue
+				}
+				if other, ok := used[place{key, scope}]; ok {
+					return fmt.Errorf("the key %s can't be used for %s: it is used for %s", key, b.Action, other)
+				}
+				used[place{key, scope}] = b.Action
+			}
+		}
+	}
+	return nil
+}
+
+// Action returns what a key does on a screen.
+func (k *Keymap) Action(scope Scope, key string) (Action, bool) {
+	for _, b := range k.bindings {
+		if b.Scope&scope != 0 && slices.Contains(b.Keys, key) {
+			return b.Action, true
+		}
+	}
+	return "", false
+}
+
+// In returns the rows of the table for a screen.
+func (k *Keymap) In(scope Scope) []Binding {
+	var found []Binding
+	for _, b := range k.bindings {
+		if b.Scope&scope != 0 && len(b.Keys) > 0 {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// Hints returns the keys of a screen for its last line: "enter open  / filter".
+func (k *Keymap) Hints(scope Scope) []string {
+	var hints []string
+	for _, b := range k.In(scope) {
+		if b.Hint != "" {
+			hints = append(hints, b.Keys[0]+" "+b.Hint)
+		}
+	}
+	return hints
+}
+
+// KeyNames returns the keys of a binding for people: "j, ↓".
+func (b Binding) KeyNames() string { return strings.Join(b.Keys, ", ") }

@@ -1,0 +1,150 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Options are how the interface looks.
+type Options struct {
+	// Color allows escape sequences for colors, and Lines those characters that draw lines: without
+	// them, boxes are of ASCII.
+	Color, Lines bool
+	// Links allows links (OSC 8).
+	Links bool
+	// Mouse makes the wheel and clicks work. The terminal then selects text only with the shift key.
+	Mouse bool
+	// Zone is the time zone of times, and Now returns the time. Nil means the local zone, and time.Now.
+	Zone *time.Location
+	Now  func() time.Time
+	// Dir is the working directory.
+	Dir string
+	// Keys is the table of keys. Nil means [Bindings].
+	Keys *Keymap
+}
+
+// An app is what all screens share: the terminal, the source, and the stack of screens.
+type app struct {
+	ctx     context.Context //nolint:containedctx // it ends with the program
+	opts    Options
+	src     Source
+	display *display
+	width   int
+	height  int
+	stack   []screen
+	notice  string // for the last line of the screen, until the next key
+}
+
+// push opens a screen on top of the others.
+func (a *app) push(s screen) tea.Cmd {
+	a.stack = append(a.stack, s)
+	return s.start()
+}
+
+// pop closes the screen on top. Closing the last one ends the program.
+func (a *app) pop() tea.Cmd {
+	if len(a.stack) == 0 {
+		return tea.Quit
+	}
+	a.top().close()
+	a.stack = a.stack[:len(a.stack)-1]
+	if len(a.stack) == 0 {
+		return tea.Quit
+	}
+	return nil
+}
+
+// top returns the screen that is shown.
+func (a *app) top() screen { return a.stack[len(a.stack)-1] }
+
+// say shows a line at the bottom of the screen until the next key.
+func (a *app) say(line string) { a.notice = line }
+
+// hand gives the terminal to another program. done makes a message for a screen of how that ended.
+func (a *app) hand(to screen, program func() (runner, error), done func(error) tea.Msg) tea.Cmd {
+	return tea.Exec(&handover{display: a.display, program: program}, func(err error) tea.Msg {
+		return answer{to, done(err)}
+	})
+}
+
+// A model is the tea.Model of the whole interface.
+type model struct{ *app }
+
+func (m model) Init() tea.Cmd {
+	if len(m.stack) == 0 {
+		return tea.Quit
+	}
+	return m.top().start()
+}
+
+func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return m, m.handle(msg) }
+
+func (m model) handle(msg tea.Msg) tea.Cmd {
+	if len(m.stack) == 0 {
+		return tea.Quit
+	}
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		m.notice = ""
+		return m.press(msg)
+	case tea.PasteMsg:
+		return m.top().paste(msg.Content)
+	case tea.MouseWheelMsg:
+		return m.turn(msg.Mouse())
+	case tea.MouseClickMsg:
+		if mouse := msg.Mouse(); mouse.Button == tea.MouseLeft {
+			return m.top().click(mouse.X, mouse.Y)
+		}
+	case answer:
+		if slices.Contains(m.stack, msg.to) {
+			return msg.to.update(msg.msg)
+		}
+	}
+	return nil
+}
+
+// wheelLines is how far one step of the wheel goes.
+const wheelLines = 3
+
+func (m model) turn(mouse tea.Mouse) tea.Cmd {
+	switch mouse.Button {
+	case tea.MouseWheelUp:
+		return m.top().wheel(-wheelLines)
+	case tea.MouseWheelDown:
+		return m.top().wheel(wheelLines)
+	}
+	return nil
+}
+
+func (m model) press(key tea.KeyPressMsg) tea.Cmd {
+	if cmd, used := m.top().typed(key); used {
+		return cmd
+	}
+	action, ok := m.opts.Keys.Action(m.top().scope(), key.String())
+	if !ok {
+		return nil
+	}
+	switch action {
+	case Suspend:
+		return m.suspend()
+	case Repaint:
+		m.display.forget()
+		return nil
+	case Quit:
+		return tea.Quit
+	}
+	return m.top().do(action)
+}
+
+// View draws the screen. Bubble Tea itself draws nothing.
+func (m model) View() tea.View {
+	if len(m.stack) > 0 && m.width > 0 && m.height > 0 {
+		m.display.show(m.top().draw, m.width, m.height)
+	}
+	return tea.View{}
+}

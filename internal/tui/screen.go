@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/paint"
+)
+
+// A Frame is what a screen looks like.
+type Frame struct {
+	// Lines are painted, none wider than the screen. A full frame has at most as many as the screen.
+	Lines []string
+	// Cursor is where the cursor is, or nil if it is hidden.
+	Cursor *paint.Cursor
+	// Inline means that the lines are drawn below what the terminal shows, and not on a screen of
+	// their own.
+	Inline bool
+	// Above are lines to print once above an inline frame, where they stay.
+	Above []string
+	// Title is the title of the window, or "" to leave it.
+	Title string
+}
+
+// A screen is a part of the interface that has the whole terminal while it is on top. It is passive:
+// it does no I/O, but returns commands.
+type screen interface {
+	// scope names the screen in the table of keys.
+	scope() Scope
+	// start returns the first command. It is called once, when the screen is opened.
+	start() tea.Cmd
+	// do runs an action of the table of keys.
+	do(a Action) tea.Cmd
+	// typed handles a key while the screen takes text, as in a filter. It reports false for a key that
+	// it has no use for: then the table of keys counts. Screens that take no text return false.
+	typed(key tea.KeyPressMsg) (cmd tea.Cmd, used bool)
+	// paste handles text that the user has pasted.
+	paste(text string) tea.Cmd
+	// click handles a click at a place of the last frame, and wheel a turn of the wheel by so many
+	// lines, which are negative upwards.
+	click(x, y int) tea.Cmd
+	wheel(lines int) tea.Cmd
+	// update handles what a command of this screen has returned.
+	update(msg tea.Msg) tea.Cmd
+	// draw returns the frame for a terminal of this size.
+	draw(width, height int) Frame
+	// close ends everything that the screen has begun.
+	close()
+}
+
+// A base has what all screens share. Embed it, and override what the screen needs.
+type base struct {
+	*app
+	ctx    context.Context //nolint:containedctx // it ends with the screen
+	cancel context.CancelFunc
+}
+
+func newBase(a *app) base {
+	ctx, cancel := context.WithCancel(a.ctx)
+	return base{app: a, ctx: ctx, cancel: cancel}
+}
+
+func (b *base) start() tea.Cmd                        { return nil }
+func (b *base) typed(tea.KeyPressMsg) (tea.Cmd, bool) { return nil, false }
+func (b *base) paste(string) tea.Cmd                  { return nil }
+func (b *base) click(int, int) tea.Cmd                { return nil }
+func (b *base) wheel(int) tea.Cmd                     { return nil }
+func (b *base) update(tea.Msg) tea.Cmd                { return nil }
+func (b *base) close()                                { b.cancel() }
+
+// An answer is what a command has returned, for the screen that has asked.
+type answer struct {
+	to  screen
+	msg tea.Msg
+}
+
+// ask returns a command that does I/O for a screen, and returns what screen.update gets. A nil message
+// is dropped, and so is everything for a screen that was closed.
+func ask(to screen, io func() tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		if msg := io(); msg != nil {
+			return answer{to, msg}
+		}
+		return nil
+	}
+}
