@@ -170,6 +170,10 @@ type Place struct {
 	Branch *Branch
 	// Chunk is the chunk, and that of an item.
 	Chunk *Chunk
+	// ChunkIndex is the index of the chunk in [Transcript.Chunks], or in [Branch.Chunks].
+	ChunkIndex int
+	// ItemIndex is the index of the item in [Chunk.Items], or -1 for a chunk.
+	ItemIndex int
 }
 
 // All yields every item of the transcript once, with its place: those of the conversation, each
@@ -221,7 +225,7 @@ func (w *walk) transcript(at Place) bool {
 			return false
 		}
 	}
-	at.Branch, at.Chunk = nil, nil
+	at = Place{Transcript: t, Agent: at.Agent, Depth: at.Depth}
 	if !w.agents(at, t.Unlinked) {
 		return false
 	}
@@ -235,12 +239,13 @@ func (w *walk) transcript(at Place) bool {
 
 func (w *walk) chunks(at Place, chunks []Chunk) bool {
 	for i := range chunks {
-		at.Chunk = &chunks[i]
+		at.Chunk, at.ChunkIndex, at.ItemIndex = &chunks[i], i, -1
 		if w.chunk != nil && !w.chunk(at, at.Chunk) {
 			return false
 		}
 		for k := range at.Chunk.Items {
 			item := &at.Chunk.Items[k]
+			at.ItemIndex = k
 			if w.item != nil && !w.item(at, item) || !w.agents(at, item.Agents) {
 				return false
 			}
