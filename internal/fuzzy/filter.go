@@ -1,0 +1,66 @@
+package fuzzy
+
+import (
+	"math"
+	"slices"
+)
+
+// A Filter finds the texts of a list that match a query while the user types it. If the query has
+// only become narrower, it looks only at the texts that matched before. It is not safe for concurrent
+// use. The zero value has no texts.
+type Filter struct {
+	texts   []Text
+	query   Query
+	known   bool // found is for query
+	found   []uint64
+	indexes []int
+	matcher Matcher
+}
+
+// Set replaces the texts. The slice belongs to the filter from then on.
+func (f *Filter) Set(texts []Text) { f.texts, f.known = texts, false }
+
+// Len returns the number of texts.
+func (f *Filter) Len() int { return len(f.texts) }
+
+// Find returns the indexes of the texts that match, the best first, and in the order of the list if
+// they match equally well, as all do for an empty query. The slice is valid until the next call.
+func (f *Filter) Find(q Query) []int {
+	if f.known && q.narrows(f.query) {
+		f.narrow(q)
+	} else {
+		f.scan(q)
+	}
+	f.query, f.known = q, true
+	slices.Sort(f.found)
+	f.indexes = f.indexes[:0]
+	for _, key := range f.found {
+		f.indexes = append(f.indexes, int(key&math.MaxUint32))
+	}
+	return f.indexes
+}
+
+func (f *Filter) scan(q Query) {
+	f.found = f.found[:0]
+	for i := range f.texts {
+		if points, ok := f.matcher.Match(q, f.texts[i]); ok {
+			f.found = append(f.found, sortKey(points, i))
+		}
+	}
+}
+
+func (f *Filter) narrow(q Query) {
+	kept := f.found[:0]
+	for _, key := range f.found {
+		i := int(key & math.MaxUint32)
+		if points, ok := f.matcher.Match(q, f.texts[i]); ok {
+			kept = append(kept, sortKey(points, i))
+		}
+	}
+	f.found = kept
+}
+
+// sortKey returns a number that sorts by points, the most first, then by index.
+func sortKey(points, index int) uint64 {
+	return uint64(math.MaxInt32-points)<<32 | uint64(uint32(index)) //nolint:gosec // both are small
+}
