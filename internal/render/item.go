@@ -112,16 +112,7 @@ func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff)
 	case !i.HasResult:
 		add(tty.Dim, "no result")
 	}
-	added, removed := 0, 0
-	for _, d := range diffs {
-		added, removed = added+d.Added, removed+d.Removed
-	}
-	if added > 0 {
-		add(tty.Addition, fmt.Sprintf("+%d", added))
-	}
-	if removed > 0 {
-		add(tty.Removal, fmt.Sprintf("-%d", removed))
-	}
+	notes = append(notes, changeNotes(diffs)...)
 	calls, cost := agentWork(i.Agents)
 	if calls > 0 {
 		add(tty.Dim, Counted(calls, "call"))

@@ -28,6 +28,8 @@ type Options struct {
 	Zone *time.Location
 	// Day is the day of which times are shown without their date. The zero value means none.
 	Day time.Time
+	// ASCII means that marks and bars are drawn with characters of ASCII.
+	ASCII bool
 	// Dir is the working directory. Paths below it are shown relative to it.
 	Dir string
 

@@ -34,16 +34,6 @@ func recorded(t *testing.T) map[string][]byte {
 	return files
 }
 
-func read(t *testing.T, data []byte) *transcript.Transcript {
-	t.Helper()
-	tr, err := transcript.Read(bytes.NewReader(data), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr.Unlinked = transcript.Link(tr, transcript.InlineAgents(tr))
-	return tr
-}
-
 // all returns the rows of a list, without what they point to.
 func all(l *List) []Row {
 	rows := make([]Row, l.Len())

@@ -1,0 +1,340 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A Mark says whether a row is folded.
+type Mark uint8
+
+// The marks of rows.
+const (
+	NoMark Mark = iota // a row without anything below it
+	Folded
+	Open
+)
+
+// text returns the mark as it is drawn, in one column.
+func (m Mark) text(ascii bool) string {
+	switch {
+	case m == Folded && ascii:
+		return ">"
+	case m == Folded:
+		return "▸"
+	case m == Open && ascii:
+		return "v"
+	case m == Open:
+		return "▾"
+	}
+	return " "
+}
+
+// RowLine returns a row in exactly one painted line of at most [Options.Width] columns: its mark, what
+// it is, and at the right how it went. The line of an open prompt or text is the first line of it, and
+// [Options.RowBody] returns the others.
+func (o Options) RowLine(r *rows.Row, mark Mark) string {
+	in := o.rowOptions(r)
+	sign := mark.text(o.ASCII)
+	line := ""
+	switch {
+	case r.Kind == rows.Prompt:
+		sign = ">"
+		line = in.aside(tty.Prompt, in.opening(r, mark), []note{{tty.Dim, Join(attached(r.Chunk), o.time(r.Time))}})
+	case isProse(r.Kind) && mark == Open:
+		line = in.fitPainted(in.opening(r, mark))
+	default:
+		line = in.rowContent(r)
+	}
+	if in.indent == 0 {
+		return line
+	}
+	style := tty.Dim
+	if r.Kind == rows.Prompt {
+		style = tty.Prompt
+	}
+	return strings.Repeat(" ", in.indent-markColumns) + style.Paint(sign, o.Color) + " " + line
+}
+
+// markColumns are the columns of a mark and the space after it.
+const markColumns = 2
+
+// leastRow is the least width of a row beside its indentation and its mark.
+const leastRow = 24
+
+// rowOptions returns the options of a row: indented by its depth, and by its mark. A narrow window has
+// neither.
+func (o Options) rowOptions(r *rows.Row) Options {
+	o.indent = 0
+	if o.Width > 0 && o.Width < leastColumns/2 {
+		return o
+	}
+	o.indent = markColumns
+	if o.Width <= 0 {
+		o.indent += 2 * min(r.Depth, maxDepth)
+		return o
+	}
+	o.indent += 2 * min(r.Depth, max(o.Width-markColumns-leastRow, 0)/2)
+	return o
+}
+
+// isProse reports whether the text of a row is laid out as one piece when it is open, so that its
+// line is the first one of the text.
+func isProse(k rows.Kind) bool { return k == rows.Prompt || k == rows.Answer }
+
+// rowContent returns the line of a folded row without its indentation and its mark.
+func (o Options) rowContent(r *rows.Row) string {
+	switch r.Kind {
+	case rows.Answer:
+		return o.fit(plainLine(r.Text, o.headBytes()))
+	case rows.Thinking:
+		return o.named(tty.Dim, "thinking", thought(r.Text), o.rowOutcome(r, nil))
+	case rows.Call, rows.Subagent:
+		diffs := rowDiffs(r.Item)
+		return o.callLine(callName(r.Item), o.rowSummary(r.Item, diffs), o.rowOutcome(r, diffs))
+	case rows.Agent, rows.Unlinked:
+		return o.callLine("Agent", agentWhat(r.AgentRef), o.rowOutcome(r, nil))
+	case rows.Result:
+		return o.callLine("result", tty.Line(head(r.Text, o.headBytes())), o.rowOutcome(r, nil))
+	case rows.Teammate:
+		text := cmp.Or(r.Item.TeammateSummary, r.Text)
+		return o.named(tty.Plain, "@"+tty.Line(r.Item.TeammateID), plainLine(text, o.headBytes()), nil)
+	case rows.Compaction:
+		return o.aside(tty.Title, Join("compacted", compacted(r.Chunk.Compaction)), []note{{tty.Dim, o.time(r.Time)}})
+	case rows.Branch:
+		what := tty.Line(head(r.Text, o.headBytes()))
+		return o.named(tty.Dim, "rewound", what, []note{{tty.Dim, Counted(r.Below, "row")}})
+	case rows.Interruption:
+		return o.aside(tty.Failure, "interrupted", nil)
+	case rows.Invalid:
+		return o.named(tty.Failure, "invalid", r.Text, nil)
+	}
+	return o.notice(r)
+}
+
+// notice returns the line of a notice.
+func (o Options) notice(r *rows.Row) string {
+	style := tty.Dim
+	var notes []note
+	if r.State == rows.Failed {
+		style, notes = tty.Failure, []note{{tty.Failure, "failed"}}
+	}
+	text := head(cmp.Or(strings.TrimSpace(r.Text), r.Chunk.Stderr), o.headBytes())
+	return o.named(style, "system", tty.Line(text), notes)
+}
+
+// headBytes is how many bytes of a text are looked at for its line.
+func (o Options) headBytes() int {
+	if o.Width <= 0 {
+		return 4096
+	}
+	return 4*o.Width + 256
+}
+
+// head returns the beginning of a text without leading white space, cut between characters.
+func head(text string, size int) string {
+	text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
+}
+
+// plainLine returns the first line of a Markdown text that says something, cleaned and without marks.
+// It looks at so many bytes of the text.
+func plainLine(text string, size int) string {
+	text = head(text, size)
+	if blocks, reason := markdown.ParsePart(text); reason == "" {
+		if line := firstText(blocks); line != "" {
+			return line
+		}
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return tty.Line(line)
+}
+
+// firstText returns the first text of blocks, in one clean line.
+func firstText(blocks []markdown.Block) string {
+	for i := range blocks {
+		b := &blocks[i]
+		var line string
+		switch {
+		case len(b.Spans) > 0:
+			line = spanText(b.Spans)
+		case len(b.Children) > 0:
+			line = firstText(b.Children)
+		case len(b.Rows) > 0:
+			for _, cell := range b.Rows[0] {
+				line += spanText(cell) + " "
+			}
+		default:
+			line, _, _ = strings.Cut(strings.TrimLeft(b.Text, "\n"), "\n")
+		}
+		if line = tty.Line(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// spanText returns the text of spans up to the first line break.
+func spanText(spans []markdown.Span) string {
+	var b strings.Builder
+	for i := range spans {
+		if spans[i].Break {
+			break
+		}
+		text, _, broken := strings.Cut(spans[i].Text, "\n")
+		b.WriteString(text)
+		if broken {
+			break
+		}
+	}
+	return b.String()
+}
+
+// thought says how much thinking there is.
+func thought(text string) string {
+	n := 0
+	inWord := false
+	for i := range len(text) {
+		space := text[i] <= ' '
+		if !space && !inWord {
+			n++
+		}
+		inWord = !space
+	}
+	if n == 0 {
+		return "not in the transcript"
+	}
+	return Counted(n, "word")
+}
+
+// maxRowDiff is the length of the largest input and result of which the line of a row counts changes.
+const maxRowDiff = 256 << 10
+
+// rowDiffs returns what a call has changed, unless it takes long to find out.
+func rowDiffs(i *transcript.DisplayItem) []transcript.FileDiff {
+	if len(i.ToolInput)+len(i.Patch)+len(i.Structured) > maxRowDiff {
+		return nil
+	}
+	return i.Diffs()
+}
+
+// rowSummary is like summary, but does not decode a long input again.
+func (o Options) rowSummary(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
+	if len(i.ToolInput) > maxRowDiff {
+		return tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))
+	}
+	return o.summary(i, diffs)
+}
+
+// agentWhat returns the type of a subagent and what it is for.
+func agentWhat(a *transcript.Agent) string {
+	kind, what := tty.Line(a.Type()), tty.Line(a.Description())
+	switch {
+	case kind == "" && what == "":
+		return tty.Line(a.ID)
+	case kind == "" || what == "":
+		return kind + what
+	}
+	return kind + ": " + what
+}
+
+// rowOutcome returns what is at the right of a row: how it went, how much it changed or did, what it
+// cost, and how long it took.
+func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []note {
+	var notes []note
+	add := func(style tty.Style, text string) {
+		if text != "" {
+			notes = append(notes, note{style, text})
+		}
+	}
+	switch r.State {
+	case rows.Running:
+		add(tty.Waiting, "running")
+	case rows.Failed, rows.Interrupted:
+		add(tty.Failure, r.State.String())
+	case rows.NoResult:
+		add(tty.Dim, "no result")
+	}
+	if r.Kind == rows.Unlinked {
+		add(tty.Dim, "call unknown")
+	}
+	notes = append(notes, changeNotes(diffs)...)
+	if w := r.Work; w != nil {
+		if w.Calls > 0 {
+			add(tty.Dim, Counted(w.Calls, "call"))
+		}
+		if w.Cost > 0 {
+			add(tty.Cost, Money(w.Cost))
+		}
+	}
+	add(tty.Dim, o.took(int64(r.Duration/time.Millisecond)))
+	return notes
+}
+
+// changeNotes returns how many lines were added and removed.
+func changeNotes(diffs []transcript.FileDiff) (notes []note) {
+	added, removed := 0, 0
+	for _, d := range diffs {
+		added, removed = added+d.Added, removed+d.Removed
+	}
+	if added > 0 {
+		notes = append(notes, note{tty.Addition, fmt.Sprintf("+%d", added)})
+	}
+	if removed > 0 {
+		notes = append(notes, note{tty.Removal, fmt.Sprintf("-%d", removed)})
+	}
+	return notes
+}
+
+// callLine returns the line of a call without its indentation.
+func (o Options) callLine(name, what string, notes []note) string {
+	return strings.TrimSuffix(strings.TrimPrefix(o.row(name, what, notes), strings.Repeat(" ", o.indent)), "\n")
+}
+
+// named returns a line of a name and a clean text in a style, with notes at the right.
+func (o Options) named(style tty.Style, name, text string, notes []note) string {
+	if text == "" {
+		return o.aside(style, name, notes)
+	}
+	gap := strings.Repeat(" ", max(nameColumns-tty.Width(name), 2))
+	return o.aside(style, name+gap+text, notes)
+}
+
+// aside returns a clean line in a style, cut to the room beside notes at the right. Notes that leave
+// too little room are left out, except for one about a failure.
+func (o Options) aside(style tty.Style, text string, notes []note) string {
+	width, painted := 0, ""
+	for _, n := range notes {
+		if n.text != "" {
+			width += 2 + tty.Width(n.text)
+			painted += "  " + n.style.Paint(n.text, o.Color)
+		}
+	}
+	if o.Width <= 0 {
+		return style.Paint(text, o.Color) + painted
+	}
+	if o.columns()-width < nameColumns+leastSummary {
+		width, painted = 0, ""
+	}
+	text = tty.Fit(text, o.columns()-width)
+	line := style.Paint(text, o.Color)
+	if width > 0 {
+		line += strings.Repeat(" ", max(o.columns()-width-tty.Width(text), 0)) + painted
+	}
+	return line
+}

@@ -1,0 +1,207 @@
+package render
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A collector takes the painted lines of a body up to a limit, and counts the others.
+type collector struct {
+	limit int // 0 or less means none
+	skip  int // lines that are dropped before the first one
+	lines []string
+	more  int
+}
+
+// room returns how many lines are still taken.
+func (c *collector) room() int {
+	if c.limit <= 0 {
+		return math.MaxInt
+	}
+	return c.limit + c.skip - len(c.lines)
+}
+
+// add takes painted lines, which are indented.
+func (c *collector) add(o Options, lines ...string) {
+	n := min(c.skip, len(lines))
+	c.skip -= n
+	lines = lines[n:]
+	taken := min(len(lines), c.room())
+	for _, line := range lines[:taken] {
+		if line != "" {
+			line = strings.Repeat(" ", o.indent) + line
+		}
+		c.lines = append(c.lines, line)
+	}
+	c.more += len(lines) - taken
+}
+
+// text takes the lines of an untrusted text, wrapped to the width. It does not look at what does not
+// fit, except to count its lines.
+func (c *collector) text(o Options, style tty.Style, text string) {
+	c.pieces(o, text, func(piece string) []string {
+		lines := tty.Wrap(tty.Clean(piece), o.columns())
+		for i, line := range lines {
+			lines[i] = style.Paint(line, o.Color)
+		}
+		return lines
+	})
+}
+
+// code is like text for code of a language, which may be nil.
+func (c *collector) code(o Options, language *highlight.Language, text string) {
+	scanner := highlight.NewScanner(language)
+	c.pieces(o, text, func(piece string) []string { return o.breakPainted(o.painted(scanner, piece)) })
+}
+
+// pieces takes the lines that layOut makes of the pieces of a text.
+func (c *collector) pieces(o Options, text string, layOut func(piece string) []string) {
+	text = strings.Trim(text, "\n")
+	if strings.TrimSpace(text[:min(len(text), 4096)]) == "" && strings.TrimSpace(text) == "" {
+		return
+	}
+	for at := 0; at < len(text); {
+		if c.room() == 0 {
+			c.more += o.estimate(text[at:])
+			return
+		}
+		end := pieceEnd(text, at, maxPiece)
+		c.add(o, layOut(strings.TrimSuffix(text[at:end], "\n"))...)
+		at = end
+	}
+}
+
+// maxPiece is how much of a line is laid out at once. A longer line is broken there.
+const maxPiece = 4096
+
+// pieceEnd returns the end of the piece of a text that begins at an offset: after the end of its line,
+// or before a character after so many bytes.
+func pieceEnd(text string, at, most int) int {
+	if len(text)-at <= most {
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			return at + i + 1
+		}
+		return len(text)
+	}
+	if i := strings.IndexByte(text[at:at+most], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	end := at + most
+	for end > at+1 && end > at+most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
+}
+
+// estimate returns about how many lines a text has: exactly those that it has itself, and those that
+// wrapping adds to long ones, as if all were equally long.
+func (o Options) estimate(text string) int {
+	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+	if columns := o.columns(); columns > 0 {
+		lines += max(len(text)/columns-lines, 0)
+	}
+	return lines
+}
+
+// painted returns a line of code in its colors.
+func (o Options) painted(scanner *highlight.Scanner, line string) string {
+	line = tty.Clean(line)
+	if !o.Color {
+		return line
+	}
+	var b strings.Builder
+	for _, token := range scanner.Scan(line + "\n") {
+		b.WriteString(markdown.CodeStyle(token.Class).Paint(strings.TrimSuffix(token.Text, "\n"), true))
+	}
+	return b.String()
+}
+
+// fitPainted cuts a painted line to the width.
+func (o Options) fitPainted(line string) string {
+	if o.Width <= 0 || tty.PaintedWidth(line) <= o.columns() {
+		return line
+	}
+	return tty.CutPainted(line, o.columns()-1) + tty.Dim.Paint("…", o.Color)
+}
+
+// breakPainted breaks a painted line into lines that fit the width. Styles and links go on in the next
+// line.
+func (o Options) breakPainted(line string) []string {
+	columns := o.columns()
+	if columns <= 0 || tty.PaintedWidth(line) <= columns {
+		return []string{line}
+	}
+	p := paintedBreaker{columns: columns}
+	for line != "" {
+		if n := escapeLength(line); n > 0 {
+			p.escape(line[:n])
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		p.put(line[:size], tty.RuneWidth(r))
+		line = line[size:]
+	}
+	return append(p.lines, p.line.String())
+}
+
+// escapeLength returns the length of the escape sequence at the beginning of a painted line, or 0.
+func escapeLength(line string) int {
+	switch {
+	case strings.HasPrefix(line, "\x1b["):
+		return strings.IndexByte(line, 'm') + 1
+	case strings.HasPrefix(line, "\x1b]"):
+		return strings.Index(line, "\x1b\\") + 2
+	}
+	return 0
+}
+
+const (
+	styleEnd = "\x1b[0m"
+	linkEnd  = "\x1b]8;;\x1b\\"
+)
+
+// A paintedBreaker breaks a painted line.
+type paintedBreaker struct {
+	columns     int
+	lines       []string
+	line        strings.Builder
+	used        int
+	style, link string // the sequences that are in effect, or ""
+}
+
+func (p *paintedBreaker) escape(sequence string) {
+	switch {
+	case sequence == styleEnd:
+		p.style = ""
+	case sequence == linkEnd:
+		p.link = ""
+	case strings.HasPrefix(sequence, "\x1b["):
+		p.style = sequence
+	default:
+		p.link = sequence
+	}
+	p.line.WriteString(sequence)
+}
+
+func (p *paintedBreaker) put(char string, width int) {
+	if p.used+width > p.columns && p.used > 0 {
+		if p.style != "" {
+			p.line.WriteString(styleEnd)
+		}
+		if p.link != "" {
+			p.line.WriteString(linkEnd)
+		}
+		p.lines = append(p.lines, p.line.String())
+		p.line.Reset()
+		p.line.WriteString(p.link + p.style)
+		p.used = 0
+	}
+	p.line.WriteString(char)
+	p.used += width
+}
