@@ -33,8 +33,8 @@ const demoHelp = `Show what clew does in a minute, without a key, a network or a
 
 A simulated agent plays a recording of Claude Code: it fixes a script whose test
 fails, starts a subagent to find the cause, and asks before it changes the file.
-Its session is then listed, shown, searched, counted and exported to a page, by the
-commands that you would type.
+Its session is then listed with others, shown, searched, counted and exported to a
+page, by the commands that you would type.
 
 You answer the agent's question. With --yes, or without a terminal, the demo
 answers yes. The demo pauses only on a terminal.
@@ -82,6 +82,9 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	if err := t.task(); err != nil {
 		o.discard(dir)
 		return err
+	}
+	if err := demo.LayPasts(config, time.Now()); err != nil {
+		return &failure{code: exitFailed, err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
 	}
 	defer withEnv(demoEnv(dir, config))()
 	for _, step := range t.steps() {

@@ -119,6 +119,10 @@ type Model struct {
 // StartModel starts a model that fixes the project in dir, at once or at a pace that people can
 // follow. The caller has to close it.
 func StartModel(ctx context.Context, dir string, atOnce bool) (*Model, error) {
+	return startModel(ctx, func(model *simmodel.Model) { script(model, dir, atOnce) })
+}
+
+func startModel(ctx context.Context, script func(*simmodel.Model)) (*Model, error) {
 	temp, err := os.MkdirTemp("", "clew-demo-model-")
 	if err != nil {
 		return nil, err
@@ -128,7 +132,7 @@ func StartModel(ctx context.Context, dir string, atOnce bool) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	script(model, dir, atOnce)
+	script(model)
 	return &Model{model, temp, reporter}, nil
 }
 
@@ -285,19 +289,23 @@ var (
 // Lay writes the transcripts of the recording below config, a directory of settings. Their times
 // are moved so that the last line was written at end.
 func (r Recording) Lay(config string, end time.Time) error {
+	return r.lay(config, projectDir, "", stretch{end: end, slower: 1})
+}
+
+// lay also adds a title, unless it is "".
+func (r Recording) lay(config, project, title string, times stretch) error {
 	main, err := r.read("transcript.jsonl")
 	if err != nil {
 		return err
 	}
-	id, times := sessionID.FindSubmatch(main), timestamp.FindAllSubmatch(main, -1)
-	if id == nil || times == nil {
+	id, all := sessionID.FindSubmatch(main), timestamp.FindAllSubmatch(main, -1)
+	if id == nil || all == nil {
 		return errors.New("demo: the recording has no session")
 	}
-	last, err := time.Parse(time.RFC3339, string(times[len(times)-1][1]))
-	if err != nil {
+	if times.last, err = time.Parse(time.RFC3339, string(all[len(all)-1][1])); err != nil {
 		return err
 	}
-	session := filepath.Join(config, filepath.FromSlash(projectDir), string(id[1]))
+	session := filepath.Join(config, filepath.FromSlash(project), string(id[1]))
 	files, err := fs.Glob(recordings, path.Join("recording", string(r), "subagents", "*"))
 	if err != nil {
 		return err
@@ -307,18 +315,22 @@ func (r Recording) Lay(config string, end time.Time) error {
 		copies[filepath.Join(session, "subagents", path.Base(file))] = path.Join("subagents", path.Base(file))
 	}
 	for target, name := range copies {
-		if err := r.copyTo(target, name, end.Sub(last)); err != nil {
+		more := ""
+		if title != "" && name == "transcript.jsonl" {
+			more = fmt.Sprintf(`{"type":"ai-title","aiTitle":%q,"sessionId":%q}`+"\n", title, id[1])
+		}
+		if err := r.copyTo(target, name, more, times); err != nil {
 			return err
 		}
-		if err := os.Chtimes(target, end, end); err != nil {
+		if err := os.Chtimes(target, times.end, times.end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyTo writes a file of the recording, with its times moved.
-func (r Recording) copyTo(target, name string, later time.Duration) error {
+// copyTo writes a file of the recording, with its times moved, and with more lines.
+func (r Recording) copyTo(target, name, more string, times stretch) error {
 	text, err := r.read(name)
 	if err != nil {
 		return err
@@ -326,17 +338,17 @@ func (r Recording) copyTo(target, name string, later time.Duration) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(target, []byte(moveTimes(string(text), later)), 0o600)
+	return os.WriteFile(target, []byte(times.move(string(text))+more), 0o600)
 }
 
-// moveTimes adds later to all times of a transcript.
-func moveTimes(text string, later time.Duration) string {
+// move moves all times of a transcript.
+func (s stretch) move(text string) string {
 	return timestamp.ReplaceAllStringFunc(text, func(member string) string {
 		value := strings.TrimSuffix(strings.TrimPrefix(member, `"timestamp":"`), `"`)
 		at, err := time.Parse(time.RFC3339, value)
 		if err != nil {
 			return member
 		}
-		return `"timestamp":"` + at.Add(later).UTC().Format("2006-01-02T15:04:05.000Z") + `"`
+		return `"timestamp":"` + s.at(at).UTC().Format("2006-01-02T15:04:05.000Z") + `"`
 	})
 }

@@ -147,6 +147,32 @@ func TestRecordingLay(t *testing.T) {
 	}
 }
 
+// The sessions of other days are whole, each in its own project, the newest first.
+func TestLayPasts(t *testing.T) {
+	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
+	config := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", config)
+	if err := demo.LayPasts(config, now); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := sessions.List(t.Context(), nil)
+	if err != nil || len(infos) != len(demo.Pasts()) {
+		t.Fatalf("%d sessions, %v", len(infos), err)
+	}
+	for i, past := range demo.Pasts() {
+		if infos[i].CWD != past.Dir() || infos[i].FirstPrompt != past.Prompts[0] || infos[i].Title() != past.Title || now.Sub(infos[i].Modified) < time.Hour {
+			t.Errorf("session %d: %+v, want that of %s", i, infos[i], past.Name)
+		}
+		tr, err := sessions.Read(t.Context(), infos[i].ID, nil)
+		if err != nil || len(tr.Drift.Findings()) > 0 || len(tr.Invalid) > 0 || len(tr.Unlinked) > 0 {
+			t.Errorf("%s: %v, drift %v, invalid %v", past.Name, err, tr.Drift.Findings(), tr.Invalid)
+		}
+		if took := infos[i].LastTime.Sub(infos[i].Created); took < time.Minute || took > 2*time.Hour {
+			t.Errorf("%s took %v", past.Name, took)
+		}
+	}
+}
+
 // subagents counts the subagents that are linked to a tool call.
 func subagents(tr *transcript.Transcript) int {
 	n := 0
