@@ -231,7 +231,7 @@ func (s *screen) resize(columns, rows int) (gone []line) {
 // don't fit go to the scrollback.
 func (t *Terminal) reflow(columns int) {
 	s := &t.main
-	all := append(t.scrollback, s.lines[:s.y+1]...)
+	all := slices.Concat(t.scrollback, s.lines[:s.y+1])
 	cursor := s.x
 	for i := len(all) - 2; i >= 0 && all[i].wraps; i-- {
 		cursor += len(all[i].cells)

@@ -1,0 +1,628 @@
+package tui
+
+import (
+	"slices"
+
+	"github.com/clewdev/clew/internal/rows"
+)
+
+// A rowLayout is what a rowList shows: rows in the order of reading, and how each is laid out. Nothing
+// of a row changes unless the list is told by changed.
+type rowLayout interface {
+	Len() int
+	// ID returns what identifies a row, also after others were inserted or removed.
+	ID(i int) rows.ID
+	// Parent returns the row that a row is below, or -1, and Below the number of rows below it, which
+	// follow it. Rows below a folded one are hidden.
+	Parent(i int) int
+	Below(i int) int
+	// Hidden reports whether a row is left out.
+	Hidden(i int) bool
+	// StartsOpen reports whether a row is open until the user folds it.
+	StartsOpen(i int) bool
+	// Lines returns the painted lines of a row that is open, at least one. Folded returns the line
+	// of one that is folded.
+	Lines(i, width int) []string
+	Folded(i, width int) string
+	// Estimate returns about how many lines Lines returns, and is fast.
+	Estimate(i, width int) int
+}
+
+// A foldMode says which rows are open unless the user has folded or unfolded them one by one.
+type foldMode int
+
+const (
+	foldUsual foldMode = iota // those that start open
+	foldAll
+	foldNone
+)
+
+// A rowList is a scrolling list of rows, some of which are open and have several lines. Its position
+// is a row and a line in it, so that nothing that happens above it moves what is read. Only rows that
+// come near the screen are laid out; the heights of others are estimated.
+type rowList struct {
+	layout        rowLayout
+	width, height int
+	items         []listItem // by row
+	tree          heightTree
+	cache         lineCache
+	mode          foldMode
+	opened        map[rows.ID]bool // what the user has unfolded, or folded
+	revision      int
+
+	top, line int // the row at the top of the screen, and its first line there
+	selected  int
+	following bool // the end of the list stays at the end of the screen
+	fresh     int  // rows that came since it was left
+}
+
+// A listItem is what the list knows of a row.
+type listItem struct {
+	id       rows.ID
+	revision int  // of the list when the row came or changed
+	open     bool // if it is not hidden, its lines are shown
+	hidden   bool
+	exact    bool // the height is that of its lines
+	height   int
+}
+
+func newRowList(layout rowLayout) *rowList {
+	l := &rowList{layout: layout, width: 80, height: 24, opened: map[rows.ID]bool{}, following: true}
+	l.changed(0)
+	return l
+}
+
+// changed tells the list that rows from an index on were changed, inserted or removed. The position
+// stays with the row that is read; if that was removed, with the nearest one before it.
+func (l *rowList) changed(from int) {
+	from = min(max(from, 0), len(l.items), l.layout.Len())
+	old := slices.Clone(l.items[from:])
+	l.revision++
+	l.items = l.items[:from]
+	l.tree.cut(from)
+	for i := from; i < l.layout.Len(); i++ {
+		item := listItem{id: l.layout.ID(i), revision: l.revision}
+		l.items = append(l.items, item)
+		l.measure(i)
+		l.tree.append(l.items[i].height)
+	}
+	if from < len(l.items) {
+		l.measureParents(from)
+	}
+	l.moveTo(from, old)
+	l.count(from, old)
+}
+
+// measureParents measures the rows before an index of which rows from there on are below.
+func (l *rowList) measureParents(from int) {
+	for p := l.layout.Parent(from); p >= 0; p = l.layout.Parent(p) {
+		l.items[p].revision = l.revision
+		l.setHeight(p)
+	}
+}
+
+// moveTo finds the top and the selected row again after rows from an index on were replaced.
+func (l *rowList) moveTo(from int, old []listItem) {
+	if l.top < from && l.selected < from {
+		return
+	}
+	index := make(map[rows.ID]int, len(l.items)-from)
+	for i := from; i < len(l.items); i++ {
+		index[l.items[i].id] = i
+	}
+	find := func(i int) (int, bool) {
+		for was := i; i >= from; i-- {
+			if i-from < len(old) {
+				if now, ok := index[old[i-from].id]; ok {
+					return now, i == was
+				}
+			}
+		}
+		return max(i, 0), false
+	}
+	if l.top >= from {
+		same := false
+		if l.top, same = find(l.top); !same {
+			l.line = 0
+		}
+	}
+	if l.selected >= from {
+		l.selected, _ = find(l.selected)
+	}
+	l.top, l.selected = l.shown(l.top), l.shown(l.selected)
+	if l.line > 0 && l.top < len(l.items) {
+		l.line = min(l.line, l.exactHeight(l.top)-1)
+	}
+}
+
+// at returns what is known of a row, or nothing if there is none.
+func (l *rowList) at(i int) listItem {
+	if i < 0 || i >= len(l.items) {
+		return listItem{}
+	}
+	return l.items[i]
+}
+
+// count counts the rows that came and are shown, while the end is not followed.
+func (l *rowList) count(from int, old []listItem) {
+	if l.following {
+		l.fresh = 0
+		return
+	}
+	known := make(map[rows.ID]bool, len(old))
+	for _, item := range old {
+		known[item.id] = true
+	}
+	for _, item := range l.items[from:] {
+		if !item.hidden && !known[item.id] {
+			l.fresh++
+		}
+	}
+}
+
+// measure finds out whether a row is hidden and open, and its height as far as it is known.
+func (l *rowList) measure(i int) {
+	item := &l.items[i]
+	parent := l.layout.Parent(i)
+	item.hidden = l.layout.Hidden(i) || parent >= 0 && (l.items[parent].hidden || !l.items[parent].open)
+	open, ok := l.opened[item.id]
+	if !ok {
+		open = l.mode == foldNone || l.mode == foldUsual && l.layout.StartsOpen(i)
+	}
+	item.open, item.exact = open, false
+	switch {
+	case item.hidden:
+		item.height = 0
+	case item.open:
+		item.height = max(l.layout.Estimate(i, l.width), 1)
+	default:
+		item.height, item.exact = 1, true
+	}
+}
+
+// setHeight measures a row again, and corrects the tree.
+func (l *rowList) setHeight(i int) {
+	before := l.items[i].height
+	l.measure(i)
+	l.tree.add(i, l.items[i].height-before)
+}
+
+// measureAll measures all rows again.
+func (l *rowList) measureAll() {
+	l.tree.cut(0)
+	for i := range l.items {
+		l.measure(i)
+		l.tree.append(l.items[i].height)
+	}
+}
+
+// lines returns the lines of a row that is shown, and corrects its height.
+func (l *rowList) lines(i int) []string {
+	item := &l.items[i]
+	if item.hidden {
+		return nil
+	}
+	key := lineKey{item.id, item.revision, l.width, item.open}
+	lines, ok := l.cache.get(key)
+	if !ok {
+		if item.open {
+			lines = l.layout.Lines(i, l.width)
+		} else {
+			lines = []string{l.layout.Folded(i, l.width)}
+		}
+		l.cache.put(key, lines)
+	}
+	if item.height != len(lines) {
+		l.tree.add(i, len(lines)-item.height)
+		item.height = len(lines)
+	}
+	item.exact = true
+	return lines
+}
+
+// exactHeight returns the height of a row, which is laid out for it if need be.
+func (l *rowList) exactHeight(i int) int {
+	if !l.items[i].exact {
+		l.lines(i)
+	}
+	return l.items[i].height
+}
+
+// resize sets the size. The line that was at the top stays there as nearly as a different width
+// allows, unless the selected row would leave the screen.
+func (l *rowList) resize(width, height int) {
+	width, height = max(width, 1), max(height, 0)
+	if width == l.width && height == l.height {
+		return
+	}
+	seen := l.isOnScreen()
+	if width != l.width {
+		before := 0
+		if l.top < len(l.items) && l.line > 0 {
+			before = l.exactHeight(l.top)
+		}
+		l.width = width
+		l.measureAll()
+		if before > 0 {
+			l.line = min(l.line*l.exactHeight(l.top)/before, l.exactHeight(l.top)-1)
+		}
+	}
+	l.height = height
+	if y := l.height - 1; seen && height > 0 && !l.following && !l.isOnScreen() {
+		l.top, l.line = l.selected, 0
+		l.move(-y)
+	}
+}
+
+// isOnScreen reports whether a line of the selected row is on the screen.
+func (l *rowList) isOnScreen() bool {
+	return len(l.items) > 0 && l.selected >= l.top && l.screenLine(l.selected) < l.height
+}
+
+// A drawnRow says which row a line of the screen shows, and which line of it.
+type drawnRow struct{ row, line int }
+
+// draw lays out what fits into the screen. It returns its lines, and for each the row that it shows.
+func (l *rowList) draw(width, height int) ([]string, []drawnRow) {
+	l.resize(width, height)
+	if len(l.items) == 0 || height <= 0 {
+		return nil, nil
+	}
+	l.settle()
+	lines, drawn := make([]string, 0, height), make([]drawnRow, 0, height)
+	for i, from := l.top, l.line; i < len(l.items) && len(lines) < height; i, from = i+1, 0 {
+		for k, line := range l.lines(i) {
+			if k >= from && len(lines) < height {
+				lines, drawn = append(lines, line), append(drawn, drawnRow{i, k})
+			}
+		}
+	}
+	return lines, drawn
+}
+
+// settle makes the position valid: no room is left below the end if there is something above, and
+// the end is at the end of the screen while it is followed.
+func (l *rowList) settle() {
+	if len(l.items) == 0 {
+		return
+	}
+	endTop, endLine := l.endPosition()
+	switch {
+	case l.following:
+		l.top, l.line = endTop, endLine
+		l.selected = l.lastShown()
+	case l.after(endTop, endLine):
+		l.top, l.line = endTop, endLine
+	}
+}
+
+// after reports whether the position is after another one.
+func (l *rowList) after(top, line int) bool { return l.top > top || l.top == top && l.line > line }
+
+// endPosition returns the position at which the end of the list is at the end of the screen.
+func (l *rowList) endPosition() (top, line int) {
+	rest := max(l.height, 1)
+	for i := len(l.items) - 1; i >= 0; i-- {
+		if l.items[i].hidden {
+			continue
+		}
+		h := l.exactHeight(i)
+		if top = i; h >= rest {
+			return i, h - rest
+		}
+		rest -= h
+	}
+	return top, 0
+}
+
+// next returns the next row that is shown, in a direction, or -1.
+func (l *rowList) next(i, direction int) int {
+	for i += direction; i >= 0 && i < len(l.items); i += direction {
+		if !l.items[i].hidden {
+			return i
+		}
+	}
+	return -1
+}
+
+// shown returns a row that is shown: this one, the one that it is below, or the nearest.
+func (l *rowList) shown(i int) int {
+	i = max(min(i, len(l.items)-1), 0)
+	for i < len(l.items) && l.items[i].hidden && l.layout.Parent(i) >= 0 {
+		i = l.layout.Parent(i)
+	}
+	if !l.at(i).hidden {
+		return i
+	}
+	if before := l.next(i, -1); before >= 0 {
+		return before
+	}
+	return max(l.next(i, 1), 0)
+}
+
+func (l *rowList) lastShown() int { return max(l.next(len(l.items), -1), 0) }
+
+// scroll moves the screen by lines, as far as there are any. The selection stays on the screen.
+func (l *rowList) scroll(n int) {
+	if len(l.items) == 0 || n == 0 {
+		return
+	}
+	l.settle()
+	if n < 0 {
+		l.following = false
+	}
+	l.move(n)
+	l.settle()
+	l.selectShown()
+}
+
+// move moves the position by lines.
+func (l *rowList) move(n int) {
+	for n < 0 {
+		if l.line > 0 {
+			step := min(l.line, -n)
+			l.line, n = l.line-step, n+step
+			continue
+		}
+		above := l.next(l.top, -1)
+		if above < 0 {
+			return
+		}
+		l.top = above
+		l.line = l.exactHeight(above)
+	}
+	for n > 0 {
+		rest := l.exactHeight(l.top) - 1 - l.line
+		if n <= rest {
+			l.line += n
+			return
+		}
+		below := l.next(l.top, 1)
+		if below < 0 {
+			l.line += rest
+			return
+		}
+		n -= rest + 1
+		l.top, l.line = below, 0
+	}
+}
+
+// selectShown selects a row that is on the screen, if the selected one is not.
+func (l *rowList) selectShown() {
+	first, last := l.top, l.bottom()
+	switch {
+	case l.selected < first:
+		l.selected = first
+	case l.selected > last:
+		l.selected = last
+	}
+}
+
+// bottom returns the last row of which a line is on the screen.
+func (l *rowList) bottom() int {
+	rest := l.height + l.line
+	last := l.top
+	for i := l.top; i >= 0 && rest > 0; i = l.next(i, 1) {
+		last = i
+		rest -= l.exactHeight(i)
+	}
+	return last
+}
+
+// screenLine returns the line of the screen at which a row begins, less than 0 if that is above it. It
+// is right for rows that begin at most so many lines below the screen.
+func (l *rowList) screenLine(row int) int {
+	if row < l.top {
+		return -1
+	}
+	y := -l.line
+	for i := l.top; i >= 0 && i < row && y <= l.height; i = l.next(i, 1) {
+		y += l.exactHeight(i)
+	}
+	return y
+}
+
+// down selects the next row, or shows another line of a row that goes on below the screen.
+func (l *rowList) down() {
+	if len(l.items) == 0 {
+		return
+	}
+	l.settle()
+	y := l.screenLine(l.selected)
+	if y+l.exactHeight(l.selected) > l.height {
+		l.move(1)
+		l.settle()
+		return
+	}
+	below := l.next(l.selected, 1)
+	if below < 0 {
+		return
+	}
+	y += l.exactHeight(l.selected)
+	l.selected = below
+	l.move(max(y+1-l.height, 0))
+}
+
+// up selects the previous row, or shows another line of a row that begins above the screen.
+func (l *rowList) up() {
+	if len(l.items) == 0 {
+		return
+	}
+	l.settle()
+	l.following = false
+	if l.selected == l.top && l.line > 0 {
+		l.move(-1)
+		return
+	}
+	above := l.next(l.selected, -1)
+	if above < 0 {
+		return
+	}
+	l.selected = above
+	if above < l.top {
+		l.top, l.line = above, l.exactHeight(above)-1
+	}
+}
+
+// page moves by so many screens, which may be a half. At an end it selects the last row there.
+func (l *rowList) page(screens float64) {
+	n := int(screens * float64(max(l.height-1, 1)))
+	if n == 0 {
+		n = 1
+		if screens < 0 {
+			n = -1
+		}
+	}
+	top, line := l.top, l.line
+	l.scroll(n)
+	if top == l.top && line == l.line && len(l.items) > 0 {
+		if n > 0 {
+			l.selected = l.lastShown()
+		} else {
+			l.selected = max(l.next(-1, 1), 0)
+		}
+	}
+}
+
+// begin goes to the first row, and end to the last one, which is followed from now on.
+func (l *rowList) begin() {
+	l.following = false
+	l.top, l.line, l.selected = max(l.next(-1, 1), 0), 0, max(l.next(-1, 1), 0)
+}
+
+func (l *rowList) end() {
+	l.following, l.fresh = true, 0
+	l.settle()
+}
+
+// unfollow stays where it is when rows come.
+func (l *rowList) unfollow() {
+	l.settle()
+	l.following = false
+}
+
+// reveal selects a row, unfolds what hides it, and brings a line of it on the screen. If it has to move,
+// the line is so many lines below the top.
+func (l *rowList) reveal(row, line, below int) {
+	if row < 0 || row >= len(l.items) {
+		return
+	}
+	l.settle()
+	l.following = false
+	for p := l.layout.Parent(row); p >= 0; p = l.layout.Parent(p) {
+		if !l.items[p].open {
+			l.setOpen(p, true)
+		}
+	}
+	l.selected = l.shown(row)
+	line = max(min(line, l.exactHeight(l.selected)-1), 0)
+	if y := l.screenLine(l.selected) + line; l.selected >= l.top && y >= 0 && y < l.height {
+		return
+	}
+	l.top, l.line = l.selected, line
+	l.move(-min(below, max(l.height-1, 0)))
+	l.settle()
+}
+
+// setOpen folds or unfolds a row. The position stays, unless it was in what is hidden now.
+func (l *rowList) setOpen(row int, open bool) {
+	if row < 0 || row >= len(l.items) || l.items[row].open == open {
+		return
+	}
+	l.opened[l.items[row].id] = open
+	last := row + l.layout.Below(row)
+	for i := row; i <= last && i < len(l.items); i++ {
+		l.setHeight(i)
+	}
+	if l.top >= row && l.top <= last && (l.top == row && !open || l.items[l.top].hidden) {
+		l.top, l.line = l.shown(l.top), 0
+	}
+	l.selected = l.shown(l.selected)
+}
+
+// toggle folds or unfolds the selected row. As much as possible of what was unfolded is shown.
+func (l *rowList) toggle() {
+	if len(l.items) == 0 {
+		return
+	}
+	l.settle()
+	row := l.selected
+	open := !l.items[row].open
+	l.setOpen(row, open)
+	if !open || l.following {
+		return
+	}
+	end := l.exactHeight(row)
+	for i := l.next(row, 1); i >= 0 && i <= row+l.layout.Below(row) && end < l.height; i = l.next(i, 1) {
+		end += l.exactHeight(i)
+	}
+	if y := l.screenLine(row); y+end > l.height {
+		l.move(min(y+end-l.height, max(y, 0)))
+	}
+}
+
+// setMode folds or unfolds all rows.
+func (l *rowList) setMode(mode foldMode) {
+	l.settle()
+	l.mode = mode
+	clear(l.opened)
+	l.remeasure()
+}
+
+// remeasure lays all rows out again, after others of them are hidden or open. The screen stays at the
+// selected row, as far as that is possible.
+func (l *rowList) remeasure() {
+	y := max(l.screenLine(l.selected), 0)
+	l.measureAll()
+	if len(l.items) == 0 {
+		return
+	}
+	l.selected = l.shown(l.selected)
+	if !l.following {
+		l.top, l.line = l.selected, 0
+		l.move(-min(y, max(l.height-1, 0)))
+	}
+}
+
+// place returns the number of the selected row among those that are shown, and how many there are.
+func (l *rowList) place() (number, count int) {
+	for i := range l.items {
+		if l.items[i].hidden {
+			continue
+		}
+		count++
+		if i <= l.selected {
+			number++
+		}
+	}
+	return number, count
+}
+
+// thumb returns the lines of a scrollbar of some height that are marked, or an empty range if
+// everything is on the screen.
+func (l *rowList) thumb(height int) (from, to int) {
+	total := l.tree.sum(len(l.items))
+	if height <= 0 || total <= l.height {
+		return 0, 0
+	}
+	offset := l.tree.sum(l.top) + l.line
+	size := max(height*l.height/total, 1)
+	from = (height - size) * offset / max(total-l.height, 1)
+	from = max(min(from, height-size), 0)
+	return from, from + size
+}
+
+// jump goes to a line of the scrollbar.
+func (l *rowList) jump(y, height int) {
+	if len(l.items) == 0 || height <= 1 {
+		return
+	}
+	l.settle()
+	l.following = false
+	total := l.tree.sum(len(l.items))
+	l.top, l.line = l.tree.find(y * max(total-l.height, 0) / (height - 1))
+	l.top = l.shown(min(l.top, len(l.items)-1))
+	l.line = min(l.line, l.exactHeight(l.top)-1)
+	l.settle()
+	l.selectShown()
+}
