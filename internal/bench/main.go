@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in three parts; -only names
+// Command bench measures what can be measured without other programs, in four parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -12,6 +12,9 @@
 //
 // The part "program" builds clew and measures how long its users wait: for its start, for a list,
 // for the beginning of a long session, for a search.
+//
+// The part "viewer" runs clew at a terminal, presses its keys, and measures how long their frames take, and
+// what the viewer costs. It runs on Linux.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -51,9 +54,10 @@ const (
 	streamPart      = "stream"
 	transcriptsPart = "transcripts"
 	programPart     = "program"
+	viewerPart      = "viewer"
 )
 
-func parts() []string { return []string{streamPart, transcriptsPart, programPart} }
+func parts() []string { return []string{streamPart, transcriptsPart, programPart, viewerPart} }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
@@ -115,6 +119,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeProgram()
+	}
+	if o.wants(viewerPart) {
+		var err error
+		if rep.Viewer, err = measureViewer(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeViewer()
 	}
 	return rep, nil
 }

@@ -21,8 +21,10 @@ type report struct {
 	// Transcripts is the part about transcripts.
 	Transcripts []work `json:"transcripts,omitempty"`
 	// Program is the part about the program as its users meet it.
-	Program []use             `json:"program,omitempty"`
-	Goals   benchreport.Goals `json:"goals"`
+	Program []use `json:"program,omitempty"`
+	// Viewer is the part about the viewer at a terminal.
+	Viewer []*feeling        `json:"viewer,omitempty"`
+	Goals  benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -93,6 +95,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	}
 	r.writeTranscripts(b)
 	r.writeProgram(b)
+	r.writeViewer(b)
 	r.Goals.Write(b)
 }
 
