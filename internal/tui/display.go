@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"strings"
@@ -37,6 +38,7 @@ type display struct {
 	inline   paint.Inline
 	isFull   bool // the terminal shows its other screen
 	title    string
+	extra    string      // to be written with the next frame
 	shown    time.Time   // when the last frame was shown
 	later    *time.Timer // shows the next one
 	err      error       // of the first write that failed
@@ -140,6 +142,8 @@ func (d *display) show(draw func(width, height int) Frame, width, height int) {
 
 func (d *display) draw(f Frame, width, height int) {
 	d.page(!f.Inline)
+	d.write(d.extra)
+	d.extra = ""
 	if f.Title != "" && f.Title != d.title {
 		d.title = f.Title
 		d.write("\x1b]2;" + tty.Line(f.Title) + "\x1b\\")
@@ -158,6 +162,20 @@ func (d *display) write(text string) {
 	if _, err := io.WriteString(d.terminal.Out, text); err != nil {
 		d.err = err
 	}
+}
+
+// maxCopied is how many bytes are copied at most. Terminals drop what is longer, some of them much less.
+const maxCopied = 1 << 20
+
+// copy puts an untrusted text into the clipboard of the user, through the terminal (OSC 52), and says
+// what it was.
+func (a *app) copy(text, what string) {
+	if len(text) > maxCopied {
+		a.say(what + " is too long to be copied")
+		return
+	}
+	a.display.extra += "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(tty.CleanExactly(text))) + "\x1b\\"
+	a.say("copied " + what)
 }
 
 // A runner is a program that can have the terminal. exec.Cmd is one.
