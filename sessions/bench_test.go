@@ -287,3 +287,28 @@ func BenchmarkSummarize(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTailFirst follows a large session with subagents until its first update, and until
+// everything that exists was read.
+func BenchmarkTailFirst(b *testing.B) {
+	s := newLongSession(b, 57<<20, 47)
+	for name, wants := range map[string]func(*sessions.Update) bool{
+		"first update": func(*sessions.Update) bool { return true },
+		"all":          func(u *sessions.Update) bool { return !u.Loading },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(57 << 20)
+			b.ReportAllocs()
+			for b.Loop() {
+				for u, err := range sessions.TailFile(b.Context(), s.path, nil) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					if wants(u) {
+						break
+					}
+				}
+			}
+		})
+	}
+}

@@ -28,6 +28,10 @@ type TailOptions struct {
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
+	// Progress is called while the session's own transcript is read from its start, with the bytes
+	// read so far and the size of the file. The goroutine of the loop calls it, some four times for
+	// each megabyte. Nil means that nothing is called.
+	Progress func(done, total int64)
 	// PollInterval is how often to check the files for changes. 0 means that the operating system
 	// reports changes; files are then also checked every 2 seconds, or every 200 milliseconds where
 	// the system can't report changes. Set it for files on a network file system.
@@ -49,6 +53,12 @@ type Update struct {
 	// none has. A viewer needs to redraw only from there. Subagents that appear under an item don't
 	// count as changes of its chunk, since they have their own updates.
 	First int
+	// Loading reports whether more updates follow at once, of subagents that existed when the loop
+	// began. It is false in the last of them, after which the transcripts are complete.
+	Loading bool
+	// Relinked reports whether subagents were put under items since the last update, anywhere in
+	// the session. Then [transcript.DisplayItem.Agents] may have changed in chunks before First.
+	Relinked bool
 	// Reset reports whether the file was cut, replaced or moved, and was read again from the start.
 	Reset bool
 	// Gone reports whether the file no longer exists. If it comes back, it is read from the start.
@@ -60,10 +70,11 @@ type Update struct {
 }
 
 // Tail follows a session and its subagents as they grow. First it yields an update for each
-// existing transcript, beginning with that of the session. After that it yields one whenever an
-// agent has written something. It finds the same subagents as [Read] and puts them under the items
-// that started them. After all updates, the transcripts equal what Read returns, except for an
-// incomplete last line.
+// existing transcript, beginning with that of the session, which comes before the subagents are
+// read. After that it yields one whenever an agent has written something. It finds the same
+// subagents as [Read] and puts them under the items that started them, once they are read. After
+// all updates, the transcripts equal what Read returns, except for an incomplete last line: see
+// [Update.Loading].
 //
 //	for u, err := range sessions.Tail(ctx, id, nil) {
 //		if err != nil {
@@ -193,6 +204,9 @@ func (o *TailOptions) clone() TailOptions {
 // changed, and discovers new ones. 3. read reads what is new in each of them, and collects updates.
 // 4. link puts subagents under the items that started them, if that may have changed. 5. The
 // updates are yielded to the caller.
+//
+// Before the first round, the session itself is read and yielded, if it may have subagents: see
+// begin.
 type tailer struct {
 	opts   TailOptions
 	main   *tailedFile
@@ -205,12 +219,23 @@ type tailer struct {
 
 	startCalls map[string]bool // IDs of tool calls that are known to have started subagents
 	outdated   bool            // subagents have to be linked to their items again
+	relinked   bool            // they were, and no update has said so
+	stage      tailStage
 
 	// State of one round: files to read, errors of directories, and the updates to yield.
 	touched []*tailedFile
 	refused []error
 	updates []*Update
 }
+
+// A tailStage says how far a tailer has come.
+type tailStage int
+
+const (
+	tailBegins  tailStage = iota // the session itself is read
+	tailLoads                    // the session was yielded, and subagents that existed before are read
+	tailFollows                  // everything that was there at the beginning was yielded
+)
 
 // A tailedFile is a transcript that is followed.
 type tailedFile struct {
@@ -245,12 +270,16 @@ func newTailer(path string, opts TailOptions) (*tailer, error) {
 		buffer: make([]byte, copyBuffer),
 	}
 	t.byPath[path] = t.main
+	t.main.progress = opts.Progress
 	return t, nil
 }
 
 // run yields updates until the context ends or the caller leaves the loop.
 func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	t.yield = yield
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
 	var changed *changes // nil means that any file may have changed
 	for {
 		if err := t.update(ctx, changed); err != nil {
@@ -263,10 +292,24 @@ func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	}
 }
 
+// begin reads the session itself and yields it, before any time is spent on subagents. If there
+// are none, the update waits for the first round, and so it is the last one that says Loading.
+func (t *tailer) begin(ctx context.Context) error {
+	t.watch.add(t.paths.project)
+	if err := t.read(ctx, t.main, false); err != nil {
+		return err
+	}
+	if len(t.updates) == 0 || !t.mayHaveAgents() {
+		t.stage = tailFollows
+		return nil
+	}
+	t.stage = tailLoads
+	return t.report(ctx)
+}
+
 // update reads the files that may have changed and yields what is new. It reads all of them first,
 // since an entry of one may belong under an item of another.
 func (t *tailer) update(ctx context.Context, changed *changes) error {
-	t.touched, t.refused, t.updates = nil, nil, nil
 	t.find(changed)
 	for len(t.touched) > 0 { // reading one file may mark others
 		f := t.touched[0]
@@ -277,10 +320,36 @@ func (t *tailer) update(ctx context.Context, changed *changes) error {
 	}
 	t.link()
 	t.reportRefused()
-	for _, u := range t.updates {
+	if t.stage == tailLoads {
+		t.stage = tailFollows
+		t.endLoading()
+	}
+	return t.report(ctx)
+}
+
+// endLoading marks the updates that end the first ones. There is at least one, so that the caller
+// learns that no more follow.
+func (t *tailer) endLoading() {
+	if len(t.updates) == 0 {
+		u := new(Update)
+		t.main.fill(u)
+		t.updates = append(t.updates, u)
+	}
+	for _, u := range t.updates[:len(t.updates)-1] {
+		u.Loading = true
+	}
+}
+
+// report yields the updates of a round.
+func (t *tailer) report(ctx context.Context) error {
+	updates := t.updates
+	t.touched, t.refused, t.updates = nil, nil, nil
+	for _, u := range updates {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		u.Loading = u.Loading || t.stage == tailLoads
+		u.Relinked, t.relinked = t.relinked, false
 		if !t.yield(u) {
 			return errLeft
 		}
@@ -351,8 +420,8 @@ func (t *tailer) followMain(u *Update, isNew bool) {
 	if u.Reset || u.Gone { // its directories may have been replaced as well
 		t.watch.renew()
 	}
-	if isNew && u.Transcript != nil && !t.opts.OnlyMain {
-		t.findTeammates(u)
+	if isNew && u.Transcript != nil && !t.opts.OnlyMain && t.noteTeammates(u) && t.stage != tailBegins {
+		t.discoverBeside()
 	}
 }
 
@@ -509,7 +578,7 @@ func (t *tailer) link() {
 	if !t.outdated || t.main.builder == nil || t.opts.OnlyMain {
 		return
 	}
-	t.outdated = false
+	t.outdated, t.relinked = false, true
 	main := t.main.builder.Transcript()
 	t.startCalls = map[string]bool{}
 	t.noteTaskCalls(main)

@@ -32,6 +32,9 @@ type followedFile struct {
 	info    fs.FileInfo                            // of the file that was read
 	offset  int64                                  // how far it was read
 	end     []byte                                 // the last bytes before the offset
+
+	// progress is called while the file is read from its start, or nil.
+	progress func(done, total int64)
 }
 
 // fingerprint is how many bytes before the offset are compared to notice that the file was
@@ -112,23 +115,55 @@ func (f *followedFile) replaced(file *os.File, info fs.FileInfo) bool {
 	return err == nil && !bytes.Equal(end, f.end)
 }
 
+// readAheadBytes is how much is worth a second goroutine, which decodes.
+const readAheadBytes = 1 << 20
+
 // copy passes new bytes to the builder. It reports whether they complete a line; NUL bytes do as
 // well.
-func (f *followedFile) copy(ctx context.Context, from io.Reader, buffer []byte) (lines bool, err error) {
+func (f *followedFile) copy(ctx context.Context, from *io.SectionReader, buffer []byte) (lines bool, err error) {
+	p := &pieceReader{ctx: ctx, from: from, file: f}
+	if f.offset == 0 && f.progress != nil {
+		p.progress = f.progress
+	}
+	if from.Size() >= readAheadBytes {
+		_, err = f.builder.ReadFrom(p)
+		return p.lines, err
+	}
 	for {
-		n, err := from.Read(buffer)
-		piece := buffer[:n]
-		f.offset += int64(n)
-		_, _ = f.builder.Write(piece) // never fails
-		f.remember(piece)
-		lines = lines || bytes.IndexByte(piece, '\n') >= 0 || bytes.IndexByte(piece, 0) >= 0
+		n, err := p.Read(buffer)
+		_, _ = f.builder.Write(buffer[:n]) // never fails
 		if errors.Is(err, io.EOF) {
-			return lines, nil
+			return p.lines, nil
 		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return lines, err
+		if err != nil {
+			return p.lines, err
 		}
 	}
+}
+
+// A pieceReader reads what is new in a file, and keeps account of it.
+type pieceReader struct {
+	ctx      context.Context
+	from     *io.SectionReader
+	file     *followedFile
+	progress func(done, total int64) // or nil
+	lines    bool                    // lines were completed
+}
+
+// Read reads the next piece.
+func (p *pieceReader) Read(buffer []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := p.from.Read(buffer)
+	piece := buffer[:n]
+	p.file.offset += int64(n)
+	p.file.remember(piece)
+	p.lines = p.lines || bytes.IndexByte(piece, '\n') >= 0 || bytes.IndexByte(piece, 0) >= 0
+	if p.progress != nil && n > 0 {
+		p.progress(p.file.offset, p.from.Size())
+	}
+	return n, err
 }
 
 // remember updates the last bytes before the offset.
@@ -275,16 +310,27 @@ func (t *tailer) discoverBeside() {
 	}
 }
 
-// findTeammates finds the teammates that the session has started, according to an update. They have
-// separate sessions.
-func (t *tailer) findTeammates(u *Update) {
+// noteTeammates notes the teammates that the session has started, according to an update. They have
+// separate sessions. It reports whether there are new ones.
+func (t *tailer) noteTeammates(u *Update) bool {
 	before := len(t.paths.teammates)
 	maps.Copy(t.paths.teammates, teamCalls(&transcript.Transcript{
 		Chunks: u.Transcript.Chunks[u.First:], Branches: u.Transcript.Branches,
 	}))
-	if len(t.paths.teammates) > before {
-		t.discoverBeside()
+	return len(t.paths.teammates) > before
+}
+
+// mayHaveAgents reports whether there may be subagents to find and to read. It opens none of their
+// files.
+func (t *tailer) mayHaveAgents() bool {
+	if t.opts.OnlyMain {
+		return false
 	}
+	if info, err := os.Lstat(t.paths.agents); err == nil && info.IsDir() || len(t.paths.teammates) > 0 {
+		return true
+	}
+	entries, _ := os.ReadDir(t.paths.project) // the first round reports the error
+	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return newAgent(entry.Name()) != nil })
 }
 
 // addBeside adds a subagent whose transcript is next to the session's.

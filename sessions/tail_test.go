@@ -304,33 +304,125 @@ func TestTailCoalesces(t *testing.T) {
 	})
 }
 
-// The first updates are those of the session and then of its subagents, which are already under
-// their items.
+// The first update is that of the session, before its subagents are read. In those that follow,
+// they are under their items.
 func TestTailFamily(t *testing.T) {
 	t.Parallel()
 	for name, opts := range modes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := follow(t, filepath.Join(makeAgents(t), "p", idA+".jsonl"), opts)
-			if u := f.next(); u.Agent != nil {
-				t.Fatalf("the first update is of %s", u.Agent.ID)
+			u := f.next()
+			if u.Agent != nil || !u.Loading || u.Relinked || u.First != 0 || len(u.Transcript.Chunks) == 0 {
+				t.Fatalf("the first update is %+v", u)
 			}
-			linked, unlinked := agentsOf(f.main)
-			if diff := cmp.Diff([]string{"old()", "one(nested())", "scout@red()"}, linked); diff != "" {
-				t.Errorf("linked (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]string{"flow"}, unlinked); diff != "" {
-				t.Errorf("unlinked (-want +got):\n%s", diff)
+			if linked, unlinked := agentsOf(f.main); linked != nil || unlinked != nil {
+				t.Errorf("agents were read before: %q, %q", linked, unlinked)
 			}
 			var agents []string
-			for range 5 {
-				agents = append(agents, agentID(f.next()))
+			for i := range 5 {
+				u := f.next()
+				if u.Loading != (i < 4) || u.Relinked != (i == 0) {
+					t.Errorf("update %d: loading %t, linked %t", i, u.Loading, u.Relinked)
+				}
+				agents = append(agents, agentID(u))
+				linked, unlinked := agentsOf(f.main)
+				if diff := cmp.Diff([]string{"old()", "one(nested())", "scout@red()"}, linked); diff != "" {
+					t.Errorf("update %d: linked (-want +got):\n%s", i, diff)
+				}
+				if diff := cmp.Diff([]string{"flow"}, unlinked); diff != "" {
+					t.Errorf("update %d: unlinked (-want +got):\n%s", i, diff)
+				}
 			}
 			slices.Sort(agents)
 			if diff := cmp.Diff([]string{"flow", "nested", "old", "one", "scout@red"}, agents); diff != "" {
 				t.Errorf("updates (-want +got):\n%s", diff)
 			}
-			f.settle()
+			whole, err := sessions.ReadFile(t.Context(), f.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(described(whole), described(f.main)); diff != "" {
+				t.Errorf("after the first updates (-read +followed):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The last of the first updates says so, whether there are subagents or not.
+func TestTailLoading(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		make func(t *testing.T, file string)
+		opts *sessions.TailOptions
+		want []bool
+	}{
+		"alone": {func(*testing.T, string) {}, nil, []bool{false}},
+		"agents of others beside": {func(t *testing.T, file string) {
+			put(t, filepath.Join(filepath.Dir(file), "agent-x.jsonl"), agentLine("x", ""))
+		}, nil, []bool{true, false}},
+		"a directory without agents": {func(t *testing.T, file string) {
+			put(t, filepath.Join(filepath.Dir(agentPath(file, "")), "notes.txt"), "")
+		}, nil, []bool{true, false}},
+		"two agents": {func(t *testing.T, file string) {
+			put(t, agentPath(file, "a"), agentLine("a", ""))
+			put(t, agentPath(file, "b"), agentLine("b", ""))
+		}, nil, []bool{true, true, false}},
+		"only the session": {func(t *testing.T, file string) {
+			put(t, agentPath(file, "a"), agentLine("a", ""))
+		}, &sessions.TailOptions{OnlyMain: true}, []bool{false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), idA+".jsonl")
+			put(t, file, ask("1", ""))
+			test.make(t, file)
+			f := follow(t, file, test.opts)
+			var got []bool
+			for range test.want {
+				got = append(got, f.next().Loading)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("loading (-want +got):\n%s", diff)
+			}
+			appendTo(t, file, ask("2", "1"))
+			if u := f.want("", "ask 2"); u.Loading {
+				t.Error("loading again")
+			}
+		})
+	}
+}
+
+// Progress counts the bytes of the session's own transcript, each time that it is read from its
+// start.
+func TestTailProgress(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string]int{"small": 1, "read ahead": 3000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), idA+".jsonl")
+			text := strings.Repeat(`{"type":"mode","text":"`+strings.Repeat("x", 1000)+`"}`+"\n", lines) + ask("1", "")
+			put(t, file, text)
+			put(t, agentPath(file, "a"), agentLine("a", ""))
+			var last, calls, total int64
+			f := follow(t, file, &sessions.TailOptions{Progress: func(done, all int64) {
+				if done <= last || done > all {
+					t.Errorf("%d of %d bytes after %d", done, all, last)
+				}
+				calls++
+				last, total = done, all
+			}})
+			f.want("", "ask 1")
+			if size := int64(len(text)); last != size || total != size || calls < size>>20 {
+				t.Errorf("%d of %d bytes in %d calls, want %d", last, total, calls, size)
+			}
+			f.want("a", "ask a")
+			before := calls
+			appendTo(t, file, ask("2", "1"))
+			f.want("", "ask 2")
+			if calls != before {
+				t.Error("an append is not progress")
+			}
 		})
 	}
 }
