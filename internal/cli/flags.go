@@ -14,6 +14,7 @@ import (
 	"time"
 	_ "time/tzdata" // for systems without a database of time zones
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -278,15 +279,6 @@ func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }
 
-// projectName is the name of a project in lists: that of its directory or, if that is not known,
-// the one that the agent uses.
-func projectName(cwd, project string) string {
-	if cwd == "" {
-		return project
-	}
-	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
-}
-
 // findProject returns where the sessions of a project are. The word of the flag --project is a name
 // that lists show, a directory, or the name of the directory in which the agent keeps the sessions.
 // An empty word means all projects, and a directory need not have sessions.
@@ -364,7 +356,7 @@ func matchProjects(word string, projects []sessions.ProjectInfo) []sessions.Proj
 			if same(p.Name, word) || same(p.Directory, word) {
 				return []sessions.ProjectInfo{p}
 			}
-			if same(projectName(p.Directory, p.Name), word) {
+			if same(render.ProjectName(p.Directory, p.Name), word) {
 				found = append(found, p)
 			}
 		}
@@ -412,7 +404,7 @@ func nearProject(word string, projects []sessions.ProjectInfo) string {
 	word = strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	best, least := "", len([]rune(word))/3+1
 	for _, p := range projects {
-		name := projectName(p.Directory, p.Name)
+		name := render.ProjectName(p.Directory, p.Name)
 		distance := editDistance(word, strings.ToLower(name))
 		if len(word) > 2 && strings.Contains(strings.ToLower(name), word) {
 			distance = 1

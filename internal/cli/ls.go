@@ -252,14 +252,6 @@ func fitted(parts []string, columns int, color bool) string {
 	return tty.Dim.Paint(tty.Fit(render.Join(parts...), columns), color)
 }
 
-// branchName returns a branch, or "" for HEAD, which the agent writes if there is no branch.
-func branchName(branch string) string {
-	if branch == "HEAD" {
-		return ""
-	}
-	return branch
-}
-
 // A sessionRecord is a session in JSON.
 type sessionRecord struct {
 	ID       string    `json:"id"`
@@ -491,7 +483,7 @@ func (l *lsList) table(columns int, color bool) string {
 		}
 		cells := []string{
 			l.id(row), state, row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
-			tty.Line(projectName(row.CWD, row.Project)), l.branch(row), l.model(row),
+			tty.Line(render.ProjectName(row.CWD, row.Project)), l.branch(row), l.model(row),
 		}
 		if len(names) > len(cells) {
 			cells = append(cells, row.plainFigures()...)
@@ -533,10 +525,10 @@ func (l *lsList) project(row *lsRow) string {
 	if !slices.ContainsFunc(l.rows, several) {
 		return ""
 	}
-	return tty.Line(projectName(row.CWD, row.Project))
+	return tty.Line(render.ProjectName(row.CWD, row.Project))
 }
 
-func (l *lsList) branch(row *lsRow) string { return tty.Line(branchName(row.GitBranch)) }
+func (l *lsList) branch(row *lsRow) string { return tty.Line(render.BranchName(row.GitBranch)) }
 
 func (l *lsList) model(row *lsRow) string { return render.ShortModel(row.Model) }
 
@@ -621,47 +613,10 @@ func (l *lsList) age(row *lsRow) string {
 	if row.Ongoing {
 		return "now"
 	}
-	if l.byDay && l.day(row.Modified) != today {
+	if l.byDay && l.day(row.Modified) != l.day(l.now) {
 		return row.Modified.In(l.now.Location()).Format("15:04")
 	}
-	return ageOf(row.Modified, l.now)
+	return render.Age(row.Modified, l.now)
 }
 
-// ageOf returns for people how long ago a time was. It is in the time zone of now.
-func ageOf(at, now time.Time) string {
-	at = at.In(now.Location())
-	switch d := now.Sub(at); {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
-	case d < 7*24*time.Hour:
-		return fmt.Sprintf("%dd ago", int(d.Hours())/24)
-	case at.Year() == now.Year():
-		return at.Format("2 Jan")
-	}
-	return at.Format("2006-01-02")
-}
-
-const today = "Today"
-
-// day returns the name of the day of a time: today, yesterday, a weekday, or a date.
-func (l *lsList) day(at time.Time) string {
-	at = at.In(l.now.Location())
-	days := func(t time.Time) int {
-		return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
-	}
-	switch n := days(l.now) - days(at); {
-	case n == 0:
-		return today
-	case n == 1:
-		return "Yesterday"
-	case n > 1 && n < 7:
-		return at.Weekday().String()
-	case at.Year() == l.now.Year():
-		return at.Format("2 January")
-	}
-	return at.Format("2 January 2006")
-}
+func (l *lsList) day(at time.Time) string { return render.Day(at, l.now) }

@@ -581,7 +581,7 @@ func (g *hitGroup) name(ctx context.Context, repeated map[string]bool) {
 	first := g.hits[0]
 	info, _ := sessions.Get(ctx, first.SessionID, &sessions.Options{ProjectName: first.File.Project})
 	g.title = info.Title()
-	g.project = projectName(info.CWD, first.File.Project)
+	g.project = render.ProjectName(info.CWD, first.File.Project)
 	for _, h := range g.hits {
 		if info.CWD == "" && h.Directory != "" {
 			g.project = h.Directory
@@ -644,7 +644,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	id := shortID(tty.Line(g.hits[0].SessionID)) + "  "
 	about := tty.Line(g.project)
 	if at := g.newest(); !at.IsZero() {
-		about = render.Join(about, ageOf(at, now))
+		about = render.Join(about, render.Age(at, now))
 	}
 	title := cmp.Or(tty.Line(g.title), "-")
 	room := columns - tty.Width(id) - tty.Width(about) - cellGap

@@ -31,7 +31,7 @@ type showHead struct {
 // headOf returns the head of a session that was not read yet.
 func headOf(info *sessions.SessionInfo, opts render.Options) *showHead {
 	h := &showHead{opts: opts, id: info.ID, title: info.Title(), dir: info.CWD}
-	h.setFacts(projectName(info.CWD, info.Project), info.GitBranch, info.Model, info.Created)
+	h.setFacts(render.ProjectName(info.CWD, info.Project), info.GitBranch, info.Model, info.Created)
 	return h
 }
 
@@ -47,7 +47,7 @@ func headOfTranscript(t *transcript.Transcript, opts render.Options) *showHead {
 	if t.AgentID != "" {
 		h.title, h.id = "Agent "+t.AgentID, ""
 	}
-	h.setFacts(projectName(t.CWD, ""), t.GitBranch, t.Model, t.Created)
+	h.setFacts(render.ProjectName(t.CWD, ""), t.GitBranch, t.Model, t.Created)
 	return h
 }
 
@@ -56,7 +56,7 @@ func (h *showHead) setFacts(project, branch, model string, created time.Time) {
 	if !created.IsZero() {
 		when = created.In(cmp.Or(h.opts.Zone, time.Local)).Format("2 Jan 2006 15:04")
 	}
-	h.facts = []string{tty.Line(project), tty.Line(branchName(branch)), render.ShortModel(model), when}
+	h.facts = []string{tty.Line(project), tty.Line(render.BranchName(branch)), render.ShortModel(model), when}
 }
 
 // begin writes the title and where the session ran, once.

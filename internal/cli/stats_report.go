@@ -265,7 +265,7 @@ func (row *statsRow) projectName() string {
 	if len(row.Projects) > 0 {
 		return row.Key.Project
 	}
-	return projectName(row.CWD, row.Key.Project)
+	return render.ProjectName(row.CWD, row.Key.Project)
 }
 
 // findNamesakes finds the names that several projects share.
@@ -618,7 +618,7 @@ func (a *projectAlias) matcher() func(*sessions.ProjectInfo) bool {
 	if !a.isPattern() {
 		agents := a.agentName()
 		return func(p *sessions.ProjectInfo) bool {
-			return p.Name == agents || dir == "" && projectName(p.Directory, p.Name) == a.project || dir != "" && p.Directory == dir
+			return p.Name == agents || dir == "" && render.ProjectName(p.Directory, p.Name) == a.project || dir != "" && p.Directory == dir
 		}
 	}
 	pattern := strings.NewReplacer("[", `\[`, "?", `\?`).Replace(strings.ReplaceAll(cmp.Or(dir, a.project), `\`, "/"))
@@ -627,6 +627,6 @@ func (a *projectAlias) matcher() func(*sessions.ProjectInfo) bool {
 		return ok
 	}
 	return func(p *sessions.ProjectInfo) bool {
-		return like(p.Directory) || dir == "" && (like(p.Name) || like(projectName(p.Directory, p.Name)))
+		return like(p.Directory) || dir == "" && (like(p.Name) || like(render.ProjectName(p.Directory, p.Name)))
 	}
 }

@@ -1,0 +1,67 @@
+package render
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Age returns for people how long ago a time was: now, 5m ago, 2h ago, 3d ago, 14 Nov. It is in the
+// time zone of now.
+func Age(at, now time.Time) string {
+	at = at.In(now.Location())
+	switch d := now.Sub(at); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	case d < 7*24*time.Hour:
+		return fmt.Sprintf("%dd ago", int(d.Hours())/24)
+	case at.Year() == now.Year():
+		return at.Format("2 Jan")
+	}
+	return at.Format("2006-01-02")
+}
+
+// Day returns the name of the day of a time, in the time zone of now: Today, Yesterday, a weekday, or
+// a date.
+func Day(at, now time.Time) string {
+	at = at.In(now.Location())
+	switch n := DayNumber(now) - DayNumber(at); {
+	case n == 0:
+		return "Today"
+	case n == 1:
+		return "Yesterday"
+	case n > 1 && n < 7:
+		return at.Weekday().String()
+	case at.Year() == now.Year():
+		return at.Format("2 January")
+	}
+	return at.Format("2 January 2006")
+}
+
+// DayNumber returns the number of the day of a time, in the time zone of the time.
+func DayNumber(t time.Time) int {
+	return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
+}
+
+// ProjectName is the name of a project in lists: that of its directory or, if that is not known, the
+// one that the agent uses. It is not clean.
+func ProjectName(cwd, project string) string {
+	if cwd == "" {
+		return project
+	}
+	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
+}
+
+// BranchName returns a branch, or "" for HEAD, which the agent writes if there is no branch. It is not
+// clean.
+func BranchName(branch string) string {
+	if branch == "HEAD" {
+		return ""
+	}
+	return branch
+}
