@@ -142,6 +142,10 @@ pictures: ## Make the pictures in docs/pictures and the output in the README aga
 beside: agent ## Make pictures of the program beside Claude Code and ccusage in .cache/beside, with a chromium and tmux
 	go run ./internal/pictures/beside
 
+.PHONY: screens
+screens: ## Make pictures of the screens of the viewer in .cache/screens, with a chromium and tmux
+	go run ./internal/pictures/beside -viewer -out .cache/screens
+
 $(AGENTS): .cache/agent/%/claude:
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))
 	@.ci/install-agent "$*" "$(CURDIR)/$@"

@@ -18,7 +18,7 @@ func TestMarkUp(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := markUp(test.lines); got != test.want {
+			if got := dark.markUp(test.lines); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

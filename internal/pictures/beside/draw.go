@@ -20,19 +20,23 @@ const (
 	margin     = 14
 )
 
-// draw makes a picture of two windows side by side.
+// draw makes a picture of windows side by side.
 func draw(ctx context.Context, dir, picture string, columns int, windows ...window) error {
+	return dark.draw(ctx, dir, picture, columns, windows...)
+}
+
+func (t theme) draw(ctx context.Context, dir, picture string, columns int, windows ...window) error {
 	var b strings.Builder
 	b.WriteString(`<meta charset="utf-8"><style>` +
 		`body{margin:0;display:flex;gap:14px;background:#444;font:14px/18px "DejaVu Sans Mono",monospace}` +
-		`div{background:#1d1f21;color:#d8d8d8;padding:0 14px 14px}h1{font-size:13px;color:#9a9a9a;margin:8px 0}` +
+		`div{background:` + t.ground + `;color:` + t.text + `;padding:0 14px 14px}h1{font-size:13px;color:#9a9a9a;margin:8px 0}` +
 		`pre{margin:0;font:inherit}</style>`)
 	height := 0
 	for _, w := range windows {
 		lines := strings.Split(strings.TrimRight(w.lines, "\n "), "\n")
 		height = max(height, len(lines))
 		fmt.Fprintf(&b, `<div style="width:%.0fpx"><h1>%s</h1><pre>%s</pre></div>`, float64(columns)*charWidth,
-			html.EscapeString(w.title), markUp(strings.Join(lines, "\n")))
+			html.EscapeString(w.title), t.markUp(strings.Join(lines, "\n")))
 	}
 	page := filepath.Join(dir, "beside.html")
 	if err := os.WriteFile(page, []byte(b.String()), 0o600); err != nil {
@@ -46,9 +50,9 @@ func draw(ctx context.Context, dir, picture string, columns int, windows ...wind
 var sequence = regexp.MustCompile(`\x1b\[([0-9;:]*)m|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b[()][A-Z0-9]|[\x0e\x0f]`)
 
 // markUp returns the lines of a window as HTML.
-func markUp(lines string) string {
+func (t theme) markUp(lines string) string {
 	var b strings.Builder
-	var now look
+	now := look{theme: t}
 	write := func(text string) {
 		if text != "" {
 			fmt.Fprintf(&b, `<span style="%s">%s</span>`, now.style(), html.EscapeString(text))
@@ -68,6 +72,7 @@ func markUp(lines string) string {
 
 // A look is how characters look.
 type look struct {
+	theme                                           theme
 	bold, dim, italic, underlined, struck, reversed bool
 
 	color, ground string // "" is the terminal's own
@@ -76,15 +81,15 @@ type look struct {
 // change carries out the numbers of an escape sequence.
 func (l *look) change(numbers []string) {
 	if len(numbers) == 0 {
-		*l = look{}
+		*l = look{theme: l.theme}
 	}
 	for i := 0; i < len(numbers); i++ {
 		n, _ := strconv.Atoi(numbers[i]) // capture-pane writes numbers only
 		switch {
 		case n == 0:
-			*l = look{}
+			*l = look{theme: l.theme}
 		case n == 38 || n == 48:
-			color, used := manyColors(numbers[i+1:])
+			color, used := l.theme.manyColors(numbers[i+1:])
 			i += used
 			if n == 38 {
 				l.color = color
@@ -96,11 +101,11 @@ func (l *look) change(numbers []string) {
 		case n == 49:
 			l.ground = ""
 		case n >= 30 && n <= 37:
-			l.color = palette[n-30]
+			l.color = l.theme.palette[n-30]
 		case n >= 90 && n <= 97:
-			l.color = palette[n-90+8]
+			l.color = l.theme.palette[n-90+8]
 		case n >= 40 && n <= 47:
-			l.ground = palette[n-40]
+			l.ground = l.theme.palette[n-40]
 		default:
 			l.turn(n)
 		}
@@ -128,14 +133,25 @@ func (l *look) turn(n int) {
 	}
 }
 
-// palette has the 16 colors of a dark theme.
-var palette = []string{
-	"#282a2e", "#e06c6c", "#8fbf6f", "#e0b860", "#6c9ee0", "#b98ad0", "#6fc0b8", "#c8c8c8",
-	"#707880", "#ff7f7f", "#a8d88a", "#ffd070", "#82b0ff", "#d0a0e8", "#88d8d0", "#ffffff",
+// A theme has the colors of a terminal: those of its own, and the 16 that programs name.
+type theme struct {
+	name, text, ground string
+	palette            [16]string
 }
 
+var (
+	dark = theme{"dark", "#d8d8d8", "#1d1f21", [16]string{
+		"#282a2e", "#e06c6c", "#8fbf6f", "#e0b860", "#6c9ee0", "#b98ad0", "#6fc0b8", "#c8c8c8",
+		"#707880", "#ff7f7f", "#a8d88a", "#ffd070", "#82b0ff", "#d0a0e8", "#88d8d0", "#ffffff",
+	}}
+	light = theme{"light", "#303030", "#fbfbf8", [16]string{
+		"#303030", "#b02020", "#2f7d20", "#8a6200", "#1f55b0", "#8030a0", "#00707a", "#707070",
+		"#8a8a8a", "#d03030", "#3f9a2f", "#a87800", "#3068d0", "#9a45bd", "#008890", "#101010",
+	}}
+)
+
 // manyColors returns the color that the numbers after a 38 or 48 name, and how many they are.
-func manyColors(numbers []string) (color string, used int) {
+func (t theme) manyColors(numbers []string) (color string, used int) {
 	value := func(i int) int {
 		n, _ := strconv.Atoi(numbers[i])
 		return n
@@ -144,17 +160,17 @@ func manyColors(numbers []string) (color string, used int) {
 	case len(numbers) >= 4 && numbers[0] == "2":
 		return fmt.Sprintf("rgb(%d,%d,%d)", value(1), value(2), value(3)), 4
 	case len(numbers) >= 2 && numbers[0] == "5":
-		return indexed(value(1)), 2
+		return t.indexed(value(1)), 2
 	default:
 		return "", len(numbers)
 	}
 }
 
 // indexed returns one of the 256 colors that terminals number.
-func indexed(n int) string {
+func (t theme) indexed(n int) string {
 	switch {
 	case n < 16:
-		return palette[n]
+		return t.palette[n]
 	case n < 232:
 		level := func(i int) int {
 			if i == 0 {
@@ -175,10 +191,10 @@ func (l look) style() string {
 	color, ground := l.color, l.ground
 	if l.reversed {
 		if color == "" {
-			color = "#d8d8d8"
+			color = l.theme.text
 		}
 		if ground == "" {
-			ground = "#1d1f21"
+			ground = l.theme.ground
 		}
 		color, ground = ground, color
 	}

@@ -26,10 +26,15 @@ func main() {
 	out := flag.String("out", filepath.Join(".cache", "beside"), "directory for the pictures")
 	only := flag.String("only", "", "comma-separated pictures to make, of "+strings.Join(sceneNames(), ","))
 	columns := flag.Int("columns", 90, "columns of each terminal")
+	viewer := flag.Bool("viewer", false, "make pictures of the screens of the viewer instead, in a light and a dark terminal")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	err := run(ctx, *out, *only, *columns)
+	pictures := run
+	if *viewer {
+		pictures = runViewer
+	}
+	err := pictures(ctx, *out, *only, *columns)
 	cancel()
 	stop()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,12 +19,13 @@ type window struct{ title, lines string }
 type tmux struct {
 	socket  string
 	columns int
+	rows    int // rows if it is 0
 }
 
 // open runs a command with this environment alone, and keeps its last screen when it ends.
 func (t tmux) open(ctx context.Context, dir string, env []string, command ...string) error {
 	args := []string{"-L", t.socket, "-f", "/dev/null", "new-session", "-d", "-c", dir,
-		"-x", fmt.Sprint(t.columns), "-y", fmt.Sprint(rows), "--", "env", "-i"}
+		"-x", fmt.Sprint(t.columns), "-y", fmt.Sprint(cmp.Or(t.rows, rows)), "--", "env", "-i"}
 	args = append(append(args, env...), "TERM=xterm-256color", "COLORTERM=truecolor", "sh", "-c", `"$@"; exec sleep 600`, "sh")
 	if _, err := output(ctx, "tmux", append(args, command...)...); err != nil {
 		return fmt.Errorf("pictures of terminals need tmux: %w", err)
