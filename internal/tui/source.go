@@ -22,12 +22,17 @@ type Source interface {
 	Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures
 	// Running returns the sessions that agents have open.
 	Running(ctx context.Context) ([]sessions.RunningSession, error)
+	// Here returns the names of the projects that the working directory belongs to.
+	Here(ctx context.Context) map[string]bool
+	// Glance reads the end of a session, for a preview.
+	Glance(ctx context.Context, info sessions.SessionInfo) (Glance, error)
 	// Trash returns the sessions that were deleted, the last one first.
-	Trash(ctx context.Context) ([]sessions.SessionInfo, error)
+	Trash(ctx context.Context) ([]sessions.TrashedSession, error)
 	// Follow reads a session, and goes on as it grows. The caller closes the reader.
 	Follow(info sessions.SessionInfo) Follower
-	// Search finds words in the texts of all sessions, the best first.
-	Search(ctx context.Context, words string, limit int) ([]search.Hit, error)
+	// Search finds words in the texts of all sessions, the best first. It calls progress, from any
+	// goroutine, while it reads files for the first time.
+	Search(ctx context.Context, words string, limit int, progress func(done, total int64)) (*Found, error)
 	// Entry returns an entry of a session, or of a subagent, as it was written.
 	Entry(ctx context.Context, info sessions.SessionInfo, agent string, at wire.Position) (wire.JSON, error)
 	// Spill returns a long result that is in a separate file.
@@ -36,7 +41,7 @@ type Source interface {
 	Rename(ctx context.Context, info sessions.SessionInfo, title string) error
 	Tag(ctx context.Context, info sessions.SessionInfo, tag string) error
 	Delete(ctx context.Context, info sessions.SessionInfo) error
-	Restore(ctx context.Context, info sessions.SessionInfo) error
+	Restore(ctx context.Context, deleted sessions.TrashedSession) error
 	// Export writes a page with the session, and returns its path. If show is set, it also opens the page in a
 	// browser.
 	Export(ctx context.Context, info sessions.SessionInfo, show bool) (path string, err error)
@@ -44,6 +49,28 @@ type Source interface {
 	Markdown(ctx context.Context, info sessions.SessionInfo, lines []int) (string, error)
 	// Command returns a program that takes over the terminal.
 	Command(job Job) (*exec.Cmd, error)
+}
+
+// A Glance is the end of a session.
+type Glance struct {
+	Prompt string // the last one
+	Answer string // the last text of the model
+	// Call is a call of a tool that has no result yet, such as "Bash psql -c ...", or "".
+	Call string
+}
+
+// Found is the result of a search.
+type Found struct {
+	Sessions []FoundSession
+	More     int    // further results
+	Note     string // what the user should know, such as that files could not be read
+}
+
+// A FoundSession is a session with results.
+type FoundSession struct {
+	Info sessions.SessionInfo
+	Hits []search.Hit
+	More int // further results in the session
 }
 
 // A Follower reads a session that may grow.
