@@ -1,8 +1,9 @@
 package rows
 
 import (
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/transcript"
@@ -12,8 +13,11 @@ import (
 // build appends the rows of the chunks from first on, with the marks before and after them.
 func (l *List) build(t *transcript.Transcript, first int) {
 	b := builder{list: l, transcript: t, names: makeNames(nil), live: l.Live, current: currentTurn(t.Chunks)}
-	b.turn = l.segments[first].turn
+	b.turn, b.apart = l.segments[first].turn, first > 0
 	l.segments = l.segments[:first]
+	if first == 0 {
+		l.rows = slices.Grow(l.rows, about(t))
+	}
 	next := 0
 	for next < len(l.marks) && l.marks[next].before < first {
 		next++
@@ -29,6 +33,15 @@ func (l *List) build(t *transcript.Transcript, first int) {
 	}
 }
 
+// about returns about how many rows a transcript has.
+func about(t *transcript.Transcript) int {
+	n := 0
+	for _, c := range t.AllChunks() {
+		n += max(len(c.Items), 1)
+	}
+	return n + len(t.Branches) + len(t.Unlinked)
+}
+
 // A builder appends rows of one transcript, or of one branch of it, to a list.
 type builder struct {
 	list       *List
@@ -38,6 +51,9 @@ type builder struct {
 	depth      int
 	parent     int // less than 0 for none: then rows have no parent
 	nested     bool
+	// apart says that other rows point into other transcripts. Then rows point to copies of chunks: a
+	// chunk would keep all others of its transcript in memory.
+	apart bool
 	turn       int
 	live       bool // calls of the current turn may be running
 	current    int  // the index of the first chunk of that turn
@@ -46,7 +62,7 @@ type builder struct {
 // below returns a builder of rows below a row.
 func (b *builder) below(parent int) builder {
 	c := *b
-	c.depth, c.parent, c.nested = b.depth+1, parent, true
+	c.depth, c.parent, c.nested, c.apart = b.depth+1, parent, true, false
 	return c
 }
 
@@ -74,8 +90,11 @@ func (b *builder) end(i int) { b.list.rows[i].Below = len(b.list.rows) - i - 1 }
 
 // chunk appends the rows of a chunk.
 func (b *builder) chunk(chunks []transcript.Chunk, i int) {
-	c := new(transcript.Chunk) // of its own, since a row must not keep all other chunks in memory
-	*c = chunks[i]
+	c := &chunks[i]
+	if b.apart {
+		c = new(transcript.Chunk)
+		*c = chunks[i]
+	}
 	b.names.chunk = i
 	row := Row{ID: b.names.item(c, -1), Chunk: c, Time: c.Timestamp, Text: c.Text}
 	switch c.Type {
@@ -306,6 +325,9 @@ func (l *List) work(agents []*transcript.Agent) *Work {
 	return sum
 }
 
+// defaultPrices are the prices that the costs of subagents are made of.
+var defaultPrices = sync.OnceValue(usage.DefaultPrices)
+
 // workOf returns what a subagent did. It is counted once for each state of its transcript.
 func (l *List) workOf(a *transcript.Agent) *Work {
 	known := agentWork{of: a.Transcript, chunks: len(a.Transcript.Chunks)}
@@ -316,7 +338,7 @@ func (l *List) workOf(a *transcript.Agent) *Work {
 	if last := l.works[key]; last.of == known.of && last.chunks == known.chunks && last.items == known.items {
 		return last.work
 	}
-	costs := usage.Cost(a.Transcript.Calls(), usage.DefaultPrices())
+	costs := usage.Cost(a.Transcript.Calls(), defaultPrices())
 	known.work = &Work{Tokens: costs.Usage.TotalTokens(), Cost: costs.Total}
 	for _, item := range a.Transcript.All() {
 		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
@@ -325,63 +347,4 @@ func (l *List) workOf(a *transcript.Agent) *Work {
 	}
 	l.works[key] = known
 	return known.work
-}
-
-// names makes the IDs of the rows of a transcript.
-type names struct {
-	prefix string
-	chunk  int // the index of the chunk, for those without lines
-	line   int // of the last item
-	number int // of the last item within its line
-}
-
-// makeNames returns the names of the rows of a subagent, or of the session if it is nil.
-func makeNames(a *transcript.Agent) names {
-	if a == nil {
-		return names{}
-	}
-	return names{prefix: agentKey(a) + "/"}
-}
-
-// item returns the ID of an item of a chunk, or that of the chunk if i is less than 0.
-func (n *names) item(c *transcript.Chunk, i int) ID {
-	if i < 0 || i >= len(c.Items) {
-		return ID(n.prefix + n.chunkName(c))
-	}
-	line := c.Items[i].At.Line
-	if line == 0 {
-		return ID(n.prefix + "c" + strconv.Itoa(n.chunk) + "." + strconv.Itoa(i))
-	}
-	first := i
-	for first > 0 && c.Items[first-1].At.Line == line {
-		first--
-	}
-	return ID(n.prefix + strconv.Itoa(line) + "." + strconv.Itoa(i-first))
-}
-
-// restart says that the next item is the first one of its chunk.
-func (n *names) restart() { n.line, n.number = 0, -1 }
-
-// next is like item for all items of a chunk in order.
-func (n *names) next(c *transcript.Chunk, i int) ID {
-	line := c.Items[i].At.Line
-	if line == 0 {
-		return n.item(c, i)
-	}
-	if n.number++; line != n.line {
-		n.line, n.number = line, 0
-	}
-	return ID(n.prefix + strconv.Itoa(line) + "." + strconv.Itoa(n.number))
-}
-
-func (n *names) interruption(c *transcript.Chunk) ID { return ID(n.prefix + n.chunkName(c) + ".end") }
-
-func (n *names) chunkName(c *transcript.Chunk) string {
-	switch {
-	case c.At.Line > 0:
-		return strconv.Itoa(c.At.Line)
-	case len(c.Lines) > 0:
-		return strconv.Itoa(c.Lines[0])
-	}
-	return "c" + strconv.Itoa(n.chunk)
 }

@@ -81,56 +81,45 @@ func IsPrompt(r *Row) bool { return r.Kind == Prompt && r.Depth == 0 }
 // IsFailure reports whether something has failed in a row.
 func IsFailure(r *Row) bool { return r.State == Failed }
 
-// Find returns the index of the row that shows an item of a chunk, or the chunk itself if item is
-// less than 0. agent is the subagent that has the chunk, or nil for the session. A place without a
-// row of its own is found at the nearest row before it, or at the row of the subagent.
-func (l *List) Find(agent *transcript.Agent, chunk *transcript.Chunk, item int) (int, bool) {
-	from, to, name := 0, len(l.rows), ""
-	if agent != nil {
-		at, ok := l.agents[agentKey(agent)]
-		if !ok {
+// Find returns the index of the row that shows a place, as [transcript.Transcript.Find] and
+// [transcript.Transcript.All] yield them. A place without a row of its own, such as a blank text, is
+// found at another row of its chunk, or at the row of its subagent.
+func (l *List) Find(p transcript.Place) (int, bool) {
+	at, ok := 0, false
+	if p.Agent != nil {
+		if at, ok = l.agents[agentKey(p.Agent)]; !ok {
 			return 0, false
 		}
-		from, to, name = at, at+1+l.rows[at].Below, agent.ID
 	}
-	n := makeNames(agent)
-	if i, ok := l.index[n.item(chunk, item)]; ok && chunk.At.Line > 0 {
-		return i, true
+	if p.Chunk == nil {
+		return at, ok
 	}
-	best := -1
-	for i := from; i < to; i++ {
-		if r := &l.rows[i]; r.Agent == name && r.Chunk != nil && r.Kind != Branch && !isAfter(r, chunk, item) {
-			best = i
+	n := makeNames(p.Agent)
+	n.chunk = p.ChunkIndex
+	if p.Branch != nil {
+		n = n.branch(&p.Branch.Chunks[0], branchNumber(&p))
+	}
+	for item := p.ItemIndex; item >= -1; item-- {
+		if i, ok := l.index[n.item(p.Chunk, item)]; ok {
+			return i, true
 		}
 	}
-	if best < 0 && agent != nil {
-		return from, true
-	}
-	return best, best >= 0
-}
-
-// isAfter reports whether a row is after an item of a chunk, or may be.
-func isAfter(r *Row, chunk *transcript.Chunk, item int) bool {
-	if !sameEntry(r.Chunk, chunk) {
-		return chunk.At.Line == 0 || r.Chunk.At.Line > chunk.At.Line
-	}
-	for k := range r.Chunk.Items {
-		if &r.Chunk.Items[k] == r.Item {
-			return k > max(item, 0)
+	for item := range p.Chunk.Items {
+		if i, ok := l.index[n.item(p.Chunk, item)]; ok {
+			return i, true
 		}
 	}
-	return false
+	return at, ok
 }
 
-// sameEntry reports whether two chunks are the same, perhaps in two states.
-func sameEntry(a, b *transcript.Chunk) bool {
-	switch {
-	case a.At.Line > 0 || b.At.Line > 0:
-		return a.At == b.At
-	case len(a.Items) > 0 && len(b.Items) > 0:
-		return &a.Items[0] == &b.Items[0]
+// branchNumber returns the index of the branch of a place.
+func branchNumber(p *transcript.Place) int {
+	for i := range p.Transcript.Branches {
+		if &p.Transcript.Branches[i] == p.Branch {
+			return i
+		}
 	}
-	return a.Type == b.Type && a.Timestamp.Equal(b.Timestamp) && a.Text == b.Text
+	return -1
 }
 
 // Update makes the rows again, from those of the given chunk on. It returns the index of the first

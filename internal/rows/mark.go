@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
 	"time"
 
 	"github.com/clewdev/clew/transcript"
@@ -100,19 +99,12 @@ func invalidText(lines []transcript.InvalidLine) string {
 
 // branch appends the row of a branch, and below it those of its chunks.
 func (b *builder) branch(branch *transcript.Branch, number int) {
-	first := new(transcript.Chunk)
-	*first = branch.Chunks[0]
-	names := b.names
-	mark := "b" + strconv.Itoa(first.At.Line)
-	if first.At.Line == 0 {
-		mark = "bc" + strconv.Itoa(number)
-		names.prefix += mark + "/"
-	}
+	first := &branch.Chunks[0]
 	i := b.add(Row{
-		ID: ID(b.names.prefix + mark), Kind: Branch, Chunk: first, Time: first.Timestamp, Text: branchText(branch),
+		ID: b.names.branchMark(first, number), Kind: Branch, Chunk: first, Time: first.Timestamp, Text: branchText(branch),
 	})
 	below := b.below(i)
-	below.names, below.live, below.current = names, false, len(branch.Chunks)
+	below.names, below.live, below.current = b.names.branch(first, number), false, len(branch.Chunks)
 	for k := range branch.Chunks {
 		below.chunk(branch.Chunks, k)
 	}

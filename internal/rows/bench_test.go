@@ -1,0 +1,77 @@
+package rows
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// largest returns the largest session of the corpus of the benchmarks: 57 MB with 47 subagents.
+var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
+	dir, err := os.MkdirTemp("", "rows")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if _, err := corpus.Projects(dir, 1, corpus.ProjectsSize); err != nil {
+		return nil, err
+	}
+	found, size := "", int64(0)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Size() > size {
+			found, size = path, info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sessions.ReadFile(context.Background(), found, nil)
+})
+
+// BenchmarkNew makes all rows of the session, and reports what they take.
+func BenchmarkNew(b *testing.B) {
+	tr, err := largest()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var kept List
+	kept.Update(tr, 0)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	for b.Loop() {
+		var l List
+		l.Update(tr, 0)
+	}
+	b.ReportMetric(float64(kept.Len()), "rows")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(kept.Len()), "B/row")
+}
+
+// BenchmarkAppend makes the rows of the last chunk again.
+func BenchmarkAppend(b *testing.B) {
+	tr, err := largest()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var l List
+	l.Update(tr, 0)
+	for b.Loop() {
+		l.Update(tr, len(tr.Chunks)-1)
+	}
+}
