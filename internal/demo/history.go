@@ -29,10 +29,10 @@ type Past struct {
 	Prompts []string
 
 	steps []step
-	// ago is how long before the tour the session has ended, and slower how many times slower it
-	// went than the recording, which no model has slowed down.
-	ago    time.Duration
-	slower int
+	// The session has ended some days before the tour, at a time of day. It went so many times slower
+	// than the recording, which no model has slowed down.
+	daysAgo, hour, minute int
+	slower                int
 }
 
 // A step is an answer of the model to what a request ends with.
@@ -99,10 +99,12 @@ func (p *Past) script(model *simmodel.Model, dir string) {
 }
 
 // Lay writes the transcripts of the session below config, a directory of settings, as those of a
-// session that ended some time before now.
+// session that ended some days before now.
 func (p *Past) Lay(config string, now time.Time) error {
 	r := Recording(path.Join("past", p.Name))
-	return r.lay(config, "projects/-home-dev-"+p.Name, p.Title, stretch{end: now.Add(-p.ago), slower: p.slower})
+	year, month, day := now.Date()
+	end := time.Date(year, month, day-p.daysAgo, p.hour, p.minute, 0, 0, now.Location())
+	return r.lay(config, "projects/-home-dev-"+p.Name, p.Title, stretch{end: end, slower: p.slower})
 }
 
 // LayPasts writes the transcripts of all sessions of other days.

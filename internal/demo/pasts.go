@@ -1,7 +1,5 @@
 package demo
 
-import "time"
-
 // flakyUpload is a session of three turns with a failing test, a subagent and changes.
 func flakyUpload() *Past {
 	const server = `package upload
@@ -23,7 +21,7 @@ func (s *Server) Start() error {
 	const races = "Look for other places where something is used before it is ready."
 	return &Past{
 		Name: "uploader", Title: "Fix the flaky upload test",
-		ago: 2*time.Hour + 4*time.Minute, slower: 400,
+		daysAgo: 1, hour: 19, minute: 2, slower: 400,
 		Files: map[string]string{
 			"upload/server.go": server,
 			"upload/client.go": "package upload\n\n// Put sends a file, and tries three times.\nfunc (c *Client) Put(name string) error {\n" +
@@ -78,7 +76,7 @@ func pagination() *Past {
 	const handler = "def users(request):\n    return json(db.users.all())\n"
 	return &Past{
 		Name: "api", Title: "Add pagination to /api/users",
-		ago: 19*time.Hour + 30*time.Minute, slower: 900,
+		daysAgo: 1, hour: 11, minute: 40, slower: 900,
 		Files: map[string]string{
 			"users.py": handler,
 			"test.sh":  "#!/bin/sh\ngrep -q after users.py && echo '3 passed' || { echo '1 failed'; exit 1; }\n",
@@ -105,7 +103,7 @@ func pagination() *Past {
 func armBuild() *Past {
 	return &Past{
 		Name: "engine", Title: "Build on arm64",
-		ago: 27 * time.Hour, slower: 300,
+		daysAgo: 2, hour: 16, minute: 25, slower: 300,
 		Files: map[string]string{
 			"Makefile": "CFLAGS = -O2 -msse4.2\n\nengine: main.c\n\t$(CC) $(CFLAGS) -o $@ $<\n",
 			"main.c":   "#include <nmmintrin.h>\n\nint main(void) { return _mm_crc32_u8(0, 0); }\n",
@@ -126,7 +124,7 @@ func armBuild() *Past {
 func releaseNotes() *Past {
 	return &Past{
 		Name: "notes", Title: "Release notes for 1.4",
-		ago: 3*24*time.Hour + 2*time.Hour, slower: 700,
+		daysAgo: 4, hour: 10, minute: 12, slower: 700,
 		Files: map[string]string{"commits.txt": "fix: uploads of more than 2 GB\nfeat: resume an upload\nfix: a crash without a network\nchore: newer Go\n"},
 		Prompts: []string{
 			"Write the release notes for 1.4 into NOTES.md. The commits are in commits.txt.",

@@ -15,12 +15,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/pty"
+	"github.com/clewdev/clew/internal/termtest"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A frame is the content of the screen from a time on.
 type frame struct {
 	at    time.Duration
-	lines [][]cell
+	lines [][]termtest.Cell
 }
 
 const (
@@ -32,16 +34,17 @@ const (
 // framesOf returns the frames of a recording, from the first command on the screen on.
 func framesOf(pieces []piece) ([]frame, error) {
 	pieces = withoutPauses(pieces)
-	t := newTerminal()
+	t := termtest.New(columns, rows)
 	var frames []frame
 	for i, p := range pieces {
-		if err := t.write(p.text); err != nil {
-			return nil, err
+		_, _ = t.WriteString(p.text) // it does not fail
+		if unknown := t.Unknown(); len(unknown) > 0 {
+			return nil, fmt.Errorf("unknown escape sequences: %q", unknown)
 		}
 		if i+1 < len(pieces) && pieces[i+1].at/quantum == p.at/quantum {
 			continue
 		}
-		frames = append(frames, frame{p.at, t.snapshot()})
+		frames = append(frames, frame{p.at, t.Cells()})
 	}
 	frames = frames[max(firstWith(frames, "$ "), 0):]
 	first := frames[0].at
@@ -66,26 +69,15 @@ func withoutPauses(pieces []piece) []piece {
 // firstWith returns the index of the first frame that has a line with this beginning, or -1.
 func firstWith(frames []frame, beginning string) int {
 	return slices.IndexFunc(frames, func(f frame) bool {
-		return slices.ContainsFunc(f.lines, func(line []cell) bool { return strings.HasPrefix(text(line), beginning) })
+		return slices.ContainsFunc(f.lines, func(line []termtest.Cell) bool { return strings.HasPrefix(text(line), beginning) })
 	})
 }
 
-func (t *terminal) snapshot() [][]cell {
-	lines := make([][]cell, len(t.lines))
-	for i, line := range t.lines {
-		lines[i] = slices.Clone(line)
-	}
-	return lines
-}
-
 // text returns a line without its styles.
-func text(line []cell) string {
+func text(line []termtest.Cell) string {
 	var b strings.Builder
 	for _, c := range line {
-		if c.char == 0 {
-			c.char = ' '
-		}
-		b.WriteRune(c.char)
+		b.WriteString(c.Text)
 	}
 	return strings.TrimRight(b.String(), " ")
 }
@@ -112,7 +104,7 @@ const (
 
 // styleSheet defines the styles, by class.
 const styleSheet = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;` +
-	`fill:#d6deeb;white-space:pre}.b{font-weight:700}.d{opacity:.6}.i{font-style:italic}.u{text-decoration:underline}` +
+	`fill:#d6deeb;white-space:pre}.b{font-weight:700}.d{opacity:.6}.i{font-style:italic}.u{text-decoration:underline}.r{font-weight:700;text-decoration:underline}` +
 	`.c31,.c91{fill:#ff6b6b}.c32,.c92{fill:#7bd88f}.c33,.c93{fill:#ffd866}.c34,.c94{fill:#82aaff}` +
 	`.c35,.c95{fill:#c792ea}.c36,.c96{fill:#5fd7d7}.c30,.c90{fill:#7f8c98}` +
 	`.s{opacity:0}.p{opacity:1}` +
@@ -187,8 +179,8 @@ func sortedSpans(groups map[span]string) []span {
 
 // drawLine returns a line as SVG, with one element for each run of characters of the same style. It
 // returns "" for a blank line.
-func drawLine(line []cell, row int) string {
-	length := len([]rune(text(line)))
+func drawLine(line []termtest.Cell, row int) string {
+	length := tty.Width(text(line))
 	if length == 0 {
 		return ""
 	}
@@ -197,7 +189,7 @@ func drawLine(line []cell, row int) string {
 		margin, headHeight+fontSize+row*lineHeight, float64(length)*charWidth)
 	for begin := 0; begin < length; {
 		end := begin + 1
-		for end < length && line[end].style == line[begin].style {
+		for end < length && line[end].Style == line[begin].Style {
 			end++
 		}
 		b.WriteString(drawPiece(line[begin:end]))
@@ -206,31 +198,24 @@ func drawLine(line []cell, row int) string {
 	return b.String() + "</text>"
 }
 
-func drawPiece(cells []cell) string {
+func drawPiece(cells []termtest.Cell) string {
 	var b strings.Builder
 	for _, c := range cells {
-		if c.char == 0 {
-			c.char = ' '
-		}
-		b.WriteRune(c.char)
+		b.WriteString(c.Text)
 	}
 	shown := html.EscapeString(b.String())
+	style := cells[0].Style
 	var classes []string
-	first := cells[0].style
-	if first.bold {
-		classes = append(classes, "b")
-	}
-	if first.dim {
-		classes = append(classes, "d")
-	}
-	if first.italic {
-		classes = append(classes, "i")
-	}
-	if first.underlined {
-		classes = append(classes, "u")
-	}
-	if first.color != 0 {
-		classes = append(classes, fmt.Sprintf("c%d", first.color))
+	for _, c := range []struct {
+		on   bool
+		name string
+	}{
+		{style.Bold, "b"}, {style.Dim, "d"}, {style.Italic, "i"}, {style.Inverse, "r"}, {style.Underline, "u"},
+		{style.Foreground != "", "c" + style.Foreground},
+	} {
+		if c.on {
+			classes = append(classes, c.name)
+		}
 	}
 	if len(classes) == 0 {
 		return shown
@@ -291,11 +276,32 @@ func recordDemo(ctx context.Context, clew, tour string) ([]piece, error) {
 	return pieces, nil
 }
 
-// watch returns the output of the program until it ends, and answers its question.
+// A cue is what the user types, some time after a text has appeared.
+type cue struct {
+	text  string
+	after time.Duration
+	keys  string
+}
+
+// cues are what the user does in the film: answer the question, and look around in the viewer.
+var cues = []cue{
+	{"Allow it?", thinkingTime, "y\n"},
+	{"\x1b[?1049h", thinkingTime, "j"},
+	{"", 800 * time.Millisecond, "\r"},
+	{"", thinkingTime, "g"},
+	{"", 800 * time.Millisecond, "j"},
+	{"", 400 * time.Millisecond, "j"},
+	{"", 800 * time.Millisecond, "\t"},
+	{"", thinkingTime, "f"},
+	{"", thinkingTime, "q"},
+	{"", 800 * time.Millisecond, "\x03"},
+}
+
+// watch returns the output of the program until it ends, and follows the cues.
 func watch(master io.ReadWriter, tour string, began time.Time) []piece {
 	var pieces []piece
 	var all, rest []byte // all output, and the last bytes that are not a whole character yet
-	asked := false
+	next := 0
 	for buf := make([]byte, 64<<10); ; {
 		n, err := master.Read(buf)
 		if err != nil {
@@ -305,10 +311,22 @@ func watch(master io.ReadWriter, tour string, began time.Time) []piece {
 		whole := wholeCharacters(rest)
 		text := strings.ReplaceAll(string(rest[:whole]), tour, "/tmp/tour")
 		pieces, rest = append(pieces, piece{time.Since(began), text}), rest[whole:]
-		if !asked && bytes.Contains(all, []byte("Allow it?")) {
-			asked = true
-			time.AfterFunc(thinkingTime, func() { _, _ = io.WriteString(master, "y\n") }) // without it the program waits forever
+		if next < len(cues) && bytes.Contains(all, []byte(cues[next].text)) {
+			last := next + 1
+			for last < len(cues) && cues[last].text == "" {
+				last++
+			}
+			go act(master, cues[next:last])
+			next = last
 		}
+	}
+}
+
+// act types what some cues say, one after the other.
+func act(terminal io.Writer, list []cue) {
+	for _, c := range list {
+		time.Sleep(c.after)
+		_, _ = io.WriteString(terminal, c.keys) // without it the program waits forever
 	}
 }
 

@@ -148,12 +148,25 @@ var (
 	times  = regexp.MustCompile(`\b\d\d:\d\d\b`)
 )
 
-// normalize replaces what differs in each run: dates, times, and the name of a temporary directory.
+// normalize replaces what differs in each run: dates, times, and the name of a temporary directory. The last day is
+// always the same one.
 func normalize(text, dir string) string {
 	text = strings.ReplaceAll(text, dir, "/tmp/tour")
 	text = stamps.ReplaceAllString(text, "2026-11-15T15:04")
-	text = dates.ReplaceAllString(days.ReplaceAllString(text, "2026-11-15"), "15 Nov 2026")
+	last := slices.Max(append(days.FindAllString(text, -1), ""))
+	text = days.ReplaceAllStringFunc(text, func(day string) string { return normalDay(day, last) })
+	text = dates.ReplaceAllString(text, "15 Nov 2026")
 	return times.ReplaceAllString(text, "15:04")
+}
+
+// normalDay returns a day that is as long before 2026-11-15 as day is before last.
+func normalDay(day, last string) string {
+	at, err := time.Parse(time.DateOnly, day)
+	newest, lastErr := time.Parse(time.DateOnly, last)
+	if err != nil || lastErr != nil {
+		return day
+	}
+	return time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC).Add(at.Sub(newest)).Format(time.DateOnly)
 }
 
 // Limits of the picture of the page.
