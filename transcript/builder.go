@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/entryfacts"
-	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -132,12 +131,8 @@ type assembly struct {
 	sidechains sidechains
 	// queue finds the prompts that no entry of the conversation has.
 	queue PromptQueue
-	// tally counts the answers of the whole file, including those of subagents in it.
-	tally usage.Tally
-	// callLines are the lines of these answers, for [Transcript.Turns].
-	callLines callLines
-	// context keeps what the entries add to the model's context, for [Transcript.Context].
-	context contextAccount
+	// figures are what the methods of the transcript need beside its chunks.
+	figures figures
 	// t is the transcript so far. Its chunks are only up to date after the method transcript.
 	t Transcript
 }
@@ -146,7 +141,7 @@ type assembly struct {
 // isAside changes it for a subagent.
 func newAssembly(c classifier) *assembly {
 	a := &assembly{classifier: c, conversation: conversation{tree: newTree()}}
-	a.t.Noise, a.t.assembly = map[string]int{}, a
+	a.t.Noise, a.t.figures = map[string]int{}, &a.figures
 	return a
 }
 
@@ -184,8 +179,8 @@ func (a *assembly) add(e *Entry, caller string) {
 	a.t.Drift.note(e)
 	if call, ok := CallOf(e); ok {
 		call.Forked = call.Forked || call.Time.Before(a.t.Created) // a fork begins with lines of its own
-		a.tally.Add(call)
-		a.callLines.add(e.Position.Line, &call)
+		a.figures.calls.add(call)
+		a.figures.lines.add(e.Position.Line, &call)
 	}
 	a.noteTask(e)
 	switch {
@@ -251,7 +246,7 @@ func (a *assembly) addChained(e *Entry) {
 	for range a.conversation.add(e, d) {
 		a.count("superseded")
 	}
-	a.context.note(e, true)
+	a.figures.context.note(e, true)
 }
 
 // count counts an entry that shows nothing.
@@ -265,6 +260,7 @@ func (a *assembly) count(noise string) {
 // transcript returns what was made so far.
 func (a *assembly) transcript() *Transcript {
 	a.t.Chunks, a.t.Branches = a.conversation.show()
+	a.figures.left = a.conversation.left
 	a.t.Sidechains = a.t.Sidechains[:0]
 	for _, side := range a.sidechains.all {
 		a.t.Sidechains = append(a.t.Sidechains, side.transcript())

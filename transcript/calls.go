@@ -132,8 +132,8 @@ func (c *callWalk) transcript(t *Transcript) {
 		return
 	}
 	c.seen[t] = true
-	if t.assembly != nil {
-		c.tally.Merge(&t.assembly.tally)
+	if t.figures != nil {
+		t.figures.calls.addTo(&c.tally)
 	}
 	c.below(t)
 }
@@ -175,4 +175,33 @@ func (c *callWalk) agents(agents []*Agent) {
 func (a *Agent) counts() bool {
 	ownSession := strings.Contains(a.ID, "@")
 	return !ownSession && a.Kind() != AgentCompaction
+}
+
+// A callLog keeps the calls of a transcript, also those that are written again, as a [usage.Tally]
+// wants them. The list only grows, so that a copy of the log is a snapshot of it.
+type callLog struct {
+	calls []usage.Call // without the last one
+	last  usage.Call
+	any   bool
+}
+
+// add adds a call. Most lines repeat the call of the line before, and a tally keeps the time of the
+// last one: those take no place.
+func (l *callLog) add(c usage.Call) {
+	same := l.last
+	same.Time = c.Time
+	named := c.MessageID != "" || c.UUID != "" || c.ToolUseID != ""
+	if l.any && !(named && same == c && !c.Time.Before(l.last.Time)) {
+		l.calls = append(l.calls, l.last)
+	}
+	l.last, l.any = c, true
+}
+
+func (l *callLog) addTo(t *usage.Tally) {
+	for i := range l.calls {
+		t.Add(l.calls[i])
+	}
+	if l.any {
+		t.Add(l.last)
+	}
 }

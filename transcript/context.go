@@ -116,8 +116,11 @@ func ContextWindow(model string) (tokens int, ok bool) {
 type contextAccount struct {
 	// records are what happened to the context, in the order of the file.
 	records []contextRecord
-	// calls are the answers that records of the kind contextAnswered refer to.
-	calls []contextCall
+	// calls are the answers that records of the kind contextAnswered refer to, without the last
+	// one, which may still change. last is that one, if answered is set.
+	calls    []contextCall
+	last     contextCall
+	answered bool
 	// compactions are those that records of the kind contextCompacted refer to.
 	compactions []ContextCompaction
 	// message is the ID of the last answer, which takes several entries.
@@ -208,13 +211,23 @@ func (c *contextAccount) usage(e *Entry) {
 		return
 	}
 	if id := e.Message.ID; id != "" && id == c.message {
-		last := &c.calls[len(c.calls)-1]
-		last.tokens = max(last.tokens, tokens)
+		c.last.tokens = max(c.last.tokens, tokens)
 		return
+	}
+	if c.answered {
+		c.calls = append(c.calls, c.last)
 	}
 	c.message = e.Message.ID
 	c.record(e, contextAnswered, 0, len(c.calls))
-	c.calls = append(c.calls, contextCall{e.Timestamp, e.Message.Model, tokens})
+	c.last, c.answered = contextCall{e.Timestamp, e.Message.Model, tokens}, true
+}
+
+// call returns the answer that a record refers to.
+func (c *contextAccount) call(i int32) contextCall {
+	if int(i) == len(c.calls) {
+		return c.last
+	}
+	return c.calls[i]
 }
 
 // answerBlock returns what a block of an answer adds.
@@ -530,7 +543,7 @@ func (r *contextReporter) take(record contextRecord) {
 	case contextPrompt:
 		r.endTurn()
 	case contextAnswered:
-		r.answer(int(record.line), r.account.calls[record.value])
+		r.answer(int(record.line), r.account.call(record.value))
 	case contextCompacted:
 		r.compact(r.account.compactions[record.value])
 	}

@@ -20,15 +20,20 @@ type conversation struct {
 	// branches are all other paths, as of the last settle.
 	branches []Branch
 	branched bool // branches have changed
-	rebuilt  bool // since the last call of changed
+	// left are the lines of entries that are not part of the conversation, as of the last settle.
+	left    []int
+	rebuilt bool // since the last call of changed
 }
 
 // add adds an entry that is not in the tree yet. d is shown of it, or nothing if d is nil. It
 // returns how many entries are no longer shown because the entry retracts them.
 func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 	at := c.tree.add(e, newNode(e, d))
-	if n := &c.tree.nodes[at]; n.hidden && d != nil {
-		superseded++
+	if n := &c.tree.nodes[at]; n.hidden {
+		c.left = append(c.left, n.line)
+		if d != nil {
+			superseded++
+		}
 	}
 	for _, uuid := range e.Supersedes {
 		if n := c.tree.hide(uuid); n != nil {
@@ -84,19 +89,6 @@ func (c *conversation) changed() int {
 	return first
 }
 
-// shownLines returns a test of whether the entry of a line is part of the conversation. It takes
-// time in proportion to the tree.
-func (c *conversation) shownLines() func(line int) bool {
-	c.settle()
-	left := map[int]bool{}
-	for i := range c.tree.nodes {
-		if n := &c.tree.nodes[i]; n.path != 0 || n.hidden {
-			left[n.line] = true
-		}
-	}
-	return func(line int) bool { return !left[line] }
-}
-
 // settle builds the chunks again if the conversation has taken another path, and the branches if
 // one of them has changed.
 func (c *conversation) settle() {
@@ -117,6 +109,12 @@ func (c *conversation) settle() {
 	}
 	c.branches = c.tree.branches(paths)
 	c.branched = false
+	c.left = nil // others may have the old one
+	for i := range c.tree.nodes {
+		if n := &c.tree.nodes[i]; n.path != 0 || n.hidden {
+			c.left = append(c.left, n.line)
+		}
+	}
 }
 
 // branches returns the chunks of all paths except the conversation's.

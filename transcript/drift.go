@@ -294,3 +294,16 @@ func (e *Entry) notes(kind UnknownKind, name string, known bool) {
 		e.Unknown = append(e.Unknown, Unknown{kind, name})
 	}
 }
+
+// clone returns a copy with its own findings.
+func (d *Drift) clone() Drift {
+	c := Drift{version: d.version}
+	if d.found != nil {
+		c.found = make(map[driftKey]*Finding, len(d.found))
+		for key, f := range d.found {
+			finding := *f
+			c.found[key] = &finding
+		}
+	}
+	return c
+}

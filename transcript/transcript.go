@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/clewdev/clew/internal/entrylex"
@@ -43,7 +45,9 @@ type Transcript struct {
 
 	Info
 
-	assembly *assembly // nil for one that was made by hand
+	figures *figures // nil for one that was made by hand
+	// branchesOf are the branches that those of a snapshot are copies of.
+	branchesOf *Branch
 }
 
 // Context returns a report of how the model's context filled up. It takes time in proportion to the
@@ -54,10 +58,86 @@ type Transcript struct {
 //		fmt.Printf("%.0f%% full, %d tokens of files\n", turn.Percent, files)
 //	}
 func (t *Transcript) Context() ContextReport {
-	if t.assembly == nil {
+	if t.figures == nil {
 		return ContextReport{}
 	}
-	return t.assembly.context.report(t.assembly.conversation.shownLines())
+	left := make(map[int]bool, len(t.figures.left))
+	for _, line := range t.figures.left {
+		left[line] = true
+	}
+	return t.figures.context.report(func(line int) bool { return !left[line] })
+}
+
+// figures are what the methods of a transcript need beside its chunks. Lists only grow or are made
+// anew, and what else changes is a value, so that a copy is a snapshot.
+type figures struct {
+	// calls are the answers of the whole file, including those of subagents in it, and lines the
+	// lines that have them, for [Transcript.Turns].
+	calls callLog
+	lines callLines
+	// context is what the entries add to the model's context.
+	context contextAccount
+	// left are the lines of entries that are not part of the conversation, as far as the branches
+	// of the transcript are.
+	left []int
+}
+
+// Snapshot returns a copy of the transcript that does not change when its [Builder] gets more
+// input, for other goroutines. Its texts are those of the transcript and are not copied.
+//
+// Chunks before first are taken from last, an earlier snapshot: pass what [Builder.Changed] has
+// returned, and the snapshot costs time in proportion to what has changed since. If last is nil,
+// all chunks are copied. Subagents are not copied: the items and Unlinked have the same ones.
+//
+//	first := b.Changed()
+//	snapshot = b.Transcript().Snapshot(snapshot, first)
+func (t *Transcript) Snapshot(last *Transcript, first int) *Transcript {
+	s := *t
+	var before []Chunk
+	if last != nil {
+		before = last.Chunks[:min(max(first, 0), len(last.Chunks), len(t.Chunks))]
+	}
+	s.Chunks = snapshotChunks(before, t.Chunks)
+	s.copyBranches(last, t.Branches)
+	s.Invalid, s.Unlinked = slices.Clone(t.Invalid), slices.Clone(t.Unlinked)
+	s.Noise, s.TaskCalls = maps.Clone(t.Noise), maps.Clone(t.TaskCalls)
+	s.Drift = t.Drift.clone()
+	s.Sidechains = nil
+	for _, chain := range t.Sidechains {
+		s.Sidechains = append(s.Sidechains, chain.Snapshot(nil, 0))
+	}
+	if t.figures != nil {
+		figures := *t.figures
+		figures.context.classes = nil
+		s.figures = &figures
+	}
+	return &s
+}
+
+// snapshotChunks returns the chunks that are given, and copies of the others. Lists in chunks only
+// grow, except for the items, which also change.
+func snapshotChunks(before, all []Chunk) []Chunk {
+	chunks := slices.Concat(before, all[len(before):])
+	for i := len(before); i < len(chunks); i++ {
+		chunks[i].Items = slices.Clone(chunks[i].Items)
+	}
+	return chunks
+}
+
+// copyBranches copies branches, unless the last snapshot has copies of the same ones.
+func (t *Transcript) copyBranches(last *Transcript, branches []Branch) {
+	if t.Branches, t.branchesOf = nil, nil; len(branches) == 0 {
+		return
+	}
+	t.branchesOf = &branches[0]
+	if last != nil && last.branchesOf == t.branchesOf {
+		t.Branches = last.Branches
+		return
+	}
+	t.Branches = slices.Clone(branches)
+	for i := range t.Branches {
+		t.Branches[i].Chunks = snapshotChunks(nil, branches[i].Chunks)
+	}
 }
 
 // A Branch is a part of the conversation that a rewind or a new attempt has removed. The model does

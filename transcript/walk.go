@@ -37,7 +37,7 @@ func (t *Transcript) Turns() (turns []Turn, others []usage.Call) {
 		last := &turns[len(turns)-1]
 		last.Chunks = t.Chunks[i-len(last.Chunks) : i+1 : i+1]
 	}
-	if t.assembly == nil {
+	if t.figures == nil {
 		return turns, nil
 	}
 	owners := callOwners{}
@@ -103,7 +103,7 @@ func (o callOwners) claimAll(t *Transcript, turns []Turn) {
 	for i := range t.Branches {
 		noteLines(turnAt, t.Branches[i].Chunks, noTurn)
 	}
-	calls := &t.assembly.callLines
+	calls := &t.figures.lines
 	for i, line := range calls.lines {
 		if turn, ok := turnAt[line]; ok {
 			o.claim(calls.answers[i], turn)
