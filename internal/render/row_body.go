@@ -3,73 +3,54 @@ package render
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/highlight"
-	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
 
 // RowBody returns the painted lines below the line of an open row, at most limit of them, and how many
-// more there are. That number is an estimate if the text is long. Its cost depends on the limit, and
-// hardly on the length of the text. A row that has nothing to unfold has no lines.
+// more there are. That number is an estimate if a text is long. Its cost depends on the limit, and
+// hardly on the lengths of texts. A row that has nothing to unfold has no lines.
 func (o Options) RowBody(r *rows.Row, limit int) (lines []string, more int) {
-	in := o.rowOptions(r)
 	c := collector{limit: limit}
 	if isProse(r.Kind) {
 		c.skip = 1 // RowLine has it
 	}
-	in.rowBody(r, &c)
+	o.rowOptions(r).rowBody(r, &c)
 	return c.lines, c.more
 }
 
-// opening returns the text of the line of a prompt or an answer.
-func (o Options) opening(r *rows.Row, mark Mark) string {
-	if mark != Open {
-		return tty.Line(head(r.Text, o.headBytes()))
-	}
-	c := collector{limit: 1}
-	if o.Width > 0 {
-		o.Width = o.columns()
-	}
-	o.indent = 0
-	if r.Kind == rows.Prompt {
-		o.promptText(r, &c, true)
-	} else {
-		o.proseText(r.Text, &c)
-	}
-	if len(c.lines) == 0 {
-		return ""
-	}
-	return c.lines[0]
+// HasBody reports whether a row has something to unfold, not counting the rows below it.
+func (o Options) HasBody(r *rows.Row) bool {
+	lines, _ := o.RowBody(r, 1)
+	return len(lines) > 0
 }
 
 // EstimateRow returns about how many lines the body of a row has, from the lengths of its texts. It is
 // 0 for a row that has nothing to unfold.
 func (o Options) EstimateRow(r *rows.Row) int {
-	columns := max(o.rowOptions(r).columns(), 1)
-	if o.Width <= 0 {
-		columns = 80
+	columns := 80
+	if o.Width > 0 {
+		columns = o.rowOptions(r).columns()
 	}
 	lines := func(text string) int {
 		if text == "" {
 			return 0
 		}
-		// A line of a text is often shorter than the window is wide.
-		return 1 + len(text)/min(columns, 48)
+		return 1 + len(text)/min(columns, typicalLine)
 	}
 	switch r.Kind {
 	case rows.Prompt, rows.Answer:
-		if len(r.Text) < columns/2 && !strings.Contains(r.Text, "\n") {
+		if len(r.Text) <= columns/2 && !strings.Contains(r.Text, "\n") {
 			return 0
 		}
-		return max(lines(r.Text)-1, 1)
+		return lines(r.Text)
 	case rows.Call, rows.Subagent:
-		return lines(r.Item.ToolResult) + min(lines(string(r.Item.ToolInput)), lines(string(r.Item.ToolInput))-1)
+		return lines(r.Item.ToolResult) + len(r.Item.ToolInput)/min(columns, typicalLine)
 	case rows.Thinking, rows.Result, rows.Teammate, rows.Compaction:
 		return lines(r.Text)
 	case rows.Notice:
@@ -80,166 +61,154 @@ func (o Options) EstimateRow(r *rows.Row) int {
 	return 0
 }
 
-// HasBody reports whether a row has something to unfold, not counting the rows below it.
-func (o Options) HasBody(r *rows.Row) bool {
-	lines, _ := o.RowBody(r, 1)
-	return len(lines) > 0
+// typicalLine is how long the lines of texts are, on average.
+const typicalLine = 48
+
+// opening returns the text of the line of a prompt or an answer: all of it in one line, or the first
+// line if it is open.
+func (o Options) opening(r *rows.Row, mark Mark) string {
+	if mark != Open {
+		return tty.Line(head(r.Text, o.headBytes()))
+	}
+	if o.Width > 0 {
+		o.Width = o.columns()
+	}
+	o.indent = 0
+	c := collector{limit: 1}
+	if r.Kind == rows.Prompt {
+		o.promptBody(r, tty.Plain, &c)
+	} else {
+		c.prose(o, r.Text)
+	}
+	return strings.Join(c.lines, "")
 }
 
-// rowBody adds the lines of an open row to a collector.
-func (o Options) rowBody(r *rows.Row, c *collector) {
+// rowBody gives what is below the line of a row to a sink.
+func (o Options) rowBody(r *rows.Row, to sink) {
 	switch r.Kind {
 	case rows.Prompt:
-		o.promptText(r, c, false)
+		o.promptBody(r, tty.Prompt, to)
 	case rows.Answer, rows.Teammate, rows.Compaction:
-		o.proseText(r.Text, c)
-	case rows.Thinking:
-		c.text(o, tty.Dim, r.Text)
+		to.prose(o, r.Text)
+	case rows.Thinking, rows.Result:
+		to.text(o, tty.Dim, r.Text)
 	case rows.Call, rows.Subagent:
-		o.callBody(r, c)
-	case rows.Result:
-		c.text(o, tty.Dim, r.Text)
+		o.in(nameColumns).callBody(r, to)
+		return
 	case rows.Notice:
-		c.text(o, tty.Plain, r.Text)
-		c.text(o, tty.Failure, r.Chunk.Stderr)
+		to.text(o, tty.Plain, r.Text)
+		to.text(o, tty.Failure, r.Chunk.Stderr)
 	case rows.Invalid:
-		o.invalidBody(r.Transcript.Invalid, c)
+		o.invalidBody(r.Transcript.Invalid, to)
 	}
-	if r.Item != nil && r.Item.ResultImages > 0 {
-		c.add(o, tty.Dim.Paint(o.fit("["+Counted(r.Item.ResultImages, "image")+"]"), o.Color))
+	if r.Item != nil {
+		o.pictures(r.Item, to)
 	}
 }
 
-// promptText adds the lines of a prompt. The first one leaves room for the note beside it. If it is
-// the line of the row, it is not painted.
-func (o Options) promptText(r *rows.Row, c *collector, line bool) {
-	style := tty.Prompt
-	if line {
-		style = tty.Plain
+// pictures counts the pictures of a result.
+func (o Options) pictures(i *transcript.DisplayItem, to sink) {
+	if i.ResultImages > 0 {
+		to.text(o, tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
 	}
+}
+
+// promptBody gives a prompt to a sink. Its first line leaves room for the note beside it.
+func (o Options) promptBody(r *rows.Row, style tty.Style, to sink) {
 	text := strings.Trim(r.Text, "\n ")
-	if note := Join(attached(r.Chunk), o.time(r.Time)); o.Width > 0 {
-		room := o.columns() - tty.Width(note) - 2
-		if room < nameColumns+leastSummary {
-			room = o.columns()
-		}
-		source := text[:pieceEnd(text, 0, room*utf8.UTFMax+64)]
-		first := tty.Wrap(tty.Clean(source), room)[0]
-		if rest, ok := strings.CutPrefix(text, first); ok && len(source) < len(text) || ok && source == text {
-			c.add(o, style.Paint(first, o.Color))
-			text = strings.TrimPrefix(strings.TrimLeft(rest, " "), "\n")
-		}
-	}
-	c.text(o, style, text)
-}
-
-// proseText adds the lines of a Markdown text.
-func (o Options) proseText(text string, c *collector) {
-	if strings.TrimSpace(text) == "" {
+	room := o.columns() - tty.Width(Join(attached(r.Chunk), o.time(r.Time))) - 2
+	if o.Width <= 0 || room < nameColumns+leastSummary {
+		to.text(o, style, text)
 		return
 	}
-	if len(text) > markdown.MaxText {
-		c.text(o, tty.Plain, text)
-		return
-	}
-	for _, line := range markdown.Render(text, o.markdown()) {
-		c.add(o, o.breakPainted(line)...)
-	}
+	first := o
+	first.Width = o.indent + room
+	at := firstRow(text, room)
+	to.text(first, style, text[:at])
+	to.text(o, style, strings.TrimLeft(text[at:], " \n"))
 }
 
-// callBody adds the input of a call, and its result or what it has changed.
-func (o Options) callBody(r *rows.Row, c *collector) {
+// firstRow returns how much of a text fits into its first row, which ends at a word. It is the whole
+// first line if something in it has to be escaped.
+func firstRow(text string, columns int) int {
+	line := text[:pieceEnd(text, 0, columns*utf8.UTFMax)]
+	row := tty.Wrap(tty.Clean(line), columns)[0]
+	if strings.HasPrefix(line, row) {
+		return len(row)
+	}
+	return len(line)
+}
+
+// callBody gives the input of a call, and its result or what it has changed, to a sink.
+func (o Options) callBody(r *rows.Row, to sink) {
 	i := r.Item
-	o = o.in(nameColumns)
 	diffs := rowDiffs(i)
-	isCommand := i.ToolName == "Bash" || i.ToolName == "PowerShell"
-	if len(diffs) == 0 || isCommand {
-		o.inputBody(r, c)
+	if len(diffs) > 0 && !isCommand(i) {
+		to.diffs(o, diffs)
+		o.pictures(i, to)
+		return
 	}
-	switch {
-	case len(diffs) > 0 && !isCommand:
-		o.diffBody(diffs, c)
-	case r.Kind == rows.Subagent && i.HasResult && !i.ToolError:
-		o.proseText(report(i), c)
-	default:
-		c.text(o, tty.Dim, report(i))
-		if len(diffs) > 0 {
-			o.diffBody(diffs, c)
-		}
+	o.inputBody(r, to)
+	if r.Kind == rows.Subagent && i.HasResult && !i.ToolError {
+		to.prose(o, report(i))
+	} else {
+		to.text(o, tty.Dim, report(i))
 	}
+	to.diffs(o, diffs)
+	o.pictures(i, to)
 }
 
-// diffBody adds the lines of diffs. Several files are named.
-func (o Options) diffBody(diffs []transcript.FileDiff, c *collector) {
-	for i := range diffs {
-		if len(diffs) > 1 {
-			c.add(o, o.fitPainted(o.DiffHead(&diffs[i])))
-		}
-		most := math.MaxInt
-		if room := c.room(); room < math.MaxInt/3 {
-			most = 3 * room // more than are shown: see Options.most
-		}
-		lines, more := diffLines(&diffs[i], most)
-		for k := range lines {
-			if c.room() == 0 {
-				c.more += len(lines) - k
-				break
-			}
-			if o.Width <= 0 {
-				c.add(o, lines[k].String(o.Color))
-				continue
-			}
-			c.add(o, o.cutRows(lines[k].Rows(o.columns(), o.Color))...)
-		}
-		c.more += more
-	}
-}
+// isCommand reports whether a call runs a command, whose result is more than what it changes.
+func isCommand(i *transcript.DisplayItem) bool { return i.ToolName == "Bash" || i.ToolName == "PowerShell" }
 
-// cutRows makes rows fit a window that is too narrow for a diff.
-func (o Options) cutRows(rows []string) []string {
-	if o.columns() >= leastDiff {
-		return rows
-	}
-	for i := range rows {
-		rows[i] = o.fitPainted(rows[i])
-	}
-	return rows
-}
-
-// invalidBody adds the lines of a transcript that are not entries.
-func (o Options) invalidBody(invalid []transcript.InvalidLine, c *collector) {
+// invalidBody gives the lines of a transcript that are not entries to a sink.
+func (o Options) invalidBody(invalid []transcript.InvalidLine, to sink) {
 	for i := range invalid {
 		line := &invalid[i]
-		c.text(o, tty.Failure, fmt.Sprintf("line %d: %v", line.Position.Line, line.Err))
-		c.text(o.in(2), tty.Dim, line.Head)
+		to.text(o, tty.Failure, fmt.Sprintf("line %d: %v", line.Position.Line, line.Err))
+		to.text(o.in(2), tty.Dim, line.Head)
 	}
 }
 
-// inputBody adds what a call was given, except for what its line says.
-func (o Options) inputBody(r *rows.Row, c *collector) {
+// inputBody gives what a call was given to a sink, except for what its line says.
+func (o Options) inputBody(r *rows.Row, to sink) {
+	input := string(r.Item.ToolInput)
+	if len(input) > maxRowDiff {
+		to.text(o, tty.Dim, input)
+		return
+	}
 	shown := o.rowSummary(r.Item, nil)
-	for _, f := range inputFields(string(r.Item.ToolInput)) {
-		text := strings.TrimRight(f.text, "\n")
-		switch {
-		case text == "" || text == shown || tty.Line(head(RelativePath(o.Dir, text), len(shown)+8)) == shown:
-		case f.name == "command":
-			c.code(o, highlight.Find("bash"), text)
-		case r.Kind == rows.Subagent && (f.name == "description" || f.name == "subagent_type"):
-		case f.name == "":
-			c.text(o, tty.Dim, text)
-		case strings.Contains(text, "\n") || len(text) > max(o.columns(), 20)-len(f.name)-2:
-			c.text(o, tty.Dim, f.name+":")
-			c.text(o.in(2), tty.Plain, text)
-		default:
-			c.text(o, tty.Plain, f.name+": "+text)
+	for _, f := range inputFields(input) {
+		said := tty.Line(head(RelativePath(o.Dir, f.text), len(shown)+8)) == shown
+		inLine := r.Kind == rows.Subagent && (f.name == "description" || f.name == "subagent_type") ||
+			isCommand(r.Item) && f.name == "description"
+		if !said && !inLine {
+			o.inputField(r.Item, f, to)
 		}
 	}
 }
 
-// A field is a member of the input of a call.
+// inputField gives a member of an input to a sink.
+func (o Options) inputField(i *transcript.DisplayItem, f field, to sink) {
+	text := strings.TrimRight(f.text, "\n")
+	switch {
+	case strings.TrimSpace(text) == "":
+	case f.name == "":
+		to.text(o, tty.Dim, text)
+	case f.name == "command" && isCommand(i):
+		to.code(o, highlight.Find("bash"), text)
+	case strings.Contains(text, "\n") || len(text) > max(o.columns(), leastPrompt)-len(f.name)-2:
+		to.text(o, tty.Dim, f.name+":")
+		to.text(o.in(2), tty.Plain, text)
+	default:
+		to.text(o, tty.Plain, f.name+": "+text)
+	}
+}
+
+// A field is a member of the input of a call. Its name is clean.
 type field struct{ name, text string }
 
-// maxFields is the number of members that are shown of an input.
+// maxFields is the number of members of an input that are shown one by one.
 const maxFields = 100
 
 // inputFields returns the members of an object in their order. Another text is one without a name.
@@ -253,11 +222,11 @@ func inputFields(input string) []field {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
-			return append(fields, field{text: input[d.InputOffset():]})
+			return []field{{text: input}}
 		}
 		text := string(value)
 		if strings.HasPrefix(text, `"`) {
-			_ = json.Unmarshal(value, &text)
+			_ = json.Unmarshal(value, &text) // a string always can be
 		}
 		fields = append(fields, field{tty.Line(fmt.Sprint(name)), text})
 	}

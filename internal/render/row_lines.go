@@ -8,9 +8,22 @@ import (
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
 )
 
-// A collector takes the painted lines of a body up to a limit, and counts the others.
+// A sink takes the parts of what is below the line of a row.
+type sink interface {
+	// text takes an untrusted text, wrapped to the width.
+	text(o Options, style tty.Style, text string)
+	// code is like text for code of a language, which may be nil.
+	code(o Options, language *highlight.Language, text string)
+	// prose is like text for Markdown.
+	prose(o Options, text string)
+	// diffs takes changes of files. Several files are named.
+	diffs(o Options, diffs []transcript.FileDiff)
+}
+
+// A collector is a sink that lays out lines up to a limit, and counts the others.
 type collector struct {
 	limit int // 0 or less means none
 	skip  int // lines that are dropped before the first one
@@ -33,38 +46,32 @@ func (c *collector) add(o Options, lines ...string) {
 	lines = lines[n:]
 	taken := min(len(lines), c.room())
 	for _, line := range lines[:taken] {
-		if line != "" {
-			line = strings.Repeat(" ", o.indent) + line
-		}
-		c.lines = append(c.lines, line)
+		c.lines = append(c.lines, o.inset(line))
 	}
 	c.more += len(lines) - taken
 }
 
-// text takes the lines of an untrusted text, wrapped to the width. It does not look at what does not
-// fit, except to count its lines.
-func (c *collector) text(o Options, style tty.Style, text string) {
-	c.pieces(o, text, func(piece string) []string {
-		lines := tty.Wrap(tty.Clean(piece), o.columns())
-		for i, line := range lines {
-			lines[i] = style.Paint(line, o.Color)
-		}
-		return lines
-	})
+// inset returns a painted line with its indentation.
+func (o Options) inset(line string) string {
+	if line == "" || o.indent == 0 {
+		return line
+	}
+	return strings.Repeat(" ", o.indent) + line
 }
 
-// code is like text for code of a language, which may be nil.
+func (c *collector) text(o Options, style tty.Style, text string) {
+	c.pieces(o, text, func(piece string) []string { return o.wrapped(style, piece) })
+}
+
 func (c *collector) code(o Options, language *highlight.Language, text string) {
 	scanner := highlight.NewScanner(language)
 	c.pieces(o, text, func(piece string) []string { return o.breakPainted(o.painted(scanner, piece)) })
 }
 
-// pieces takes the lines that layOut makes of the pieces of a text.
+// pieces takes the lines that layOut makes of the pieces of a text. It does not look at what does not
+// fit, except to count its lines.
 func (c *collector) pieces(o Options, text string, layOut func(piece string) []string) {
-	text = strings.Trim(text, "\n")
-	if strings.TrimSpace(text[:min(len(text), 4096)]) == "" && strings.TrimSpace(text) == "" {
-		return
-	}
+	text = trimBlank(text)
 	for at := 0; at < len(text); {
 		if c.room() == 0 {
 			c.more += o.estimate(text[at:])
@@ -76,41 +83,123 @@ func (c *collector) pieces(o Options, text string, layOut func(piece string) []s
 	}
 }
 
+// trimBlank returns a text without line breaks at its ends, and "" for a blank one.
+func trimBlank(text string) string {
+	text = strings.Trim(text, "\n")
+	if strings.TrimLeft(text, " \t\n\r") == "" {
+		return ""
+	}
+	return text
+}
+
+func (c *collector) prose(o Options, text string) {
+	if len(text) > markdown.MaxText {
+		c.text(o, tty.Plain, text)
+		return
+	}
+	if strings.TrimSpace(text) != "" {
+		c.add(o, o.proseLines(text)...)
+	}
+}
+
+// proseLines returns the lines of a Markdown text. Those of code are broken if they don't fit.
+func (o Options) proseLines(text string) []string {
+	var lines []string
+	for _, line := range markdown.Render(text, o.markdown()) {
+		lines = append(lines, o.breakPainted(line)...)
+	}
+	return lines
+}
+
+func (c *collector) diffs(o Options, diffs []transcript.FileDiff) {
+	for i := range diffs {
+		if len(diffs) > 1 {
+			c.add(o, o.fitPainted(o.DiffHead(&diffs[i])))
+		}
+		most := math.MaxInt
+		if room := c.room(); room < math.MaxInt/3 {
+			most = 3 * room // more than are shown: see Options.most
+		}
+		lines, more := diffLines(&diffs[i], most)
+		for k := range lines {
+			if c.room() == 0 {
+				more += len(lines) - k
+				break
+			}
+			c.add(o, o.diffRows(&lines[k])...)
+		}
+		c.more += more
+	}
+}
+
+// diffRows returns the rows of a line of a diff, without their indentation.
+func (o Options) diffRows(line *DiffLine) []string {
+	if o.Width <= 0 {
+		return []string{line.String(o.Color)}
+	}
+	rows := line.Rows(o.columns(), o.Color)
+	for i := range rows {
+		rows[i] = o.fitPainted(rows[i]) // a window may be too narrow for a mark and a character
+	}
+	return rows
+}
+
 // maxPiece is how much of a line is laid out at once. A longer line is broken there.
 const maxPiece = 4096
 
 // pieceEnd returns the end of the piece of a text that begins at an offset: after the end of its line,
 // or before a character after so many bytes.
 func pieceEnd(text string, at, most int) int {
-	if len(text)-at <= most {
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			return at + i + 1
-		}
-		return len(text)
-	}
-	if i := strings.IndexByte(text[at:at+most], '\n'); i >= 0 {
+	rest := text[at:]
+	if i := strings.IndexByte(rest[:min(len(rest), most)], '\n'); i >= 0 {
 		return at + i + 1
 	}
-	end := at + most
-	for end > at+1 && end > at+most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	if len(rest) <= most {
+		return len(text)
+	}
+	end := most
+	for end > most-utf8.UTFMax && end > 1 && !utf8.RuneStart(rest[end]) {
 		end--
 	}
-	return end
+	return at + end
 }
 
-// estimate returns about how many lines a text has: exactly those that it has itself, and those that
-// wrapping adds to long ones, as if all were equally long.
+// estimate returns about how many lines a text has: those that it has itself, or those that it would
+// have if it were one long line.
 func (o Options) estimate(text string) int {
 	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	if columns := o.columns(); columns > 0 {
-		lines += max(len(text)/columns-lines, 0)
+		lines = max(lines, len(text)/columns)
 	}
 	return lines
 }
 
+// wrapped returns the painted lines of a piece of an untrusted text.
+func (o Options) wrapped(style tty.Style, piece string) []string {
+	lines := tty.Wrap(o.clean(piece), o.columns())
+	for i, line := range lines {
+		lines[i] = style.Paint(line, o.Color)
+	}
+	return lines
+}
+
+// clean makes a text safe for the terminal. A line of one column has no place for a wide character.
+func (o Options) clean(text string) string {
+	text = tty.Clean(text)
+	if o.columns() != 1 {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if tty.RuneWidth(r) > 1 {
+			return '…'
+		}
+		return r
+	}, text)
+}
+
 // painted returns a line of code in its colors.
 func (o Options) painted(scanner *highlight.Scanner, line string) string {
-	line = tty.Clean(line)
+	line = o.clean(line)
 	if !o.Color {
 		return line
 	}
