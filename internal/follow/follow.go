@@ -1,0 +1,341 @@
+// Package follow lets any number of readers follow sessions. Each session is followed once, by one
+// loop over its files, which makes immutable snapshots of it. A reader takes the newest snapshot
+// when it is ready for one: nobody queues, and a slow reader skips those in between.
+package follow
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// ErrClosed is returned by [Reader.Next] after the reader or its hub was closed.
+var ErrClosed = errors.New("follow: closed")
+
+// Options say how a hub follows sessions. Nil and the zero value mean the defaults.
+type Options struct {
+	// Tail says where sessions are and how they are read. Its Progress is not used.
+	Tail sessions.TailOptions
+	// MaxIdle is how many sessions that have no reader are followed further, so that they can be
+	// opened again at once; 0 means 8, and less than 0 means none. Those that were closed first are
+	// dropped first.
+	MaxIdle int
+	// MaxIdleBytes limits the sizes of these sessions, added up; 0 means 256 MiB.
+	MaxIdleBytes int64
+}
+
+// A Snapshot is a session at one moment. It never changes, so that several goroutines may read it,
+// also while the session goes on. It must not be changed.
+type Snapshot struct {
+	// Revision is larger than in any snapshot of the session before.
+	Revision int
+	// First is the index of the first chunk of the session that has changed since the last snapshot
+	// that this reader got, or the number of chunks if none has. A change of a subagent counts as
+	// one of the chunk that has started it. It is 0 in the first snapshot, and if a branch has
+	// changed.
+	First int
+	// Transcript is what has been read so far, with its subagents, or nil if that is nothing yet.
+	Transcript *transcript.Transcript
+	// Loading reports whether a part of what is there has not been read yet: the session itself if
+	// Transcript is nil, and subagents otherwise.
+	Loading bool
+	// Done and Total are how many bytes of the session's own file were read, and of how many, when
+	// it was last read from its start.
+	Done, Total int64
+	// Gone reports whether the file of the session no longer exists. Transcript is then the last
+	// one that was read.
+	Gone bool
+	// Err says which subagents or directories of them can't be read, or is nil.
+	Err error
+}
+
+// A Hub follows sessions. Its methods may be called by several goroutines.
+type Hub struct {
+	opts Options
+	ends sync.WaitGroup // the goroutines of sessions
+
+	mu       sync.Mutex
+	sessions map[source]*session
+	idle     *list.List // of *session without readers, the one that was closed last in front
+	closed   bool
+}
+
+// A source is what a session is followed by: its ID, or the path of its file.
+type source struct{ id, path string }
+
+// New returns a hub that follows no session yet. The caller has to close it. opts may be nil.
+func New(opts *Options) *Hub {
+	h := &Hub{sessions: map[source]*session{}, idle: list.New()}
+	if opts != nil {
+		h.opts = *opts
+	}
+	h.opts.MaxIdle = cmp.Or(h.opts.MaxIdle, 8)
+	h.opts.MaxIdleBytes = cmp.Or(h.opts.MaxIdleBytes, 256<<20)
+	return h
+}
+
+// Open returns a reader of the session with that ID. It does not wait: if there is no such session,
+// [Reader.Next] returns the error. The caller has to close the reader.
+func (h *Hub) Open(id string) *Reader { return h.open(source{id: id}) }
+
+// OpenFile is Open for a session by the path of its transcript, which need not exist yet.
+func (h *Hub) OpenFile(path string) *Reader { return h.open(source{path: path}) }
+
+// open adds a reader to a session, and begins to follow it if nobody does.
+func (h *Hub) open(from source) *Reader {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[from]
+	if s == nil {
+		s = &session{source: from, readers: map[*Reader]bool{}}
+		if h.closed {
+			s.err = ErrClosed
+		} else {
+			h.start(s)
+		}
+	}
+	if s.idle != nil {
+		h.idle.Remove(s.idle)
+		s.idle = nil
+	}
+	r := &Reader{hub: h, session: s, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	s.readers[r] = true
+	s.mu.Unlock()
+	return r
+}
+
+// start begins to follow a session. The lock is held.
+func (h *Hub) start(s *session) {
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	h.sessions[s.source] = s
+	h.ends.Go(func() {
+		err := s.follow(ctx, h.opts.Tail)
+		h.mu.Lock()
+		h.drop(s) // so that the next reader tries again
+		h.mu.Unlock()
+		s.end(err)
+	})
+}
+
+// drop forgets a session, and ends its loop. The lock is held.
+func (h *Hub) drop(s *session) {
+	s.cancel()
+	if h.sessions[s.source] == s {
+		delete(h.sessions, s.source)
+	}
+	if s.idle != nil {
+		h.idle.Remove(s.idle)
+		s.idle = nil
+	}
+}
+
+// leave removes a reader. A session without readers is followed for a while.
+func (h *Hub) leave(r *Reader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := r.session
+	s.mu.Lock()
+	left := s.readers[r]
+	delete(s.readers, r)
+	others := len(s.readers) > 0
+	s.mu.Unlock()
+	if left && !others && h.sessions[s.source] == s {
+		s.idle = h.idle.PushFront(s)
+		h.dropIdle()
+	}
+}
+
+// dropIdle drops sessions without readers until the rest is within the limits. The lock is held.
+func (h *Hub) dropIdle() {
+	n, bytes := 0, int64(0)
+	for e := h.idle.Front(); e != nil; {
+		s, _ := e.Value.(*session)
+		e = e.Next()
+		n++
+		bytes += s.bytes()
+		if n > h.opts.MaxIdle || bytes > h.opts.MaxIdleBytes {
+			h.drop(s)
+		}
+	}
+}
+
+// Close ends all loops and waits for them. Readers get [ErrClosed]. Closing a hub again does
+// nothing.
+func (h *Hub) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	for _, s := range h.sessions {
+		s.end(ErrClosed)
+		h.drop(s)
+	}
+	h.mu.Unlock()
+	h.ends.Wait()
+	return nil
+}
+
+// A session is one that is followed. Its goroutine never waits for readers.
+type session struct {
+	source
+	cancel context.CancelFunc
+	idle   *list.Element // in the hub's list, whose lock guards it
+
+	// tree and the time of the last snapshot belong to the goroutine.
+	tree      tree
+	published time.Time
+
+	mu      sync.Mutex
+	newest  Snapshot // its First is that since the last snapshot
+	size    int64
+	err     error // why the loop has ended, or nil
+	readers map[*Reader]bool
+}
+
+// bytes returns about how large the session is.
+func (s *session) bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(s.size, s.newest.Total)
+}
+
+// pace is how often snapshots are made while files are read that were there before.
+const pace = 50 * time.Millisecond
+
+// follow makes snapshots until the context ends or the session can't be read.
+func (s *session) follow(ctx context.Context, opts sessions.TailOptions) error {
+	opts.Progress = s.progress
+	tail := sessions.Tail(ctx, s.id, &opts)
+	if s.path != "" {
+		tail = sessions.TailFile(ctx, s.path, &opts)
+	}
+	for u, err := range tail {
+		if err != nil {
+			return err
+		}
+		s.tree.note(u)
+		if u.Loading && u.Agent != nil && time.Since(s.published) < pace {
+			continue // the next ones come at once
+		}
+		t, first := s.tree.snapshot()
+		s.publish(func(n *Snapshot) {
+			n.Transcript, n.First, n.Loading, n.Gone, n.Err = t, first, u.Loading, s.tree.gone, s.tree.err()
+			s.size = s.tree.size()
+		})
+	}
+	return nil
+}
+
+// progress publishes how much of the file was read.
+func (s *session) progress(done, total int64) {
+	if done < total && time.Since(s.published) < pace {
+		return
+	}
+	s.publish(func(n *Snapshot) {
+		n.Done, n.Total = done, total
+		n.Loading, n.First = true, unchanged
+	})
+}
+
+// publish makes the next snapshot and wakes the readers. change gets the last one.
+func (s *session) publish(change func(*Snapshot)) {
+	s.published = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return
+	}
+	change(&s.newest)
+	s.newest.Revision++
+	for r := range s.readers {
+		r.first = min(r.first, s.newest.First)
+		r.notify()
+	}
+}
+
+// end says why there are no more snapshots. The first reason counts.
+func (s *session) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = ErrClosed
+	}
+	s.err = cmp.Or(s.err, err)
+	for r := range s.readers {
+		r.notify()
+	}
+}
+
+// A Reader reads the snapshots of one session. Next is for one goroutine at a time; Close may be
+// called by any.
+type Reader struct {
+	hub     *Hub
+	session *session
+	wake    chan struct{}
+
+	// The lock of the session guards these.
+	seen   int // the revision of the last snapshot
+	first  int // the lowest index that has changed since
+	closed bool
+}
+
+// notify wakes a call of Next. The lock of the session is held.
+func (r *Reader) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// Next waits until there is a snapshot that is newer than the last one, and returns the newest. If
+// the session can't be followed any more, it returns the error, after the last snapshot. Otherwise
+// it returns [ErrClosed], or the error of the context.
+func (r *Reader) Next(ctx context.Context) (*Snapshot, error) {
+	for {
+		if snapshot, err := r.take(); snapshot != nil || err != nil {
+			return snapshot, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-r.wake:
+		}
+	}
+}
+
+// take returns the newest snapshot, or nil if the reader has it.
+func (r *Reader) take() (*Snapshot, error) {
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case r.closed:
+		return nil, ErrClosed
+	case s.newest.Revision == r.seen:
+		return nil, s.err
+	}
+	snapshot := s.newest
+	snapshot.First = 0
+	if r.seen > 0 && snapshot.Transcript != nil {
+		snapshot.First = min(r.first, len(snapshot.Transcript.Chunks))
+	}
+	r.seen, r.first = snapshot.Revision, unchanged
+	return &snapshot, nil
+}
+
+// Close ends the reader, and a call of Next that waits. The session is followed further if it has
+// other readers, or if it is one of those that were used last. Closing a reader again does nothing.
+func (r *Reader) Close() error {
+	r.session.mu.Lock()
+	r.closed = true
+	r.notify()
+	r.session.mu.Unlock()
+	r.hub.leave(r)
+	return nil
+}
