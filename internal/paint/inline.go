@@ -30,14 +30,14 @@ func (p *Inline) Draw(above, rows []string, cursor *Cursor, width int) string {
 	if len(above) > 0 || p.width != width {
 		b.WriteString(p.Clear())
 		for _, line := range above {
-			b.WriteString("\x1b[?7h" + line + resetLine + clearRest + "\x1b[?7l\r\n")
+			b.WriteString("\x1b[?7h" + line + resetLine + "\x1b[?7l\r\n")
 		}
 	} else {
 		for first < len(next) && first < len(p.rows) && next[first] == p.rows[first] {
 			first++
 		}
 	}
-	p.redraw(&b, next, first)
+	p.redraw(&b, next, first, width)
 	p.width, p.rows = width, next
 	at := Cursor{X: 0, Y: max(len(next)-1, 0)}
 	if cursor != nil {
@@ -51,7 +51,7 @@ func (p *Inline) Draw(above, rows []string, cursor *Cursor, width int) string {
 }
 
 // redraw writes the rows from an index on, and clears what was below them.
-func (p *Inline) redraw(b *strings.Builder, next []string, first int) {
+func (p *Inline) redraw(b *strings.Builder, next []string, first, width int) {
 	if first == len(next) && len(p.rows) <= len(next) {
 		return
 	}
@@ -62,13 +62,15 @@ func (p *Inline) redraw(b *strings.Builder, next []string, first int) {
 			b.WriteString("\r\n")
 			p.cursor.Y++
 		}
-		b.WriteString(next[i] + resetLine + clearRest)
+		b.WriteString(next[i] + endOf(next[i], width))
 	}
-	if len(p.rows) > len(next) {
-		if len(next) == 0 {
-			b.WriteString("\r")
-		}
-		b.WriteString("\x1b[J")
+	switch {
+	case len(p.rows) <= len(next):
+	case len(next) == 0:
+		b.WriteString("\r\x1b[J")
+	default: // from the row below: the cursor may still be in the last column
+		b.WriteString("\r\n\x1b[J")
+		p.cursor.Y++
 	}
 }
 

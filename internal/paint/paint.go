@@ -59,11 +59,20 @@ func (f *Full) Draw(lines []string, cursor *Cursor, width, height int) string {
 	f.scroll(&b, next)
 	for y, row := range next {
 		if row != f.rows[y] {
-			b.WriteString(moveTo(0, y) + row + resetLine + clearRest)
+			b.WriteString(moveTo(0, y) + row + endOf(row, width))
 		}
 	}
 	f.width, f.height, f.rows, f.cursor = width, height, next, cursor
 	return beginFrame + b.String() + atCursor(cursor) + endFrame
+}
+
+// endOf returns what follows a row. After the last column the cursor is still in it, so that clearing the
+// rest would clear the last character.
+func endOf(row string, width int) string {
+	if tty.PaintedWidth(row) >= width {
+		return resetLine
+	}
+	return resetLine + clearRest
 }
 
 func sameCursor(a, b *Cursor) bool {
