@@ -51,6 +51,7 @@ func (o Options) RowLine(r *rows.Row, mark Mark) string {
 		sign = ">"
 		line = in.aside(tty.Prompt, in.opening(r, mark), []note{{tty.Dim, Join(attached(r.Chunk), o.time(r.Time))}})
 	case isProse(r.Kind) && mark == Open:
+		sign = " " // most texts are open: a mark at each would be noise
 		line = in.fitPainted(in.opening(r, mark))
 	default:
 		line = in.rowContent(r)

@@ -9,23 +9,23 @@ import (
 // A rowLayout is what a rowList shows: rows in the order of reading, and how each is laid out. Nothing
 // of a row changes unless the list is told by changed.
 type rowLayout interface {
-	Len() int
-	// ID returns what identifies a row, also after others were inserted or removed.
-	ID(i int) rows.ID
-	// Parent returns the row that a row is below, or -1, and Below the number of rows below it, which
+	count() int
+	// id returns what identifies a row, also after others were inserted or removed.
+	id(i int) rows.ID
+	// parent returns the row that a row is below, or -1, and below the number of rows below it, which
 	// follow it. Rows below a folded one are hidden.
-	Parent(i int) int
-	Below(i int) int
-	// Hidden reports whether a row is left out.
-	Hidden(i int) bool
-	// StartsOpen reports whether a row is open until the user folds it.
-	StartsOpen(i int) bool
-	// Lines returns the painted lines of a row that is open, at least one. Folded returns the line
+	parent(i int) int
+	below(i int) int
+	// hidden reports whether a row is left out.
+	hidden(i int) bool
+	// startsOpen reports whether a row is open until the user folds it.
+	startsOpen(i int) bool
+	// lines returns the painted lines of a row that is open, at least one. folded returns the line
 	// of one that is folded.
-	Lines(i, width int) []string
-	Folded(i, width int) string
-	// Estimate returns about how many lines Lines returns, and is fast.
-	Estimate(i, width int) int
+	lines(i, width int) []string
+	folded(i, width int) string
+	// estimate returns about how many lines lines returns, and is fast.
+	estimate(i, width int) int
 }
 
 // A foldMode says which rows are open unless the user has folded or unfolded them one by one.
@@ -75,13 +75,13 @@ func newRowList(layout rowLayout) *rowList {
 // changed tells the list that rows from an index on were changed, inserted or removed. The position
 // stays with the row that is read; if that was removed, with the nearest one before it.
 func (l *rowList) changed(from int) {
-	from = min(max(from, 0), len(l.items), l.layout.Len())
+	from = min(max(from, 0), len(l.items), l.layout.count())
 	old := slices.Clone(l.items[from:])
 	l.revision++
 	l.items = l.items[:from]
 	l.tree.cut(from)
-	for i := from; i < l.layout.Len(); i++ {
-		item := listItem{id: l.layout.ID(i), revision: l.revision}
+	for i := from; i < l.layout.count(); i++ {
+		item := listItem{id: l.layout.id(i), revision: l.revision}
 		l.items = append(l.items, item)
 		l.measure(i)
 		l.tree.append(l.items[i].height)
@@ -95,7 +95,7 @@ func (l *rowList) changed(from int) {
 
 // measureParents measures the rows before an index of which rows from there on are below.
 func (l *rowList) measureParents(from int) {
-	for p := l.layout.Parent(from); p >= 0; p = l.layout.Parent(p) {
+	for p := l.layout.parent(from); p >= 0; p = l.layout.parent(p) {
 		l.items[p].revision = l.revision
 		l.setHeight(p)
 	}
@@ -163,18 +163,18 @@ func (l *rowList) count(from int, old []listItem) {
 // measure finds out whether a row is hidden and open, and its height as far as it is known.
 func (l *rowList) measure(i int) {
 	item := &l.items[i]
-	parent := l.layout.Parent(i)
-	item.hidden = l.layout.Hidden(i) || parent >= 0 && (l.items[parent].hidden || !l.items[parent].open)
+	parent := l.layout.parent(i)
+	item.hidden = l.layout.hidden(i) || parent >= 0 && (l.items[parent].hidden || !l.items[parent].open)
 	open, ok := l.opened[item.id]
 	if !ok {
-		open = l.mode == foldNone || l.mode == foldUsual && l.layout.StartsOpen(i)
+		open = l.mode == foldNone || l.mode == foldUsual && l.layout.startsOpen(i)
 	}
 	item.open, item.exact = open, false
 	switch {
 	case item.hidden:
 		item.height = 0
 	case item.open:
-		item.height = max(l.layout.Estimate(i, l.width), 1)
+		item.height = max(l.layout.estimate(i, l.width), 1)
 	default:
 		item.height, item.exact = 1, true
 	}
@@ -206,9 +206,9 @@ func (l *rowList) lines(i int) []string {
 	lines, ok := l.cache.get(key)
 	if !ok {
 		if item.open {
-			lines = l.layout.Lines(i, l.width)
+			lines = l.layout.lines(i, l.width)
 		} else {
-			lines = []string{l.layout.Folded(i, l.width)}
+			lines = []string{l.layout.folded(i, l.width)}
 		}
 		l.cache.put(key, lines)
 	}
@@ -328,8 +328,8 @@ func (l *rowList) next(i, direction int) int {
 // shown returns a row that is shown: this one, the one that it is below, or the nearest.
 func (l *rowList) shown(i int) int {
 	i = max(min(i, len(l.items)-1), 0)
-	for i < len(l.items) && l.items[i].hidden && l.layout.Parent(i) >= 0 {
-		i = l.layout.Parent(i)
+	for i < len(l.items) && l.items[i].hidden && l.layout.parent(i) >= 0 {
+		i = l.layout.parent(i)
 	}
 	if !l.at(i).hidden {
 		return i
@@ -509,7 +509,7 @@ func (l *rowList) reveal(row, line, below int) {
 	}
 	l.settle()
 	l.following = false
-	for p := l.layout.Parent(row); p >= 0; p = l.layout.Parent(p) {
+	for p := l.layout.parent(row); p >= 0; p = l.layout.parent(p) {
 		if !l.items[p].open {
 			l.setOpen(p, true)
 		}
@@ -530,7 +530,7 @@ func (l *rowList) setOpen(row int, open bool) {
 		return
 	}
 	l.opened[l.items[row].id] = open
-	last := row + l.layout.Below(row)
+	last := row + l.layout.below(row)
 	for i := row; i <= last && i < len(l.items); i++ {
 		l.setHeight(i)
 	}
@@ -553,7 +553,7 @@ func (l *rowList) toggle() {
 		return
 	}
 	end := l.exactHeight(row)
-	for i := l.next(row, 1); i >= 0 && i <= row+l.layout.Below(row) && end < l.height; i = l.next(i, 1) {
+	for i := l.next(row, 1); i >= 0 && i <= row+l.layout.below(row) && end < l.height; i = l.next(i, 1) {
 		end += l.exactHeight(i)
 	}
 	if y := l.screenLine(row); y+end > l.height {

@@ -22,12 +22,12 @@ type fakeRow struct {
 
 type fakeLayout struct{ rows []fakeRow }
 
-func (f *fakeLayout) Len() int              { return len(f.rows) }
-func (f *fakeLayout) ID(i int) rows.ID      { return rows.ID(fmt.Sprint(f.rows[i].id)) }
-func (f *fakeLayout) Hidden(i int) bool     { return f.rows[i].hidden }
-func (f *fakeLayout) StartsOpen(i int) bool { return f.rows[i].open }
+func (f *fakeLayout) count() int            { return len(f.rows) }
+func (f *fakeLayout) id(i int) rows.ID      { return rows.ID(fmt.Sprint(f.rows[i].id)) }
+func (f *fakeLayout) hidden(i int) bool     { return f.rows[i].hidden }
+func (f *fakeLayout) startsOpen(i int) bool { return f.rows[i].open }
 
-func (f *fakeLayout) Parent(i int) int {
+func (f *fakeLayout) parent(i int) int {
 	for k := i - 1; k >= 0; k-- {
 		if f.rows[k].depth < f.rows[i].depth {
 			return k
@@ -36,7 +36,7 @@ func (f *fakeLayout) Parent(i int) int {
 	return -1
 }
 
-func (f *fakeLayout) Below(i int) int {
+func (f *fakeLayout) below(i int) int {
 	n := 0
 	for n+i+1 < len(f.rows) && f.rows[n+i+1].depth > f.rows[i].depth {
 		n++
@@ -44,7 +44,7 @@ func (f *fakeLayout) Below(i int) int {
 	return n
 }
 
-func (f *fakeLayout) Lines(i, width int) []string {
+func (f *fakeLayout) lines(i, width int) []string {
 	lines := make([]string, 1+f.rows[i].lines*100/(width+20))
 	for k := range lines {
 		lines[k] = fmt.Sprintf("%d.%d", f.rows[i].id, k)
@@ -52,8 +52,8 @@ func (f *fakeLayout) Lines(i, width int) []string {
 	return lines
 }
 
-func (f *fakeLayout) Folded(i, _ int) string { return fmt.Sprintf("%d", f.rows[i].id) }
-func (f *fakeLayout) Estimate(i, _ int) int  { return 2 + f.rows[i].id%7 }
+func (f *fakeLayout) folded(i, _ int) string { return fmt.Sprintf("%d", f.rows[i].id) }
+func (f *fakeLayout) estimate(i, _ int) int  { return 2 + f.rows[i].id%7 }
 
 // flat returns all lines that the list can show.
 func flat(l *rowList) (lines []string) {
@@ -61,9 +61,9 @@ func flat(l *rowList) (lines []string) {
 		switch {
 		case item.hidden:
 		case item.open:
-			lines = append(lines, l.layout.Lines(i, l.width)...)
+			lines = append(lines, l.layout.lines(i, l.width)...)
 		default:
-			lines = append(lines, l.layout.Folded(i, l.width))
+			lines = append(lines, l.layout.folded(i, l.width))
 		}
 	}
 	return lines
@@ -213,7 +213,7 @@ func checkAbove(t *testing.T, random *rand.Rand, l *rowList, f *fakeLayout, next
 		f.rows = slices.Delete(slices.Clone(f.rows), row, row+1)
 		l.changed(row)
 	default:
-		if last := row + f.Below(row); last >= l.top {
+		if last := row + f.below(row); last >= l.top {
 			return
 		}
 		l.setOpen(row, !l.items[row].open)

@@ -87,7 +87,8 @@ type Snapshot struct {
 	Transcript  *transcript.Transcript
 	Loading     bool // there is more to read
 	Done, Total int64
-	Err         error
+	Gone        bool  // the session was deleted: this is what was read last
+	Err         error // why something of it, such as a subagent, can't be read
 }
 
 // A Job is something that another program does in the terminal.

@@ -1,0 +1,574 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A finder finds a text on a screen. Its zero value finds nothing.
+type finder struct {
+	typing  bool
+	field   field
+	text    string // what is looked for, as it was typed
+	last    string // what was found last, for a search that begins again
+	matcher transcript.Matcher
+	err     string // why the text can't be found
+	matches []match
+	current int  // of the matches, or -1
+	looking bool // more matches may come
+	more    bool // there are more matches than are kept
+	started int  // counts the searches, so that results of an old one are dropped
+	stop    context.CancelFunc
+	// revision is that of the session that was searched.
+	revision int
+	// from is where the search began, for what is typed next and for Escape.
+	from rows.ID
+	back func()
+}
+
+// A match is a place at which the text was found.
+type match struct {
+	id     rows.ID
+	index  int // of the row, as far as that is known
+	number int // of the match within its row, from 0
+}
+
+// maxMatches is the number of matches that are kept.
+const maxMatches = 20000
+
+// set changes the text. It reports whether there is something to look for.
+func (f *finder) set(text string) bool {
+	f.cancel()
+	f.text, f.matches, f.current, f.more = text, nil, -1, false
+	f.matcher, f.err = newMatcher(text)
+	return f.matcher != nil
+}
+
+// cancel ends a search that is going on.
+func (f *finder) cancel() {
+	f.started++
+	f.looking = false
+	if f.stop != nil {
+		f.stop()
+		f.stop = nil
+	}
+}
+
+// clear finds nothing any more.
+func (f *finder) clear() {
+	if f.text != "" {
+		f.last = f.text
+	}
+	f.set("")
+	f.field.set("")
+	f.typing = false
+}
+
+// newMatcher returns what finds a text: between slashes a regular expression, otherwise the text
+// itself. Capital letters count if there are any. It is nil for an empty text and for an expression that is
+// not valid, which err explains.
+func newMatcher(text string) (m transcript.Matcher, err string) {
+	if expression, ok := strings.CutPrefix(text, "/"); ok && expression != "" {
+		expression = strings.TrimSuffix(expression, "/")
+		if expression == "" {
+			return nil, ""
+		}
+		if strings.ToLower(expression) == expression {
+			expression = "(?i)" + expression
+		}
+		re, failed := regexp.Compile(expression)
+		if failed != nil {
+			return nil, tty.Line(strings.TrimPrefix(failed.Error(), "error parsing regexp: "))
+		}
+		return re, ""
+	}
+	switch {
+	case text == "" || text == "/":
+		return nil, ""
+	case strings.IndexFunc(text, unicode.IsUpper) >= 0:
+		return exactly(text), ""
+	}
+	return transcript.IgnoreCase(text), ""
+}
+
+// exactly finds a text as it is.
+type exactly string
+
+// FindAllStringIndex returns the places of the text: see [transcript.Matcher].
+func (e exactly) FindAllStringIndex(text string, n int) (found [][]int) {
+	for from := 0; n < 0 || len(found) < n; {
+		i := strings.Index(text[from:], string(e))
+		if i < 0 {
+			break
+		}
+		found = append(found, []int{from + i, from + i + len(e)})
+		from += i + len(e)
+	}
+	return found
+}
+
+// A stoppable finds nothing after its context is done.
+type stoppable struct {
+	transcript.Matcher
+	ctx context.Context //nolint:containedctx // an interface of another package has none
+}
+
+// FindAllStringIndex returns the matches: see [transcript.Matcher].
+func (s stoppable) FindAllStringIndex(text string, n int) [][]int {
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	return s.Matcher.FindAllStringIndex(text, n)
+}
+
+// line returns the line of the finder, and the column of the cursor.
+func (f *finder) line(width int, color bool) (string, int) {
+	shown, cursor := f.field.draw(max(width-16, width/2))
+	left := " / " + shown
+	style, note := tty.Dim, f.count()
+	if f.err != "" {
+		style, note = tty.Failure, f.err
+	} else if f.matcher != nil && len(f.matches) == 0 && !f.looking {
+		style = tty.Failure
+	}
+	cursor = min(cursor+len(" / "), width-1)
+	note = tty.Fit(note, max(width-tty.Width(left)-3, 0))
+	return joinColumns(tty.Cut(left, width), style.Paint(note, color)+" ", width), cursor
+}
+
+// count says how many matches there are.
+func (f *finder) count() string {
+	n := tty.Thousands(int64(len(f.matches)))
+	switch {
+	case f.matcher == nil:
+		return ""
+	case len(f.matches) == 0 && f.looking:
+		return "…"
+	case len(f.matches) == 0:
+		return "not found"
+	case f.more:
+		n = "more than " + n
+	case f.looking:
+		n += "…"
+	}
+	return fmt.Sprintf("%s of %s", tty.Thousands(int64(f.current+1)), n)
+}
+
+// mark paints the matches in a painted line.
+func (f *finder) mark(line string, color bool) string {
+	if f.matcher == nil || !color {
+		return line
+	}
+	return markMatches(line, f.matcher)
+}
+
+// matchesIn counts the matches in a painted line.
+func (f *finder) matchesIn(line string) int {
+	plain, _ := unpaint(line)
+	return len(f.matcher.FindAllStringIndex(plain, -1))
+}
+
+// An inkStart says that a style begins at an offset of a line.
+type inkStart struct {
+	at       int
+	sequence string
+}
+
+// unpaint returns the text of a painted line, and the sequences that were in it.
+func unpaint(line string) (string, []inkStart) {
+	if !strings.Contains(line, "\x1b") {
+		return line, nil
+	}
+	var plain strings.Builder
+	var inks []inkStart
+	for line != "" {
+		n := strings.IndexByte(line, '\x1b')
+		if n < 0 {
+			plain.WriteString(line)
+			break
+		}
+		plain.WriteString(line[:n])
+		line = line[n:]
+		end := sequenceEnd(line)
+		inks = append(inks, inkStart{plain.Len(), line[:end]})
+		line = line[end:]
+	}
+	return plain.String(), inks
+}
+
+// sequenceEnd returns the length of the escape sequence at the beginning of a line.
+func sequenceEnd(line string) int {
+	if strings.HasPrefix(line, "\x1b]") {
+		if n := strings.Index(line, "\x1b\\"); n >= 0 {
+			return n + 2
+		}
+		return len(line)
+	}
+	for i := 2; i < len(line); i++ {
+		if line[i] >= '@' && line[i] <= '~' {
+			return i + 1
+		}
+	}
+	return len(line)
+}
+
+// markMatches paints matches in a painted line over what is there.
+func markMatches(line string, m transcript.Matcher) string {
+	plain, inks := unpaint(line)
+	found := m.FindAllStringIndex(plain, -1)
+	if len(found) == 0 {
+		return line
+	}
+	var b strings.Builder
+	style := "" // what is in effect outside of the matches
+	write := func(from, to int) {
+		for from < to {
+			for len(found) > 0 && found[0][1] <= from {
+				found = found[1:]
+			}
+			switch {
+			case len(found) == 0 || found[0][0] >= to:
+				b.WriteString(plain[from:to])
+				return
+			case found[0][0] > from:
+				b.WriteString(plain[from:found[0][0]])
+				from = found[0][0]
+			default:
+				end := min(found[0][1], to)
+				b.WriteString(endOfStyle + tty.Match.Paint(plain[from:end], true) + style)
+				from = end
+			}
+		}
+	}
+	at := 0
+	for _, ink := range inks {
+		write(at, ink.at)
+		at = ink.at
+		b.WriteString(ink.sequence)
+		switch {
+		case ink.sequence == endOfStyle:
+			style = ""
+		case strings.HasPrefix(ink.sequence, "\x1b["):
+			style = ink.sequence
+		}
+	}
+	write(at, len(plain))
+	return b.String()
+}
+
+// endOfStyle is the sequence that ends a style.
+const endOfStyle = "\x1b[0m"
+
+// A foundMsg has matches of a search.
+type foundMsg struct {
+	started int
+	places  []transcript.Match
+	next    func() tea.Msg // finds more, or nil if there are no more
+}
+
+// findWords begins to look for a text in the session.
+func (s *sessionScreen) findWords(text string) tea.Cmd {
+	f := &s.finder
+	if f.field.String() != text {
+		f.field.set(text)
+	}
+	if !f.set(text) || s.snapshot == nil || s.snapshot.Transcript == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	f.stop, f.looking, f.revision = cancel, true, s.snapshot.Revision
+	matcher := f.matcher
+	if _, slow := matcher.(*regexp.Regexp); slow {
+		matcher = stoppable{matcher, ctx}
+	}
+	started, t := f.started, s.snapshot.Transcript
+	return ask(s, func() tea.Msg {
+		search := newPulled(t.Find(matcher))
+		context.AfterFunc(ctx, search.end)
+		return findMore(ctx, started, search)
+	})
+}
+
+// A pulled is a search that goes on when it is asked to, and can be ended meanwhile.
+type pulled struct {
+	mu   sync.Mutex
+	next func() (transcript.Match, bool)
+	stop func()
+}
+
+func newPulled(matches iter.Seq[transcript.Match]) *pulled {
+	p := new(pulled)
+	p.next, p.stop = iter.Pull(matches)
+	return p
+}
+
+func (p *pulled) take() (transcript.Match, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.next()
+}
+
+func (p *pulled) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop()
+}
+
+// findSlice is how long a search goes on before it shows what it has found.
+const findSlice = 25 * time.Millisecond
+
+// findMore goes on with a search for a while.
+func findMore(ctx context.Context, started int, search *pulled) tea.Msg {
+	msg := foundMsg{started: started}
+	for begun := time.Now(); ; {
+		m, ok := search.take()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !ok {
+			return msg
+		}
+		msg.places = append(msg.places, m)
+		if len(msg.places)%256 == 0 && time.Since(begun) > findSlice {
+			msg.next = func() tea.Msg { return findMore(ctx, started, search) }
+			return msg
+		}
+	}
+}
+
+// found adds matches, and goes to the first one after the place at which the search began.
+func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
+	f := &s.finder
+	if msg.started != f.started {
+		return nil
+	}
+	for _, m := range msg.places {
+		if len(f.matches) == maxMatches {
+			f.more, msg.next = true, nil
+			break
+		}
+		s.addMatch(m)
+	}
+	if msg.next == nil {
+		f.looking = false
+		if f.stop != nil {
+			f.stop()
+			f.stop = nil
+		}
+	}
+	s.orderMatches()
+	if f.current < 0 && len(f.matches) > 0 {
+		s.firstMatch(msg.next == nil)
+	}
+	if msg.next == nil {
+		return nil
+	}
+	return ask(s, msg.next)
+}
+
+func (s *sessionScreen) addMatch(m transcript.Match) {
+	f := &s.finder
+	row, ok := s.layout.rows.Find(m.Place)
+	if !ok {
+		return
+	}
+	found := match{id: s.layout.rows.At(row).ID, index: row}
+	if last := len(f.matches) - 1; last >= 0 && f.matches[last].id == found.id {
+		found.number = f.matches[last].number + 1
+	}
+	f.matches = append(f.matches, found)
+}
+
+// orderMatches sorts the matches by their rows, which may have moved.
+func (s *sessionScreen) orderMatches() {
+	f := &s.finder
+	var current match
+	if f.current >= 0 {
+		current = f.matches[f.current]
+	}
+	for i := range f.matches {
+		if index, ok := s.layout.rows.Index(f.matches[i].id); ok {
+			f.matches[i].index = index
+		}
+	}
+	byRow := func(a, b match) int { return a.index - b.index }
+	if !slices.IsSortedFunc(f.matches, byRow) {
+		slices.SortStableFunc(f.matches, byRow)
+		if f.current >= 0 {
+			f.current = slices.IndexFunc(f.matches, func(m match) bool { return m.id == current.id && m.number == current.number })
+		}
+	}
+}
+
+// firstMatch goes to the first match from the place at which the search began, or to the very first
+// one if there are no more to come.
+func (s *sessionScreen) firstMatch(complete bool) {
+	f := &s.finder
+	from, _ := s.layout.rows.Index(f.from)
+	for i, m := range f.matches {
+		if m.index >= from {
+			s.goToMatch(i)
+			return
+		}
+	}
+	if complete {
+		s.goToMatch(0)
+	}
+}
+
+// goToMatch selects the row of a match, and shows the line that has it.
+func (s *sessionScreen) goToMatch(i int) {
+	f := &s.finder
+	f.current = i
+	m := f.matches[i]
+	row, ok := s.layout.rows.Index(m.id)
+	if !ok {
+		return
+	}
+	s.show(row, 0)
+	before := 0
+	for pass := range 2 { // first as it is, then open
+		before = 0
+		for k, line := range s.list.lines(row) {
+			if before += f.matchesIn(line); before > m.number {
+				s.list.reveal(row, k, s.list.height/3)
+				return
+			}
+		}
+		if pass == 0 {
+			s.list.setOpen(row, true)
+		}
+	}
+	s.list.reveal(row, len(s.list.lines(row))-1, s.list.height/3)
+}
+
+// nextMatch goes to the next match in a direction, around the end.
+func (s *sessionScreen) nextMatch(direction int) tea.Cmd {
+	f := &s.finder
+	if f.text == "" {
+		if f.last == "" {
+			s.say("nothing was searched for")
+			return nil
+		}
+		f.from = s.selectedID()
+		return s.findWords(f.last)
+	}
+	if s.snapshot != nil && f.revision != s.snapshot.Revision && !f.looking {
+		f.from = s.selectedID()
+		return s.findWords(f.text) // the session has grown
+	}
+	n := len(f.matches)
+	if n == 0 {
+		return nil
+	}
+	s.orderMatches()
+	next := f.current + direction
+	if at := s.list.selected; f.current < 0 || f.matches[f.current].index != at { // one has moved since
+		next = slices.IndexFunc(f.matches, func(m match) bool { return m.index >= at })
+		if next < 0 {
+			next = n
+		}
+		if direction < 0 {
+			next--
+		}
+	}
+	if next < 0 || next >= n {
+		s.say("from the other end")
+		next = (next%n + n) % n
+	}
+	s.goToMatch(next)
+	return nil
+}
+
+// selectedID returns the ID of the selected row.
+func (s *sessionScreen) selectedID() rows.ID {
+	if r := s.selected(); r != nil {
+		return r.ID
+	}
+	return ""
+}
+
+// beginFind opens the line in which a text is typed.
+func (s *sessionScreen) beginFind() {
+	f := &s.finder
+	f.clear()
+	f.typing, f.from = true, s.selectedID()
+	s.list.settle()
+	top, line, selected, following := s.list.top, s.list.line, s.list.selected, s.list.following
+	count := s.layout.count()
+	f.back = func() {
+		if s.layout.count() == count {
+			s.list.top, s.list.line, s.list.selected = s.list.shown(top), line, s.list.shown(selected)
+		}
+		if s.list.following = following; following {
+			s.list.end()
+		}
+	}
+}
+
+// typed handles the keys of the line in which a text is typed.
+func (s *sessionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	f := &s.finder
+	if !f.typing {
+		return nil, false
+	}
+	switch key.String() {
+	case "esc", "ctrl+c":
+		f.clear()
+		f.back()
+		return nil, true
+	case "enter":
+		f.typing = false
+		if f.matcher == nil {
+			f.clear()
+		}
+		return nil, true
+	case "down", "ctrl+n", "ctrl+j":
+		return s.nextMatch(1), true
+	case "up", "ctrl+p", "ctrl+k":
+		return s.nextMatch(-1), true
+	case "ctrl+z", "ctrl+l":
+		return nil, false
+	}
+	if key.String() == "backspace" && f.text == "" {
+		f.clear()
+		f.back()
+		return nil, true
+	}
+	f.field.press(key)
+	return s.retype(), true
+}
+
+func (s *sessionScreen) paste(text string) tea.Cmd {
+	if !s.finder.typing {
+		return nil
+	}
+	s.finder.field.insert(strings.TrimSpace(text))
+	return s.retype()
+}
+
+// retype looks for the text in the line, if it was changed.
+func (s *sessionScreen) retype() tea.Cmd {
+	text := s.finder.field.String()
+	if text == s.finder.text {
+		return nil
+	}
+	cmd := s.findWords(text)
+	if cmd == nil && s.finder.err == "" {
+		s.finder.back()
+	}
+	return cmd
+}

@@ -1,0 +1,252 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A pager scrolls in a text that may be very long, and finds something in it. Its zero value has no
+// text.
+type pager struct {
+	text    *render.Text
+	top     int
+	height  int
+	finder  finder
+	scanned int // the lines in which the finder has looked
+}
+
+// set shows another text, from its beginning.
+func (p *pager) set(text *render.Text) {
+	p.text, p.top = text, 0
+	p.restart()
+}
+
+// restart makes the finder look from the beginning.
+func (p *pager) restart() {
+	p.scanned = 0
+	p.finder.matches, p.finder.current, p.finder.looking = nil, -1, p.finder.matcher != nil
+	p.finder.started++
+}
+
+// draw returns the lines that are on the screen.
+func (p *pager) draw(height int, color bool) []string {
+	p.height = max(height, 0)
+	if p.text == nil {
+		return nil
+	}
+	p.clamp()
+	lines := p.text.Lines(p.top, height)
+	marked := make([]string, len(lines))
+	for i, line := range lines {
+		marked[i] = p.finder.mark(line, color)
+	}
+	return marked
+}
+
+// clamp keeps the end of the text at the end of the screen.
+func (p *pager) clamp() {
+	p.top = max(p.top, 0)
+	if p.top == 0 || p.text == nil {
+		return
+	}
+	if got := len(p.text.Lines(p.top, p.height)); got < p.height {
+		p.top = max(p.text.Count()-p.height, 0)
+	}
+}
+
+// where says which lines are on the screen, and of how many.
+func (p *pager) where() string {
+	if p.text == nil {
+		return ""
+	}
+	n, exact := p.text.Len()
+	if n <= p.height && exact {
+		return ""
+	}
+	about := ""
+	if !exact {
+		about = "about "
+	}
+	return fmt.Sprintf("%s-%s of %s%s", tty.Thousands(int64(p.top+1)), tty.Thousands(int64(min(p.top+p.height, n))),
+		about, tty.Thousands(int64(n)))
+}
+
+// move runs the actions that scroll. It reports whether it is one.
+func (p *pager) move(a Action) bool {
+	switch a {
+	case Down:
+		p.top++
+	case Up:
+		p.top--
+	case HalfDown:
+		p.top += max(p.height/2, 1)
+	case HalfUp:
+		p.top -= max(p.height/2, 1)
+	case PageDown:
+		p.top += max(p.height-1, 1)
+	case PageUp:
+		p.top -= max(p.height-1, 1)
+	case Top:
+		p.top = 0
+	case Bottom:
+		if p.text != nil {
+			p.top = p.text.Count() - p.height
+		}
+	default:
+		return false
+	}
+	p.clamp()
+	return true
+}
+
+// stop goes to the next place of a kind. It reports whether there is one.
+func (p *pager) stop(stop render.Stop, back bool) bool {
+	if p.text == nil {
+		return false
+	}
+	line := p.text.Stop(p.top, stop, back)
+	if line < 0 {
+		return false
+	}
+	p.top = line
+	p.clamp()
+	return true
+}
+
+// A scanMsg makes a pager look on for what it finds.
+type scanMsg struct{ started int }
+
+// findText looks for a text from now on.
+func (p *pager) findText(to screen, text string) tea.Cmd {
+	p.finder.set(text)
+	p.restart()
+	return p.scan(to, p.finder.started)
+}
+
+// scanTime is how long a pager looks before it lets others go on.
+const scanTime = 4 * time.Millisecond
+
+// scan looks on for a while.
+func (p *pager) scan(to screen, started int) tea.Cmd {
+	f := &p.finder
+	if started != f.started || f.matcher == nil || p.text == nil {
+		return nil
+	}
+	for begun := time.Now(); f.looking && time.Since(begun) < scanTime; {
+		const some = 128
+		lines := p.text.Lines(p.scanned, some)
+		for i, line := range lines {
+			for n := range min(f.matchesIn(line), maxMatches-len(f.matches)) {
+				f.matches = append(f.matches, match{index: p.scanned + i, number: n})
+			}
+		}
+		p.scanned += len(lines)
+		f.more = len(f.matches) >= maxMatches
+		f.looking = len(lines) == some && !f.more
+	}
+	if f.current < 0 {
+		p.firstMatch()
+	}
+	if !f.looking {
+		return nil
+	}
+	return ask(to, func() tea.Msg { return scanMsg{started} })
+}
+
+// firstMatch goes to the first match on the screen or below it, and else to the first one.
+func (p *pager) firstMatch() {
+	f := &p.finder
+	for i, m := range f.matches {
+		if m.index >= p.top {
+			p.goToMatch(i)
+			return
+		}
+	}
+	if len(f.matches) > 0 && !f.looking {
+		p.goToMatch(0)
+	}
+}
+
+func (p *pager) goToMatch(i int) {
+	p.finder.current = i
+	if line := p.finder.matches[i].index; line < p.top || line >= p.top+p.height {
+		p.top = line - p.height/3
+		p.clamp()
+	}
+}
+
+// nextMatch goes to the next match in a direction, around the end.
+func (p *pager) nextMatch(direction int) {
+	f := &p.finder
+	n := len(f.matches)
+	if n == 0 {
+		return
+	}
+	next := f.current + direction
+	if line := f.matches[max(f.current, 0)].index; f.current < 0 || line < p.top || line >= p.top+p.height {
+		f.current = -1
+		if p.firstMatch(); direction > 0 || f.current < 0 {
+			return
+		}
+		next = f.current - 1
+	}
+	p.goToMatch((next%n + n) % n)
+}
+
+// typed handles the keys of the line in which a text is typed.
+func (p *pager) typed(to screen, key tea.KeyPressMsg) (tea.Cmd, bool) {
+	f := &p.finder
+	if !f.typing {
+		return nil, false
+	}
+	switch key.String() {
+	case "esc", "ctrl+c":
+		f.clear()
+		f.back()
+	case "enter":
+		if f.typing = false; f.matcher == nil {
+			f.clear()
+		}
+	case "down", "ctrl+n", "ctrl+j":
+		p.nextMatch(1)
+	case "up", "ctrl+p", "ctrl+k":
+		p.nextMatch(-1)
+	case "ctrl+z", "ctrl+l":
+		return nil, false
+	default:
+		if key.String() == "backspace" && f.text == "" {
+			f.clear()
+			f.back()
+			return nil, true
+		}
+		f.field.press(key)
+		return p.retype(to), true
+	}
+	return nil, true
+}
+
+// retype looks for the text in the line, if it was changed.
+func (p *pager) retype(to screen) tea.Cmd {
+	f := &p.finder
+	text := f.field.String()
+	if text == f.text {
+		return nil
+	}
+	if !strings.HasPrefix(text, f.text) {
+		f.back()
+	}
+	return p.findText(to, text)
+}
+
+// beginFind opens the line in which a text is typed.
+func (p *pager) beginFind() {
+	p.finder.clear()
+	top := p.top
+	p.finder.typing, p.finder.back = true, func() { p.top = top }
+}

@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+)
+
+// A Place is where in a session its screen is opened. The zero value is the end.
+type Place struct {
+	Line  int    // of the entry
+	Agent string // the ID of the subagent that has the entry, or "" for the session
+	Words string // to be found and marked
+}
+
+// A sessionScreen shows the rows of a session.
+type sessionScreen struct {
+	base
+	info     sessions.SessionInfo
+	place    Place // to be gone to when the rows are there
+	follower Follower
+	snapshot *Snapshot
+	err      error // why nothing more comes
+	layout   *sessionLayout
+	list     *rowList
+	facts    sessionFacts
+	counting bool // the facts are being counted
+	running  *sessions.RunningSession
+	finder   finder
+	outline  outline
+	drawn    []drawnRow // of the last frame, by line of the list
+	listTop  int        // the line of the last frame at which the list began
+	columns  int        // of the list in the last frame
+}
+
+// newSession returns the screen of a session.
+func newSession(a *app, info sessions.SessionInfo, at Place) screen {
+	layout := newSessionLayout(a, cmp.Or(info.CWD, a.opts.Dir))
+	return &sessionScreen{base: newBase(a), info: info, place: at, layout: layout, list: newRowList(layout)}
+}
+
+func (s *sessionScreen) scope() Scope { return InSession }
+
+// A snapshotMsg is a new state of the session, or why there is none.
+type snapshotMsg struct {
+	follower Follower
+	snapshot *Snapshot
+	rows     *rows.List // of the whole snapshot, or nil if most rows stay
+	err      error
+}
+
+func (s *sessionScreen) start() tea.Cmd {
+	follow := ask(s, func() tea.Msg {
+		follower := s.src.Follow(s.info)
+		context.AfterFunc(s.ctx, follower.Close)
+		return s.read(follower, true)
+	})
+	return tea.Batch(follow, s.look(0))
+}
+
+// read waits for the next state of the session. The rows of a whole session are made here and not by
+// the program's loop.
+func (s *sessionScreen) read(follower Follower, first bool) tea.Msg {
+	snapshot, err := follower.Next(s.ctx)
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	msg := snapshotMsg{follower: follower, snapshot: snapshot, err: err}
+	if err == nil && (first || snapshot.First == 0) && snapshot.Transcript != nil {
+		msg.rows = new(rows.List)
+		msg.rows.Update(snapshot.Transcript, 0)
+	}
+	return msg
+}
+
+// A runningMsg says which agent has the session open, if one has.
+type runningMsg struct{ session *sessions.RunningSession }
+
+// lookInterval is how often it is looked whether an agent still has the session open.
+const lookInterval = 5 * time.Second
+
+// look finds out after some time whether an agent has the session open.
+func (s *sessionScreen) look(after time.Duration) tea.Cmd {
+	return ask(s, func() tea.Msg {
+		select {
+		case <-time.After(after):
+		case <-s.ctx.Done():
+			return nil
+		}
+		running, err := s.src.Running(s.ctx)
+		if err != nil {
+			return nil
+		}
+		for i := range running {
+			if running[i].ID == s.info.ID {
+				return runningMsg{&running[i]}
+			}
+		}
+		return runningMsg{}
+	})
+}
+
+func (s *sessionScreen) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case snapshotMsg:
+		return s.take(msg)
+	case runningMsg:
+		return s.takeRunning(msg.session)
+	case sessionFacts:
+		s.facts, s.counting = msg, false
+		if s.snapshot != nil && s.facts.revision != s.snapshot.Revision {
+			return s.count(time.Second)
+		}
+	case foundMsg:
+		return s.found(msg)
+	case copyMsg:
+		s.copy(msg.text, msg.what)
+	case sayMsg:
+		s.say(string(msg))
+	}
+	return nil
+}
+
+// A sayMsg is shown at the bottom of the screen, and a copyMsg is copied.
+type (
+	sayMsg  string
+	copyMsg struct{ text, what string }
+)
+
+// take shows a new state of the session.
+func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
+	s.follower = msg.follower
+	if msg.err != nil {
+		s.err = msg.err
+		return nil
+	}
+	wasLive := s.running != nil
+	s.snapshot = msg.snapshot
+	next := ask(s, func() tea.Msg { return s.read(s.follower, false) })
+	if msg.snapshot.Transcript == nil {
+		return next
+	}
+	s.layout.dir = cmp.Or(s.info.CWD, msg.snapshot.Transcript.CWD, s.opts.Dir)
+	if msg.rows != nil {
+		s.layout.rows = msg.rows
+		if wasLive {
+			s.layout.rows.Live = true
+			s.layout.rows.Update(msg.snapshot.Transcript, len(msg.snapshot.Transcript.Chunks))
+		}
+		s.list.changed(0)
+	} else {
+		s.list.changed(s.layout.rows.Update(msg.snapshot.Transcript, msg.snapshot.First))
+	}
+	s.outline.forget()
+	cmds := []tea.Cmd{next, s.goTo()}
+	if !s.counting {
+		cmds = append(cmds, s.count(0))
+	}
+	if !wasLive && !msg.snapshot.Loading && msg.snapshot.Revision > 1 {
+		cmds = append(cmds, s.look(0)) // something writes to it
+	}
+	return tea.Batch(cmds...)
+}
+
+// takeRunning notes which agent has the session open.
+func (s *sessionScreen) takeRunning(running *sessions.RunningSession) tea.Cmd {
+	s.running = running
+	if live := running != nil; s.layout.rows.Live != live {
+		s.layout.rows.Live = live
+		if s.snapshot != nil && s.snapshot.Transcript != nil {
+			t := s.snapshot.Transcript
+			s.list.changed(s.layout.rows.Update(t, len(t.Chunks)))
+		}
+	}
+	if running == nil {
+		return nil
+	}
+	return s.look(lookInterval)
+}
+
+// goTo goes to the place at which the session is opened, if its row is there.
+func (s *sessionScreen) goTo() tea.Cmd {
+	if s.place == (Place{}) {
+		return nil
+	}
+	row := s.layout.at(s.place)
+	if row < 0 {
+		if !s.snapshot.Loading {
+			s.place = Place{}
+			s.say("the passage is not shown in the session")
+		}
+		return nil
+	}
+	words := s.place.Words
+	s.place = Place{}
+	s.show(row, 0)
+	if words == "" {
+		return nil
+	}
+	return s.findWords(words)
+}
+
+// show selects a row, with what it needs to be seen.
+func (s *sessionScreen) show(row, line int) {
+	if s.layout.rows.At(row).Kind == rows.Thinking {
+		s.layout.thinking = true
+		s.list.remeasure()
+	}
+	s.list.reveal(row, line, s.list.height/3)
+}
+
+// sessionFacts are what the header says of a session.
+type sessionFacts struct {
+	revision int
+	cost     usage.Money
+	atLeast  bool // some of the cost is not known
+	context  int  // in percent, or -1 if it is not known
+}
+
+// count counts the facts after some time.
+func (s *sessionScreen) count(after time.Duration) tea.Cmd {
+	s.counting = true
+	snapshot := s.snapshot
+	return ask(s, func() tea.Msg {
+		select {
+		case <-time.After(after):
+		case <-s.ctx.Done():
+			return nil
+		}
+		costs := usage.Cost(snapshot.Transcript.Calls(), usage.DefaultPrices())
+		return sessionFacts{
+			revision: snapshot.Revision, cost: costs.Total, atLeast: len(costs.Unknown) > 0,
+			context: contextFill(snapshot.Transcript.Chunks),
+		}
+	})
+}
+
+// contextFill returns how full the context is after the last answer, in percent, or -1 if that is not
+// known.
+func contextFill(chunks []transcript.Chunk) int {
+	for i := range slices.Backward(chunks) {
+		c := &chunks[i]
+		if tokens := c.Usage.ContextTokens(); c.Type == transcript.AIChunk && tokens > 0 {
+			if window, ok := transcript.ContextWindow(c.Model); ok && tokens <= window {
+				return 100 * tokens / window
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// title returns the clean title of the session.
+func (s *sessionScreen) title() string {
+	if s.snapshot != nil && s.snapshot.Transcript != nil {
+		t := s.snapshot.Transcript
+		if title := tty.Line(cmp.Or(t.Title, t.AITitle, t.Recap)); title != "" {
+			return title
+		}
+	}
+	return cmp.Or(tty.Line(s.info.Title()), tty.Line(s.info.ID), "session")
+}
+
+// selected returns the selected row, or nil if there is none.
+func (s *sessionScreen) selected() *rows.Row {
+	if s.list.selected >= s.layout.rows.Len() {
+		return nil
+	}
+	return s.layout.rows.At(s.list.selected)
+}
+
+// trouble returns why nothing is shown, or nothing more, as one clean line. It is "" if all is well.
+func (s *sessionScreen) trouble() string {
+	switch {
+	case errors.Is(s.err, fs.ErrNotExist) || s.snapshot != nil && s.snapshot.Gone:
+		return "the session was deleted"
+	case s.err != nil:
+		return tty.Line(fmt.Sprintf("can't read the session: %v", s.err))
+	case s.snapshot != nil && s.snapshot.Err != nil:
+		return tty.Line(fmt.Sprintf("can't read everything: %v", s.snapshot.Err))
+	}
+	return ""
+}

@@ -1,0 +1,283 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A fakeSource has sessions in memory. It notes what is done with them.
+type fakeSource struct {
+	mu       sync.Mutex
+	changed  chan struct{} // closed at the next change
+	infos    []sessions.SessionInfo
+	states   map[string][]*Snapshot // by the ID of the session, the last one at the end
+	failures map[string]error       // why a session can't be followed any more
+	running  []sessions.RunningSession
+	here     map[string]bool
+	trash    []sessions.TrashedSession
+	figures  map[string]sessions.Figures
+	glances  map[string]Glance
+	found    *Found
+	entries  map[int]wire.JSON // by line
+	spills   map[string][]byte
+	done     []string // what was done, such as "rename ID title"
+}
+
+var _ Source = (*fakeSource)(nil)
+
+var errFake = errors.New("it is not there")
+
+func newFakeSource() *fakeSource {
+	return &fakeSource{
+		changed: make(chan struct{}), states: map[string][]*Snapshot{}, failures: map[string]error{}, here: map[string]bool{},
+		figures: map[string]sessions.Figures{}, glances: map[string]Glance{}, entries: map[int]wire.JSON{}, spills: map[string][]byte{},
+	}
+}
+
+// change changes the source, and wakes up everybody who waits for it.
+func (f *fakeSource) change(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// add adds a state of a session.
+func (f *fakeSource) add(id string, s *Snapshot) {
+	f.change(func() {
+		s.Revision = len(f.states[id]) + 1
+		f.states[id] = append(f.states[id], s)
+	})
+}
+
+// note notes that something was done.
+func (f *fakeSource) note(format string, args ...any) {
+	f.change(func() { f.done = append(f.done, fmt.Sprintf(format, args...)) })
+}
+
+// notes returns what was done.
+func (f *fakeSource) notes() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.done, "\n")
+}
+
+// List yields the sessions, and again after every change.
+func (f *fakeSource) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
+	return func(yield func([]sessions.SessionInfo, error) bool) {
+		for {
+			f.mu.Lock()
+			infos, changed := append([]sessions.SessionInfo{}, f.infos...), f.changed
+			f.mu.Unlock()
+			for i := range infos {
+				infos[i].Summary = sessions.Summary{}
+			}
+			if !yield(infos, nil) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (f *fakeSource) Summarize(_ context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := append([]sessions.SessionInfo{}, infos...)
+	for i := range out {
+		for _, known := range f.infos {
+			if known.ID == out[i].ID {
+				out[i].Summary, out[i].Ongoing = known.Summary, known.Ongoing
+			}
+		}
+	}
+	return out
+}
+
+func (f *fakeSource) Measure(_ context.Context, infos []sessions.SessionInfo) []sessions.Figures {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]sessions.Figures, len(infos))
+	for i := range infos {
+		out[i] = f.figures[infos[i].ID]
+	}
+	return out
+}
+
+func (f *fakeSource) Running(context.Context) ([]sessions.RunningSession, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]sessions.RunningSession{}, f.running...), nil
+}
+
+func (f *fakeSource) Here(context.Context) map[string]bool { return f.here }
+
+func (f *fakeSource) Glance(_ context.Context, info sessions.SessionInfo) (Glance, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.glances[info.ID], nil
+}
+
+func (f *fakeSource) Trash(context.Context) ([]sessions.TrashedSession, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]sessions.TrashedSession{}, f.trash...), nil
+}
+
+func (f *fakeSource) Follow(info sessions.SessionInfo) Follower {
+	return &fakeFollower{source: f, id: info.ID, closed: make(chan struct{})}
+}
+
+func (f *fakeSource) Search(_ context.Context, words string, _ int, _ func(done, total int64)) (*Found, error) {
+	f.note("search %s", words)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.found == nil {
+		return &Found{}, nil
+	}
+	return f.found, nil
+}
+
+func (f *fakeSource) Entry(_ context.Context, _ sessions.SessionInfo, agent string, at wire.Position) (wire.JSON, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if entry, ok := f.entries[at.Line]; ok && agent == "" {
+		return entry, nil
+	}
+	return "", errFake
+}
+
+func (f *fakeSource) Spill(_ context.Context, _ sessions.SessionInfo, path string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if data, ok := f.spills[path]; ok {
+		return data, nil
+	}
+	return nil, errFake
+}
+
+func (f *fakeSource) Rename(_ context.Context, info sessions.SessionInfo, title string) error {
+	f.note("rename %s %s", info.ID, title)
+	return nil
+}
+
+func (f *fakeSource) Tag(_ context.Context, info sessions.SessionInfo, tag string) error {
+	f.note("tag %s %s", info.ID, tag)
+	return nil
+}
+
+func (f *fakeSource) Delete(_ context.Context, info sessions.SessionInfo) error {
+	f.note("delete %s", info.ID)
+	return nil
+}
+
+func (f *fakeSource) Restore(_ context.Context, deleted sessions.TrashedSession) error {
+	f.note("restore %s", deleted.ID)
+	return nil
+}
+
+func (f *fakeSource) Export(_ context.Context, info sessions.SessionInfo, show bool) (string, error) {
+	f.note("export %s %t", info.ID, show)
+	return "/home/dev/" + info.ID + ".html", nil
+}
+
+func (f *fakeSource) Markdown(_ context.Context, info sessions.SessionInfo, lines []int) (string, error) {
+	return fmt.Sprintf("# Markdown of %s, lines %v", info.ID, lines), nil
+}
+
+// Command returns a program that does nothing.
+func (f *fakeSource) Command(job Job) (*exec.Cmd, error) {
+	f.note("%s %s %s", job.Kind, job.Info.ID, job.Text)
+	return exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$"), nil
+}
+
+type fakeFollower struct {
+	source *fakeSource
+	id     string
+	seen   int
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (f *fakeFollower) Close() { f.once.Do(func() { close(f.closed) }) }
+
+func (f *fakeFollower) Next(ctx context.Context) (*Snapshot, error) {
+	for {
+		f.source.mu.Lock()
+		states, err, changed := f.source.states[f.id], f.source.failures[f.id], f.source.changed
+		f.source.mu.Unlock()
+		if len(states) > f.seen {
+			last := *states[len(states)-1]
+			for _, s := range states[f.seen:] {
+				last.First = min(last.First, s.First)
+			}
+			if f.seen == 0 {
+				last.First = 0
+			}
+			f.seen = len(states)
+			return &last, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-changed:
+		case <-f.closed:
+			return nil, context.Canceled
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// readSession reads a transcript and the subagents beside it.
+func readSession(t testing.TB, path string) *transcript.Transcript {
+	t.Helper()
+	tr := readFile(t, path)
+	var agents []*transcript.Agent
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "subagents", "agent-*.jsonl"))
+	if agent := filepath.Join(filepath.Dir(path), "agent.jsonl"); strings.Contains(path, "hostile") {
+		files = append(files, agent)
+	}
+	for _, file := range files {
+		id := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "agent-")
+		a := &transcript.Agent{ID: id, Transcript: readFile(t, file)}
+		if meta, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".meta.json"); err == nil {
+			a.Meta, _ = transcript.DecodeAgentMeta(meta)
+		}
+		agents = append(agents, a)
+	}
+	tr.Unlinked = transcript.Link(tr, agents)
+	return tr
+}
+
+func readFile(t testing.TB, path string) *transcript.Transcript {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	tr, err := transcript.Read(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}

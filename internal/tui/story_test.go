@@ -1,0 +1,258 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/termtest"
+)
+
+// A story is a user at a terminal in memory, with the whole interface behind it. It reads like what
+// the user does and sees:
+//
+//	s := tell(t, source, 80, 24, first)
+//	s.press("/").types("hyphen").see("2 of 3")
+//	s.press("enter").selected("Bash")
+type story struct {
+	t    *testing.T
+	app  *app
+	term *termtest.Terminal
+	keys *io.PipeWriter
+	done chan struct{} // closed when the program has ended
+	err  error         // how it ended
+
+	mu      sync.Mutex
+	resized func()
+}
+
+// storyTime is when stories happen.
+var storyTime = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+
+// storyOptions are how stories look, unless they say otherwise.
+func storyOptions() Options {
+	return Options{
+		Color: true, Lines: true, Mouse: true, Zone: time.UTC, Now: func() time.Time { return storyTime }, Dir: "/home/dev",
+	}
+}
+
+// tell begins a story on a terminal of some size, with the screen that first makes.
+func tell(t *testing.T, source Source, columns, rows int, first func(*app) screen) *story {
+	t.Helper()
+	return tellWith(t, storyOptions(), source, columns, rows, first)
+}
+
+// tellWith is like tell, with options.
+func tellWith(t *testing.T, opts Options, source Source, columns, rows int, first func(*app) screen) *story {
+	t.Helper()
+	in, keys := io.Pipe()
+	s := &story{
+		t: t, app: &app{opts: opts, src: source}, term: termtest.New(columns, rows), keys: keys, done: make(chan struct{}),
+	}
+	before := s.term.Modes()
+	terminal := Terminal{
+		In: in, Out: s.term, Size: s.term.Size,
+		OnResize: func(f func()) (stop func()) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.resized = f
+			return func() {}
+		},
+		Raw:     func() (func() error, error) { return func() error { return nil }, nil },
+		Suspend: func() { _, _ = s.term.WriteString("suspended\r\n") },
+	}
+	go func() {
+		defer close(s.done)
+		s.err = run(t.Context(), terminal, s.app, first)
+		_ = in.Close()
+	}()
+	t.Cleanup(func() {
+		_ = keys.Close()
+		<-s.done // the context of the test is done
+		if s.err != nil && !errors.Is(s.err, context.Canceled) {
+			t.Errorf("the program ended with %v", s.err)
+		}
+		if diff := cmp.Diff(before, s.term.Modes()); diff != "" {
+			t.Errorf("the terminal was not restored (-before +after):\n%s", diff)
+		}
+		if unknown := s.term.Unknown(); unknown != nil {
+			t.Errorf("sequences that no terminal needs to know: %q", unknown)
+		}
+	})
+	return s
+}
+
+// keyBytes are what terminals send for keys.
+var keyBytes = map[string]string{
+	"enter": "\r", "esc": "\x1b[27u", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "backspace": "\x7f",
+	"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
+	"pgup": "\x1b[5~", "pgdown": "\x1b[6~", "delete": "\x1b[3~", "alt+enter": "\x1b\r", "shift+enter": "\x1b[13;2u",
+}
+
+// press presses keys by their names, such as "j", "enter" or "ctrl+f".
+func (s *story) press(keys ...string) *story {
+	s.t.Helper()
+	for _, key := range keys {
+		text, ok := keyBytes[key]
+		if letter, ctrl := strings.CutPrefix(key, "ctrl+"); ctrl && len(letter) == 1 {
+			text, ok = string(letter[0]&0x1f), true
+		}
+		if !ok && len([]rune(key)) != 1 {
+			s.t.Fatalf("no key is named %q", key)
+		} else if !ok {
+			text = key
+		}
+		s.send(text)
+	}
+	return s
+}
+
+// types types a text.
+func (s *story) types(text string) *story {
+	s.t.Helper()
+	s.send(text)
+	return s
+}
+
+// pastes pastes a text.
+func (s *story) pastes(text string) *story {
+	s.t.Helper()
+	s.send("\x1b[200~" + text + "\x1b[201~")
+	return s
+}
+
+func (s *story) send(bytes string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.keys, bytes); err != nil {
+		s.t.Fatalf("the program reads no keys: %v\n%s", err, s.term.Text())
+	}
+}
+
+// clicks clicks on a text of the screen, so many columns after its beginning.
+func (s *story) clicks(text string, after int) *story {
+	s.t.Helper()
+	s.see(text)
+	_, rows := s.term.Size()
+	for y := range rows {
+		if before, _, ok := strings.Cut(s.term.Line(y), text); ok {
+			x := len([]rune(before)) + after
+			s.send("\x1b[<0;" + itoa(x+1) + ";" + itoa(y+1) + "M\x1b[<0;" + itoa(x+1) + ";" + itoa(y+1) + "m")
+			return s
+		}
+	}
+	return s
+}
+
+// turns turns the wheel by so many steps, upwards if they are negative.
+func (s *story) turns(steps int) *story {
+	s.t.Helper()
+	for range max(steps, -steps) {
+		button := "65"
+		if steps < 0 {
+			button = "64"
+		}
+		s.send("\x1b[<" + button + ";2;3M")
+	}
+	return s
+}
+
+// resize changes the size of the terminal.
+func (s *story) resize(columns, rows int) *story {
+	s.t.Helper()
+	s.term.Resize(columns, rows)
+	s.mu.Lock()
+	resized := s.resized
+	s.mu.Unlock()
+	if resized != nil {
+		resized()
+	}
+	return s
+}
+
+// storyLimit is how long a story waits for what never comes.
+const storyLimit = 30 * time.Second
+
+// waits waits for a condition.
+func (s *story) waits(what string, holds func() bool) *story {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), storyLimit)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.done: // nothing more comes
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if !s.term.Wait(ctx, holds) {
+		s.t.Fatalf("%s; the screen is:\n%s", what, s.screenshot())
+	}
+	return s
+}
+
+// screenshot returns the screen in a frame.
+func (s *story) screenshot() string {
+	columns, _ := s.term.Size()
+	rule := "+" + strings.Repeat("-", columns) + "+\n"
+	return rule + s.term.Text() + rule
+}
+
+// see waits until all texts are on the screen.
+func (s *story) see(texts ...string) *story {
+	s.t.Helper()
+	for _, text := range texts {
+		s.waits("the screen does not show "+text, func() bool { return strings.Contains(s.term.Text(), text) })
+	}
+	return s
+}
+
+// unseen waits until none of the texts is on the screen.
+func (s *story) unseen(texts ...string) *story {
+	s.t.Helper()
+	for _, text := range texts {
+		s.waits("the screen still shows "+text, func() bool { return !strings.Contains(s.term.Text(), text) })
+	}
+	return s
+}
+
+// selected waits until a selected line has a text.
+func (s *story) selected(text string) *story {
+	s.t.Helper()
+	return s.waits("not selected: "+text, func() bool {
+		for line := range strings.Lines(s.term.Text()) {
+			if (strings.HasPrefix(line, "▌") || strings.HasPrefix(line, ">")) && strings.Contains(line, text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// copied waits until the last text in the clipboard has a text.
+func (s *story) copied(text string) *story {
+	s.t.Helper()
+	return s.waits("not copied: "+text, func() bool {
+		clipboard := s.term.Clipboard()
+		return len(clipboard) > 0 && strings.Contains(clipboard[len(clipboard)-1], text)
+	})
+}
+
+// ends waits until the program has ended.
+func (s *story) ends() {
+	s.t.Helper()
+	_ = s.keys.Close()
+	select {
+	case <-s.done:
+	case <-time.After(storyLimit):
+		s.t.Fatalf("the program does not end; the screen is:\n%s", s.screenshot())
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
