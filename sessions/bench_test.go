@@ -312,3 +312,38 @@ func BenchmarkTailFirst(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWatch begins to watch 10,000 sessions, and waits for the list after one of them has
+// grown, beside the pause between two lists.
+func BenchmarkWatch(b *testing.B) {
+	folder := manySessions(b, 10_000)
+	opts := &sessions.WatchOptions{Store: folder}
+	b.Run("start", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for infos, err := range sessions.Watch(b.Context(), opts) {
+				if err != nil || len(infos) != 10_000 {
+					b.Fatalf("got %d sessions, %v", len(infos), err)
+				}
+				break
+			}
+		}
+	})
+	b.Run("grown", func(b *testing.B) {
+		next, stop := iter.Pull2(sessions.Watch(b.Context(), opts))
+		defer stop()
+		infos, err, _ := next()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := writePiece(infos[5000].Path, "{}\n"); err != nil {
+				b.Fatal(err)
+			}
+			if infos, err, _ = next(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -23,3 +23,14 @@ func (o *TailOptions) SetNotifier(create func() (*fsnotify.Watcher, error), add 
 		return &notifier{w, func(dir string) error { return add(w, dir) }}, nil
 	}
 }
+
+// SetNotifier replaces the function that creates a notifier.
+func (o *WatchOptions) SetNotifier(create func() (*fsnotify.Watcher, error)) {
+	o.notify = func() (*notifier, error) {
+		w, err := create()
+		if err != nil {
+			return nil, err
+		}
+		return &notifier{w, w.Add}, nil
+	}
+}

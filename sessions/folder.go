@@ -89,19 +89,26 @@ func (f *Folder) skip(l SkippedLine) {
 
 // modified returns the modification time of a session's file, or the zero time if there is none.
 func (f *Folder) modified(key wire.SessionKey) (time.Time, error) {
+	info, err := f.sessionFile(key)
+	if info == nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// sessionFile returns the file of a session, or nil if there is none or it is empty. It returns an
+// error if it can't know.
+func (f *Folder) sessionFile(key wire.SessionKey) (fs.FileInfo, error) {
 	root, err := f.project(key.Project)
 	if root == nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	defer root.Close()
 	info, err := sessionFile(root, key)
-	switch {
-	case info != nil:
-		return info.ModTime(), nil
-	case errors.Is(err, fs.ErrPermission):
-		return time.Time{}, fmt.Errorf("sessions: %w", err)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	return time.Time{}, nil
+	return info, nil
 }
 
 // Subpaths returns the subpaths of a session's other transcripts, sorted. Empty files are left out.

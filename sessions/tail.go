@@ -261,12 +261,16 @@ func newTailer(path string, opts TailOptions) (*tailer, error) {
 	if !ok {
 		return nil, errors.New("file name does not end in " + transcriptExtension)
 	}
+	create := opts.notify
+	if create == nil {
+		create = newNotifier
+	}
 	t := &tailer{
 		opts:   opts,
 		main:   &tailedFile{followedFile: followedFile{path: path, opts: opts.Read, stat: os.Stat}},
 		byPath: map[string]*tailedFile{},
 		paths:  newTailPaths(folder),
-		watch:  newWatch(&opts),
+		watch:  newWatch(opts.PollInterval, create),
 		buffer: make([]byte, copyBuffer),
 	}
 	t.byPath[path] = t.main

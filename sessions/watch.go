@@ -1,0 +1,625 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// WatchOptions say which sessions to watch, and how. Nil and the zero value mean all sessions in the
+// agent's own files.
+type WatchOptions struct {
+	// Store, Project, ProjectName and OnlyProject say which sessions, as in [ListOptions]. The store
+	// must be a [*Folder] or nil.
+	Store                Store
+	Project, ProjectName string
+	OnlyProject          bool
+	// PollInterval is how often to check for changes. 0 means that the operating system reports
+	// them; directories are then also checked every 30 seconds, or every 2 seconds where the system
+	// can't report changes. Set it for files on a network file system. Of old sessions that grow
+	// again, a check may notice only every fifteenth time.
+	PollInterval time.Duration
+	// Failed is called with the error of each directory that can't be read, once for each error.
+	// The other sessions are watched all the same. Nil means that nothing is called.
+	Failed func(error)
+
+	notify func() (*notifier, error) // nil means newListNotifier
+}
+
+// Watch follows the list of sessions. It yields the list at once, and again whenever a session has
+// appeared, grown or gone, but not more than four times a second. A list is that of [Names], the
+// newest first; use [Summarize] for the sessions that you show.
+//
+//	for infos, err := range sessions.Watch(ctx, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		draw(infos)
+//	}
+//
+// The lists must not be changed, since the next one may share them. Neither the directories nor
+// those above them have to exist yet. The loop ends when the caller leaves it, or with the error of
+// the context when that ends. Nothing keeps running after it.
+//
+// Where the operating system reports changes, which are Linux and Windows, waiting costs nearly
+// nothing however many sessions there are, and a change costs no more than looking at the file that
+// has changed.
+func Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[[]SessionInfo, error] {
+	var own WatchOptions
+	if opts != nil {
+		own = *opts
+	}
+	return func(yield func([]SessionInfo, error) bool) {
+		w := &listWatch{opts: own, roots: map[string]*watchedRoot{}, refused: map[string]string{}}
+		if _, ok := own.Store.(*Folder); own.Store != nil && !ok {
+			yield(nil, fmt.Errorf("sessions: Watch: the store, a %T, does not keep files", own.Store))
+			return
+		}
+		create := own.notify
+		if create == nil {
+			create = newListNotifier
+		}
+		w.watch = newWatch(own.PollInterval, create)
+		defer w.watch.close()
+		if own.PollInterval == 0 {
+			w.watch.slow, w.watch.fast = slowListPoll, fastListPoll
+		}
+		if err := w.run(ctx, func(infos []SessionInfo) bool { return yield(infos, nil) }); !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+const (
+	// slowListPoll and fastListPoll are the polling intervals of Watch, as slowPoll and fastPoll are
+	// those of Tail.
+	slowListPoll = 30 * time.Second
+	fastListPoll = 2 * time.Second
+	// listPace is the shortest time between two lists.
+	listPace = 250 * time.Millisecond
+	// newestChecked is how many sessions are checked at each poll: those that most likely grow. All
+	// are checked at each poll whose number is divisible by fullPoll.
+	newestChecked = 64
+	fullPoll      = 15
+	// settleTime is how long a directory may change without getting another modification time.
+	settleTime = 2 * time.Second
+)
+
+// newListNotifier is newNotifier where a watched directory reports the growth of its files. On the
+// other systems, that takes an open file for each of them.
+func newListNotifier() (*notifier, error) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		return nil, errors.ErrUnsupported
+	}
+	return newNotifier()
+}
+
+// A listWatch is one loop of Watch.
+type listWatch struct {
+	opts  WatchOptions
+	watch *watch
+	roots map[string]*watchedRoot // by directory
+	polls int
+
+	// list has all sessions, the newest first, also several with the same ID. It is never changed,
+	// only replaced.
+	list []SessionInfo
+	// changed are the sessions that are not in the list as they are now. Those that are gone have
+	// no size.
+	changed map[wire.SessionKey]SessionInfo
+	refused map[string]string // the errors that were reported for directories
+}
+
+// A watchedRoot is a directory of projects.
+type watchedRoot struct {
+	scope
+	folder   *Folder
+	dir      string
+	stamp    time.Time
+	projects map[string]*watchedProject // by name
+}
+
+// A watchedProject is the directory of a project.
+type watchedProject struct {
+	root      *watchedRoot
+	name, dir string
+	stamp     time.Time
+	known     map[string]SessionInfo // by ID
+}
+
+// run yields lists until the context ends or the caller leaves the loop.
+func (w *listWatch) run(ctx context.Context, yield func([]SessionInfo) bool) error {
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	for begun := false; ; begun = true {
+		if len(w.changed) > 0 || !begun {
+			w.merge()
+			if !yield(w.newest()) {
+				return errLeft
+			}
+			if err := pause(ctx, listPace); err != nil {
+				return err
+			}
+		}
+		changed, err := w.watch.wait(ctx)
+		if err != nil {
+			return err
+		}
+		if changed == nil {
+			err = w.check(ctx)
+		} else {
+			err = w.look(ctx, changed.paths)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for some time.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// check finds what has changed without being told. It opens no directory that has the same time as
+// before, except now and then.
+func (w *listWatch) check(ctx context.Context) error {
+	all := w.watch.lost || w.polls%fullPoll == 0
+	w.watch.lost = false
+	w.polls++
+	w.watch.forgetMoved()
+	if err := w.findRoots(); err != nil {
+		return err
+	}
+	for _, r := range w.roots {
+		w.checkRoot(r)
+		for _, p := range r.projects {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.checkProject(ctx, p, all)
+		}
+	}
+	if !all {
+		for _, info := range w.list[:min(newestChecked, len(w.list))] {
+			if p := w.projectAt(filepath.Dir(info.Path)); p != nil {
+				w.checkSession(p, info.ID)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// findRoots finds the directories of projects. Those that did not exist may do so now.
+func (w *listWatch) findRoots() error {
+	where := &Options{Store: w.opts.Store, Project: w.opts.Project, ProjectName: w.opts.ProjectName}
+	all, err := where.scopes(!w.opts.OnlyProject)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, s := range all {
+		folder, _ := s.store.(*Folder)
+		dir := filepath.Clean(folder.dir)
+		wanted[dir] = true
+		r := w.roots[dir]
+		if r == nil {
+			r = &watchedRoot{folder: folder, dir: dir, projects: map[string]*watchedProject{}}
+			w.roots[dir] = r
+		}
+		if r.scope.store == nil || !slices.Equal(r.names, s.names) {
+			r.scope, r.stamp = s, time.Time{}
+		}
+	}
+	for dir, r := range w.roots {
+		if !wanted[dir] {
+			w.dropProjects(r, func(string) bool { return true })
+			delete(w.roots, dir)
+		}
+	}
+	return nil
+}
+
+// checkRoot finds the projects of a directory, if it may have changed.
+func (w *listWatch) checkRoot(r *watchedRoot) {
+	added := w.watch.add(r.dir)
+	stamp, same := stampOf(r.dir, r.stamp)
+	if same && !added {
+		return
+	}
+	names, err := r.folder.projectDirs(func(name string) bool {
+		return projectKey(name).Check() == nil && (len(r.names) == 0 || r.wants(name))
+	})
+	w.refuse(r.dir, err)
+	r.stamp = stamp
+	for _, name := range names {
+		if r.projects[name] == nil {
+			r.projects[name] = &watchedProject{root: r, name: name, dir: filepath.Join(r.dir, name)}
+		}
+	}
+	w.dropProjects(r, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// stampOf returns the modification time of a directory, and whether it has that since before. A
+// time that is very new is not worth anything, since the directory may change again at that time.
+func stampOf(dir string, before time.Time) (stamp time.Time, same bool) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if stamp = info.ModTime(); time.Since(stamp).Abs() < settleTime {
+		return time.Time{}, false
+	}
+	return stamp, stamp.Equal(before)
+}
+
+// dropProjects forgets projects with their sessions.
+func (w *listWatch) dropProjects(r *watchedRoot, gone func(name string) bool) {
+	for name, p := range r.projects {
+		if gone(name) {
+			w.setSessions(p, nil)
+			delete(r.projects, name)
+			delete(w.watch.folders, p.dir)
+		}
+	}
+}
+
+// checkProject finds the sessions of a project, if it may have changed.
+func (w *listWatch) checkProject(ctx context.Context, p *watchedProject, all bool) {
+	added := w.watch.add(p.dir)
+	stamp, same := stampOf(p.dir, p.stamp)
+	if same && !all && !added {
+		return
+	}
+	found := map[string]SessionInfo{}
+	err := p.root.folder.eachSession(ctx, p.name, func(id string, info fs.FileInfo) {
+		if isUUID(id) {
+			found[id] = p.info(id, info)
+		}
+	})
+	w.refuse(p.dir, err)
+	if err == nil || !errors.Is(err, context.Canceled) {
+		p.stamp = stamp
+		w.setSessions(p, found)
+	}
+}
+
+// info returns what is known of a session in the project.
+func (p *watchedProject) info(id string, file fs.FileInfo) SessionInfo {
+	return SessionInfo{
+		ID: id, Project: p.name, Path: filepath.Join(p.dir, id+transcriptExtension),
+		Modified: file.ModTime(), Size: file.Size(),
+	}
+}
+
+// setSessions replaces the sessions of a project, and notes what has changed.
+func (w *listWatch) setSessions(p *watchedProject, found map[string]SessionInfo) {
+	for id, was := range p.known {
+		if _, ok := found[id]; !ok {
+			w.note(SessionInfo{ID: id, Project: was.Project, Path: was.Path})
+		}
+	}
+	for id, info := range found {
+		if was, ok := p.known[id]; !ok || was.Size != info.Size || !was.Modified.Equal(info.Modified) {
+			w.note(info)
+		}
+	}
+	p.known = found
+}
+
+// note notes that a session has changed. One without a size is gone.
+func (w *listWatch) note(info SessionInfo) {
+	if w.changed == nil {
+		w.changed = map[wire.SessionKey]SessionInfo{}
+	}
+	w.changed[listKey(&info)] = info
+}
+
+// listKey names a session in the list. The same project may be in two roots.
+func listKey(info *SessionInfo) wire.SessionKey {
+	return wire.SessionKey{Project: info.Project, SessionID: info.ID, Subpath: info.Path}
+}
+
+// look looks at files that the system has named. If it has named the directory of a project, that
+// may be new, gone or another one.
+func (w *listWatch) look(ctx context.Context, paths []string) error {
+	seen := map[string]bool{}
+	projects := false
+	for _, path := range paths {
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		if r := w.roots[dir]; r != nil {
+			r.stamp, projects = time.Time{}, true
+			continue
+		}
+		p := w.projectAt(dir)
+		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && isUUID(id) {
+			w.checkSession(p, id)
+		}
+	}
+	if projects {
+		return w.check(ctx)
+	}
+	return ctx.Err()
+}
+
+// projectAt returns the project with a directory, or nil.
+func (w *listWatch) projectAt(dir string) *watchedProject {
+	if r := w.roots[filepath.Dir(dir)]; r != nil {
+		return r.projects[filepath.Base(dir)]
+	}
+	return nil
+}
+
+// checkSession looks at the file of one session.
+func (w *listWatch) checkSession(p *watchedProject, id string) {
+	file, err := p.root.folder.sessionFile(wire.SessionKey{Project: p.name, SessionID: id})
+	was, known := p.known[id]
+	if file == nil {
+		if known && err == nil {
+			w.note(SessionInfo{ID: id, Project: was.Project, Path: was.Path})
+			delete(p.known, id)
+		}
+		return
+	}
+	info := p.info(id, file)
+	if known && was.Size == info.Size && was.Modified.Equal(info.Modified) {
+		return
+	}
+	if p.known == nil {
+		p.known = map[string]SessionInfo{}
+	}
+	p.known[id] = info
+	w.note(info)
+}
+
+// refuse reports the error of a directory, unless it was reported before.
+func (w *listWatch) refuse(dir string, err error) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
+		delete(w.refused, dir)
+		return
+	}
+	if w.refused[dir] != err.Error() && w.opts.Failed != nil {
+		w.opts.Failed(err)
+	}
+	w.refused[dir] = err.Error()
+}
+
+// merge puts the sessions that have changed into a new list.
+func (w *listWatch) merge() {
+	var changed []SessionInfo
+	for _, info := range w.changed {
+		if info.Size > 0 {
+			changed = append(changed, info)
+		}
+	}
+	slices.SortFunc(changed, compareListed)
+	list := make([]SessionInfo, 0, len(w.list)+len(changed))
+	for i := range w.list {
+		if _, ok := w.changed[listKey(&w.list[i])]; ok {
+			continue
+		}
+		for len(changed) > 0 && compareListed(changed[0], w.list[i]) < 0 {
+			list, changed = append(list, changed[0]), changed[1:]
+		}
+		list = append(list, w.list[i])
+	}
+	w.list, w.changed = append(list, changed...), nil
+}
+
+// compareListed is newestFirst for what is listed.
+func compareListed(a, b SessionInfo) int {
+	if c := b.Modified.Compare(a.Modified); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.Key().String(), b.Key().String()), strings.Compare(a.Path, b.Path))
+}
+
+// newest returns the list with each ID once.
+func (w *listWatch) newest() []SessionInfo {
+	seen := make(map[string]bool, len(w.list))
+	for i := range w.list {
+		seen[w.list[i].ID] = true
+	}
+	if len(seen) == len(w.list) {
+		return w.list
+	}
+	clear(seen)
+	return slices.DeleteFunc(slices.Clone(w.list), func(i SessionInfo) bool {
+		repeated := seen[i.ID]
+		seen[i.ID] = true
+		return repeated
+	})
+}
+
+// A watch waits until something may have changed in a set of directories. Where the operating
+// system can't report changes, it polls. It also polls, less often, where the system can, in case
+// an event was lost.
+type watch struct {
+	notify  *notifier       // nil where the system can't report changes
+	folders map[string]bool // the directories to watch, and whether that succeeded
+	// slow is how often to poll while the system reports all changes, and fast how often while it
+	// does not.
+	slow, fast time.Duration
+	lost       bool // events were lost
+}
+
+// A notifier receives the changes that the operating system reports.
+type notifier struct {
+	*fsnotify.Watcher
+	add func(folder string) error
+}
+
+// newNotifier returns a notifier of the operating system, or an error if there is none or too many
+// are in use.
+func newNotifier() (*notifier, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	return &notifier{w, w.Add}, nil
+}
+
+// The polling intervals of Tail: where the system reports changes, in case it has missed one, as
+// happens on network file systems, and where it does not.
+const (
+	slowPoll = 2 * time.Second
+	fastPoll = 200 * time.Millisecond
+)
+
+// newWatch returns a watch of no directories yet. If poll is not 0, or create fails, it polls.
+func newWatch(poll time.Duration, create func() (*notifier, error)) *watch {
+	w := &watch{folders: map[string]bool{}, slow: slowPoll, fast: fastPoll}
+	if poll > 0 {
+		w.slow, w.fast = poll, poll
+		return w
+	}
+	if notify, err := create(); err == nil {
+		w.notify = notify
+	}
+	return w
+}
+
+// close releases the notifier.
+func (w *watch) close() {
+	if w.notify != nil {
+		_ = w.notify.Close()
+	}
+}
+
+// forgetUnwatched is called before all directories are added again: those that could not be watched
+// may be gone, or may exist now.
+func (w *watch) forgetUnwatched() {
+	maps.DeleteFunc(w.folders, func(_ string, watched bool) bool { return !watched })
+}
+
+// forgetMoved forgets directories that the notifier does not watch any more, since it stops when a
+// directory is renamed, and may notice that late.
+func (w *watch) forgetMoved() {
+	if w.notify == nil {
+		return
+	}
+	watched := map[string]bool{}
+	for _, folder := range w.notify.WatchList() {
+		watched[folder] = true
+	}
+	maps.DeleteFunc(w.folders, func(folder string, _ bool) bool { return !watched[folder] })
+}
+
+// add watches one more directory, and reports whether it was not watched before. While that fails,
+// the watch polls more often.
+func (w *watch) add(folder string) bool {
+	if w.notify == nil || w.folders[folder] {
+		return false
+	}
+	w.folders[folder] = w.notify.add(folder) == nil
+	return true
+}
+
+// renew forgets what is watched: directories of the same names may be others now.
+func (w *watch) renew() { clear(w.folders) }
+
+// interval returns the longest time to wait.
+func (w *watch) interval() time.Duration {
+	if w.notify == nil || len(w.folders) == 0 {
+		return w.fast
+	}
+	for _, watched := range w.folders {
+		if !watched {
+			return w.fast
+		}
+	}
+	return w.slow
+}
+
+// wait blocks until something may have changed. It returns nil if that may be anything.
+func (w *watch) wait(ctx context.Context) (*changes, error) {
+	timer := time.NewTimer(w.interval())
+	defer timer.Stop()
+	var events chan fsnotify.Event
+	var faults chan error
+	if w.notify != nil {
+		events, faults = w.notify.Events, w.notify.Errors
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, nil
+	case _, ok := <-faults: // such as too many events at once
+		w.lost = true
+		w.check(ok)
+		return nil, nil
+	case event, ok := <-events:
+		if w.check(ok); !ok {
+			return nil, nil
+		}
+		return w.gather(event), nil
+	}
+}
+
+// check stops using a notifier that has ended.
+func (w *watch) check(ok bool) {
+	if !ok {
+		w.close()
+		w.notify = nil
+	}
+}
+
+// maxGathered is the largest number of events in one set of changes.
+const maxGathered = 1000
+
+// gather returns the path of an event, with those of the events that have arrived since.
+func (w *watch) gather(event fsnotify.Event) *changes {
+	c := new(changes)
+	for range maxGathered {
+		if _, ok := w.folders[event.Name]; ok && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+			delete(w.folders, event.Name) // if it comes back, it has to be watched again
+			w.lost = true
+			return nil
+		}
+		c.paths = append(c.paths, event.Name)
+		var ok bool
+		select {
+		case event, ok = <-w.notify.Events:
+			if !ok {
+				return c
+			}
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// changes are the files and directories that may have changed, some of them more than once. Nil
+// means all files.
+type changes struct{ paths []string }
+
+// has reports whether a path is among the changes.
+func (c *changes) has(path string) bool { return slices.Contains(c.paths, path) }
