@@ -146,7 +146,7 @@ func contextFill(chunks []transcript.Chunk) string {
 			if !ok || tokens > window {
 				return ""
 			}
-			return "context " + percentOf(tokens, window)
+			return "context " + render.Percent(tokens, window)
 		}
 	}
 	return ""
@@ -291,7 +291,7 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 			tokens, grew = render.Count(full.Tokens), growth(before, full.By)
 			before = full.By
 			if full.Window > 0 {
-				percent = percentOf(full.Tokens, full.Window)
+				percent = render.Percent(full.Tokens, full.Window)
 			}
 		}
 		rows.addClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
@@ -350,13 +350,9 @@ func growth(before, after map[transcript.ContextClass]int) string {
 	})
 	var words []string
 	for _, p := range parts[:min(3, len(parts))] {
-		words = append(words, className(p.class)+" "+render.Count(p.tokens))
+		words = append(words, render.ClassName(p.class)+" "+render.Count(p.tokens))
 	}
 	return strings.Join(words, ", ")
-}
-
-func className(class transcript.ContextClass) string {
-	return strings.ReplaceAll(string(class), "_", " ")
 }
 
 func compactionText(c *transcript.ContextCompaction) string {
@@ -382,7 +378,7 @@ func (c *contextPrinter) filling() {
 	last := &c.report.Turns[len(c.report.Turns)-1]
 	title := "Context at the end: " + render.Count(last.Tokens) + " tokens"
 	if last.Window > 0 {
-		title += fmt.Sprintf(", %s of %s", percentOf(last.Tokens, last.Window), render.Count(last.Window))
+		title += fmt.Sprintf(", %s of %s", render.Percent(last.Tokens, last.Window), render.Count(last.Window))
 	}
 	c.heading(title)
 	classes := slices.SortedFunc(maps.Keys(last.By), func(a, b transcript.ContextClass) int {
@@ -397,19 +393,10 @@ func (c *contextPrinter) filling() {
 	for _, class := range classes {
 		tokens := last.By[class]
 		bar := strings.Repeat(cell, max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
-		rows.addClean(className(class), render.Count(tokens), percentOf(tokens, last.Tokens), bar)
+		rows.addClean(render.ClassName(class), render.Count(tokens), render.Percent(tokens, last.Tokens), bar)
 		rows.style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
 	}
 	c.table(rows)
-}
-
-// percentOf returns the share of a number in another one.
-func percentOf(n, of int) string {
-	percent := float64(n) * 100 / float64(max(of, 1))
-	if n > 0 && percent < 0.5 {
-		return "<1 %"
-	}
-	return fmt.Sprintf("%.0f %%", percent)
 }
 
 // tools writes the calls by tool and by MCP server, as stats does.

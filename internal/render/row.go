@@ -27,12 +27,12 @@ const (
 // text returns the mark as it is drawn, in one column.
 func (m Mark) text(ascii bool) string {
 	switch {
-	case m == Folded && ascii:
-		return ">"
+	case m == Folded && ascii: // an angle is the mark of a prompt
+		return "+"
 	case m == Folded:
 		return "▸"
 	case m == Open && ascii:
-		return "v"
+		return "-"
 	case m == Open:
 		return "▾"
 	}
@@ -279,12 +279,23 @@ func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []note {
 		if w.Calls > 0 {
 			add(tty.Dim, Counted(w.Calls, "call"))
 		}
-		if w.Cost > 0 {
-			add(tty.Cost, Money(w.Cost))
-		}
+		add(tty.Cost, workCost(w))
 	}
 	add(tty.Dim, o.took(int64(r.Duration/time.Millisecond)))
 	return notes
+}
+
+// workCost returns what subagents cost, with a mark if that is not all, or "" for nothing.
+func workCost(w *rows.Work) string {
+	switch {
+	case w.Cost == 0 && !w.UnknownCost:
+		return ""
+	case w.Cost == 0:
+		return "?"
+	case w.UnknownCost:
+		return Money(w.Cost) + "+"
+	}
+	return Money(w.Cost)
 }
 
 // changeNotes returns how many lines were added and removed.

@@ -26,6 +26,9 @@ func (o Options) RowBody(r *rows.Row, limit int) (lines []string, more int) {
 
 // HasBody reports whether a row has something to unfold, not counting the rows below it.
 func (o Options) HasBody(r *rows.Row) bool {
+	if isProse(r.Kind) && o.Width > 0 && len(r.Text) > utf8.UTFMax*o.Width {
+		return true
+	}
 	lines, _ := o.RowBody(r, 1)
 	return len(lines) > 0
 }
@@ -159,7 +162,9 @@ func (o Options) callBody(r *rows.Row, to sink) {
 }
 
 // isCommand reports whether a call runs a command, whose result is more than what it changes.
-func isCommand(i *transcript.DisplayItem) bool { return i.ToolName == "Bash" || i.ToolName == "PowerShell" }
+func isCommand(i *transcript.DisplayItem) bool {
+	return i.ToolName == "Bash" || i.ToolName == "PowerShell"
+}
 
 // invalidBody gives the lines of a transcript that are not entries to a sink.
 func (o Options) invalidBody(invalid []transcript.InvalidLine, to sink) {
@@ -179,13 +184,23 @@ func (o Options) inputBody(r *rows.Row, to sink) {
 	}
 	shown := o.rowSummary(r.Item, nil)
 	for _, f := range inputFields(input) {
-		said := tty.Line(head(RelativePath(o.Dir, f.text), len(shown)+8)) == shown
-		inLine := r.Kind == rows.Subagent && (f.name == "description" || f.name == "subagent_type") ||
-			isCommand(r.Item) && f.name == "description"
-		if !said && !inLine {
+		if !o.isSaid(r, f, shown) {
 			o.inputField(r.Item, f, to)
 		}
 	}
+}
+
+// isSaid reports whether the line of a call says what a member of its input says.
+func (o Options) isSaid(r *rows.Row, f field, shown string) bool {
+	switch {
+	case r.Kind == rows.Subagent:
+		return f.name == "description" || f.name == "subagent_type"
+	case isCommand(r.Item) && f.name == "description", r.Item.ToolName == "Read" && (f.name == "offset" || f.name == "limit"):
+		return true
+	}
+	const least = 3 // shorter texts may be in a line by chance
+	text := RelativePath(o.Dir, f.text)
+	return len(text) >= least && len(text) <= len(shown) && strings.Contains(shown, tty.Line(text))
 }
 
 // inputField gives a member of an input to a sink.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/internal/rows"
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -17,7 +15,7 @@ func recorded(t *testing.T) map[string]*transcript.Transcript {
 	found := map[string]*transcript.Transcript{}
 	for _, pattern := range []string{
 		"../../transcript/testdata/recorded/*/transcript.jsonl", "../demo/recording/*/transcript.jsonl",
-		"../cli/testdata/hostile/transcript.jsonl",
+		"../cli/testdata/hostile/transcript.jsonl", "testdata/*/transcript.jsonl",
 	} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
@@ -63,28 +61,4 @@ func readTranscript(t *testing.T, path string) *transcript.Transcript {
 		t.Fatal(err)
 	}
 	return tr
-}
-
-func TestRowWidths(t *testing.T) {
-	t.Parallel()
-	for name, tr := range recorded(t) {
-		var l rows.List
-		l.Update(tr, 0)
-		for width := 1; width <= 200; width++ {
-			for _, color := range []bool{false, true} {
-				o := Options{Width: width, Color: color, Dir: tr.CWD}
-				for i := range l.Len() {
-					lines, _ := o.RowBody(l.At(i), 20)
-					for _, mark := range []Mark{NoMark, Folded, Open} {
-						lines = append(lines, o.RowLine(l.At(i), mark))
-					}
-					for _, line := range lines {
-						if n := tty.PaintedWidth(line); n > width || strings.Contains(line, "\n") {
-							t.Fatalf("%s, row %s: %d columns in a width of %d: %q", name, l.At(i).ID, n, width, line)
-						}
-					}
-				}
-			}
-		}
-	}
 }

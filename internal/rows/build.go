@@ -53,10 +53,10 @@ type builder struct {
 	nested     bool
 	// apart says that other rows point into other transcripts. Then rows point to copies of chunks: a
 	// chunk would keep all others of its transcript in memory.
-	apart bool
-	turn       int
-	live       bool // calls of the current turn may be running
-	current    int  // the index of the first chunk of that turn
+	apart   bool
+	turn    int
+	live    bool // calls of the current turn may be running
+	current int  // the index of the first chunk of that turn
 }
 
 // below returns a builder of rows below a row.
@@ -321,12 +321,30 @@ func (l *List) work(agents []*transcript.Agent) *Work {
 			sum = new(Work)
 		}
 		sum.Calls, sum.Tokens, sum.Cost = sum.Calls+w.Calls, sum.Tokens+w.Tokens, sum.Cost+w.Cost
+		sum.UnknownCost = sum.UnknownCost || w.UnknownCost
 	}
 	return sum
 }
 
 // defaultPrices are the prices that the costs of subagents are made of.
 var defaultPrices = sync.OnceValue(usage.DefaultPrices)
+
+// WorkOf returns what the agent of a transcript and its subagents did. It takes time in proportion to
+// the number of items.
+func WorkOf(t *transcript.Transcript) *Work {
+	calls := t.Calls()
+	costs := usage.Cost(calls, defaultPrices())
+	w := &Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
+	for i := range calls {
+		w.Tokens += calls[i].Usage.TotalTokens()
+	}
+	for _, item := range t.All() {
+		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+			w.Calls++
+		}
+	}
+	return w
+}
 
 // workOf returns what a subagent did. It is counted once for each state of its transcript.
 func (l *List) workOf(a *transcript.Agent) *Work {
@@ -338,13 +356,7 @@ func (l *List) workOf(a *transcript.Agent) *Work {
 	if last := l.works[key]; last.of == known.of && last.chunks == known.chunks && last.items == known.items {
 		return last.work
 	}
-	costs := usage.Cost(a.Transcript.Calls(), defaultPrices())
-	known.work = &Work{Tokens: costs.Usage.TotalTokens(), Cost: costs.Total}
-	for _, item := range a.Transcript.All() {
-		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
-			known.work.Calls++
-		}
-	}
+	known.work = WorkOf(a.Transcript)
 	l.works[key] = known
 	return known.work
 }

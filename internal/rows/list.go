@@ -210,7 +210,7 @@ func sameWork(a, b *Work) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Calls == b.Calls && a.Cost == b.Cost
+	return *a == *b
 }
 
 // sameItem compares what the layouts show of items.

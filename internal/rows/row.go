@@ -141,8 +141,10 @@ type Work struct {
 	Calls int
 	// Tokens counts those of their calls of the model, cached or not.
 	Tokens int
-	// Cost is what these cost, as far as prices are known.
+	// Cost is what these cost, without the calls of models whose prices are not known.
 	Cost usage.Money
+	// UnknownCost says that Cost is not all.
+	UnknownCost bool
 }
 
 // At returns the position of the entry that the row comes from; for a call, that of the call. It is

@@ -1,0 +1,178 @@
+package render
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+)
+
+var updateGolden = flag.Bool("update", false, "write what the tests make to the golden files")
+
+// checkGolden compares a text with a file in testdata. Escape sequences are written as \e there.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	got = strings.ReplaceAll(got, "\x1b", `\e`)
+	if *updateGolden {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// panels returns all panels of a transcript, by name.
+func panels(o Options, tr *transcript.Transcript, l *rows.List) map[string][]PanelLine {
+	return map[string][]PanelLine{
+		"agents": o.AgentsPanel(tr, l), "files": o.FilesPanel(tr, l), "turns": o.TurnsPanel(tr, l), "context": o.ContextPanel(tr, l),
+		"usage": o.UsagePanel(tr, l), "branches": o.BranchesPanel(l), "outline": o.Outline(l),
+	}
+}
+
+// goldens are the transcripts of the goldens.
+var goldens = []string{"rewound", "allowed", "subagent_background", "compact", "error_400", "hostile"}
+
+// eachGolden calls draw for each width and transcript, and compares what it writes.
+func eachGolden(t *testing.T, name string, draw func(b *strings.Builder, o Options, tr *transcript.Transcript, l *rows.List)) {
+	t.Helper()
+	all := recorded(t)
+	for _, width := range []int{40, 80, 160} {
+		for _, color := range []bool{false, true} {
+			var b strings.Builder
+			for _, session := range goldens {
+				tr := all[session]
+				l := rows.List{Live: session == "rewound"}
+				l.Update(tr, 0)
+				fmt.Fprintf(&b, "=== %s\n", session)
+				o := Options{Width: width, Color: color, Dir: tr.CWD, Zone: time.UTC, Day: tr.Created, ASCII: width == 40}
+				draw(&b, o, tr, &l)
+			}
+			file := fmt.Sprintf("%s_%d", name, width)
+			if color {
+				file += "_color"
+			}
+			checkGolden(t, file, b.String())
+		}
+	}
+}
+
+func TestRowsGolden(t *testing.T) {
+	t.Parallel()
+	eachGolden(t, "rows", func(b *strings.Builder, o Options, _ *transcript.Transcript, l *rows.List) {
+		for i := range l.Len() {
+			mark := NoMark
+			if o.HasBody(l.At(i)) || l.At(i).Below > 0 {
+				mark = Folded
+			}
+			b.WriteString(o.RowLine(l.At(i), mark) + "\n")
+		}
+		b.WriteString("--- open\n")
+		for i := range l.Len() {
+			b.WriteString(o.RowLine(l.At(i), Open) + "\n")
+			lines, more := o.RowBody(l.At(i), 8)
+			for _, line := range lines {
+				b.WriteString(line + "\n")
+			}
+			if more > 0 {
+				fmt.Fprintf(b, "%d more\n", more)
+			}
+		}
+	})
+}
+
+func TestPanelsGolden(t *testing.T) {
+	t.Parallel()
+	eachGolden(t, "panels", func(b *strings.Builder, o Options, tr *transcript.Transcript, l *rows.List) {
+		all := panels(o, tr, l)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fmt.Fprintf(b, "--- %s\n", name)
+			for _, line := range all[name] {
+				b.WriteString(line.Text + "\n")
+			}
+		}
+	})
+}
+
+// Every line of rows, tabs and panels fits every width, and has nothing that a terminal would obey
+// except for our own colors.
+func TestFitsEveryWidth(t *testing.T) {
+	t.Parallel()
+	for name, tr := range recorded(t) {
+		var l rows.List
+		l.Update(tr, 0)
+		for width := 1; width <= 200; width++ {
+			o := Options{Width: width, Color: width%2 == 0, Links: width%3 == 0, ASCII: width%5 == 0, Dir: tr.CWD, Thinking: true}
+			check := func(what string, lines ...string) {
+				for _, line := range lines {
+					if n := tty.PaintedWidth(line); n > width {
+						t.Fatalf("%s, %s: %d columns in a width of %d: %q", name, what, n, width, line)
+					}
+					if bad := obeyed(line); bad != "" {
+						t.Fatalf("%s, %s: %q in %q", name, what, bad, line)
+					}
+				}
+			}
+			for i := range l.Len() {
+				r := l.At(i)
+				lines, _ := o.RowBody(r, 30)
+				check("row "+string(r.ID), append(lines, o.RowLine(r, NoMark), o.RowLine(r, Folded), o.RowLine(r, Open))...)
+				for _, tab := range o.RowTabs(r) {
+					if tab.Text != nil {
+						check(string(tab.Name), tab.Text.Lines(0, 30)...)
+					}
+				}
+				if r.IsCall() {
+					check("split", o.CallDiff(r, true).Lines(0, 30)...)
+				}
+			}
+			for panel, lines := range panels(o, tr, &l) {
+				for _, line := range lines {
+					check(panel, line.Text)
+				}
+			}
+			check("raw", o.RawText([]byte(`{"text":"\u001b[31m 漢字"}`), []byte("\x1b[31m漢\xff")).Lines(0, 30)...)
+		}
+	}
+}
+
+// obeyed returns a part of a painted line that a terminal would obey or hide, other than styles and
+// links.
+func obeyed(line string) string {
+	for line != "" {
+		if n := escapeLength(line); n > 0 {
+			line = line[n:]
+			continue
+		}
+		for i, r := range line {
+			if r == '\x1b' && i > 0 {
+				line = line[i:]
+				break
+			}
+			if !tty.IsVisible(r) && !strings.ContainsRune("\u200d\ufe0f", r) {
+				return line[i:min(len(line), i+8)]
+			}
+			if i+len(string(r)) == len(line) {
+				line = ""
+			}
+		}
+	}
+	return ""
+}
