@@ -27,9 +27,9 @@ help: ## Print this help
 RACED := ./internal/cli ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore ./transcript
 # Packages that are tested without the race detector: these, and those in which nothing runs at once.
 # The slow ones come first.
-PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/config \
+PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/compose ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/highlight ./internal/jsonlex \
-	./internal/lineedit ./internal/markdown ./internal/notices ./internal/pictures/... ./internal/rawjson \
+	./internal/markdown ./internal/notices ./internal/pictures/... ./internal/rawjson \
 	./redact ./internal/render ./internal/schemas ./settings \
 	./internal/sessionfile ./internal/tty ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
 # Packages whose tests start the pinned agent again and again, a second of processor time each. What

@@ -228,6 +228,50 @@ func rulesText(rules []clew.PermissionRule) string {
 	return strings.Join(texts, ", ")
 }
 
+// onlyRule returns the rule of suggestions that are nothing but one.
+func onlyRule(updates []clew.PermissionUpdate) (rule clew.PermissionRule, ok bool) {
+	if len(updates) != 1 || updates[0].Type != clew.PermissionUpdateAddRules || len(updates[0].Rules) != 1 {
+		return rule, false
+	}
+	rule = updates[0].Rules[0]
+	text := rulesText(updates[0].Rules)
+	return rule, updates[0].Behavior == clew.PermissionBehaviorAllow && text == tty.CleanLine(text)
+}
+
+// parseRule reads a rule in the form of --allowedTools.
+func parseRule(text string) (rule clew.PermissionRule, ok bool) {
+	text = strings.TrimSpace(text)
+	tool, content, found := strings.Cut(text, "(")
+	if !found {
+		return clew.PermissionRule{ToolName: text}, text != "" && !strings.ContainsAny(text, " )")
+	}
+	content, closed := strings.CutSuffix(content, ")")
+	return clew.PermissionRule{ToolName: tool, RuleContent: content}, closed && tool != "" && strings.TrimSpace(content) != ""
+}
+
+// notNarrower returns why a rule does not allow less than another one, or "". What is before the
+// wildcard at the end of the other one has to be its beginning.
+func notNarrower(text string, than clew.PermissionRule) string {
+	rule, ok := parseRule(text)
+	switch {
+	case !ok:
+		return "a rule has the form Tool(content)"
+	case rule.ToolName != than.ToolName:
+		return "the rule has to be one for " + tty.CleanLine(than.ToolName)
+	case than.RuleContent == "" || rule.RuleContent == than.RuleContent:
+		return ""
+	}
+	begin := strings.TrimRight(than.RuleContent, "*")
+	if begin == than.RuleContent {
+		return "the rule can't be narrowed"
+	}
+	begin = strings.TrimSuffix(begin, ":")
+	if !strings.HasPrefix(rule.RuleContent, begin) || strings.Contains(rule.RuleContent, "..") {
+		return "the rule has to begin with " + tty.CleanLine(than.ToolName+"("+begin)
+	}
+	return ""
+}
+
 func destinationText(to clew.PermissionDestination) string {
 	switch to {
 	case clew.PermissionDestinationSession, clew.PermissionDestinationCLIArg:

@@ -36,17 +36,7 @@ func eachTerminal(t *testing.T, test func(t *testing.T, u *questionedUser)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return r.questions()
-		},
-		"chat": func(t *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {
-			t.Setenv("XDG_STATE_HOME", t.TempDir())
-			u := newTerminalUser(ctx, s, &chat{screen: scr})
-			end, err := u.begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(end)
-			return u.questions()
+			return r.questioner
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -117,12 +107,8 @@ func TestAskTakesOneLine(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		first := u.asks(t.Context(), "first")
 		u.see(t, promptAbout("first"))
-		if _, raw := u.console.in.(*terminalUser); raw { // TestChatAsks types ahead there
-			u.press(t, "y\r")
-		} else {
-			u.press(t, "y\ry\ry\r")
-			u.see(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
-		}
+		u.press(t, "y\ry\ry\r")
+		u.see(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
 		if got := <-first; got != "allow" {
 			t.Errorf("the first answer is %s", got)
 		}

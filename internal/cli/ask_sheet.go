@@ -217,6 +217,11 @@ func (s *sheet) bottom(from int) string {
 	if !s.complete() || from > 0 {
 		count = fmt.Sprintf("lines %d-%d of %d", from+1, s.shown, len(s.rows))
 	}
+	return s.underline(count)
+}
+
+// underline returns the row below the agent's text, with a count or "" in it.
+func (s *sheet) underline(count string) string {
 	if s.boxed() {
 		f := s.frame()
 		return tty.Waiting.Paint(f.bottomLeft+s.border("", count)+f.bottomRight, s.color) + "\n"
@@ -399,6 +404,17 @@ func boolOrder(b bool) int {
 // describe returns a question about a tool use: everything in its input, and what the answer
 // "always" changes.
 func describe(req *clew.PermissionRequest, v view, w workspace) *sheet {
+	s := describeCall(req, v, w)
+	if alwaysPossible(req) {
+		s.addAlways(req.Suggestions)
+	} else {
+		s.offer(nil)
+	}
+	return s
+}
+
+// describeCall returns everything in the input of a tool use.
+func describeCall(req *clew.PermissionRequest, v view, w workspace) *sheet {
 	s := &sheet{view: v}
 	tool := word(req.ToolName)
 	members, err := membersOf(req.Input)
@@ -422,11 +438,6 @@ func describe(req *clew.PermissionRequest, v view, w workspace) *sheet {
 	s.addMembers(req, members, w)
 	if len(s.rows) == 0 && s.head == tool {
 		s.add(0, "(without input)")
-	}
-	if alwaysPossible(req) {
-		s.addAlways(req.Suggestions)
-	} else {
-		s.offer(nil)
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,31 +24,44 @@ import (
 type chatOptions struct {
 	streams Streams
 	flags   agentFlags
+	plain   bool
 }
 
 const chatHelp = `Chat with Claude Code, turn by turn.
 
-On a terminal, the line above the input shows the model, the permission mode, the
-cost and the use of the context. Keys:
-  Enter      sends the text; after a \, inserts a line break instead
+On a terminal, what is finished is printed once and stays in the scrollback. Below
+it are the text that you type and a line with the model, the permission mode, the
+use of the context and the cost. Keys:
+  Enter      sends the text, or queues it while the agent works; Up takes the
+             last queued text back. After a \, it inserts a line break.
   Alt-Enter  inserts a line break, like Ctrl-J; pasted text keeps its line breaks
-  Up, Down   recall earlier prompts, including those of other chats
-  Tab        completes commands, models and modes
-  Esc        interrupts the turn
+  Up, Down   recall earlier prompts, including those of other chats; Ctrl-R
+             searches them
+  Ctrl-O     opens $VISUAL or $EDITOR with the text
+  Shift-Tab  changes the permission mode: default, acceptEdits, plan
+  Esc        interrupts the turn; twice, it also clears the queue
   Ctrl-C     interrupts the turn, or clears the text; twice, it ends the chat
   Ctrl-D     ends the chat
+  ?          lists all keys, if there is no text
 Text that begins with a word such as /help is a command of clew chat or of the
 agent; /help lists them. Unknown commands are not sent. A space before the / sends
-the text as it is.
+the text as it is. @ completes the names of files. An image whose path is in the text
+is sent with it. Text after a ! is run as a shell command; the agent learns of it with
+the next prompt.
 
-Tools that no rule and no permission mode allows need your answer. The question
-shows the whole input of the tool, and for a change the diff of the file. The
-answers are y (yes, once), a (always), n (no), e (no, and say why) and ?, which
-explains them; "no, because ..." tells the agent why. Esc and Ctrl-C deny the tool
-and interrupt the turn. If the input does not fit on the screen, Enter shows more
-of it, and until its end only the whole word yes or always allows the tool.
-Anything you type before the question appears is discarded. Hooks and MCP servers
-of a directory that you have not trusted also need your answer: see "clew run --help".
+Tools that no rule and no permission mode allows need your answer. The question is
+above the text, and shows the whole input of the tool, and for a change the diff of
+the file. No key that you type into the text answers it: it gets the keys by itself
+only when there is no text and you have not typed for half a second, and with Ctrl-G.
+Its keys are y (yes, once), a (always: shows the rule, which you can narrow), n (no),
+e (no, and say why), s (the next question) and ?; Esc goes back to the text. If the
+input does not fit, the space bar shows more of it, and y and a work at its end.
+Hooks and MCP servers of a directory that you have not trusted also need your answer:
+see "clew run --help".
+
+With --plain, on a dumb terminal, or if the variable ACCESSIBLE is set, nothing is
+drawn again: there are only lines, for screen readers and logs. Questions are answered
+by a line.
 
 The terminal is notified when a turn ends or a question waits, and you have not
 typed anything for 10 seconds, unless the setting notify is false.
@@ -76,6 +90,7 @@ func newChat(s Streams) *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	o.flags.add(cmd)
+	addOnOff(cmd, &o.plain, "plain", "use lines only, for screen readers: no boxes, and nothing is drawn again")
 	return cmd
 }
 
@@ -99,12 +114,12 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &chat{streams: o.streams, screen: scr, opts: opts, end: end}
+	c := &chat{ctx: ctx, streams: o.streams, screen: scr, opts: opts, end: end}
 	if c.user, err = o.user(ctx, c); err != nil {
 		return err
 	}
 	c.user.questions().serve(opts)
-	scr.worksIn(c.user.questions().workspace.dir, opts.Title)
+	scr.worksIn(c.user.questions().dir(), opts.Title)
 	err = c.talk(ctx)
 	scr.idle()
 	return ofChat(runFailure(ctx, explain(ctx, err)))
@@ -112,23 +127,43 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 
 // A user is the other side of a chat: a terminal, or lines from stdin.
 type user interface {
-	// begin is called once the session is connected. end is called when the chat ends.
+	// begin is called before the session is connected. end is called when the chat ends.
 	begin() (end func(), err error)
 	// next returns the next prompt, or io.EOF. The proposal is the initial text, or "".
 	next(ctx context.Context, proposal string) (string, error)
 	// onInterrupt makes the user's interrupts call interrupt until over is called.
 	onInterrupt(interrupt func()) (over func())
-	// questions returns the questioner of this user.
-	questions() *questioner
+	// questions returns how the agent asks this user.
+	questions() questions
+	// showStatus shows the status of the session.
+	showStatus(s *chatStatus)
 }
+
+// questions is how the agent asks its questions.
+type questions interface {
+	// serve makes the agent ask, unless the options name another way.
+	serve(opts *clew.Options)
+	// waitForAnswer waits until no question is open, if one would be within other text.
+	waitForAnswer()
+	// dir returns the working directory of the agent, or "".
+	dir() string
+}
+
+func (a *questioner) dir() string { return a.workspace.dir }
 
 // user returns the user of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
-	asked := isTerminal(o.streams.In) && isTerminal(o.streams.Err)
-	if asked && os.Getenv("TERM") != "dumb" {
+	terminal := isTerminal(o.streams.In) && isTerminal(o.streams.Out) && isTerminal(o.streams.Err)
+	if terminal && !o.isPlain() {
 		return newTerminalUser(ctx, o.streams, c), nil
 	}
 	return newLineReader(ctx, o.streams, c.screen)
+}
+
+// isPlain reports whether the terminal gets only lines.
+func (o *chatOptions) isPlain() bool {
+	accessible := os.Getenv("ACCESSIBLE")
+	return o.plain || os.Getenv("TERM") == "dumb" || accessible != "" && accessible != "0"
 }
 
 // ofChat changes the hint of a failure from run to chat.
@@ -141,34 +176,44 @@ func ofChat(err error) error {
 
 // A chat is a session with its user.
 type chat struct {
+	ctx     context.Context //nolint:containedctx // it ends with the chat
 	streams Streams
 	opts    *clew.Options
 	screen  *screen
 	user    user
 	session *clew.Session
+	ready   atomic.Pointer[clew.Session] // the session, for other goroutines
 	status  chatStatus
 	end     context.CancelCauseFunc // ends the chat, as an interrupt does
+	ran     []string                // what the user ran in a shell since the last prompt
 	turns   int
 	failed  int
 }
 
+// connected returns the session, or nil before it is connected.
+func (c *chat) connected() *clew.Session { return c.ready.Load() }
+
 // talk runs one turn after the other.
 func (c *chat) talk(ctx context.Context) error {
-	c.screen.busy("starting")
-	session, err := clew.Connect(ctx, c.opts)
-	if err != nil {
-		return err
-	}
-	defer session.Close() //nolint:errcheck // the chat is over
-	c.screen.idle()
-	c.session = session
-	c.status.begin(session.Info())
 	end, err := c.user.begin()
 	if err != nil {
 		return err
 	}
+	over := sync.OnceFunc(end)
+	defer over()
+	c.screen.busy("starting")
+	session, err := clew.Connect(ctx, c.opts)
+	c.screen.idle()
+	if err != nil {
+		return err
+	}
+	defer session.Close() //nolint:errcheck // the chat is over
+	c.session = session
+	c.ready.Store(session)
+	c.status.begin(session.Info())
+	c.user.showStatus(&c.status)
 	defer c.closing()
-	defer end()
+	defer over()
 	return c.exchange(ctx)
 }
 
@@ -187,6 +232,8 @@ func (c *chat) exchange(ctx context.Context) error {
 		lost = ""
 		if command, ok := c.ownCommand(text); ok {
 			err = command(ctx)
+		} else if command, ok := shellCommand(text); ok {
+			err = c.runShell(ctx, command)
 		} else if problem := c.unknownCommand(text); problem != "" {
 			c.refuse(problem)
 			lost = text
@@ -215,6 +262,9 @@ func (c *chat) endError() error {
 // closing prints how to resume the session.
 func (c *chat) closing() {
 	_ = c.screen.newLine() // an error was returned before
+	if _, typed := c.user.(*terminalUser); typed {
+		c.screen.say("\n")
+	}
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
 		resume := "Resume with: clew chat --resume "
 		if width := c.screen.width; width > 0 && tty.Width(resume+printable(id)) >= width {
@@ -271,7 +321,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		if stopping.Swap(true) {
 			return
 		}
-		c.screen.note("interrupting")
+		c.screen.interrupting()
 		time.AfterFunc(stopLimit, cancel)
 		go c.session.Interrupt(turn, nil) //nolint:errcheck // if that fails, the limit ends the turn
 	}
@@ -287,7 +337,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		stop()
 	})
 	defer over()
-	for msg, err := range c.session.Turn(turn, clew.Text(prompt)) {
+	for msg, err := range c.session.Turn(turn, c.message(prompt)) {
 		if err != nil {
 			return stopping.Load(), err
 		}
@@ -302,7 +352,9 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 
 // follow updates the status from a message, and reports on stderr what is not part of the answer.
 func (c *chat) follow(msg wire.Message) {
-	c.status.follow(msg)
+	if c.status.follow(msg) {
+		c.user.showStatus(&c.status)
+	}
 	c.screen.follow(msg)
 	if m, ok := msg.(*wire.SessionReconnectedMessage); ok {
 		how := "another agent continues the conversation"
@@ -316,6 +368,7 @@ func (c *chat) follow(msg wire.Message) {
 
 // A chatStatus is the status of a session. Unknown values are zero.
 type chatStatus struct {
+	mu       sync.Mutex
 	model    string
 	mode     wire.PermissionMode
 	cost     float64
@@ -326,12 +379,16 @@ type chatStatus struct {
 }
 
 func (s *chatStatus) begin(info *clew.ServerInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.model, s.mode = info.CurrentModel, info.CurrentPermissionMode
 	s.commands, s.models = info.Commands, info.Models
 }
 
-// follow updates the status from a message.
-func (s *chatStatus) follow(msg wire.Message) {
+// follow updates the status from a message. It reports whether the message has some of it.
+func (s *chatStatus) follow(msg wire.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch m := msg.(type) {
 	case *wire.InitMessage:
 		s.model, s.mode = cmp.Or(m.Model, s.model), cmp.Or(m.PermissionMode, s.mode)
@@ -342,7 +399,36 @@ func (s *chatStatus) follow(msg wire.Message) {
 		s.commands = m.Commands
 	case *wire.ResultMessage:
 		s.cost, s.counted = m.TotalCostUSD, true
+	default:
+		return false
 	}
+	return true
+}
+
+// change changes the status.
+func (s *chatStatus) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *chatStatus) permissionMode() wire.PermissionMode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode
+}
+
+func (s *chatStatus) currentModel() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// known returns the commands of the agent, and its models.
+func (s *chatStatus) known() ([]wire.SlashCommand, []clew.ModelInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands), s.models
 }
 
 // learn adds commands of which only the name is known.
@@ -354,23 +440,6 @@ func (s *chatStatus) learn(names []string) {
 	}
 }
 
-// line returns the line above the input.
-func (s *chatStatus) line() string {
-	var parts []string
-	for _, part := range []string{s.model, string(s.mode)} {
-		if part != "" {
-			parts = append(parts, printable(part))
-		}
-	}
-	if s.counted {
-		parts = append(parts, dollars(s.cost))
-	}
-	if s.context != nil && s.context.MaxTokens > 0 {
-		parts = append(parts, fmt.Sprintf("context %.0f%%", s.context.Percentage))
-	}
-	return strings.Join(parts, " · ")
-}
-
 // updateContext asks the agent for the use of its context.
 func (c *chat) updateContext(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, contextLimit)
@@ -378,8 +447,12 @@ func (c *chat) updateContext(ctx context.Context) {
 	report, err := screens.Context(ctx, c.session, &screens.ContextOptions{Estimate: true})
 	if err != nil {
 		report = nil
-	} else if c.status.model == "" {
-		c.status.model = report.Model
 	}
-	c.status.context = report
+	c.status.change(func() {
+		if report != nil {
+			c.status.model = cmp.Or(c.status.model, report.Model)
+		}
+		c.status.context = report
+	})
+	c.user.showStatus(&c.status)
 }

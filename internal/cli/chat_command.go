@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/config"
-	"github.com/clewdev/clew/internal/lineedit"
+	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
@@ -73,11 +75,12 @@ func (c *chat) unknownCommand(text string) string {
 	for _, own := range chatCommands() {
 		names = append(names, own.name)
 	}
-	for _, command := range c.status.commands {
+	commands, _ := c.status.known()
+	for _, command := range commands {
 		names = append(append(names, command.Name), command.Aliases...)
 	}
 	near := config.Nearest(name, names)
-	if slices.Contains(names, name) || near == "" && len(c.status.commands) == 0 {
+	if slices.Contains(names, name) || near == "" && len(commands) == 0 {
 		return ""
 	}
 	problem := "unknown command /" + name
@@ -92,24 +95,6 @@ func (c *chat) refuse(problem string) {
 	c.screen.say(cleanText(problem) + "\n")
 	c.turns++
 	c.failed++
-}
-
-// greet says what can be typed.
-func (c *chat) greet() {
-	agent := "Claude Code"
-	if version := c.session.Info().Version; version != "" {
-		agent += " " + version
-	}
-	if c.status.model != "" {
-		agent += ", " + c.status.model
-	}
-	width := max(c.screen.width-1, 1)
-	color := colored(c.streams.Err)
-	for _, line := range []string{agent, "/help for commands · Esc or Ctrl-C interrupts · Ctrl-D ends"} {
-		for _, row := range tty.Wrap(printable(line), width) {
-			c.screen.say(tty.Dim.Paint(row, color) + "\n")
-		}
-	}
 }
 
 func isOwn(name string) bool {
@@ -152,13 +137,15 @@ func (c *chat) print(text string) error {
 
 func (c *chat) setModel(ctx context.Context, name string) error {
 	if name == "" {
-		return c.print(orUnknown(c.status.model))
+		return c.print(orUnknown(c.status.currentModel()))
 	}
 	return c.ask(ctx, func(ctx context.Context) error {
 		model, err := c.session.SetModel(ctx, name)
 		if err == nil {
-			c.status.model = cmp.Or(model, name)
-			c.screen.note("the model is now " + c.status.model)
+			model = cmp.Or(model, name)
+			c.status.change(func() { c.status.model = model })
+			c.user.showStatus(&c.status)
+			c.screen.note("the model is now " + model)
 		}
 		return err
 	})
@@ -166,16 +153,33 @@ func (c *chat) setModel(ctx context.Context, name string) error {
 
 func (c *chat) setMode(ctx context.Context, name string) error {
 	if name == "" {
-		return c.print(orUnknown(string(c.status.mode)))
+		return c.print(orUnknown(string(c.status.permissionMode())))
 	}
 	return c.ask(ctx, func(ctx context.Context) error {
 		err := c.session.SetPermissionMode(ctx, wire.PermissionMode(name))
 		if err == nil {
-			c.status.mode = wire.PermissionMode(name)
+			c.status.change(func() { c.status.mode = wire.PermissionMode(name) })
+			c.user.showStatus(&c.status)
 			c.screen.note("the permission mode is now " + name)
 		}
 		return err
 	})
+}
+
+// changeMode changes the permission mode, at any time.
+func (c *chat) changeMode(mode wire.PermissionMode) {
+	session := c.connected()
+	if session == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, commandLimit)
+	defer cancel()
+	if err := session.SetPermissionMode(ctx, mode); err != nil {
+		c.screen.say(cleanText(reason(ctx, err)) + "\n")
+		return
+	}
+	c.status.change(func() { c.status.mode = mode })
+	c.user.showStatus(&c.status)
 }
 
 func orUnknown(text string) string { return cmp.Or(text, "not known yet") }
@@ -219,7 +223,8 @@ func (c *chat) showHelp(context.Context, string) error {
 		fmt.Fprintf(&text, "  /%-15s %s\n", strings.TrimSpace(own.name+" "+own.hint), own.note)
 	}
 	var hidden, others []string
-	for _, command := range c.status.commands {
+	commands, _ := c.status.known()
+	for _, command := range commands {
 		if name := "/" + tty.Line(command.Name); isOwn(command.Name) {
 			hidden = append(hidden, name)
 		} else {
@@ -244,26 +249,21 @@ func (c *chat) showHelp(context.Context, string) error {
 	return c.print(text.String())
 }
 
-// complete returns the completions of a text: commands, or arguments of a command.
-func (c *chat) complete(before string) (from int, choices []lineedit.Choice) {
-	word, argument, spaced := strings.Cut(before, " ")
-	if !strings.HasPrefix(word, "/") || strings.ContainsAny(argument, " \n") || strings.Contains(word, "\n") {
-		return 0, nil
-	}
-	if !spaced {
-		return 0, choicesWith(before, c.commandChoices())
-	}
-	switch word {
+// argumentChoices returns the arguments of a command.
+func (c *chat) argumentChoices(command string) []compose.Choice {
+	var choices []compose.Choice
+	switch command {
 	case "/model":
-		for _, m := range c.status.models {
-			choices = append(choices, lineedit.Choice{Text: m.Value, Note: m.DisplayName})
+		_, models := c.status.known()
+		for _, m := range models {
+			choices = append(choices, compose.Choice{Text: m.Value, Note: m.DisplayName, Complete: true})
 		}
 	case "/mode":
 		for _, mode := range permissionModes {
-			choices = append(choices, lineedit.Choice{Text: string(mode)})
+			choices = append(choices, compose.Choice{Text: string(mode), Complete: true})
 		}
 	}
-	return len(word) + 1, choicesWith(argument, choices)
+	return choices
 }
 
 var permissionModes = []wire.PermissionMode{
@@ -272,22 +272,74 @@ var permissionModes = []wire.PermissionMode{
 }
 
 // commandChoices returns the commands of clew chat, followed by those of the agent.
-func (c *chat) commandChoices() []lineedit.Choice {
-	var all []lineedit.Choice
+func (c *chat) commandChoices() []compose.Choice {
+	var all []compose.Choice
 	for _, own := range chatCommands() {
-		all = append(all, lineedit.Choice{Text: "/" + own.name, Note: own.note})
+		all = append(all, compose.Choice{Text: "/" + own.name, Note: own.note, Complete: own.hint == ""})
 	}
-	for _, command := range c.status.commands {
+	commands, _ := c.status.known()
+	for _, command := range commands {
 		if !isOwn(command.Name) {
-			all = append(all, lineedit.Choice{Text: "/" + command.Name, Note: command.Description})
+			all = append(all, compose.Choice{Text: "/" + command.Name, Note: command.Description})
 		}
 	}
 	return all
 }
 
 // choicesWith returns the choices that begin with a text.
-func choicesWith(with string, choices []lineedit.Choice) []lineedit.Choice {
-	return slices.DeleteFunc(choices, func(c lineedit.Choice) bool {
+func choicesWith(with string, choices []compose.Choice) []compose.Choice {
+	return slices.DeleteFunc(choices, func(c compose.Choice) bool {
 		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)
 	})
+}
+
+// message returns the prompt for a text: with the images that it names, and the output of the shell
+// commands that the user has run since the last prompt.
+func (c *chat) message(text string) *wire.UserMessage {
+	var blocks []wire.Block
+	for _, image := range prompts.Images(text, c.user.questions().dir()) {
+		blocks = append(blocks, image.Block)
+		c.screen.note("image: " + image.Path)
+	}
+	for _, ran := range c.ran {
+		blocks = append(blocks, &wire.TextBlock{Text: ran})
+	}
+	c.ran = nil
+	return clew.NewUserMessage(append(blocks, &wire.TextBlock{Text: text})...)
+}
+
+// shellCommand returns the shell command in a text, if it is one.
+func shellCommand(text string) (command string, ok bool) {
+	command, ok = strings.CutPrefix(text, "!")
+	command = strings.TrimSpace(command)
+	return command, ok && command != ""
+}
+
+// runShell runs a command of the user, who may interrupt it. The agent learns of it with the next
+// prompt.
+func (c *chat) runShell(ctx context.Context, command string) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := c.user.onInterrupt(cancel)
+	defer over()
+	c.screen.busy("running " + tty.Line(command))
+	output, err := prompts.Shell(running, command, c.user.questions().dir())
+	c.screen.idle()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	outcome := ""
+	if err != nil {
+		outcome = err.Error()
+	}
+	c.ran = append(c.ran, strings.TrimRight("The user ran a shell command.\n$ "+command+"\n"+output+"\n"+outcome, "\n"))
+	if output != "" {
+		if err := c.print(output); err != nil {
+			return err
+		}
+	}
+	if outcome != "" {
+		c.screen.note(outcome)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,7 +51,7 @@ type chatFrame struct {
 
 func playChatAgent() {
 	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 1<<20)
+	in.Buffer(nil, 4<<20)
 	for in.Scan() {
 		var f chatFrame
 		if err := json.Unmarshal(in.Bytes(), &f); err != nil {
@@ -130,6 +131,8 @@ func answerChatPrompt(text string) {
 			fmt.Println(step.frame)
 		}
 		chatBusy = false
+	case "count":
+		sayInChat(fmt.Sprintf("You sent %d bytes", len(text)))
 	default:
 		sayInChat("You said " + text)
 	}
@@ -407,4 +410,14 @@ func TestChatHostile(t *testing.T) {
 	}
 	checkHarmless(t, "stdout", out.String())
 	checkHarmless(t, "stderr", errs.String())
+}
+
+// A rawWriter writes a carriage return before each line feed, as a terminal does for a program.
+type rawWriter struct{ w io.Writer }
+
+func (r rawWriter) Write(p []byte) (int, error) {
+	if _, err := r.w.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -150,8 +150,17 @@ func (s *screen) turnEnded() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wanted {
-		s.toErr(s.notice("the turn ended"))
+	s.noticeLocked("the turn ended")
+}
+
+// noticeLocked notifies the user, if they want that.
+func (s *screen) noticeLocked(text string) {
+	switch {
+	case !s.wanted:
+	case s.board != nil:
+		s.board.notify(s.notice(text))
+	default:
+		s.toErr(s.notice(text))
 	}
 }
 
@@ -160,9 +169,9 @@ func (a *questioner) notify() {
 	a.screen.mu.Lock()
 	defer a.screen.mu.Unlock()
 	switch out := a.console.out; {
-	case out == nil && a.screen.wanted:
-		a.screen.toErr(a.screen.notice(questionWaits))
-	case out != nil && isTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
+	case out == nil:
+		a.screen.noticeLocked(questionWaits)
+	case isTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
 		_, _ = io.WriteString(out, a.screen.notice(questionWaits)) // as say does
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,5 +40,17 @@ func onResize(f func()) (stop func()) {
 	return func() {
 		signal.Stop(changed)
 		close(done)
+	}
+}
+
+// suspendProgram stops the program, and those that it runs with, until the shell continues it.
+func suspendProgram() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	_ = syscall.Kill(0, syscall.SIGTSTP) // the user tries again
+	select {
+	case <-continued:
+	case <-time.After(tidyLimit): // there is no shell that could continue it, so it was not stopped
 	}
 }

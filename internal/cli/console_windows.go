@@ -23,3 +23,6 @@ func discardTyped(tty *os.File) {
 
 // onResize does nothing: the next key sees the new size.
 func onResize(func()) (stop func()) { return func() {} }
+
+// suspendProgram is nil: there is nothing that continues the program.
+var suspendProgram func()

@@ -32,6 +32,8 @@ type screen struct {
 	// window returns the size of stdout if texts are laid out on it. Otherwise it is nil.
 	window      func() (columns, rows int)
 	windowColor bool
+	board       board  // shows the lines instead of the streams, or nil
+	rest        string // of the last line for the board
 	notices
 
 	mu          sync.Mutex
@@ -52,6 +54,17 @@ type screen struct {
 	changed     sync.Cond            // a tool was added, or the label was removed
 
 	stop func() // stops drawing the last line
+}
+
+// A board shows the lines of a screen, and what the agent does, together with other things. It is
+// called one at a time.
+type board interface {
+	// show adds lines that are final, and replaces those that are not.
+	show(final, open []string)
+	// work says what the agent does, or "", and since when.
+	work(doing string, since time.Time)
+	// notify notifies the user with an escape sequence.
+	notify(sequence string)
 }
 
 // clock is the time. Tests replace it.
@@ -158,6 +171,33 @@ func (s *screen) busy(label string) {
 		s.abandonCalls()
 		s.changed.Broadcast()
 	}
+	s.reportWork()
+}
+
+// interrupting says that the agent was interrupted.
+func (s *screen) interrupting() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.board == nil {
+		s.sayLocked("interrupting\n")
+		return
+	}
+	if s.label != "" {
+		s.label, s.current = "interrupting", nil
+		s.reportWork()
+	}
+}
+
+// reportWork tells the board what the agent does.
+func (s *screen) reportWork() {
+	if s.board == nil {
+		return
+	}
+	label := s.label
+	if others := len(s.calls) - 1; s.current != nil && others > 0 {
+		label += fmt.Sprintf(" and %d more", others)
+	}
+	s.board.work(label, s.since)
 }
 
 // wipe removes the last line until it is drawn again.
@@ -169,7 +209,31 @@ func (s *screen) wipe() {
 }
 
 // toErr ignores errors: the work goes on even if nobody can watch it.
-func (s *screen) toErr(text string) { _, _ = io.WriteString(s.err, text) }
+func (s *screen) toErr(text string) {
+	if s.board != nil {
+		s.toBoard(text)
+		return
+	}
+	_, _ = io.WriteString(s.err, text)
+}
+
+// toBoard shows the complete lines of a text, after those of the last one.
+func (s *screen) toBoard(text string) {
+	lines := strings.Split(s.rest+text, "\n")
+	s.rest = lines[len(lines)-1]
+	if lines = lines[:len(lines)-1]; len(lines) > 0 {
+		s.board.show(lines, s.live.rows)
+	}
+}
+
+// unlive returns what removes the rows that are not final.
+func (s *screen) unlive() string {
+	if s.board != nil {
+		s.live.rows = nil
+		return ""
+	}
+	return s.live.replace(nil)
+}
 
 // write writes to stdout.
 func (s *screen) write(text string) error {
@@ -182,11 +246,15 @@ func (s *screen) write(text string) error {
 		s.wipe()
 	}
 	s.midLine, s.spoke, s.answered = !strings.HasSuffix(text, "\n"), false, false
-	return s.put(s.live.replace(nil) + text)
+	return s.put(s.unlive() + text)
 }
 
 // put writes to stdout. The lock is held.
 func (s *screen) put(text string) error {
+	if s.board != nil {
+		s.toBoard(text)
+		return nil
+	}
 	_, err := io.WriteString(s.out, text)
 	return err
 }
@@ -231,11 +299,11 @@ func (s *screen) sayLocked(text string) {
 			gap = "\n"
 		}
 		s.spoke, s.answered = true, false
-		_ = s.put(s.live.replace(nil) + gap) // the next write to stdout returns the error
+		_ = s.put(s.unlive() + gap) // the next write to stdout returns the error
 	}
 	if s.shared && s.midLine {
 		s.midLine = false
-		_, _ = io.WriteString(s.out, "\n") // the next write to stdout returns the error
+		_ = s.put("\n") // the next write to stdout returns the error
 	}
 	s.toErr(text)
 }
@@ -290,6 +358,7 @@ func (s *screen) pause(paused bool) {
 		s.since = s.since.Add(s.now().Sub(s.pausedAt))
 	}
 	s.paused = paused
+	s.reportWork()
 }
 
 // follow reports on stderr what the agent does.
@@ -412,6 +481,7 @@ func (s *screen) attend(c *toolCall) {
 	if c != nil {
 		s.label = c.doing
 	}
+	s.reportWork()
 }
 
 // another returns one of the calls that have no result yet, the latest one if they are few, or nil.

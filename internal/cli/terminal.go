@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/internal/markdown"
@@ -43,7 +44,8 @@ func restorer(s Streams) (restoreAll func()) {
 			defer close(done)
 			restore()
 			if isTerminal(s.Err) {
-				_, _ = io.WriteString(s.Err, "\n") // nor here
+				modes, _ := terminalModes.Load().(string)
+				_, _ = io.WriteString(s.Err, modes+"\n") // nor here
 			}
 		}()
 		select {
@@ -52,6 +54,9 @@ func restorer(s Streams) (restoreAll func()) {
 		}
 	}
 }
+
+// terminalModes is the string that resets what the program has changed of its terminal.
+var terminalModes atomic.Value
 
 // terminalWidth returns the number of columns of a terminal.
 func terminalWidth(stream any) int {
@@ -471,6 +476,10 @@ func (s *screen) grow(final, open []string) error {
 	width, height := s.window()
 	open = lastRows(open, width, height)
 	rows := slices.Concat(final, open)
+	if s.board != nil {
+		s.growOnBoard(final, open)
+		return nil
+	}
 	if len(rows) == 0 {
 		return s.put(s.live.replace(nil))
 	}
@@ -486,9 +495,36 @@ func (s *screen) grow(final, open []string) error {
 	return s.put(text)
 }
 
+// growOnBoard is grow for a board.
+func (s *screen) growOnBoard(final, open []string) {
+	if len(final)+len(open) > 0 {
+		if len(s.live.rows) == 0 && (s.spoke || s.answered || s.midLine) {
+			final = append([]string{""}, final...)
+		}
+		s.spoke, s.answered, s.midLine = false, false, false
+	}
+	s.live.rows = open
+	s.board.show(final, open)
+}
+
 // endAnswer says that a text is complete: an empty line sets it apart from what follows.
 func (s *screen) endAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answered = s.shared
+}
+
+// The size of a terminal that does not tell its own.
+const defaultColumns, defaultRows = 80, 24
+
+// terminalSize returns the numbers of columns and rows of a terminal.
+func terminalSize(f *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = defaultColumns
+	}
+	if err != nil || rows <= 0 {
+		rows = defaultRows
+	}
+	return columns, rows
 }

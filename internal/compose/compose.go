@@ -108,7 +108,7 @@ func (e *Editor) Press(k Key) Event {
 			return event
 		}
 	}
-	if e.menu.isOpen() {
+	if e.hasMenu() {
 		if event, done := e.pressInMenu(k); done {
 			return event
 		}

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -72,6 +73,12 @@ type menu struct {
 
 func (m *menu) isOpen() bool { return len(m.choices) > 0 }
 
+// hasMenu reports whether the menu is open, for the word at the cursor as it is now.
+func (e *Editor) hasMenu() bool {
+	q, ok := e.Query()
+	return ok && e.menu.isOpen() && q == e.menu.query
+}
+
 func (m *menu) close() { *m = menu{} }
 
 // Offer opens the menu with the completions of a query, or closes it if there are none. It does
@@ -93,8 +100,12 @@ func (e *Editor) Offer(q Query, choices []Choice) {
 	e.menu = menu{query: q, choices: clean}
 }
 
-// HasMenu reports whether the menu is open.
-func (e *Editor) HasMenu() bool { return e.menu.isOpen() }
+// HasMenu reports whether the menu is shown. While a word is typed, it is that of the word so far,
+// until the next [Editor.Offer].
+func (e *Editor) HasMenu() bool {
+	q, ok := e.Query()
+	return ok && e.menu.isOpen() && q.Kind == e.menu.query.Kind && q.from == e.menu.query.from
+}
 
 // pressInMenu handles a key while the menu is open.
 func (e *Editor) pressInMenu(k Key) (event Event, done bool) {
@@ -149,16 +160,16 @@ func (e *Editor) accept() {
 	}
 	at := e.at
 	e.change(replacing)
-	rest := e.text[at:]
-	head := append(append([]rune(nil), e.text[:q.from]...), []rune(text)...)
-	e.at = len(head)
-	e.text = append(head, rest...)
+	e.menu.close()
+	word := []rune(text)
+	e.text = slices.Concat(e.text[:q.from], word, e.text[at:])
+	e.at = q.from + len(word)
 }
 
 // MenuLines returns the menu in at most maxRows painted rows of that width, or nothing if it is closed.
 func (e *Editor) MenuLines(width, maxRows int, color bool) []string {
 	m := &e.menu
-	if !m.isOpen() || maxRows < 1 {
+	if !e.HasMenu() || maxRows < 1 {
 		return nil
 	}
 	shown := min(len(m.choices), maxRows)

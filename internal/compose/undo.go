@@ -37,7 +37,6 @@ func (u *undoLog) stop() { u.last = replacing }
 // change keeps the text before it is changed.
 func (e *Editor) change(kind changeKind) {
 	u := &e.undo
-	e.menu.close()
 	u.future = nil
 	if kind != replacing && kind == u.last {
 		return

@@ -73,7 +73,9 @@ type Binding struct {
 
 // Bindings is the table of keys: help, palette, the last line of each screen, README and manual are
 // made from it. A key that means different things on different screens has several rows.
-var Bindings = []Binding{
+var Bindings = slices.Concat(viewerBindings, chatBindings)
+
+var viewerBindings = []Binding{
 	{Down, []string{"j", "down"}, inLists, "move down", ""},
 	{Up, []string{"k", "up"}, inLists, "move up", ""},
 	{HalfDown, []string{"d", "ctrl+d"}, inLists, "move half a page down", ""},

@@ -1,0 +1,113 @@
+package prompts
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/clewdev/clew/internal/compose"
+)
+
+const (
+	maxHistory      = 1000     // entries in the file
+	maxHistoryBytes = 32 << 10 // of an entry in the file
+)
+
+// A History is the history of prompts, and the file in which it is kept: one JSON string per line.
+type History struct {
+	*compose.History
+	path string // "" if there is no file
+	last string // the prompt that was saved last
+}
+
+// OpenHistory reads a history from a file, and skips lines that are not strings. The first prompt
+// creates a missing file. If the file can't be read, or path is "", the history is empty and is not
+// saved.
+func OpenHistory(path string) *History {
+	if path != "" {
+		if h, err := readHistory(path); err == nil {
+			return h
+		}
+	}
+	return &History{History: compose.NewHistory(nil)}
+}
+
+func readHistory(path string) (*History, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &History{History: compose.NewHistory(nil), path: path}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var entries []string
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 8*maxHistoryBytes)
+	read := 0
+	for ; lines.Scan(); read++ {
+		var entry string
+		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry != "" {
+			entries = append(entries, entry)
+		}
+		if len(entries) >= 2*maxHistory {
+			entries = append(entries[:0], entries[len(entries)-maxHistory:]...)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	entries = entries[max(0, len(entries)-maxHistory):]
+	if read > maxHistory+maxHistory/10 {
+		err = rewriteHistory(path, entries)
+	}
+	return &History{History: compose.NewHistory(entries), path: path}, err
+}
+
+// Save adds a prompt to the file, which only the user can read. It leaves out very long ones, and one
+// equal to the last.
+func (h *History) Save(entry string) error {
+	if h.path == "" || entry == "" || entry == h.last || len(entry) > maxHistoryBytes {
+		return nil
+	}
+	h.last = entry
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(historyLine(entry))
+	return errors.Join(err, file.Close())
+}
+
+// rewriteHistory replaces the file with one that contains only the entries.
+func rewriteHistory(path string, entries []string) error {
+	var all bytes.Buffer
+	for _, entry := range entries {
+		all.Write(historyLine(entry))
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".history-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(all.Bytes())
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // the first error is returned
+	}
+	return err
+}
+
+func historyLine(entry string) []byte {
+	line, _ := json.Marshal(entry) // a string can't fail
+	return append(line, '\n')
+}

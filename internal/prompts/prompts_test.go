@@ -1,0 +1,115 @@
+package prompts
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestImagePaths(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"look at shot.png":                    {"shot.png"},
+		"@a/b.JPG, then @a/b.JPG and c.jpeg.": {"a/b.JPG", "c.jpeg"},
+		`/tmp/my\ shot.png`:                   {"/tmp/my shot.png"},
+		`see "my shot.webp" and 'x y.gif'`:    {"my shot.webp", "x y.gif"},
+		"file:///tmp/a.png":                   {"/tmp/a.png"},
+		"png and .png files, a.pngx":          nil,
+	} {
+		if diff := cmp.Diff(want, imagePaths(text)); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", text, diff)
+		}
+	}
+}
+
+// An image is what has the content of one, whatever its name.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"a.png": "\x89PNG\r\n\x1a\nrest", "b.jpg": "\xff\xd8\xffrest", "c.gif": "GIF89arest", "d.webp": "RIFF1234WEBPrest",
+		"secret.png": "password", "large.png": "\x89PNG\r\n\x1a\n" + strings.Repeat("x", maxImage),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "dir.png"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, image := range Images("a.png b.jpg @c.gif d.webp secret.png large.png dir.png missing.png", dir) {
+		got = append(got, image.Path+" "+image.Block.Source.MediaType)
+	}
+	want := []string{"a.png image/png", "b.jpg image/jpeg", "c.gif image/gif", "d.webp image/webp"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestShell(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	output, err := Shell(t.Context(), "echo one; echo two >&2; exit 3", dir)
+	if output != "one\ntwo" || err == nil || err.Error() != "exit status 3" {
+		t.Errorf("%q, %v", output, err)
+	}
+	output, err = Shell(t.Context(), "yes | head -c 100000", dir)
+	if want := "… 70000 more bytes"; err != nil || !strings.HasSuffix(output, want) || len(output) > maxOutput+len(want)+1 {
+		t.Errorf("%d bytes, %v", len(output), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Shell(ctx, "sleep 1000", dir); err == nil {
+		t.Error("it runs although it was ended")
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "below", "history")
+	h := OpenHistory(path)
+	for _, entry := range []string{"one", "one", "two\nlines", "", strings.Repeat("x", maxHistoryBytes+1), "three"} {
+		if err := h.Save(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if want := "\"one\"\n\"two\\nlines\"\n\"three\"\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v", text, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if got := OpenHistory(path); got.Len() != 3 || got.Newest(2) != "two\nlines" {
+		t.Errorf("%d entries", got.Len())
+	}
+	if got := OpenHistory(""); got.Len() != 0 || got.Save("x") != nil {
+		t.Error("a history without a file fails")
+	}
+}
+
+// A file that has become long is written again, with the newest prompts.
+func TestHistoryRewritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "history")
+	var all strings.Builder
+	for i := range 3 * maxHistory {
+		fmt.Fprintf(&all, "%q\nnot JSON\n", fmt.Sprint(i))
+	}
+	if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h := OpenHistory(path); h.Len() != maxHistory || h.Newest(1) != fmt.Sprint(3*maxHistory-1) {
+		t.Errorf("%d entries", h.Len())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), "\n") != maxHistory {
+		t.Errorf("%d lines, %v", strings.Count(string(text), "\n"), err)
+	}
+}

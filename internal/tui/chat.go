@@ -1,0 +1,519 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A ChatOptions says what a chat needs beside its driver.
+type ChatOptions struct {
+	Options
+	// Mail is where the news of the conversation come from.
+	Mail *Mailbox
+	// History has earlier prompts.
+	History *compose.History
+}
+
+// Chat shows a conversation, inline, until it has ended. It returns the lines that were not shown.
+func Chat(ctx context.Context, t Terminal, d Driver, opts ChatOptions) (unseen []string, err error) {
+	var c *chat
+	err = run(ctx, t, &app{opts: opts.Options}, func(a *app) screen {
+		c = newChat(a, d, opts)
+		return c
+	})
+	opts.Mail.Close()
+	news, _ := opts.Mail.Take()
+	return slices.Concat(c.above, news.Print), err
+}
+
+// A chat is the screen of a conversation. Lines that are final are printed above it, and stay there.
+// Keys go to the composer, or to a question that has the focus.
+type chat struct {
+	base
+	driver Driver
+	mail   *Mailbox
+	editor compose.Editor
+	news   News     // without the lines to print
+	above  []string // lines to print with the next frame
+	queue  []string // prompts that wait for the end of the turn
+	held   bool     // the queue waits until the user has sent another prompt
+
+	docks []*dock
+	focus focus
+
+	hint      string // in place of the status, until the next key
+	leaving   bool   // the next ctrl+c or ctrl+d ends the chat
+	begun     bool   // the first prompt can be sent
+	stopping  bool   // the turn was interrupted
+	escaped   bool   // the last key was esc
+	chord     string // the first key of two
+	completed compose.Query
+	ticking   bool
+	columns   int
+	rows      int
+}
+
+// A focus says where keys go. A question gets the focus by itself only if the user is not typing, and
+// keeps it only if no key comes right after: such a key was meant for the composer.
+type focus struct {
+	question  bool      // a question has it
+	settled   bool      // it has had it for a while
+	dismissed bool      // the user has left the questions
+	typed     time.Time // when the last key came
+	timer     int       // the number of the last timer: earlier ones don't count
+}
+
+// asks reports whether keys go to the question.
+func (f *focus) asks() bool { return f.question && f.settled }
+
+// focusPause is how long the user must not have pressed a key before a question gets the focus by
+// itself, and after that until it is answered by keys.
+const focusPause = 500 * time.Millisecond
+
+func newChat(a *app, d Driver, opts ChatOptions) *chat {
+	c := &chat{base: newBase(a), driver: d, mail: opts.Mail}
+	c.editor.History = opts.History
+	return c
+}
+
+func (c *chat) scope() Scope {
+	if c.focus.question {
+		return InQuestion
+	}
+	return InChat
+}
+
+func (c *chat) start() tea.Cmd { return c.receive() }
+
+// The messages of a chat.
+type (
+	newsMsg      struct{}
+	secondMsg    struct{} // a second of a turn is over
+	pauseMsg     struct{ timer int }
+	completedMsg struct {
+		query   compose.Query
+		choices []compose.Choice
+	}
+	editedMsg struct {
+		text string
+		err  error
+	}
+)
+
+// receive waits for news.
+func (c *chat) receive() tea.Cmd {
+	return ask(c, func() tea.Msg {
+		if !c.mail.wait() {
+			return nil
+		}
+		return newsMsg{}
+	})
+}
+
+func (c *chat) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case newsMsg:
+		return c.learn()
+	case secondMsg:
+		c.ticking = false
+		return c.tick()
+	case pauseMsg:
+		return c.paused(msg.timer)
+	case completedMsg:
+		c.editor.Offer(msg.query, msg.choices)
+	case editedMsg:
+		if msg.err != nil {
+			c.hint = tty.Line(msg.err.Error())
+			return nil
+		}
+		c.editor.SetText(strings.TrimRight(msg.text, "\n"))
+	}
+	return nil
+}
+
+// learn takes the news.
+func (c *chat) learn() tea.Cmd {
+	news, _ := c.mail.Take()
+	c.above = append(c.above, news.Print...)
+	c.news = news
+	if news.Notice != "" {
+		c.display.write(news.Notice)
+	}
+	if news.Ended {
+		c.display.forget() // so that the last frame is drawn
+		return tea.Quit
+	}
+	if news.Idle {
+		c.begun, c.stopping = true, false
+	}
+	asked := c.dock(news.Questions)
+	if p := news.Proposal; p != nil {
+		c.held = true
+		if c.editor.IsEmpty() {
+			c.editor.SetText(p.Text)
+		} else {
+			c.hint = "the prompt is in the history: up recalls it"
+		}
+	}
+	if news.Idle && len(c.queue) > 0 && !c.held {
+		text := c.queue[0]
+		c.queue = c.queue[1:]
+		c.begin(text)
+	}
+	cmds := []tea.Cmd{c.receive(), c.tick()}
+	if asked {
+		cmds = append(cmds, c.consider())
+	}
+	return tea.Batch(cmds...)
+}
+
+// dock shows the questions that are open, and no others. It reports whether one is new.
+func (c *chat) dock(open []*Question) (asked bool) {
+	first := c.question()
+	c.docks = slices.DeleteFunc(c.docks, func(d *dock) bool { return !isOpen(d.ID, open) })
+	for _, q := range open {
+		if !slices.ContainsFunc(c.docks, func(d *dock) bool { return d.ID == q.ID }) {
+			c.docks = append(c.docks, newDock(q))
+			asked = true
+		}
+	}
+	if first != c.question() { // keys for one that was withdrawn are not for another one
+		c.unfocus()
+		return asked || len(c.docks) > 0
+	}
+	return asked
+}
+
+// question returns the question that is shown, or nil.
+func (c *chat) question() *dock {
+	if len(c.docks) == 0 {
+		return nil
+	}
+	return c.docks[0]
+}
+
+func (c *chat) unfocus() {
+	c.focus.question, c.focus.settled = false, false
+	c.focus.timer++
+}
+
+// consider gives the focus to a question if the user is not typing, or looks again later.
+func (c *chat) consider() tea.Cmd {
+	f := &c.focus
+	if f.question || f.dismissed || len(c.docks) == 0 {
+		return nil
+	}
+	if c.editor.IsEmpty() && time.Since(f.typed) >= focusPause {
+		f.question, f.settled = true, false
+	}
+	return c.pause()
+}
+
+// pause waits for a while without a key.
+func (c *chat) pause() tea.Cmd {
+	c.focus.timer++
+	timer := c.focus.timer
+	return c.after(focusPause, pauseMsg{timer})
+}
+
+func (c *chat) paused(timer int) tea.Cmd {
+	f := &c.focus
+	switch {
+	case timer != f.timer:
+	case f.question:
+		f.settled = true
+	case c.editor.IsEmpty():
+		return c.consider()
+	}
+	return nil
+}
+
+// after returns a message in a while.
+func (c *chat) after(d time.Duration, msg tea.Msg) tea.Cmd {
+	return ask(c, func() tea.Msg {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return msg
+		case <-c.ctx.Done():
+			return nil
+		}
+	})
+}
+
+// tick draws the time of a turn again, each second while it runs.
+func (c *chat) tick() tea.Cmd {
+	if c.news.Work.Doing == "" || c.ticking {
+		return nil
+	}
+	c.ticking = true
+	elapsed := c.opts.Now().Sub(c.news.Work.Since)
+	return c.after(time.Second-max(elapsed, 0)%time.Second, secondMsg{})
+}
+
+// afterEscape are keys that a terminal can't tell from others right after an Escape.
+var afterEscape = map[string]tea.KeyPressMsg{
+	"ctrl+alt+c": {Code: 'c', Mod: tea.ModCtrl}, "alt+ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
+	"ctrl+alt+d": {Code: 'd', Mod: tea.ModCtrl}, "alt+ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
+	"alt+esc": {Code: tea.KeyEscape},
+}
+
+// typed handles all keys but those that the model handles for every screen.
+func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	name := key.String()
+	if second, ok := afterEscape[name]; ok {
+		first, _ := c.typed(tea.KeyPressMsg{Code: tea.KeyEscape})
+		rest, _ := c.typed(second)
+		return tea.Batch(first, rest), true
+	}
+	if c.chord != "" {
+		name, c.chord = c.chord+" "+name, ""
+	} else if name == "ctrl+x" {
+		c.chord = name
+		return nil, true
+	}
+	if action, ok := c.opts.Keys.Action(c.scope(), name); ok && (action == Suspend || action == Repaint) {
+		return nil, false
+	}
+	c.driver.Acted()
+	cmd := c.press(name, key)
+	c.focus.typed = time.Now()
+	return tea.Batch(cmd, c.consider(), c.complete()), true
+}
+
+func (c *chat) do(Action) tea.Cmd { return nil }
+
+func (c *chat) paste(text string) tea.Cmd {
+	c.driver.Acted()
+	c.hint = ""
+	if d := c.question(); c.focus.question && c.focus.settled && d.takesText() {
+		d.press("", compose.Key{Code: compose.Paste, Text: text}, true)
+	} else {
+		if c.focus.question && !c.focus.settled {
+			c.unfocus()
+		}
+		c.editor.Press(compose.Key{Code: compose.Paste, Text: text})
+	}
+	c.focus.typed = time.Now()
+	return tea.Batch(c.consider(), c.complete())
+}
+
+// press handles a key: for the question if that has the focus, and otherwise for the composer.
+func (c *chat) press(name string, key tea.KeyPressMsg) tea.Cmd {
+	leaving, escaped := c.leaving, c.escaped
+	c.hint, c.leaving, c.escaped = "", false, false
+	if c.focus.question && !c.focus.settled {
+		c.unfocus() // the key is one of those that were typed before the question was there
+	}
+	action, _ := c.opts.Keys.Action(c.scope(), name)
+	switch action {
+	case GoToQuestion:
+		c.toggle()
+		return nil
+	case InterruptOrEnd:
+		c.interruptOrEnd(leaving)
+		return nil
+	}
+	if c.focus.question && c.ask(name, action, key) {
+		return nil
+	}
+	action, _ = c.opts.Keys.Action(InChat, name)
+	if action == Interrupt && !c.editor.HasMenu() && c.editor.Searching() == "" {
+		c.interrupt(escaped)
+		return nil
+	}
+	return c.compose(name, action, key, leaving)
+}
+
+// toggle moves the focus.
+func (c *chat) toggle() {
+	f := &c.focus
+	switch {
+	case f.question:
+		c.unfocus()
+		f.dismissed = true
+	case len(c.docks) > 0:
+		c.unfocus()
+		f.question, f.settled, f.dismissed = true, true, false
+	default:
+		c.hint = "there is no question"
+	}
+}
+
+// ask passes a key to the question. It reports false if the key is one for the composer, which then
+// has the focus.
+func (c *chat) ask(name string, action Action, key tea.KeyPressMsg) bool {
+	d := c.question()
+	if known, ok := dockKeys[action]; ok && !d.takesText() {
+		name = known
+	}
+	k, ok := composeKey(name, key)
+	part := d.part
+	a, event := d.press(name, k, ok)
+	switch event {
+	case answered:
+		c.driver.Answer(d.ID, a)
+		c.docks = slices.Delete(c.docks, 0, 1)
+		c.unfocus() // the next one has to be seen first
+		c.focus.dismissed = false
+	case left:
+		c.unfocus()
+		c.focus.dismissed = true
+	case skipped:
+		c.docks = append(c.docks[1:], d)
+		c.refocus()
+	case foreign:
+		c.unfocus()
+		return false
+	case kept:
+		if d.part != part {
+			c.refocus()
+		}
+	}
+	return true
+}
+
+// refocus makes keys count again only after a while, because another question is shown.
+func (c *chat) refocus() {
+	c.unfocus()
+	c.focus.dismissed = false
+}
+
+// interrupt stops the turn. The second time, it also clears the queue.
+func (c *chat) interrupt(again bool) {
+	c.escaped = true
+	if again && len(c.queue) > 0 {
+		c.queue = nil
+		c.hint = "the queue is empty"
+	}
+	if c.news.Work.Doing != "" && !c.stopping {
+		c.stopping = true
+		c.driver.Interrupt()
+	}
+}
+
+// interruptOrEnd does what ctrl+c does.
+func (c *chat) interruptOrEnd(leaving bool) {
+	switch {
+	case !c.begun && !c.editor.IsEmpty():
+		c.editor.SetText("")
+	case c.news.Work.Doing != "" && c.stopping:
+		c.driver.End(true)
+	case c.news.Work.Doing != "":
+		c.stopping = true
+		c.driver.Interrupt()
+	case !c.editor.IsEmpty():
+		c.editor.SetText("")
+	case leaving:
+		c.driver.End(false)
+	default:
+		c.leaving, c.hint = true, "ctrl+c once more, or ctrl+d, ends the chat"
+	}
+}
+
+// compose passes a key to the composer.
+func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving bool) tea.Cmd {
+	empty := c.editor.IsEmpty() && c.editor.Searching() == ""
+	switch {
+	case action == EndChat && empty:
+		c.end(leaving)
+		return nil
+	case action == ListKeys && empty:
+		c.listKeys()
+		return nil
+	case action == NextMode:
+		c.driver.NextMode()
+		return nil
+	case action == EditOutside:
+		return c.edit()
+	case name == "up" && empty && len(c.queue) > 0:
+		last := len(c.queue) - 1
+		c.editor.SetText(c.queue[last])
+		c.queue = c.queue[:last]
+		return nil
+	}
+	k, ok := composeKey(name, key)
+	switch action {
+	case BreakLine:
+		k, ok = compose.Key{Code: compose.Newline}, true
+	case Recall:
+		k, ok = compose.Key{Code: compose.Search}, true
+	case Send:
+		k, ok = compose.Key{Code: compose.Enter}, true
+	}
+	if ok && c.editor.Press(k) == compose.Submitted {
+		c.submit()
+	}
+	return nil
+}
+
+// end ends the chat. While the agent works, it has to be asked for twice.
+func (c *chat) end(leaving bool) {
+	if c.news.Work.Doing != "" && !leaving {
+		c.leaving, c.hint = true, "the agent works: ctrl+d once more ends the chat"
+		return
+	}
+	c.driver.End(c.news.Work.Doing != "")
+}
+
+// submit sends the text, or queues it.
+func (c *chat) submit() {
+	text := c.editor.Text()
+	c.editor.Reset()
+	c.completed = compose.Query{}
+	if c.editor.History != nil {
+		c.editor.History.Add(strings.TrimSpace(text))
+	}
+	if !c.news.Idle || len(c.queue) > 0 && !c.held {
+		c.queue = append(c.queue, text)
+		return
+	}
+	c.held = false
+	c.begin(text)
+}
+
+// begin sends a prompt, and prints it.
+func (c *chat) begin(text string) {
+	c.news.Idle = false
+	c.above = append(c.above, c.promptLines(text)...)
+	c.driver.Send(text)
+}
+
+// complete asks for the completions of the word at the cursor.
+func (c *chat) complete() tea.Cmd {
+	q, ok := c.editor.Query()
+	if !ok {
+		c.completed = compose.Query{}
+		return nil
+	}
+	if q == c.completed {
+		return nil
+	}
+	c.completed = q
+	return ask(c, func() tea.Msg { return completedMsg{q, c.driver.Complete(c.ctx, q)} })
+}
+
+// edit lets the user edit the text in another program.
+func (c *chat) edit() tea.Cmd {
+	text := c.editor.Text()
+	var edited func() (string, error)
+	program := func() (r runner, err error) {
+		r, edited, err = c.driver.Edit(c.ctx, text)
+		return r, err
+	}
+	return c.hand(c, program, func(err error) tea.Msg {
+		if err != nil {
+			return editedMsg{err: err}
+		}
+		text, err := edited()
+		return editedMsg{text, err}
+	})
+}

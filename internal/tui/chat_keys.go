@@ -1,0 +1,90 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/compose"
+)
+
+// The actions of a chat.
+const (
+	Send           Action = "send"
+	BreakLine      Action = "break-line"
+	EditOutside    Action = "edit"
+	Interrupt      Action = "interrupt"
+	InterruptOrEnd Action = "interrupt-or-end"
+	EndChat        Action = "end"
+	NextMode       Action = "mode"
+	GoToQuestion   Action = "question"
+	Recall         Action = "recall"
+	ListKeys       Action = "list-keys"
+
+	AllowOnce     Action = "allow"
+	AllowAlways   Action = "always"
+	Deny          Action = "deny"
+	DenyWhy       Action = "deny-why"
+	NextQuestion  Action = "next-question"
+	Explain       Action = "explain"
+	LeaveQuestion Action = "leave-question"
+)
+
+// chatBindings are the rows of the table of keys for a chat. The keys that edit a text are those of
+// a shell: see editKeys.
+var chatBindings = []Binding{
+	{Send, []string{"enter"}, InChat, "send the text, or queue it while the agent works; after a \\, break the line", "send"},
+	{BreakLine, []string{"alt+enter", "ctrl+j", "shift+enter"}, InChat, "break the line", ""},
+	{Recall, []string{"ctrl+r"}, InChat, "search earlier prompts; up and down recall them", ""},
+	{EditOutside, []string{"ctrl+o", "ctrl+x ctrl+e"}, InChat, "edit the text in $VISUAL or $EDITOR", ""},
+	{NextMode, []string{"shift+tab"}, InChat, "change the permission mode: default, acceptEdits, plan", "mode"},
+	{Interrupt, []string{"esc"}, InChat, "interrupt the turn; twice, also clear the queue", "interrupt"},
+	{InterruptOrEnd, []string{"ctrl+c"}, InChat | InQuestion, "interrupt the turn, or clear the text; twice, end the chat", ""},
+	{EndChat, []string{"ctrl+d"}, InChat, "end the chat", ""},
+	{GoToQuestion, []string{"ctrl+g"}, InChat | InQuestion, "go to the question, or back to the text", ""},
+	{ListKeys, []string{"?"}, InChat, "list the keys, if there is no text", "keys"},
+	{AllowOnce, []string{"y"}, InQuestion, "yes, once", "yes"},
+	{AllowAlways, []string{"a"}, InQuestion, "always: shows the rule, which can be narrowed; enter confirms", "always"},
+	{Deny, []string{"n"}, InQuestion, "no", "no"},
+	{DenyWhy, []string{"e"}, InQuestion, "no, and say why", "no, because"},
+	{NextQuestion, []string{"s"}, InQuestion, "the next question", "next"},
+	{Explain, []string{"?"}, InQuestion, "explain the answers", ""},
+	{LeaveQuestion, []string{"esc"}, InQuestion, "back to the text, without an answer", "back"},
+	{PageDown, []string{"space", "pgdown"}, InQuestion, "see more of the question", "more"},
+	{PageUp, []string{"b", "pgup"}, InQuestion, "see what was before", ""},
+}
+
+// dockKeys are the keys of a question by what they do, whatever the table says.
+var dockKeys = map[Action]string{
+	AllowOnce: "y", AllowAlways: "a", Deny: "n", DenyWhy: "e", NextQuestion: "s", Explain: "?", LeaveQuestion: "esc",
+	PageDown: "pgdown", PageUp: "pgup",
+}
+
+// editKeys are the keys that edit a text.
+var editKeys = map[string]compose.Code{
+	"enter": compose.Enter, "tab": compose.Tab,
+	"backspace": compose.Backspace, "ctrl+h": compose.Backspace, "shift+backspace": compose.Backspace,
+	"delete": compose.Delete, "ctrl+d": compose.Delete,
+	"left": compose.Left, "ctrl+b": compose.Left, "right": compose.Right, "ctrl+f": compose.Right,
+	"alt+left": compose.WordLeft, "ctrl+left": compose.WordLeft, "alt+b": compose.WordLeft,
+	"alt+right": compose.WordRight, "ctrl+right": compose.WordRight, "alt+f": compose.WordRight,
+	"up": compose.Up, "ctrl+p": compose.Up, "down": compose.Down, "ctrl+n": compose.Down,
+	"home": compose.Home, "ctrl+a": compose.Home, "end": compose.End, "ctrl+e": compose.End,
+	"ctrl+home": compose.Start, "alt+<": compose.Start, "ctrl+end": compose.Finish, "alt+>": compose.Finish,
+	"ctrl+k": compose.KillEnd, "ctrl+u": compose.KillStart, "ctrl+w": compose.KillWord,
+	"alt+backspace": compose.KillWordLeft, "ctrl+backspace": compose.KillWordLeft,
+	"alt+d": compose.KillWordRight, "ctrl+delete": compose.KillWordRight, "alt+delete": compose.KillWordRight,
+	"ctrl+y": compose.Yank, "ctrl+t": compose.Transpose,
+	"ctrl+_": compose.Undo, "ctrl+/": compose.Undo, "ctrl+-": compose.Undo, "ctrl+shift+-": compose.Undo, "ctrl+x ctrl+u": compose.Undo,
+	"alt+_": compose.Redo, "alt+/": compose.Redo, "ctrl+shift+z": compose.Redo,
+	"esc": compose.Escape,
+}
+
+// composeKey returns what a key does to a text. It is not ok for a key that does nothing.
+func composeKey(name string, key tea.KeyPressMsg) (k compose.Key, ok bool) {
+	if code, ok := editKeys[name]; ok {
+		return compose.Key{Code: code}, true
+	}
+	if key.Text != "" {
+		return compose.Key{Code: compose.Insert, Text: key.Text}, true
+	}
+	return compose.Key{}, false
+}

@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"context"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/compose"
+)
+
+// ResetModes resets what a chat changes of its terminal, for a program that has to end at once.
+const ResetModes = resetModes + "\x1b[?25h\x1b[?7h"
+
+// A Driver is the conversation behind a chat. The methods without a context return at once, and what
+// becomes of them comes with the mail. The others are called in commands, and may block.
+type Driver interface {
+	// Send sends a prompt, or runs a command. The chat calls it only when the mail says that the
+	// conversation is idle.
+	Send(prompt string)
+	// Interrupt stops what runs.
+	Interrupt()
+	// NextMode changes the permission mode to the next one.
+	NextMode()
+	// Answer answers a question. It does nothing if the question was withdrawn.
+	Answer(id int, a Answer)
+	// Resize says how large the terminal is.
+	Resize(columns, rows int)
+	// Acted says that the user has pressed a key.
+	Acted()
+	// End ends the conversation. If force is set, a running turn is given up.
+	End(force bool)
+
+	// Complete returns completions of a word.
+	Complete(ctx context.Context, q compose.Query) []compose.Choice
+	// Edit returns a command that lets the user edit a text, and a function that returns the text
+	// afterwards.
+	Edit(ctx context.Context, text string) (cmd *exec.Cmd, edited func() (string, error), err error)
+}
+
+// A Status is what the last line of a chat says of the conversation. Its texts are clean.
+type Status struct {
+	Model   string
+	Mode    string
+	Context string
+	Cost    string
+}
+
+// Work is what the agent does. Its zero value means that it is idle.
+type Work struct {
+	Doing string    // a clean line, or "" if it is idle
+	Since time.Time // when the turn began, later by the time that the user took
+	// Stopping means that it was interrupted.
+	Stopping bool
+}
+
+// A Proposal is a text for an empty composer: a prompt that was lost, or not accepted.
+type Proposal struct{ Text string }
+
+// News is what has happened since the mail was last taken.
+type News struct {
+	Print     []string // painted lines that are final, to be shown once
+	Open      []string // painted lines that are not final
+	Work      Work
+	Status    Status
+	Questions []*Question // all that are open, oldest first
+	Idle      bool        // a prompt can be sent
+	Proposal  *Proposal
+	Notice    string // an escape sequence that notifies the user, or ""
+	Ended     bool
+}
+
+// maxUnread is how many lines wait to be shown before [Mailbox.Print] blocks.
+const maxUnread = 10000
+
+// A Mailbox holds the newest state of a conversation for its chat, and the lines that were not shown.
+// Writers wait only if very many lines are unread, and never once it is closed. The zero value is
+// not ready: use [NewMailbox].
+type Mailbox struct {
+	wake chan struct{} // has an element if there is news
+
+	mu     sync.Mutex
+	taken  sync.Cond
+	news   News
+	fresh  bool
+	closed bool
+}
+
+// NewMailbox returns an empty mailbox.
+func NewMailbox() *Mailbox {
+	m := &Mailbox{wake: make(chan struct{}, 1)}
+	m.taken.L = &m.mu
+	return m
+}
+
+// Post changes the state.
+func (m *Mailbox) Post(change func(*News)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.news)
+	m.fresh = true
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Print adds final lines, and replaces the open ones.
+func (m *Mailbox) Print(lines, open []string) {
+	m.mu.Lock()
+	for len(lines) > 0 && len(m.news.Print) > maxUnread && !m.closed {
+		m.taken.Wait()
+	}
+	m.mu.Unlock()
+	m.Post(func(n *News) {
+		n.Print = append(n.Print, lines...)
+		n.Open = open
+	})
+}
+
+// Take returns the news.
+func (m *Mailbox) Take() (news News, fresh bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	news, fresh = m.news, m.fresh
+	m.news.Print, m.news.Proposal, m.news.Notice, m.fresh = nil, nil, "", false
+	m.taken.Broadcast()
+	return news, fresh
+}
+
+// wait waits for news. It reports false if the mailbox was closed.
+func (m *Mailbox) wait() bool {
+	<-m.wake
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.closed
+}
+
+// Close says that the mail is not read any more.
+func (m *Mailbox) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.taken.Broadcast()
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}

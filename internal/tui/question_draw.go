@@ -1,0 +1,224 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// drawDock draws a question in at most maxRows rows. The cursor is nil unless a line is typed.
+func (c *chat) drawDock(d *dock, width, maxRows int) ([]string, *paint.Cursor) {
+	p := dockPainter{dock: d, width: width, color: c.opts.Color, focused: c.focus.asks(), aside: c.aside()}
+	return p.draw(maxRows)
+}
+
+// aside counts the questions.
+func (c *chat) aside() string {
+	total := 0
+	for _, d := range c.docks {
+		total += d.parts() - d.part
+	}
+	if total < 2 {
+		return ""
+	}
+	return fmt.Sprintf("question 1 of %d", total)
+}
+
+// A dockPainter draws a question.
+type dockPainter struct {
+	*dock
+	width   int
+	color   bool
+	focused bool
+	aside   string
+	cursor  *paint.Cursor // in the rows below the box
+}
+
+func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
+	sheet := p.sheet(p.width+1, p.color)
+	below := p.below()
+	const borders = 2
+	if maxRows-borders-len(below) < min(3, len(sheet.Rows)) && p.mode == asking {
+		below = []string{p.compact()}
+	}
+	body := max(maxRows-borders-len(below), 1)
+	p.page(len(sheet.Rows), body)
+	lines := append([]string{sheet.Top(p.aside)}, sheet.Rows[p.top:p.top+p.shown]...)
+	count := ""
+	if p.shown < p.rows {
+		count = fmt.Sprintf("lines %d-%d of %d", p.top+1, p.top+p.shown, p.rows)
+	}
+	lines = append(lines, sheet.Bottom(count))
+	if p.cursor != nil {
+		p.cursor.Y += len(lines)
+	}
+	lines = append(lines, below...)
+	if len(lines) > maxRows && len(lines) > 1 { // a very low screen: the text counts most
+		cut := min(len(lines)-maxRows, len(lines)-1)
+		lines = lines[:len(lines)-cut]
+		if p.cursor != nil && p.cursor.Y >= len(lines) {
+			p.cursor.Y = len(lines) - 1
+		}
+	}
+	return lines, p.cursor
+}
+
+// page decides which rows are shown, and keeps count of those that were.
+func (d *dock) page(rows, shown int) {
+	if d.rows != rows { // another width
+		if !d.complete() {
+			d.top, d.seen = 0, 0
+		} else {
+			d.seen = rows
+		}
+		d.rows = rows
+	}
+	d.shown = min(shown, rows)
+	d.top = max(min(d.top, rows-d.shown), 0)
+	if d.top <= d.seen {
+		d.seen = max(d.seen, d.top+d.shown)
+	}
+}
+
+// below returns the rows below the box: the choices, or the line that is typed.
+func (p *dockPainter) below() []string {
+	if !p.focused {
+		return []string{p.dim("  ctrl+g to answer")}
+	}
+	var rows []string
+	switch p.mode {
+	case asking:
+		rows = p.choices()
+	case explained:
+		rows = p.explanation()
+	case reasoning:
+		rows = p.input("Tell the agent why, or what to do instead:", "enter sends it  esc goes back")
+	case inWords:
+		rows = p.input("Your answer:", "enter sends it  esc goes back")
+	case narrowing:
+		rows = p.rules()
+	}
+	if p.remark != "" {
+		rows = append(rows, tty.Waiting.Paint(tty.Fit("  "+tty.Line(p.remark), p.width), p.color))
+	}
+	return rows
+}
+
+func (p *dockPainter) dim(text string) string { return tty.Dim.Paint(tty.Fit(text, p.width), p.color) }
+
+func (p *dockPainter) key(name string) string { return "  " + tty.Strong.Paint(name, p.color) + "  " }
+
+// compact returns the choices in a row.
+func (p *dockPainter) compact() string {
+	switch {
+	case !p.focused:
+		return p.dim("  ctrl+g to answer")
+	case p.remark != "":
+		return tty.Waiting.Paint(tty.Fit("  "+tty.Line(p.remark), p.width), p.color)
+	case len(p.Choices) > 0:
+		return tty.Fit("  number, enter, space, n no, esc back", p.width)
+	case len(p.Always) > 0:
+		return tty.Fit("  y yes  a always  n no  e no, why  ? help", p.width)
+	}
+	return tty.Fit("  y yes  n no  e no, why  ? help", p.width)
+}
+
+// choices returns what can be answered.
+func (p *dockPainter) choices() []string {
+	if len(p.Choices) > 0 {
+		return p.options()
+	}
+	rows := []string{p.key("y") + "yes, once"}
+	if len(p.Always) > 0 {
+		room := max(p.width-len("  a  always     "), 1)
+		for i, text := range p.Always {
+			head := p.key("a") + "always     "
+			if i > 0 {
+				head = strings.Repeat(" ", len("  a  always     "))
+			}
+			rows = append(rows, head+tty.Fit(tty.CleanLine(text), room))
+		}
+	}
+	last := p.key("n") + "no" + strings.Repeat(" ", 7) + p.key("e") + "no, and say why   " + p.key("?") + "help"
+	return append(rows, last)
+}
+
+// options returns the options of a question, with the one under the cursor marked.
+func (p *dockPainter) options() []string {
+	c := &p.Choices[p.part]
+	rows := make([]string, 0, len(c.Options)+1)
+	for i := range len(c.Options) + 1 {
+		text, note := "in your own words", ""
+		if i < len(c.Options) {
+			text, note = c.Options[i].Label, c.Options[i].Description
+		}
+		mark, style := "  ", tty.Plain
+		if i == p.at {
+			mark, style = "> ", tty.Strong
+		}
+		if c.Multiple && i < len(c.Options) {
+			box := "[ ] "
+			if p.marked[i] {
+				box = "[x] "
+			}
+			text = box + text
+		}
+		line := style.Paint(tty.Fit(fmt.Sprintf("%s%d  %s", mark, i+1, tty.CleanLine(text)), p.width), p.color)
+		if room := p.width - tty.PaintedWidth(line) - 2; note != "" && room > 3 {
+			line += "  " + tty.Dim.Paint(tty.Fit(tty.CleanLine(note), room), p.color)
+		}
+		rows = append(rows, line)
+	}
+	help := "  number or enter answers  n no answer  esc back"
+	if c.Multiple {
+		help = "  space marks  enter answers  n no answer  esc back"
+	}
+	return append(rows, p.dim(help))
+}
+
+// explanation says what the answers mean.
+func (p *dockPainter) explanation() []string {
+	texts := []string{
+		"y allows this call. The agent asks again before the next one.",
+		"a allows this call, and adds a rule, so that calls like it need no answer. The rule is shown first.",
+		"n denies this call. The agent is told so, and continues.",
+		"e denies this call, and tells the agent why, or what to do instead.",
+		"s shows the next question. esc goes back to the text, and answers nothing.",
+	}
+	var rows []string
+	for _, text := range texts {
+		for i, row := range tty.Wrap(text, max(p.width-4, 1)) {
+			indent := "  "
+			if i > 0 {
+				indent = "    "
+			}
+			rows = append(rows, tty.Fit(indent+row, p.width))
+		}
+	}
+	return rows
+}
+
+// input returns the line that is typed, below a title.
+func (p *dockPainter) input(title, help string) []string {
+	text, x, _ := p.line.Lines(max(p.width-len("  > "), 1), 1)
+	p.cursor = &paint.Cursor{X: min(x+len("  > "), p.width), Y: 1}
+	return []string{tty.Fit("  "+title, p.width), "  > " + text[0], p.dim("  " + help)}
+}
+
+// rules returns what "always" changes, verbatim, and the rule as it may be edited.
+func (p *dockPainter) rules() []string {
+	var rows []string
+	for _, text := range p.Always {
+		for _, row := range tty.Break(tty.CleanLine(text), max(p.width-len("  "), 1)) {
+			rows = append(rows, "  "+tty.Strong.Paint(row, p.color))
+		}
+	}
+	if p.Rule == "" {
+		return append(rows, p.dim("  enter confirms  esc goes back"))
+	}
+	input := p.input("The rule, which you can narrow:", "enter confirms  esc goes back")
+	p.cursor.Y += len(rows)
+	return append(rows, input...)
+}
