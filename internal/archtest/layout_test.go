@@ -16,8 +16,9 @@ import (
 	"testing"
 )
 
-// maxFiles is how many files a package may have, tests aside: its list should fit on a screen.
-var maxFiles = map[string]int{".": 45, "wire": 22, "transcript": 30, "sessions": 25, "internal/cli": 38}
+// maxFiles is how many files a package may have, tests aside: its list should fit on a screen. The
+// program has a file or two for each of its verbs, and four for the systems that it runs on.
+var maxFiles = map[string]int{".": 45, "wire": 22, "transcript": 30, "sessions": 25, "internal/cli": 40}
 
 const (
 	maxRootFiles = 70  // tests included

@@ -44,14 +44,20 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-signals
-		cancel()
-		<-signals
-		restore()
-		os.Exit(exitInterrupted)
+		for sig := range signals {
+			if sig == os.Interrupt && handedOver.Load() {
+				continue
+			}
+			if ctx.Err() != nil {
+				restore()
+				os.Exit(exitInterrupted)
+			}
+			cancel()
+		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		close(signals)
 		cancel()
 	}
 }
@@ -77,11 +83,16 @@ func runRoot(ctx context.Context, root *cobra.Command, args []string, s Streams)
 
 func newRoot(s Streams) *cobra.Command {
 	st := &settings{streams: s}
+	bare := &bareOptions{
+		viewOptions: viewOptions{streams: s, settings: st}, ls: lsOptions{streams: s, now: time.Now, none: noSessionsYet},
+	}
 	root := &cobra.Command{
 		Use:   "clew",
 		Short: "A toolkit for Claude Code",
 		Long: `Run Claude Code, and read, search and export its sessions. Without a command, clew
-lists the sessions of this project, like "clew ls".
+opens the list of sessions on a terminal: read, filter, search, resume and export
+them there, and press ? for the keys. Without a terminal, it lists the sessions of
+this project, like "clew ls".
 
 All commands accept --color. Without it, the color setting (CLEW_COLOR) applies, then
 NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR and CLICOLOR, in this order. By default, clew
@@ -98,7 +109,7 @@ Exit codes:
   clew run "Why does the build fail?"
   clew ls --all`,
 		Args: noSuchCommand,
-		RunE: runE((&lsOptions{streams: s, now: time.Now, none: noSessionsYet}).run),
+		RunE: runE(bare.run),
 
 		PersistentPreRunE: st.prepare,
 
@@ -111,10 +122,11 @@ Exit codes:
 	root.AddCommand(newStats(s))
 	root.AddCommand(newRun(s))
 	root.AddCommand(newChat(s))
-	root.AddCommand(newLs(s), newShow(s), newTail(s))
+	root.AddCommand(newLs(s), newShow(s), newTail(s), newView(s, st))
 	root.AddCommand(newMan(s))
 	root.AddCommand(newConfig(s, st), newDoctor(s, st))
 	st.addFlag(root)
+	bare.addFlags(root)
 	root.AddCommand(newSearch(s))
 	root.AddCommand(newExport(s))
 	root.AddCommand(newDemo(s, st))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/tui"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -414,8 +415,13 @@ var (
 // The settings are values for flags, from files and from environment variables.
 type settings struct {
 	streams Streams
-	file    string // named by --config
+	file    string      // named by --config
+	keys    *tui.Keymap // of the viewer; nil means the usual ones
+	agent   string      // the agent binary in a file
 }
+
+// agentPath returns the agent binary of the settings, or "" if a variable or the path decide.
+func (s *settings) agentPath() string { return s.agent }
 
 func (s *settings) addFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.file, "config", "", "read settings only from this `file`")
@@ -482,6 +488,9 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	switch {
 	case len(c.Problems) == 0 && policy == failOnInvalid:
+		if path := c.Values["agent_path"]; path.File != "" { // the variable is read elsewhere
+			s.agent = path.Texts[0]
+		}
 		return applySettings(cmd, c)
 	case len(c.Problems) == 0:
 		return nil

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 )
@@ -431,64 +431,9 @@ func validInPlace(text string) string {
 func excerptOf(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
 	e := h.Excerpt(2 * columns)
-	line := excerptLine{columns: columns, color: color}
-	if !e.Begins {
-		line.write("…", false)
-	}
-	at := 0
+	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
 	for _, m := range e.Matches {
-		line.write(e.Text[at:m.Start], false)
-		line.write(e.Text[m.Start:m.End], true)
-		at = m.End
+		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
 	}
-	line.write(e.Text[at:], false)
-	line.finish(!e.Ends)
-	return line.out.String()
-}
-
-// colorCodes matches the color codes in the output of programs.
-var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
-
-// An excerptLine puts pieces of a text on one line.
-type excerptLine struct {
-	out     strings.Builder
-	columns int // that are left
-	color   bool
-	space   bool // the last character is a space, or there is none
-	full    bool
-}
-
-func (l *excerptLine) write(text string, marked bool) {
-	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
-	if l.full || text == "" {
-		return
-	}
-	fit := tty.Cut(text, l.columns-1)
-	l.full = fit != text
-	l.columns -= tty.Width(fit)
-	if marked && l.color && fit != "" {
-		fit = tty.Match.Paint(fit, true)
-	}
-	l.out.WriteString(fit)
-}
-
-// squeeze replaces white space with one space, also across pieces.
-func (l *excerptLine) squeeze(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		space := r == ' ' || r == '\n'
-		if space && !l.space {
-			b.WriteByte(' ')
-		} else if !space {
-			b.WriteRune(r)
-		}
-		l.space = space
-	}
-	return b.String()
-}
-
-func (l *excerptLine) finish(more bool) {
-	if l.full || more {
-		l.out.WriteString("…")
-	}
+	return x.Line(columns, color)
 }

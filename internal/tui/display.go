@@ -178,8 +178,10 @@ func (a *app) copy(text, what string) {
 	a.say("copied " + what)
 }
 
-// A runner is a program that can have the terminal. exec.Cmd is one.
-type runner interface{ Run() error }
+// A Runner is a program that can have the terminal. exec.Cmd is one.
+type Runner interface{ Run() error }
+
+type runner = Runner
 
 // A handover is a tea.ExecCommand: it gives the terminal to another program, and takes it back.
 type handover struct {

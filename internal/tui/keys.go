@@ -58,6 +58,7 @@ const (
 	Rename, Delete           Action = "rename", "delete"
 	Restore                  Action = "restore"
 	Inspect                  Action = "inspect"
+	ShowAll                  Action = "all-projects"
 	Help, Palette            Action = "help", "palette"
 	Suspend, Quit, Repaint   Action = "suspend", "quit", "repaint"
 )
@@ -105,7 +106,9 @@ var viewerBindings = []Binding{
 	{NextGroup, []string{"]"}, InRow | InPanel, "next file", ""},
 	{PreviousFailure, []string{"{"}, InSession, "previous failure", ""},
 	{NextFailure, []string{"}"}, InSession, "next failure", ""},
+	{ShowAll, []string{"."}, InSessions, "sessions of this project, or of all projects", ""},
 	{Find, []string{"/"}, InSessions, "filter the list", "filter"},
+	{Find, []string{"/"}, InSearch, "change the words", "words"},
 	{Find, []string{"/"}, InSession | InRow | InPanel | InHelp, "find a text; between slashes, a regular expression", "find"},
 	{NextMatch, []string{"n"}, InSession | InRow, "next match", ""},
 	{PreviousMatch, []string{"N"}, InSession | InRow, "previous match", ""},
@@ -223,3 +226,13 @@ func (k *Keymap) Hints(scope Scope) []string {
 
 // KeyNames returns the keys of a binding for people: "j, ↓".
 func (b Binding) KeyNames() string { return strings.Join(b.Keys, ", ") }
+
+// keyFor returns the first key of an action on a screen, or "" if it has none.
+func (k *Keymap) keyFor(scope Scope, a Action) string {
+	for _, b := range k.bindings {
+		if b.Action == a && b.Scope&scope != 0 && len(b.Keys) > 0 {
+			return b.Keys[0]
+		}
+	}
+	return ""
+}

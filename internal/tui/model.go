@@ -129,16 +129,25 @@ func (m model) press(key tea.KeyPressMsg) tea.Cmd {
 	if !ok {
 		return nil
 	}
+	return m.act(action)
+}
+
+// act runs an action of the table of keys.
+func (a *app) act(action Action) tea.Cmd {
 	switch action {
 	case Suspend:
-		return m.suspend()
+		return a.suspend()
 	case Repaint:
-		m.display.forget()
+		a.display.forget()
 		return nil
 	case Quit:
 		return tea.Quit
+	case Help:
+		return a.push(newHelp(a, a.top()))
+	case Palette:
+		return a.push(newPalette(a, a.top()))
 	}
-	return m.top().do(action)
+	return a.top().do(action)
 }
 
 // View draws the screen. Bubble Tea itself draws nothing.

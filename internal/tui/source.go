@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"iter"
-	"os/exec"
 
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -48,7 +47,7 @@ type Source interface {
 	// Markdown returns a session, or the part of it that the entries of some lines make, as Markdown.
 	Markdown(ctx context.Context, info sessions.SessionInfo, lines []int) (string, error)
 	// Command returns a program that takes over the terminal.
-	Command(job Job) (*exec.Cmd, error)
+	Command(job Job) (Runner, error)
 }
 
 // A Glance is the end of a session.

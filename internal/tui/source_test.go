@@ -203,7 +203,7 @@ func (f *fakeSource) Markdown(_ context.Context, info sessions.SessionInfo, line
 }
 
 // Command returns a program that does nothing.
-func (f *fakeSource) Command(job Job) (*exec.Cmd, error) {
+func (f *fakeSource) Command(job Job) (Runner, error) {
 	f.note("%s %s %s", job.Kind, job.Info.ID, job.Text)
 	return exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$"), nil
 }

@@ -13,4 +13,3 @@ func (o *outline) lines(*sessionScreen, int, int) []string   { return nil }
 func (o *outline) click(*sessionScreen, int) tea.Cmd         { return nil }
 func (o *outline) forget()                                   {}
 func (s *sessionScreen) openPanel(Action) tea.Cmd            { return nil }
-func newSearch(*app, string) screen                          { return nil }

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A viewOptions is what the viewer is started with: bare clew, and clew view.
+type viewOptions struct {
+	streams  Streams
+	settings *settings
+	all      bool
+	noMouse  bool
+	project  string
+}
+
+const viewHelp = `Read a session in the terminal: its prompts, answers, tools and subagents, as it
+grows. Name the session as for "clew show"; without an argument, it is the newest
+session of this project, or of all projects if this one has none. FILE is a
+transcript.
+
+"clew" without a command opens the list of sessions, with the same keys. Press ?
+for the keys of each screen; the setting "keys" changes them.
+
+If stdin or stdout is not a terminal, or TERM is dumb, view prints what "clew show"
+prints. So it does for stdin (-), and for files that are not transcripts.`
+
+func newView(s Streams, st *settings) *cobra.Command {
+	o := &viewOptions{streams: s, settings: st}
+	cmd := &cobra.Command{
+		Use:   "view [ID|FILE|-]",
+		Short: "Read a session in the terminal",
+		Long:  viewHelp,
+		Example: `  clew view
+  clew view 4f1c
+  clew view last --project website`,
+		Args: atMost(1),
+		RunE: runE(o.run),
+	}
+	addProjectOf(cmd, &o.project)
+	o.addFlags(cmd)
+	return cmd
+}
+
+// addFlags adds the flags that bare clew has as well.
+func (o *viewOptions) addFlags(cmd *cobra.Command) {
+	addOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
+}
+
+func (o *viewOptions) run(ctx context.Context, args []string) error {
+	word := "last"
+	if len(args) > 0 {
+		word = args[0]
+	}
+	src, err := findSourceIn(ctx, o.project, word)
+	if err != nil {
+		return err
+	}
+	info, ok, err := o.viewable(ctx, src)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		show := &showOptions{streams: o.streams, format: "text", most: maxWhole, project: o.project}
+		return show.run(ctx, []string{word})
+	}
+	return o.start(ctx, func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error {
+		return tui.ShowSession(ctx, t, from, opts, info)
+	})
+}
+
+// viewable returns the session of a source, and whether the viewer can show it.
+func (o *viewOptions) viewable(ctx context.Context, src *source) (info sessions.SessionInfo, ok bool, err error) {
+	if !o.onTerminal() || src.stdin || src.info.ID != "" {
+		return src.info, o.onTerminal() && !src.stdin, nil
+	}
+	if err := src.open(ctx, o.streams.In); err != nil {
+		return info, false, err
+	}
+	defer src.close()
+	path, err := filepath.Abs(src.path)
+	if err != nil || !src.isFile() {
+		return info, false, err
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	info = sessions.SessionInfo{ID: name, Path: path, Project: filepath.Base(filepath.Dir(path)), Size: src.size()}
+	return sessions.Summarize(ctx, []sessions.SessionInfo{info})[0], true, nil
+}
+
+// browse shows the list of sessions.
+func (o *viewOptions) browse(ctx context.Context) error {
+	return o.start(ctx, func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error {
+		return tui.ShowSessions(ctx, t, from, opts, o.all)
+	})
+}
+
+// onTerminal reports whether there is a terminal that the viewer can be shown on.
+func (o *viewOptions) onTerminal() bool {
+	_, in := o.streams.In.(*os.File)
+	_, out := o.streams.Out.(*os.File)
+	kind := os.Getenv("TERM")
+	return in && out && isTerminal(o.streams.In) && isTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
+}
+
+// A showScreen shows a screen until the user leaves it.
+type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error
+
+// start shows something on the terminal.
+func (o *viewOptions) start(ctx context.Context, show showScreen) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal has checked it
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	errFile, ok := o.streams.Err.(*os.File)
+	if !ok {
+		errFile = out
+	}
+	src := viewer.New(viewer.Options{
+		Dir: dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
+	})
+	opts := tui.Options{
+		Color: colored(out), Lines: drawsLines(), Links: colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
+		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Keys: o.settings.keys,
+	}
+	err = errors.Join(show(ctx, terminalOf(in, out), src, opts), src.Close())
+	switch {
+	case ctx.Err() != nil:
+		return errStopped()
+	case err != nil:
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	return nil
+}
+
+// terminalOf returns the terminal of two of its files.
+func terminalOf(in, out *os.File) tui.Terminal {
+	return tui.Terminal{
+		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram,
+		Size: func() (columns, rows int) { return terminalSize(out) },
+		Raw: func() (func() error, error) {
+			fd := int(in.Fd())
+			before, err := term.MakeRaw(fd)
+			if err != nil {
+				return nil, err
+			}
+			return func() error {
+				discardInput(in) // keys and mouse reports that nobody has read
+				return term.Restore(fd, before)
+			}, nil
+		},
+	}
+}
+
+// handedOver is whether another program has the terminal: then an interrupt is for that program.
+var handedOver atomic.Bool
+
+func handOver() (back func()) {
+	handedOver.Store(true)
+	return func() { handedOver.Store(false) }
+}
+
+// A bareOptions is clew without a command: the list of sessions in the viewer or, without a terminal,
+// in text.
+type bareOptions struct {
+	viewOptions
+	ls lsOptions
+}
+
+func (o *bareOptions) addFlags(root *cobra.Command) {
+	addOnOff(root, &o.all, "all", "begin with the sessions of all projects")
+	o.viewOptions.addFlags(root)
+}
+
+func (o *bareOptions) run(ctx context.Context, args []string) error {
+	if o.onTerminal() {
+		return o.browse(ctx)
+	}
+	o.ls.all = o.all
+	return o.ls.run(ctx, args)
+}

@@ -1,0 +1,80 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// An Excerpt is a part of an untrusted text in which something was found.
+type Excerpt struct {
+	Text         string
+	Matches      [][2]int // beginnings and ends in Text, in order
+	Begins, Ends bool     // it is at the beginning or at the end of the text
+}
+
+// Line returns the excerpt on one line of at most so many columns, of which there are at least two.
+// What was found is painted.
+func (e *Excerpt) Line(columns int, color bool) string {
+	line := excerptLine{columns: columns, color: color}
+	if !e.Begins {
+		line.write("…", false)
+	}
+	at := 0
+	for _, m := range e.Matches {
+		line.write(e.Text[at:m[0]], false)
+		line.write(e.Text[m[0]:m[1]], true)
+		at = m[1]
+	}
+	line.write(e.Text[at:], false)
+	line.finish(!e.Ends)
+	return line.out.String()
+}
+
+// colorCodes matches the color codes in the output of programs.
+var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+
+// An excerptLine puts pieces of a text on one line.
+type excerptLine struct {
+	out     strings.Builder
+	columns int // that are left
+	color   bool
+	space   bool // the last character is a space, or there is none
+	full    bool
+}
+
+func (l *excerptLine) write(text string, marked bool) {
+	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
+	if l.full || text == "" {
+		return
+	}
+	fit := tty.Cut(text, l.columns-1)
+	l.full = fit != text
+	l.columns -= tty.Width(fit)
+	if marked && l.color && fit != "" {
+		fit = tty.Match.Paint(fit, true)
+	}
+	l.out.WriteString(fit)
+}
+
+// squeeze replaces white space with one space, also across pieces.
+func (l *excerptLine) squeeze(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		space := r == ' ' || r == '\n'
+		if space && !l.space {
+			b.WriteByte(' ')
+		} else if !space {
+			b.WriteRune(r)
+		}
+		l.space = space
+	}
+	return b.String()
+}
+
+func (l *excerptLine) finish(more bool) {
+	if l.full || more {
+		l.out.WriteString("…")
+	}
+}

@@ -1,0 +1,488 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/search"
+)
+
+// A searchScreen searches the text of all sessions while the words are typed.
+type searchScreen struct {
+	base
+	words  field
+	typing bool
+	found  *Found
+	asked  string // the words of found
+	hits   []foundHit
+	pick   pick
+
+	number int                // of the last search
+	stop   context.CancelFunc // of the search that runs, or nil
+	done   int64              // bytes that were read for the first time
+	total  int64
+	steps  chan [2]int64
+	err    error
+}
+
+// A foundHit is a result in the list.
+type foundHit struct {
+	session int
+	hit     *search.Hit
+}
+
+type (
+	resultMsg struct {
+		number int
+		words  string
+		found  *Found
+		err    error
+	}
+	stepMsg struct {
+		number      int
+		done, total int64
+	}
+)
+
+const (
+	// searchPause is how long the screen waits for another key before it searches.
+	searchPause = 80 * time.Millisecond
+	// searchLimit is the most results.
+	searchLimit = 100
+)
+
+func newSearch(a *app, words string) screen {
+	s := &searchScreen{base: newBase(a), typing: true}
+	s.words.set(words)
+	return s
+}
+
+func (s *searchScreen) scope() Scope { return InSearch }
+
+func (s *searchScreen) start() tea.Cmd { return s.search() }
+
+func (s *searchScreen) close() {
+	s.cancelSearch()
+	s.base.close()
+}
+
+func (s *searchScreen) cancelSearch() {
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+}
+
+// search looks for the words a moment after the last key. It ends a search that runs.
+func (s *searchScreen) search() tea.Cmd {
+	s.cancelSearch()
+	s.number++
+	s.done, s.total, s.err = 0, 0, nil
+	words := strings.TrimSpace(s.words.String())
+	if words == "" {
+		s.found, s.hits, s.asked = nil, nil, ""
+		s.pick.set(nil)
+		return nil
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	s.stop, s.steps = stop, make(chan [2]int64, 1)
+	number, src, steps := s.number, s.src, s.steps
+	return tea.Batch(ask(s, func() tea.Msg {
+		defer close(steps)
+		select {
+		case <-time.After(searchPause):
+		case <-ctx.Done():
+			return nil
+		}
+		found, err := src.Search(ctx, words, searchLimit, func(done, total int64) {
+			select { // a step that was not looked at is dropped
+			case <-steps:
+			default:
+			}
+			select {
+			case steps <- [2]int64{done, total}:
+			default:
+			}
+		})
+		if ctx.Err() != nil {
+			return nil
+		}
+		return resultMsg{number, words, found, err}
+	}), s.waitForStep(number, steps))
+}
+
+// waitForStep waits until more was read.
+func (s *searchScreen) waitForStep(number int, steps <-chan [2]int64) tea.Cmd {
+	return ask(s, func() tea.Msg {
+		step, ok := <-steps
+		if !ok {
+			return nil
+		}
+		return stepMsg{number, step[0], step[1]}
+	})
+}
+
+func (s *searchScreen) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case resultMsg:
+		if msg.number == s.number {
+			s.cancelSearch()
+			s.done, s.total = 0, 0
+			s.take(msg)
+		}
+	case stepMsg:
+		if msg.number == s.number && s.stop != nil {
+			s.done, s.total = msg.done, msg.total
+			return s.waitForStep(msg.number, s.steps)
+		}
+	}
+	return nil
+}
+
+func (s *searchScreen) take(msg resultMsg) {
+	s.found, s.asked, s.err = msg.found, msg.words, msg.err
+	s.hits = nil
+	var lines []int
+	if s.found != nil {
+		for i := range s.found.Sessions {
+			lines = append(lines, -1-i)
+			for k := range s.found.Sessions[i].Hits {
+				lines = append(lines, len(s.hits))
+				s.hits = append(s.hits, foundHit{i, &s.found.Sessions[i].Hits[k]})
+			}
+		}
+	}
+	s.pick = pick{height: s.pick.height}
+	s.pick.set(lines)
+}
+
+func (s *searchScreen) do(a Action) tea.Cmd {
+	if s.pick.act(a) {
+		return nil
+	}
+	switch a {
+	case Back:
+		return s.pop()
+	case Find:
+		s.typing = true
+		return nil
+	}
+	if s.pick.selected >= len(s.hits) {
+		return nil
+	}
+	h := s.hits[s.pick.selected]
+	info := s.found.Sessions[h.session].Info
+	switch a {
+	case Open:
+		return s.push(newSession(s.app, info, placeOf(h.hit, s.asked)))
+	case Copy:
+		s.copy(info.ID, "the ID")
+	case CopyMore:
+		s.copy(ResumeCommand(info), "the command that resumes the session")
+	}
+	return nil
+}
+
+// placeOf returns where a result is in its session. A result in a file of its own has no line there.
+func placeOf(h *search.Hit, words string) Place {
+	p := Place{Line: h.Line, Agent: h.AgentID, Words: words}
+	if h.File != nil && h.File.Spill {
+		p.Line = 0
+	}
+	return p
+}
+
+func (s *searchScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	if !s.typing {
+		return nil, false
+	}
+	switch key.String() {
+	case "esc":
+		return s.pop(), true
+	case "tab":
+		s.typing = false
+		return nil, true
+	case "enter":
+		if s.stop == nil && len(s.hits) > 0 {
+			s.typing = false
+			return s.do(Open), true
+		}
+		return nil, true
+	}
+	if a, ok := movesWhileTyping[key.String()]; ok {
+		s.pick.act(a)
+		return nil, true
+	}
+	before := s.words.String()
+	if !s.words.press(key) {
+		return nil, false
+	}
+	if s.words.String() == before {
+		return nil, true
+	}
+	return s.search(), true
+}
+
+func (s *searchScreen) paste(text string) tea.Cmd {
+	s.typing = true
+	s.words.insert(text)
+	return s.search()
+}
+
+func (s *searchScreen) click(_, y int) tea.Cmd {
+	if y == 0 {
+		s.typing = true
+		return nil
+	}
+	item, ok := s.pick.at(y - searchTop)
+	switch {
+	case !ok:
+		return nil
+	case item == s.pick.selected:
+		return s.do(Open)
+	}
+	s.pick.choose(item)
+	return nil
+}
+
+func (s *searchScreen) wheel(lines int) tea.Cmd {
+	s.pick.scroll(lines)
+	return nil
+}
+
+// searchTop is the line at which the results begin.
+const searchTop = 2
+
+func (s *searchScreen) draw(width, height int) Frame {
+	const label = " Search  "
+	text, x := s.words.draw(max(width-tty.Width(label)-1, 1))
+	head := tty.Title.Paint(label, s.opts.Color) + text
+	frame := Frame{Title: "clew", Lines: []string{tty.CutPainted(head, width), s.across(width)}}
+	if s.typing {
+		frame.Cursor = &paint.Cursor{X: min(tty.Width(label)+x, max(width-1, 0))}
+	}
+	rows := max(height-searchTop-1, 0)
+	frame.Lines = append(frame.Lines, padded(s.results(width, rows), rows)...)
+	frame.Lines = append(frame.Lines, s.foot(s.hints(), s.status(), width))
+	frame.Lines = frame.Lines[max(len(frame.Lines)-height, 0):]
+	if height == 1 {
+		frame.Lines[0] = tty.CutPainted(head, width)
+	}
+	return frame
+}
+
+func (s *searchScreen) hints() []string {
+	if s.typing {
+		return []string{"enter open", "tab list", "esc back"}
+	}
+	return s.opts.Keys.Hints(InSearch)
+}
+
+// status says how many results there are, or how far the search is.
+func (s *searchScreen) status() string {
+	switch {
+	case s.stop != nil && s.total > 0:
+		return fmt.Sprintf("reading sessions, %d %%", 100*s.done/s.total)
+	case s.stop != nil:
+		return "searching"
+	case s.found == nil:
+		return ""
+	}
+	n := len(s.hits) + s.found.More
+	text := tty.Thousands(int64(n)) + " results"
+	if n == 1 {
+		text = "1 result"
+	}
+	if s.found.More > 0 {
+		text = fmt.Sprintf("%d of ", len(s.hits)) + text
+	}
+	return text
+}
+
+// results returns the visible results, or what there is to say instead.
+func (s *searchScreen) results(width, height int) []string {
+	from, to := s.pick.visible(height)
+	if len(s.hits) == 0 {
+		return s.nothing(width)
+	}
+	now := s.now()
+	var lines []string
+	for i := from; i < to; i++ {
+		if item := s.pick.lines[i]; item >= 0 {
+			lines = append(lines, s.hitLine(item, width))
+		} else {
+			lines = append(lines, s.sessionHead(&s.found.Sessions[-1-item], now, width))
+		}
+	}
+	return lines
+}
+
+func (s *searchScreen) nothing(width int) []string {
+	text, style := "Words to find in prompts, answers, tools and their results. \"In quotes\" is a phrase, and a* the beginning of a word. "+
+		"role:prompt, tool:Bash and project:NAME narrow the search.", tty.Dim
+	switch {
+	case s.err != nil:
+		text, style = strings.TrimPrefix(s.err.Error(), "search: "), tty.Failure
+	case s.stop != nil && s.found == nil && s.total > 0:
+		text = "The first search reads all sessions and builds an index of their words."
+	case s.stop != nil && s.found == nil:
+		text = ""
+	case s.found != nil:
+		text = "No results. " + s.found.Note
+	}
+	if errors.Is(s.err, context.Canceled) {
+		text = ""
+	}
+	var lines []string
+	for _, line := range tty.Wrap(tty.Line(text), max(width-2, 1)) {
+		lines = append(lines, style.Paint(tty.Cut(" "+line, width), s.opts.Color))
+	}
+	return lines
+}
+
+// sessionHead returns the line about a session: its title, and at the right its project and age.
+func (s *searchScreen) sessionHead(f *FoundSession, now time.Time, width int) string {
+	about := tty.Line(render.ProjectName(f.Info.CWD, f.Info.Project))
+	if at := newestHit(f); !at.IsZero() {
+		about = render.Join(about, render.Age(at, now))
+	}
+	if f.More > 0 {
+		about = render.Join(fmt.Sprintf("%d more", f.More), about)
+	}
+	title := cmp.Or(tty.Line(f.Info.Title()), shortID(f.Info.ID))
+	room := width - 1
+	if used := tty.Width(about) + 3; room-used >= 16 {
+		room -= used
+	} else {
+		about = ""
+	}
+	line := " " + tty.Title.Paint(tty.Fit(title, max(room, 0)), s.opts.Color)
+	if about == "" {
+		return tty.CutPainted(line, width)
+	}
+	return joinColumns(line, tty.Dim.Paint(about, s.opts.Color)+" ", width)
+}
+
+func newestHit(f *FoundSession) (at time.Time) {
+	for i := range f.Hits {
+		if t := f.Hits[i].Time; t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// hitLine returns a result: where it is, and an excerpt.
+func (s *searchScreen) hitLine(item, width int) string {
+	h := s.hits[item].hit
+	mark := s.mark(item == s.pick.selected) + "  "
+	where, room := "", width-3
+	if width >= 60 {
+		const column = 18
+		where = tty.Fit(hitPlace(h), column)
+		where = tty.Dim.Paint(where, s.opts.Color) + strings.Repeat(" ", column+2-tty.Width(where))
+		room -= column + 2
+	}
+	return tty.CutPainted(mark+where+excerptLine(h, room, s.opts.Color), width)
+}
+
+func excerptLine(h *search.Hit, columns int, color bool) string {
+	columns = max(columns, 10)
+	e := h.Excerpt(2 * columns)
+	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
+	for _, m := range e.Matches {
+		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
+	}
+	return x.Line(columns, color)
+}
+
+// hitPlace says where in its session a result is, and whose text it is.
+func hitPlace(h *search.Hit) string {
+	who := h.Role.String()
+	if h.Tool != "" {
+		who = h.Tool
+	}
+	switch {
+	case h.AgentID != "":
+		who = "agent " + who
+	case h.Turn > 0:
+		who = fmt.Sprintf("%d %s", h.Turn, who)
+	}
+	return tty.Line(who)
+}
+
+// newInfo returns a page with what is known of a session of the list.
+func newInfo(a *app, s *sessionsScreen, key string) screen {
+	p := &page{base: newBase(a), title: "Session", hints: []string{"esc back"}}
+	p.lines = func(width int) []string {
+		e := s.data.entries[key]
+		if e == nil {
+			return []string{tty.Fit(" The session is gone.", width)}
+		}
+		return s.infoLines(e, width)
+	}
+	return p
+}
+
+// infoLines returns everything that is known of a session without reading it.
+func (s *sessionsScreen) infoLines(e *entry, width int) []string {
+	state := s.stateOf(e)
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return s.inZone(t).Format("2006-01-02 15:04:05")
+	}
+	known := ""
+	if state.live {
+		known = render.Join(state.text, state.what, "known "+state.how)
+		if r, ok := s.data.running[e.ID]; ok {
+			known = render.Join(known, fmt.Sprintf("process %d", r.PID))
+		}
+	}
+	facts := [][2]string{
+		{"title", e.title},
+		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
+		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
+		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
+		{"transcript", e.Path}, {"size", tty.Thousands(e.Size) + " bytes"},
+		{"figures", render.Join(e.turns(), e.filesChanged(), e.tokens(), e.cost())},
+		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", ResumeCommand(e.SessionInfo)},
+	}
+	return s.factLines(facts, width)
+}
+
+// factLines returns names with their values, which are wrapped. Empty ones are left out.
+func (a *app) factLines(facts [][2]string, width int) []string {
+	column := 14
+	if width < 2*column {
+		column = 0
+	}
+	var lines []string
+	for _, f := range facts {
+		if f[1] == "" {
+			continue
+		}
+		name := tty.Fit(" "+f[0], width)
+		values := tty.Wrap(tty.Line(f[1]), max(width-column-1, 1))
+		if column == 0 {
+			lines = append(lines, tty.Dim.Paint(name, a.opts.Color))
+			name = ""
+		}
+		for _, value := range values {
+			pad := strings.Repeat(" ", max(column-tty.Width(name), 0))
+			lines = append(lines, tty.CutPainted(tty.Dim.Paint(name, a.opts.Color)+pad+value, width))
+			name = ""
+		}
+	}
+	return lines
+}

@@ -1,0 +1,235 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A doneMsg is how something that was done to a session has ended.
+type doneMsg struct {
+	said  string // what to say if it went well
+	err   error
+	trash bool // the trash has changed
+	key   string
+}
+
+// act runs an action on the selected row.
+func (s *sessionsScreen) act(a Action) tea.Cmd {
+	switch s.tab {
+	case projectsTab:
+		return s.actOnProject(a)
+	case trashTab:
+		return s.actOnTrash(a)
+	}
+	e := s.selected()
+	if e == nil {
+		return nil
+	}
+	if e.Path == "" {
+		s.say("nothing was written to this session yet")
+		return nil
+	}
+	info := e.SessionInfo
+	switch a {
+	case Open:
+		return s.push(newSession(s.app, info, Place{}))
+	case Resume, Continue, Fork:
+		return s.takeOver(a, info)
+	case Export, Browse:
+		return s.export(info, a == Browse)
+	case Copy:
+		s.copy(info.ID, "the ID")
+	case CopyMore:
+		s.copy(ResumeCommand(info), "the command that resumes the session")
+	case Rename:
+		return s.askLine("Title:", tty.Line(info.Title()), func(title string) tea.Cmd {
+			return s.change(info, "renamed", func(ctx context.Context, src Source) error { return src.Rename(ctx, info, title) })
+		})
+	case Tag:
+		return s.askLine("Tag (empty for none):", tty.Line(info.Tag), func(tag string) tea.Cmd {
+			return s.change(info, "tagged", func(ctx context.Context, src Source) error { return src.Tag(ctx, info, tag) })
+		})
+	case Delete:
+		return s.delete(info)
+	case Inspect:
+		return s.push(newInfo(s.app, s, info.Path))
+	}
+	return nil
+}
+
+// ResumeCommand returns the command that resumes a session, as one types it in a shell.
+func ResumeCommand(info sessions.SessionInfo) string {
+	command := "claude --resume " + info.ID
+	if info.CWD == "" {
+		return command
+	}
+	return "cd " + shellWord(info.CWD) + " && " + command
+}
+
+// shellWord quotes a word for a shell, if that is needed.
+func shellWord(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
+	}
+	if word != "" && strings.TrimLeftFunc(word, safe) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// openBy returns the agent that has a session open, as it is now.
+func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession, bool) {
+	running, _ := src.Running(ctx) // an agent whose file can't be read is not known
+	for _, r := range running {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return sessions.RunningSession{}, false
+}
+
+// takeOver gives the terminal to an agent, unless another one has the session open.
+func (s *sessionsScreen) takeOver(a Action, info sessions.SessionInfo) tea.Cmd {
+	src, ctx := s.src, s.ctx
+	kind := map[Action]JobKind{Resume: ResumeJob, Continue: ContinueJob, Fork: ForkJob}[a]
+	start := func() tea.Cmd {
+		return s.hand(s, func() (runner, error) { return src.Command(Job{Kind: kind, Info: info}) },
+			func(err error) tea.Msg { return doneMsg{err: err, key: info.Path} })
+	}
+	if a == Fork { // the other agent keeps its session
+		return s.confirm("Fork \""+tty.Fit(tty.Line(info.Title()), 40)+"\" in clew chat?", start)
+	}
+	return ask(s, func() tea.Msg {
+		r, open := openBy(ctx, src, info.ID)
+		return func() tea.Cmd {
+			if !open {
+				return start()
+			}
+			s.say(fmt.Sprintf("an agent has this session open (process %d): %s views it, %s copies the command, %s forks it",
+				r.PID, s.keyFor(Open), s.keyFor(CopyMore), s.keyFor(Fork)))
+			return nil
+		}
+	})
+}
+
+func (s *sessionsScreen) export(info sessions.SessionInfo, browse bool) tea.Cmd {
+	src, ctx := s.src, s.ctx
+	s.say("exporting ...")
+	return ask(s, func() tea.Msg {
+		path, err := src.Export(ctx, info, browse)
+		said := "exported to " + tty.Line(path)
+		if browse {
+			said = "opened " + tty.Line(path)
+		}
+		return doneMsg{said: said, err: err, key: info.Path}
+	})
+}
+
+// change changes a session, and reads it again.
+func (s *sessionsScreen) change(info sessions.SessionInfo, said string, io func(context.Context, Source) error) tea.Cmd {
+	src, ctx := s.src, s.ctx
+	return ask(s, func() tea.Msg { return doneMsg{said: said, err: io(ctx, src), key: info.Path} })
+}
+
+// delete moves a session to the trash if the user says yes, unless an agent has it open: that would
+// write the rest to a new file.
+func (s *sessionsScreen) delete(info sessions.SessionInfo) tea.Cmd {
+	src, ctx := s.src, s.ctx
+	yes := func() tea.Cmd {
+		return ask(s, func() tea.Msg {
+			if r, open := openBy(ctx, src, info.ID); open {
+				return doneMsg{err: isOpenError(r.PID)}
+			}
+			said := "moved to the trash; " + s.keyFor(Rename) + " in the tab Trash restores it"
+			return doneMsg{said: said, err: src.Delete(ctx, info), trash: true, key: info.Path}
+		})
+	}
+	return ask(s, func() tea.Msg {
+		r, open := openBy(ctx, src, info.ID)
+		return func() tea.Cmd {
+			switch {
+			case open:
+				s.say(isOpenError(r.PID).Error())
+				return nil
+			case s.top() != screen(s):
+				return nil // the user has gone on
+			}
+			return s.confirm("Move \""+tty.Fit(tty.Line(info.Title()), 40)+"\" to the trash?", yes)
+		}
+	})
+}
+
+func isOpenError(pid int) error {
+	return fmt.Errorf("not deleted: an agent has this session open (process %d)", pid)
+}
+
+// finish says how something has ended, and reads again what has changed.
+func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
+	switch {
+	case msg.err != nil && !errors.Is(msg.err, context.Canceled):
+		s.say(tty.Line(msg.err.Error()))
+	case msg.said != "":
+		s.say(msg.said)
+	}
+	if e := s.data.entries[msg.key]; e != nil {
+		e.read = false
+		if msg.trash && msg.err == nil {
+			s.data.remove(e)
+			s.changed()
+		}
+	}
+	if msg.trash {
+		return tea.Batch(s.findTrash(), s.more())
+	}
+	return tea.Batch(s.findRunning(), s.more())
+}
+
+// remove takes a session out of the list, before the next list comes.
+func (d *sessionData) remove(e *entry) {
+	delete(d.entries, e.key())
+	for i, other := range d.order {
+		if other == e {
+			d.order = append(d.order[:i:i], d.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *sessionsScreen) actOnProject(a Action) tea.Cmd {
+	if a != Open || s.pick.selected >= len(s.projects) {
+		return nil
+	}
+	s.project = s.projects[s.pick.selected].name
+	s.filter.set("")
+	s.places[recentTab] = ""
+	s.changed()
+	return s.show(recentTab)
+}
+
+func (s *sessionsScreen) actOnTrash(a Action) tea.Cmd {
+	if s.pick.selected >= len(s.deleted) {
+		return nil
+	}
+	t := s.deleted[s.pick.selected]
+	switch a {
+	case Open, Inspect:
+		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(Rename) + " restores it")
+	case Rename, Restore:
+		src, ctx := s.src, s.ctx
+		return ask(s, func() tea.Msg {
+			said := "restored \"" + tty.Fit(tty.Line(t.Title), 40) + "\", deleted " + render.Age(t.Deleted, s.now())
+			return doneMsg{said: said, err: src.Restore(ctx, t), trash: true}
+		})
+	case Copy:
+		s.copy(t.ID, "the ID")
+	}
+	return nil
+}

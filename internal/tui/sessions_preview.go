@@ -1,0 +1,251 @@
+package tui
+
+import (
+	"cmp"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A previewState says whether and where the preview is, and has what it shows.
+type previewState struct {
+	off, on       bool // the user has hidden it, or wants it where it would be hidden
+	toSide, below bool // the user has chosen a place
+	area          previewArea
+	glances       map[string]*glance
+	reading       string // the key of the session that is being read
+}
+
+// A glance is the end of a session that was read for the preview.
+type glance struct {
+	Glance
+	modified time.Time
+	err      error
+}
+
+// A previewArea says how the screen is divided.
+type previewArea struct {
+	listWidth, listHeight int
+	right                 int // columns of the preview with the line before it, or 0
+	below                 int // rows of the preview with the line above it, or 0
+	x, y                  int // where it begins
+}
+
+const (
+	sideWidth   = 100 // columns from which the preview is at the right
+	belowHeight = 24  // rows from which it is below, if it is not at the right
+)
+
+func noPreview(width, height, top int) previewArea {
+	return previewArea{listWidth: width, listHeight: max(height-top-1, 0)}
+}
+
+// place divides the screen. The list begins at the row top, and the last row is for the keys.
+func (p *previewState) place(width, height, top int) previewArea {
+	p.area = noPreview(width, height, top)
+	a := &p.area
+	side := width >= sideWidth
+	switch {
+	case p.toSide:
+		side = width >= 50
+	case p.below:
+		side = false
+	}
+	switch {
+	case p.off || !p.on && !side && height < belowHeight:
+	case side:
+		a.right = max(min(width*35/100, 64), 24)
+		a.listWidth = width - a.right
+		a.x, a.y = a.listWidth, top
+	case a.listHeight >= 8 && width >= 20:
+		a.below = max(min(a.listHeight/3+1, 12), 4)
+		a.listHeight -= a.below
+		a.y = top + a.listHeight
+	}
+	return *a
+}
+
+// shows reports whether the preview is at a place of the screen.
+func (p *previewState) shows(x, y int) bool {
+	return p.area.right > 0 && x >= p.area.x || p.area.below > 0 && y >= p.area.y
+}
+
+func (p *previewState) isShown() bool { return p.area.right+p.area.below > 0 }
+
+// toggle shows or hides the preview.
+func (p *previewState) toggle(width, height int) {
+	shown := p.isShown()
+	p.on, p.off = !shown, shown
+	p.place(width, height, 1)
+}
+
+// move puts the preview at the right or below.
+func (p *previewState) move(width, height int) {
+	p.off, p.on = false, true
+	p.toSide, p.below = p.area.right == 0, p.area.right > 0
+	p.place(width, height, 1)
+}
+
+// readGlance reads the end of the selected session, if the preview shows it.
+func (s *sessionsScreen) readGlance() tea.Cmd {
+	e := s.selected()
+	if e == nil || e.Path == "" || !e.read || e.Err != nil || s.preview.reading != "" || !s.preview.isShown() {
+		return nil
+	}
+	key, info := e.key(), e.SessionInfo
+	if g := s.preview.glances[key]; g != nil && g.modified.Equal(e.Modified) {
+		return nil
+	}
+	s.preview.reading = key
+	src, ctx := s.src, s.ctx
+	return ask(s, func() tea.Msg {
+		end, err := src.Glance(ctx, info)
+		return glanceMsg{key, &glance{Glance: end, modified: info.Modified, err: err}}
+	})
+}
+
+// maxGlances is how many ends of sessions are kept.
+const maxGlances = 200
+
+func (p *previewState) take(msg glanceMsg) {
+	if len(p.glances) >= maxGlances {
+		clear(p.glances)
+	}
+	p.glances[msg.key] = msg.glance
+	p.reading = ""
+}
+
+// previewLines returns the preview of the selected session.
+func (s *sessionsScreen) previewLines(width, height int) []string {
+	e := s.selected()
+	if e == nil || width < 4 || height < 1 {
+		return nil
+	}
+	p := previewText{app: s.app, width: width, height: height}
+	p.add(e.title, tty.Title, 2)
+	p.add(render.Join(render.ShortModel(e.Model), tty.Line(render.BranchName(e.GitBranch)), tty.Line(e.Tag)), tty.Dim, 1)
+	p.add(s.span(e), tty.Dim, 1)
+	p.add(render.Join(e.turns(), e.filesChanged(), e.tokens(), e.cost()), tty.Dim, 1)
+	p.add(tty.Line(e.CWD), tty.Path, 1)
+	g := s.preview.glances[e.key()]
+	if g == nil {
+		g = new(glance)
+	}
+	p.state(s.stateOf(e), tty.Line(g.Call))
+	p.gap()
+	first, last := tty.Line(e.FirstPrompt), tty.Line(cmp.Or(g.Prompt, e.LastPrompt))
+	p.add(prompted(first), tty.Prompt, 3)
+	if last != first && last != "" {
+		p.add(prompted(last), tty.Prompt, 3)
+	}
+	switch {
+	case g.err != nil:
+		p.add("cannot read: "+tty.Line(g.err.Error()), tty.Failure, 2)
+	case g.Answer != "":
+		p.answer(g.Answer)
+	}
+	return p.lines
+}
+
+func prompted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "> " + text
+}
+
+func (e *entry) filesChanged() string {
+	if e.figures == nil || e.figures.files == 0 {
+		return ""
+	}
+	return render.Counted(e.figures.files, "file")
+}
+
+func (e *entry) tokens() string {
+	if e.figures == nil || e.figures.tokens == 0 {
+		return ""
+	}
+	return render.Count(e.figures.tokens) + " tokens"
+}
+
+// span says when a session was, and for how long.
+func (s *sessionsScreen) span(e *entry) string {
+	if e.Created.IsZero() {
+		return render.Age(e.Modified, s.now())
+	}
+	from := s.inZone(e.Created)
+	text := from.Format("2 Jan 15:04")
+	if from.Year() != s.now().Year() {
+		text = from.Format("2006-01-02 15:04")
+	}
+	if e.LastTime.After(e.Created) {
+		text += " for " + render.Duration(e.LastTime.Sub(e.Created))
+	}
+	return text
+}
+
+// A previewText collects lines as far as there is room.
+type previewText struct {
+	*app
+	width, height int
+	lines         []string
+}
+
+func (p *previewText) gap() {
+	if len(p.lines) > 0 && len(p.lines) < p.height-1 {
+		p.lines = append(p.lines, "")
+	}
+}
+
+// add adds a clean text in at most so many lines.
+func (p *previewText) add(text string, style tty.Style, most int) {
+	most = min(most, p.height-len(p.lines))
+	if text == "" || most < 1 {
+		return
+	}
+	lines := tty.Wrap(text, p.width)
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = tty.Fit(lines[most-1]+" ...", p.width)
+	}
+	for _, line := range lines {
+		p.lines = append(p.lines, style.Paint(tty.Fit(line, p.width), p.opts.Color))
+	}
+}
+
+// state says what the agent does, and how that is known.
+func (p *previewText) state(state liveState, call string) {
+	if !state.live {
+		return
+	}
+	text := state.text
+	switch {
+	case state.waits && cmp.Or(call, state.what) != "":
+		text += ": " + cmp.Or(call, state.what)
+	case state.text == "working" && call != "":
+		text += ": " + call
+	}
+	p.add(text, state.style(), 2)
+	p.add("known "+state.how, tty.Dim, 1)
+}
+
+// answer adds the last answer of the model, as far as there is room.
+func (p *previewText) answer(text string) {
+	p.gap()
+	room := p.height - len(p.lines)
+	if room < 1 {
+		return
+	}
+	const most = 4 << 10 // more does not fit
+	if len(text) > most {
+		text = text[:most]
+	}
+	lines := markdown.Render(text, markdown.Options{Width: p.width, Color: p.opts.Color})
+	for _, line := range lines[:min(room, len(lines))] {
+		p.lines = append(p.lines, tty.CutPainted(line, p.width))
+	}
+}

@@ -1,0 +1,310 @@
+package viewer
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/redact"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+const (
+	maxExported = 1 << 30  // bytes of a transcript that is exported
+	maxImage    = 5 << 20  // bytes of an image in a page
+	maxImages   = 64 << 20 // bytes of all images
+)
+
+// fileOptions say where a session is by the path of its transcript, which need not be one of the agent's
+// own files.
+func fileOptions(info *sessions.SessionInfo) *sessions.Options {
+	project := filepath.Dir(info.Path)
+	return &sessions.Options{Store: sessions.NewFolder(filepath.Dir(project)), ProjectName: filepath.Base(project)}
+}
+
+// document reads a session into a document.
+func (s *Source) document(ctx context.Context, info *sessions.SessionInfo) (*export.Document, error) {
+	if info.Size > maxExported {
+		return nil, errors.New("the transcript is too large to be read into memory")
+	}
+	t, err := sessions.ReadFile(ctx, info.Path, nil)
+	if t == nil {
+		return nil, err
+	}
+	opts := &export.Options{Branches: true, Release: true}
+	if session, err := s.open(ctx, info); err == nil {
+		opts.Images = images(ctx, session)
+	}
+	return export.New(t, opts), ctx.Err()
+}
+
+// images returns a function that reads the images of a call.
+func images(ctx context.Context, session *sessions.Session) func(string, *transcript.DisplayItem) []export.Image {
+	left := maxImages
+	return func(agent string, item *transcript.DisplayItem) []export.Image {
+		entry, err := session.Entry(ctx, agent, item.ResultAt)
+		if err != nil {
+			return nil
+		}
+		found := export.ImagesIn(&entry, item.ToolID, maxImage)
+		for _, image := range found {
+			if left -= len(image.Data); left < 0 {
+				return nil
+			}
+		}
+		return found
+	}
+}
+
+// Export writes a page with the session to the working directory, with its secrets redacted. If show is
+// set, the page is as it is, in a private directory, and a browser opens it.
+func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show bool) (string, error) {
+	doc, err := s.document(ctx, &info)
+	if err != nil {
+		return "", err
+	}
+	dir := s.opts.Dir
+	if show {
+		if dir, err = os.MkdirTemp("", "clew-page-"); err != nil { // only the user can read it
+			return "", err
+		}
+	} else {
+		home, _ := os.UserHomeDir() // without one, there is no path to remove
+		export.Redact(doc, &redact.Redactor{Home: home})
+	}
+	path, err := writeNew(dir, pageName(info.ID), func(w io.Writer) error {
+		return export.Write(ctx, w, doc, export.HTML, &export.View{Thinking: true})
+	})
+	if err != nil || !show {
+		return path, err
+	}
+	return path, browse(ctx, path)
+}
+
+// pageName returns the name of a page without its ending.
+func pageName(id string) string {
+	letters := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, id)
+	return "clew-" + cmp.Or(letters[:min(len(letters), 8)], "session")
+}
+
+// writeNew writes a file that only the user can read, under a name that no other file has.
+func writeNew(dir, name string, write func(io.Writer) error) (path string, err error) {
+	const most = 1000
+	for n := 1; n < most; n++ {
+		path = filepath.Join(dir, name+".html")
+		if n > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d.html", name, n))
+		}
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if err := errors.Join(write(file), file.Close()); err != nil {
+			return "", errors.Join(err, os.Remove(path))
+		}
+		return path, nil
+	}
+	return "", fmt.Errorf("there are %d files named like %s", most, path)
+}
+
+// browse opens a page in the user's browser, which goes on by itself.
+func browse(ctx context.Context, path string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("no browser was found; the page is %s", path)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], append(command[1:], path)...) //nolint:gosec // a file of ours
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // it says nothing about the browser
+	return nil
+}
+
+// Markdown returns a session as Markdown, or the part of it that some lines of the transcript are.
+func (s *Source) Markdown(ctx context.Context, info sessions.SessionInfo, lines []int) (string, error) {
+	var doc *export.Document
+	var err error
+	if len(lines) == 0 {
+		doc, err = s.document(ctx, &info)
+	} else {
+		doc, err = partOf(ctx, info.Path, lines)
+	}
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = export.Write(ctx, &b, doc, export.Markdown, &export.View{Thinking: true, Full: true})
+	text := b.String()
+	if _, body, ok := strings.Cut(text, "\n## "); ok && len(lines) > 0 {
+		text = "## " + body // without what is known of the session
+	}
+	return text, err
+}
+
+// partOf makes a document of some lines of a transcript.
+func partOf(ctx context.Context, path string, lines []int) (*export.Document, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines = slices.Sorted(slices.Values(lines))
+	var part bytes.Buffer
+	r := bufio.NewReaderSize(file, 1<<20)
+	for n := 1; len(lines) > 0 && ctx.Err() == nil; n++ {
+		line, err := r.ReadBytes('\n')
+		if n == lines[0] {
+			part.Write(line)
+			lines = slices.DeleteFunc(lines, func(m int) bool { return m == n })
+		}
+		if err != nil {
+			break // the rest of the lines is not there
+		}
+	}
+	t, err := transcript.Read(&part, nil)
+	if err != nil {
+		return nil, err
+	}
+	return export.New(t, nil), ctx.Err()
+}
+
+// Command returns a program that takes over the terminal.
+func (s *Source) Command(job tui.Job) (tui.Runner, error) {
+	var cmd *exec.Cmd
+	var done func() error
+	var err error
+	switch job.Kind {
+	case tui.ShowJob:
+		cmd, done, err = showCommand(job)
+	case tui.ResumeJob:
+		cmd, err = s.agentCommand(job)
+	case tui.ContinueJob:
+		cmd, err = chatCommand(job)
+	case tui.ForkJob:
+		cmd, err = chatCommand(job, "--fork-session")
+	default:
+		err = fmt.Errorf("unknown job %q", job.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.opts.In, s.opts.Out, s.opts.Err
+	return &program{cmd: cmd, handOver: s.opts.HandOver, done: done}, nil
+}
+
+// A program is a command that has the terminal for a while.
+type program struct {
+	cmd      *exec.Cmd
+	handOver func() (back func())
+	done     func() error // nil if there is nothing to clean up
+}
+
+// Run runs the command.
+func (p *program) Run() error {
+	if p.handOver != nil {
+		defer p.handOver()()
+	}
+	err := p.cmd.Run()
+	if p.done != nil {
+		err = errors.Join(err, p.done())
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%s ended with code %d", filepath.Base(p.cmd.Path), exit.ExitCode())
+	}
+	return err
+}
+
+// agentCommand resumes a session with the agent itself.
+func (s *Source) agentCommand(job tui.Job) (*exec.Cmd, error) {
+	path, err := clew.FindAgent(s.opts.AgentPath)
+	if err != nil {
+		return nil, err
+	}
+	return inDirectory(job, path, "--resume", job.Info.ID)
+}
+
+// chatCommand resumes a session in the chat of this program.
+func chatCommand(job tui.Job, flags ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return inDirectory(job, path, append([]string{"chat", "--resume", job.Info.ID}, flags...)...)
+}
+
+// inDirectory returns a command in the directory of a session.
+func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the agent, or this program
+	if dir := job.Info.CWD; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("the directory of the session is gone: %s", dir)
+		}
+		cmd.Dir = dir
+	}
+	return cmd, nil
+}
+
+// showCommand shows a text in the user's editor or pager. It is in a private file until that has ended.
+func showCommand(job tui.Job) (cmd *exec.Cmd, done func() error, err error) {
+	viewer := showProgram(os.LookupEnv)
+	dir, err := os.MkdirTemp("", "clew-show-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() error { return os.RemoveAll(dir) }
+	path := filepath.Join(dir, cmp.Or(filepath.Base(filepath.Clean("/"+job.Name)), "text"))
+	if filepath.Base(path) == string(filepath.Separator) {
+		path = filepath.Join(dir, "text")
+	}
+	if err := os.WriteFile(path, []byte(job.Text), 0o600); err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	ctx := context.Background() // it ends when the user leaves it
+	if runtime.GOOS == "windows" {
+		words := append(strings.Fields(viewer), path)
+		return exec.CommandContext(ctx, words[0], words[1:]...), done, nil //nolint:gosec // the user's own variable
+	}
+	return exec.CommandContext(ctx, "sh", "-c", viewer+` "$1"`, "sh", path), done, nil //nolint:gosec // the user's own variable
+}
+
+// showProgram returns the command with which the user reads texts.
+func showProgram(lookup func(string) (string, bool)) string {
+	for _, name := range []string{"VISUAL", "EDITOR", "PAGER"} {
+		if command, ok := lookup(name); ok && strings.TrimSpace(command) != "" && command != "cat" {
+			return command
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return "notepad"
+	}
+	return "less"
+}

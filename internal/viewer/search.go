@@ -1,0 +1,206 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/search"
+	"github.com/clewdev/clew/sessions"
+)
+
+// IndexPath returns the path of the index of the search. Each set of agents' directories has a separate
+// index.
+func IndexPath() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	roots, err := sessions.Roots()
+	if err != nil {
+		return "", err
+	}
+	sum := fnv.New64a()
+	_, _ = io.WriteString(sum, strings.Join(roots, "\x00")) // never fails
+	return filepath.Join(cache, "clew", fmt.Sprintf("search-%016x.db", sum.Sum64())), nil
+}
+
+// A fileList has the files of all sessions for a moment, so that not every key of a search looks for
+// them again.
+type fileList struct {
+	mu    sync.Mutex
+	found []sessions.File
+	at    time.Time
+	err   error
+}
+
+// filesFor is how long a list of files is used.
+const filesFor = 3 * time.Second
+
+func (l *fileList) list(ctx context.Context) ([]sessions.File, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.found != nil && time.Since(l.at) < filesFor {
+		return l.found, l.err
+	}
+	var found []sessions.File
+	var unread error
+	for f, err := range sessions.Files(ctx, nil) {
+		if err != nil {
+			unread = err
+			break
+		}
+		found = append(found, f)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	l.found, l.err, l.at = found, unread, time.Now()
+	return found, unread
+}
+
+// sessionHits is the most results of one session.
+const sessionHits = 3
+
+// Search finds words in all sessions. The words may be narrowed by role:prompt, tool:Bash and
+// project:NAME.
+func (s *Source) Search(ctx context.Context, words string, limit int, progress func(done, total int64)) (*tui.Found, error) {
+	query, project, err := parseQuery(words)
+	if err != nil || query == nil {
+		return &tui.Found{}, err
+	}
+	files, unlisted := s.files.list(ctx)
+	if len(files) == 0 && unlisted != nil {
+		return nil, unlisted
+	}
+	query.Limit, query.PerSession, query.Order, query.Now = limit, sessionHits, search.Relevance, time.Now()
+	if project != "" {
+		query.Projects = projectsLike(files, project)
+	}
+	path, err := IndexPath()
+	if err != nil {
+		return nil, err
+	}
+	index := &search.Index{Path: path, Progress: progress}
+	result, err := index.Search(ctx, files, query)
+	switch {
+	case errors.Is(err, search.ErrBusy):
+		return nil, errors.New("another clew is writing the index: try again in a moment")
+	case err != nil:
+		return nil, err
+	}
+	found := foundIn(ctx, result)
+	if n := len(result.Unread); n > 0 || unlisted != nil {
+		found.Note = fmt.Sprintf("%d files could not be read.", max(n, 1))
+	}
+	return found, nil
+}
+
+// projectsLike returns the projects whose names have a text.
+func projectsLike(files []sessions.File, text string) map[string]bool {
+	found := map[string]bool{}
+	text = strings.ToLower(text)
+	for i := range files {
+		if p := files[i].Project; strings.Contains(strings.ToLower(p), text) {
+			found[p] = true
+		}
+	}
+	return found
+}
+
+// parseQuery reads what was typed. The query is nil if that has no words yet. The last word may not be
+// complete, so it stands for all that begin with it.
+func parseQuery(text string) (query *search.Query, project string, err error) {
+	var args []string
+	var role search.Role
+	tool := ""
+	for _, word := range splitWords(text) {
+		name, value, _ := strings.Cut(word, ":")
+		switch {
+		case value == "" || strings.HasPrefix(word, `"`):
+			args = append(args, word)
+		case name == "role":
+			if role, err = search.ParseRole(value); err != nil {
+				return nil, "", errors.New("role: must be prompt, answer, tool, thinking or title")
+			}
+		case name == "tool":
+			tool = value
+		case name == "project":
+			project = value
+		default:
+			args = append(args, word)
+		}
+	}
+	if len(args) == 0 {
+		return nil, "", nil
+	}
+	if last := &args[len(args)-1]; strings.HasSuffix(text, *last) && openEnded(*last) {
+		*last += "*"
+	}
+	query, err = search.Words(args...)
+	if err != nil {
+		return nil, "", err
+	}
+	query.Role, query.Tool = role, tool
+	return query, project, nil
+}
+
+// openEnded reports whether a word may go on: it ends with a letter or a digit, and has two of them.
+func openEnded(word string) bool {
+	r, _ := utf8.DecodeLastRuneInString(word)
+	return utf8.RuneCountInString(word) > 1 && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)
+}
+
+// splitWords splits a text at spaces that are not in double quotes.
+func splitWords(text string) []string {
+	quoted := false
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return !quoted && (r == ' ' || r == '\t')
+	})
+	return words
+}
+
+// foundIn groups results by session, and reads what a list shows of these.
+func foundIn(ctx context.Context, result *search.Result) *tui.Found {
+	type key struct{ project, session string }
+	at := map[key]int{}
+	found := &tui.Found{More: result.More}
+	for _, h := range result.Hits {
+		k := key{h.File.Project, h.SessionID}
+		i, ok := at[k]
+		if !ok {
+			i = len(found.Sessions)
+			at[k] = i
+			found.Sessions = append(found.Sessions, tui.FoundSession{Info: infoOf(ctx, &h)})
+		}
+		found.Sessions[i].Hits = append(found.Sessions[i].Hits, h)
+	}
+	for _, g := range result.Groups {
+		if i, ok := at[key{g.Project, g.SessionID}]; ok {
+			found.Sessions[i].More = g.More
+		}
+	}
+	return found
+}
+
+// infoOf returns what is known of the session of a result. If it can't be read, the result has to do.
+func infoOf(ctx context.Context, h *search.Hit) sessions.SessionInfo {
+	info, err := sessions.Get(ctx, h.SessionID, &sessions.Options{ProjectName: h.File.Project})
+	if err != nil {
+		info = sessions.SessionInfo{ID: h.SessionID, Project: h.File.Project, Path: h.File.Path}
+		info.CWD = h.Directory
+	}
+	return info
+}
