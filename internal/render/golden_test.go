@@ -132,6 +132,9 @@ func TestFitsEveryWidth(t *testing.T) {
 			}
 			for i := range l.Len() {
 				r := l.At(i)
+				if n := o.EstimateRow(r); n > 0 != o.HasBody(r) && !(n > 0 && isProse(r.Kind) && len(r.Text) > width/2) {
+					t.Fatalf("%s, row %s: an estimate of %d lines in a width of %d", name, r.ID, n, width)
+				}
 				lines, _ := o.RowBody(r, 30)
 				check("row "+string(r.ID), append(lines, o.RowLine(r, NoMark), o.RowLine(r, Folded), o.RowLine(r, Open))...)
 				for _, tab := range o.RowTabs(r) {

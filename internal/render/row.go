@@ -59,11 +59,13 @@ func (o Options) RowLine(r *rows.Row, mark Mark) string {
 	if in.indent == 0 {
 		return line
 	}
-	style := tty.Dim
-	if r.Kind == rows.Prompt {
-		style = tty.Prompt
+	switch {
+	case r.Kind == rows.Prompt:
+		sign = tty.Prompt.Paint(sign, o.Color)
+	case sign != " ":
+		sign = tty.Dim.Paint(sign, o.Color)
 	}
-	return strings.Repeat(" ", in.indent-markColumns) + style.Paint(sign, o.Color) + " " + line
+	return strings.Repeat(" ", in.indent-markColumns) + sign + " " + line
 }
 
 // markColumns are the columns of a mark and the space after it.

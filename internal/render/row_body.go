@@ -36,24 +36,27 @@ func (o Options) HasBody(r *rows.Row) bool {
 // EstimateRow returns about how many lines the body of a row has, from the lengths of its texts. It is
 // 0 for a row that has nothing to unfold.
 func (o Options) EstimateRow(r *rows.Row) int {
-	columns := 80
-	if o.Width > 0 {
-		columns = o.rowOptions(r).columns()
+	in := o.rowOptions(r)
+	columns := in.columns()
+	if o.Width <= 0 {
+		columns = 80
 	}
 	lines := func(text string) int {
-		if text == "" {
+		if trimBlank(text) == "" {
 			return 0
 		}
 		return 1 + len(text)/min(columns, typicalLine)
 	}
 	switch r.Kind {
 	case rows.Prompt, rows.Answer:
-		if len(r.Text) <= columns/2 && !strings.Contains(r.Text, "\n") {
+		text := strings.TrimSpace(r.Text)
+		room := in.openingColumns(r, columns)
+		if len(text) <= room && !strings.Contains(text, "\n") && tty.Width(in.clean(text)) <= room {
 			return 0
 		}
-		return lines(r.Text)
+		return lines(text)
 	case rows.Call, rows.Subagent:
-		return lines(r.Item.ToolResult) + len(r.Item.ToolInput)/min(columns, typicalLine)
+		return in.estimateCall(r, lines(r.Item.ToolResult))
 	case rows.Thinking, rows.Result, rows.Teammate, rows.Compaction:
 		return lines(r.Text)
 	case rows.Notice:
@@ -62,6 +65,33 @@ func (o Options) EstimateRow(r *rows.Row) int {
 		return 2 * len(r.Transcript.Invalid)
 	}
 	return 0
+}
+
+// openingColumns returns the columns of the first line of a prompt or an answer.
+func (o Options) openingColumns(r *rows.Row, columns int) int {
+	if r.Kind != rows.Prompt {
+		return columns
+	}
+	room := columns - tty.Width(Join(attached(r.Chunk), o.time(r.Time))) - 2
+	if room < nameColumns+leastSummary {
+		return columns
+	}
+	return room
+}
+
+// estimateCall returns about how many lines the body of a call has, whose result has so many. A short
+// call without a result is laid out, since its line may say everything.
+func (o Options) estimateCall(r *rows.Row, result int) int {
+	const short = 1024
+	if result == 0 && len(r.Item.ToolInput)+len(r.Item.Structured)+len(r.Item.Patch) <= short {
+		var c collector
+		o.rowBody(r, &c)
+		return len(c.lines)
+	}
+	if r.Item.ToolName == "Read" {
+		return max(result, 1)
+	}
+	return max(result+len(r.Item.ToolInput)/typicalLine, 1)
 }
 
 // typicalLine is how long the lines of texts are, on average.
@@ -119,8 +149,8 @@ func (o Options) pictures(i *transcript.DisplayItem, to sink) {
 // promptBody gives a prompt to a sink. Its first line leaves room for the note beside it.
 func (o Options) promptBody(r *rows.Row, style tty.Style, to sink) {
 	text := strings.Trim(r.Text, "\n ")
-	room := o.columns() - tty.Width(Join(attached(r.Chunk), o.time(r.Time))) - 2
-	if o.Width <= 0 || room < nameColumns+leastSummary {
+	room := o.openingColumns(r, o.columns())
+	if o.Width <= 0 || room == o.columns() {
 		to.text(o, style, text)
 		return
 	}
