@@ -290,13 +290,13 @@ func isUUID(id string) bool {
 	if len(id) != 36 {
 		return false
 	}
-	for i, c := range strings.ToLower(id) {
-		switch {
+	for i := range len(id) {
+		switch c := id[i]; {
 		case i == 8 || i == 13 || i == 18 || i == 23:
 			if c != '-' {
 				return false
 			}
-		case !strings.ContainsRune("0123456789abcdef", c):
+		case (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f'):
 			return false
 		}
 	}

@@ -217,8 +217,9 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 		entries, err := dir.ReadDir(atOnce)
 		atOnce = min(8*atOnce, mostAtOnce)
 		for _, entry := range entries {
-			key, err := sessionfile.Key(path.Join(project, entry.Name()))
-			if err != nil {
+			id, ok := strings.CutSuffix(entry.Name(), transcriptExtension)
+			key := wire.SessionKey{Project: project, SessionID: id}
+			if !ok || !isUUID(id) && key.Check() != nil {
 				continue
 			}
 			if info := listedFile(root, key, entry); info != nil && !visit(key.SessionID, info) {

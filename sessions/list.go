@@ -255,17 +255,23 @@ func (ss scopes) sessions(ctx context.Context) (all []foundSession, forbidden, e
 // time.
 func (l *summarySource) sessions(ctx context.Context, projects []string) ([][]foundSession, []error) {
 	found, errs := make([][]foundSession, len(projects)), make([]error, len(projects))
+	inParallel(len(projects), func(i int) { found[i], errs[i] = l.project(ctx, projects[i]) })
+	return found, errs
+}
+
+// inParallel calls do with each number below n, and as many of them at a time as there are
+// processors.
+func inParallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(projects)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(projects); i = int(next.Add(1)) - 1 {
-				found[i], errs[i] = l.project(ctx, projects[i])
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}
 	wg.Wait()
-	return found, errs
 }
 
 // project returns the sessions of a project. Those whose ID is not a UUID are left out.
@@ -512,7 +518,7 @@ func newestFirst(a, b foundSession) int {
 	if c := b.modified.Compare(a.modified); c != 0 {
 		return c
 	}
-	return strings.Compare(a.SessionKey.String(), b.SessionKey.String())
+	return cmp.Or(strings.Compare(a.Project, b.Project), strings.Compare(a.SessionID, b.SessionID))
 }
 
 // list reads summaries until it has the sessions that are wanted, and not more than it has to.

@@ -116,11 +116,11 @@ type listWatch struct {
 	polls int
 
 	// list has all sessions, the newest first, also several with the same ID. It is never changed,
-	// only replaced.
-	list []SessionInfo
-	// changed are the sessions that are not in the list as they are now. Those that are gone have
-	// no size.
-	changed map[wire.SessionKey]SessionInfo
+	// only replaced. files are those of its sessions.
+	list  []SessionInfo
+	files []watchedFile
+	// changed are the sessions that are not in the list as they are now.
+	changed map[watchedFile]fileState
 	refused map[string]string // the errors that were reported for directories
 }
 
@@ -138,7 +138,25 @@ type watchedProject struct {
 	root      *watchedRoot
 	name, dir string
 	stamp     time.Time
-	known     map[string]SessionInfo // by ID
+	known     map[string]fileState // the sessions, by ID
+}
+
+// A watchedFile is that of a session.
+type watchedFile struct {
+	project *watchedProject
+	id      string
+}
+
+// A fileState says which content a file has. That of a file that is gone has no size.
+type fileState struct {
+	modified time.Time
+	size     int64
+}
+
+func stateOf(info fs.FileInfo) fileState { return fileState{info.ModTime(), info.Size()} }
+
+func (s fileState) equal(to fileState) bool {
+	return s.size == to.size && s.modified.Equal(to.modified)
 }
 
 // run yields lists until the context ends or the caller leaves the loop.
@@ -193,20 +211,21 @@ func (w *listWatch) check(ctx context.Context) error {
 	if err := w.findRoots(); err != nil {
 		return err
 	}
+	var outdated []*watchedProject
 	for _, r := range w.roots {
 		w.checkRoot(r)
 		for _, p := range r.projects {
-			if err := ctx.Err(); err != nil {
-				return err
+			added := w.watch.add(p.dir)
+			stamp, same := stampOf(p.dir, p.stamp)
+			if p.stamp = stamp; !same || added || all {
+				outdated = append(outdated, p)
 			}
-			w.checkProject(ctx, p, all)
 		}
 	}
+	w.readProjects(ctx, outdated)
 	if !all {
-		for _, info := range w.list[:min(newestChecked, len(w.list))] {
-			if p := w.projectAt(filepath.Dir(info.Path)); p != nil {
-				w.checkSession(p, info.ID)
-			}
+		for _, file := range w.files[:min(newestChecked, len(w.files))] {
+			w.checkSession(file)
 		}
 	}
 	return ctx.Err()
@@ -286,60 +305,51 @@ func (w *listWatch) dropProjects(r *watchedRoot, gone func(name string) bool) {
 	}
 }
 
-// checkProject finds the sessions of a project, if it may have changed.
-func (w *listWatch) checkProject(ctx context.Context, p *watchedProject, all bool) {
-	added := w.watch.add(p.dir)
-	stamp, same := stampOf(p.dir, p.stamp)
-	if same && !all && !added {
+// readProjects finds the sessions of projects, several at a time.
+func (w *listWatch) readProjects(ctx context.Context, projects []*watchedProject) {
+	found, errs := make([]map[string]fileState, len(projects)), make([]error, len(projects))
+	inParallel(len(projects), func(i int) { found[i], errs[i] = projects[i].read(ctx) })
+	if ctx.Err() != nil {
 		return
 	}
-	found := map[string]SessionInfo{}
-	err := p.root.folder.eachSession(ctx, p.name, func(id string, info fs.FileInfo) {
-		if isUUID(id) {
-			found[id] = p.info(id, info)
-		}
-	})
-	w.refuse(p.dir, err)
-	if err == nil || !errors.Is(err, context.Canceled) {
-		p.stamp = stamp
-		w.setSessions(p, found)
+	for i, p := range projects {
+		w.refuse(p.dir, errs[i])
+		w.setSessions(p, found[i])
 	}
 }
 
-// info returns what is known of a session in the project.
-func (p *watchedProject) info(id string, file fs.FileInfo) SessionInfo {
-	return SessionInfo{
-		ID: id, Project: p.name, Path: filepath.Join(p.dir, id+transcriptExtension),
-		Modified: file.ModTime(), Size: file.Size(),
-	}
+// read returns the sessions of a project, by ID.
+func (p *watchedProject) read(ctx context.Context) (map[string]fileState, error) {
+	found := map[string]fileState{}
+	err := p.root.folder.eachSession(ctx, p.name, func(id string, info fs.FileInfo) {
+		if isUUID(id) {
+			found[id] = stateOf(info)
+		}
+	})
+	return found, err
 }
 
 // setSessions replaces the sessions of a project, and notes what has changed.
-func (w *listWatch) setSessions(p *watchedProject, found map[string]SessionInfo) {
-	for id, was := range p.known {
+func (w *listWatch) setSessions(p *watchedProject, found map[string]fileState) {
+	for id := range p.known {
 		if _, ok := found[id]; !ok {
-			w.note(SessionInfo{ID: id, Project: was.Project, Path: was.Path})
+			w.note(watchedFile{p, id}, fileState{})
 		}
 	}
-	for id, info := range found {
-		if was, ok := p.known[id]; !ok || was.Size != info.Size || !was.Modified.Equal(info.Modified) {
-			w.note(info)
+	for id, state := range found {
+		if was, ok := p.known[id]; !ok || !was.equal(state) {
+			w.note(watchedFile{p, id}, state)
 		}
 	}
 	p.known = found
 }
 
-// note notes that a session has changed. One without a size is gone.
-func (w *listWatch) note(info SessionInfo) {
+// note notes that a session has changed.
+func (w *listWatch) note(file watchedFile, state fileState) {
 	if w.changed == nil {
-		w.changed = map[wire.SessionKey]SessionInfo{}
+		w.changed = map[watchedFile]fileState{}
 	}
-	w.changed[listKey(&info)] = info
-}
-
-// listKey names a session in the list. The same project may be in two roots.
-func listKey(info *SessionInfo) wire.SessionKey {
-	return wire.SessionKey{Project: info.Project, SessionID: info.ID, Subpath: info.Path}
+	w.changed[file] = state
 }
 
 // look looks at files that the system has named. If it has named the directory of a project, that
@@ -359,7 +369,7 @@ func (w *listWatch) look(ctx context.Context, paths []string) error {
 		}
 		p := w.projectAt(dir)
 		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && isUUID(id) {
-			w.checkSession(p, id)
+			w.checkSession(watchedFile{p, id})
 		}
 	}
 	if projects {
@@ -377,25 +387,27 @@ func (w *listWatch) projectAt(dir string) *watchedProject {
 }
 
 // checkSession looks at the file of one session.
-func (w *listWatch) checkSession(p *watchedProject, id string) {
-	file, err := p.root.folder.sessionFile(wire.SessionKey{Project: p.name, SessionID: id})
-	was, known := p.known[id]
-	if file == nil {
-		if known && err == nil {
-			w.note(SessionInfo{ID: id, Project: was.Project, Path: was.Path})
-			delete(p.known, id)
-		}
+func (w *listWatch) checkSession(file watchedFile) {
+	p := file.project
+	info, err := p.root.folder.sessionFile(wire.SessionKey{Project: p.name, SessionID: file.id})
+	if err != nil {
 		return
 	}
-	info := p.info(id, file)
-	if known && was.Size == info.Size && was.Modified.Equal(info.Modified) {
+	var state fileState
+	if info != nil {
+		state = stateOf(info)
+	}
+	if p.known[file.id].equal(state) {
+		return
+	}
+	if w.note(file, state); info == nil {
+		delete(p.known, file.id)
 		return
 	}
 	if p.known == nil {
-		p.known = map[string]SessionInfo{}
+		p.known = map[string]fileState{}
 	}
-	p.known[id] = info
-	w.note(info)
+	p.known[file.id] = state
 }
 
 // refuse reports the error of a directory, unless it was reported before.
@@ -412,32 +424,49 @@ func (w *listWatch) refuse(dir string, err error) {
 
 // merge puts the sessions that have changed into a new list.
 func (w *listWatch) merge() {
-	var changed []SessionInfo
-	for _, info := range w.changed {
-		if info.Size > 0 {
-			changed = append(changed, info)
+	type listed struct {
+		SessionInfo
+		file watchedFile
+	}
+	var changed []listed
+	for file, state := range w.changed {
+		if state.size > 0 {
+			changed = append(changed, listed{file.info(state), file})
 		}
 	}
-	slices.SortFunc(changed, compareListed)
+	slices.SortFunc(changed, func(a, b listed) int { return compareListed(&a.SessionInfo, &b.SessionInfo) })
 	list := make([]SessionInfo, 0, len(w.list)+len(changed))
+	files := make([]watchedFile, 0, cap(list))
 	for i := range w.list {
-		if _, ok := w.changed[listKey(&w.list[i])]; ok {
+		if _, ok := w.changed[w.files[i]]; ok {
 			continue
 		}
-		for len(changed) > 0 && compareListed(changed[0], w.list[i]) < 0 {
-			list, changed = append(list, changed[0]), changed[1:]
+		for len(changed) > 0 && compareListed(&changed[0].SessionInfo, &w.list[i]) < 0 {
+			list, files = append(list, changed[0].SessionInfo), append(files, changed[0].file)
+			changed = changed[1:]
 		}
-		list = append(list, w.list[i])
+		list, files = append(list, w.list[i]), append(files, w.files[i])
 	}
-	w.list, w.changed = append(list, changed...), nil
+	for i := range changed {
+		list, files = append(list, changed[i].SessionInfo), append(files, changed[i].file)
+	}
+	w.list, w.files, w.changed = list, files, nil
+}
+
+// info returns what is known of a session without opening its file.
+func (f watchedFile) info(state fileState) SessionInfo {
+	return SessionInfo{
+		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size,
+		Path: f.project.dir + string(filepath.Separator) + f.id + transcriptExtension,
+	}
 }
 
 // compareListed is newestFirst for what is listed.
-func compareListed(a, b SessionInfo) int {
+func compareListed(a, b *SessionInfo) int {
 	if c := b.Modified.Compare(a.Modified); c != 0 {
 		return c
 	}
-	return cmp.Or(strings.Compare(a.Key().String(), b.Key().String()), strings.Compare(a.Path, b.Path))
+	return cmp.Or(strings.Compare(a.Project, b.Project), strings.Compare(a.ID, b.ID), strings.Compare(a.Path, b.Path))
 }
 
 // newest returns the list with each ID once.
