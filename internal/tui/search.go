@@ -444,7 +444,10 @@ func (s *sessionsScreen) infoLines(e *entry, width int) []string {
 	}
 	known := ""
 	if state.live {
-		known = render.Join(state.text, state.what, "known "+state.how)
+		known = render.Join(state.text, state.what)
+		if state.how != "" {
+			known = render.Join(known, "known "+state.how)
+		}
 		if r, ok := s.data.running[e.ID]; ok {
 			known = render.Join(known, fmt.Sprintf("process %d", r.PID))
 		}

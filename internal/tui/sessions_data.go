@@ -33,12 +33,39 @@ type sessionData struct {
 
 // An entry is a session of the list.
 type entry struct {
-	sessions.SessionInfo
+	described
 	read    bool     // it has its summary
 	figures *figures // nil if they were not counted
-	text    *fuzzy.Text
-	title   string // clean
 }
+
+// A described session has its texts as the list needs them.
+type described struct {
+	sessions.SessionInfo
+	title   string // clean
+	project string // its name, clean
+	text    fuzzy.Text
+}
+
+// describe prepares the texts of a session. The text for the filter begins with the title.
+func describe(info sessions.SessionInfo, read bool) described {
+	d := described{SessionInfo: info, project: tty.Line(render.ProjectName(info.CWD, info.Project))}
+	switch {
+	case info.Err != nil:
+		d.title = tty.Line("cannot read: " + info.Err.Error())
+	case read:
+		d.title = cmp.Or(tty.Line(info.Title()), "(no title)")
+	}
+	parts := []string{d.title, d.project, tty.Line(render.BranchName(info.GitBranch)), tty.Line(info.Tag), tty.Line(info.ID)}
+	for _, prompt := range []string{info.FirstPrompt, info.LastPrompt} {
+		if prompt = tty.Line(prompt); d.title == "" || !strings.HasPrefix(prompt, d.title) {
+			parts = append(parts, prompt)
+		}
+	}
+	d.text = fuzzy.Prepare(strings.Join(parts, "  "))
+	return d
+}
+
+func (d *described) filterText() fuzzy.Text { return d.text }
 
 // figures are what is counted in a session.
 type figures struct {
@@ -56,38 +83,6 @@ func (e *entry) key() string { return cmp.Or(e.Path, e.ID) }
 // hidden reports whether the session is not worth listing.
 func (e *entry) hidden() bool { return e.read && !e.Listed() }
 
-// setInfo takes a newer state of a session.
-func (e *entry) setInfo(info sessions.SessionInfo, read bool) {
-	e.SessionInfo, e.read, e.text = info, read, nil
-	switch {
-	case info.Err != nil:
-		e.title = tty.Line("cannot read: " + info.Err.Error())
-	case read:
-		e.title = cmp.Or(tty.Line(info.Title()), "(no title)")
-	}
-}
-
-// projectName is a clean name.
-func (e *entry) projectName() string { return tty.Line(render.ProjectName(e.CWD, e.Project)) }
-
-// filterText is what the filter looks at. It begins with the title.
-func (e *entry) filterText() fuzzy.Text {
-	if e.text == nil {
-		parts := []string{e.title, e.projectName(), render.BranchName(e.GitBranch), e.Tag, e.ID}
-		for _, prompt := range []string{e.FirstPrompt, e.LastPrompt} {
-			if prompt = tty.Line(prompt); !strings.HasPrefix(prompt, e.title) || e.title == "" {
-				parts = append(parts, prompt)
-			}
-		}
-		for i := range parts {
-			parts[i] = tty.Line(parts[i])
-		}
-		text := fuzzy.Prepare(strings.Join(parts, "  "))
-		e.text = &text
-	}
-	return *e.text
-}
-
 // A listMsg is a list of all sessions by their files.
 type listMsg struct {
 	infos []sessions.SessionInfo
@@ -97,7 +92,7 @@ type listMsg struct {
 
 // Messages to the sessions screen.
 type (
-	summariesMsg []sessions.SessionInfo
+	summariesMsg []described
 	figuresMsg   struct {
 		infos   []sessions.SessionInfo
 		figures []*figures
@@ -124,11 +119,13 @@ func (s *sessionsScreen) watch() tea.Cmd {
 	return ask(s, func() tea.Msg {
 		go func() {
 			for infos, err := range src.List(ctx) {
-				select { // one that was not looked at is out of date
-				case <-lists:
+				msg := listMsg{infos: infos, err: err}
+				select {
+				case old := <-lists: // it is out of date, but not its error
+					msg.err = cmp.Or(msg.err, old.err)
 				default:
 				}
-				lists <- listMsg{infos: infos, err: err}
+				lists <- msg
 			}
 		}()
 		here := src.Here(ctx)
@@ -212,8 +209,7 @@ func (d *sessionData) takeInfos(infos []sessions.SessionInfo) {
 		e := known[info.Path]
 		switch {
 		case e == nil:
-			e = new(entry)
-			e.setInfo(info, false)
+			e = &entry{described: describe(info, false)}
 		case !e.Modified.Equal(info.Modified) || e.Size != info.Size:
 			e.Modified, e.Size, e.read = info.Modified, info.Size, false // the old title is shown until it is read
 		}
@@ -223,14 +219,14 @@ func (d *sessionData) takeInfos(infos []sessions.SessionInfo) {
 }
 
 // takeSummaries takes summaries. Sessions that have changed since are read again.
-func (s *sessionsScreen) takeSummaries(infos []sessions.SessionInfo) {
-	for _, info := range infos {
-		e := s.data.entries[info.Path]
+func (s *sessionsScreen) takeSummaries(found []described) {
+	for i := range found {
+		e := s.data.entries[found[i].Path]
 		if e == nil {
 			continue
 		}
 		modified := e.Modified
-		e.setInfo(info, true)
+		e.described, e.read = found[i], true
 		e.Modified = modified // the order of the list
 	}
 	s.changed()
@@ -321,7 +317,13 @@ func (s *sessionsScreen) readSummaries() tea.Cmd {
 	}
 	s.data.reading = true
 	src, ctx := s.src, s.ctx
-	return ask(s, func() tea.Msg { return summariesMsg(src.Summarize(ctx, wanted)) })
+	return ask(s, func() tea.Msg {
+		var found summariesMsg
+		for _, info := range src.Summarize(ctx, wanted) {
+			found = append(found, describe(info, true))
+		}
+		return found
+	})
 }
 
 // countFigures counts turns and cost of what is visible.
@@ -403,8 +405,8 @@ func (s *sessionsScreen) liveEntries() []*entry {
 	}
 	for id, r := range s.data.running {
 		if !seen[id] { // nothing was written yet
-			e := &entry{read: true, title: cmp.Or(tty.Line(r.Name), "(no prompt yet)")}
-			e.ID, e.CWD, e.Modified = id, r.CWD, r.Started
+			info := sessions.SessionInfo{ID: id, Modified: r.Started, Summary: sessions.Summary{CWD: r.CWD, CustomTitle: r.Name}}
+			e := &entry{described: describe(info, true), read: true}
 			found = append(found, e)
 		}
 	}
@@ -486,9 +488,9 @@ func (s *sessionsScreen) stateOf(e *entry) liveState {
 	case "idle":
 		state.text = "open"
 	case "":
-		state.text, state.how = "state unknown", "its process says nothing"
+		state.text, state.what, state.how = "unknown", "its process does not say what it does", ""
 		if e.Ongoing {
-			state.text, state.how = "working", "by its transcript"
+			state.text, state.what, state.how = "working", "", "by its transcript"
 		}
 	default:
 		state.text = tty.Line(r.Status)

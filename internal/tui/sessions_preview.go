@@ -58,7 +58,7 @@ func (p *previewState) place(width, height, top int) previewArea {
 	switch {
 	case p.off || !p.on && !side && height < belowHeight:
 	case side:
-		a.right = max(min(width*35/100, 64), 24)
+		a.right = max(min(width*30/100, 64), 34)
 		a.listWidth = width - a.right
 		a.x, a.y = a.listWidth, top
 	case a.listHeight >= 8 && width >= 20:
@@ -228,9 +228,13 @@ func (p *previewText) state(state liveState, call string) {
 		text += ": " + cmp.Or(call, state.what)
 	case state.text == "working" && call != "":
 		text += ": " + call
+	case state.what != "":
+		text += ": " + state.what
 	}
 	p.add(text, state.style(), 2)
-	p.add("known "+state.how, tty.Dim, 1)
+	if state.how != "" {
+		p.add("known "+state.how, tty.Dim, 1)
+	}
 }
 
 // answer adds the last answer of the model, as far as there is room.

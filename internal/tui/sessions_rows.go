@@ -106,7 +106,7 @@ func (s *sessionsScreen) draw(width, height int) Frame {
 		list = beside(list, s.previewLines(area.right-2, area.listHeight), area, s.divider())
 	case area.below > 0:
 		list = append(padded(list, area.listHeight), s.across(width))
-		list = append(list, padded(s.previewLines(width-1, area.below-1), area.below-1)...)
+		list = append(list, indented(padded(s.previewLines(width-2, area.below-1), area.below-1))...)
 	}
 	frame.Lines = append(frame.Lines, padded(list, height-1-s.listTop())...)
 	frame.Lines = append(frame.Lines, s.footer(width))
@@ -115,6 +115,16 @@ func (s *sessionsScreen) draw(width, height int) Frame {
 }
 
 func (a *app) divider() string { return tty.Dim.Paint(a.sign("│", "|"), a.opts.Color) }
+
+// indented puts a space before lines.
+func indented(lines []string) []string {
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = " " + line
+		}
+	}
+	return lines
+}
 
 // padded returns so many lines.
 func padded(lines []string, height int) []string {
@@ -353,7 +363,7 @@ type column struct {
 // ranked are the columns beside the title, in the order in which they are chosen while there is room.
 var ranked = [tabCount][]column{
 	liveTab:     {{"age", 7, true}, {"state", 13, false}, {"id", 8, false}, {"known", 17, false}, {"project", 14, false}, {"waits", 30, false}},
-	recentTab:   {{"age", 7, true}, {"id", 8, false}, {"turns", 13, true}, {"cost", 8, true}, {"project", 14, false}, {"model", 10, false}, {"branch", 14, false}},
+	recentTab:   {{"age", 7, true}, {"id", 8, false}, {"turns", 9, true}, {"cost", 8, true}, {"project", 12, false}, {"model", 10, false}, {"branch", 10, false}},
 	projectsTab: {{"age", 7, true}, {"count", 12, true}, {"live", 7, true}, {"directory", 48, false}},
 	trashTab:    {{"age", 7, true}, {"id", 8, false}, {"project", 24, false}},
 }
@@ -448,14 +458,14 @@ func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, 
 		case "known":
 			return listCell{text: state.how, style: tty.Dim}
 		case "project":
-			return listCell{text: e.projectName(), style: tty.Path}
+			return listCell{text: e.project, style: tty.Path}
 		case "branch":
 			return listCell{text: tty.Line(render.BranchName(e.GitBranch)), style: tty.Dim}
 		case "model":
 			return listCell{text: render.ShortModel(e.Model), style: tty.Dim}
 		case "turns":
 			if state.live {
-				return listCell{text: state.text, style: state.style()}
+				return listCell{text: state.short(), style: state.style()}
 			}
 			return listCell{text: e.turns()}
 		case "cost":
@@ -465,6 +475,12 @@ func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, 
 		}
 		return listCell{}
 	})
+}
+
+// short returns the state in few letters.
+func (l liveState) short() string {
+	word, _, _ := strings.Cut(l.text, " ")
+	return word
 }
 
 // style returns how a state is painted.

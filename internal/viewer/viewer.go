@@ -12,7 +12,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/tui"
@@ -65,20 +64,16 @@ func (s *Source) Close() error {
 	return errors.Join(errs...)
 }
 
-// listInterval is how often the list is read again.
-const listInterval = 5 * time.Second
-
 // List yields the sessions of all projects by their files, and again when they have changed.
 func (s *Source) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
 	return func(yield func([]sessions.SessionInfo, error) bool) {
-		for {
-			infos, err := sessions.Names(ctx, nil)
-			if ctx.Err() != nil || !yield(infos, err) {
-				return
+		var failed error // of a directory; it comes with the next list
+		opts := &sessions.WatchOptions{Failed: func(err error) { failed = err }}
+		for infos, err := range sessions.Watch(ctx, opts) {
+			if err == nil {
+				err, failed = failed, nil
 			}
-			select {
-			case <-time.After(listInterval):
-			case <-ctx.Done():
+			if ctx.Err() != nil || !yield(infos, err) {
 				return
 			}
 		}
