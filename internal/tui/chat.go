@@ -352,7 +352,7 @@ func (c *chat) toggle() {
 // has the focus.
 func (c *chat) ask(name string, action Action, key tea.KeyPressMsg) bool {
 	d := c.question()
-	if known, ok := dockKeys[action]; ok && !d.takesText() {
+	if known, ok := dockKeys[action]; ok && !d.takesText() && name != "space" {
 		name = known
 	}
 	k, ok := composeKey(name, key)

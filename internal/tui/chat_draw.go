@@ -57,8 +57,8 @@ func (c *chat) layOut(width, height int) *chatLayout {
 	composer := c.composer(l)
 	var question, queued, work []string
 	var questionCursor *paint.Cursor
-	if d := c.question(); d != nil {
-		rows := max(min(height/2, height-1-len(composer.lines)), 1)
+	rows := min(max(height/2, 1), height-1-len(composer.lines))
+	if d := c.question(); d != nil && rows > 0 {
 		question, questionCursor = c.drawDock(d, l.width, rows)
 		l.room = min(l.room, height-1-len(composer.lines)-len(question))
 	}
@@ -184,7 +184,7 @@ func (c *chat) statusLine(width int) string {
 		right = ""
 	}
 	gap := strings.Repeat(" ", max(width-tty.Width(left)-tty.Width(right), 0))
-	return tty.Dim.Paint(tty.Fit(left+gap+right, width), color)
+	return tty.Dim.Paint(tty.Fit(strings.TrimRight(left+gap+right, " "), width), color)
 }
 
 // line returns what fits into a width. The default mode is left out first.

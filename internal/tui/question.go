@@ -82,6 +82,7 @@ type dock struct {
 	seen   int            // how many rows were shown
 	rows   int            // how many there are
 	shown  int            // how many are shown at once
+	hidden bool           // there is no room for the whole rule
 	remark string         // why a key did nothing
 
 	part   int // of the choices
@@ -242,6 +243,10 @@ func (d *dock) entered(text string) (Answer, dockEvent) {
 	case reasoning:
 		return Answer{Kind: Denied, Reason: text}, answered
 	case narrowing:
+		if d.hidden {
+			d.remark = "the window is too low to show the rule"
+			return Answer{}, kept
+		}
 		a := Answer{Kind: AllowedAlways}
 		if d.Rule != "" && text != d.Rule {
 			if d.remark = d.Narrow(text); d.remark != "" {

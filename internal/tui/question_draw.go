@@ -43,6 +43,9 @@ func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 	if maxRows-borders-len(below) < min(3, len(sheet.Rows)) && p.mode == asking {
 		below = []string{p.compact()}
 	}
+	if p.mode != asking && maxRows < borders+1+len(below) { // the line that is typed counts most
+		return p.fitted(append([]string{sheet.Top(p.aside)}, below...), 1, maxRows)
+	}
 	body := max(maxRows-borders-len(below), 1)
 	p.page(len(sheet.Rows), body)
 	lines := append([]string{sheet.Top(p.aside)}, sheet.Rows[p.top:p.top+p.shown]...)
@@ -51,16 +54,15 @@ func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 		count = fmt.Sprintf("lines %d-%d of %d", p.top+1, p.top+p.shown, p.rows)
 	}
 	lines = append(lines, sheet.Bottom(count))
+	return p.fitted(append(lines, below...), len(lines), maxRows)
+}
+
+// fitted returns as many of the lines as there is room for. The cursor is counted from an index on.
+func (p *dockPainter) fitted(lines []string, from, maxRows int) ([]string, *paint.Cursor) {
+	p.hidden = len(lines) > maxRows
+	lines = lines[:min(len(lines), maxRows)]
 	if p.cursor != nil {
-		p.cursor.Y += len(lines)
-	}
-	lines = append(lines, below...)
-	if len(lines) > maxRows && len(lines) > 1 { // a very low screen: the text counts most
-		cut := min(len(lines)-maxRows, len(lines)-1)
-		lines = lines[:len(lines)-cut]
-		if p.cursor != nil && p.cursor.Y >= len(lines) {
-			p.cursor.Y = len(lines) - 1
-		}
+		p.cursor.Y = min(p.cursor.Y+from, len(lines)-1)
 	}
 	return lines, p.cursor
 }
