@@ -53,9 +53,12 @@ type Update struct {
 	// none has. A viewer needs to redraw only from there. Subagents that appear under an item don't
 	// count as changes of its chunk, since they have their own updates.
 	First int
-	// Loading reports whether more updates follow at once, of subagents that existed when the loop
-	// began. It is false in the last of them, after which the transcripts are complete.
+	// Loading reports whether more updates follow of subagents that existed when the loop began. It
+	// is false in the last of them, after which the transcripts are complete.
 	Loading bool
+	// More reports whether the next update is about the same moment, such as when several agents
+	// have written something. It follows without waiting, so that a viewer need not draw before it.
+	More bool
 	// Relinked reports whether subagents were put under items since the last update, anywhere in
 	// the session. Then [transcript.DisplayItem.Agents] may have changed in chunks before First.
 	Relinked bool
@@ -348,10 +351,11 @@ func (t *tailer) endLoading() {
 func (t *tailer) report(ctx context.Context) error {
 	updates := t.updates
 	t.touched, t.refused, t.updates = nil, nil, nil
-	for _, u := range updates {
+	for i, u := range updates {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		u.More = i < len(updates)-1
 		u.Loading = u.Loading || t.stage == tailLoads
 		u.Relinked, t.relinked = t.relinked, false
 		if !t.yield(u) {

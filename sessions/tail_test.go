@@ -313,7 +313,7 @@ func TestTailFamily(t *testing.T) {
 			t.Parallel()
 			f := follow(t, filepath.Join(makeAgents(t), "p", idA+".jsonl"), opts)
 			u := f.next()
-			if u.Agent != nil || !u.Loading || u.Relinked || u.First != 0 || len(u.Transcript.Chunks) == 0 {
+			if u.Agent != nil || !u.Loading || u.More || u.Relinked || u.First != 0 || len(u.Transcript.Chunks) == 0 {
 				t.Fatalf("the first update is %+v", u)
 			}
 			if linked, unlinked := agentsOf(f.main); linked != nil || unlinked != nil {
@@ -322,8 +322,8 @@ func TestTailFamily(t *testing.T) {
 			var agents []string
 			for i := range 5 {
 				u := f.next()
-				if u.Loading != (i < 4) || u.Relinked != (i == 0) {
-					t.Errorf("update %d: loading %t, linked %t", i, u.Loading, u.Relinked)
+				if u.Loading != (i < 4) || u.More != (i < 4) || u.Relinked != (i == 0) {
+					t.Errorf("update %d: loading %t, more %t, linked %t", i, u.Loading, u.More, u.Relinked)
 				}
 				agents = append(agents, agentID(u))
 				linked, unlinked := agentsOf(f.main)

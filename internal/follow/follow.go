@@ -205,7 +205,7 @@ func (s *session) bytes() int64 {
 	return max(s.size, s.newest.Total)
 }
 
-// pace is how often snapshots are made while files are read that were there before.
+// pace is how often there is a snapshot while a file is read.
 const pace = 50 * time.Millisecond
 
 // follow makes snapshots until the context ends or the session can't be read.
@@ -219,9 +219,8 @@ func (s *session) follow(ctx context.Context, opts sessions.TailOptions) error {
 		if err != nil {
 			return err
 		}
-		s.tree.note(u)
-		if u.Loading && u.Agent != nil && time.Since(s.published) < pace {
-			continue // the next ones come at once
+		if s.tree.note(u); u.More {
+			continue
 		}
 		t, first := s.tree.snapshot()
 		s.publish(func(n *Snapshot) {
