@@ -228,14 +228,13 @@ func rulesText(rules []clew.PermissionRule) string {
 	return strings.Join(texts, ", ")
 }
 
-// onlyRule returns the rule of suggestions that are nothing but one.
-func onlyRule(updates []clew.PermissionUpdate) (rule clew.PermissionRule, ok bool) {
-	if len(updates) != 1 || updates[0].Type != clew.PermissionUpdateAddRules || len(updates[0].Rules) != 1 {
+// onlyRule returns the rule of a suggestion that does nothing but allow one.
+func onlyRule(u *clew.PermissionUpdate) (rule clew.PermissionRule, ok bool) {
+	if u.Type != clew.PermissionUpdateAddRules || len(u.Rules) != 1 || u.Behavior != clew.PermissionBehaviorAllow {
 		return rule, false
 	}
-	rule = updates[0].Rules[0]
-	text := rulesText(updates[0].Rules)
-	return rule, updates[0].Behavior == clew.PermissionBehaviorAllow && text == tty.CleanLine(text)
+	text := rulesText(u.Rules)
+	return u.Rules[0], text == tty.CleanLine(text)
 }
 
 // parseRule reads a rule in the form of --allowedTools.

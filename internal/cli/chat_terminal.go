@@ -456,10 +456,13 @@ func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.Permissi
 	case a.Kind == tui.AllowedOnce:
 		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}
 	case a.Kind == tui.AllowedAlways:
-		updates := req.Suggestions
-		if rule, ok := parseRule(a.Rule); ok {
-			updates = slices.Clone(updates)
-			updates[0].Rules = []clew.PermissionRule{rule}
+		var updates []clew.PermissionUpdate
+		for _, i := range a.Changes {
+			update := req.Suggestions[i]
+			if rule, ok := parseRule(a.Rule); ok && i == 0 {
+				update.Rules = []clew.PermissionRule{rule}
+			}
+			updates = append(updates, update)
 		}
 		return &clew.AllowResult{UpdatedPermissions: updates, Classification: clew.PermissionClassificationPermanent}
 	}
@@ -474,10 +477,13 @@ func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question 
 	}}
 	q.Sheet(defaultColumns, false) // so that drawing reads no file
 	if alwaysPossible(req) {
-		for i := range req.Suggestions {
-			q.Always = append(q.Always, tty.CleanLine(changeOf(&req.Suggestions[i])))
+		adds := func(u clew.PermissionUpdate) bool { return u.Type == clew.PermissionUpdateAddRules }
+		some := slices.ContainsFunc(req.Suggestions, adds)
+		for i := range req.Suggestions { // a rule allows the least
+			text := tty.CleanLine(changeOf(&req.Suggestions[i]))
+			q.Always = append(q.Always, tui.Change{Text: text, Marked: adds(req.Suggestions[i]) || !some})
 		}
-		if rule, ok := onlyRule(req.Suggestions); ok {
+		if rule, ok := onlyRule(&req.Suggestions[0]); ok {
 			q.Rule = rulesText([]clew.PermissionRule{rule})
 			q.Narrow = func(text string) string { return notNarrower(text, rule) }
 		}

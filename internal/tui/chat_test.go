@@ -214,7 +214,9 @@ func boxed(title string, lines ...string) func(int, bool) Sheet {
 func bashQuestion(id int) *Question {
 	return &Question{
 		ID: id, Sheet: boxed("Bash", "command: go test ./upload"),
-		Always: []string{"adds Bash(go test:*) to .claude/settings.local.json"}, Rule: "Bash(go test:*)",
+		Always: []Change{
+			{"adds Bash(go test:*) to .claude/settings.local.json", true}, {"sets permission mode acceptEdits for this session", false},
+		}, Rule: "Bash(go test:*)",
 		Narrow: func(rule string) string {
 			if !strings.HasPrefix(rule, "Bash(go test") {
 				return "the rule has to begin with Bash(go test"
@@ -316,12 +318,17 @@ func TestQuestionFocus(t *testing.T) {
 		{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
 		{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
 		{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
-		{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2}"},
+		{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2 changes [0]}"},
+		{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{2 changes [0 1]}"},
+		{"always, but not the rule", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "a", "tab", "enter", "down", "x", "tab", "enter")
+		}, "1:{2 changes [1]}"},
 		{"always needs a second key", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "a", "y") }, ""},
 		{"always, narrower", func(c *testChat) {
 			c.asks(bashQuestion(1))
 			c.press("ctrl+g", "a", "backspace", "backspace", "backspace", " ", ".", ":", "*", ")", "enter")
-		}, "1:{2 rule Bash(go test .:*)}"},
+		}, "1:{2 changes [0] rule Bash(go test .:*)}"},
 		{"always, not narrower", func(c *testChat) {
 			c.asks(bashQuestion(1))
 			c.press("ctrl+g", "a", "ctrl+u", "B", "a", "s", "h", "enter")
@@ -394,6 +401,9 @@ func (c *testChat) outcome() string {
 		if a.Reason != "" {
 			text += " reason " + a.Reason
 		}
+		if a.Changes != nil {
+			text += fmt.Sprint(" changes ", a.Changes)
+		}
 		if a.Rule != "" {
 			text += " rule " + a.Rule
 		}
@@ -445,7 +455,7 @@ func TestQuestionHidesNoRule(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *testChat) {
 		q := bashQuestion(1)
-		q.Always = []string{"adds Bash(" + strings.Repeat("go test ./and/more ", 100) + ") to .claude/settings.local.json"}
+		q.Always[0].Text = "adds Bash(" + strings.Repeat("go test ./and/more ", 100) + ") to .claude/settings.local.json"
 		c.asks(q)
 		c.press("ctrl+g", "a", "enter")
 		if len(c.answers) > 0 {

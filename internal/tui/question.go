@@ -15,14 +15,21 @@ type Question struct {
 	ID int
 	// Sheet returns what is asked about in a box of a width: everything that will run.
 	Sheet func(columns int, color bool) Sheet
-	// Always says what the answer "always" changes, a line each, or is empty if that is no answer.
-	Always []string
-	// Rule is the rule that the answer "always" adds, if the user may narrow it, or "".
+	// Always are the changes that the answer "always" can make, or nil if that is no answer.
+	Always []Change
+	// Rule is the rule that the first change adds, if the user may narrow it, or "".
 	Rule string
 	// Narrow returns why a rule can't replace Rule, or "".
 	Narrow func(rule string) string
 	// Choices are the questions with options. If there are any, the question is not about a tool.
 	Choices []Choice
+}
+
+// A Change is a change of the permissions.
+type Change struct {
+	Text string // what it changes, and where that is kept
+	// Marked means that "always" makes it unless the user decides otherwise.
+	Marked bool
 }
 
 // A Sheet is the text of a question in rows of a width. Its rows are painted, and have the sides of
@@ -56,10 +63,11 @@ const (
 
 // An Answer is the user's answer to a question.
 type Answer struct {
-	Kind   AnswerKind
-	Reason string     // of a denial, or ""
-	Rule   string     // the rule to add, if it was narrowed
-	Chosen [][]string // the labels or own words for each of the choices; empty for one that was skipped
+	Kind    AnswerKind
+	Reason  string     // of a denial, or ""
+	Changes []int      // the changes to make, as indexes
+	Rule    string     // the rule to add by the first change, if it was narrowed
+	Chosen  [][]string // the labels or own words for each of the choices; empty for one that was skipped
 }
 
 // A questionMode is what the keys of a question do.
@@ -206,6 +214,11 @@ func (d *dock) always() (Answer, dockEvent) {
 		return Answer{}, kept
 	}
 	d.begin(narrowing, d.Rule)
+	d.at = 0
+	clear(d.marked)
+	for i, change := range d.Always {
+		d.marked[i] = change.Marked
+	}
 	return Answer{}, kept
 }
 
@@ -223,8 +236,10 @@ func (d *dock) edit(name string, key compose.Key, ok bool) (Answer, dockEvent) {
 		return Answer{}, kept
 	case name == "enter":
 		return d.entered(strings.TrimSpace(d.line.Text()))
-	case d.mode == narrowing && d.Rule == "":
-		return Answer{}, foreign
+	case d.mode == narrowing && d.mark(name):
+		return Answer{}, kept
+	case d.mode == narrowing && (d.Rule == "" || d.at != 0):
+		return Answer{}, kept
 	case !ok:
 		return Answer{}, foreign
 	}
@@ -237,6 +252,32 @@ func (d *dock) edit(name string, key compose.Key, ok bool) (Answer, dockEvent) {
 	return Answer{}, kept
 }
 
+// mark moves among the changes, and takes them or not. It reports whether the key does so.
+func (d *dock) mark(name string) bool {
+	switch name {
+	case "up":
+		d.at = max(d.at-1, 0)
+	case "down":
+		d.at = min(d.at+1, len(d.Always)-1)
+	case "tab":
+		d.marked[d.at] = !d.marked[d.at]
+	default:
+		return false
+	}
+	return true
+}
+
+// changes returns the changes that are marked.
+func (d *dock) changes() []int {
+	var marked []int
+	for i := range d.Always {
+		if d.marked[i] {
+			marked = append(marked, i)
+		}
+	}
+	return marked
+}
+
 // entered handles the line that was typed.
 func (d *dock) entered(text string) (Answer, dockEvent) {
 	switch d.mode {
@@ -247,8 +288,12 @@ func (d *dock) entered(text string) (Answer, dockEvent) {
 			d.remark = "the window is too low to show the rule"
 			return Answer{}, kept
 		}
-		a := Answer{Kind: AllowedAlways}
-		if d.Rule != "" && text != d.Rule {
+		a := Answer{Kind: AllowedAlways, Changes: d.changes()}
+		if len(a.Changes) == 0 {
+			d.remark = "nothing is marked: esc goes back"
+			return Answer{}, kept
+		}
+		if d.Rule != "" && text != d.Rule && d.marked[0] {
 			if d.remark = d.Narrow(text); d.remark != "" {
 				return Answer{}, kept
 			}

@@ -134,14 +134,11 @@ func (p *dockPainter) choices() []string {
 	}
 	rows := []string{p.key("y") + "yes, once"}
 	if len(p.Always) > 0 {
-		room := max(p.width-len("  a  always     "), 1)
-		for i, text := range p.Always {
-			head := p.key("a") + "always     "
-			if i > 0 {
-				head = strings.Repeat(" ", len("  a  always     "))
-			}
-			rows = append(rows, head+tty.Fit(tty.CleanLine(text), room))
+		text := tty.CleanLine(p.Always[0].Text)
+		if more := len(p.Always) - 1; more > 0 {
+			text = fmt.Sprintf("(%d more) ", more) + text
 		}
+		rows = append(rows, p.key("a")+"always     "+tty.Fit(text, max(p.width-len("  a  always     "), 1)))
 	}
 	last := p.key("n") + "no" + strings.Repeat(" ", 7) + p.key("e") + "no, and say why   " + p.key("?") + "help"
 	return append(rows, last)
@@ -212,15 +209,29 @@ func (p *dockPainter) input(title, help string) []string {
 // rules returns what "always" changes, verbatim, and the rule as it may be edited.
 func (p *dockPainter) rules() []string {
 	var rows []string
-	for _, text := range p.Always {
-		for _, row := range tty.Break(tty.CleanLine(text), max(p.width-len("  "), 1)) {
-			rows = append(rows, "  "+tty.Strong.Paint(row, p.color))
+	for i, change := range p.Always {
+		head := "  "
+		if i == p.at && len(p.Always) > 1 {
+			head = "> "
+		}
+		if len(p.Always) > 1 {
+			head += map[bool]string{true: "[x] ", false: "[ ] "}[p.marked[i]]
+		}
+		for n, row := range tty.Break(tty.CleanLine(change.Text), max(p.width-len(head), 1)) {
+			if n > 0 {
+				head = strings.Repeat(" ", len(head))
+			}
+			rows = append(rows, head+tty.Strong.Paint(strings.TrimRight(row, " "), p.color))
 		}
 	}
-	if p.Rule == "" {
-		return append(rows, p.dim("  enter confirms  esc goes back"))
+	help := "enter confirms  esc goes back"
+	if len(p.Always) > 1 {
+		help += "  tab marks"
 	}
-	input := p.input("The rule, which you can narrow:", "enter confirms  esc goes back")
+	if p.Rule == "" || p.at > 0 {
+		return append(rows, p.dim("  "+help))
+	}
+	input := p.input("The rule, which you can narrow:", help)
 	p.cursor.Y += len(rows)
 	return append(rows, input...)
 }

@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,46 +9,66 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/termtest"
 )
 
-// A keyboard is the other end of the terminal that a chat runs in, and all that was shown there.
-type keyboard struct {
-	end   *os.File
-	mu    sync.Mutex
-	shown strings.Builder
-	seen  int // how far the test has come
+// A chatScreen is the terminal that a chat runs in.
+type chatScreen struct {
+	*termtest.Terminal
+	keys *os.File
+	cmd  *exec.Cmd
 }
 
-func (k *keyboard) Write(text []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.shown.Write(text)
-}
-
-// see waits until a text appears after the output that was seen before.
-func (k *keyboard) see(t *testing.T, want string) {
+// see waits until a text is on the screen, or was.
+func (k *chatScreen) see(t *testing.T, want string) {
 	t.Helper()
-	eventually(t, func() bool {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		at := strings.Index(k.shown.String()[k.seen:], want)
-		if at >= 0 {
-			k.seen += at + len(want)
-		}
-		return at >= 0
-	}, func() string { return fmt.Sprintf("%q is not shown: %q", want, k.shown.String()[k.seen:]) })
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if !k.Wait(ctx, func() bool { return strings.Contains(k.shown(), want) }) {
+		t.Fatalf("%q is not shown:\n%s", want, k.shown())
+	}
 }
 
-func (k *keyboard) press(t *testing.T, keys string) {
+// shown returns the scrollback and the screen.
+func (k *chatScreen) shown() string {
+	return strings.TrimRight(strings.Join(append(k.Scrollback(), k.Text()), "\n"), "\n")
+}
+
+// idle waits until the agent does not work.
+func (k *chatScreen) idle(t *testing.T) {
 	t.Helper()
-	if _, err := k.end.WriteString(keys); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	holds := func() bool {
+		return strings.Contains(k.Text(), "context") && !strings.Contains(k.Text(), "esc to interrupt")
+	}
+	if !k.Wait(ctx, holds) {
+		t.Fatalf("the agent works:\n%s", k.shown())
+	}
+}
+
+func (k *chatScreen) press(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := k.keys.WriteString(keys); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// end ends the chat, which has to leave the terminal as it was.
+func (k *chatScreen) end(t *testing.T) {
+	t.Helper()
+	k.press(t, "\x04")
+	k.see(t, "Resume with: clew chat --resume ")
+	if err := k.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, k.shown())
+	}
+	if want := (termtest.Modes{Cursor: true, Wrap: true}); k.Modes() != want || len(k.Unknown()) > 0 || len(k.Queries()) > 0 {
+		t.Errorf("the terminal has %+v, unknown %q, queries %q", k.Modes(), k.Unknown(), k.Queries())
 	}
 }
 
@@ -64,34 +85,37 @@ func eventually(t *testing.T, done func() bool, complaint func() string) {
 
 // chat starts "clew chat" at a terminal, with an agent that writes its process down in the file
 // pid.
-func (s *stage) chat(t *testing.T) (*exec.Cmd, *keyboard) {
+func (s *stage) chat(t *testing.T, args ...string) *chatScreen {
 	t.Helper()
 	master, slave := openTerminal(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := filepath.Join(t.TempDir(), "claude")
-	script := fmt.Sprintf("#!/bin/sh\necho $$ >%s/pid\nexec %s \"$@\"\n", filepath.Dir(agent), s.agent)
-	if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
+	if s.pids == "" {
+		s.pids = filepath.Join(t.TempDir(), "pid")
+		agent := filepath.Join(t.TempDir(), "claude")
+		script := fmt.Sprintf("#!/bin/sh\necho $$ >%s\nexec %s \"$@\"\n", s.pids, s.agent)
+		if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s.agent = agent
+	}
+	k := &chatScreen{Terminal: termtest.New(80, 24), keys: master}
+	k.cmd = exec.CommandContext(t.Context(), path, append([]string{"chat", "--permission-mode", "default", "--model", "opus"}, args...)...)
+	k.cmd.Dir, k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = s.dir, slave, slave, slave
+	k.cmd.Env = append(s.model.Env(), programVariable+"=1", "CLEW_AGENT="+s.agent, "TERM=xterm")
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := k.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.agent = agent
-	cmd := exec.CommandContext(t.Context(), path, "chat", "--permission-mode", "default", "--model", "opus")
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.dir, slave, slave, slave
-	cmd.Env = append(s.model.Env(), programVariable+"=1", "CLEW_AGENT="+agent, "TERM=xterm")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	k := &keyboard{end: master}
 	go io.Copy(k, master) //nolint:errcheck // it ends with the terminal
-	return cmd, k
+	return k
 }
 
 // pid returns the process of the agent that was started last.
 func (s *stage) pid() int {
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(s.agent), "pid"))
+	text, err := os.ReadFile(s.pids)
 	if err != nil {
 		return 0
 	}
@@ -109,19 +133,19 @@ func TestRealChat(t *testing.T) {
 	})).Once()
 	s.model.OnToolResult("").Reply(clewtest.Text("It is made.")).Once()
 	s.model.On("again").Reply(clewtest.Text("Still here."))
-	cmd, k := s.chat(t)
-	k.see(t, "context")
+	k := s.chat(t)
+	k.idle(t)
 	k.press(t, "Hi\r")
 	k.see(t, "Hello.")
-	k.see(t, "context")
+	k.idle(t)
 	k.press(t, "/model sonnet\r")
 	k.see(t, "the model is now claude-sonnet-")
-	k.see(t, "context")
 	k.press(t, "touch it\r")
-	k.see(t, "Allow it?")
-	k.press(t, "y\r")
+	k.see(t, "command: touch made")
+	k.see(t, "yes, once")
+	k.press(t, "y")
 	k.see(t, "It is made.")
-	k.see(t, "context")
+	k.idle(t)
 	old := s.pid()
 	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -132,12 +156,8 @@ func TestRealChat(t *testing.T) {
 		k.see(t, word)
 	}
 	k.see(t, "Still here.")
-	k.see(t, "context")
-	k.press(t, "\x04")
-	k.see(t, "Resume with: clew chat --resume ")
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	k.idle(t)
+	k.end(t)
 	if _, err := os.Stat(filepath.Join(s.dir, "made")); err != nil {
 		t.Error(err)
 	}
@@ -145,6 +165,86 @@ func TestRealChat(t *testing.T) {
 	last := requests[len(requests)-1]
 	if !strings.HasPrefix(last.Model, "claude-sonnet-") || len(last.Messages) < 5 {
 		t.Errorf("the last request is to %s, with %d messages", last.Model, len(last.Messages))
+	}
+}
+
+// An answer is shown while the model writes it, and can be interrupted. Prompts wait meanwhile, and
+// another chat continues the session.
+func TestRealChatStreams(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	var long strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&long, "Paragraph %d of the answer.\n\n", i)
+	}
+	s.model.On("long").Reply(clewtest.Text(long.String())).Pace(20 * time.Millisecond).ChunkSize(20)
+	s.model.On("next").Reply(clewtest.Text("The next answer."))
+	s.model.On("remember").Reply(clewtest.Text("I remember."))
+	k := s.chat(t)
+	k.idle(t)
+	k.press(t, "long\r")
+	k.see(t, "Paragraph 3 of the answer.\n")
+	k.see(t, "esc to interrupt")
+	k.press(t, "next\r")
+	k.see(t, "queued: next")
+	k.press(t, "\x1b")
+	k.see(t, "interrupted\n")
+	k.see(t, "> next\n\nThe next answer.\n")
+	k.idle(t)
+	k.end(t)
+	if strings.Contains(k.shown(), "Paragraph 399") {
+		t.Error("the answer was not interrupted")
+	}
+	if n := strings.Count(k.shown(), "Paragraph 1 of"); n != 1 {
+		t.Errorf("a paragraph is shown %d times:\n%s", n, k.shown())
+	}
+	other := s.chat(t, "--continue")
+	other.idle(t)
+	other.press(t, "remember\r")
+	other.see(t, "I remember.")
+	other.idle(t)
+	other.end(t)
+	requests := s.model.Requests()
+	if body := string(requests[len(requests)-1].Body); !strings.Contains(body, "The next answer.") {
+		t.Error("the session was not resumed")
+	}
+}
+
+// The agent's own question is answered by a key, and so is a rule for a tool. Both reach the agent.
+func TestRealChatAsks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.model.On("Hi").Reply(clewtest.ToolUse("AskUserQuestion", map[string]any{"questions": []any{map[string]any{
+		"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": []any{
+			map[string]string{"label": "Red", "description": "warm"}, map[string]string{"label": "Blue", "description": "cold"},
+		},
+	}}})).Once()
+	s.model.OnToolResult("Blue").Reply(clewtest.ToolUse("Bash", map[string]string{
+		"command": "mkdir blue", "description": "Make a directory",
+	})).Once()
+	s.model.OnToolResult("").Reply(clewtest.Text("It's made.")).Once()
+	s.model.On("again").Reply(clewtest.ToolUse("Bash", map[string]string{
+		"command": "mkdir blue green -p", "description": "Make another",
+	})).Once()
+	s.model.OnToolResult("").Reply(clewtest.Text("It's made again.")).Once()
+	k := s.chat(t)
+	k.idle(t)
+	k.press(t, "Hi\r")
+	k.see(t, "> 1  Red  warm")
+	k.press(t, "2")
+	k.see(t, "command: mkdir blue")
+	k.see(t, "yes, once")
+	k.press(t, "a")
+	k.see(t, "The rule, which you can narrow:")
+	k.press(t, "\r")
+	k.see(t, "It's made.")
+	k.idle(t)
+	k.press(t, "again\r")
+	k.see(t, "It's made again.")
+	k.idle(t)
+	k.end(t)
+	if _, err := os.Stat(filepath.Join(s.dir, "green")); err != nil {
+		t.Errorf("%v\n%s", err, k.shown())
 	}
 }
 

@@ -29,6 +29,7 @@ type stage struct {
 	model *clewtest.Model
 	agent string
 	dir   string
+	pids  string // the file with the process of the agent of a chat, or ""
 }
 
 func newStage(t *testing.T) *stage {
