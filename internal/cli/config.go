@@ -41,7 +41,7 @@ directory, and ~ is your home directory.
 Since a project may come from someone else, its file cannot set anything that runs
 programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
 settings, setting_sources, agent_path, config_dirs, trusted_dirs, prices,
-project_aliases, color and notify. It can set permission_mode only to default, plan
+project_aliases, keys, color and notify. It can set permission_mode only to default, plan
 or dontAsk. It can make a restriction in your file stricter, but not looser. Clew
 uses the stricter permission_mode; the lower timeout, max_turns and max_budget_usd;
 the tools that both files have in tools; the tools that either has in
@@ -82,6 +82,11 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 	c, err := o.settings.load(ctx)
 	if err != nil {
 		return errStopped()
+	}
+	if v, ok := c.Values["keys"]; ok {
+		if _, err := keymapOf(v); err != nil {
+			c.Problems = append(c.Problems, keysProblem(v, err))
+		}
 	}
 	if v, ok := c.Values["color"]; ok {
 		if err := os.Setenv(v.Setting.Variable, v.Texts[0]); err != nil {
@@ -455,6 +460,35 @@ func (s *settings) places() config.Sources {
 	return p
 }
 
+// setKeys takes the keys of the settings, or reports which of them can't be used.
+func (s *settings) setKeys(cmd *cobra.Command, c *config.Config) error {
+	value, ok := c.Values["keys"]
+	if !ok {
+		return nil
+	}
+	keys, err := keymapOf(value)
+	if err != nil {
+		return settingsFailure(cmd, []config.Problem{keysProblem(value, err)})
+	}
+	s.keys = keys
+	return nil
+}
+
+func keysProblem(value config.Value, err error) config.Problem {
+	return config.Problem{
+		Origin: value.Origin, Reason: "keys: " + err.Error(), Hint: `Run "clew view --help" for the actions and their keys.`,
+	}
+}
+
+func keymapOf(value config.Value) (*tui.Keymap, error) {
+	changed := map[string][]string{}
+	for _, text := range value.Texts {
+		action, keys, _ := config.CutPair(text) // it was checked
+		changed[action] = strings.Fields(keys)
+	}
+	return tui.NewKeymap(changed)
+}
+
 func (s *settings) load(ctx context.Context) (*config.Config, error) {
 	return await(ctx, func() (*config.Config, error) { return config.Load(s.places()), nil })
 }
@@ -490,6 +524,9 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 	case len(c.Problems) == 0 && policy == failOnInvalid:
 		if path := c.Values["agent_path"]; path.File != "" { // the variable is read elsewhere
 			s.agent = path.Texts[0]
+		}
+		if err := s.setKeys(cmd, c); err != nil {
+			return err
 		}
 		return applySettings(cmd, c)
 	case len(c.Problems) == 0:

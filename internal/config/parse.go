@@ -171,8 +171,8 @@ func (s *Setting) texts(node ast.Node) ([]string, bool) {
 		text, ok := s.text(node)
 		return []string{text}, ok
 	}
-	if s.Kind == Map {
-		return pairsOf(node)
+	if s.isMap() {
+		return pairsOf(node, s.Kind == KeyMap)
 	}
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
@@ -202,8 +202,9 @@ func (s *Setting) text(node ast.Node) (string, bool) {
 	return text, ok && s.Kind != Switch && s.Kind != Count && s.Kind != Amount
 }
 
-// pairsOf returns the elements of a map from texts to texts, in their order.
-func pairsOf(node ast.Node) ([]string, bool) {
+// pairsOf returns the elements of a map from texts to texts, in their order. If lists are allowed, a
+// value may also be a list of texts, which are joined by spaces.
+func pairsOf(node ast.Node, lists bool) ([]string, bool) {
 	var entries []*ast.MappingValueNode
 	switch node := node.(type) {
 	case *ast.MappingNode:
@@ -217,12 +218,27 @@ func pairsOf(node ast.Node) ([]string, bool) {
 	for _, entry := range entries {
 		from, isText := stringOf(entry.Key)
 		to, ok := stringOf(entry.Value)
+		if list, isList := entry.Value.(*ast.SequenceNode); lists && isList {
+			to, ok = joinedTexts(list)
+		}
 		if !isText || !ok || strings.Contains(to, "=") {
 			return nil, false
 		}
 		pairs = append(pairs, from+"="+to)
 	}
 	return pairs, true
+}
+
+func joinedTexts(list *ast.SequenceNode) (string, bool) {
+	var texts []string
+	for _, element := range list.Values {
+		text, ok := stringOf(element)
+		if !ok {
+			return "", false
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " "), true
 }
 
 func stringOf(node ast.Node) (string, bool) {

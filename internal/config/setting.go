@@ -28,7 +28,8 @@ const (
 	Program // a file, or the name of one in PATH
 	List
 	FileList
-	Map // from projects to names, each as PROJECT=NAME
+	Map    // from projects to names, each as PROJECT=NAME
+	KeyMap // from actions to keys, each as ACTION=KEYS with spaces between the keys
 )
 
 // A Setting describes one setting.
@@ -64,7 +65,9 @@ type Setting struct {
 }
 
 // IsList reports whether the value has any number of elements.
-func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList || s.Kind == Map }
+func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList || s.isMap() }
+
+func (s *Setting) isMap() bool { return s.Kind == Map || s.Kind == KeyMap }
 
 // All returns the settings, grouped by subject.
 func All() []Setting { return slices.Clone(table) }
@@ -100,6 +103,8 @@ func (s *Setting) requirement() string {
 		return "must be a list of paths, such as " + s.Example
 	case Map:
 		return "must be a map from projects to names, such as " + s.Example
+	case KeyMap:
+		return "must be a map from actions to keys, such as " + s.Example
 	}
 	return "must be a text, such as " + s.Example
 }
@@ -175,6 +180,9 @@ func (s *Setting) fits(text string) bool {
 	case Map:
 		_, _, ok := CutPair(text)
 		return ok
+	case KeyMap:
+		action, _, _ := CutPair(text)
+		return action != ""
 	}
 	return true
 }
@@ -198,7 +206,7 @@ func (s *Setting) split(text string) []string {
 		return splitWords(text, func(r rune) bool { return r == ',' })
 	case s.Kind == FileList:
 		return filepath.SplitList(text)
-	case s.Kind == Map:
+	case s.isMap():
 		return splitWords(text, func(r rune) bool { return r == ',' })
 	case s.Kind != List:
 		return []string{text}
@@ -227,7 +235,7 @@ func splitWords(text string, between func(rune) bool) []string {
 
 // Data returns the value for encoding in JSON.
 func (v Value) Data() any {
-	if v.Setting.Kind == Map {
+	if v.Setting.isMap() {
 		pairs := map[string]string{}
 		for _, text := range v.Texts {
 			from, to, _ := CutPair(text) // Load has checked it
@@ -255,7 +263,7 @@ func (v Value) Data() any {
 
 // String returns the value as text for people.
 func (v Value) String() string {
-	if v.Setting.Kind == Map {
+	if v.Setting.isMap() {
 		pairs := make([]string, len(v.Texts))
 		for i, text := range v.Texts {
 			from, to, _ := CutPair(text)
@@ -383,6 +391,10 @@ var table = []Setting{
 		Key: "project_aliases", Kind: Map, Variable: "CLEW_PROJECT_ALIASES", Flag: "alias", Commands: toStats,
 		Example: `{~/code/shop-v2: shop, "~/clients/acme/*": acme}`, Personal: true,
 		Doc: "Names for projects in the statistics, by directory or name. A * stands for\nany part of a name. Projects with the same alias are counted together.",
+	},
+	{
+		Key: "keys", Kind: KeyMap, Variable: "CLEW_KEYS", Example: `{half-down: ctrl+d, follow: [F, ctrl+t]}`, Personal: true,
+		Doc: "Keys of the viewer, by action. An action has one key or a list of them, which\nreplace the usual ones. \"clew view --help\" lists the actions.",
 	},
 	{
 		Key: "color", Kind: Choice, Choices: []string{"auto", "always", "never"}, Variable: "CLEW_COLOR", Default: "auto",
