@@ -372,7 +372,7 @@ func printCompletion(cmd *cobra.Command, _ []string) error {
 
 func completeArguments(cmd *cobra.Command, st *settings) {
 	switch cmd.Name() {
-	case "show", "tail", "export":
+	case "show", "tail", "view", "export":
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -88,6 +88,7 @@ var hostileLines = []string{
 	"show FILE --expand", "show - --expand", "show FILE --format messages", "show - --format messages",
 	"show testdata/hostile/stream.ndjson --expand", "show testdata/hostile/stream.ndjson --format messages",
 	"show testdata/hostile/stream.ndjson --format json",
+	"view ID --no-mouse", "view FILE", "view -",
 	"search owned --limit 0", "search owned --limit 0 --sort newest", "search owned --session ID", "search owned --json --limit 0", "search owned --no-index", "search --regex (?s)owned.*",
 	"show ID --format markdown --thinking --branches --full", "show ID --format html --thinking --branches --expand",
 	"export ID -o - --format html", "export ID -o - --format markdown", "export ID -o - --format json",

@@ -40,7 +40,11 @@ var verbs = map[string]verbTests{
 	"inspect":    {golden: "TestInspectScreen", fits: "TestInspectScreenFits"},
 	"man":        {golden: "TestTerminalScreen", reason: "a page is for man, which fills its lines", noHostile: "it reads nothing"},
 	"completion": {golden: "TestTerminalScreen", reason: "a script is for a shell", noHostile: "it reads nothing"},
-	"version":    {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
+	"view": {
+		golden: "TestShowScreen", fits: "TestShowScreenFits",
+		reason: "its own screens are in package tui; without a terminal it is show",
+	},
+	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 
 // A new verb needs tests of its screens.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,8 +35,9 @@ grows. Name the session as for "clew show"; without an argument, it is the newes
 session of this project, or of all projects if this one has none. FILE is a
 transcript.
 
-"clew" without a command opens the list of sessions, with the same keys. Press ?
-for the keys of each screen; the setting "keys" changes them.
+"clew" without a command opens the list of sessions. Press ? for the keys of a
+screen. The setting "keys" changes them: it is a map from actions, which are in the
+first column of the tables below, to keys.
 
 If stdin or stdout is not a terminal, or TERM is dumb, view prints what "clew show"
 prints. So it does for stdin (-), and for files that are not transcripts.`
@@ -45,7 +47,7 @@ func newView(s Streams, st *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "view [ID|FILE|-]",
 		Short: "Read a session in the terminal",
-		Long:  viewHelp,
+		Long:  viewHelp + keysHelp(),
 		Example: `  clew view
   clew view 4f1c
   clew view last --project website`,
@@ -195,4 +197,17 @@ func (o *bareOptions) run(ctx context.Context, args []string) error {
 	}
 	o.ls.all = o.all
 	return o.ls.run(ctx, args)
+}
+
+// keysHelp returns the table of keys: for each screen the names of the actions, their keys, and what
+// they do.
+func keysHelp() string {
+	var b strings.Builder
+	for _, section := range tui.KeySections() {
+		fmt.Fprintf(&b, "\n\n%s:", section.Name)
+		for _, k := range section.Bindings {
+			fmt.Fprintf(&b, "\n  %-16s %-16s %s", k.Action, k.KeyNames(), k.Text)
+		}
+	}
+	return b.String()
 }

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Scope is a set of screens in which a key means something.
@@ -155,8 +157,13 @@ type Keymap struct{ bindings []Binding }
 // would do two things on one screen.
 func NewKeymap(changed map[string][]string) (*Keymap, error) {
 	k := &Keymap{bindings: slices.Clone(Bindings)}
-	for name, keys := range changed {
-		found := false
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		keys, found := changed[name], false
+		for _, key := range keys {
+			if !isKey(key) {
+				return nil, fmt.Errorf("no key is named %q, as %s has it", key, name)
+			}
+		}
 		for i := range k.bindings {
 			if string(k.bindings[i].Action) == name {
 				k.bindings[i].Keys, found = keys, true
@@ -167,6 +174,22 @@ func NewKeymap(changed map[string][]string) (*Keymap, error) {
 		}
 	}
 	return k, k.check()
+}
+
+// keyNames are the names of keys that type no character.
+var keyNames = []string{
+	"enter", "tab", "esc", "space", "backspace", "delete", "insert", "up", "down", "left", "right", "home", "end", "pgup", "pgdown",
+}
+
+// isKey reports whether a key has that name: a character or one of keyNames, with modifiers before it.
+func isKey(name string) bool {
+	for _, mod := range []string{"ctrl+", "alt+", "shift+"} {
+		name = strings.TrimPrefix(name, mod)
+	}
+	if n, ok := strings.CutPrefix(name, "f"); ok && len(n) > 0 && len(n) < 3 && strings.Trim(n, "0123456789") == "" {
+		return true
+	}
+	return utf8.RuneCountInString(name) == 1 || slices.Contains(keyNames, name)
 }
 
 // check returns an error if a key does two things on one screen.
@@ -235,4 +258,32 @@ func (k *Keymap) keyFor(scope Scope, a Action) string {
 		}
 	}
 	return ""
+}
+
+// A KeySection has the keys of a screen, or those that all screens of the viewer share.
+type KeySection struct {
+	Name     string
+	Bindings []Binding
+}
+
+// KeySections returns the table of keys in parts, for the help and the documentation.
+func KeySections() []KeySection {
+	common := KeySection{Name: "All screens"}
+	sections := make([]KeySection, len(scopeNames))
+	for i, n := range scopeNames {
+		sections[i].Name = n.name
+	}
+	for _, b := range Bindings {
+		if b.Scope&inViewer == inViewer {
+			common.Bindings = append(common.Bindings, b)
+			continue
+		}
+		for i, n := range scopeNames {
+			if b.Scope&n.scope != 0 {
+				sections[i].Bindings = append(sections[i].Bindings, b)
+			}
+		}
+	}
+	sections = slices.DeleteFunc(sections, func(s KeySection) bool { return len(s.Bindings) == 0 })
+	return append([]KeySection{common}, sections...)
 }

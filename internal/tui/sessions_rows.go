@@ -239,10 +239,8 @@ func (s *sessionsScreen) paintTabs(names []string) string {
 		switch {
 		case tab(i) != s.tab:
 			b.WriteString(" " + tty.Dim.Paint(name, s.opts.Color) + " ")
-		case s.opts.Color:
-			b.WriteString(" " + tty.Title.Paint(name, true) + " ")
 		default:
-			b.WriteString("[" + name + "]")
+			b.WriteString(tty.Title.Paint("["+name+"]", s.opts.Color))
 		}
 		s.tabSpans = append(s.tabSpans, [2]int{x, x + tty.Width(name) + 2})
 		x += tty.Width(name) + 2
