@@ -294,6 +294,9 @@ func TestAgentGone(t *testing.T) {
 			if s == nil {
 				t.FailNow()
 			}
+			if s.Transcript == nil { // it says how much was read
+				continue
+			}
 			if len(s.Transcript.Chunks[1].Items[0].Agents) == linked && len(s.Transcript.Unlinked) == unlinked {
 				return
 			}
@@ -306,4 +309,27 @@ func TestAgentGone(t *testing.T) {
 	want(0, 0)
 	l.agent("a").write(ask("a2", ""))
 	want(1, 0)
+}
+
+// A subagent that a branch has started may go on.
+func TestBranchAgent(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.write(ask("1", "") + call("2", "1", "t1") + ask("3", "1") + ask("4", "3"))
+	l.agent("a").write(ask("a1", ""))
+	log{t, strings.TrimSuffix(l.agent("a").path, ".jsonl") + ".meta.json"}.write(`{"toolUseId":"t1"}`)
+	r := newHub(t, nil).OpenFile(l.path)
+	before := loaded(t, r)
+	l.agent("a").write(ask("a2", "a1"))
+	after := next(t, r)
+	for i, s := range []*follow.Snapshot{before, after} {
+		agent := s.Transcript.Branches[0].Chunks[0].Items[0].Agents[0]
+		if n := len(agent.Transcript.Chunks); n != i+1 || s.First != 0 {
+			t.Errorf("snapshot %d: the agent has %d chunks, and first is %d", i, n, s.First)
+		}
+	}
+	l.write(ask("5", "4"))
+	if last := next(t, r); last.First != 3 || &last.Transcript.Branches[0] != &after.Transcript.Branches[0] {
+		t.Errorf("first is %d, and branches were copied", last.First)
+	}
 }
