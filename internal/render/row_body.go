@@ -26,7 +26,7 @@ func (o Options) RowBody(r *rows.Row, limit int) (lines []string, more int) {
 
 // HasBody reports whether a row has something to unfold, not counting the rows below it.
 func (o Options) HasBody(r *rows.Row) bool {
-	if isProse(r.Kind) && o.Width > 0 && len(r.Text) > utf8.UTFMax*o.Width {
+	if isProse(r.Kind) && o.Width > 0 && len(strings.Trim(r.Text, blanks)) > utf8.UTFMax*o.Width {
 		return true
 	}
 	lines, _ := o.RowBody(r, 1)
@@ -49,12 +49,12 @@ func (o Options) EstimateRow(r *rows.Row) int {
 	}
 	switch r.Kind {
 	case rows.Prompt, rows.Answer:
-		text := strings.TrimSpace(r.Text)
-		room := in.openingColumns(r, columns)
-		if len(text) <= room && !strings.Contains(text, "\n") && tty.Width(in.clean(text)) <= room {
-			return 0
+		if room := in.openingColumns(r, columns); len(r.Text) <= room { // it is cheap to find out
+			c := collector{skip: 1}
+			in.rowBody(r, &c)
+			return len(c.lines)
 		}
-		return lines(text)
+		return lines(r.Text)
 	case rows.Call, rows.Subagent:
 		return in.estimateCall(r, lines(r.Item.ToolResult))
 	case rows.Thinking, rows.Result, rows.Teammate, rows.Compaction:
@@ -148,7 +148,7 @@ func (o Options) pictures(i *transcript.DisplayItem, to sink) {
 
 // promptBody gives a prompt to a sink. Its first line leaves room for the note beside it.
 func (o Options) promptBody(r *rows.Row, style tty.Style, to sink) {
-	text := strings.Trim(r.Text, "\n ")
+	text := strings.Trim(r.Text, blanks)
 	room := o.openingColumns(r, o.columns())
 	if o.Width <= 0 || room == o.columns() {
 		to.text(o, style, text)

@@ -83,10 +83,13 @@ func (c *collector) pieces(o Options, text string, layOut func(piece string) []s
 	}
 }
 
+// blanks are the usual white space. All other is escaped.
+const blanks = " \t\r\n"
+
 // trimBlank returns a text without line breaks at its ends, and "" for a blank one.
 func trimBlank(text string) string {
 	text = strings.Trim(text, "\n")
-	if strings.TrimLeft(text, " \t\n\r") == "" {
+	if strings.TrimLeft(text, blanks) == "" {
 		return ""
 	}
 	return text

@@ -126,6 +126,7 @@ func all(l *List) []Row {
 // A growing is a transcript that comes line by line, and its list.
 type growing struct {
 	*transcript.Builder
+	last *transcript.Transcript // the last snapshot
 	list List
 }
 
@@ -153,8 +154,15 @@ func check(t *testing.T, lines []string, isLive func(line int) bool) {
 		_, _ = g.Write([]byte(strings.TrimSuffix(line, "\n") + "\n"))
 		first := g.Changed()
 		tr, linked := g.link()
+		first = min(first, linked)
+		if len(tr.Sidechains) > 0 { // all are linked again
+			g.last = nil
+		}
+		g.last = tr.Snapshot(g.last, first)
+		g.last.Sidechains = tr.Sidechains // those that are linked
+		tr = g.last
 		g.list.Live = isLive(n)
-		changed := g.list.Update(tr, min(first, linked))
+		changed := g.list.Update(tr, first)
 		made := List{Live: g.list.Live}
 		made.Update(tr, 0)
 		after := all(&g.list)

@@ -135,6 +135,13 @@ type facts struct {
 
 func (f *facts) add(n int) { f.sum = (f.sum ^ uint64(n)) * 0x9e3779b97f4a7c15 } //nolint:gosec // any bits will do
 
+func (f *facts) text(text string) {
+	f.add(len(text))
+	for i := range len(text) {
+		f.add(int(text[i]))
+	}
+}
+
 func (f *facts) flag(flag bool) {
 	n := 1
 	if flag {
@@ -164,6 +171,7 @@ func (f *facts) chunks(chunks []transcript.Chunk) {
 	for i := range chunks {
 		c := &chunks[i]
 		f.add(len(c.Lines))
+		f.add(c.At.Line)
 		f.add(len(c.Text))
 		f.flag(c.Interrupted)
 		for k := range c.Items {
@@ -183,14 +191,14 @@ func (f *facts) item(item *transcript.DisplayItem) {
 
 func (f *facts) agent(a *transcript.Agent) {
 	if a == nil || a.Transcript == nil || f.seen[a.Transcript] {
-		f.add(0)
+		f.flag(a != nil)
 		return
 	}
 	if f.seen == nil {
 		f.seen = map[*transcript.Transcript]bool{}
 	}
 	f.seen[a.Transcript] = true
-	f.add(len(a.ID))
+	f.text(agentKey(a))
 	f.flag(a.Meta.Finished)
 	f.chunks(a.Transcript.Chunks)
 	f.add(len(a.Transcript.Invalid))
