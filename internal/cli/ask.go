@@ -143,12 +143,13 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 		return orDenied(err)
 	}
 	s := describe(req, a.view(), a.workspace)
+	a.screen.state("waits for you")
 	for above := s.page(longestPrompt(req, s)); ; {
 		line, err := a.answer(ctx, above, promptOf(req, s))
 		if err != nil {
 			return orDenied(err)
 		}
-		switch r := replyOf(line, req, s.complete()); {
+		switch r := replyOf(s.letter(line), req, s.complete()); {
 		case r.result != nil:
 			return r.result, nil
 		case r.why:
@@ -169,7 +170,8 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 // view returns what questions are shown on now.
 func (a *questioner) view() view {
 	columns, rows := a.console.size()
-	return view{columns: columns, rows: rows, color: a.colored(), plain: os.Getenv("TERM") == "dumb", lines: drawsLines()}
+	plain := a.screen.plain || os.Getenv("TERM") == "dumb"
+	return view{columns: columns, rows: rows, color: a.colored(), plain: plain, lines: drawsLines()}
 }
 
 // askWhy asks for a reason, and returns a denial with it.

@@ -45,6 +45,7 @@ const (
 // if the screen has no room for them, and they would say what is nowhere else.
 func (s *sheet) offer(always []string) bool {
 	const maxAlways, least = 4, 3
+	s.letters = nil
 	rows := []string{s.choice("y") + "yes, once"}
 	if len(always) > 0 {
 		said := s.alwaysRows(always)
@@ -61,8 +62,23 @@ func (s *sheet) offer(always []string) bool {
 	return true
 }
 
-// choice returns the beginning of the row of a choice.
-func (s *sheet) choice(key string) string { return "  " + tty.Strong.Paint(key, s.color) + "  " }
+// choice returns the beginning of the row of a choice. Without a box, choices are numbered.
+func (s *sheet) choice(key string) string {
+	if s.plain && key != "?" {
+		s.letters = append(s.letters, key)
+		key = strconv.Itoa(len(s.letters))
+	}
+	return "  " + tty.Strong.Paint(key, s.color) + "  "
+}
+
+// letter returns the letter of the choice whose number was typed, and other lines as they are.
+func (s *sheet) letter(line string) string {
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || n < 1 || n > len(s.letters) || len(s.choices) == 0 {
+		return line
+	}
+	return s.letters[n-1]
+}
 
 // alwaysRows returns the rows of the choice always.
 func (s *sheet) alwaysRows(texts []string) []string {

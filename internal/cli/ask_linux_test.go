@@ -79,7 +79,13 @@ func (u *questionedUser) asks(ctx context.Context, command string) <-chan string
 // choices are below each question that has no rule to suggest.
 const choices = "  y  yes, once\n  n  no\n  e  no, and say why\n  ?  explain the answers\nAllow it? "
 
-func promptAbout(command string) string {
+// plainChoices are choices where nothing is drawn.
+const plainChoices = "  1  yes, once\n  2  no\n  3  no, and say why\n  ?  explain the answers\nAllow it? "
+
+func (u *questionedUser) promptAbout(command string) string {
+	if u.screen.plain {
+		return "waits for you\n? Bash\n  command: " + command + "\n" + plainChoices + "|"
+	}
 	rule := "+" + strings.Repeat("-", 77) + "+\n"
 	return fmt.Sprintf("+- Bash ----%s| %-75s |\n%s%s|", rule[12:], "command: "+command, rule, choices)
 }
@@ -89,12 +95,12 @@ func TestAskWithdrawn(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		ctx, withdraw := context.WithCancel(t.Context())
 		first := u.asks(ctx, "first")
-		u.see(t, promptAbout("first"))
+		u.see(t, u.promptAbout("first"))
 		second := u.asks(t.Context(), "second")
 		withdraw()
 		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question from the agent: |")
 		u.press(t, "y\r")
-		u.see(t, "This line was ignored.\n"+promptAbout("second"))
+		u.see(t, "This line was ignored.\n"+u.promptAbout("second"))
 		u.press(t, "n\r")
 		if one, two := <-first, <-second; one != context.Canceled.Error() || two != "deny" {
 			t.Errorf("the answers are %s and %s", one, two)
@@ -106,14 +112,14 @@ func TestAskWithdrawn(t *testing.T) {
 func TestAskTakesOneLine(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		first := u.asks(t.Context(), "first")
-		u.see(t, promptAbout("first"))
+		u.see(t, u.promptAbout("first"))
 		u.press(t, "y\ry\ry\r")
 		u.see(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
 		if got := <-first; got != "allow" {
 			t.Errorf("the first answer is %s", got)
 		}
 		second := u.asks(t.Context(), "second")
-		u.see(t, promptAbout("second"))
+		u.see(t, u.promptAbout("second"))
 		u.press(t, "n\r")
 		if got := <-second; got != "deny" {
 			t.Errorf("the second answer is %s", got)

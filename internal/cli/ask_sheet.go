@@ -27,6 +27,7 @@ type sheet struct {
 	rows    []sheetRow // the agent's text
 	shown   int        // how many rows were shown
 	choices []string   // rows of ours that explain the answers, or nil if there is no room
+	letters []string   // of the choices, if they are numbered
 }
 
 // A view is what a question is shown on.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
@@ -281,6 +282,7 @@ var errChatInterrupted = errors.New("interrupted twice")
 func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error) {
 	c.turns++
 	c.screen.busy("thinking")
+	c.screen.state("working")
 	p := &textPrinter{screen: c.screen, structured: len(c.opts.OutputSchema) > 0}
 	stopped, err := c.answer(ctx, prompt, p)
 	c.screen.idle()
@@ -289,6 +291,9 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	}
 	if ctx.Err() == nil && !stopped {
 		defer c.screen.turnEnded()
+	}
+	if err == nil && !stopped {
+		c.screen.state("done in " + render.Duration(c.screen.elapsed()))
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -100,9 +100,9 @@ func TestChatDumb(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb")
 	c.see(t, "> |")
 	c.press(t, "may I\\\ntoo\n")
-	c.see(t, choices+"|")
+	c.see(t, plainChoices+"|")
 	c.press(t, "yes\n")
-	c.see(t, "behavior is allow\n> |")
+	c.see(t, "behavior is allow\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
 	c.end(t, exitDone)
 	if strings.Contains(c.paper.all(), "claude-opus-5") {
@@ -115,13 +115,13 @@ func TestChatDumbTypedAhead(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
 	c.see(t, "> |")
 	c.press(t, "twice\nno prompt\n")
-	first := "? Bash\n  command: make \\x1b[2J\n" + choices
+	first := "? Bash\n  command: make \\x1b[2J\n" + plainChoices
 	c.see(t, first+"|")
 	c.press(t, "y\n")
-	second := "? Bash\n  command: second\n" + choices
+	second := "? Bash\n  command: second\n" + plainChoices
 	c.see(t, second+"|")
-	c.press(t, "n\n")
-	c.see(t, second+"n\n! Bash denied\nbehavior is deny\n> |")
+	c.press(t, "2\n")
+	c.see(t, second+"2\n! Bash denied\n\nbehavior is deny\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
 	c.end(t, exitDone)
 }
@@ -131,15 +131,15 @@ func TestChatDumbAsksBetweenTurns(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
 	c.see(t, "> |")
 	c.press(t, "later\n")
-	c.see(t, "Later.\n> |")
+	c.see(t, "Later.\n\ndone in 0.0 s\n> |")
 	c.letAsk(t)
 	c.see(t, "Press Enter to see a question from the agent: |")
 	c.press(t, "y\n")
-	c.see(t, "This line was ignored.\n? Bash\n  command: make \\x1b[2J\n"+choices+"|")
+	c.see(t, "This line was ignored.\nwaits for you\n? Bash\n  command: make \\x1b[2J\n"+plainChoices+"|")
 	c.press(t, "n\n")
 	c.see(t, "Allow it? n\n> |")
 	c.press(t, "next\n")
-	c.see(t, "You said next\n> |")
+	c.see(t, "You said next\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
 	c.end(t, exitDone)
 }
@@ -148,4 +148,29 @@ func (p *paper) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text()
+}
+
+// A plain chat draws nothing again, and says in words what happens.
+func TestChatPlain(t *testing.T) {
+	t.Parallel()
+	for name, setup := range map[string]struct{ args, env []string }{
+		"--plain":    {[]string{"chat", "--plain"}, nil},
+		"ACCESSIBLE": {[]string{"chat"}, []string{"ACCESSIBLE=1"}},
+	} {
+		c := startTyped(t, 70, setup.args, append(setup.env, "CLEW_COLOR=never", "CLEW_NOTIFY=false")...)
+		c.see(t, "> |")
+		c.press(t, "may I\n")
+		c.see(t, "> may I\nworking\n\nLet me see.\n\n* Bash: make  [2J\nwaits for you\n? Bash\n  command: make \\x1b[2J\n"+plainChoices+"|")
+		c.press(t, "1\n")
+		c.see(t, "Allow it? 1\n\nbehavior is allow\n\ndone in 0.0 s\n> |")
+		c.press(t, "which one\n")
+		c.see(t, "  1. Red \\x1b[2J: warm\n    2. Blue\n       # blue\nNumber, your own words, or nothing to skip: |")
+		c.press(t, "2\n")
+		c.see(t, "behavior is allow Blue\n\ndone in 0.0 s\n> |")
+		c.press(t, "\x04")
+		c.end(t, exitDone)
+		if strings.Contains(c.paper.written, "\x1b") {
+			t.Errorf("%s: the terminal gets sequences: %q", name, c.paper.written)
+		}
+	}
 }

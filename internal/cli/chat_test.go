@@ -198,6 +198,7 @@ type paper struct {
 	bells   int
 	// requests are what the terminal was asked for but to draw: links and notifications.
 	requests []string
+	written  string // everything
 }
 
 // A cell is a place of a paper. What a wide character covers is "".
@@ -213,6 +214,7 @@ func (p *paper) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rest += string(data)
+	p.written += string(data)
 	for p.rest != "" && (utf8.FullRuneInString(p.rest)) {
 		n := p.take()
 		if n == 0 {

@@ -350,6 +350,7 @@ func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, er
 	r.questioner = newQuestioner(ctx, s, scr)
 	r.lines = newLineSource(in, nil)
 	if r.typed {
+		scr.usePlain()
 		r.lines.tty, _ = s.In.(*os.File)
 		r.questioner.console = console{in: r, tty: r.lines.tty, size: sizeOf(s.Err)}
 		r.questioner.claim = r.claim

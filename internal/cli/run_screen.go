@@ -32,6 +32,7 @@ type screen struct {
 	// window returns the size of stdout if texts are laid out on it. Otherwise it is nil.
 	window      func() (columns, rows int)
 	windowColor bool
+	plain       bool   // nothing is drawn again, and states are words
 	board       board  // shows the lines instead of the streams, or nil
 	rest        string // of the last line for the board
 	notices
@@ -90,6 +91,28 @@ func newScreen(s Streams) *screen {
 		scr.animate()
 	}
 	return scr
+}
+
+// usePlain makes the screen one of lines: texts are laid out, a block at a time, and nothing is drawn
+// again.
+func (s *screen) usePlain() {
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.plain, s.animated = true, false
+	if out, ok := s.out.(*os.File); ok && isTerminal(out) && s.window == nil {
+		s.window = func() (int, int) { return terminalSize(out) }
+	}
+}
+
+// state says in a word what becomes of a turn, where that is not drawn.
+func (s *screen) state(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.plain {
+		s.sayLocked(word + "\n")
+	}
 }
 
 // animate draws the last line until the screen is closed.

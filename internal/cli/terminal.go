@@ -474,6 +474,9 @@ func (s *screen) grow(final, open []string) error {
 		s.wipe()
 	}
 	width, height := s.window()
+	if s.plain {
+		open = nil
+	}
 	open = lastRows(open, width, height)
 	rows := slices.Concat(final, open)
 	if s.board != nil {
