@@ -12,7 +12,8 @@
 // # Reading
 //
 //   - [List] and [Get] return what is known of sessions without reading all of them: title, first
-//     prompt, model, times.
+//     prompt, model, times. [Names] and [Summarize] are the two phases of List, for long lists, and
+//     [Watch] follows the list as it changes.
 //   - [Read] returns a whole session in the form in which a viewer shows it, with its subagents.
 //     [Tail] does the same for a session that still grows.
 //   - [Messages], [Subagents] and [SubagentMessages] return the conversation as the agent would

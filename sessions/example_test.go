@@ -31,6 +31,38 @@ func ExampleList() {
 	// 00:45:15 9f225561 /home/dev/project First words
 }
 
+// A long list is there at once, and the summaries come for those that are shown.
+func ExampleNames() {
+	ctx := context.Background()
+	infos, err := sessions.Names(ctx, &sessions.ListOptions{Store: exampleStore(), ProjectName: "-home-dev-project"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(infos), "sessions")
+	for _, info := range sessions.Summarize(ctx, infos[:min(20, len(infos))]) {
+		if info.Listed() {
+			fmt.Println(info.ID[:8], info.Title())
+		}
+	}
+	// Unordered output:
+	// 2 sessions
+	// 2e08b01a Delegate
+	// 9f225561 First words
+}
+
+func ExampleWatch() {
+	ctx := context.Background()
+	opts := &sessions.WatchOptions{Store: exampleStore(), ProjectName: "-home-dev-project"}
+	for infos, err := range sessions.Watch(ctx, opts) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(infos), "sessions")
+		break // without this, the loop would wait until one of them has changed
+	}
+	// Output: 2 sessions
+}
+
 func ExampleMessages() {
 	ctx := context.Background()
 	opts := &sessions.Options{Store: exampleStore()}

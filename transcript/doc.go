@@ -55,8 +55,8 @@
 // # Reports
 //
 // [Transcript.Calls] returns the calls of the model, for package usage, and [Transcript.Turns]
-// those of each turn. [Transcript.All] visits every item, also in branches and subagents.
-// [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each
+// those of each turn. [Transcript.All] visits every item, also in branches and subagents, and
+// [Transcript.Find] every place of a word or a regular expression. [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each
 // file, and [Transcript.Drift] which names in the transcript this package does not know.
 //
 // # Bad input
@@ -71,7 +71,8 @@
 //
 // Functions may be called from several goroutines, on different transcripts. A [Builder], a
 // [LineSplitter], a [Drift] and a [Transcript] that a builder still changes are for one goroutine
-// at a time. A transcript that [Read] has returned may be read by several; [Link] changes it.
+// at a time. A transcript that [Read] has returned may be read by several; [Link] changes it. So may
+// a [Transcript.Snapshot] of one that a builder changes.
 //
 // # Texts
 //

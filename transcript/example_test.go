@@ -256,3 +256,24 @@ func ExampleTranscript_All() {
 	}
 	// Output: 0 Write project/hello.txt - 1 line
 }
+
+func ExampleTranscript_Find() {
+	file, err := os.Open("testdata/hello.jsonl")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	t, err := transcript.Read(file, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for m := range t.Find(transcript.IgnoreCase("HELLO.txt")) {
+		fmt.Printf("chunk %d, %s: %q\n", m.ChunkIndex, m.Field, m.Text[m.From:m.To])
+	}
+	// Output:
+	// chunk 0, prompt: "hello.txt"
+	// chunk 1, input: "hello.txt"
+	// chunk 1, result: "hello.txt"
+	// chunk 1, text: "hello.txt"
+}
