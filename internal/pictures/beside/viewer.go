@@ -21,10 +21,10 @@ type glance struct {
 var viewerGlances = []glance{
 	{"sessions", nil, "Fix the flaky upload test"},
 	{"filter", []string{"/", "u", "p", "l"}, "upl"},
-	{"session", []string{"Enter", "Enter"}, "Find out why"},
-	{"session-unfolded", []string{"g", "j", "j", "j", "Tab"}, "refused"},
+	{"session", []string{"Enter"}, "runs pass"},
+	{"session-unfolded", []string{"g", "}", "Tab"}, "refused"},
 	{"find", []string{"/", "e", "r", "r", "o", "r", "Enter"}, "of"},
-	{"row", []string{"Escape", "g", "j", "j", "j", "Enter", "Enter"}, "Result"},
+	{"row", []string{"Escape", "g", "}", "Enter"}, "Result"},
 	{"agents", []string{"q", "a"}, "Explore"},
 	{"files", []string{"q", "f"}, "server.go"},
 	{"context", []string{"q", "x"}, "%"},
