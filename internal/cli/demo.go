@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
 )
 
 type demoOptions struct {
@@ -42,6 +43,9 @@ answers yes. The demo pauses only on a terminal.
 With --real, Claude Code itself does the task: its tools, its permissions and its
 transcript are real, and only the model is scripted, on this machine. It does not
 use your settings and needs no key.
+
+At a terminal, the demo ends in the viewer, where you can browse its sessions: press q
+to leave it. --fast leaves it out.
 
 All files are in one directory, a temporary one or that of --dir, and stay there for
 you to explore.`
@@ -86,15 +90,23 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	if err := demo.LayPasts(config, time.Now()); err != nil {
 		return &failure{code: exitFailed, err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
 	}
-	defer withEnv(demoEnv(dir, config))()
-	for _, step := range t.steps() {
-		if err := t.command(step); err != nil { //nolint:contextcheck // commands get theirs when they run
-			return err
-		}
+	if err := t.show(); err != nil { //nolint:contextcheck // commands get theirs when they run
+		return err
 	}
-	t.print(t.closing())
+	t.print(t.closing() + ownSessions(ctx))
 	if t.err != nil {
 		return outputError(t.err)
+	}
+	return nil
+}
+
+// show runs the commands that follow the task, away from the files of the user.
+func (t *tour) show() error {
+	defer withEnv(demoEnv(t.dir, t.config))()
+	for _, step := range t.steps() {
+		if err := t.command(step); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -344,13 +356,17 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 // steps are the commands that follow the task.
 func (t *tour) steps() [][]string {
 	page := filepath.Join(t.dir, "slug.html")
-	return [][]string{
+	steps := [][]string{
 		{"ls", "--all"},
 		{"show", "last"},
 		{"search", "hyphen"},
 		{"stats"},
 		{"export", "last", "-o", page},
 	}
+	if v := (&viewOptions{streams: t.streams}); v.onTerminal() && !t.fast {
+		steps = append(steps, []string{"--all"}) // the viewer
+	}
+	return steps
 }
 
 // command runs one command.
@@ -375,4 +391,13 @@ func (t *tour) closing() string {
 	return "\nAll files are in " + printable(t.dir) + ". To continue:\n" +
 		"  " + setting + "clew show last --expand\n" +
 		"  " + setting + "clew show last --diff\n"
+}
+
+// ownSessions says where the user's own sessions are to be seen.
+func ownSessions(ctx context.Context) string {
+	infos, err := sessions.Names(ctx, nil)
+	if err != nil || len(infos) == 0 {
+		return "\nWhen you have used Claude Code, clew shows your own sessions.\n"
+	}
+	return "\nTo browse your own " + counted(len(infos), "session") + ":\n  clew --all\n"
 }
