@@ -86,13 +86,18 @@ func (c *collector) pieces(o Options, text string, layOut func(piece string) []s
 // blanks are the usual white space. All other is escaped.
 const blanks = " \t\r\n"
 
-// trimBlank returns a text without line breaks at its ends, and "" for a blank one.
+// trimBlank returns a text without line breaks at its ends, and "" for a blank one. It does not look
+// for the ends of long blanks.
 func trimBlank(text string) string {
-	text = strings.Trim(text, "\n")
-	if strings.TrimLeft(text, blanks) == "" {
+	const most = 64 << 10
+	start, end := text[:min(len(text), most)], text[max(len(text)-most, 0):]
+	blank := strings.TrimLeft(start, blanks) == ""
+	if blank && len(text) <= most {
 		return ""
 	}
-	return text
+	trailing := len(end) - len(strings.TrimRight(end, "\n"))
+	leading := len(start) - len(strings.TrimLeft(start, "\n"))
+	return text[leading:max(len(text)-trailing, leading)]
 }
 
 func (c *collector) prose(o Options, text string) {
