@@ -1,0 +1,291 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// boxed returns a sheet of lines.
+func boxed(title string, lines ...string) func(int, bool) Sheet {
+	return func(columns int, color bool) Sheet {
+		width := max(columns-1, 1)
+		rule := func(left, right string) string {
+			left, right = "+- "+left+" ", " "+right+" -+"
+			return tty.Waiting.Paint(tty.Cut(left+strings.Repeat("-", max(width-len(left)-len(right), 0))+right, width), color)
+		}
+		var rows []string
+		for _, line := range lines {
+			for _, row := range tty.Break(tty.CleanLine(line), max(width-4, 1)) {
+				rows = append(rows, tty.CutPainted("| "+row, width))
+			}
+		}
+		return Sheet{
+			Rows: rows, Top: func(aside string) string { return rule(title, aside) },
+			Bottom: func(count string) string { return rule("", count) },
+		}
+	}
+}
+
+// bashQuestion is a question about a command, for which there is a rule.
+func bashQuestion(id int) *Question {
+	return &Question{
+		ID: id, Sheet: boxed("Bash", "command: go test ./upload"),
+		Always: []Change{
+			{"adds Bash(go test:*) to .claude/settings.local.json", true}, {"sets permission mode acceptEdits for this session", false},
+		}, Rule: "Bash(go test:*)",
+		Narrow: func(rule string) string {
+			if !strings.HasPrefix(rule, "Bash(go test") {
+				return "the rule has to begin with Bash(go test"
+			}
+			return ""
+		},
+	}
+}
+
+func colorQuestion(id int) *Question {
+	return &Question{ID: id, Choices: []Choice{
+		{Sheet: boxed("Question: Color", "Which color?"), Options: []Option{{"Red", "warm"}, {"Blue", "cold"}}},
+		{Sheet: boxed("Question: Size", "Which sizes?"), Options: []Option{{"S", ""}, {"M", ""}, {"L", ""}}, Multiple: true},
+	}}
+}
+
+// No key of a typed text answers a question, whenever that comes, and no key is lost.
+func TestQuestionWhileTyping(t *testing.T) {
+	t.Parallel()
+	const text = "yes a no, e s ? always y1 2"
+	for _, pause := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 499 * time.Millisecond} {
+		for at := 0; at <= len(text); at++ {
+			inBubble(t, func(t *testing.T, c *testChat) {
+				c.wait(time.Minute)
+				c.types(text[:at], pause)
+				c.asks(bashQuestion(1))
+				c.asks(colorQuestion(2))
+				c.types(text[at:], pause)
+				if got := c.editor.Text(); got != text || len(c.answers) > 0 || len(c.sent) > 0 {
+					t.Errorf("pause %v, question at %d: the text is %q, the answers are %v, sent %q", pause, at, got, c.answers, c.sent)
+				}
+			})
+		}
+	}
+}
+
+// Nor do the keys of several prompts, between which the composer is empty.
+func TestQuestionBetweenPrompts(t *testing.T) {
+	t.Parallel()
+	const text = "y\rno\ra\r1\ry"
+	for _, pause := range []time.Duration{0, 100 * time.Millisecond, 499 * time.Millisecond} {
+		for first := 0; first <= len(text); first++ {
+			for second := first; second <= len(text); second++ {
+				inBubble(t, func(t *testing.T, c *testChat) {
+					c.types(text[:first], pause)
+					q := bashQuestion(1)
+					c.asks(q)
+					c.types(text[first:second], pause)
+					c.withdraws(q)
+					c.asks(colorQuestion(2))
+					c.types(text[second:], pause)
+					got := strings.Join(slices.Concat(c.sent, c.queue, []string{c.editor.Text()}), "|")
+					if got != "y|no|a|1|y" || len(c.answers) > 0 {
+						t.Errorf("pause %v, questions at %d and %d: %q, answers %v", pause, first, second, got, c.answers)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A question gets the focus when nobody types, and then its keys answer it.
+func TestQuestionFocus(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		do   func(c *testChat)
+		want string
+	}{
+		{"by itself", func(c *testChat) { c.wait(time.Second); c.asks(bashQuestion(1)); c.wait(time.Second); c.press("y") }, "1:{1}"},
+		{"too soon", func(c *testChat) {
+			c.wait(time.Second)
+			c.asks(bashQuestion(1))
+			c.wait(400 * time.Millisecond)
+			c.press("y")
+		}, "text y"},
+		{"too soon, then by itself", func(c *testChat) {
+			c.wait(time.Second)
+			c.asks(bashQuestion(1))
+			c.press("y", "backspace")
+			c.wait(2 * time.Second)
+			c.press("y")
+		}, "1:{1}"},
+		{"not while there is a text", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.wait(time.Minute); c.press("y") }, "text xy"},
+		{"by ctrl+g", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.press("ctrl+g", "y") }, "1:{1} text x"},
+		{"left by ctrl+g", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "ctrl+g")
+			c.wait(time.Minute)
+			c.press("y")
+		}, "text y"},
+		{"left by esc", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "esc")
+			c.wait(time.Minute)
+			c.press("y")
+		}, "text y"},
+		{"left by other keys", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "h", "n", "y") }, "text hny"},
+		{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
+		{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
+		{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
+		{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2 changes [0]}"},
+		{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{2 changes [0 1]}"},
+		{"always, but not the rule", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "a", "tab", "enter", "down", "x", "tab", "enter")
+		}, "1:{2 changes [1]}"},
+		{"always needs a second key", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "a", "y") }, ""},
+		{"always, narrower", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "a", "backspace", "backspace", "backspace", " ", ".", ":", "*", ")", "enter")
+		}, "1:{2 changes [0] rule Bash(go test .:*)}"},
+		{"always, not narrower", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "a", "ctrl+u", "B", "a", "s", "h", "enter")
+		}, ""},
+		{"the next one needs a look", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.asks(bashQuestion(2))
+			c.press("ctrl+g", "y", "y")
+		}, "1:{1} text y"},
+		{"the next one", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.asks(bashQuestion(2))
+			c.press("ctrl+g", "s")
+			c.wait(2 * time.Second)
+			c.press("n")
+		}, "2:{0}"},
+		{"withdrawn", func(c *testChat) {
+			q := bashQuestion(1)
+			c.asks(q)
+			c.asks(bashQuestion(2))
+			c.press("ctrl+g")
+			c.withdraws(q)
+			c.press("y")
+		}, "text y"},
+		{"withdrawn, and none left", func(c *testChat) {
+			q := bashQuestion(1)
+			c.asks(q)
+			c.press("ctrl+g")
+			c.withdraws(q)
+			c.press("y")
+		}, "text y"},
+		{"choices", func(c *testChat) {
+			c.asks(colorQuestion(1))
+			c.press("ctrl+g", "2")
+			c.wait(2 * time.Second)
+			c.press("1", "3", "enter")
+		}, "1:{3 [[Blue] [S L]]}"},
+		{"choices by arrows", func(c *testChat) {
+			c.asks(colorQuestion(1))
+			c.press("ctrl+g", "down", "enter")
+			c.wait(2 * time.Second)
+			c.press("down", "space", "enter")
+		}, "1:{3 [[Blue] [M]]}"},
+		{"own words", func(c *testChat) {
+			c.asks(colorQuestion(1))
+			c.press("ctrl+g", "3", "n", "o", "enter")
+			c.wait(2 * time.Second)
+			c.press("enter")
+		}, "1:{3 [[no] [S]]}"},
+		{"the next choice needs a look", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "2", "1") }, "text 1"},
+		{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, c *testChat) {
+				tt.do(c)
+				if got := c.outcome(); got != tt.want {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// outcome returns the answers, and the text in the composer.
+func (c *testChat) outcome() string {
+	var parts []string
+	for id, a := range c.answers {
+		text := fmt.Sprintf("%d:{%d", id, a.Kind)
+		if a.Reason != "" {
+			text += " reason " + a.Reason
+		}
+		if a.Changes != nil {
+			text += fmt.Sprint(" changes ", a.Changes)
+		}
+		if a.Rule != "" {
+			text += " rule " + a.Rule
+		}
+		if a.Chosen != nil {
+			text += fmt.Sprint(" ", a.Chosen)
+		}
+		parts = append(parts, text+"}")
+	}
+	slices.Sort(parts)
+	if text := c.editor.Text(); text != "" {
+		parts = append(parts, "text "+text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// What does not fit has to be seen before it is allowed.
+func TestQuestionInPages(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *testChat) {
+		q := bashQuestion(1)
+		var lines []string
+		for i := range 40 {
+			lines = append(lines, fmt.Sprint("echo ", i))
+		}
+		q.Sheet = boxed("Bash", lines...)
+		c.asks(q)
+		c.press("ctrl+g")
+		for presses := 0; ; presses++ {
+			c.press("y", "a")
+			if len(c.answers) > 0 || c.question().mode == narrowing {
+				break
+			}
+			if presses > 40 {
+				t.Fatal("it can't be allowed")
+			}
+			if c.question().seen >= 40 {
+				t.Fatalf("all of it was seen, and y does nothing: %q", c.question().remark)
+			}
+			c.press("space")
+		}
+		if got := c.answers[1]; got.Kind != AllowedOnce {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A rule that there is no room for is not added.
+func TestQuestionHidesNoRule(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *testChat) {
+		q := bashQuestion(1)
+		q.Always[0].Text = "adds Bash(" + strings.Repeat("go test ./and/more ", 100) + ") to .claude/settings.local.json"
+		c.asks(q)
+		c.press("ctrl+g", "a", "enter")
+		if len(c.answers) > 0 {
+			t.Errorf("the answer is %+v", c.answers)
+		}
+		c.height = 200
+		c.press("right", "enter")
+		if c.answers[1].Kind != AllowedAlways {
+			t.Errorf("the answers are %+v", c.answers)
+		}
+	})
+}
