@@ -48,23 +48,33 @@ func (o Options) EstimateRow(r *rows.Row) int {
 		return 1 + len(text)/min(columns, typicalLine)
 	}
 	switch r.Kind {
-	case rows.Prompt, rows.Answer:
-		if room := in.openingColumns(r, columns); len(r.Text) <= room { // it is cheap to find out
-			c := collector{skip: 1}
-			in.rowBody(r, &c)
-			return len(c.lines)
+	case rows.Prompt, rows.Answer, rows.Result, rows.Notice:
+		if len(r.Text) <= columns { // it is cheap to find out
+			return in.countBody(r)
+		}
+		if r.Kind == rows.Notice {
+			return lines(r.Text) + lines(r.Chunk.Stderr)
 		}
 		return lines(r.Text)
 	case rows.Call, rows.Subagent:
 		return in.estimateCall(r, lines(r.Item.ToolResult))
-	case rows.Thinking, rows.Result, rows.Teammate, rows.Compaction:
+	case rows.Thinking, rows.Teammate, rows.Compaction:
 		return lines(r.Text)
-	case rows.Notice:
-		return lines(r.Text) + lines(r.Chunk.Stderr)
 	case rows.Invalid:
 		return 2 * len(r.Transcript.Invalid)
 	}
 	return 0
+}
+
+// countBody returns the number of lines of the body of a row that is short.
+func (o Options) countBody(r *rows.Row) int {
+	const enough = 1000
+	c := collector{limit: enough}
+	if isProse(r.Kind) {
+		c.skip = 1
+	}
+	o.rowBody(r, &c)
+	return len(c.lines) + c.more
 }
 
 // openingColumns returns the columns of the first line of a prompt or an answer.
@@ -84,9 +94,7 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 func (o Options) estimateCall(r *rows.Row, result int) int {
 	const short = 1024
 	if result == 0 && len(r.Item.ToolInput)+len(r.Item.Structured)+len(r.Item.Patch) <= short {
-		var c collector
-		o.rowBody(r, &c)
-		return len(c.lines)
+		return o.countBody(r)
 	}
 	if r.Item.ToolName == "Read" {
 		return max(result, 1)
@@ -123,14 +131,20 @@ func (o Options) rowBody(r *rows.Row, to sink) {
 		o.promptBody(r, tty.Prompt, to)
 	case rows.Answer, rows.Teammate, rows.Compaction:
 		to.prose(o, r.Text)
-	case rows.Thinking, rows.Result:
+	case rows.Thinking:
 		to.text(o, tty.Dim, r.Text)
+	case rows.Result:
+		if !o.isInLine(r.Text) {
+			to.text(o, tty.Dim, r.Text)
+		}
 	case rows.Call, rows.Subagent:
 		o.in(nameColumns).callBody(r, to)
 		return
 	case rows.Notice:
-		to.text(o, tty.Plain, r.Text)
-		to.text(o, tty.Failure, r.Chunk.Stderr)
+		if r.Chunk.Stderr != "" || !o.isInLine(r.Text) {
+			to.text(o, tty.Plain, r.Text)
+			to.text(o, tty.Failure, r.Chunk.Stderr)
+		}
 	case rows.Invalid:
 		o.invalidBody(r.Transcript.Invalid, to)
 	}
@@ -230,7 +244,18 @@ func (o Options) isSaid(r *rows.Row, f field, shown string) bool {
 	}
 	const least = 3 // shorter texts may be in a line by chance
 	text := RelativePath(o.Dir, f.text)
-	return len(text) >= least && len(text) <= len(shown) && strings.Contains(shown, tty.Line(text))
+	return o.hasRoom(shown) && len(text) >= least && len(text) <= len(shown) && strings.Contains(shown, text)
+}
+
+// hasRoom reports whether a clean text is not cut in the line of a row.
+func (o Options) hasRoom(text string) bool {
+	const outcome = 24 // columns
+	return o.Width <= 0 || tty.Width(text) <= o.columns()-outcome
+}
+
+// isInLine reports whether the line of a notice or of a result says all of it.
+func (o Options) isInLine(text string) bool {
+	return len(text) <= maxPiece && !strings.Contains(text, "\n") && o.in(nameColumns).hasRoom(tty.Line(text))
 }
 
 // inputField gives a member of an input to a sink.

@@ -68,7 +68,7 @@ func changesFiles(i *transcript.DisplayItem) bool {
 func (o Options) shownText(r *rows.Row) *Text {
 	return newText(func(t *Text) {
 		if !isProse(r.Kind) {
-			t.add(o, o.rowContent(r))
+			t.add(o, o.fitPainted(o.rowContent(r)))
 		}
 		o.rowBody(r, t)
 	})
