@@ -313,8 +313,12 @@ func (w *listWatch) readProjects(ctx context.Context, projects []*watchedProject
 		return
 	}
 	for i, p := range projects {
-		w.refuse(p.dir, errs[i])
-		w.setSessions(p, found[i])
+		if w.refuse(p.dir, errs[i]); errs[i] != nil {
+			p.stamp = time.Time{} // the next check tries again
+		}
+		if errs[i] == nil || errors.Is(errs[i], fs.ErrPermission) {
+			w.setSessions(p, found[i])
+		}
 	}
 }
 
