@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -130,8 +131,8 @@ func agentWork(agents []*transcript.Agent) (calls int, cost usage.Money) {
 		if a.Transcript == nil {
 			continue
 		}
-		calls += ToolCalls(a.Transcript)
-		cost += usage.Cost(a.Transcript.Calls(), usage.DefaultPrices()).Total
+		w := rows.WorkOf(a.Transcript)
+		calls, cost = calls+w.Calls, cost+w.Cost
 	}
 	return calls, cost
 }
