@@ -47,6 +47,10 @@ func TestMatch(t *testing.T) {
 		{"$", []string{"$1"}, []string{"1"}},
 		{"^ '", []string{"anything"}, nil},
 		{"!", []string{"anything"}, nil},
+		{"ab", []string{"x\nab", "a b\nx"}, []string{"a\nb", "xa\nbx"}},
+		{"a b", []string{"a\nb", "b\na"}, []string{"a\nc"}},
+		{"^b c$", []string{"a\nb c\nd", "b\nc"}, []string{"ab\ncd"}},
+		{"!b", []string{"a\nc"}, []string{"a\nb", "b\na"}},
 	}
 	var m Matcher
 	for _, tt := range tests {
@@ -79,6 +83,7 @@ func TestOrder(t *testing.T) {
 		{"v2", []string{"bump v2", "five and 2"}},
 		{"'store", []string{"store", "the store", "restore"}},
 		{"o", []string{"one", "two"}},
+		{"main", []string{"the main page\nfeature", "a page\nmain"}},
 	}
 	for _, tt := range tests {
 		var f Filter
@@ -112,6 +117,7 @@ func TestSpans(t *testing.T) {
 		{"z", "abc", "abc"},
 		{"", "abc", "abc"},
 		{"'go'", "gopher go", "gopher [go]"},
+		{"fb b", "x\nfoo bar\nb", "x\n[f]oo [b]ar\n[b]"},
 	}
 	var m Matcher
 	for _, tt := range tests {
@@ -197,7 +203,7 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 		marked := strings.ContainsAny(query, `|!'^$\`) || len(strings.Fields(query)) != 1 || !utf8.ValidString(query)
-		if !marked && !strings.ContainsRune(query, 0) && ok != subsequence(query, text) {
+		if !marked && !strings.ContainsAny(query+text, "\x00\n") && ok != subsequence(query, text) {
 			t.Fatalf("%q matches %q: %v", query, text, ok)
 		}
 	})

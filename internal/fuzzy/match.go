@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is one that can match. It is prepared once, so that each query is fast.
+// A Text is one that can match. It is prepared once, so that each query is fast. If it has several
+// lines, a word has to be in one of them.
 type Text struct {
 	raw string
 	low string // folded, with the same number of bytes
@@ -43,6 +44,7 @@ const (
 	gapPoints     = 6  // lost for a gap
 	gapByte       = 1  // lost for each byte of a gap
 	mostGapPoints = 40 // lost for a long gap
+	firstPoints   = 20 // in the first line of the text
 )
 
 // A Matcher compares queries with texts. It keeps its memory from one to the next, so that it is not
@@ -118,14 +120,26 @@ func merged(spans []Span) []Span {
 
 // term compares one word. With mark set, it appends the spans of the match to m.spans.
 func (m *Matcher) term(w *term, t Text, mark bool) (points int, ok bool) {
-	if w.kind == scattered && len(w.letters) > 1 {
-		points, ok = m.scattered(w, t, mark && !w.not)
-	} else {
-		var s Span
-		s, points, ok = whereExact(w, t)
-		if ok && mark && !w.not {
-			m.spans = append(m.spans, s)
+	spans := len(m.spans)
+	in := t.in(w)
+	for from := 0; from <= len(in); {
+		to := len(in)
+		if i := strings.IndexByte(in[from:], '\n'); i >= 0 {
+			to = from + i
 		}
+		before := len(m.spans)
+		p, found := m.inLine(w, t.raw[:to], in[:to], from, mark && !w.not)
+		if found && from == 0 {
+			p += firstPoints
+		}
+		switch {
+		case found && (!ok || p > points):
+			m.spans = append(m.spans[:spans], m.spans[before:]...)
+			points, ok = p, true
+		default:
+			m.spans = m.spans[:before]
+		}
+		from = to + 1
 	}
 	if w.not {
 		return 0, !ok
@@ -133,43 +147,60 @@ func (m *Matcher) term(w *term, t Text, mark bool) (points int, ok bool) {
 	return points, ok
 }
 
+// inLine compares a word with the line that begins at from and is the last one.
+func (m *Matcher) inLine(w *term, raw, in string, from int, mark bool) (points int, ok bool) {
+	if w.kind == scattered && len(w.letters) > 1 {
+		return m.scattered(w, raw, in, from, mark)
+	}
+	s, points, ok := whereExact(w, raw, in, from)
+	if ok && mark {
+		m.spans = append(m.spans, s)
+	}
+	return points, ok
+}
+
 // whereExact finds the best place of a word that must be there as it is.
-func whereExact(w *term, t Text) (best Span, points int, ok bool) {
-	in := t.in(w)
-	begin := len(in) - len(strings.TrimLeft(in, " "))
-	end := max(len(strings.TrimRight(in, " ")), begin)
+func whereExact(w *term, raw, in string, from int) (best Span, points int, ok bool) {
+	begin := from
+	for begin < len(in) && in[begin] == ' ' {
+		begin++
+	}
+	end := len(in)
+	for end > begin && in[end-1] == ' ' {
+		end--
+	}
 	switch w.kind {
 	case equal:
-		return Span{begin, end}, exactPoints(w, t, begin), in[begin:end] == w.text
+		return Span{begin, end}, exactPoints(w, raw, begin), in[begin:end] == w.text
 	case prefix:
-		return Span{begin, begin + len(w.text)}, exactPoints(w, t, begin), strings.HasPrefix(in[begin:], w.text)
+		return Span{begin, begin + len(w.text)}, exactPoints(w, raw, begin), strings.HasPrefix(in[begin:], w.text)
 	case suffix:
-		from := end - len(w.text)
-		if from < 0 || in[from:end] != w.text {
+		at := end - len(w.text)
+		if at < from || in[at:end] != w.text {
 			return Span{}, 0, false
 		}
-		return Span{from, end}, exactPoints(w, t, from), true
+		return Span{at, end}, exactPoints(w, raw, at), true
 	}
-	for at := 0; ; {
+	for at := from; ; {
 		i := strings.Index(in[at:], w.text)
 		if i < 0 {
 			return best, points, ok
 		}
-		from, to := at+i, at+i+len(w.text)
-		p := exactPoints(w, t, from)
-		if (w.kind != whole || isWord(in, from, to)) && (!ok || p > points) {
-			best, points, ok = Span{from, to}, p, true
+		start, stop := at+i, at+i+len(w.text)
+		p := exactPoints(w, raw, start)
+		if (w.kind != whole || isWord(in, start, stop)) && (!ok || p > points) {
+			best, points, ok = Span{start, stop}, p, true
 		}
-		if ok && from == 0 {
+		if ok && best.Start == from {
 			return best, points, ok // it gets no better
 		}
-		at = from + len(w.letters[0])
+		at = start + len(w.letters[0])
 	}
 }
 
 // exactPoints returns the points of neighboring letters.
-func exactPoints(w *term, t Text, from int) int {
-	n, first := len(w.letters), placePoints(t.raw, from)
+func exactPoints(w *term, raw string, from int) int {
+	n, first := len(w.letters), placePoints(raw, from)
 	return letterPoints*n + 2*first + (n-1)*(runPoints+max(first, nextPoints))
 }
 
@@ -183,9 +214,7 @@ func isWord(text string, from, to int) bool {
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // scattered finds the letters of a word in their order, where they get the most points.
-func (m *Matcher) scattered(w *term, t Text, mark bool) (points int, ok bool) {
-	in := t.in(w)
-	from := 0
+func (m *Matcher) scattered(w *term, raw, in string, from int, mark bool) (points int, ok bool) {
 	if cap(m.marks) < len(w.letters)+1 {
 		m.marks = make([]int, 0, 2*len(w.letters)+8)
 	}
@@ -200,7 +229,7 @@ func (m *Matcher) scattered(w *term, t Text, mark bool) (points int, ok bool) {
 	}
 	first, end := 0, 0 // the cells of the letter before
 	for k, letter := range w.letters {
-		first, end = m.place(t.raw, in, letter, k, first, end)
+		first, end = m.place(raw, in, letter, k, first, end)
 	}
 	best := first
 	for c := first; c < end; c++ {
@@ -278,7 +307,7 @@ func index(in, letter string) int {
 
 // placePoints returns what a letter gets for its place in a text.
 func placePoints(text string, at int) int {
-	if at == 0 {
+	if at == 0 || text[at-1] == '\n' {
 		return startPoints
 	}
 	if at >= len(text) {
@@ -311,7 +340,7 @@ const (
 var classes = func() (c [256]class) {
 	for b := range c {
 		switch {
-		case b == ' ' || b == '\t' || b == '\n':
+		case b == ' ' || b == '\t':
 			c[b] = space
 		case b >= 'a' && b <= 'z' || b >= utf8.RuneSelf:
 			c[b] = lower

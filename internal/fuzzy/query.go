@@ -9,7 +9,8 @@
 //	a | b     one or the other
 //
 // Words are separated by spaces, and all of them must match; a backslash before a space makes it a
-// part of the word. A word in lower case matches any case. The package is pure.
+// part of the word. A word in lower case matches any case. If a text has several lines, each word has
+// to match one of them. The package is pure.
 package fuzzy
 
 import (

@@ -178,7 +178,7 @@ func (h *helpScreen) keys(width int) []string {
 const keyColumn = 22
 
 func (h *helpScreen) keyLine(b Binding, query fuzzy.Query, width int) (string, bool) {
-	text := fuzzy.Prepare(b.KeyNames() + "  " + b.Text)
+	text := fuzzy.Prepare(b.Text + "\n" + b.KeyNames() + "\n" + string(b.Action))
 	if _, ok := new(fuzzy.Matcher).Match(query, text); !ok {
 		return "", false
 	}

@@ -33,7 +33,7 @@ func newPalette(a *app, below screen) screen {
 	for _, b := range a.opts.Keys.In(below.scope()) {
 		if !moves[b.Action] {
 			p.actions = append(p.actions, b)
-			p.texts = append(p.texts, fuzzy.Prepare(b.Text+"  "+string(b.Action)))
+			p.texts = append(p.texts, fuzzy.Prepare(b.Text+"\n"+string(b.Action)))
 		}
 	}
 	p.filters.Set(p.texts)

@@ -148,9 +148,9 @@ func (s *sessionsScreen) keyOf(i int) string {
 	switch {
 	case i < 0 || i >= s.count():
 		return ""
-	case s.tab == projectsTab:
+	case len(s.projects) > 0:
 		return s.projects[i].name
-	case s.tab == trashTab:
+	case len(s.deleted) > 0:
 		return s.deleted[i].Path
 	}
 	return s.rows[i].key()
@@ -182,6 +182,7 @@ func (s *sessionsScreen) selected() *entry {
 func (s *sessionsScreen) show(t tab) tea.Cmd {
 	s.places[s.tab] = s.selectedKey()
 	s.tab = (t + tabCount) % tabCount
+	s.rows, s.projects, s.deleted = nil, nil, nil
 	s.pick = pick{height: s.pick.height}
 	s.rebuild()
 	if i := s.indexOf(s.places[s.tab]); i >= 0 {
@@ -348,5 +349,5 @@ func (s *sessionsScreen) wheel(lines int) tea.Cmd {
 
 // trashText is what the filter looks at.
 func trashText(t sessions.TrashedSession) fuzzy.Text {
-	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), t.ID}, "  "))
+	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), t.ID}, "\n"))
 }

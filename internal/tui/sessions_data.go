@@ -61,7 +61,7 @@ func describe(info sessions.SessionInfo, read bool) described {
 			parts = append(parts, prompt)
 		}
 	}
-	d.text = fuzzy.Prepare(strings.Join(parts, "  "))
+	d.text = fuzzy.Prepare(strings.Join(parts, "\n"))
 	return d
 }
 
@@ -435,7 +435,7 @@ type projectRow struct {
 func (p *projectRow) shown() string { return tty.Line(render.ProjectName(p.directory, p.name)) }
 
 func (p *projectRow) filterText() fuzzy.Text {
-	return fuzzy.Prepare(p.shown() + "  " + tty.Line(cmp.Or(p.directory, p.name)))
+	return fuzzy.Prepare(p.shown() + "\n" + tty.Line(cmp.Or(p.directory, p.name)))
 }
 
 // projectRows returns the projects, the newest first.

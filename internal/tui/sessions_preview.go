@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
 )
 
 // A previewState says whether and where the preview is, and has what it shows.
@@ -90,22 +91,40 @@ func (p *previewState) move(width, height int) {
 	p.place(width, height, 1)
 }
 
-// readGlance reads the end of the selected session, if the preview shows it.
+// readGlance reads the end of the selected session, if the preview shows it, and then those of live ones
+// on the screen.
 func (s *sessionsScreen) readGlance() tea.Cmd {
-	e := s.selected()
-	if e == nil || e.Path == "" || !e.read || e.Err != nil || s.preview.reading != "" || !s.preview.isShown() {
+	if s.preview.reading != "" {
 		return nil
 	}
-	key, info := e.key(), e.SessionInfo
-	if g := s.preview.glances[key]; g != nil && g.modified.Equal(e.Modified) {
-		return nil
+	wanted := func(e *entry) bool {
+		g := s.preview.glances[e.key()]
+		return e.Path != "" && e.read && e.Err == nil && (g == nil || !g.modified.Equal(e.Modified))
 	}
-	s.preview.reading = key
+	if e := s.selected(); e != nil && s.preview.isShown() && wanted(e) {
+		return s.glanceAt(e.SessionInfo)
+	}
+	if live := s.visibleEntries(func(e *entry) bool { return s.stateOf(e).live && wanted(e) }); len(live) > 0 {
+		return s.glanceAt(live[0])
+	}
+	return nil
+}
+
+func (s *sessionsScreen) glanceAt(info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
+	s.preview.reading = info.Path
 	return ask(s, func() tea.Msg {
 		end, err := src.Glance(ctx, info)
-		return glanceMsg{key, &glance{Glance: end, modified: info.Modified, err: err}}
+		return glanceMsg{info.Path, &glance{Glance: end, modified: info.Modified, err: err}}
 	})
+}
+
+// callOf returns the call of a session that has no result yet, as far as that is known.
+func (s *sessionsScreen) callOf(e *entry) string {
+	if g := s.preview.glances[e.key()]; g != nil {
+		return tty.Line(g.Call)
+	}
+	return ""
 }
 
 // maxGlances is how many ends of sessions are kept.
@@ -135,7 +154,7 @@ func (s *sessionsScreen) previewLines(width, height int) []string {
 	if g == nil {
 		g = new(glance)
 	}
-	p.state(s.stateOf(e), tty.Line(g.Call))
+	p.state(s.stateOf(e), s.callOf(e))
 	p.gap()
 	first, last := tty.Line(e.FirstPrompt), tty.Line(cmp.Or(g.Prompt, e.LastPrompt))
 	p.add(prompted(first), tty.Prompt, 3)
@@ -222,16 +241,7 @@ func (p *previewText) state(state liveState, call string) {
 	if !state.live {
 		return
 	}
-	text := state.text
-	switch {
-	case state.waits && cmp.Or(call, state.what) != "":
-		text += ": " + cmp.Or(call, state.what)
-	case state.text == "working" && call != "":
-		text += ": " + call
-	case state.what != "":
-		text += ": " + state.what
-	}
-	p.add(text, state.style(), 2)
+	p.add(state.whole(call), state.style(), 3)
 	if state.how != "" {
 		p.add("known "+state.how, tty.Dim, 1)
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -360,7 +361,7 @@ type column struct {
 
 // ranked are the columns beside the title, in the order in which they are chosen while there is room.
 var ranked = [tabCount][]column{
-	liveTab:     {{"age", 7, true}, {"state", 13, false}, {"id", 8, false}, {"known", 17, false}, {"project", 14, false}, {"waits", 30, false}},
+	liveTab:     {{"state", 13, false}, {"age", 7, true}, {"id", 8, false}, {"known", 17, false}, {"project", 12, false}},
 	recentTab:   {{"age", 7, true}, {"id", 8, false}, {"turns", 9, true}, {"cost", 8, true}, {"project", 12, false}, {"model", 10, false}, {"branch", 10, false}},
 	projectsTab: {{"age", 7, true}, {"count", 12, true}, {"live", 7, true}, {"directory", 48, false}},
 	trashTab:    {{"age", 7, true}, {"id", 8, false}, {"project", 24, false}},
@@ -368,18 +369,23 @@ var ranked = [tabCount][]column{
 
 // shownOrder is the order of the columns on the screen.
 var shownOrder = []string{
-	"id", "title", "directory", "state", "waits", "known", "project", "branch", "model", "live", "count", "turns", "cost", "age",
+	"id", "title", "directory", "state", "known", "project", "branch", "model", "live", "count", "turns", "cost", "age",
 }
 
-// leastTitle is what the columns leave to the title, but the age leaves less.
-const leastTitle = 24
+const (
+	// leastTitle is what the columns leave to the title, but the first one leaves less.
+	leastTitle = 24
+	// enoughTitle is what the title keeps when a state needs more room.
+	enoughTitle = 36
+	mostState   = 60
+)
 
 // columns chooses columns for a width. The title gets what is left.
 func (s *sessionsScreen) columns(room int) []column {
 	chosen := map[string]column{}
-	for _, c := range ranked[s.tab] {
+	for i, c := range ranked[s.tab] {
 		least := leastTitle
-		if c.name == "age" {
+		if i == 0 {
 			least = 8
 		}
 		if c.name == "project" && s.tab == recentTab && !s.scopeAll {
@@ -390,6 +396,12 @@ func (s *sessionsScreen) columns(room int) []column {
 		}
 		room -= c.width + columnGap
 		chosen[c.name] = c
+	}
+	if state, ok := chosen["state"]; ok && room > enoughTitle {
+		more := min(room-enoughTitle, mostState-state.width)
+		state.width += more
+		room -= more
+		chosen["state"] = state
 	}
 	chosen["title"] = column{name: "title", width: max(room, 0)}
 	var columns []column
@@ -450,9 +462,7 @@ func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, 
 		case "title":
 			return s.titleCell(e, selected, c.width)
 		case "state":
-			return listCell{text: state.text, style: state.style()}
-		case "waits":
-			return listCell{text: state.what, style: tty.Waiting}
+			return listCell{text: state.whole(s.callOf(e)), style: state.style()}
 		case "known":
 			return listCell{text: state.how, style: tty.Dim}
 		case "project":
@@ -473,6 +483,19 @@ func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, 
 		}
 		return listCell{}
 	})
+}
+
+// whole returns the state with what the agent waits for or works at. call is the call of a tool that
+// has no result yet, or "".
+func (l liveState) whole(call string) string {
+	what := l.what
+	if l.waits || l.text == "working" {
+		what = cmp.Or(call, what)
+	}
+	if what == "" {
+		return l.text
+	}
+	return l.text + ": " + what
 }
 
 // short returns the state in few letters.

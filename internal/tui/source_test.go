@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -173,23 +174,43 @@ func (f *fakeSource) Spill(_ context.Context, _ sessions.SessionInfo, path strin
 	return nil, errFake
 }
 
+// edit changes what is known of a session.
+func (f *fakeSource) edit(id string, edit func(*sessions.SessionInfo)) {
+	f.change(func() {
+		for i := range f.infos {
+			if f.infos[i].ID == id {
+				edit(&f.infos[i])
+			}
+		}
+	})
+}
+
 func (f *fakeSource) Rename(_ context.Context, info sessions.SessionInfo, title string) error {
 	f.note("rename %s %s", info.ID, title)
+	f.edit(info.ID, func(i *sessions.SessionInfo) { i.CustomTitle = title })
 	return nil
 }
 
 func (f *fakeSource) Tag(_ context.Context, info sessions.SessionInfo, tag string) error {
 	f.note("tag %s %s", info.ID, tag)
+	f.edit(info.ID, func(i *sessions.SessionInfo) { i.Tag = tag })
 	return nil
 }
 
 func (f *fakeSource) Delete(_ context.Context, info sessions.SessionInfo) error {
 	f.note("delete %s", info.ID)
+	f.change(func() {
+		f.infos = slices.DeleteFunc(f.infos, func(i sessions.SessionInfo) bool { return i.ID == info.ID })
+		f.trash = append([]sessions.TrashedSession{{ID: info.ID, Project: info.Project, Title: info.Title(), Deleted: storyTime, Path: "/trash/" + info.ID}}, f.trash...)
+	})
 	return nil
 }
 
 func (f *fakeSource) Restore(_ context.Context, deleted sessions.TrashedSession) error {
 	f.note("restore %s", deleted.ID)
+	f.change(func() {
+		f.trash = slices.DeleteFunc(f.trash, func(t sessions.TrashedSession) bool { return t.ID == deleted.ID })
+	})
 	return nil
 }
 
