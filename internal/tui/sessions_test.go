@@ -140,7 +140,8 @@ func TestSessionsOpenElsewhereStory(t *testing.T) {
 	f := someSessions()
 	s := tell(t, f, 120, 30, listingAll)
 	s.selected("Migrate").see("waits for you").press("r").see("an agent has this session open (process 4711): enter views it, Y copies")
-	s.press("c").see("process 4711").press("D").see("not deleted: an agent has this session open (process 4711)")
+	s.press("j", "k").unseen("process 4711").press("c").see("process 4711").press("j", "k").unseen("process 4711")
+	s.press("D").see("not deleted: an agent has this session open (process 4711)")
 	s.press("f").see("Fork").press("y").waits("not forked", func() bool { return strings.Contains(f.notes(), "fork "+id(1)) })
 	for _, what := range []string{"resume", "continue", "delete"} {
 		if strings.Contains(f.notes(), what) {
@@ -173,7 +174,9 @@ func TestSessionsPreviewStory(t *testing.T) {
 	s := tell(t, someSessions(), 100, 30, listing)
 	s.see("│ Fix the flaky upload test").press("p").unseen("│").press("p").see("│ Fix")
 	s.press("P").unseen("│").see("It ran 100 times").press("P").see("│ Fix")
-	s.resize(60, 24).unseen("│ Fix").resize(60, 20).unseen("It ran").press("p").see("> Please").resize(1, 1).resize(100, 30).see("Fix")
+	s = tell(t, someSessions(), 80, 24, listing)
+	s.see("> Please").resize(80, 20).unseen("> Please").press("p").see("opus-5-5 · main").press("p").unseen("opus-5-5 · main")
+	s.resize(1, 1).resize(40, 12).see("Fix the flaky").resize(120, 30).unseen("> Please").press("p").see("│ Fix")
 }
 
 func TestHelpStory(t *testing.T) {
@@ -218,7 +221,7 @@ func TestSearchStory(t *testing.T) {
 	f.found = foundResults()
 	s := tell(t, f, 80, 24, listing)
 	s.selected("Fix").press("ctrl+f").see("Words to find").types("refused").see("3 of 12 results", "uploader · 1h ago", "connection refused", "1 prompt").selected("refused")
-	s.press("down").selected("dial tcp").press("enter").unseen("3 of 12").press("q").see("3 of 12").selected("dial tcp")
+	s.press("down").selected("connection refused").press("enter").unseen("3 of 12").press("q").see("3 of 12").selected("connection refused")
 	s.press("j").selected("The API").press("y").copied(id(4)).press("/").types(" zzz").see("refused zzz")
 	s.waits("not searched", func() bool { return strings.Contains(f.notes(), "search refused zzz") })
 	s.press("esc").selected("Fix")

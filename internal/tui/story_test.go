@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ type story struct {
 	t    *testing.T
 	app  *app
 	term *termtest.Terminal
-	keys *io.PipeWriter
+	keys *os.File
 	done chan struct{} // closed when the program has ended
 	err  error         // how it ended
 
@@ -52,7 +53,10 @@ func tell(t *testing.T, source Source, columns, rows int, first func(*app) scree
 // tellWith is like tell, with options.
 func tellWith(t *testing.T, opts Options, source Source, columns, rows int, first func(*app) screen) *story {
 	t.Helper()
-	in, keys := io.Pipe()
+	in, keys, err := os.Pipe() // a file, so that reading can be stopped while another program has the terminal
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &story{
 		t: t, app: &app{opts: opts, src: source}, term: termtest.New(columns, rows), keys: keys, done: make(chan struct{}),
 	}
