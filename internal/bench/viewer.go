@@ -103,10 +103,13 @@ func (v *visit) sit(ctx context.Context, config string, args ...string) (*seat, 
 	return newSeat(cmd)
 }
 
+// largest returns the path of the largest session.
+func (v *visit) largest() string { return filepath.Join(v.agent(), "projects", v.truth.Largest) }
+
 // long opens the largest session, presses keys and scrolls.
 func (v *visit) long(ctx context.Context) error {
 	for range v.rounds {
-		s, err := v.sit(ctx, v.agent(), "view", v.truth.Largest)
+		s, err := v.sit(ctx, v.agent(), "view", v.largest())
 		if err != nil {
 			return err
 		}
@@ -152,7 +155,7 @@ func (v *visit) scroll(s *seat) error {
 
 // growing appends to the largest session while it is shown.
 func (v *visit) growing(ctx context.Context) error {
-	text, err := os.ReadFile(v.truth.Largest)
+	text, err := os.ReadFile(v.largest())
 	if err != nil {
 		return err
 	}
@@ -257,7 +260,7 @@ func (v *visit) giant(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := v.sit(ctx, dir, "view", truth.Largest)
+	s, err := v.sit(ctx, dir, "view", filepath.Join(dir, "projects", truth.Largest))
 	if err != nil {
 		return err
 	}
@@ -277,7 +280,7 @@ func (v *visit) giant(ctx context.Context) error {
 
 // idle leaves the viewer alone.
 func (v *visit) idle(ctx context.Context) error {
-	s, err := v.sit(ctx, v.agent(), "view", v.truth.Largest)
+	s, err := v.sit(ctx, v.agent(), "view", v.largest())
 	if err != nil {
 		return err
 	}
