@@ -227,13 +227,16 @@ func (o Options) fitPainted(line string) string {
 }
 
 // breakPainted breaks a painted line into lines that fit the width. Styles and links go on in the next
-// line.
+// line, which is indented as the first one.
 func (o Options) breakPainted(line string) []string {
 	columns := o.columns()
 	if columns <= 0 || tty.PaintedWidth(line) <= columns {
 		return []string{line}
 	}
 	p := paintedBreaker{columns: columns}
+	if indent := len(line) - len(strings.TrimLeft(line, " ")); indent <= min(columns/2, columns-2) {
+		p.indent = indent
+	}
 	for line != "" {
 		if n := escapeLength(line); n > 0 {
 			p.escape(line[:n])
@@ -266,6 +269,7 @@ const (
 // A paintedBreaker breaks a painted line.
 type paintedBreaker struct {
 	columns     int
+	indent      int // of all lines but the first
 	lines       []string
 	line        strings.Builder
 	used        int
@@ -287,7 +291,7 @@ func (p *paintedBreaker) escape(sequence string) {
 }
 
 func (p *paintedBreaker) put(char string, width int) {
-	if p.used+width > p.columns && p.used > 0 {
+	if p.used+width > p.columns && p.used > p.indent {
 		if p.style != "" {
 			p.line.WriteString(styleEnd)
 		}
@@ -296,8 +300,8 @@ func (p *paintedBreaker) put(char string, width int) {
 		}
 		p.lines = append(p.lines, p.line.String())
 		p.line.Reset()
-		p.line.WriteString(p.link + p.style)
-		p.used = 0
+		p.line.WriteString(strings.Repeat(" ", p.indent) + p.link + p.style)
+		p.used = p.indent
 	}
 	p.line.WriteString(char)
 	p.used += width

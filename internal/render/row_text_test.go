@@ -161,6 +161,9 @@ func BenchmarkRowBody(b *testing.B) {
 
 func TestBreakPainted(t *testing.T) {
 	t.Parallel()
+	if diff := cmp.Diff([]string{"  ab", "  cd", "  e"}, Options{Width: 4}.breakPainted("  abcde")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	line := tty.Keyword.Paint("func", true) + " " + tty.Hyperlink(tty.Link.Paint("name of it", true), "https://x.example/")
 	for width := 1; width < 20; width++ {
 		o := Options{Width: width, Color: true}
