@@ -34,9 +34,11 @@ type finder struct {
 	stop    context.CancelFunc
 	// revision is that of the session that was searched.
 	revision int
-	// from is where the search began, for what is typed next and for Escape.
+	// from is where the search began, and back goes there again, for what is typed next and for Escape.
 	from rows.ID
 	back func()
+	// opened are the rows that were unfolded for a match.
+	opened []rows.ID
 }
 
 // A match is a place at which the text was found.
@@ -438,6 +440,11 @@ func (s *sessionScreen) goToMatch(i int) {
 	if !ok {
 		return
 	}
+	for p := s.layout.parent(row); p >= 0; p = s.layout.parent(p) {
+		if !s.list.at(p).open {
+			f.opened = append(f.opened, s.layout.id(p))
+		}
+	}
 	s.show(row, 0)
 	before := 0
 	for pass := range 2 { // first as it is, then open
@@ -450,6 +457,7 @@ func (s *sessionScreen) goToMatch(i int) {
 		}
 		if pass == 0 {
 			s.list.setOpen(row, true)
+			f.opened = append(f.opened, m.id)
 		}
 	}
 	s.list.reveal(row, len(s.list.lines(row))-1, s.list.height/3)
@@ -506,17 +514,31 @@ func (s *sessionScreen) beginFind() {
 	f := &s.finder
 	f.clear()
 	f.typing, f.from = true, s.selectedID()
+	f.opened = nil
 	s.list.settle()
-	top, line, selected, following := s.list.top, s.list.line, s.list.selected, s.list.following
-	count := s.layout.count()
+	top, line, selected := s.list.at(s.list.top).id, s.list.line, s.selectedID()
+	following, thinking := s.list.following, s.layout.thinking
 	f.back = func() {
-		if s.layout.count() == count {
-			s.list.top, s.list.line, s.list.selected = s.list.shown(top), line, s.list.shown(selected)
+		s.foldFound()
+		if s.layout.thinking != thinking {
+			s.layout.thinking = thinking
+			s.list.remeasure()
 		}
+		s.list.restore(top, line, selected)
 		if s.list.following = following; following {
 			s.list.end()
 		}
 	}
+}
+
+// foldFound folds the rows again that were unfolded for a match.
+func (s *sessionScreen) foldFound() {
+	for _, id := range s.finder.opened {
+		if row, ok := s.layout.rows.Index(id); ok {
+			s.list.setOpen(row, false)
+		}
+	}
+	s.finder.opened = nil
 }
 
 // typed handles the keys of the line in which a text is typed.
@@ -566,9 +588,6 @@ func (s *sessionScreen) retype() tea.Cmd {
 	if text == s.finder.text {
 		return nil
 	}
-	cmd := s.findWords(text)
-	if cmd == nil && s.finder.err == "" {
-		s.finder.back()
-	}
-	return cmd
+	s.finder.back()
+	return s.findWords(text)
 }

@@ -89,6 +89,9 @@ func (m model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
+		if s, ok := m.top().(resizer); ok {
+			return s.resized()
+		}
 	case tea.KeyPressMsg:
 		m.notice = ""
 		return m.press(msg)

@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
@@ -25,7 +24,8 @@ type rowScreen struct {
 	tops     map[render.TabName]int // where one was in the other tabs
 	pager    pager
 	split    bool
-	width    int // for which the tabs are laid out
+	width    int      // for which the tabs are laid out
+	spans    [][2]int // where their names are in the first line
 
 	entries  [][]byte // as they were written, once they were read
 	spilled  string   // the whole result, once it was read
@@ -43,7 +43,8 @@ func newRow(s *sessionScreen, id rows.ID, tab render.TabName) screen {
 		base: newBase(s.app), session: s, id: id, tab: tab, tops: map[render.TabName]int{},
 		pending: map[render.TabName]bool{}, failures: map[render.TabName]string{},
 	}
-	r.refresh()
+	r.pager.height = max(s.height-2, 1)
+	r.lay(max(s.width, 1))
 	return r
 }
 
@@ -170,8 +171,8 @@ func (r *rowScreen) update(msg tea.Msg) tea.Cmd {
 			r.spilled = msg.spilled
 		}
 		r.tabs = nil
+		r.lay(r.width)
 		if r.pager.finder.matcher != nil {
-			r.lay(r.width)
 			return r.pager.scan(r, r.pager.finder.started)
 		}
 	case scanMsg:
@@ -204,6 +205,7 @@ func (r *rowScreen) do(a Action) tea.Cmd {
 	case Preview:
 		r.split = !r.split
 		r.tabs = nil
+		r.lay(r.width)
 	case Find:
 		r.pager.beginFind()
 	case NextMatch:
@@ -307,23 +309,14 @@ func (r *rowScreen) wheel(lines int) tea.Cmd {
 
 // click chooses a tab.
 func (r *rowScreen) click(x, y int) tea.Cmd {
-	if y != 0 {
-		return nil
-	}
-	at := r.tabsFrom()
-	for _, t := range r.tabs {
-		end := at + len(t.Name) + 2
-		if x >= at && x < end {
+	for i, span := range r.spans {
+		if y == 0 && x >= span[0] && x < span[1] && i < len(r.tabs) {
 			r.tops[r.tab] = r.pager.top
-			return r.choose(t.Name)
+			return r.choose(r.tabs[i].Name)
 		}
-		at = end
 	}
 	return nil
 }
-
-// tabsFrom returns the column at which the tabs begin.
-func (r *rowScreen) tabsFrom() int { return 2 + tty.Width(r.label()) }
 
 // label names the row in the header.
 func (r *rowScreen) label() string {
@@ -336,29 +329,10 @@ func (r *rowScreen) label() string {
 
 func (r *rowScreen) draw(width, height int) Frame {
 	r.lay(width)
-	frame := Frame{Title: r.session.title(), Lines: make([]string, 0, height)}
-	room := height
-	if height > 1 {
-		room--
-	}
-	if height > 2 {
-		room--
-	}
-	body := r.body(room)
-	if height > 1 {
-		frame.Lines = append(frame.Lines, r.header(width))
-	}
-	for len(body) < room {
-		body = append(body, "")
-	}
-	frame.Lines = append(frame.Lines, body...)
-	if height > 2 {
-		line, cursor := r.footer(&r.pager.finder, InRow, width)
-		if frame.Lines = append(frame.Lines, line); cursor >= 0 {
-			frame.Cursor = &paint.Cursor{X: cursor, Y: height - 1}
-		}
-	}
-	return frame
+	frame := newFrame(r.session.title(), height)
+	body := r.body(frame.room()) // before the header, which says where it is
+	line, cursor := r.footer(&r.pager.finder, InRow, width)
+	return frame.fill(r.header(width), body, line, cursor)
 }
 
 // body returns the lines between header and footer.
@@ -378,13 +352,16 @@ func (r *rowScreen) body(height int) []string {
 
 // header returns the first line: what row it is, its tabs, and the place in it.
 func (r *rowScreen) header(width int) string {
-	line := " " + tty.Title.Paint(r.label(), r.opts.Color) + " "
-	for _, t := range r.tabs {
-		if t.Name == r.current().Name {
-			line += "[" + tty.Title.Paint(string(t.Name), r.opts.Color) + "]"
-		} else {
-			line += " " + tty.Dim.Paint(string(t.Name), r.opts.Color) + " "
+	label := r.label()
+	names, front := make([]string, len(r.tabs)), 0
+	for i, t := range r.tabs {
+		if names[i] = string(t.Name); t.Name == r.current().Name {
+			front = i
 		}
 	}
+	from := tty.Width(label) + 2
+	var tabs string
+	tabs, r.spans = r.paintTabs(names, front, from, width)
+	line := " " + tty.Title.Paint(label, r.opts.Color) + " " + tabs
 	return joinColumns(tty.CutPainted(line, width), tty.Dim.Paint(r.pager.where(), r.opts.Color)+" ", width)
 }

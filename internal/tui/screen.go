@@ -49,6 +49,9 @@ type screen interface {
 	close()
 }
 
+// A resizer is a screen that does something when the size of the terminal changes, besides drawing.
+type resizer interface{ resized() tea.Cmd }
+
 // A base has what all screens share. Embed it, and override what the screen needs.
 type base struct {
 	*app

@@ -48,7 +48,9 @@ type sessionScreen struct {
 // newSession returns the screen of a session.
 func newSession(a *app, info sessions.SessionInfo, at Place) screen {
 	layout := newSessionLayout(a, cmp.Or(info.CWD, a.opts.Dir))
-	return &sessionScreen{base: newBase(a), info: info, place: at, layout: layout, list: newRowList(layout)}
+	s := &sessionScreen{base: newBase(a), info: info, place: at, layout: layout, list: newRowList(layout)}
+	s.list.resize(max(a.width-2, 1), max(a.height-2, 1)) // nearly: keys may come before the first frame
+	return s
 }
 
 func (s *sessionScreen) scope() Scope { return InSession }
@@ -167,6 +169,9 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	cmds := []tea.Cmd{next, s.goTo()}
 	if !s.counting {
 		cmds = append(cmds, s.count(0))
+	}
+	if p, ok := s.top().(*panelScreen); ok && p.session == s {
+		cmds = append(cmds, p.resized())
 	}
 	if !wasLive && !msg.snapshot.Loading && msg.snapshot.Revision > 1 {
 		cmds = append(cmds, s.look(0)) // something writes to it

@@ -15,11 +15,6 @@ import (
 )
 
 func (s *sessionScreen) do(a Action) tea.Cmd {
-	if s.outline.focused {
-		if cmd, used := s.outline.do(s, a); used {
-			return cmd
-		}
-	}
 	if s.move(a) {
 		return nil
 	}
@@ -43,7 +38,7 @@ func (s *sessionScreen) do(a Action) tea.Cmd {
 	case PreviousMatch:
 		return s.nextMatch(-1)
 	case Preview:
-		s.outline.toggle(s)
+		return s.outline.toggle(s)
 	case Agents, Files, Context, Usage, Branches:
 		return s.openPanel(a)
 	default:
@@ -276,8 +271,9 @@ func (a *app) showText(to screen, text func() string, name string) tea.Cmd {
 // click selects the row at a place, and folds or unfolds it at its mark.
 func (s *sessionScreen) click(x, y int) tea.Cmd {
 	line := y - s.listTop
-	if x > s.columns && s.outline.shown {
-		return s.outline.click(s, line)
+	if x > s.columns && s.outline.columns(s.width) > 0 {
+		s.outline.click(s, line)
+		return nil
 	}
 	if line < 0 || line >= len(s.drawn) {
 		return nil

@@ -20,24 +20,39 @@ const (
 )
 
 func (s *sessionScreen) draw(width, height int) Frame {
-	frame := Frame{Title: s.title(), Lines: make([]string, 0, height)}
-	room := height
-	if height > 1 {
-		s.listTop = 1
-		room--
+	frame := newFrame(s.title(), height)
+	s.listTop = frame.top()
+	body := s.columnsOf(width, frame.room()) // before the header, which says where it is
+	line, cursor := s.footer(&s.finder, InSession, width)
+	return frame.fill(s.header(width), body, line, cursor)
+}
+
+// A newFrame is a frame of a line at the top, a body, and a line at the bottom. A screen with less than
+// three lines does without the last one, and with one line without the first one.
+func newFrame(title string, height int) framing { return framing{title, height} }
+
+type framing struct {
+	title  string
+	height int
+}
+
+// top returns the line at which the body begins, and room how many lines it has.
+func (f framing) top() int  { return min(max(f.height-1, 0), 1) }
+func (f framing) room() int { return max(f.height-min(f.height-1, 2), 0) }
+
+// fill returns the frame. cursor is the column of the cursor in the last line, or -1.
+func (f framing) fill(head string, body []string, foot string, cursor int) Frame {
+	frame := Frame{Title: f.title, Lines: make([]string, 0, f.height)}
+	if f.height > 1 {
+		frame.Lines = append(frame.Lines, head)
 	}
-	if height > 2 {
-		room--
+	frame.Lines = append(frame.Lines, body[:min(len(body), f.room())]...)
+	for len(frame.Lines) < f.top()+f.room() {
+		frame.Lines = append(frame.Lines, "")
 	}
-	body := s.columnsOf(width, room) // before the header, which says where it is
-	if height > 1 {
-		frame.Lines = append(frame.Lines, s.header(width))
-	}
-	frame.Lines = append(frame.Lines, body...)
-	if height > 2 {
-		line, cursor := s.footer(&s.finder, InSession, width)
-		if frame.Lines = append(frame.Lines, line); cursor >= 0 {
-			frame.Cursor = &paint.Cursor{X: cursor, Y: height - 1}
+	if f.height > 2 {
+		if frame.Lines = append(frame.Lines, foot); cursor >= 0 {
+			frame.Cursor = &paint.Cursor{X: cursor, Y: f.height - 1}
 		}
 	}
 	return frame
@@ -45,7 +60,7 @@ func (s *sessionScreen) draw(width, height int) Frame {
 
 // columnsOf returns the rows, with the outline beside them if there is room.
 func (s *sessionScreen) columnsOf(width, height int) []string {
-	beside := s.outline.columns(s, width)
+	beside := s.outline.columns(width)
 	columns := width
 	if beside > 0 {
 		columns -= beside + 1
@@ -62,7 +77,7 @@ func (s *sessionScreen) columnsOf(width, height int) []string {
 
 // besides puts lines at the right of others.
 func (s *sessionScreen) besides(left, right []string, columns, height int) []string {
-	rule := tty.Dim.Paint(s.rule(), s.opts.Color)
+	rule := s.divider()
 	lines := make([]string, height)
 	for i := range lines {
 		a, b := "", ""
@@ -77,31 +92,26 @@ func (s *sessionScreen) besides(left, right []string, columns, height int) []str
 	return lines
 }
 
-// rule is a part of a vertical line.
-func (a *app) rule() string {
-	if a.opts.Lines {
-		return "│"
-	}
-	return "|"
-}
-
 // header returns the first line: what session it is, and at the right where one is in it.
 func (s *sessionScreen) header(width int) string {
-	right := s.where()
-	for len(right) > 0 && notesWidth(right) > width/2 {
-		right = right[:len(right)-1]
+	right := s.where(width)
+	for len(right) > 0 && partsWidth(right) > max(width-12, width/2) {
+		right = right[1:]
 	}
-	facts := s.headerFacts()
-	title := s.title()
-	room := max(width-notesWidth(right)-2, 1)
-	for len(facts) > 0 && notesWidth(facts) > max(room-min(tty.Width(title), 16), 0) {
+	facts, title := s.headerFacts(), s.title()
+	room := max(width-partsWidth(right)-2, 1)
+	for len(facts) > 0 && partsWidth(facts) > max(room-min(tty.Width(title), 24), 0) {
 		facts = facts[:len(facts)-1]
 	}
-	left := " " + tty.Title.Paint(tty.Fit(title, max(room-notesWidth(facts), 1)), s.opts.Color)
+	left := " " + tty.Title.Paint(tty.Fit(title, max(room-partsWidth(facts), 1)), s.opts.Color)
 	for _, fact := range facts {
 		left += tty.Dim.Paint(" · ", s.opts.Color) + fact.style.Paint(fact.text, s.opts.Color)
 	}
-	return joinColumns(left, s.paintNotes(right), width)
+	line := ""
+	for _, part := range right {
+		line += "  " + part.style.Paint(part.text, s.opts.Color)
+	}
+	return joinColumns(left, line+" ", width)
 }
 
 // A part is a piece of a line with its meaning.
@@ -110,22 +120,12 @@ type part struct {
 	text  string
 }
 
-// notesWidth returns how many columns parts take with what separates them.
-func notesWidth(parts []part) (n int) {
+// partsWidth returns how many columns parts take with what separates them.
+func partsWidth(parts []part) (n int) {
 	for _, p := range parts {
 		n += tty.Width(p.text) + 3
 	}
 	return n
-}
-
-// paintNotes returns parts in reverse order, so that the most important one is the last to be left out
-// and at the edge of the screen.
-func (s *sessionScreen) paintNotes(parts []part) string {
-	line := ""
-	for i := len(parts) - 1; i >= 0; i-- {
-		line += "  " + parts[i].style.Paint(parts[i].text, s.opts.Color)
-	}
-	return line + " "
 }
 
 // headerFacts returns what is known of the session beside its title, the most important first.
@@ -159,32 +159,37 @@ func (s *sessionScreen) headerFacts() (facts []part) {
 	return facts
 }
 
-// where returns where one is in the session and what the agent does, the most important first.
-func (s *sessionScreen) where() (parts []part) {
-	number, count := s.list.place()
-	if count > 0 {
+// where returns what the agent does and where one is in the session, the most important last.
+func (s *sessionScreen) where(width int) (parts []part) {
+	if number, count := s.list.place(); count > 0 {
 		parts = append(parts, part{tty.Dim, fmt.Sprintf("%d/%d", number, count)})
 	}
 	if s.list.fresh > 0 {
 		parts = append(parts, part{tty.Waiting, fmt.Sprintf("%d new", s.list.fresh)})
 	}
-	if r := s.running; r != nil {
-		switch r.Status {
-		case "waiting":
-			parts = append(parts, part{tty.Waiting, s.liveMark() + " waits for you" + ofWhat(tty.Line(r.WaitingFor))})
-		case "busy":
-			parts = append(parts, part{tty.Success, s.liveMark() + " working"})
-		case "":
-			parts = append(parts, part{tty.Success, s.liveMark() + " open"})
-		default:
-			parts = append(parts, part{tty.Success, s.liveMark() + " " + tty.Line(r.Status)})
-		}
-		if s.list.following {
-			parts = append(parts, part{tty.Dim, "following"})
-		}
+	if s.running == nil {
+		return parts
 	}
-	return parts
+	if s.list.following {
+		parts = append([]part{{tty.Dim, "following"}}, parts...)
+	}
+	mark := s.sign("●", "*") + " "
+	switch status := tty.Line(s.running.Status); status {
+	case "waiting":
+		text := mark + "waits for you"
+		if width >= 2*leastForWhat {
+			text += ofWhat(tty.Line(s.running.WaitingFor))
+		}
+		return append(parts, part{tty.Waiting, text})
+	case "busy":
+		return append(parts, part{tty.Success, mark + "working"})
+	default:
+		return append(parts, part{tty.Success, mark + cmp.Or(tty.Fit(status, 20), "open")})
+	}
 }
+
+// leastForWhat is half the width of a screen that says what an agent waits for.
+const leastForWhat = 35
 
 func ofWhat(what string) string {
 	if what == "" {
@@ -193,40 +198,30 @@ func ofWhat(what string) string {
 	return ": " + tty.Fit(what, 40)
 }
 
-func (a *app) liveMark() string {
-	if a.opts.Lines {
-		return "●"
-	}
-	return "*"
-}
-
 // body returns the lines between header and footer.
 func (s *sessionScreen) body(width, height int) []string {
 	trouble := s.trouble()
 	loading := s.loading()
-	notes := 0
-	if trouble != "" && height > 1 {
-		notes++
+	notes := s.remark(tty.Waiting, loading, width, height)
+	notes = append(notes, s.remark(tty.Failure, trouble, width, height-len(notes))...)
+	lines := s.rowLines(width, height-len(notes))
+	if len(lines) == 0 && len(notes) == 0 {
+		notes = s.remark(tty.Dim, "nothing was said in this session", width, 2*height)
 	}
-	if loading != "" && height > notes+1 {
-		notes++
+	return append(lines, notes...)
+}
+
+// remark returns a text below the rows, which has at most half of the height.
+func (s *sessionScreen) remark(style tty.Style, text string, width, height int) (lines []string) {
+	if text == "" {
+		return nil
 	}
-	lines := s.rowLines(width, height-notes)
-	if len(lines) == 0 && loading == "" && trouble == "" {
-		lines = append(lines, "", "  "+tty.Dim.Paint(tty.Fit("nothing was said in this session", max(width-2, 1)), s.opts.Color))
-	}
-	if loading != "" {
-		lines = append(lines, "  "+tty.Waiting.Paint(tty.Fit(loading, max(width-2, 1)), s.opts.Color))
-	}
-	if trouble != "" {
-		lines = append(lines, "  "+tty.Failure.Paint(tty.Fit(trouble, max(width-2, 1)), s.opts.Color))
-	}
-	for i := range lines {
-		if tty.PaintedWidth(lines[i]) > width {
-			lines[i] = tty.CutPainted(lines[i], width)
+	for _, line := range tty.Wrap(text, max(width-2, 1)) {
+		if len(lines) < max(height/2, min(height, 1)) {
+			lines = append(lines, tty.CutPainted("  "+style.Paint(line, s.opts.Color), width))
 		}
 	}
-	return lines[:min(len(lines), max(height, 0))]
+	return lines
 }
 
 // loading says how much was read, or "" when everything was.
@@ -238,7 +233,7 @@ func (s *sessionScreen) loading() string {
 		return "reading …"
 	case s.snapshot.Loading && s.snapshot.Total > 0 && s.snapshot.Done < s.snapshot.Total:
 		return fmt.Sprintf("reading %s of %s", size(s.snapshot.Done), size(s.snapshot.Total))
-	case s.snapshot.Loading:
+	case s.snapshot.Loading && s.snapshot.Transcript == nil:
 		return "reading …"
 	}
 	return ""
@@ -276,7 +271,8 @@ func (s *sessionScreen) rowLines(width, height int) []string {
 	for i, line := range lines {
 		line = s.finder.mark(line, s.opts.Color)
 		if gutter > 0 {
-			line = s.gutter(s.drawn[i].row, line == "") + line
+			apart := line == "" && s.layout.apart(s.drawn[i].row)
+			line = s.mark(s.drawn[i].row == s.list.selected && !apart) + line
 		}
 		if bar > 0 && to > 0 {
 			line += strings.Repeat(" ", max(width-1-tty.PaintedWidth(line), 0)) + s.barAt(i >= from && i < to)
@@ -286,25 +282,11 @@ func (s *sessionScreen) rowLines(width, height int) []string {
 	return painted
 }
 
-// gutter marks the lines of the selected row, except for the one that sets it apart.
-func (s *sessionScreen) gutter(row int, blank bool) string {
-	switch {
-	case row != s.list.selected || blank && s.layout.apart(row):
-		return " "
-	case s.opts.Lines:
-		return tty.Prompt.Paint("▌", s.opts.Color)
-	}
-	return tty.Prompt.Paint("*", s.opts.Color)
-}
-
 func (s *sessionScreen) barAt(thumb bool) string {
-	switch {
-	case thumb && s.opts.Lines:
-		return tty.Dim.Paint("┃", s.opts.Color)
-	case thumb:
-		return tty.Dim.Paint("#", s.opts.Color)
+	if thumb {
+		return tty.Dim.Paint(s.sign("┃", "#"), s.opts.Color)
 	}
-	return tty.Dim.Paint(s.rule(), s.opts.Color)
+	return s.divider()
 }
 
 // footer returns the last line, and the column of the cursor or -1.
@@ -318,19 +300,7 @@ func (a *app) footer(f *finder, scope Scope, width int) (string, int) {
 		line, _ := f.line(width, a.opts.Color)
 		return line, -1
 	}
-	return a.hints(scope, width), -1
-}
-
-// hints returns the keys of a screen, as many as fit.
-func (a *app) hints(scope Scope, width int) string {
-	line := ""
-	for _, hint := range a.opts.Keys.Hints(scope) {
-		if tty.Width(line)+2+tty.Width(hint) > width {
-			break
-		}
-		line += "  " + hint
-	}
-	return tty.Dim.Paint(strings.TrimPrefix(line, " "), a.opts.Color)
+	return a.foot(a.opts.Keys.Hints(scope), "", width), -1
 }
 
 // rowName names a row for a notice.

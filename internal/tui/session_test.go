@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -97,12 +99,96 @@ func TestSessionRow(t *testing.T) {
 	t.Parallel()
 	f, info := uploader(t)
 	s := tell(t, f, 80, 24, opens(info, Place{}))
-	s.see("16/16").press("{").press("l").see("▾ Bash").press("l").see("[Shown]", "Input", "Result", "Raw")
-	s.press("l").see("[Input]").press("l").see("[Result]", "connection refused")
+	s.see("16/16").press("{").press("l").see("▾ Bash").press("l").see("Shown  Input  Result  Raw")
+	s.press("l").see("description:").press("l").unseen("description:").see("connection refused")
 	s.press("/").types("refused").see("1 of ").press("enter", "esc")
 	s.press("y").copied("connection refused").see("copied the result of call of Bash")
-	s.press("l").see("[Raw]", "can't read it: it is not there")
-	s.press("l").see("[Shown]").press("q").see(" 4/16")
+	s.press("l").see("can't read it: it is not there")
+	s.press("l").see("failed").press("q").see(" 4/16")
+}
+
+// The session as it is opened, and what keys open. A step that begins with ? is
+// something to see, and one with ! something to disappear.
+func TestSessionScreens(t *testing.T) {
+	for _, tt := range []struct{ name, steps string }{
+		{"session", ""},
+		{"session_top", "g|? 1/16"},
+		{"session_unfolded", "{|l|?▾ Bash|?connection refused"},
+		{"session_agent", "/|e|x|p|l|o|r|e|?/ explore|?1 of 1|enter|l|?▾ Agent|?/20"},
+		{"session_all_folded", "shift+tab|?all rows are folded"},
+		{"session_find", "g|/|r|e|f|u|s|e|d|?/ refused|?1 of 2"},
+		{"session_find_nothing", "g|/|x|y|z|z|y|?/ xyzzy|?not found"},
+		{"outline", "a|?Explore: Find|shift+tab|?  failed: Bash"},
+		{"agents", "a|?Explore: Find"},
+		{"files", "f|?upload/client.go"},
+		{"turns", "f|?2 files|tab|?#2 > Fix it"},
+		{"context", "x|?Context at"},
+		{"usage", "$|?total"},
+		{"branches", "B|?no branches"},
+		{"diff", "f|?2 files|g|enter|?net.Listen"},
+		{"diff_turn", "f|?2 files|tab|?#2 >|g|enter|?net.Listen"},
+		{"row_shown", "{|l|?▾ Bash|l|?Shown"},
+		{"row_result", "{|l|?▾ Bash|l|?Shown|l|l|!failed|?uploader/upload"},
+		{"row_raw", "{|i|?\"type\""},
+		{"row_diff", "[|[|j|l|l|?Shown|l|l|l|?upload/server.go +5"},
+	} {
+		inAllSizes(t, tt.name, func(t *testing.T, opts Options, columns, rows int) *story {
+			f, info := uploader(t)
+			for n := range 99 {
+				f.entries[n] = `{"type":"assistant","uuid":"a","message":{"role":"assistant","content":[]}}`
+			}
+			s := tellWith(t, opts, f, columns, rows, opens(info, Place{})).see("16/16")
+			if columns >= 80 {
+				s.see("$0.20")
+			}
+			for step := range strings.SplitSeq(tt.steps, "|") {
+				if text, ok := strings.CutPrefix(step, "?"); ok {
+					s.see(text)
+				} else if text, ok := strings.CutPrefix(step, "!"); ok {
+					s.unseen(text)
+				} else if step != "" {
+					s.press(step)
+				}
+			}
+			return s
+		})
+	}
+}
+
+// What is shown when there is nothing to show, or not yet, or not any more.
+func TestSessionStates(t *testing.T) {
+	info := sessions.SessionInfo{ID: uploaderID, Summary: sessions.Summary{FirstPrompt: "What was asked"}}
+	for _, tt := range []struct {
+		name string
+		make func(f *fakeSource)
+		see  string
+	}{
+		{"session_waiting", func(*fakeSource) {}, "reading …"},
+		{"session_loading", func(f *fakeSource) {
+			f.add(info.ID, &Snapshot{Loading: true, Done: 1_234_000_000, Total: 2_000_000_000})
+		}, "reading 1.2 GB of 2.0 GB"},
+		{"session_empty", func(f *fakeSource) { f.add(info.ID, &Snapshot{Transcript: &transcript.Transcript{}}) }, "nothing was said"},
+		{"session_missing", func(f *fakeSource) {
+			f.failures[info.ID] = fs.ErrNotExist
+		}, "the session was deleted"},
+		{"session_unreadable", func(f *fakeSource) {
+			f.failures[info.ID] = errors.New("open x.jsonl: permission denied")
+		}, "denied"},
+		{"session_deleted", func(f *fakeSource) {
+			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl"), Gone: true})
+		}, "the session was deleted"},
+		{"session_waits", func(f *fakeSource) {
+			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+			f.running = []sessions.RunningSession{{ID: info.ID, PID: 4711, Status: "waiting", WaitingFor: "permission prompt"}}
+		}, "waits for you"},
+	} {
+		inAllSizes(t, tt.name, func(t *testing.T, opts Options, columns, rows int) *story {
+			f := newFakeSource()
+			tt.make(f)
+			return tellWith(t, opts, f, columns, rows, opens(info, Place{})).see(tt.see)
+		})
+	}
 }
 
 func TestLook(t *testing.T) {

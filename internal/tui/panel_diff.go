@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A diffScreen shows what a session has changed: in all files or in one, in all turns or in one.
+type diffScreen struct {
+	base
+	session *sessionScreen
+	path    string // of the file, or "" for all
+	turn    int    // its number, or 0 for all
+	diffs   []transcript.FileDiff
+	ready   bool
+	pager   pager
+	split   bool
+	width   int // for which the text is laid out
+}
+
+func newDiff(s *sessionScreen, path string, turn int) screen {
+	return &diffScreen{base: newBase(s.app), session: s, path: path, turn: turn, split: s.width >= leastForOutline}
+}
+
+func (d *diffScreen) scope() Scope { return InRow }
+
+// A diffsMsg has the changes that a diffScreen shows.
+type diffsMsg []transcript.FileDiff
+
+func (d *diffScreen) start() tea.Cmd {
+	d.pager.height = max(d.height-2, 1)
+	t := d.session.snapshot.Transcript
+	path, turn := d.path, d.turn
+	return ask(d, func() tea.Msg { return diffsMsg(diffsOf(t, path, turn)) })
+}
+
+// diffsOf returns the changes of a file, or of all, in a turn, or in all. Those of a file are
+// together.
+func diffsOf(t *transcript.Transcript, path string, turn int) (diffs []transcript.FileDiff) {
+	for _, file := range transcript.Diffs(turnChunks(t.Chunks, turn)) {
+		if path != "" && file.Path != path {
+			continue
+		}
+		for i := range file.Calls {
+			diffs = append(diffs, file.Calls[i].FileDiff)
+		}
+	}
+	return diffs
+}
+
+// turnChunks returns the chunks of a turn, or all if it is 0.
+func turnChunks(chunks []transcript.Chunk, turn int) []transcript.Chunk {
+	if turn == 0 {
+		return chunks
+	}
+	from, n := len(chunks), 0
+	for i := range chunks {
+		if chunks[i].Type != transcript.UserChunk {
+			continue
+		}
+		if n++; n == turn {
+			from = i
+		} else if n == turn+1 {
+			return chunks[from:i]
+		}
+	}
+	return chunks[from:]
+}
+
+func (d *diffScreen) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case diffsMsg:
+		d.diffs, d.ready, d.width = msg, true, 0
+		d.lay(max(d.app.width, 1))
+	case scanMsg:
+		return d.pager.scan(d, msg.started)
+	case sayMsg:
+		d.say(string(msg))
+	}
+	return nil
+}
+
+// lay lays the diffs out for a width.
+func (d *diffScreen) lay(width int) {
+	if !d.ready || d.width == width {
+		return
+	}
+	d.width = width
+	top := d.pager.top
+	d.pager.set(d.session.layout.options(width).DiffText(d.diffs, d.split))
+	d.pager.top = top
+}
+
+func (d *diffScreen) do(a Action) tea.Cmd {
+	if d.pager.move(a) {
+		return nil
+	}
+	switch a {
+	case Back:
+		if d.pager.finder.text != "" {
+			d.pager.finder.clear()
+			return nil
+		}
+		return d.pop()
+	case NextHunk, PreviousHunk:
+		if !d.pager.stop(render.StopHunk, a == PreviousHunk) {
+			d.say("no other change")
+		}
+	case NextGroup, PreviousGroup:
+		if !d.pager.stop(render.StopFile, a == PreviousGroup) {
+			d.say("no other file")
+		}
+	case Preview:
+		d.split, d.width = !d.split, 0
+		d.lay(max(d.app.width, 1))
+	case Find:
+		d.pager.beginFind()
+	case NextMatch:
+		d.pager.nextMatch(1)
+	case PreviousMatch:
+		d.pager.nextMatch(-1)
+	case Copy, CopyMore:
+		d.copy(d.text(), "the diff")
+	case OpenOutside:
+		return d.showText(d, d.text, "changes.diff")
+	}
+	return nil
+}
+
+// text returns the changes as other programs read them.
+func (d *diffScreen) text() string {
+	var b strings.Builder
+	for i := range d.diffs {
+		b.WriteString(d.diffs[i].String())
+	}
+	return b.String()
+}
+
+func (d *diffScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) { return d.pager.typed(d, key) }
+
+func (d *diffScreen) paste(text string) tea.Cmd {
+	if !d.pager.finder.typing {
+		return nil
+	}
+	d.pager.finder.field.insert(strings.TrimSpace(text))
+	return d.pager.retype(d)
+}
+
+func (d *diffScreen) wheel(lines int) tea.Cmd {
+	d.pager.top += lines
+	d.pager.clamp()
+	return nil
+}
+
+// what says what is shown.
+func (d *diffScreen) what() string {
+	of := "the session"
+	if d.turn > 0 {
+		of = "turn " + tty.Thousands(int64(d.turn))
+	}
+	if d.path == "" {
+		return "Changes in " + of
+	}
+	return tty.Line(render.RelativePath(d.session.layout.dir, d.path)) + " in " + of
+}
+
+func (d *diffScreen) draw(width, height int) Frame {
+	d.lay(width)
+	frame := newFrame(d.session.title(), height)
+	body := d.pager.draw(frame.room(), d.opts.Color)
+	switch {
+	case !d.ready:
+		body = []string{tty.Dim.Paint(tty.Cut("reading …", width), d.opts.Color)}
+	case len(d.diffs) == 0:
+		body = []string{tty.Dim.Paint(tty.Fit("nothing was changed", width), d.opts.Color)}
+	}
+	where := tty.Dim.Paint(d.pager.where(), d.opts.Color)
+	title := tty.Title.Paint(tty.Fit(d.what(), max(width-tty.PaintedWidth(where)-3, 1)), d.opts.Color)
+	line, cursor := d.footer(&d.pager.finder, InRow, width)
+	return frame.fill(joinColumns(" "+title, where+" ", width), body, line, cursor)
+}
