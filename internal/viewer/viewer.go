@@ -126,7 +126,8 @@ func (f follower) Next(ctx context.Context) (*tui.Snapshot, error) {
 		return nil, err
 	}
 	return &tui.Snapshot{
-		Revision: n.Revision, First: n.First, Transcript: n.Transcript, Loading: n.Loading, Done: n.Done, Total: n.Total, Err: n.Err,
+		Revision: n.Revision, First: n.First, Transcript: n.Transcript, Loading: n.Loading, Done: n.Done, Total: n.Total,
+		Gone: n.Gone, Err: n.Err,
 	}, nil
 }
 
