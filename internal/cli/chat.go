@@ -26,6 +26,7 @@ type chatOptions struct {
 	streams Streams
 	flags   agentFlags
 	plain   bool
+	full    bool
 }
 
 const chatHelp = `Chat with Claude Code, turn by turn.
@@ -60,6 +61,9 @@ input does not fit, the space bar shows more of it, and y and a work at its end.
 Hooks and MCP servers of a directory that you have not trusted also need your answer:
 see "clew run --help".
 
+With --full, the chat has the whole screen: PgUp, PgDn and the wheel scroll what is
+finished, also while you type.
+
 With --plain, on a dumb terminal, or if the variable ACCESSIBLE is set, nothing is
 drawn again: there are only lines, for screen readers and logs. Questions are answered
 by a line.
@@ -91,6 +95,7 @@ func newChat(s Streams) *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	o.flags.add(cmd)
+	addOnOff(cmd, &o.full, "full", "use the whole screen, on which PgUp, PgDn and the wheel scroll")
 	addOnOff(cmd, &o.plain, "plain", "use lines only, for screen readers: no boxes, and nothing is drawn again")
 	return cmd
 }
@@ -156,7 +161,9 @@ func (a *questioner) dir() string { return a.workspace.dir }
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	terminal := isTerminal(o.streams.In) && isTerminal(o.streams.Out) && isTerminal(o.streams.Err)
 	if terminal && !o.isPlain() {
-		return newTerminalUser(ctx, o.streams, c), nil
+		u := newTerminalUser(ctx, o.streams, c)
+		u.full = o.full
+		return u, nil
 	}
 	return newLineReader(ctx, o.streams, c.screen)
 }

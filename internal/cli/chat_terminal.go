@@ -36,6 +36,7 @@ type terminalUser struct {
 	history *prompts.History
 	docked  *dockedQuestions
 	greeted bool
+	full    bool          // the chat has the whole screen
 	prompts chan string   // a prompt that was sent
 	ended   chan struct{} // closed when the user has ended the chat
 	endOnce sync.Once
@@ -52,6 +53,7 @@ func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	}
 	u.columns, u.rows = terminalSize(out)
 	u.docked = newDockedQuestions(ctx, c, u.mail)
+	u.docked.gone = u.ended
 	return u
 }
 
@@ -61,9 +63,10 @@ func (u *terminalUser) begin() (end func(), err error) {
 	u.history = prompts.OpenHistory(path)
 	u.chat.screen.useBoard(u)
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
+	opts.Full, opts.Mouse = u.full, u.full
 	opts.Color, opts.Lines, opts.Now = colored(u.out), drawsLines(), clock
 	done := make(chan struct{})
-	terminalModes.Store(tui.ResetModes)
+	terminalModes.Store(tui.ResetModes(u.full))
 	go func() {
 		defer close(done)
 		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), u.terminal(), u, opts)
@@ -327,6 +330,7 @@ type dockedQuestions struct {
 	chat      *chat
 	mail      *tui.Mailbox
 	workspace workspace
+	gone      <-chan struct{} // closed when the user has ended the chat
 
 	mu      sync.Mutex
 	last    int // the ID of the last one
@@ -374,6 +378,8 @@ func (d *dockedQuestions) put(ctx context.Context, q *tui.Question) (dockedAnswe
 		case <-ctx.Done():
 			return dockedAnswer{}, ctx.Err()
 		case <-d.ctx.Done():
+			return dockedAnswer{stopped: true}, nil
+		case <-d.gone: // nobody can answer
 			return dockedAnswer{stopped: true}, nil
 		}
 	}

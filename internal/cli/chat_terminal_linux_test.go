@@ -30,14 +30,19 @@ type typedChat struct {
 // openChat runs "clew chat" with an agent that talks.
 func openChat(t *testing.T, columns, rows int, env ...string) *typedChat {
 	t.Helper()
+	return openProgram(t, exec.CommandContext(t.Context(), "clew", "chat"), columns, rows, env...)
+}
+
+// openProgram runs a program at a terminal.
+func openProgram(t *testing.T, cmd *exec.Cmd, columns, rows int, env ...string) *typedChat {
+	t.Helper()
 	master, slave, err := pty.Open(columns, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = master.Close() })
-	c := &typedChat{Terminal: termtest.New(columns, rows), keys: master, dir: t.TempDir()}
+	c := &typedChat{Terminal: termtest.New(columns, rows), keys: master, cmd: cmd, dir: t.TempDir()}
 	c.SetReflow(true)
-	c.cmd = exec.CommandContext(t.Context(), "clew", "chat")
 	c.cmd.Env = append(os.Environ(), "CLEW_AGENT=claude", chatAgentVariable+"=1", "TERM=xterm", "XDG_STATE_HOME="+c.dir, "TEST_CLOCK=1",
 		"CLEW_COLOR=never", "LC_ALL=C", "GORACE=atexit_sleep_ms=0") // the race detector waits a second at each exit
 	c.cmd.Env = append(c.cmd.Env, env...)
@@ -392,11 +397,73 @@ func TestChatShell(t *testing.T) {
 	c.see(t, emptyComposer+chatStatusLine)
 	c.press(t, "!echo one; echo two; exit 3\r")
 	c.see(t, "> !echo one; echo two; exit 3\n\none\ntwo\nexit status 3\n"+emptyComposer)
+	c.press(t, "extras\r")
+	c.see(t, `["text The user ran a shell command.\n$ echo one; echo two;`)
 	c.press(t, "!sleep 1000\r")
 	c.see(t, "  N s · running sleep 1000 ")
 	c.press(t, "\x1b")
 	c.see(t, "signal: killed\n"+emptyComposer)
 	c.press(t, "\x04")
+	c.end(t, exitDone)
+}
+
+// Images that are named are sent with the text.
+func TestChatImages(t *testing.T) {
+	t.Parallel()
+	c := openChat(t, 70, 40)
+	c.see(t, emptyComposer+chatStatusLine)
+	path := filepath.Join(c.dir, "a shot.png")
+	if err := os.WriteFile(path, []byte("\x89PNG\r\n\x1a\nrest"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.press(t, `extras "`+path+`" and none.png`+"\r")
+	c.see(t, "a shot.png\n")
+	c.see(t, "\n[\"image \"]\n"+emptyComposer)
+	c.press(t, "\x04")
+	c.end(t, exitDone)
+}
+
+// A chat can be suspended and resumed. Meanwhile the terminal is the shell's.
+func TestChatSuspended(t *testing.T) {
+	t.Parallel()
+	c := openProgram(t, exec.CommandContext(t.Context(), "sh", "-i"), 70, 40, "PS1=shell: ", "ENV=")
+	c.see(t, "shell: █")
+	c.press(t, "clew chat\n")
+	c.see(t, emptyComposer+chatStatusLine)
+	c.press(t, "half a \x1a")
+	c.see(t, "shell: █")
+	c.checkRestored(t)
+	c.press(t, "echo here\n")
+	c.see(t, "\nhere\nshell: █")
+	c.press(t, "fg\n")
+	c.see(t, "| half a █")
+	c.press(t, "prompt\r")
+	c.see(t, "You said half a prompt\n"+emptyComposer)
+	c.press(t, "\x04")
+	c.see(t, "--resume "+chatSession+"\nshell: █")
+	c.press(t, "exit\n")
+	c.end(t, 0)
+}
+
+// With --full, the chat has a screen of its own, and leaves that of the shell as it was.
+func TestChatFull(t *testing.T) {
+	t.Parallel()
+	c := openProgram(t, exec.CommandContext(t.Context(), "clew", "chat", "--full"), 70, 14)
+	c.see(t, emptyComposer+chatStatusLine)
+	if !c.Modes().AltScreen || c.Line(13) != chatStatusLine {
+		t.Errorf("%+v:\n%s", c.Modes(), c.Text())
+	}
+	for i := range 5 {
+		c.press(t, fmt.Sprintf("prompt %d\r", i))
+		c.see(t, fmt.Sprintf("You said prompt %d\n", i))
+	}
+	c.see(t, emptyComposer+chatAfterTurn)
+	c.press(t, "\x1b[5~\x1b[5~\x1b[5~\x1b[5~typed")
+	c.see(t, "| typed█")
+	c.see(t, "Claude Code · / commands")
+	c.see(t, "more lines below, 0 new: page down --\n")
+	c.press(t, "\x1b[<65;5;5M\x1b[6~\x1b[6~\x1b[6~\x1b[6~\x03\x04")
+	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
 	c.end(t, exitDone)
 }
 

@@ -38,7 +38,7 @@ type chatFrame struct {
 	Type      string
 	RequestID string `json:"request_id"`
 	Request   struct{ Subtype, Model string }
-	Message   struct{ Content []struct{ Text string } }
+	Message   struct{ Content []struct{ Type, Text string } }
 	UUID      string
 	Response  struct {
 		Response struct {
@@ -70,7 +70,12 @@ func playChatAgent() {
 				sayInChat(strings.TrimSpace("behavior is " + answer.Behavior + " " + answer.UpdatedInput.Answers["Which?"]))
 			}
 		case "user":
-			answerChatPrompt(f.Message.Content[0].Text)
+			last := len(f.Message.Content) - 1
+			chatExtras = nil
+			for _, block := range f.Message.Content[:last] {
+				chatExtras = append(chatExtras, block.Type+" "+block.Text)
+			}
+			answerChatPrompt(f.Message.Content[last].Text)
 		}
 	}
 }
@@ -96,8 +101,9 @@ func answerChatRequest(f *chatFrame) {
 }
 
 var (
-	chatBusy      bool // a turn runs
-	chatAsksAgain bool // there will be another question
+	chatBusy      bool     // a turn runs
+	chatAsksAgain bool     // there will be another question
+	chatExtras    []string // the other blocks of the prompt
 )
 
 func answerChatPrompt(text string) {
@@ -131,6 +137,8 @@ func answerChatPrompt(text string) {
 			fmt.Println(step.frame)
 		}
 		chatBusy = false
+	case "extras":
+		sayInChat(fmt.Sprintf("%q", chatExtras))
 	case "count":
 		sayInChat(fmt.Sprintf("You sent %d bytes", len(text)))
 	default:

@@ -19,9 +19,12 @@ type ChatOptions struct {
 	Mail *Mailbox
 	// History has earlier prompts.
 	History *compose.History
+	// Full means that the chat has the whole screen, on which what is finished can be scrolled.
+	// Otherwise it is below what the terminal shows, and what is finished is printed there.
+	Full bool
 }
 
-// Chat shows a conversation, inline, until it has ended. It returns the lines that were not shown.
+// Chat shows a conversation until it has ended. It returns the lines that were not shown.
 func Chat(ctx context.Context, t Terminal, d Driver, opts ChatOptions) (unseen []string, err error) {
 	var c *chat
 	err = run(ctx, t, &app{opts: opts.Options}, func(a *app) screen {
@@ -40,10 +43,11 @@ type chat struct {
 	driver Driver
 	mail   *Mailbox
 	editor compose.Editor
-	news   News     // without the lines to print
-	above  []string // lines to print with the next frame
-	queue  []string // prompts that wait for the end of the turn
-	held   bool     // the queue waits until the user has sent another prompt
+	news   News      // without the lines to print
+	above  []string  // lines to print with the next frame
+	page   *chatPage // where they are shown instead, or nil
+	queue  []string  // prompts that wait for the end of the turn
+	held   bool      // the queue waits until the user has sent another prompt
 
 	docks []*dock
 	focus focus
@@ -80,6 +84,9 @@ const focusPause = 500 * time.Millisecond
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
 	c := &chat{base: newBase(a), driver: d, mail: opts.Mail}
 	c.editor.History = opts.History
+	if opts.Full {
+		c.page = new(chatPage)
+	}
 	return c
 }
 
@@ -291,6 +298,13 @@ func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 
 func (c *chat) do(Action) tea.Cmd { return nil }
 
+func (c *chat) wheel(lines int) tea.Cmd {
+	if c.page != nil {
+		c.page.scroll(lines)
+	}
+	return nil
+}
+
 func (c *chat) paste(text string) tea.Cmd {
 	c.driver.Acted()
 	c.hint = ""
@@ -434,6 +448,9 @@ func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving 
 		return nil
 	case action == EditOutside:
 		return c.edit()
+	case c.page != nil && (action == PageUp || action == PageDown):
+		c.page.scroll(map[Action]int{PageUp: -1, PageDown: 1}[action] * max(c.page.height-1, 1))
+		return nil
 	case name == "up" && empty && len(c.queue) > 0:
 		last := len(c.queue) - 1
 		c.editor.SetText(c.queue[last])

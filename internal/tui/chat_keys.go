@@ -41,6 +41,8 @@ var chatBindings = []Binding{
 	{EndChat, []string{"ctrl+d"}, InChat, "end the chat", ""},
 	{GoToQuestion, []string{"ctrl+g"}, InChat | InQuestion, "go to the question, or back to the text", ""},
 	{ListKeys, []string{"?"}, InChat, "list the keys, if there is no text", "keys"},
+	{PageUp, []string{"pgup"}, InChat, "scroll up, in a chat with --full", ""},
+	{PageDown, []string{"pgdown"}, InChat, "scroll down, in a chat with --full", ""},
 	{AllowOnce, []string{"y"}, InQuestion, "yes, once", "yes"},
 	{AllowAlways, []string{"a"}, InQuestion, "always: shows the rule, which can be narrowed; enter confirms", "always"},
 	{Deny, []string{"n"}, InQuestion, "no", "no"},

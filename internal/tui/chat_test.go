@@ -123,7 +123,7 @@ func keyOf(name string) tea.KeyPressMsg {
 	special := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 		"tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift}, "backspace": {Code: tea.KeyBackspace},
-		"space": {Code: ' ', Text: " "}, "right": {Code: tea.KeyRight}, "pgdown": {Code: tea.KeyPgDown}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt},
+		"space": {Code: ' ', Text: " "}, "pgup": {Code: tea.KeyPgUp}, "right": {Code: tea.KeyRight}, "pgdown": {Code: tea.KeyPgDown}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt},
 	}
 	if key, ok := special[name]; ok {
 		return key
@@ -351,6 +351,62 @@ func TestChatSizes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// On a whole screen, what is read stays where it is.
+func TestChatFull(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *testChat) {
+		c.page = new(chatPage)
+		c.width, c.height = 40, 12
+		say := func(from, to int) {
+			c.post(func(n *News) {
+				for i := from; i < to; i++ {
+					n.Print = append(n.Print, fmt.Sprint("line ", i))
+				}
+			})
+		}
+		first := func() string { return c.draw(40, 12).Lines[0] }
+		say(0, 3)
+		if lines := c.draw(40, 12).Lines; len(lines) != 12 || lines[0] != "" || lines[6] != "line 2" {
+			t.Errorf("%q", lines)
+		}
+		say(3, 100)
+		if got := first(); got != "line 93" {
+			t.Errorf("the first line is %q", got)
+		}
+		c.run(c.wheel(-3))
+		say(100, 200)
+		c.types("typed", 0)
+		if got := first(); got != "line 90" {
+			t.Errorf("after scrolling up, the first line is %q", got)
+		}
+		if note := c.draw(40, 12).Lines[6]; note != "-- 103 more lines below, 100 new: page d" {
+			t.Errorf("the note is %q", note)
+		}
+		for range 30 {
+			c.press("pgdown")
+		}
+		say(200, 201)
+		if got := first(); got != "line 194" {
+			t.Errorf("at the end, the first line is %q", got)
+		}
+		for range 100 {
+			c.press("pgup")
+		}
+		if got := first(); got != "line 0" {
+			t.Errorf("at the beginning, the first line is %q", got)
+		}
+		for width := 1; width <= 200; width++ {
+			for _, height := range []int{1, 2, 3, 8, 30} {
+				f := c.draw(width, height)
+				if len(f.Lines) > height {
+					t.Fatalf("%d rows of %d", len(f.Lines), height)
+				}
+				checkFrame(t, "full", f, width)
+			}
+		}
+	})
 }
 
 // checkFrame checks that lines fit, are clean, and have the cursor among them.

@@ -9,8 +9,15 @@ import (
 	"github.com/clewdev/clew/internal/compose"
 )
 
-// ResetModes resets what a chat changes of its terminal, for a program that has to end at once.
-const ResetModes = resetModes + "\x1b[?25h\x1b[?7h"
+// ResetModes returns what resets a terminal that a chat has changed, for a program that has to end at
+// once.
+func ResetModes(full bool) string {
+	modes := resetModes + "\x1b[?25h\x1b[?7h"
+	if full {
+		modes = resetMouse + modes + mainPage
+	}
+	return modes
+}
 
 // A Driver is the conversation behind a chat. The methods without a context return at once, and what
 // becomes of them comes with the mail. The others are called in commands, and may block.
