@@ -351,6 +351,9 @@ func (t *tailer) endLoading() {
 func (t *tailer) report(ctx context.Context) error {
 	updates := t.updates
 	t.touched, t.refused, t.updates = nil, nil, nil
+	if len(updates) > 0 {
+		t.watch.found()
+	}
 	for i, u := range updates {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -499,6 +499,7 @@ type watch struct {
 	// slow is how often to poll while the system reports all changes, and fast how often while it
 	// does not.
 	slow, fast time.Duration
+	quiet      int  // how often it has polled, one after the other, and nothing was new
 	lost       bool // events were lost
 }
 
@@ -523,6 +524,8 @@ func newNotifier() (*notifier, error) {
 const (
 	slowPoll = 2 * time.Second
 	fastPoll = 200 * time.Millisecond
+	// slowestPoll is up to where the first of these is doubled while nothing happens.
+	slowestPoll = 30 * time.Second
 )
 
 // newWatch returns a watch of no directories yet. If poll is not 0, or create fails, it polls.
@@ -587,8 +590,11 @@ func (w *watch) interval() time.Duration {
 			return w.fast
 		}
 	}
-	return w.slow
+	return max(w.slow, min(w.slow<<min(w.quiet, 8), slowestPoll))
 }
+
+// found says that something was new. Then polling is frequent again, in case the system did not report it.
+func (w *watch) found() { w.quiet = 0 }
 
 // wait blocks until something may have changed. It returns nil if that may be anything.
 func (w *watch) wait(ctx context.Context) (*changes, error) {
@@ -603,6 +609,7 @@ func (w *watch) wait(ctx context.Context) (*changes, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
+		w.quiet++
 		return nil, nil
 	case _, ok := <-faults: // such as too many events at once
 		w.lost = true

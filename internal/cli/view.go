@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -119,6 +120,10 @@ func (o *viewOptions) onTerminal() bool {
 	return in && out && isTerminal(o.streams.In) && isTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
 }
 
+// viewerGC is by how much the memory may grow before unused parts of it are collected, in percent. The
+// usual 100 would take a second time what a session takes.
+const viewerGC = 25
+
 // A showScreen shows a screen until the user leaves it.
 type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error
 
@@ -126,6 +131,7 @@ type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts 
 func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
+	defer debug.SetGCPercent(debug.SetGCPercent(viewerGC)) // a long session stays in memory while it is shown
 	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal has checked it
 	dir, err := os.Getwd()
 	if err != nil {
