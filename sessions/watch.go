@@ -432,13 +432,15 @@ func (w *listWatch) merge() {
 		SessionInfo
 		file watchedFile
 	}
-	var changed []listed
+	all := make([]listed, 0, len(w.changed))
+	changed := make([]*listed, 0, len(w.changed)) // since these are smaller to sort
 	for file, state := range w.changed {
 		if state.size > 0 {
-			changed = append(changed, listed{file.info(state), file})
+			all = append(all, listed{file.info(state), file})
+			changed = append(changed, &all[len(all)-1])
 		}
 	}
-	slices.SortFunc(changed, func(a, b listed) int { return compareListed(&a.SessionInfo, &b.SessionInfo) })
+	slices.SortFunc(changed, func(a, b *listed) int { return compareListed(&a.SessionInfo, &b.SessionInfo) })
 	list := make([]SessionInfo, 0, len(w.list)+len(changed))
 	files := make([]watchedFile, 0, cap(list))
 	for i := range w.list {
