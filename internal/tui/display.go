@@ -73,7 +73,9 @@ func (d *display) leave(keep bool) error {
 	}
 	if d.later != nil {
 		d.later.Stop()
+		d.later = nil // or the next frame would wait for it
 	}
+	d.shown = time.Time{}
 	switch {
 	case d.isFull:
 		d.page(false)

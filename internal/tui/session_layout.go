@@ -126,9 +126,13 @@ func (l *sessionLayout) estimate(i, width int) int {
 	return 2 + min(l.options(width).EstimateRow(r), bodyLimit+1)
 }
 
-// at returns the row at a place of the transcript, or -1.
+// at returns the row at a place of the transcript, or the one before it that is nearest. It returns -1 if
+// the place is in a subagent that is not shown.
 func (l *sessionLayout) at(p Place) int {
 	best := -1
+	if p.Agent == "" && l.rows.Len() > 0 {
+		best = 0
+	}
 	for i := range l.rows.Len() {
 		r := l.rows.At(i)
 		if r.Agent != p.Agent {

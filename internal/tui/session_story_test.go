@@ -1,0 +1,225 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A talk is a session that grows.
+type talk struct {
+	t      *testing.T
+	source *fakeSource
+	info   sessions.SessionInfo
+	lines  []string
+	last   string // the UUID of the last entry
+	chunks int
+}
+
+// newTalk returns a session of so many turns.
+func newTalk(t *testing.T, turns int) *talk {
+	t.Helper()
+	k := &talk{t: t, source: newFakeSource(), info: sessions.SessionInfo{ID: uploaderID, Path: "/x.jsonl"}}
+	for n := range turns {
+		k.says(fmt.Sprintf("prompt %d", n+1)).answers(fmt.Sprintf("answer %d", n+1))
+	}
+	k.show()
+	return k
+}
+
+func (k *talk) add(kind, message string) {
+	uuid := fmt.Sprintf("u%d", len(k.lines))
+	parent := "null"
+	if k.last != "" {
+		parent = `"` + k.last + `"`
+	}
+	k.lines = append(k.lines, fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%s,"timestamp":"2026-11-17T11:%02d:00.000Z","message":%s}`,
+		kind, uuid, parent, len(k.lines)%60, message))
+	k.last = uuid
+}
+
+func (k *talk) says(text string) *talk {
+	k.add("user", fmt.Sprintf(`{"role":"user","content":%q}`, text))
+	return k
+}
+
+func (k *talk) answers(text string) *talk {
+	k.add("assistant", fmt.Sprintf(`{"id":"m%d","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":%q}]}`,
+		len(k.lines), text))
+	return k
+}
+
+func (k *talk) calls(id, command string) *talk {
+	k.add("assistant", fmt.Sprintf(`{"id":"m%d","role":"assistant","model":"claude-opus-5-5","content":[`+
+		`{"type":"tool_use","id":%q,"name":"Bash","input":{"command":%q}}]}`, len(k.lines), id, command))
+	return k
+}
+
+func (k *talk) returns(id, result string) *talk {
+	k.add("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, result))
+	return k
+}
+
+// show makes what was said a state of the session.
+func (k *talk) show() *talk {
+	k.t.Helper()
+	tr, err := transcript.Read(strings.NewReader(strings.Join(k.lines, "\n")), nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.source.add(k.info.ID, &Snapshot{First: max(k.chunks-1, 0), Transcript: tr})
+	k.chunks = len(tr.Chunks)
+	return k
+}
+
+func TestSessionGrows(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 20)
+	k.source.running = []sessions.RunningSession{{ID: k.info.ID, PID: 4711, Status: "busy"}}
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("● working", "following", "answer 20").selected("answer 20")
+	k.says("one more").answers("the newest").show()
+	s.selected("the newest").see("42/42", "following")
+	s.press("k", "k").selected("answer 20").unseen("following")
+	k.says("and more").answers("answer 22").says("still more").answers("answer 23").show()
+	s.see("4 new").selected("answer 20").unseen("answer 23")
+	k.calls("t1", "make test").show()
+	s.see("5 new").press("F").see("following", "running").unseen("5 new").selected("make test")
+	k.returns("t1", "all tests pass").answers("Done.").show()
+	s.selected("Done.").unseen("running")
+	s.turns(-3).unseen("following").press("G").see("following")
+	s.press("F").see("stays here").unseen("following")
+}
+
+// What is read stays where it is while rows come below and the width changes.
+func TestSessionStays(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 30)
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("60/60").press("g").see(" 1/60").press("space", "space").selected("> prompt 15 ")
+	top := s.term.Line(1)
+	for n := range 5 {
+		k.says(fmt.Sprint("later ", n)).show()
+		s.see(fmt.Sprint(n+1, " new"))
+		if got := s.term.Line(1); got != top {
+			t.Fatalf("the first line was %q, and is %q", top, got)
+		}
+	}
+	text := strings.TrimRight(strings.TrimRight(top, "│┃"), " ")
+	s.resize(60, 20).waits("the first line is not "+text, func() bool { return strings.HasPrefix(s.term.Line(1), text[:12]) })
+	s.resize(100, 30).waits("the first line is not "+text, func() bool { return strings.HasPrefix(s.term.Line(1), text[:12]) })
+}
+
+func TestSessionOpensAtPlace(t *testing.T) {
+	t.Parallel()
+	f, info := uploader(t)
+	s := tell(t, f, 80, 24, opens(info, Place{Line: 1, Words: "refused"}))
+	s.see("1 of 2").selected("connection refused")
+	f, info = uploader(t)
+	at := Place{}
+	for place, item := range f.states[info.ID][0].Transcript.All() {
+		if place.Agent != nil && item.ToolName == "Bash" {
+			at = Place{Line: item.ResultAt.Line, Agent: place.Agent.ID}
+		}
+	}
+	tell(t, f, 80, 24, opens(info, at)).see("▾ Agent").selected("grep")
+	f, info = uploader(t)
+	tell(t, f, 80, 24, opens(info, Place{Line: 3, Agent: "nobody"})).see("the passage is not shown")
+}
+
+func TestSessionActs(t *testing.T) {
+	t.Parallel()
+	f, info := uploader(t)
+	s := tell(t, f, 80, 24, opens(info, Place{}))
+	did := func(what string) {
+		t.Helper()
+		f.waits(s, what)
+	}
+	s.see("16/16")
+	s.press("y").copied("100 of 100 runs pass.").see("copied the answer")
+	s.press("Y").copied("# Markdown of "+info.ID).see("as Markdown")
+	s.press("k", "y").copied("sh test.sh 100").see("copied the call of Bash")
+	s.press("e").see("exported to /home/dev/" + info.ID + ".html")
+	did("export " + info.ID + " false")
+	s.press("o")
+	did("export " + info.ID + " true")
+	s.press("v")
+	did("show  Bash")
+	s.see("16").press("r")
+	did("resume " + info.ID)
+	s.see("16").press("c")
+	did("continue " + info.ID)
+	s.see("16").press("S").press("esc").see("15/16")
+	f.change(func() { f.running = []sessions.RunningSession{{ID: info.ID, PID: 4711, Status: "idle"}} })
+	f.add(info.ID, &Snapshot{Transcript: f.states[info.ID][0].Transcript})
+	s.see("● idle").press("r").see("process 4711 has this session open")
+}
+
+// waits waits until something was done.
+func (f *fakeSource) waits(s *story, what string) {
+	s.t.Helper()
+	for {
+		f.mu.Lock()
+		changed := f.changed
+		f.mu.Unlock()
+		if strings.Contains(f.notes(), what) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-s.done:
+			s.t.Fatalf("not done: %s; but: %s", what, f.notes())
+		}
+	}
+}
+
+func TestPanels(t *testing.T) {
+	t.Parallel()
+	f, info := uploader(t)
+	s := tell(t, f, 80, 24, opens(info, Place{}))
+	s.see("16/16").press("a").selected("Explore").press("enter").see("▾ Agent").selected("▾ Agent")
+	s.press("$").see("total").press("/").types("hundred").see("1 of 1").press("enter").selected("Now run it")
+	s.press("enter").selected("> Now run it")
+	s.press("$").see("total").press("j", "y").copied("Fix it, please")
+	s.press("q", "f").selected("upload/server.go").press("enter").see("upload/server.go in the session", "net.Listen")
+	s.press("]").see("no other file").press("esc").see("2 files").press("tab").see("#2 > Fix it").press("enter")
+	s.see("in turn 2", "var last").press("/").types("gave up").see("1 of 1")
+	s.press("enter", "esc", "p").see("in turn 2").press("q", "q").see("16")
+	s.press("p").selected("> The upload test").press("j").selected("failed").press("enter").selected("failed")
+	s.resize(160, 50).clicks("│ > Fix it", 3).selected("Fix it")
+}
+
+// A result that is in a separate file, and an entry, are read when they are looked at.
+func TestRowReads(t *testing.T) {
+	t.Parallel()
+	const path = "/home/dev/.claude/projects/-home-dev/" + uploaderID + "/tool-results/b1.txt"
+	spilled := fmt.Sprintf("<persisted-output>\nOutput too large (60KB). Full output saved to: %s\n\n"+
+		"Preview (first 2KB):\nthe beginning\n</persisted-output>", path)
+	k := newTalk(t, 1)
+	k.calls("t1", "cat log").returns("t1", spilled).show()
+	k.source.spills[path] = []byte("the beginning\nthe middle\nthe end\n")
+	k.source.entries[3] = `{"type":"assistant","uuid":"u2"}`
+	k.source.entries[4] = `{"type":"user","uuid":"u3"}`
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("3/3").press("l", "l").see("Shown").press("l").press("l").see("the middle", "the end")
+	s.press("l").see(`"uuid": "u2"`, `"uuid": "u3"`).press("y").copied(`"uuid":"u3"`)
+}
+
+func TestSessionTerminalStates(t *testing.T) {
+	t.Parallel()
+	f, info := uploader(t)
+	s := tell(t, f, 80, 24, opens(info, Place{}))
+	s.see("16/16").press("?").see("help").press("esc").see("16/16")
+	s.press("ctrl+p").types("usage").press("esc").see("16/16")
+	if m := s.term.Modes(); !m.AltScreen || !m.Mouse || !m.MouseSGR || !m.Paste || m.Cursor {
+		t.Errorf("modes: %+v", m)
+	}
+	s.press("ctrl+z").see("16/16")
+	s.press("ctrl+c").ends()
+	if got := s.term.Text(); strings.Contains(got, "upload") {
+		t.Errorf("the main screen has\n%s", got)
+	}
+}
