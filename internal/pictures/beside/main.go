@@ -85,6 +85,8 @@ type scene struct {
 func scenes() []scene {
 	return []scene{
 		{"question", (*stage).question},
+		{"chat-question", (*stage).chatQuestion},
+		{"chat", (*stage).chatTurn},
 		{"run", (*stage).turn},
 		{"show", (*stage).show},
 		{"ls", (*stage).list},

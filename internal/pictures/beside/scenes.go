@@ -74,6 +74,9 @@ func (s *stage) turn(ctx context.Context) (left, right window, err error) {
 	}
 	s.played = true
 	for _, a := range s.actors {
+		if a.name == chatting {
+			continue
+		}
 		keys := []string{"Enter"}
 		if a.name == ours {
 			keys = []string{"y", "Enter"}
@@ -189,5 +192,63 @@ func (s *stage) stats(ctx context.Context) (left, right window, err error) {
 		return
 	}
 	right.lines, err = s.look(ctx, a, "ccusage", "otal", program, "claude", "daily", "--offline", "--color")
+	return
+}
+
+// chatting is the name of the actor that chats.
+const chatting = "chat"
+
+// chatQuestion shows how our chat and Claude Code ask.
+func (s *stage) chatQuestion(ctx context.Context) (left, right window, err error) {
+	if left.lines, err = s.chatTo(ctx); err != nil {
+		return
+	}
+	right.lines, err = s.askTheirs(ctx)
+	left.title, right.title = "clew chat, a question", "claude, a question"
+	return
+}
+
+// chatTo brings our chat to its question.
+func (s *stage) chatTo(ctx context.Context) (string, error) {
+	a, fresh, err := s.actor(ctx, chatting)
+	if err != nil {
+		return "", err
+	}
+	if fresh {
+		if err := a.screen.open(ctx, a.project, a.env, s.clew, "chat"); err != nil {
+			return "", err
+		}
+		if _, err := a.screen.see(ctx, "? keys"); err != nil {
+			return "", err
+		}
+		if err := a.screen.typeText(ctx, prompt); err != nil {
+			return "", err
+		}
+		if err := a.screen.press(ctx, "Enter"); err != nil {
+			return "", err
+		}
+	}
+	return a.screen.see(ctx, "yes, once")
+}
+
+// chatTurn shows how a turn of our chat and of Claude Code ends.
+func (s *stage) chatTurn(ctx context.Context) (left, right window, err error) {
+	if _, err = s.chatTo(ctx); err != nil {
+		return
+	}
+	a, _, err := s.actor(ctx, chatting)
+	if err != nil {
+		return
+	}
+	if err = a.screen.press(ctx, "y"); err != nil {
+		return
+	}
+	if left.lines, err = a.screen.see(ctx, "PEP 498"); err != nil {
+		return
+	}
+	if _, right, err = s.turn(ctx); err != nil {
+		return
+	}
+	left.title, right.title = "clew chat, after a turn", "claude, after a turn"
 	return
 }

@@ -56,7 +56,7 @@ func (t tmux) see(ctx context.Context, text string) (string, error) {
 	defer cancel()
 	var before string
 	var quiet int
-	for quiet < 5 || !strings.Contains(before, text) {
+	for quiet < 3 || !strings.Contains(before, text) {
 		select {
 		case <-ctx.Done():
 			return "", fmt.Errorf("there is no %q on the screen:\n%s", text, before)
