@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -173,5 +174,75 @@ func TestAskInPages(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)
 		}
+	}
+}
+
+// A rule can be narrowed, and not widened.
+func TestNotNarrower(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		than, text string
+		narrower   bool
+	}{
+		{"Bash(go test:*)", "Bash(go test:*)", true},
+		{"Bash(go test:*)", "Bash(go test ./upload:*)", true},
+		{"Bash(go test:*)", "Bash(go test ./upload)", true},
+		{"Bash(mkdir blue *)", "Bash(mkdir blue green)", true},
+		{"Edit(upload/**)", "Edit(upload/server.go)", true},
+		{"Edit(upload/**)", "Edit(upload/../**)", false},
+		{"Edit(upload/**)", "Edit(**)", false},
+		{"Bash(go test:*)", "Bash(go:*)", false},
+		{"Bash(go test:*)", "Bash", false},
+		{"Bash(go test:*)", "Bash()", false},
+		{"Bash(go test:*)", "Bash(go test", false},
+		{"Bash(go test:*)", "Read(go test)", false},
+		{"Bash(go test)", "Bash(go test ./...)", false},
+		{"WebFetch", "WebFetch(domain:example.com)", true},
+		{"WebFetch", "Bash", false},
+		{"WebFetch", "", false},
+	} {
+		than, ok := parseRule(tt.than)
+		if !ok {
+			t.Fatal(tt.than)
+		}
+		if got := notNarrower(tt.text, than); (got == "") != tt.narrower {
+			t.Errorf("%s instead of %s: %q", tt.text, tt.than, got)
+		}
+	}
+}
+
+// What the user says in a chat is what the agent is told.
+func TestPermissionResult(t *testing.T) {
+	t.Parallel()
+	rule := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"})
+	mode := clew.SetMode("session", "acceptEdits")
+	req := &clew.PermissionRequest{ToolName: "Bash", Suggestions: []clew.PermissionUpdate{rule, mode}}
+	narrow := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test ./x"})
+	for _, tt := range []struct {
+		answer dockedAnswer
+		want   clew.PermissionResult
+	}{
+		{dockedAnswer{}, denied("")},
+		{dockedAnswer{Answer: tui.Answer{Reason: "too slow"}}, denied("too slow")},
+		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}}, &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}},
+		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}, stopped: true}, &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}},
+		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedAlways, Changes: []int{0}, Rule: "Bash(go test ./x)"}}, &clew.AllowResult{
+			UpdatedPermissions: []clew.PermissionUpdate{narrow}, Classification: clew.PermissionClassificationPermanent,
+		}},
+		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedAlways, Changes: []int{1}}}, &clew.AllowResult{
+			UpdatedPermissions: []clew.PermissionUpdate{mode}, Classification: clew.PermissionClassificationPermanent,
+		}},
+	} {
+		want, err := json.Marshal(tt.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(permissionResult(req, tt.answer))
+		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+			t.Errorf("%+v: %v (-want +got)\n%s", tt.answer, err, diff)
+		}
+	}
+	if rule.Rules[0].RuleContent != "go test:*" {
+		t.Error("the suggestion has changed")
 	}
 }

@@ -23,10 +23,11 @@ import (
 )
 
 type chatOptions struct {
-	streams Streams
-	flags   agentFlags
-	plain   bool
-	full    bool
+	streams  Streams
+	settings *settings
+	flags    agentFlags
+	plain    bool
+	full     bool
 }
 
 const chatHelp = `Chat with Claude Code, turn by turn.
@@ -80,8 +81,8 @@ and the exit code is 1.
 
 The history is saved in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/history.`
 
-func newChat(s Streams) *cobra.Command {
-	o := &chatOptions{streams: s}
+func newChat(s Streams, st *settings) *cobra.Command {
+	o := &chatOptions{streams: s, settings: st}
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Chat with Claude Code, turn by turn",
@@ -162,7 +163,7 @@ func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	terminal := isTerminal(o.streams.In) && isTerminal(o.streams.Out) && isTerminal(o.streams.Err)
 	if terminal && !o.isPlain() {
 		u := newTerminalUser(ctx, o.streams, c)
-		u.full = o.full
+		u.full, u.keys = o.full, o.settings.keys
 		return u, nil
 	}
 	return newLineReader(ctx, o.streams, c.screen)

@@ -37,6 +37,7 @@ type terminalUser struct {
 	docked  *dockedQuestions
 	greeted bool
 	full    bool          // the chat has the whole screen
+	keys    *tui.Keymap   // or nil for the usual ones
 	prompts chan string   // a prompt that was sent
 	ended   chan struct{} // closed when the user has ended the chat
 	endOnce sync.Once
@@ -63,7 +64,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	u.history = prompts.OpenHistory(path)
 	u.chat.screen.useBoard(u)
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
-	opts.Full, opts.Mouse = u.full, u.full
+	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
 	opts.Color, opts.Lines, opts.Now = colored(u.out), drawsLines(), clock
 	done := make(chan struct{})
 	terminalModes.Store(tui.ResetModes(u.full))
@@ -195,7 +196,7 @@ func (u *terminalUser) Send(prompt string) {
 
 // Interrupt is a method of [tui.Driver].
 func (u *terminalUser) Interrupt() {
-	u.docked.stop()
+	go u.docked.stop()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.interrupt != nil {
@@ -209,11 +210,11 @@ func (u *terminalUser) End(force bool) {
 		u.endOnce.Do(func() { close(u.ended) })
 		return
 	}
-	u.docked.stop()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	interrupt := u.interrupt
 	go func() {
+		u.docked.stop()
 		if interrupt != nil { // once stops the turn, twice the chat
 			interrupt()
 			interrupt()
@@ -232,7 +233,7 @@ func (u *terminalUser) NextMode() {
 }
 
 // Answer is a method of [tui.Driver].
-func (u *terminalUser) Answer(id int, a tui.Answer) { u.docked.answer(id, a) }
+func (u *terminalUser) Answer(id int, a tui.Answer) { go u.docked.answer(id, a) }
 
 // Resize is a method of [tui.Driver].
 func (u *terminalUser) Resize(columns, rows int) {
@@ -478,9 +479,9 @@ func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.Permissi
 // permission returns the question about a tool use. It reads the file of a change once.
 func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question {
 	w := workspace{dir: d.workspace.dir, read: readOnce(d.workspace.read)}
-	q := &tui.Question{Sheet: func(columns int, color bool) tui.Sheet {
+	q := &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
 		return sheetForTerminal(describeCall(req, dockedView(columns, color), w))
-	}}
+	})}
 	q.Sheet(defaultColumns, false) // so that drawing reads no file
 	if alwaysPossible(req) {
 		adds := func(u clew.PermissionUpdate) bool { return u.Type == clew.PermissionUpdateAddRules }
@@ -495,6 +496,19 @@ func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question 
 		}
 	}
 	return q
+}
+
+// lastOnly returns a function that makes a sheet again only for another width.
+func lastOnly(sheet func(columns int, color bool) tui.Sheet) func(columns int, color bool) tui.Sheet {
+	var last tui.Sheet
+	var lastColumns int
+	var lastColor bool
+	return func(columns int, color bool) tui.Sheet {
+		if columns != lastColumns || color != lastColor {
+			last, lastColumns, lastColor = sheet(columns, color), columns, color
+		}
+		return last
+	}
 }
 
 // readOnce returns a function that reads a file only the first time.

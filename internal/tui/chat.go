@@ -49,8 +49,9 @@ type chat struct {
 	queue  []string  // prompts that wait for the end of the turn
 	held   bool      // the queue waits until the user has sent another prompt
 
-	docks []*dock
-	focus focus
+	docks    []*dock
+	answered map[int]bool // questions that are open until the driver has the answer
+	focus    focus
 
 	hint      string // in place of the status, until the next key
 	leaving   bool   // the next ctrl+c or ctrl+d ends the chat
@@ -82,7 +83,7 @@ func (f *focus) asks() bool { return f.question && f.settled }
 const focusPause = 500 * time.Millisecond
 
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
-	c := &chat{base: newBase(a), driver: d, mail: opts.Mail}
+	c := &chat{base: newBase(a), driver: d, mail: opts.Mail, answered: map[int]bool{}}
 	c.editor.History = opts.History
 	if opts.Full {
 		c.page = new(chatPage)
@@ -185,8 +186,13 @@ func (c *chat) learn() tea.Cmd {
 func (c *chat) dock(open []*Question) (asked bool) {
 	first := c.question()
 	c.docks = slices.DeleteFunc(c.docks, func(d *dock) bool { return !isOpen(d.ID, open) })
+	for id := range c.answered {
+		if !isOpen(id, open) {
+			delete(c.answered, id)
+		}
+	}
 	for _, q := range open {
-		if !slices.ContainsFunc(c.docks, func(d *dock) bool { return d.ID == q.ID }) {
+		if !c.answered[q.ID] && !slices.ContainsFunc(c.docks, func(d *dock) bool { return d.ID == q.ID }) {
 			c.docks = append(c.docks, newDock(q))
 			asked = true
 		}
@@ -336,7 +342,7 @@ func (c *chat) press(name string, key tea.KeyPressMsg) tea.Cmd {
 		c.interruptOrEnd(leaving)
 		return nil
 	}
-	if c.focus.question && c.ask(name, action, key) {
+	if c.focus.question && c.ask(name, key) {
 		return nil
 	}
 	action, _ = c.opts.Keys.Action(InChat, name)
@@ -364,17 +370,15 @@ func (c *chat) toggle() {
 
 // ask passes a key to the question. It reports false if the key is one for the composer, which then
 // has the focus.
-func (c *chat) ask(name string, action Action, key tea.KeyPressMsg) bool {
+func (c *chat) ask(name string, key tea.KeyPressMsg) bool {
 	d := c.question()
-	if known, ok := dockKeys[action]; ok && !d.takesText() && name != "space" {
-		name = known
-	}
 	k, ok := composeKey(name, key)
 	part := d.part
 	a, event := d.press(name, k, ok)
 	switch event {
 	case answered:
 		c.driver.Answer(d.ID, a)
+		c.answered[d.ID] = true
 		c.docks = slices.Delete(c.docks, 0, 1)
 		c.unfocus() // the next one has to be seen first
 		c.focus.dismissed = false

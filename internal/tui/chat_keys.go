@@ -29,7 +29,7 @@ const (
 )
 
 // chatBindings are the rows of the table of keys for a chat. The keys that edit a text are those of
-// a shell: see editKeys.
+// a shell: see editKeys. Those that answer a question can't be changed: see dock.press.
 var chatBindings = []Binding{
 	{Send, []string{"enter"}, InChat, "send the text, or queue it while the agent works; after a \\, break the line", "send"},
 	{BreakLine, []string{"alt+enter", "ctrl+j", "shift+enter"}, InChat, "break the line", ""},
@@ -52,12 +52,6 @@ var chatBindings = []Binding{
 	{LeaveQuestion, []string{"esc"}, InQuestion, "back to the text, without an answer", "back"},
 	{PageDown, []string{"space", "pgdown"}, InQuestion, "see more of the question", "more"},
 	{PageUp, []string{"b", "pgup"}, InQuestion, "see what was before", ""},
-}
-
-// dockKeys are the keys of a question by what they do, whatever the table says.
-var dockKeys = map[Action]string{
-	AllowOnce: "y", AllowAlways: "a", Deny: "n", DenyWhy: "e", NextQuestion: "s", Explain: "?", LeaveQuestion: "esc",
-	PageDown: "pgdown", PageUp: "pgup",
 }
 
 // editKeys are the keys that edit a text.

@@ -158,18 +158,25 @@ type Keymap struct{ bindings []Binding }
 func NewKeymap(changed map[string][]string) (*Keymap, error) {
 	k := &Keymap{bindings: slices.Clone(Bindings)}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		keys, found := changed[name], false
+		keys, found, fixed := changed[name], false, false
 		for _, key := range keys {
 			if !isKey(key) {
 				return nil, fmt.Errorf("no key is named %q, as %s has it", key, name)
 			}
 		}
 		for i := range k.bindings {
-			if string(k.bindings[i].Action) == name {
-				k.bindings[i].Keys, found = keys, true
+			switch b := &k.bindings[i]; {
+			case string(b.Action) != name:
+			case b.Scope == InQuestion: // each question names its keys
+				fixed = true
+			default:
+				b.Keys, found = keys, true
 			}
 		}
-		if !found {
+		switch {
+		case !found && fixed:
+			return nil, fmt.Errorf("the keys that answer a question can't be changed: %s", name)
+		case !found:
 			return nil, fmt.Errorf("no action is named %q", name)
 		}
 	}

@@ -166,6 +166,13 @@ func TestQuestionFocus(t *testing.T) {
 			c.wait(2 * time.Second)
 			c.press("n")
 		}, "2:{0}"},
+		{"answered, but still open", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g", "y")
+			c.postQuestions()
+			c.wait(2 * time.Second)
+			c.press("n")
+		}, "1:{1} text n"},
 		{"withdrawn", func(c *testChat) {
 			q := bashQuestion(1)
 			c.asks(q)
@@ -288,4 +295,15 @@ func TestQuestionHidesNoRule(t *testing.T) {
 			t.Errorf("the answers are %+v", c.answers)
 		}
 	})
+}
+
+// The keys that answer a question are what the question says.
+func TestQuestionKeysStay(t *testing.T) {
+	t.Parallel()
+	if _, err := NewKeymap(map[string][]string{"allow": {"n"}, "deny": {"y"}}); err == nil {
+		t.Error("they can be changed")
+	}
+	if _, err := NewKeymap(map[string][]string{"page-down": {"ctrl+v"}, "send": {"ctrl+s"}}); err != nil {
+		t.Error(err)
+	}
 }
