@@ -154,6 +154,9 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	if msg.snapshot.Transcript == nil {
 		return next
 	}
+	if day := msg.snapshot.Transcript.Created; !day.IsZero() {
+		s.layout.day = day // the header says which, unless it is today
+	}
 	s.layout.dir = cmp.Or(s.info.CWD, msg.snapshot.Transcript.CWD, s.opts.Dir)
 	if msg.rows != nil {
 		s.layout.rows = msg.rows

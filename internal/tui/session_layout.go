@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
@@ -13,19 +14,20 @@ import (
 type sessionLayout struct {
 	app      *app
 	rows     *rows.List
-	dir      string // paths are shown relative to it
-	thinking bool   // whether thinking is shown
+	dir      string    // paths are shown relative to it
+	day      time.Time // times of this day are shown without their date
+	thinking bool      // whether thinking is shown
 }
 
 func newSessionLayout(a *app, dir string) *sessionLayout {
-	return &sessionLayout{app: a, rows: new(rows.List), dir: dir, thinking: true}
+	return &sessionLayout{app: a, rows: new(rows.List), dir: dir, day: a.opts.Now(), thinking: true}
 }
 
 // options are how rows are drawn in a width.
 func (l *sessionLayout) options(width int) render.Options {
 	o := l.app.opts
 	return render.Options{
-		Width: width, Color: o.Color, Links: o.Links, ASCII: !o.Lines, Zone: o.Zone, Day: o.Now(), Dir: l.dir, Thinking: l.thinking,
+		Width: width, Color: o.Color, Links: o.Links, ASCII: !o.Lines, Zone: o.Zone, Day: l.day, Dir: l.dir, Thinking: l.thinking,
 	}
 }
 

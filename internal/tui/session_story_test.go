@@ -140,7 +140,7 @@ func TestSessionActs(t *testing.T) {
 	}
 	s.see("16/16")
 	s.press("y").copied("100 of 100 runs pass.").see("copied the answer")
-	s.press("Y").copied("# Markdown of "+info.ID).see("as Markdown")
+	s.press("Y").copied("# Markdown of " + info.ID).see("as Markdown")
 	s.press("k", "y").copied("sh test.sh 100").see("copied the call of Bash")
 	s.press("e").see("exported to /home/dev/" + info.ID + ".html")
 	did("export " + info.ID + " false")
