@@ -237,12 +237,14 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	a.width, a.height = t.Size()
 	a.display = &display{terminal: t, mouse: a.opts.Mouse}
 	a.stack = []screen{first(a)}
-	p := tea.NewProgram(model{a}, tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(io.Discard),
+	p := tea.NewProgram(model{a}, tea.WithInput(t.In), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(a.width, a.height), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	a.display.send = p.Send
 	if err := a.display.take(); err != nil {
 		return err
 	}
+	// A program with a context does not wait for what reads the keys, which would go on reading.
+	defer context.AfterFunc(ctx, p.Quit)()
 	stop := t.OnResize(func() {
 		columns, rows := t.Size()
 		p.Send(tea.WindowSizeMsg{Width: columns, Height: rows})
@@ -252,7 +254,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	for _, s := range a.stack {
 		s.close()
 	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return errors.Join(err, a.display.leave(true))
