@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -34,18 +35,10 @@ const chatHelp = `Chat with Claude Code, turn by turn.
 
 On a terminal, what is finished is printed once and stays in the scrollback. Below
 it are the text that you type and a line with the model, the permission mode, the
-use of the context and the cost. Keys:
-  Enter      sends the text, or queues it while the agent works; Up takes the
-             last queued text back. After a \, it inserts a line break.
-  Alt-Enter  inserts a line break, like Ctrl-J; pasted text keeps its line breaks
-  Up, Down   recall earlier prompts, including those of other chats; Ctrl-R
-             searches them
-  Ctrl-O     opens $VISUAL or $EDITOR with the text
-  Shift-Tab  changes the permission mode: default, acceptEdits, plan
-  Esc        interrupts the turn; twice, it also clears the queue
-  Ctrl-C     interrupts the turn, or clears the text; twice, it ends the chat
-  Ctrl-D     ends the chat
-  ?          lists all keys, if there is no text
+use of the context and the cost. The keys are listed below; those that edit the text
+are the usual ones of a shell. Prompts that you send while the agent works wait in a
+queue, and Up on an empty line takes the last one back.
+
 Text that begins with a word such as /help is a command of clew chat or of the
 agent; /help lists them. Unknown commands are not sent. A space before the / sends
 the text as it is. @ completes the names of files. An image whose path is in the text
@@ -56,9 +49,10 @@ Tools that no rule and no permission mode allows need your answer. The question 
 above the text, and shows the whole input of the tool, and for a change the diff of
 the file. No key that you type into the text answers it: it gets the keys by itself
 only when there is no text and you have not typed for half a second, and with Ctrl-G.
-Its keys are y (yes, once), a (always: shows the rule, which you can narrow), n (no),
-e (no, and say why), s (the next question) and ?; Esc goes back to the text. If the
-input does not fit, the space bar shows more of it, and y and a work at its end.
+"Always" lists what it changes, with the rules marked; you can narrow a rule before
+you confirm. Esc goes back to the text, without an answer. If the input does not fit,
+the space bar shows more of it, and y and a work at its end.
+
 Hooks and MCP servers of a directory that you have not trusted also need your answer:
 see "clew run --help".
 
@@ -81,12 +75,34 @@ and the exit code is 1.
 
 The history is saved in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/history.`
 
+// chatKeysHelp returns the table of keys of a chat and of its questions.
+func chatKeysHelp() string {
+	keys, err := tui.NewKeymap(nil)
+	if err != nil {
+		panic(err) // a test of the table finds it
+	}
+	var b strings.Builder
+	for _, part := range []struct {
+		title string
+		scope tui.Scope
+	}{{"Chat", tui.InChat}, {"A question that has the focus", tui.InQuestion}} {
+		fmt.Fprintf(&b, "\n\n%s:", part.title)
+		for _, k := range keys.In(part.scope) {
+			if part.scope != tui.InChat && k.Scope&tui.InChat != 0 {
+				continue // it is listed above
+			}
+			fmt.Fprintf(&b, "\n  %-31s %s", k.KeyNames(), k.Text)
+		}
+	}
+	return b.String()
+}
+
 func newChat(s Streams, st *settings) *cobra.Command {
 	o := &chatOptions{streams: s, settings: st}
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Chat with Claude Code, turn by turn",
-		Long:  chatHelp,
+		Long:  chatHelp + chatKeysHelp(),
 		Example: `  clew chat
   clew chat --continue --model opus
   clew chat --resume 5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c --fork-session

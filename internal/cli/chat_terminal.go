@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/prompts"
@@ -70,7 +68,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	terminalModes.Store(tui.ResetModes(u.full))
 	go func() {
 		defer close(done)
-		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), u.terminal(), u, opts)
+		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), terminalOf(u.in, u.out), u, opts)
 		u.chat.screen.useBoard(nil)
 		_, _ = io.WriteString(u.out, strings.Join(append(unseen, ""), "\n")) // the terminal may be gone
 		if err != nil {
@@ -84,21 +82,6 @@ func (u *terminalUser) begin() (end func(), err error) {
 		terminalModes.Store("")
 		discardInput(u.in) // it was typed for the chat
 	}, nil
-}
-
-// terminal returns the terminal for the chat.
-func (u *terminalUser) terminal() tui.Terminal {
-	return tui.Terminal{
-		In: u.in, Out: u.out, OnResize: onResize, Suspend: suspendProgram,
-		Size: func() (columns, rows int) { return terminalSize(u.out) },
-		Raw: func() (restore func() error, err error) {
-			before, err := term.MakeRaw(int(u.in.Fd()))
-			if err != nil {
-				return nil, err
-			}
-			return func() error { return term.Restore(int(u.in.Fd()), before) }, nil
-		},
-	}
 }
 
 // useBoard makes a board show the lines, or with nil the streams again.
@@ -281,22 +264,25 @@ func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
 }
 
 // Edit is a method of [tui.Driver].
-func (u *terminalUser) Edit(ctx context.Context, text string) (cmd *exec.Cmd, edited func() (string, error), err error) {
+func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, err error) {
+	defer handOver()()
 	dir, err := os.MkdirTemp("", "clew-prompt-")
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "prompt.md")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+		return "", err
 	}
 	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi"))
-	cmd = exec.CommandContext(ctx, editor[0], append(editor[1:], path)...) //nolint:gosec // the user's own variable
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, u.out, os.Stderr
-	return cmd, func() (string, error) {
-		text, err := os.ReadFile(path)
-		return string(text), errors.Join(err, os.RemoveAll(dir))
-	}, nil
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...) //nolint:gosec // the user's own variable
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, u.out, u.out
+	if err := cmd.Run(); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(path)
+	return string(content), err
 }
 
 // greet says in a line what the agent is, and what can be typed.

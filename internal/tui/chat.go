@@ -522,19 +522,20 @@ func (c *chat) complete() tea.Cmd {
 	return ask(c, func() tea.Msg { return completedMsg{q, c.driver.Complete(c.ctx, q)} })
 }
 
+// An editing is an editor that has the terminal.
+type editing func() error
+
+// Run is a method of runner.
+func (e editing) Run() error { return e() }
+
 // edit lets the user edit the text in another program.
 func (c *chat) edit() tea.Cmd {
 	text := c.editor.Text()
-	var edited func() (string, error)
-	program := func() (r runner, err error) {
-		r, edited, err = c.driver.Edit(c.ctx, text)
-		return r, err
+	program := func() (runner, error) {
+		return editing(func() (err error) {
+			text, err = c.driver.Edit(c.ctx, text)
+			return err
+		}), nil
 	}
-	return c.hand(c, program, func(err error) tea.Msg {
-		if err != nil {
-			return editedMsg{err: err}
-		}
-		text, err := edited()
-		return editedMsg{text, err}
-	})
+	return c.hand(c, program, func(err error) tea.Msg { return editedMsg{text, err} })
 }

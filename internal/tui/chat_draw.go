@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +128,9 @@ func (c *chat) layOut(width, height int) *chatLayout {
 	if len(open) == 0 && l.room > 1 && height >= minApart {
 		l.add("")
 	}
-	if l.room > 0 && len(open) > 0 {
+	if l.room > 2 && len(open) > 0 {
+		l.add(append(slices.Clone(open[max(0, len(open)-l.room+1):]), "")...)
+	} else if l.room > 0 && len(open) > 0 {
 		l.add(open[max(0, len(open)-l.room):]...)
 	}
 	l.add(work...)

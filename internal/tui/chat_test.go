@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -179,9 +178,7 @@ func (c *testChat) Complete(_ context.Context, q compose.Query) []compose.Choice
 	return []compose.Choice{{Text: "/mode", Note: "show or change the permission mode"}, {Text: "/model"}}
 }
 
-func (c *testChat) Edit(context.Context, string) (*exec.Cmd, func() (string, error), error) {
-	return nil, nil, io.EOF
-}
+func (c *testChat) Edit(_ context.Context, text string) (string, error) { return text, io.EOF }
 
 // inBubble runs a test in a synctest bubble.
 func inBubble(t *testing.T, test func(t *testing.T, c *testChat)) {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -40,9 +39,8 @@ type Driver interface {
 
 	// Complete returns completions of a word.
 	Complete(ctx context.Context, q compose.Query) []compose.Choice
-	// Edit returns a command that lets the user edit a text, and a function that returns the text
-	// afterwards.
-	Edit(ctx context.Context, text string) (cmd *exec.Cmd, edited func() (string, error), err error)
+	// Edit lets the user edit a text in another program, which has the terminal meanwhile.
+	Edit(ctx context.Context, text string) (string, error)
 }
 
 // A Status is what the last line of a chat says of the conversation. Its texts are clean.
