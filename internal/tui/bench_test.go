@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/paint"
@@ -154,23 +155,32 @@ func BenchmarkUnfold(b *testing.B) {
 	}
 }
 
-// BenchmarkFind finds a word in the largest session.
+// BenchmarkFind finds texts in the largest session: one that is everywhere, one that is rare, and an
+// expression.
 func BenchmarkFind(b *testing.B) {
 	tr, err := largest()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := openTranscript(b, tr)
-	s.draw(200, 60)
-	for b.Loop() {
-		s.finder.from = ""
-		for cmd := s.findWords("connection"); cmd != nil; {
-			msg, ok := cmd().(answer)
-			if !ok {
-				break
+	for _, text := range []string{"e", "timeout", "/time.?out/"} {
+		b.Run(strings.Trim(text, "/"), func(b *testing.B) {
+			s := openTranscript(b, tr)
+			s.draw(200, 60)
+			longest := time.Duration(0) // that the loop of the program was held up
+			for b.Loop() {
+				s.finder.from = ""
+				for cmd := s.findWords(text); cmd != nil; {
+					msg, ok := cmd().(answer)
+					if !ok {
+						break
+					}
+					begun := time.Now()
+					cmd = s.update(msg.msg)
+					longest = max(longest, time.Since(begun))
+				}
 			}
-			cmd = s.update(msg.msg)
-		}
+			b.ReportMetric(float64(len(s.finder.matches)), "matches")
+			b.ReportMetric(float64(longest.Microseconds())/1000, "ms-held-up")
+		})
 	}
-	b.ReportMetric(float64(len(s.finder.matches)), "matches")
 }
