@@ -106,6 +106,37 @@ func newMatcher(text string) (m transcript.Matcher, err string) {
 	return transcript.IgnoreCase(text), ""
 }
 
+// findable returns what finds the words of a search over all sessions in one of them: the word, or an
+// expression for several. What only restricts that search, such as role:user, is left out.
+func findable(words string) string {
+	var found []string
+	for i, piece := range strings.Split(words, `"`) {
+		if i%2 == 1 {
+			found = append(found, piece) // a phrase
+			continue
+		}
+		for _, word := range strings.Fields(piece) {
+			if word = strings.TrimSuffix(word, "*"); word != "" && !qualifier.MatchString(word) {
+				found = append(found, word)
+			}
+		}
+	}
+	found = slices.DeleteFunc(found, func(word string) bool { return strings.TrimSpace(word) == "" })
+	if len(found) == 1 {
+		return found[0]
+	}
+	for i := range found {
+		found[i] = regexp.QuoteMeta(found[i])
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return "/" + strings.Join(found, "|") + "/"
+}
+
+// qualifier is a word of a search that restricts it.
+var qualifier = regexp.MustCompile(`^[a-z]+:\S`)
+
 // exactly finds a text as it is.
 type exactly string
 

@@ -173,6 +173,9 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	if !s.counting {
 		cmds = append(cmds, s.count(0))
 	}
+	if s.finder.matcher != nil && s.finder.revision == 0 { // it was typed before there was anything
+		cmds = append(cmds, s.findWords(s.finder.text))
+	}
 	if p, ok := s.top().(*panelScreen); ok && p.session == s {
 		cmds = append(cmds, p.resized())
 	}
@@ -211,13 +214,14 @@ func (s *sessionScreen) goTo() tea.Cmd {
 		}
 		return nil
 	}
-	words := s.place.Words
+	text := findable(s.place.Words)
 	s.place = Place{}
 	s.show(row, 0)
-	if words == "" {
+	if text == "" {
 		return nil
 	}
-	return s.findWords(words)
+	s.finder.from = s.layout.id(row)
+	return s.findWords(text)
 }
 
 // show selects a row, with what it needs to be seen.

@@ -130,6 +130,26 @@ func TestSessionOpensAtPlace(t *testing.T) {
 	tell(t, f, 80, 24, opens(info, Place{Line: 3, Agent: "nobody"})).see("the passage is not shown")
 }
 
+// A result of a search leads to its own row, and not to the first one with the same words.
+func TestSessionOpensAtResult(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 40)
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{Line: 30, Words: `role:answer answer "15"`}))
+	s.selected("answer 15").see("/answer|15/", "16 of 42")
+}
+
+func TestFindable(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"": "", "word": "word", "Word role:user": "Word", "begin*": "begin", `"a phrase"`: "a phrase", "a b.c": `/a|b\.c/`,
+		`x "y z" tool:Bash`: "/x|y z/", "role:user": "", `"" *`: "",
+	} {
+		if got := findable(words); got != want {
+			t.Errorf("findable(%q) = %q, want %q", words, got, want)
+		}
+	}
+}
+
 func TestSessionActs(t *testing.T) {
 	t.Parallel()
 	f, info := uploader(t)

@@ -3,11 +3,8 @@ package tui
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -189,23 +186,4 @@ func TestSessionStates(t *testing.T) {
 			return tellWith(t, opts, f, columns, rows, opens(info, Place{})).see(tt.see)
 		})
 	}
-}
-
-func TestLook(t *testing.T) {
-	f, info := uploader(t)
-	if p := os.Getenv("LOOK"); p != "" {
-		f, info = sourceOf(t, p)
-	}
-	w, _ := strconv.Atoi(os.Getenv("W"))
-	h, _ := strconv.Atoi(os.Getenv("H"))
-	if w == 0 {
-		t.Skip("W and H are not set")
-	}
-	s := tell(t, f, w, h, opens(info, Place{}))
-	s.selected(" ")
-	for _, key := range strings.Fields(os.Getenv("KEYS")) {
-		s.press(key)
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Log("\n" + s.screenshot())
 }
