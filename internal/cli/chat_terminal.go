@@ -239,26 +239,26 @@ func (u *terminalUser) Complete(ctx context.Context, q compose.Query) []compose.
 	return u.chat.fileChoices(ctx, q.Word)
 }
 
-// maxFileChoices is how many files are offered.
-const maxFileChoices = 50
-
-// fileChoices returns the files that the agent suggests for what was typed after an @.
+// fileChoices returns the files for what was typed after an @: those that the agent suggests, or
+// if it has none, those of the working directory.
 func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
-	session := c.connected()
-	if session == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, contextLimit)
-	defer cancel()
-	files, err := screens.SuggestFiles(ctx, session, word)
-	if err != nil {
-		return nil
-	}
-	var choices []compose.Choice
-	for _, file := range files.Suggestions {
-		if choices = append(choices, compose.Choice{Text: file.Path}); len(choices) == maxFileChoices {
-			break
+	var paths []string
+	if session := c.connected(); session != nil {
+		asked, cancel := context.WithTimeout(ctx, contextLimit)
+		defer cancel()
+		if files, err := screens.SuggestFiles(asked, session, word); err == nil {
+			for _, file := range files.Suggestions {
+				paths = append(paths, file.Path)
+			}
 		}
+	}
+	if len(paths) == 0 {
+		paths = prompts.Files(ctx, c.user.questions().dir(), word)
+	}
+	const most = 50
+	var choices []compose.Choice
+	for _, path := range paths[:min(len(paths), most)] {
+		choices = append(choices, compose.Choice{Text: path})
 	}
 	return choices
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestImagePaths(t *testing.T) {
@@ -111,5 +113,36 @@ func TestHistoryRewritten(t *testing.T) {
 	text, err := os.ReadFile(path)
 	if err != nil || strings.Count(string(text), "\n") != maxHistory {
 		t.Errorf("%d lines, %v", strings.Count(string(text), "\n"), err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"upload/server.go", "upload/client.go", "cmd/upload.go", "docs/an upload.md", ".git/upload", ".github/upload.yml", "node_modules/upload/x"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for word, want := range map[string][]string{
+		"UPL":        {"upload/", "upload/server.go", "upload/client.go", "cmd/upload.go", "docs/an upload.md"},
+		"upload/s":   {"upload/server.go"},
+		"server":     {"upload/server.go"},
+		".github/up": {".github/upload.yml"},
+		"none":       nil,
+	} {
+		got := Files(t.Context(), dir, word)
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", word, diff)
+		}
+	}
+	if got := Files(t.Context(), dir, "upl"); got[0] != "upload/" || got[len(got)-1] != "docs/an upload.md" {
+		t.Errorf("the order is %q", got)
 	}
 }
