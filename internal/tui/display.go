@@ -191,10 +191,16 @@ type handover struct {
 	program func() (runner, error)
 }
 
-func (h *handover) SetStdin(io.Reader)  {}
+// SetStdin does nothing: the program has its own files.
+func (h *handover) SetStdin(io.Reader) {}
+
+// SetStdout does nothing.
 func (h *handover) SetStdout(io.Writer) {}
+
+// SetStderr does nothing.
 func (h *handover) SetStderr(io.Writer) {}
 
+// Run runs the program at the terminal.
 func (h *handover) Run() error {
 	program, err := h.program()
 	if err != nil {
@@ -211,6 +217,7 @@ func (h *handover) Run() error {
 // A runnerFunc is a function that has the terminal.
 type runnerFunc func()
 
+// Run calls the function.
 func (f runnerFunc) Run() error { f(); return nil }
 
 // suspend stops the program until the shell continues it.

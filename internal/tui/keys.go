@@ -32,37 +32,59 @@ type Action string
 
 // The actions.
 const (
-	Down, Up                 Action = "down", "up"
-	HalfDown, HalfUp         Action = "half-down", "half-up"
-	PageDown, PageUp         Action = "page-down", "page-up"
-	Top, Bottom              Action = "top", "bottom"
-	Open, Back               Action = "open", "back"
-	NextTab, PreviousTab     Action = "next-tab", "previous-tab"
-	Fold, FoldAll            Action = "fold", "fold-all"
-	NextHunk, PreviousHunk   Action = "next-hunk", "previous-hunk"
-	NextGroup, PreviousGroup Action = "next-group", "previous-group" // day, prompt or file
-	NextFailure              Action = "next-failure"
-	PreviousFailure          Action = "previous-failure"
-	Find                     Action = "find"
-	NextMatch, PreviousMatch Action = "next-match", "previous-match"
-	SearchAll                Action = "search"
-	SearchThis               Action = "search-this"
-	Preview, PreviewPlace    Action = "preview", "preview-place" // also the outline, and split diffs
-	Follow                   Action = "follow"
-	Tag                      Action = "tag"
-	Thinking                 Action = "thinking"
-	Agents, Files, Context   Action = "agents", "files", "context"
-	Usage, Branches          Action = "usage", "branches"
-	OpenOutside              Action = "pager"
-	Copy, CopyMore           Action = "copy", "copy-more"
-	Resume, Continue, Fork   Action = "resume", "continue", "fork"
-	Browse, Export           Action = "browse", "export"
-	Rename, Delete           Action = "rename", "delete"
-	Restore                  Action = "restore"
-	Inspect                  Action = "inspect"
-	ShowAll                  Action = "all-projects"
-	Help, Palette            Action = "help", "palette"
-	Suspend, Quit, Repaint   Action = "suspend", "quit", "repaint"
+	Down            Action = "down"
+	Up              Action = "up"
+	HalfDown        Action = "half-down"
+	HalfUp          Action = "half-up"
+	PageDown        Action = "page-down"
+	PageUp          Action = "page-up"
+	Top             Action = "top"
+	Bottom          Action = "bottom"
+	Open            Action = "open"
+	Back            Action = "back"
+	NextTab         Action = "next-tab"
+	PreviousTab     Action = "previous-tab"
+	Fold            Action = "fold"
+	FoldAll         Action = "fold-all"
+	NextHunk        Action = "next-hunk"
+	PreviousHunk    Action = "previous-hunk"
+	NextGroup       Action = "next-group" // day, prompt or file
+	PreviousGroup   Action = "previous-group"
+	NextFailure     Action = "next-failure"
+	PreviousFailure Action = "previous-failure"
+	Find            Action = "find"
+	NextMatch       Action = "next-match"
+	PreviousMatch   Action = "previous-match"
+	SearchAll       Action = "search"
+	SearchThis      Action = "search-this"
+	Preview         Action = "preview" // also the outline, and split diffs
+	PreviewPlace    Action = "preview-place"
+	Follow          Action = "follow"
+	Tag             Action = "tag"
+	Thinking        Action = "thinking"
+	Agents          Action = "agents"
+	Files           Action = "files"
+	Context         Action = "context"
+	Usage           Action = "usage"
+	Branches        Action = "branches"
+	OpenOutside     Action = "pager"
+	Copy            Action = "copy"
+	CopyMore        Action = "copy-more"
+	Resume          Action = "resume"
+	Continue        Action = "continue"
+	Fork            Action = "fork"
+	Browse          Action = "browse"
+	Export          Action = "export"
+	Rename          Action = "rename"
+	Delete          Action = "delete"
+	Restore         Action = "restore"
+	Inspect         Action = "inspect"
+	ShowAll         Action = "all-projects"
+	Help            Action = "help"
+	Palette         Action = "palette"
+	Suspend         Action = "suspend"
+	Quit            Action = "quit"
+	Repaint         Action = "repaint"
 )
 
 // A Binding is a row of the table of keys.
@@ -180,7 +202,8 @@ func NewKeymap(changed map[string][]string) (*Keymap, error) {
 			return nil, fmt.Errorf("no action is named %q", name)
 		}
 	}
-	return k, k.check()
+	err := k.check()
+	return k, err
 }
 
 // keyNames are the names of keys that type no character.

@@ -73,6 +73,7 @@ func (a *app) hand(to screen, program func() (runner, error), done func(error) t
 // A model is the tea.Model of the whole interface.
 type model struct{ *app }
 
+// Init starts the first screen.
 func (m model) Init() tea.Cmd {
 	if len(m.stack) == 0 {
 		return tea.Quit
@@ -80,6 +81,7 @@ func (m model) Init() tea.Cmd {
 	return m.top().start()
 }
 
+// Update gives a message to the screen that it is for.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return m, m.handle(msg) }
 
 func (m model) handle(msg tea.Msg) tea.Cmd {
