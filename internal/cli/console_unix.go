@@ -24,13 +24,16 @@ func inForeground(tty *os.File) bool {
 }
 
 // onResize calls f when the size of the terminal changes, until stop is called.
-func onResize(f func()) (stop func()) {
-	changed, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(changed, syscall.SIGWINCH)
+func onResize(f func()) (stop func()) { return onSignal(f, syscall.SIGWINCH) }
+
+// onSignal calls f for a signal, until stop is called.
+func onSignal(f func(), sig os.Signal) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, sig)
 	go func() {
 		for {
 			select {
-			case <-changed:
+			case <-signals:
 				f()
 			case <-done:
 				return
@@ -38,19 +41,34 @@ func onResize(f func()) (stop func()) {
 		}
 	}()
 	return func() {
-		signal.Stop(changed)
+		signal.Stop(signals)
 		close(done)
 	}
 }
 
-// suspendProgram stops the program, and those that it runs with, until the shell continues it.
+// onSuspend calls one function when the program is asked to stop, and another when it was continued,
+// until stop is called.
+func onSuspend(suspended, continued func()) (stop func()) {
+	stopSuspended := onSignal(suspended, syscall.SIGTSTP)
+	stopContinued := onSignal(continued, syscall.SIGCONT)
+	return func() {
+		stopSuspended()
+		stopContinued()
+	}
+}
+
+// suspendProgram stops the program, and those that it runs with, until the shell continues it. It does
+// nothing if no shell could. SIGTSTP does not stop a Go program that has once asked for it.
 func suspendProgram() {
+	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
+		return
+	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	_ = syscall.Kill(0, syscall.SIGTSTP) // the user tries again
+	_ = syscall.Kill(0, syscall.SIGSTOP) // the user tries again
 	select {
 	case <-continued:
-	case <-time.After(tidyLimit): // there is no shell that could continue it, so it was not stopped
+	case <-time.After(tidyLimit): // it was not stopped
 	}
 }

@@ -26,3 +26,6 @@ func onResize(func()) (stop func()) { return func() {} }
 
 // suspendProgram is nil: there is nothing that continues the program.
 var suspendProgram func()
+
+// onSuspend does nothing, for the same reason.
+func onSuspend(_, _ func()) (stop func()) { return func() {} }

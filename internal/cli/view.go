@@ -148,6 +148,8 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 		Color: colored(out), Lines: drawsLines(), Links: colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Keys: o.settings.keys,
 	}
+	terminalModes.Store(tui.ResetModes(true))
+	defer terminalModes.Store("")
 	err = errors.Join(show(ctx, terminalOf(in, out), src, opts), src.Close())
 	switch {
 	case ctx.Err() != nil:
@@ -161,7 +163,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 // terminalOf returns the terminal of two of its files.
 func terminalOf(in, out *os.File) tui.Terminal {
 	return tui.Terminal{
-		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram,
+		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram, OnSuspend: onSuspend,
 		Size: func() (columns, rows int) { return terminalSize(out) },
 		Raw: func() (func() error, error) {
 			fd := int(in.Fd())

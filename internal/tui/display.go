@@ -26,6 +26,9 @@ type Terminal struct {
 	Raw func() (restore func() error, err error)
 	// Suspend stops the program until it is continued. Nil means that it can't be.
 	Suspend func()
+	// OnSuspend calls one function when the system asks the program to stop, and another when it was
+	// continued, until stop is called. It may be nil.
+	OnSuspend func(suspended, continued func()) (stop func())
 }
 
 // A display shows frames on a terminal.
@@ -47,7 +50,8 @@ type display struct {
 // The modes that the interface needs. The keyboard protocol tells Escape from the beginning of a
 // sequence, and Shift-Enter from Enter, on terminals that know it.
 const (
-	setModes   = "\x1b[?2004h\x1b[>1u"
+	setPaste   = "\x1b[?2004h"
+	setModes   = setPaste + "\x1b[>1u"
 	resetModes = "\x1b[<u\x1b[?2004l"
 	setMouse   = "\x1b[?1002h\x1b[?1006h"
 	resetMouse = "\x1b[?1006l\x1b[?1002l"
@@ -220,6 +224,28 @@ type runnerFunc func()
 // Run calls the function.
 func (f runnerFunc) Run() error { f(); return nil }
 
+// Messages about the program itself.
+type (
+	suspendMsg  struct{} // it is asked to stop
+	continueMsg struct{} // it was stopped and goes on, perhaps with a terminal that others have changed
+)
+
+// retake makes the terminal ours again after the program was stopped without a chance to leave it.
+func (d *display) retake() {
+	if d.restore == nil {
+		return
+	}
+	if _, err := d.terminal.Raw(); err != nil && d.err == nil {
+		d.err = err
+	}
+	d.write(setPaste)
+	if full := d.isFull; full {
+		d.isFull = false
+		d.page(true)
+	}
+	d.forget()
+}
+
 // suspend stops the program until the shell continues it.
 func (a *app) suspend() tea.Cmd {
 	stop := a.display.terminal.Suspend
@@ -256,8 +282,13 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 		columns, rows := t.Size()
 		p.Send(tea.WindowSizeMsg{Width: columns, Height: rows})
 	})
+	stopJobs := func() {}
+	if t.OnSuspend != nil {
+		stopJobs = t.OnSuspend(func() { p.Send(suspendMsg{}) }, func() { p.Send(continueMsg{}) })
+	}
 	_, err := p.Run()
 	stop()
+	stopJobs()
 	for _, s := range a.stack {
 		s.close()
 	}

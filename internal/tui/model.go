@@ -94,6 +94,10 @@ func (m model) handle(msg tea.Msg) tea.Cmd {
 		if s, ok := m.top().(resizer); ok {
 			return s.resized()
 		}
+	case suspendMsg:
+		return m.suspend()
+	case continueMsg:
+		m.display.retake()
 	case tea.KeyPressMsg:
 		m.notice = ""
 		return m.press(msg)
