@@ -526,7 +526,7 @@ func TestChatResized(t *testing.T) {
 	c.end(t, exitDone)
 }
 
-// A chat that is killed ends its agent, and the shell can use the terminal.
+// A chat that is killed leaves the screen of the shell, on which it was.
 func TestChatKilled(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)

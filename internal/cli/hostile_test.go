@@ -18,6 +18,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -312,6 +314,36 @@ func TestHostileQuestions(t *testing.T) {
 		}
 		for _, tool := range []string{"Bash", "Edit", evil} {
 			checkHarmless(t, "a request", wholeQuestion(&clew.PermissionRequest{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
+		}
+	}
+}
+
+// Nor does it by those that are docked in a chat, on any terminal.
+func TestHostileDockedQuestions(t *testing.T) {
+	t.Parallel()
+	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
+	input, err := json.Marshal(map[string]string{"command": evil, "file_path": evil, evil: evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &clew.PermissionRequest{ToolName: "Edit" + evil, Input: wire.JSON(input), DecisionReason: evil, Suggestions: []clew.PermissionUpdate{
+		clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: evil, RuleContent: evil}),
+	}}
+	docked := &dockedQuestions{workspace: workspace{read: func(string) (string, error) { return evil, nil }}}
+	q := docked.permission(req)
+	checkHarmless(t, "a change", q.Always[0].Text)
+	if q.Rule != "" {
+		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
+	}
+	choice := choiceForTerminal(&clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}})
+	for columns := 1; columns <= 200; columns++ {
+		for _, sheet := range []tui.Sheet{q.Sheet(columns, false), choice.Sheet(columns, false)} {
+			for _, row := range append(sheet.Rows, sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
+				checkHarmless(t, "a row", row)
+				if tty.Width(row) >= max(columns, 8) {
+					t.Fatalf("%d columns: %q", columns, row)
+				}
+			}
 		}
 	}
 }

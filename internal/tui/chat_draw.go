@@ -273,12 +273,12 @@ func (s Status) line(width int) string {
 func (c *chat) workLine(width int) string {
 	w := c.news.Work
 	elapsed := max(c.opts.Now().Sub(w.Since), 0).Truncate(time.Second)
-	doing, right := w.Doing, "esc to interrupt"
+	doing, right, style := w.Doing, "esc to interrupt", tty.Plain
 	switch {
 	case c.stopping || w.Stopping:
 		doing, right = "interrupting", "ctrl+c ends the chat"
 	case len(c.docks) > 0:
-		doing = "waits for you"
+		doing, style = "waits for you", tty.Waiting
 	}
 	left := fmt.Sprintf("  %.0f s · ", elapsed.Seconds())
 	room := width - tty.Width(left) - len(right) - 2
@@ -288,7 +288,7 @@ func (c *chat) workLine(width int) string {
 	}
 	left += tty.Fit(tty.Line(doing), max(room, 1))
 	gap := max(width-tty.Width(left)-len(right), 0)
-	return tty.Waiting.Paint(tty.Fit(left, width), c.opts.Color) + tty.Dim.Paint(strings.Repeat(" ", gap)+right, c.opts.Color)
+	return style.Paint(tty.Fit(left, width), c.opts.Color) + tty.Dim.Paint(strings.Repeat(" ", gap)+right, c.opts.Color)
 }
 
 // queueLines lists the prompts that wait.

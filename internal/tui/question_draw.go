@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/internal/paint"
@@ -48,6 +49,9 @@ func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 	}
 	body := max(maxRows-borders-len(below), 1)
 	p.page(len(sheet.Rows), body)
+	if slices.ContainsFunc(sheet.Rows, func(row string) bool { return tty.PaintedWidth(row) > p.width }) {
+		p.seen = 0 // a very narrow screen does not show all of it
+	}
 	lines := append([]string{sheet.Top(p.aside)}, sheet.Rows[p.top:p.top+p.shown]...)
 	count := ""
 	if p.shown < p.rows {
@@ -134,11 +138,12 @@ func (p *dockPainter) choices() []string {
 	}
 	rows := []string{p.key("y") + "yes, once"}
 	if len(p.Always) > 0 {
-		text := tty.CleanLine(p.Always[0].Text)
-		if more := len(p.Always) - 1; more > 0 {
-			text = fmt.Sprintf("(%d more) ", more) + text
+		more := ""
+		if n := len(p.Always) - 1; n > 0 {
+			more = fmt.Sprintf(" (%d more)", n)
 		}
-		rows = append(rows, p.key("a")+"always     "+tty.Fit(text, max(p.width-len("  a  always     "), 1)))
+		room := max(p.width-len("  a  always     ")-len(more), 1)
+		rows = append(rows, p.key("a")+"always     "+tty.Fit(tty.CleanLine(p.Always[0].Text), room)+more)
 	}
 	last := p.key("n") + "no" + strings.Repeat(" ", 7) + p.key("e") + "no, and say why   " + p.key("?") + "help"
 	return append(rows, last)

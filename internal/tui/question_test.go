@@ -278,6 +278,26 @@ func TestQuestionInPages(t *testing.T) {
 	})
 }
 
+// On a screen that is too narrow for a question, nothing is allowed.
+func TestQuestionTooWide(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *testChat) {
+		q := bashQuestion(1)
+		wide := q.Sheet(80, false)
+		q.Sheet = func(int, bool) Sheet { return wide }
+		c.width = 20
+		c.asks(q)
+		c.press("ctrl+g", "y")
+		if len(c.answers) > 0 {
+			t.Errorf("the answer is %+v", c.answers)
+		}
+		c.press("n")
+		if len(c.answers) != 1 {
+			t.Error("it can't be denied")
+		}
+	})
+}
+
 // A rule that there is no room for is not added.
 func TestQuestionHidesNoRule(t *testing.T) {
 	t.Parallel()
