@@ -26,6 +26,7 @@ import (
 const (
 	readme       = "README.md"
 	terminalFile = "docs/pictures/demo.svg"
+	viewerFile   = "docs/pictures/viewer.svg"
 	pageFile     = "docs/pictures/page.png"
 )
 

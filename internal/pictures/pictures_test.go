@@ -136,21 +136,23 @@ func TestDrawFilm(t *testing.T) {
 	checkXML(t, drawn)
 }
 
-// The picture in the repository is well-formed and small, and has no scripts, links or external
+// The pictures in the repository are well-formed and small, and have no scripts, links or external
 // resources.
-func TestKeptPicture(t *testing.T) {
+func TestKeptPictures(t *testing.T) {
 	t.Parallel()
-	kept, err := os.ReadFile(filepath.Join("..", "..", terminalFile))
-	if err != nil {
-		t.Fatalf("%v: run make pictures", err)
-	}
-	checkXML(t, string(kept))
-	if len(kept) > terminalBytes {
-		t.Errorf("%d bytes", len(kept))
-	}
-	for _, bad := range []string{"<script", "href", "url(", "/tmp/pictures"} {
-		if strings.Contains(string(kept), bad) {
-			t.Errorf("the picture has %s", bad)
+	for name, most := range map[string]int{terminalFile: terminalBytes, viewerFile: viewerBytes} {
+		kept, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatalf("%v: run make pictures", err)
+		}
+		checkXML(t, string(kept))
+		if len(kept) > most {
+			t.Errorf("%s has %d bytes", name, len(kept))
+		}
+		for _, bad := range []string{"<script", "href", "url(", "/tmp/pictures"} {
+			if strings.Contains(string(kept), bad) {
+				t.Errorf("%s has %s", name, bad)
+			}
 		}
 	}
 }
