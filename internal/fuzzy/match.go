@@ -122,13 +122,15 @@ func merged(spans []Span) []Span {
 func (m *Matcher) term(w *term, t Text, mark bool) (points int, ok bool) {
 	spans := len(m.spans)
 	in := t.in(w)
+	// A word that is there as it is gets more points than its letters elsewhere, and is found faster.
+	scatter := w.kind == scattered && len(w.letters) > 1 && !strings.Contains(in, w.text)
 	for from := 0; from <= len(in); {
 		to := len(in)
 		if i := strings.IndexByte(in[from:], '\n'); i >= 0 {
 			to = from + i
 		}
 		before := len(m.spans)
-		p, found := m.inLine(w, t.raw[:to], in[:to], from, mark && !w.not)
+		p, found := m.inLine(w, t.raw[:to], in[:to], from, scatter, mark && !w.not)
 		if found && from == 0 {
 			p += firstPoints
 		}
@@ -147,9 +149,10 @@ func (m *Matcher) term(w *term, t Text, mark bool) (points int, ok bool) {
 	return points, ok
 }
 
-// inLine compares a word with the line that begins at from and is the last one.
-func (m *Matcher) inLine(w *term, raw, in string, from int, mark bool) (points int, ok bool) {
-	if w.kind == scattered && len(w.letters) > 1 {
+// inLine compares a word with the line that begins at from and is the last one. If scatter is set, its letters
+// need not be neighbors.
+func (m *Matcher) inLine(w *term, raw, in string, from int, scatter, mark bool) (points int, ok bool) {
+	if scatter {
 		return m.scattered(w, raw, in, from, mark)
 	}
 	s, points, ok := whereExact(w, raw, in, from)
