@@ -183,7 +183,7 @@ func (h *helpScreen) keyLine(b Binding, query fuzzy.Query, width int) (string, b
 		return "", false
 	}
 	keys := b.KeyNames()
-	column := min(keyColumn, max(width/2-2, 4))
+	column := min(keyColumn, max(width*2/5-2, 4))
 	for tty.Width(keys) > column && strings.Contains(keys, ", ") {
 		keys = keys[:strings.LastIndex(keys, ", ")]
 	}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,7 +32,9 @@ var moves = map[Action]bool{
 
 func newPalette(a *app, below screen) screen {
 	p := &palette{base: newBase(a), below: below}
-	for _, b := range a.opts.Keys.In(below.scope()) {
+	all := a.opts.Keys.In(below.scope())
+	slices.SortStableFunc(all, func(a, b Binding) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, b := range all {
 		if !moves[b.Action] {
 			p.actions = append(p.actions, b)
 			p.texts = append(p.texts, fuzzy.Prepare(b.Text+"\n"+string(b.Action)))
@@ -39,6 +43,14 @@ func newPalette(a *app, below screen) screen {
 	p.filters.Set(p.texts)
 	p.filter()
 	return p
+}
+
+// rank puts the actions that the last line of the screen shows before the others.
+func rank(b Binding) int {
+	if b.Hint == "" {
+		return 1
+	}
+	return 0
 }
 
 func (p *palette) scope() Scope      { return 0 }

@@ -398,6 +398,9 @@ func (s *searchScreen) hitLine(item, width int) string {
 func excerptLine(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
 	e := h.Excerpt(2 * columns)
+	if len(h.Text) < columns { // all of it fits
+		e = search.Excerpt{Text: h.Text, Matches: h.Matches, Begins: true, Ends: true}
+	}
 	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
 	for _, m := range e.Matches {
 		x.Matches = append(x.Matches, [2]int{m.Start, m.End})

@@ -351,3 +351,6 @@ func (s *sessionsScreen) wheel(lines int) tea.Cmd {
 func trashText(t sessions.TrashedSession) fuzzy.Text {
 	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), t.ID}, "\n"))
 }
+
+// resized reads what a larger screen shows.
+func (s *sessionsScreen) resized() tea.Cmd { return s.more() }

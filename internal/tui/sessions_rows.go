@@ -179,7 +179,7 @@ func (s *sessionsScreen) filterHead(tabs string, used, room, width int) (string,
 	line := tty.Prompt.Paint("/", s.opts.Color) + " " + text
 	line += strings.Repeat(" ", max(room-tty.PaintedWidth(line), 0))
 	start := max(width-room, used)
-	line = tabs + strings.Repeat(" ", max(start-used, 0)) + line
+	line = tty.CutPainted(tabs+strings.Repeat(" ", max(start-used, 0))+line, width)
 	if !s.typing {
 		return line, nil
 	}
@@ -364,7 +364,7 @@ var ranked = [tabCount][]column{
 	liveTab:     {{"state", 13, false}, {"age", 7, true}, {"id", 8, false}, {"known", 17, false}, {"project", 12, false}},
 	recentTab:   {{"age", 7, true}, {"id", 8, false}, {"turns", 9, true}, {"cost", 8, true}, {"project", 12, false}, {"model", 10, false}, {"branch", 10, false}},
 	projectsTab: {{"age", 7, true}, {"count", 12, true}, {"live", 7, true}, {"directory", 48, false}},
-	trashTab:    {{"age", 7, true}, {"id", 8, false}, {"project", 24, false}},
+	trashTab:    {{"age", 15, true}, {"id", 8, false}, {"project", 24, false}},
 }
 
 // shownOrder is the order of the columns on the screen.
@@ -385,8 +385,11 @@ func (s *sessionsScreen) columns(room int) []column {
 	chosen := map[string]column{}
 	for i, c := range ranked[s.tab] {
 		least := leastTitle
-		if i == 0 {
+		switch {
+		case i == 0:
 			least = 8
+		case c.name == "project" && s.tab == liveTab:
+			least = enoughTitle + leastTitle // what an agent waits for says more
 		}
 		if c.name == "project" && s.tab == recentTab && !s.scopeAll {
 			continue // it is the same in every row
@@ -462,7 +465,11 @@ func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, 
 		case "title":
 			return s.titleCell(e, selected, c.width)
 		case "state":
-			return listCell{text: state.whole(s.callOf(e)), style: state.style()}
+			text := state.whole(s.callOf(e))
+			if c.width < leastTitle && tty.Width(text) > c.width {
+				text = state.text
+			}
+			return listCell{text: text, style: state.style()}
 		case "known":
 			return listCell{text: state.how, style: tty.Dim}
 		case "project":
@@ -636,7 +643,7 @@ func (s *sessionsScreen) trashLine(t sessions.TrashedSession, selected bool, col
 		case "project":
 			return listCell{text: tty.Line(t.Project), style: tty.Path}
 		case "age":
-			return listCell{text: render.Age(t.Deleted, now), style: tty.Dim}
+			return listCell{text: "deleted " + render.Age(t.Deleted, now), style: tty.Dim}
 		}
 		return listCell{}
 	})

@@ -231,7 +231,7 @@ func TestSearchStory(t *testing.T) {
 // A slowSource searches until it is told to go on, or its search is given up.
 type slowSource struct {
 	*fakeSource
-	began, goOn chan struct{}
+	goOn chan struct{}
 }
 
 func (f *slowSource) Search(ctx context.Context, words string, _ int, progress func(done, total int64)) (*Found, error) {

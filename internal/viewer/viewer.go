@@ -118,8 +118,10 @@ func (s *Source) Follow(info sessions.SessionInfo) tui.Follower {
 // A follower adapts a reader.
 type follower struct{ *follow.Reader }
 
+// Close ends the reader.
 func (f follower) Close() { _ = f.Reader.Close() } // it was open
 
+// Next waits for a newer state of the session.
 func (f follower) Next(ctx context.Context) (*tui.Snapshot, error) {
 	n, err := f.Reader.Next(ctx)
 	if err != nil {
