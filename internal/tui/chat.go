@@ -139,12 +139,23 @@ func (c *chat) update(msg tea.Msg) tea.Cmd {
 	case editedMsg:
 		if msg.err != nil {
 			c.hint = tty.Line(msg.err.Error())
-			return nil
+		} else {
+			c.editor.SetText(strings.TrimRight(msg.text, "\n"))
 		}
-		c.editor.SetText(strings.TrimRight(msg.text, "\n"))
+		c.write()
+		return c.consider()
 	}
 	return nil
 }
+
+// write says that the user writes a text: no question keeps the focus.
+func (c *chat) write() {
+	c.unfocus()
+	c.focus.typed = time.Now()
+}
+
+// writes reports whether the user writes or searches for a text.
+func (c *chat) writes() bool { return !c.editor.IsEmpty() || c.editor.Searching() != "" }
 
 // learn takes the news.
 func (c *chat) learn() tea.Cmd {
@@ -164,8 +175,9 @@ func (c *chat) learn() tea.Cmd {
 	asked := c.dock(news.Questions)
 	if p := news.Proposal; p != nil {
 		c.held = true
-		if c.editor.IsEmpty() {
+		if !c.writes() {
 			c.editor.SetText(p.Text)
+			c.write()
 		} else {
 			c.hint = "the prompt is in the history: up recalls it"
 		}
@@ -186,6 +198,9 @@ func (c *chat) learn() tea.Cmd {
 func (c *chat) dock(open []*Question) (asked bool) {
 	first := c.question()
 	c.docks = slices.DeleteFunc(c.docks, func(d *dock) bool { return !isOpen(d.ID, open) })
+	if len(c.docks) == 0 {
+		c.focus.dismissed = false
+	}
 	for id := range c.answered {
 		if !isOpen(id, open) {
 			delete(c.answered, id)
@@ -223,7 +238,7 @@ func (c *chat) consider() tea.Cmd {
 	if f.question || f.dismissed || len(c.docks) == 0 {
 		return nil
 	}
-	if c.editor.IsEmpty() && time.Since(f.typed) >= focusPause {
+	if !c.writes() && time.Since(f.typed) >= focusPause {
 		f.question, f.settled = true, false
 	}
 	return c.pause()
@@ -242,7 +257,7 @@ func (c *chat) paused(timer int) tea.Cmd {
 	case timer != f.timer:
 	case f.question:
 		f.settled = true
-	case c.editor.IsEmpty():
+	case !c.writes():
 		return c.consider()
 	}
 	return nil
@@ -262,9 +277,9 @@ func (c *chat) after(d time.Duration, msg tea.Msg) tea.Cmd {
 	})
 }
 
-// tick draws the time of a turn again, each second while it runs.
+// tick draws the time of a turn again, each second while it runs and does not wait for the user.
 func (c *chat) tick() tea.Cmd {
-	if c.news.Work.Doing == "" || c.ticking {
+	if c.news.Work.Doing == "" || c.ticking || len(c.docks) > 0 {
 		return nil
 	}
 	c.ticking = true
@@ -314,15 +329,13 @@ func (c *chat) wheel(lines int) tea.Cmd {
 func (c *chat) paste(text string) tea.Cmd {
 	c.driver.Acted()
 	c.hint = ""
-	if d := c.question(); c.focus.question && c.focus.settled && d.takesText() {
+	if d := c.question(); c.focus.asks() && d.takesText() {
 		d.press("", compose.Key{Code: compose.Paste, Text: text}, true)
+		c.focus.typed = time.Now()
 	} else {
-		if c.focus.question && !c.focus.settled {
-			c.unfocus()
-		}
 		c.editor.Press(compose.Key{Code: compose.Paste, Text: text})
+		c.write()
 	}
-	c.focus.typed = time.Now()
 	return tea.Batch(c.consider(), c.complete())
 }
 
@@ -439,7 +452,7 @@ func (c *chat) interruptOrEnd(leaving bool) {
 
 // compose passes a key to the composer.
 func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving bool) tea.Cmd {
-	empty := c.editor.IsEmpty() && c.editor.Searching() == ""
+	empty := !c.writes()
 	switch {
 	case action == EndChat && empty:
 		c.end(leaving)

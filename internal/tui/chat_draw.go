@@ -273,14 +273,17 @@ func (s Status) line(width int) string {
 func (c *chat) workLine(width int) string {
 	w := c.news.Work
 	elapsed := max(c.opts.Now().Sub(w.Since), 0).Truncate(time.Second)
+	left := fmt.Sprintf("  %.0f s · ", elapsed.Seconds())
 	doing, right, style := w.Doing, "esc to interrupt", tty.Plain
+	if c.focus.asks() { // esc leaves the question
+		right = "ctrl+c to interrupt"
+	}
 	switch {
 	case c.stopping || w.Stopping:
 		doing, right = "interrupting", "ctrl+c ends the chat"
-	case len(c.docks) > 0:
-		doing, style = "waits for you", tty.Waiting
+	case len(c.docks) > 0: // the clock stands still
+		left, doing, style = "  ", "waits for you", tty.Waiting
 	}
-	left := fmt.Sprintf("  %.0f s · ", elapsed.Seconds())
 	room := width - tty.Width(left) - len(right) - 2
 	if room < 10 {
 		right = ""

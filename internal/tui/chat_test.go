@@ -241,7 +241,8 @@ func TestChatEnds(t *testing.T) {
 	}
 }
 
-// Nothing wakes up a chat in which nothing happens, and a turn does once a second.
+// Nothing wakes up a chat in which nothing happens or which waits for the user, and a turn does once a
+// second.
 func TestChatRests(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *testChat) {
@@ -260,6 +261,13 @@ func TestChatRests(t *testing.T) {
 		}
 		if woken < 9 || woken > 11 {
 			t.Errorf("%d messages in ten seconds of a turn", woken)
+		}
+		c.asks(bashQuestion(1))
+		c.wait(2 * time.Second)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(c.msgs); n != 0 {
+			t.Errorf("%d messages in an hour with a question", n)
 		}
 	})
 }

@@ -191,7 +191,7 @@ func (d *dock) scroll(name string) bool {
 	default:
 		return false
 	}
-	d.top = max(min(d.top, d.rows-d.shown), 0)
+	d.top = max(min(d.top, d.rows-d.shown, d.seen), 0) // keys that come faster than frames skip nothing
 	return true
 }
 
@@ -305,7 +305,18 @@ func (d *dock) entered(text string) (Answer, dockEvent) {
 		d.mode = asking
 		return Answer{}, kept
 	}
-	return d.chose([]string{text})
+	return d.chose(append(d.labels(), text))
+}
+
+// labels returns the options that are marked.
+func (d *dock) labels() []string {
+	var labels []string
+	for i, o := range d.Choices[d.part].Options {
+		if d.marked[i] {
+			labels = append(labels, o.Label)
+		}
+	}
+	return labels
 }
 
 // choose handles a key at a question with options. The last one is to answer in own words.
@@ -349,12 +360,7 @@ func (d *dock) pick() (Answer, dockEvent) {
 	if !d.complete() {
 		return d.allow(Answer{})
 	}
-	var labels []string
-	for i, o := range c.Options {
-		if d.marked[i] {
-			labels = append(labels, o.Label)
-		}
-	}
+	labels := d.labels()
 	switch {
 	case d.at == len(c.Options):
 		d.begin(inWords, "")

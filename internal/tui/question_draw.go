@@ -19,12 +19,12 @@ func (c *chat) drawDock(d *dock, width, maxRows int) ([]string, *paint.Cursor) {
 func (c *chat) aside() string {
 	total := 0
 	for _, d := range c.docks {
-		total += d.parts() - d.part
+		total += d.parts()
 	}
 	if total < 2 {
 		return ""
 	}
-	return fmt.Sprintf("question 1 of %d", total)
+	return fmt.Sprintf("question %d of %d", c.question().part+1, total)
 }
 
 // A dockPainter draws a question.
@@ -47,18 +47,40 @@ func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 	if p.mode != asking && maxRows < borders+1+len(below) { // the line that is typed counts most
 		return p.fitted(append([]string{sheet.Top(p.aside)}, below...), 1, maxRows)
 	}
-	body := max(maxRows-borders-len(below), 1)
-	p.page(len(sheet.Rows), body)
+	lines := p.box(sheet, max(maxRows-len(below), 0))
+	return p.fitted(append(lines, below...), len(lines), maxRows)
+}
+
+// box draws the rows that there is room for, and its borders if there is more. Only rows that are
+// drawn count as seen.
+func (p *dockPainter) box(sheet Sheet, room int) []string {
+	top, bottom := room > 1, room > 2
+	if top {
+		room--
+	}
+	if bottom {
+		room--
+	}
+	p.page(len(sheet.Rows), room)
 	if slices.ContainsFunc(sheet.Rows, func(row string) bool { return tty.PaintedWidth(row) > p.width }) {
 		p.seen = 0 // a very narrow screen does not show all of it
 	}
-	lines := append([]string{sheet.Top(p.aside)}, sheet.Rows[p.top:p.top+p.shown]...)
 	count := ""
 	if p.shown < p.rows {
 		count = fmt.Sprintf("lines %d-%d of %d", p.top+1, p.top+p.shown, p.rows)
 	}
-	lines = append(lines, sheet.Bottom(count))
-	return p.fitted(append(lines, below...), len(lines), maxRows)
+	var lines []string
+	switch {
+	case bottom:
+		lines = append(lines, sheet.Top(p.aside))
+	case top:
+		lines = append(lines, sheet.Top(count))
+	}
+	lines = append(lines, sheet.Rows[p.top:p.top+p.shown]...)
+	if bottom {
+		lines = append(lines, sheet.Bottom(count))
+	}
+	return lines
 }
 
 // fitted returns as many of the lines as there is room for. The cursor is counted from an index on.

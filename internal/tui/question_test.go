@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -135,7 +137,40 @@ func TestQuestionFocus(t *testing.T) {
 			c.wait(time.Minute)
 			c.press("y")
 		}, "text y"},
+		{"another one after one that was left", func(c *testChat) {
+			q := bashQuestion(1)
+			c.asks(q)
+			c.press("ctrl+g", "esc")
+			c.withdraws(q)
+			c.asks(bashQuestion(2))
+			c.wait(2 * time.Second)
+			c.press("y")
+		}, "2:{1}"},
 		{"left by other keys", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "h", "n", "y") }, "text hny"},
+		{"not while earlier prompts are searched", func(c *testChat) {
+			c.press("ctrl+r")
+			c.asks(bashQuestion(1))
+			c.wait(time.Minute)
+			c.press("e", "enter", "y")
+		}, "text earlier prompty"},
+		{"left by a paste", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.press("ctrl+g")
+			c.run(model{c.app}.handle(tea.PasteMsg{Content: "pasted "}))
+			c.press("y")
+		}, "text pasted y"},
+		{"left by a text from another editor", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.wait(time.Minute)
+			c.update(editedMsg{text: "edited "})
+			c.press("y")
+		}, "text edited y"},
+		{"left by a prompt that was lost", func(c *testChat) {
+			c.asks(bashQuestion(1))
+			c.wait(time.Minute)
+			c.post(func(n *News) { n.Proposal = &Proposal{"lost "} })
+			c.press("y")
+		}, "text lost y"},
 		{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
 		{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
 		{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
@@ -206,6 +241,12 @@ func TestQuestionFocus(t *testing.T) {
 			c.wait(2 * time.Second)
 			c.press("enter")
 		}, "1:{3 [[no] [S]]}"},
+		{"marks and own words", func(c *testChat) {
+			c.asks(colorQuestion(1))
+			c.press("ctrl+g", "1")
+			c.wait(2 * time.Second)
+			c.press("2", "4", "X", "L", "enter")
+		}, "1:{3 [[Red] [M XL]]}"},
 		{"the next choice needs a look", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "2", "1") }, "text 1"},
 		{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
 	} {
@@ -296,6 +337,41 @@ func TestQuestionTooWide(t *testing.T) {
 			t.Error("it can't be denied")
 		}
 	})
+}
+
+// Whatever the size, what is allowed was on the screen, also if keys come faster than frames.
+func TestQuestionSeen(t *testing.T) {
+	t.Parallel()
+	for height := 1; height <= 24; height++ {
+		inBubble(t, func(t *testing.T, c *testChat) {
+			c.height = height
+			q := bashQuestion(1)
+			var lines []string
+			for i := range 20 {
+				lines = append(lines, fmt.Sprintf("echo <%d>", i))
+			}
+			q.Sheet = boxed("Bash", lines...)
+			c.asks(q)
+			c.press("ctrl+g")
+			var seen strings.Builder
+			for presses := 0; presses < 100 && len(c.answers) == 0; presses++ {
+				seen.WriteString(strings.Join(c.draw(c.width, height).Lines, "\n"))
+				for range presses % 3 {
+					model{c.app}.handle(keyOf("space"))
+				}
+				seen.WriteString(strings.Join(c.draw(c.width, height).Lines, "\n"))
+				c.press("y")
+			}
+			for _, line := range lines {
+				if len(c.answers) > 0 && !strings.Contains(seen.String(), line) {
+					t.Errorf("height %d: %s was allowed unseen", height, line)
+				}
+			}
+			if len(c.answers) == 0 && height >= 6 {
+				t.Errorf("height %d: it can't be allowed", height)
+			}
+		})
+	}
 }
 
 // A rule that there is no room for is not added.
