@@ -32,8 +32,13 @@ type finder struct {
 	more    bool // there are more matches than are kept
 	started int  // counts the searches, so that results of an old one are dropped
 	stop    context.CancelFunc
-	// revision is that of the session that was searched.
+	// again says that the session has grown and is searched again: the matches go to next, and replace the
+	// others when all are there.
+	again bool
+	next  []match
+	// revision is that of the session that was searched, and loading whether there was more to read.
 	revision int
+	loading  bool
 	// from is where the search began, and back goes there again, for what is typed next and for Escape.
 	from rows.ID
 	back func()
@@ -47,6 +52,9 @@ type match struct {
 	index  int // of the row, as far as that is known
 	number int // of the match within its row, from 0
 }
+
+// same reports whether both are the same place.
+func (m match) same(other match) bool { return m.id == other.id && m.number == other.number }
 
 // maxMatches is the number of matches that are kept.
 const maxMatches = 20000
@@ -62,7 +70,7 @@ func (f *finder) set(text string) bool {
 // cancel ends a search that is going on.
 func (f *finder) cancel() {
 	f.started++
-	f.looking = false
+	f.looking, f.again, f.next = false, false, nil
 	if f.stop != nil {
 		f.stop()
 		f.stop = nil
@@ -321,14 +329,44 @@ func (s *sessionScreen) findWords(text string) tea.Cmd {
 	if !f.set(text) || s.snapshot == nil || s.snapshot.Transcript == nil {
 		return nil
 	}
+	f.looking = true
+	return s.search(0)
+}
+
+// againPause is how long a session that grows is not searched again.
+const againPause = time.Second
+
+// findAgain searches the session again if it has grown since. The place and the match stay.
+func (s *sessionScreen) findAgain() tea.Cmd {
+	f := &s.finder
+	if f.matcher == nil || f.stop != nil || s.snapshot.Transcript == nil || f.revision == s.snapshot.Revision {
+		return nil
+	}
+	pause := againPause
+	if f.loading {
+		pause = 0 // it was not there yet
+	}
+	f.again, f.next = true, nil
+	f.started++
+	return s.search(pause)
+}
+
+// search searches the session after some time.
+func (s *sessionScreen) search(after time.Duration) tea.Cmd {
+	f := &s.finder
 	ctx, cancel := context.WithCancel(s.ctx)
-	f.stop, f.looking, f.revision = cancel, true, s.snapshot.Revision
+	f.stop, f.revision, f.loading = cancel, s.snapshot.Revision, s.snapshot.Loading
 	matcher := f.matcher
 	if _, slow := matcher.(*regexp.Regexp); slow {
 		matcher = stoppable{matcher, ctx}
 	}
 	started, t := f.started, s.snapshot.Transcript
 	return ask(s, func() tea.Msg {
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+			return nil
+		}
 		search := newPulled(t.Find(matcher))
 		context.AfterFunc(ctx, search.end)
 		return findMore(ctx, started, search)
@@ -391,41 +429,66 @@ func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 	if msg.started != f.started {
 		return nil
 	}
+	into := &f.matches
+	if f.again {
+		into = &f.next
+	}
 	for _, m := range msg.places {
-		if len(f.matches) == maxMatches {
+		if len(*into) == maxMatches {
 			f.more, msg.next = true, nil
 			break
 		}
-		s.addMatch(m)
+		s.addMatch(into, m)
 	}
-	if msg.next == nil {
-		f.looking = false
-		if f.stop != nil {
-			f.stop()
-			f.stop = nil
-		}
+	if msg.next != nil {
+		s.goToFirst(false)
+		return ask(s, msg.next)
+	}
+	f.stop()
+	f.stop, f.looking = nil, false
+	if f.again {
+		s.replaceMatches()
+	} else {
+		s.goToFirst(true)
+	}
+	return s.findAgain() // it may have grown meanwhile
+}
+
+// goToFirst goes to the first match, unless one is at a match already. complete says that no more will
+// come.
+func (s *sessionScreen) goToFirst(complete bool) {
+	f := &s.finder
+	if f.again {
+		return
 	}
 	s.orderMatches()
 	if f.current < 0 && len(f.matches) > 0 {
-		s.firstMatch(msg.next == nil)
+		s.firstMatch(complete)
 	}
-	if msg.next == nil {
-		return nil
-	}
-	return ask(s, msg.next)
 }
 
-func (s *sessionScreen) addMatch(m transcript.Match) {
+// replaceMatches takes the matches of a session that has grown.
+func (s *sessionScreen) replaceMatches() {
 	f := &s.finder
+	current := match{number: -1}
+	if f.current >= 0 {
+		current = f.matches[f.current]
+	}
+	f.matches, f.next, f.again = f.next, nil, false
+	f.current = slices.IndexFunc(f.matches, current.same)
+	s.orderMatches()
+}
+
+func (s *sessionScreen) addMatch(to *[]match, m transcript.Match) {
 	row, ok := s.layout.rows.Find(m.Place)
 	if !ok {
 		return
 	}
 	found := match{id: s.layout.rows.At(row).ID, index: row}
-	if last := len(f.matches) - 1; last >= 0 && f.matches[last].id == found.id {
-		found.number = f.matches[last].number + 1
+	if last := len(*to) - 1; last >= 0 && (*to)[last].id == found.id {
+		found.number = (*to)[last].number + 1
 	}
-	f.matches = append(f.matches, found)
+	*to = append(*to, found)
 }
 
 // orderMatches sorts the matches by their rows, which may have moved.
@@ -444,7 +507,7 @@ func (s *sessionScreen) orderMatches() {
 	if !slices.IsSortedFunc(f.matches, byRow) {
 		slices.SortStableFunc(f.matches, byRow)
 		if f.current >= 0 {
-			f.current = slices.IndexFunc(f.matches, func(m match) bool { return m.id == current.id && m.number == current.number })
+			f.current = slices.IndexFunc(f.matches, current.same)
 		}
 	}
 }
@@ -507,10 +570,6 @@ func (s *sessionScreen) nextMatch(direction int) tea.Cmd {
 		}
 		f.from = s.selectedID()
 		return s.findWords(f.last)
-	}
-	if s.snapshot != nil && f.revision != s.snapshot.Revision && !f.looking {
-		f.from = s.selectedID()
-		return s.findWords(f.text) // the session has grown
 	}
 	n := len(f.matches)
 	if n == 0 {

@@ -175,6 +175,8 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	}
 	if s.finder.matcher != nil && s.finder.revision == 0 { // it was typed before there was anything
 		cmds = append(cmds, s.findWords(s.finder.text))
+	} else {
+		cmds = append(cmds, s.findAgain())
 	}
 	if p, ok := s.top().(*panelScreen); ok && p.session == s {
 		cmds = append(cmds, p.resized())

@@ -94,6 +94,20 @@ func TestSessionGrows(t *testing.T) {
 	s.press("F").see("stays here").unseen("following")
 }
 
+// A session that grows between any two keys does not keep one from going on to the next match.
+func TestSessionFindsWhileItGrows(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 9)
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("18/18").press("g", "/").types("answer").press("enter").see("1 of 9").selected("answer 1")
+	for n := 2; n <= 5; n++ {
+		k.says(fmt.Sprint("later ", n)).answers(fmt.Sprint("answer to ", n)).show()
+		s.see(fmt.Sprint("/", 16+2*n)).press("n").selected(fmt.Sprint("answer ", n))
+	}
+	s.see("5 of 13").selected("answer 5")
+	s.press("N").see("4 of 13").selected("answer 4")
+}
+
 // What is read stays where it is while rows come below and the width changes.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()
