@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -126,7 +127,7 @@ func (o *doctorOptions) checks(c *config.Config) []check {
 		{"transcripts", transcripts.checkFolders},
 		{"retention", transcripts.checkRetention},
 		{"format", transcripts.checkFormat},
-		{"search index", func(context.Context) []diagnosis { return checkIndex(indexPath) }},
+		{"search index", func(context.Context) []diagnosis { return checkIndex(viewer.IndexPath) }},
 		{"terminal", func(context.Context) []diagnosis { return checkTerminal(o.streams) }},
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -309,7 +308,7 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *se
 }
 
 func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, q *search.Query) (*search.Result, error) {
-	path, err := indexPath()
+	path, err := viewer.IndexPath()
 	if err != nil {
 		return nil, err
 	}
@@ -329,21 +328,6 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 // searchGCPercent is how much the heap may grow between two collections. A search needs little memory,
 // and would spend a fifth of its time on collections. When files have to be read first, it is as usual.
 const searchGCPercent = 400
-
-// indexPath returns the path of the index. Each set of agents' directories has a separate index.
-func indexPath() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	roots, err := sessions.Roots()
-	if err != nil {
-		return "", err
-	}
-	sum := fnv.New64a()
-	_, _ = io.WriteString(sum, strings.Join(roots, "\x00")) // never fails
-	return filepath.Join(cache, "clew", fmt.Sprintf("search-%016x.db", sum.Sum64())), nil
-}
 
 // bar returns a function that shows progress on a terminal, or nil, and one that removes it.
 func (o *searchOptions) bar() (progress func(done, total int64), clearLine func()) {

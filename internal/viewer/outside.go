@@ -281,10 +281,11 @@ func showCommand(job tui.Job) (cmd *exec.Cmd, done func() error, err error) {
 		return nil, nil, err
 	}
 	done = func() error { return os.RemoveAll(dir) }
-	path := filepath.Join(dir, cmp.Or(filepath.Base(filepath.Clean("/"+job.Name)), "text"))
-	if filepath.Base(path) == string(filepath.Separator) {
-		path = filepath.Join(dir, "text")
+	name := filepath.Base(filepath.Clean("/" + job.Name))
+	if os.IsPathSeparator(name[0]) {
+		name = "text"
 	}
+	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(job.Text), 0o600); err != nil {
 		return nil, nil, errors.Join(err, done())
 	}

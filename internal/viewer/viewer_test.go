@@ -1,0 +1,331 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/search"
+	"github.com/clewdev/clew/sessions"
+)
+
+const (
+	one = "11111111-0000-4000-8000-000000000001"
+	two = "22222222-0000-4000-8000-000000000002"
+)
+
+// entries are lines of a transcript: a prompt, an answer, and a call without a result.
+func entries(id, cwd string) string {
+	user := `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix the parser, my key is sk-ant-api03-` +
+		strings.Repeat("a", 95) + `"},"uuid":"u1","timestamp":"2026-11-15T10:00:01Z","cwd":"` + cwd + `","sessionId":"` + id + `"}`
+	text := `{"parentUuid":"u1","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5",` +
+		`"content":[{"type":"text","text":"I look at **it**."}]},"uuid":"u2","timestamp":"2026-11-15T10:00:02Z","cwd":"` + cwd + `","sessionId":"` + id + `"}`
+	call := `{"parentUuid":"u2","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5",` +
+		`"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"go test"}}]},"uuid":"u3","timestamp":"2026-11-15T10:00:03Z","cwd":"` +
+		cwd + `","sessionId":"` + id + `"}`
+	return user + "\n" + text + "\n" + call + "\n"
+}
+
+// newSource returns a source in a home with two sessions, in a directory of the first one.
+func newSource(t *testing.T) (s *Source, dir string) {
+	t.Helper()
+	home := t.TempDir()
+	dir = filepath.Join(home, "work")
+	t.Setenv("HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+	for i, id := range []string{one, two} {
+		cwd := dir
+		if i > 0 {
+			cwd = filepath.Join(home, "other")
+		}
+		if err := os.MkdirAll(cwd, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name, err := sessions.ProjectName(cwd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		project := filepath.Join(home, ".claude", "projects", name)
+		if err := os.MkdirAll(project, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(project, id+".jsonl"), []byte(entries(id, cwd)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = New(Options{Dir: dir, AgentPath: os.Args[0]})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, dir
+}
+
+// info returns what is known of a session.
+func info(t *testing.T, s *Source, id string) sessions.SessionInfo {
+	t.Helper()
+	for infos, err := range s.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range s.Summarize(t.Context(), infos) {
+			if i.ID == id {
+				return i
+			}
+		}
+		break
+	}
+	t.Fatalf("no session %s", id)
+	return sessions.SessionInfo{}
+}
+
+func TestSource(t *testing.T) {
+	s, dir := newSource(t)
+	ctx := t.Context()
+	first := info(t, s, one)
+	if first.CWD != dir || !strings.HasPrefix(first.Title(), "Fix the parser") {
+		t.Errorf("the first session is %+v", first)
+	}
+	if here := s.Here(ctx); len(here) != 1 || !here[first.Project] {
+		t.Errorf("the projects of this directory are %v", here)
+	}
+	got, err := s.Glance(ctx, first)
+	if want := (tui.Glance{Prompt: got.Prompt, Answer: "I look at **it**.", Call: "Bash go test"}); err != nil || got != want {
+		t.Errorf("at a glance: %+v, %v", got, err)
+	}
+	if figures := s.Measure(ctx, []sessions.SessionInfo{first}); figures[0].Turns != 1 {
+		t.Errorf("figures: %+v", figures)
+	}
+	if running, err := s.Running(ctx); err != nil || len(running) > 0 {
+		t.Errorf("running: %v, %v", running, err)
+	}
+	if _, err := s.Glance(ctx, sessions.SessionInfo{Path: filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("at a glance at nothing: %v", err)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	s, _ := newSource(t)
+	f := s.Follow(info(t, s, one))
+	defer f.Close()
+	for {
+		n, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Transcript != nil && !n.Loading {
+			if len(n.Transcript.Chunks) != 2 {
+				t.Errorf("%d chunks", len(n.Transcript.Chunks))
+			}
+			return
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	s, _ := newSource(t)
+	ctx, first := t.Context(), info(t, s, one)
+	if err := errors.Join(s.Rename(ctx, first, "Another title"), s.Tag(ctx, first, "done")); err != nil {
+		t.Fatal(err)
+	}
+	if got := info(t, s, one); got.Title() != "Another title" || got.Tag != "done" {
+		t.Errorf("it is %+v", got.Summary)
+	}
+	if err := s.Delete(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	trash, err := s.Trash(ctx)
+	if err != nil || len(trash) != 1 || trash[0].ID != one || trash[0].Title != "Another title" {
+		t.Fatalf("the trash has %+v, %v", trash, err)
+	}
+	if err := s.Restore(ctx, trash[0]); err != nil {
+		t.Fatal(err)
+	}
+	info(t, s, one)
+}
+
+// A page has no secrets, only the user can read it, and it replaces no file.
+func TestExport(t *testing.T) {
+	s, dir := newSource(t)
+	first := info(t, s, one)
+	for _, name := range []string{"clew-11111111.html", "clew-11111111-2.html"} {
+		path, err := s.Export(t.Context(), first, false)
+		if err != nil || path != filepath.Join(dir, name) {
+			t.Fatalf("exported to %s, %v", path, err)
+		}
+		page, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(page), "Fix the parser") || strings.Contains(string(page), "sk-ant-api03-a") {
+			t.Errorf("the page: %v", err)
+		}
+		if stat, err := os.Stat(path); err != nil || stat.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", stat.Mode(), err)
+		}
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if path, err := s.Export(canceled, first, false); err == nil {
+		t.Errorf("exported to %s although it was canceled", path)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("there are %q", left)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	s, _ := newSource(t)
+	first := info(t, s, one)
+	whole, err := s.Markdown(t.Context(), first, nil)
+	if err != nil || !strings.Contains(whole, "Fix the parser") || !strings.Contains(whole, "I look at **it**.") {
+		t.Errorf("as Markdown: %v\n%s", err, whole)
+	}
+	part, err := s.Markdown(t.Context(), first, []int{2, 9})
+	if err != nil || strings.Contains(part, "Fix the parser") || !strings.Contains(part, "I look at **it**.") {
+		t.Errorf("a line as Markdown: %v\n%s", err, part)
+	}
+}
+
+func TestEntry(t *testing.T) {
+	s, _ := newSource(t)
+	first := info(t, s, one)
+	f := s.Follow(first)
+	defer f.Close()
+	n, err := f.Next(t.Context())
+	for err == nil && n.Transcript == nil {
+		n, err = f.Next(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := n.Transcript.Chunks[1].Items[0].At
+	entry, err := s.Entry(t.Context(), first, "", at)
+	if err != nil || !strings.Contains(string(entry), `"uuid":"u2"`) {
+		t.Errorf("the entry is %s, %v", entry, err)
+	}
+	if _, err := s.Spill(t.Context(), first, "../../../etc/passwd"); err == nil {
+		t.Error("a file elsewhere was read")
+	}
+}
+
+func TestSearch(t *testing.T) {
+	s, _ := newSource(t)
+	for words, want := range map[string]int{
+		"parser": 2, "pars": 2, "parser zzz": 0, "role:prompt parser": 2, "role:answer parser": 0, "tool:Bash test": 2, "tool:Read test": 0,
+		"project:work look": 1, `"look at" it`: 2, "": 0, "role:prompt": 0,
+	} {
+		found, err := s.Search(t.Context(), words, 10, nil)
+		if err != nil {
+			t.Errorf("%q: %v", words, err)
+			continue
+		}
+		if got := len(found.Sessions); got != want {
+			t.Errorf("%q is in %d sessions, want %d", words, got, want)
+		}
+		for _, f := range found.Sessions {
+			if f.Info.Path == "" || f.Info.Title() == "" || len(f.Hits) == 0 {
+				t.Errorf("%q: %+v", words, f)
+			}
+		}
+	}
+	if _, err := s.Search(t.Context(), "role:nobody x", 10, nil); err == nil {
+		t.Error("there is no role nobody")
+	}
+	if _, err := s.Search(t.Context(), "+++", 10, nil); err == nil {
+		t.Error("punctuation was searched for")
+	}
+}
+
+func TestParseQuery(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`a b`: {"a", "b"}, `"a b" c`: {`"a b"`, "c"}, `"a b`: {`"a b`}, "  ": nil, "x:y": {"x:y"}, "\ta  b ": {"a", "b"},
+	} {
+		if diff := cmp.Diff(want, splitWords(text), cmp.Transformer("", func(s []string) string { return strings.Join(s, "|") })); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+	q, project, err := parseQuery("role:tool tool:Bash project:x word")
+	if err != nil || project != "x" || q.Role != search.Tool || q.Tool != "Bash" {
+		t.Errorf("%+v, %s, %v", q, project, err)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	s, dir := newSource(t)
+	first := info(t, s, one)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[tui.JobKind]string{
+		tui.ResumeJob: os.Args[0] + " --resume " + one, tui.ContinueJob: self + " chat --resume " + one,
+		tui.ForkJob: self + " chat --resume " + one + " --fork-session",
+	} {
+		r, err := s.Command(tui.Job{Kind: kind, Info: first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := r.(*program).cmd //nolint:forcetypeassert // it is one
+		if got := strings.Join(cmd.Args, " "); got != want || cmd.Dir != dir {
+			t.Errorf("%s runs %s in %s, want %s", kind, got, cmd.Dir, want)
+		}
+	}
+	first.CWD = filepath.Join(dir, "gone")
+	if _, err := s.Command(tui.Job{Kind: tui.ResumeJob, Info: first}); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("in a directory that is gone: %v", err)
+	}
+	if _, err := s.Command(tui.Job{Kind: "dance"}); err == nil {
+		t.Error("it can dance")
+	}
+}
+
+// A text is in a private file while it is shown, and nowhere afterwards.
+func TestShow(t *testing.T) {
+	s, dir := newSource(t)
+	t.Setenv("TMPDIR", dir)
+	for _, name := range []string{"row.txt", "", "../../etc/x", "/"} {
+		out := filepath.Join(dir, "out")
+		t.Setenv("VISUAL", fmt.Sprintf("sh -c 'cat \"$0\" > %s; stat -c %%a \"$0\" >> %s'", out, out))
+		r, err := s.Command(tui.Job{Kind: tui.ShowJob, Text: "the text\n", Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(); err != nil {
+			t.Skipf("there is no shell with stat: %v", err)
+		}
+		if got, err := os.ReadFile(out); err != nil || string(got) != "the text\n600\n" {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "clew-*")); len(left) > 0 {
+			t.Errorf("it leaves %q", left)
+		}
+	}
+	t.Setenv("VISUAL", "exit 3; true")
+	r, err := s.Command(tui.Job{Kind: tui.ShowJob, Text: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(); err == nil || !strings.Contains(err.Error(), "ended with code 3") {
+		t.Errorf("a program that fails: %v", err)
+	}
+}
+
+func TestShowProgram(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]map[string]string{
+		"vi": {"VISUAL": "vi", "EDITOR": "ed", "PAGER": "more"}, "ed": {"EDITOR": "ed", "PAGER": "more"}, "more": {"EDITOR": " ", "PAGER": "more"},
+		showProgram(func(string) (string, bool) { return "", false }): {"PAGER": "cat"},
+	} {
+		if got := showProgram(func(name string) (string, bool) { v, ok := env[name]; return v, ok }); got != want {
+			t.Errorf("%v: %s, want %s", env, got, want)
+		}
+	}
+}
