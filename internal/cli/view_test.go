@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/tui"
+)
+
+// readmeKeys returns the keys of the viewer as tables in Markdown.
+func readmeKeys() string {
+	var b strings.Builder
+	for _, section := range tui.KeySections() {
+		if section.Name == "Chat" || section.Name == "Questions" {
+			continue
+		}
+		fmt.Fprintf(&b, "\n| %s | |\n|---|---|\n", section.Name)
+		for _, k := range section.Bindings {
+			var keys []string
+			for _, key := range k.Keys {
+				keys = append(keys, "`"+key+"`")
+			}
+			fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(keys, " "), strings.ReplaceAll(k.Text, "|", `\|`))
+		}
+	}
+	return b.String() + "\n"
+}
+
+// The tables of keys in the README are those of the program.
+func TestReadmeHasKeys(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- keys -->\n", "<!-- end of keys -->"
+	path := filepath.Join("..", "..", "README.md")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(strings.ReplaceAll(string(data), "\r\n", "\n"), begin)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatal("the README has no place for the keys")
+	}
+	if *updateGolden {
+		if err := os.WriteFile(path, []byte(before+begin+readmeKeys()+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(readmeKeys(), got); diff != "" {
+		t.Errorf("README.md (-want +got):\n%s", diff)
+	}
+}
+
+// The manual and the help of view have every action and its keys.
+func TestViewHelpHasKeys(t *testing.T) {
+	t.Parallel()
+	root := newRoot(Streams{})
+	cmd, _, err := root.Find([]string{"view"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, page := helpScreen(cmd, 200, false), manPage(cmd)
+	for _, b := range tui.Bindings {
+		if !strings.Contains(help, b.Text) || !strings.Contains(help, b.KeyNames()) {
+			t.Errorf("the help lacks %s: %s", b.Action, b.Text)
+		}
+		if !strings.Contains(page, escapeRoff(string(b.Action))) {
+			t.Errorf("the manual lacks %s", b.Action)
+		}
+	}
+}
