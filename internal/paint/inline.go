@@ -12,6 +12,7 @@ import (
 // value has no rows. The cursor must be at the start of a row when it begins.
 type Inline struct {
 	width  int
+	height int
 	rows   []string // as the terminal shows them
 	cursor Cursor   // where the terminal's cursor is, counted from the first row
 }
@@ -107,10 +108,17 @@ func (p *Inline) Clear() string {
 	return text
 }
 
-// Resized tells the painter that the terminal has another width now. It returns what removes the rows, as the
-// terminal has wrapped them.
-func (p *Inline) Resized(width int) string {
-	if width == p.width || len(p.rows) == 0 {
+// Resized tells the painter what size the terminal has now. If that is another one, it returns what removes
+// the rows: the terminal has wrapped them, or has dropped those below the cursor.
+func (p *Inline) Resized(width, height int) string {
+	another := height != p.height
+	p.height = height
+	switch {
+	case len(p.rows) == 0:
+		return ""
+	case width == p.width && another:
+		return p.Clear()
+	case width == p.width:
 		return ""
 	}
 	up := 0

@@ -154,6 +154,23 @@ func TestInline(t *testing.T) {
 	}
 }
 
+// A terminal that becomes lower drops rows below the cursor: they are drawn again.
+func TestInlineLower(t *testing.T) {
+	t.Parallel()
+	rows, at := []string{"text", "below"}, &Cursor{X: 1, Y: 0}
+	var p Inline
+	first := p.Resized(20, 10) + p.Draw(nil, rows, at, 20)
+	if !strings.Contains(first, "below") {
+		t.Fatalf("the first frame is %q", first)
+	}
+	if again := p.Resized(20, 10) + p.Draw(nil, rows, at, 20); strings.Contains(again, "below") {
+		t.Errorf("drawn again without need: %q", again)
+	}
+	if lower := p.Resized(20, 5) + p.Draw(nil, rows, at, 20); !strings.Contains(lower, "below") {
+		t.Errorf("not drawn again: %q", lower)
+	}
+}
+
 // checkInline checks that lines are those above, then the rows, and then nothing.
 func checkInline(t *testing.T, name string, got, above []string, rows [][]termtest.Cell) {
 	t.Helper()

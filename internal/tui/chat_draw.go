@@ -320,10 +320,11 @@ const maxPromptLines = 40
 // promptLines returns a prompt as it is printed.
 func (c *chat) promptLines(text string) []string {
 	lines := []string{""}
-	rows := tty.Wrap(tty.Clean(strings.TrimRight(text[:min(len(text), 1<<16)], "\n")), max(c.columns-3, 1))
+	begin, rest := text[:min(len(text), 1<<16)], text[min(len(text), 1<<16):]
+	rows := tty.Wrap(tty.Clean(strings.TrimRight(begin, "\n")), max(c.columns-3, 1))
 	for i, row := range rows {
 		if i == maxPromptLines {
-			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", counted(len(rows)-i, "line")), c.opts.Color))
+			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", counted(len(rows)-i+strings.Count(rest, "\n"), "line")), c.opts.Color))
 			break
 		}
 		mark := "  "

@@ -155,7 +155,7 @@ func (d *display) draw(f Frame, width, height int) {
 		d.write("\x1b]2;" + tty.Line(f.Title) + "\x1b\\")
 	}
 	if f.Inline {
-		d.write(d.inline.Resized(width) + d.inline.Draw(f.Above, f.Lines, f.Cursor, width))
+		d.write(d.inline.Resized(width, height) + d.inline.Draw(f.Above, f.Lines, f.Cursor, width))
 		return
 	}
 	d.write(d.full.Draw(f.Lines, f.Cursor, width, height))
