@@ -93,6 +93,8 @@ type dock struct {
 	hidden bool           // there is no room for the whole rule
 	remark string         // why a key did nothing
 
+	partial bool // there is no room for all options
+
 	part   int // of the choices
 	at     int // the option under the cursor
 	marked map[int]bool
@@ -345,11 +347,13 @@ func (d *dock) choose(name string) (Answer, dockEvent) {
 			return Answer{}, foreign
 		}
 		d.at = int(name[0] - '1')
-		if c.Multiple && d.at < last {
+		switch {
+		case c.Multiple && d.at < last:
 			d.marked[d.at] = !d.marked[d.at]
-			break
+		case d.partial: // it has to be seen: enter takes it
+		default:
+			return d.pick()
 		}
-		return d.pick()
 	}
 	return Answer{}, kept
 }

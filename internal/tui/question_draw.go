@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +40,11 @@ type dockPainter struct {
 
 func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 	sheet := p.sheet(p.width+1, p.color)
+	p.partial = false
 	below := p.below()
 	const borders = 2
 	if maxRows-borders-len(below) < min(3, len(sheet.Rows)) && p.mode == asking {
-		below = []string{p.compact()}
+		below = p.compact(maxRows - 1 - min(2, len(sheet.Rows)))
 	}
 	if p.mode != asking && maxRows < borders+1+len(below) { // the line that is typed counts most
 		return p.fitted(append([]string{sheet.Top(p.aside)}, below...), 1, maxRows)
@@ -74,7 +76,7 @@ func (p *dockPainter) box(sheet Sheet, room int) []string {
 	case bottom:
 		lines = append(lines, sheet.Top(p.aside))
 	case top:
-		lines = append(lines, sheet.Top(count))
+		lines = append(lines, sheet.Top(cmp.Or(count, p.aside)))
 	}
 	lines = append(lines, sheet.Rows[p.top:p.top+p.shown]...)
 	if bottom {
@@ -138,19 +140,24 @@ func (p *dockPainter) dim(text string) string { return tty.Dim.Paint(tty.Fit(tex
 
 func (p *dockPainter) key(name string) string { return "  " + tty.Strong.Paint(name, p.color) + "  " }
 
-// compact returns the choices in a row.
-func (p *dockPainter) compact() string {
+// compact returns the choices in a row, or as many options as there is room for.
+func (p *dockPainter) compact(room int) []string {
+	text := "  y yes  n no  e no, why  ? help"
 	switch {
 	case !p.focused:
-		return p.dim("  ctrl+g to answer")
+		return []string{p.dim("  ctrl+g to answer")}
 	case p.remark != "":
-		return tty.Waiting.Paint(tty.Fit("  "+tty.Line(p.remark), p.width), p.color)
+		return []string{tty.Waiting.Paint(tty.Fit("  "+tty.Line(p.remark), p.width), p.color)}
 	case len(p.Choices) > 0:
-		return tty.Fit("  number, enter, space, n no, esc back", p.width)
+		rows := p.options()
+		room = min(max(room, 1), len(rows))
+		p.partial = room < len(rows)-1
+		from := min(max(p.at-room/2, 0), len(rows)-room)
+		return rows[from : from+room]
 	case len(p.Always) > 0:
-		return tty.Fit("  y yes  a always  n no  e no, why  ? help", p.width)
+		text = "  y yes  a always  n no  e no, why  ? help"
 	}
-	return tty.Fit("  y yes  n no  e no, why  ? help", p.width)
+	return []string{tty.Fit(text, p.width)}
 }
 
 // choices returns what can be answered.

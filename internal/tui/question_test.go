@@ -374,6 +374,29 @@ func TestQuestionSeen(t *testing.T) {
 	}
 }
 
+// On a low screen, the option under the cursor is shown, and a digit only moves to an option.
+func TestQuestionLow(t *testing.T) {
+	t.Parallel()
+	for height := 5; height <= 12; height++ {
+		inBubble(t, func(t *testing.T, c *testChat) {
+			q := colorQuestion(1)
+			q.Choices = q.Choices[:1]
+			c.height = height
+			c.asks(q)
+			c.press("ctrl+g", "2")
+			if len(c.answers) == 0 {
+				if frame := strings.Join(c.draw(c.width, height).Lines, "\n"); !strings.Contains(frame, "> 2  Blue") {
+					t.Errorf("height %d: the option is not shown:\n%s", height, frame)
+				}
+				c.press("enter")
+			}
+			if got := c.outcome(); got != "1:{3 [[Blue]]}" {
+				t.Errorf("height %d: %q", height, got)
+			}
+		})
+	}
+}
+
 // A rule that there is no room for is not added.
 func TestQuestionHidesNoRule(t *testing.T) {
 	t.Parallel()
