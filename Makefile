@@ -24,13 +24,13 @@ help: ## Print this help
 
 # Packages that the race detector makes several times as slow. "make test" tests them without it, and
 # "make test-rest" with it.
-RACED := ./internal/cli ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore ./transcript
+RACED := ./internal/cli ./internal/tui ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore ./transcript
 # Packages that are tested without the race detector: these, and those in which nothing runs at once.
 # The slow ones come first.
 PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/compose ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/highlight ./internal/jsonlex \
-	./internal/markdown ./internal/notices ./internal/pictures/... ./internal/rawjson \
-	./redact ./internal/render ./internal/schemas ./settings \
+	./internal/markdown ./internal/notices ./internal/paint ./internal/pictures/... ./internal/rawjson \
+	./redact ./internal/render ./internal/rows ./internal/schemas ./settings \
 	./internal/sessionfile ./internal/tty ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
 # Packages whose tests start the pinned agent again and again, a second of processor time each. What
 # they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions

@@ -152,7 +152,7 @@ func TestQuestionFocus(t *testing.T) {
 			c.asks(bashQuestion(1))
 			c.wait(time.Minute)
 			c.press("e", "enter", "y")
-		}, "text earlier prompty"},
+		}, "text earlier prompt" + "y"},
 		{"left by a paste", func(c *testChat) {
 			c.asks(bashQuestion(1))
 			c.press("ctrl+g")
