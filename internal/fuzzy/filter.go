@@ -11,12 +11,18 @@ import (
 // only become narrower, it looks only at the texts that matched before. It is not safe for concurrent
 // use. The zero value has no texts.
 type Filter struct {
-	texts    []Text
-	query    Query
-	known    bool // found is for query
-	found    []uint64
-	indexes  []int
-	matchers []*Matcher // one for each processor
+	texts   []Text
+	query   Query
+	known   bool     // found is for query
+	found   []uint64 // see sortKey
+	indexes []int
+	workers []worker
+}
+
+// A worker compares a part of the texts.
+type worker struct {
+	matcher Matcher
+	found   []uint64
 }
 
 // Set replaces the texts. The slice belongs to the filter from then on.
@@ -29,9 +35,9 @@ func (f *Filter) Len() int { return len(f.texts) }
 // they match equally well, as all do for an empty query. The slice is valid until the next call.
 func (f *Filter) Find(q Query) []int {
 	if f.known && q.narrows(f.query) {
-		f.narrow(q)
+		f.scan(q, len(f.found), func(i int) int { return int(f.found[i] & math.MaxUint32) })
 	} else {
-		f.scan(q)
+		f.scan(q, len(f.texts), func(i int) int { return i })
 	}
 	f.query, f.known = q, true
 	slices.Sort(f.found)
@@ -42,48 +48,34 @@ func (f *Filter) Find(q Query) []int {
 	return f.indexes
 }
 
-// scan looks at all texts.
-func (f *Filter) scan(q Query) {
+// leastShared is how many texts are worth another worker.
+const leastShared = 1000
+
+// scan compares n texts, of which at returns the indexes, and keeps those that match.
+func (f *Filter) scan(q Query, n int, at func(int) int) {
+	count := max(min(runtime.GOMAXPROCS(0), n/leastShared), 1)
+	for len(f.workers) < count {
+		f.workers = append(f.workers, worker{})
+	}
+	var all sync.WaitGroup
+	for k := range count {
+		all.Go(func() { f.workers[k].scan(q, f.texts, k*n/count, (k+1)*n/count, at) })
+	}
+	all.Wait()
 	f.found = f.found[:0]
-	for i := range f.texts {
-		f.found = append(f.found, uint64(i)) //nolint:gosec // it is not negative
+	for k := range count {
+		f.found = append(f.found, f.workers[k].found...)
 	}
-	f.narrow(q)
 }
 
-// leastPortion is how many texts a processor gets at least.
-const leastPortion = 500
-
-// narrow keeps the texts that match. The processors share the work.
-func (f *Filter) narrow(q Query) {
-	portions := min(runtime.GOMAXPROCS(0), len(f.found)/leastPortion+1)
-	for len(f.matchers) < portions {
-		f.matchers = append(f.matchers, new(Matcher))
-	}
-	kept := make([][]uint64, portions)
-	var done sync.WaitGroup
-	for n := range portions {
-		part := f.found[n*len(f.found)/portions : (n+1)*len(f.found)/portions]
-		done.Go(func() { kept[n] = f.match(f.matchers[n], q, part) })
-	}
-	done.Wait()
-	all := f.found[:0]
-	for _, part := range kept {
-		all = append(all, part...) // it does not reach the next part
-	}
-	f.found = all
-}
-
-// match keeps the keys of the texts that match, in place.
-func (f *Filter) match(m *Matcher, q Query, keys []uint64) []uint64 {
-	kept := keys[:0]
-	for _, key := range keys {
-		i := int(key & math.MaxUint32)
-		if points, ok := m.Match(q, f.texts[i]); ok {
-			kept = append(kept, sortKey(points, i))
+func (w *worker) scan(q Query, texts []Text, from, to int, at func(int) int) {
+	w.found = w.found[:0]
+	for i := from; i < to; i++ {
+		index := at(i)
+		if points, ok := w.matcher.Match(q, texts[index]); ok {
+			w.found = append(w.found, sortKey(points, index))
 		}
 	}
-	return kept
 }
 
 // sortKey returns a number that sorts by points, the most first, then by index.

@@ -130,7 +130,7 @@ func TestSpans(t *testing.T) {
 // A filter that narrows what it found before finds what a new one finds.
 func TestFilterWhileTyping(t *testing.T) {
 	t.Parallel()
-	texts := titles(400)
+	texts := titles(2500) // for several workers
 	queries := []string{
 		"fix the", "'flak | upl !migrate", "Fix$", "^Add pag", "!x !y", "a | b c", "'the", "upload$ test", "!'abc", "Ö", "'a' b",
 	}

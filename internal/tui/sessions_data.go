@@ -47,17 +47,15 @@ type described struct {
 }
 
 // describe prepares the texts of a session. The text for the filter begins with the title.
-func describe(info sessions.SessionInfo, read bool) described {
+func describe(info sessions.SessionInfo) described {
 	d := described{SessionInfo: info, project: tty.Line(render.ProjectName(info.CWD, info.Project))}
-	switch {
-	case info.Err != nil:
+	d.title = cmp.Or(tty.Line(info.Title()), "(no title)")
+	if info.Err != nil {
 		d.title = tty.Line("cannot read: " + info.Err.Error())
-	case read:
-		d.title = cmp.Or(tty.Line(info.Title()), "(no title)")
 	}
 	parts := []string{d.title, d.project, tty.Line(render.BranchName(info.GitBranch)), tty.Line(info.Tag), tty.Line(info.ID)}
 	for _, prompt := range []string{info.FirstPrompt, info.LastPrompt} {
-		if prompt = tty.Line(prompt); d.title == "" || !strings.HasPrefix(prompt, d.title) {
+		if prompt = tty.Line(prompt); !strings.HasPrefix(prompt, d.title) {
 			parts = append(parts, prompt)
 		}
 	}
@@ -209,7 +207,7 @@ func (d *sessionData) takeInfos(infos []sessions.SessionInfo) {
 		e := known[info.Path]
 		switch {
 		case e == nil:
-			e = &entry{described: describe(info, false)}
+			e = &entry{described: described{SessionInfo: info}}
 		case !e.Modified.Equal(info.Modified) || e.Size != info.Size:
 			e.Modified, e.Size, e.read = info.Modified, info.Size, false // the old title is shown until it is read
 		}
@@ -320,7 +318,7 @@ func (s *sessionsScreen) readSummaries() tea.Cmd {
 	return ask(s, func() tea.Msg {
 		var found summariesMsg
 		for _, info := range src.Summarize(ctx, wanted) {
-			found = append(found, describe(info, true))
+			found = append(found, describe(info))
 		}
 		return found
 	})
@@ -406,7 +404,7 @@ func (s *sessionsScreen) liveEntries() []*entry {
 	for id, r := range s.data.running {
 		if !seen[id] { // nothing was written yet
 			info := sessions.SessionInfo{ID: id, Modified: r.Started, Summary: sessions.Summary{CWD: r.CWD, CustomTitle: r.Name}}
-			e := &entry{described: describe(info, true), read: true}
+			e := &entry{described: describe(info), read: true}
 			found = append(found, e)
 		}
 	}

@@ -172,7 +172,7 @@ func readyScreens(t *testing.T, f *fakeSource) []screen {
 		s.takeList(msg)
 		var all summariesMsg
 		for _, info := range f.Summarize(t.Context(), f.infos) {
-			all = append(all, describe(info, true))
+			all = append(all, describe(info))
 		}
 		s.takeSummaries(all)
 		s.takeRunning(agentsMsg{running: f.running})
