@@ -215,6 +215,9 @@ func (h *handover) Run() error {
 	}
 	h.display.isFull = false
 	err = program.Run()
+	// A program that is stopped does not hear of a new size.
+	columns, rows := h.display.terminal.Size()
+	go h.display.send(tea.WindowSizeMsg{Width: columns, Height: rows}) // this is the program's loop
 	return errors.Join(err, h.display.take())
 }
 

@@ -130,7 +130,7 @@ func findable(words string) string {
 		}
 	}
 	found = slices.DeleteFunc(found, func(word string) bool { return strings.TrimSpace(word) == "" })
-	if len(found) == 1 {
+	if len(found) == 1 && !strings.HasPrefix(found[0], "/") {
 		return found[0]
 	}
 	for i := range found {

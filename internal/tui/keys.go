@@ -77,7 +77,6 @@ const (
 	Export          Action = "export"
 	Rename          Action = "rename"
 	Delete          Action = "delete"
-	Restore         Action = "restore"
 	Inspect         Action = "inspect"
 	ShowAll         Action = "all-projects"
 	Help            Action = "help"

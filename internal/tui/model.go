@@ -91,9 +91,13 @@ func (m model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		if s, ok := m.top().(resizer); ok {
-			return s.resized()
+		var cmds []tea.Cmd
+		for _, s := range m.stack {
+			if s, ok := s.(resizer); ok {
+				cmds = append(cmds, s.resized())
+			}
 		}
+		return tea.Batch(cmds...)
 	case suspendMsg:
 		return m.suspend()
 	case continueMsg:

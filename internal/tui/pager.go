@@ -18,7 +18,8 @@ type pager struct {
 	top     int
 	height  int
 	finder  finder
-	scanned int // the lines in which the finder has looked
+	scanned int  // the lines in which the finder has looked
+	stays   bool // the finder looks again, and does not move the text
 }
 
 // set shows another text, from its beginning.
@@ -27,9 +28,16 @@ func (p *pager) set(text *render.Text) {
 	p.restart()
 }
 
+// replace shows another form of the text. The caller has to scan it.
+func (p *pager) replace(text *render.Text) {
+	p.text = text
+	p.restart()
+	p.stays = true
+}
+
 // restart makes the finder look from the beginning.
 func (p *pager) restart() {
-	p.scanned = 0
+	p.scanned, p.stays = 0, false
 	p.finder.matches, p.finder.current, p.finder.looking = nil, -1, p.finder.matcher != nil
 	p.finder.started++
 }
@@ -154,6 +162,7 @@ func (p *pager) scan(to screen, started int) tea.Cmd {
 		p.firstMatch()
 	}
 	if !f.looking {
+		p.stays = false
 		return nil
 	}
 	return ask(to, func() tea.Msg { return scanMsg{started} })
@@ -175,7 +184,7 @@ func (p *pager) firstMatch() {
 
 func (p *pager) goToMatch(i int) {
 	p.finder.current = i
-	if line := p.finder.matches[i].index; line < p.top || line >= p.top+p.height {
+	if line := p.finder.matches[i].index; !p.stays && (line < p.top || line >= p.top+p.height) {
 		p.top = line - p.height/3
 		p.clamp()
 	}
@@ -188,6 +197,7 @@ func (p *pager) nextMatch(direction int) {
 	if n == 0 {
 		return
 	}
+	p.stays = false
 	next := f.current + direction
 	if line := f.matches[max(f.current, 0)].index; f.current < 0 || line < p.top || line >= p.top+p.height {
 		f.current = -1

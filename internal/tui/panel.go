@@ -128,6 +128,13 @@ func (p *panelScreen) update(msg tea.Msg) tea.Cmd {
 // resized makes the lines again.
 func (p *panelScreen) resized() tea.Cmd { return p.build(max(p.width-2, 1)) }
 
+func (p *panelScreen) grown(s *sessionScreen) tea.Cmd {
+	if p.session != s {
+		return nil
+	}
+	return p.resized()
+}
+
 // take shows lines that were made. What was selected stays selected.
 func (p *panelScreen) take(msg panelMsg) {
 	key, offset := p.places[msg.state.kind], p.pick.offset()

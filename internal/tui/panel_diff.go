@@ -76,7 +76,7 @@ func (d *diffScreen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case diffsMsg:
 		d.diffs, d.ready, d.width = msg, true, 0
-		d.lay(max(d.app.width, 1))
+		return d.resized()
 	case scanMsg:
 		return d.pager.scan(d, msg.started)
 	case sayMsg:
@@ -85,15 +85,19 @@ func (d *diffScreen) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// resized lays the diffs out again, and looks for what was found in them.
+func (d *diffScreen) resized() tea.Cmd {
+	d.lay(max(d.app.width, 1))
+	return d.pager.scan(d, d.pager.finder.started)
+}
+
 // lay lays the diffs out for a width.
 func (d *diffScreen) lay(width int) {
 	if !d.ready || d.width == width {
 		return
 	}
 	d.width = width
-	top := d.pager.top
-	d.pager.set(d.session.layout.options(width).DiffText(d.diffs, d.split))
-	d.pager.top = top
+	d.pager.replace(d.session.layout.options(width).DiffText(d.diffs, d.split))
 }
 
 func (d *diffScreen) do(a Action) tea.Cmd {
@@ -117,7 +121,7 @@ func (d *diffScreen) do(a Action) tea.Cmd {
 		}
 	case Preview:
 		d.split, d.width = !d.split, 0
-		d.lay(max(d.app.width, 1))
+		return d.resized()
 	case Find:
 		d.pager.beginFind()
 	case NextMatch:

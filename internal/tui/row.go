@@ -58,8 +58,27 @@ func (r *rowScreen) refresh() {
 	if !ok || i >= len(r.session.list.items) || r.session.list.items[i].revision == r.revision {
 		return
 	}
+	before := r.row
 	r.row, r.revision = *r.session.layout.rows.At(i), r.session.list.items[i].revision
 	r.tabs = nil
+	if before.At() != r.row.At() || before.ResultAt() != r.row.ResultAt() {
+		r.entries = nil // the result has come
+		delete(r.pending, render.TabRaw)
+		delete(r.failures, render.TabRaw)
+	}
+}
+
+// resized lays the row out again, and looks for what was found in it.
+func (r *rowScreen) resized() tea.Cmd {
+	r.lay(max(r.app.width, 1))
+	return r.pager.scan(r, r.pager.finder.started)
+}
+
+func (r *rowScreen) grown(s *sessionScreen) tea.Cmd {
+	if r.session != s {
+		return nil
+	}
+	return tea.Batch(r.resized(), r.fill())
 }
 
 // lay makes the tabs for a width.
@@ -85,9 +104,7 @@ func (r *rowScreen) lay(width int) {
 			t.Text = o.RawText(r.entries...)
 		}
 	}
-	top := r.pager.top
-	r.pager.set(r.current().Text)
-	r.pager.top = top
+	r.pager.replace(r.current().Text)
 }
 
 // current returns the tab in front.
@@ -171,10 +188,7 @@ func (r *rowScreen) update(msg tea.Msg) tea.Cmd {
 			r.spilled = msg.spilled
 		}
 		r.tabs = nil
-		r.lay(r.width)
-		if r.pager.finder.matcher != nil {
-			return r.pager.scan(r, r.pager.finder.started)
-		}
+		return r.resized()
 	case scanMsg:
 		return r.pager.scan(r, msg.started)
 	case sayMsg:
@@ -205,7 +219,7 @@ func (r *rowScreen) do(a Action) tea.Cmd {
 	case Preview:
 		r.split = !r.split
 		r.tabs = nil
-		r.lay(r.width)
+		return r.resized()
 	case Find:
 		r.pager.beginFind()
 	case NextMatch:
@@ -250,11 +264,7 @@ func (r *rowScreen) choose(tab render.TabName) tea.Cmd {
 	r.tab = tab
 	r.pager.set(r.current().Text)
 	r.pager.top = r.tops[tab]
-	fill := r.fill()
-	if r.pager.finder.matcher != nil {
-		return tea.Batch(fill, r.pager.scan(r, r.pager.finder.started))
-	}
-	return fill
+	return tea.Batch(r.fill(), r.pager.scan(r, r.pager.finder.started))
 }
 
 // what names what is copied.

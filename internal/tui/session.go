@@ -178,11 +178,24 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	} else {
 		cmds = append(cmds, s.findAgain())
 	}
-	if p, ok := s.top().(*panelScreen); ok && p.session == s {
-		cmds = append(cmds, p.resized())
-	}
+	cmds = append(cmds, s.tellGrowers())
 	if !wasLive && !msg.snapshot.Loading && msg.snapshot.Revision > 1 {
 		cmds = append(cmds, s.look(0)) // something writes to it
+	}
+	return tea.Batch(cmds...)
+}
+
+// A grower is a screen that shows something of a session, and does something when that has grown.
+type grower interface {
+	grown(s *sessionScreen) tea.Cmd
+}
+
+func (s *sessionScreen) tellGrowers() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, over := range s.stack {
+		if over, ok := over.(grower); ok {
+			cmds = append(cmds, over.grown(s))
+		}
 	}
 	return tea.Batch(cmds...)
 }
@@ -190,17 +203,19 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 // takeRunning notes which agent has the session open.
 func (s *sessionScreen) takeRunning(running *sessions.RunningSession) tea.Cmd {
 	s.running = running
+	var cmd tea.Cmd
 	if live := running != nil; s.layout.rows.Live != live {
 		s.layout.rows.Live = live
 		if s.snapshot != nil && s.snapshot.Transcript != nil {
 			t := s.snapshot.Transcript
 			s.list.changed(s.layout.rows.Update(t, len(t.Chunks)))
+			cmd = s.tellGrowers()
 		}
 	}
 	if running == nil {
-		return nil
+		return cmd
 	}
-	return s.look(lookInterval)
+	return tea.Batch(cmd, s.look(lookInterval))
 }
 
 // goTo goes to the place at which the session is opened, if its row is there.

@@ -108,6 +108,25 @@ func TestSessionFindsWhileItGrows(t *testing.T) {
 	s.press("N").see("4 of 13").selected("answer 4")
 }
 
+// What was found in a row or a diff is found again after it was laid out again.
+func TestRowFindsAfterResize(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 1)
+	k.calls("t1", "make test").show()
+	k.source.entries[3] = `{"id":"t1","type":"tool_use"}`
+	k.source.entries[4] = `{"id":"t1","type":"tool_result"}`
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.selected("make test").press("i").see("tool_use").press("/").types("t1").press("enter").see("1 of 1")
+	s.resize(60, 20).see("1 of 1").press("n").see("1 of 1")
+	k.returns("t1", "all tests pass").show()
+	s.see("1 of 2", "tool_result").press("n").see("2 of 2")
+
+	f, info := uploader(t)
+	s = tell(t, f, 80, 24, opens(info, Place{}))
+	s.press("f").see("Files").press("g", "enter").see("Changes in the session").press("/").types("err").press("enter").see("1 of ")
+	s.resize(150, 20).see("1 of ").press("p").see("1 of ").press("n").see("2 of ")
+}
+
 // What is read stays where it is while rows come below and the width changes.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()
@@ -156,7 +175,7 @@ func TestFindable(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"": "", "word": "word", "Word role:user": "Word", "begin*": "begin", `"a phrase"`: "a phrase", "a b.c": `/a|b\.c/`,
-		`x "y z" tool:Bash`: "/x|y z/", "role:user": "", `"" *`: "",
+		`x "y z" tool:Bash`: "/x|y z/", "role:user": "", `"" *`: "", "/api/users(": `//api/users\(/`,
 	} {
 		if got := findable(words); got != want {
 			t.Errorf("findable(%q) = %q, want %q", words, got, want)
@@ -256,4 +275,13 @@ func TestSessionTerminalStates(t *testing.T) {
 	if got := s.term.Text(); strings.Contains(got, "upload") {
 		t.Errorf("the main screen has\n%s", got)
 	}
+}
+
+// A program that is suspended does not hear that its terminal has another size.
+func TestSizeAfterSuspend(t *testing.T) {
+	t.Parallel()
+	f, info := uploader(t)
+	s := tell(t, f, 80, 24, opens(info, Place{})).see("? help")
+	s.term.Resize(60, 15)
+	s.press("ctrl+z").waits("the last line is not at the bottom", func() bool { return strings.Contains(s.term.Line(14), "? help") })
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -222,10 +222,10 @@ func (s *sessionsScreen) actOnTrash(a Action) tea.Cmd {
 	switch a {
 	case Open, Inspect:
 		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(Rename) + " restores it")
-	case Rename, Restore:
+	case Rename:
 		src, ctx := s.src, s.ctx
 		return ask(s, func() tea.Msg {
-			said := "restored \"" + tty.Fit(tty.Line(t.Title), 40) + "\", deleted " + render.Age(t.Deleted, s.now())
+			said := "restored \"" + tty.Fit(cmp.Or(tty.Line(t.Title), "(no title)"), 40) + "\""
 			return doneMsg{said: said, err: src.Restore(ctx, t), trash: true}
 		})
 	case Copy:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -261,8 +262,14 @@ func chatCommand(job tui.Job, flags ...string) (*exec.Cmd, error) {
 	return inDirectory(job, path, append([]string{"chat", "--resume", job.Info.ID}, flags...)...)
 }
 
+// sessionID is the form of the IDs of sessions. The name of another file could be taken for a flag.
+var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
 // inDirectory returns a command in the directory of a session.
 func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
+	if !sessionID.MatchString(job.Info.ID) {
+		return nil, errors.New("this file is not a session of the agent, so it can't be resumed")
+	}
 	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the agent, or this program
 	if dir := job.Info.CWD; dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
