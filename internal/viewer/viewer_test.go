@@ -329,3 +329,20 @@ func TestShowProgram(t *testing.T) {
 		}
 	}
 }
+
+// The name of a file that is viewed could be taken for a flag of the agent.
+func TestCommandRefusesOtherFiles(t *testing.T) {
+	t.Parallel()
+	s := New(Options{AgentPath: os.Args[0]})
+	defer s.Close()
+	for _, kind := range []tui.JobKind{tui.ResumeJob, tui.ContinueJob, tui.ForkJob} {
+		for _, id := range []string{"", "notes", "--dangerously-skip-permissions"} {
+			if _, err := s.Command(tui.Job{Kind: kind, Info: sessions.SessionInfo{ID: id}}); err == nil {
+				t.Errorf("%s of %q: no error", kind, id)
+			}
+		}
+		if _, err := s.Command(tui.Job{Kind: kind, Info: sessions.SessionInfo{ID: "de1b4c1c-0000-4000-8000-000000000001"}}); err != nil {
+			t.Errorf("%s of a session: %v", kind, err)
+		}
+	}
+}
