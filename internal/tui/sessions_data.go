@@ -238,9 +238,12 @@ func (s *sessionsScreen) takeFigures(msg figuresMsg) {
 	}
 }
 
-// liveInterval is how often the screen looks which agents run. A process that was killed changes no
-// file.
-const liveInterval = 10 * time.Second
+// liveInterval is how often the screen looks which agents run: a process that was killed changes no
+// file. If none runs, that is rarely needed, since an agent that starts soon changes the list.
+const (
+	liveInterval = 10 * time.Second
+	idleInterval = time.Minute
+)
 
 func (s *sessionsScreen) takeRunning(msg agentsMsg) tea.Cmd {
 	running := map[string]sessions.RunningSession{}
@@ -256,8 +259,12 @@ func (s *sessionsScreen) takeRunning(msg agentsMsg) tea.Cmd {
 	if !msg.again {
 		return nil
 	}
+	interval := liveInterval
+	if len(running) == 0 {
+		interval = idleInterval
+	}
 	src, ctx := s.src, s.ctx
-	return tea.Tick(liveInterval, func(time.Time) tea.Msg {
+	return tea.Tick(interval, func(time.Time) tea.Msg {
 		running, err := src.Running(ctx)
 		return answer{s, agentsMsg{running, err, true}}
 	})
