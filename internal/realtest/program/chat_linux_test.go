@@ -45,7 +45,7 @@ func (k *chatScreen) idle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	holds := func() bool {
-		return strings.Contains(k.Text(), "context") && !strings.Contains(k.Text(), "esc to interrupt")
+		return strings.Contains(k.Text(), "context") && !strings.Contains(k.Text(), " to interrupt")
 	}
 	if !k.Wait(ctx, holds) {
 		t.Fatalf("the agent works:\n%s", k.shown())
