@@ -3,7 +3,6 @@
 package sessions_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,18 +13,6 @@ import (
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
-
-// linkIn makes a symbolic link in dir.
-func linkIn(t *testing.T, target, dir, name string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, path); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // found returns what each function finds in a directory of projects.
 func found(t *testing.T, dir string) map[string][]string {

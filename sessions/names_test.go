@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -144,5 +145,20 @@ func TestSummarizeErrors(t *testing.T) {
 	}
 	if diff := cmp.Diff([]sessions.SessionInfo{}, sessions.Summarize(t.Context(), nil), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// linkIn makes a symbolic link in dir.
+func linkIn(t *testing.T, target, dir, name string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	switch err := os.Symlink(target, path); {
+	case err != nil && runtime.GOOS == "windows":
+		t.Skip("this user may not make links:", err)
+	case err != nil:
+		t.Fatal(err)
 	}
 }
