@@ -646,6 +646,9 @@ func (s *sessionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		f.back()
 		return nil, true
 	case "enter":
+		if f.err != "" {
+			return nil, true // the line says what is wrong with the expression
+		}
 		f.typing = false
 		if f.matcher == nil {
 			f.clear()

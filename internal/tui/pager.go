@@ -220,7 +220,7 @@ func (p *pager) typed(to screen, key tea.KeyPressMsg) (tea.Cmd, bool) {
 		f.clear()
 		f.back()
 	case "enter":
-		if f.typing = false; f.matcher == nil {
+		if f.typing = f.err != ""; f.matcher == nil && !f.typing {
 			f.clear()
 		}
 	case "down", "ctrl+n", "ctrl+j":

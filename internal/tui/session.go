@@ -283,7 +283,7 @@ func contextFill(chunks []transcript.Chunk) int {
 		c := &chunks[i]
 		if tokens := c.Usage.ContextTokens(); c.Type == transcript.AIChunk && tokens > 0 {
 			if window, ok := transcript.ContextWindow(c.Model); ok && tokens <= window {
-				return 100 * tokens / window
+				return (100*tokens + window/2) / window
 			}
 			return -1
 		}
