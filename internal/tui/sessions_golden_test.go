@@ -22,7 +22,7 @@ var listStories = []struct {
 	{"sessions_live", []string{"shift+tab"}, "greet-1a"},
 	{"sessions_projects", []string{"tab"}, "engine"},
 	{"sessions_trash", []string{"tab", "tab"}, "Try another"},
-	{"sessions_filter", []string{".", "/", "f", "l", "a", "space", "u"}, "flaky"},
+	{"sessions_filter", []string{".", "/", "f", "l", "a", "space", "u"}, "fla u"},
 	{"sessions_nothing", []string{"/", "z", "z", "z"}, "Nothing"},
 	{"sessions_preview", []string{"p"}, "Fix"},
 	{"sessions_place", []string{"P"}, "Fix"},

@@ -181,7 +181,7 @@ func (s *story) resize(columns, rows int) *story {
 }
 
 // storyLimit is how long a story waits for what never comes.
-const storyLimit = 2 * time.Minute
+const storyLimit = time.Minute
 
 // waits waits for a condition.
 func (s *story) waits(what string, holds func() bool) *story {
