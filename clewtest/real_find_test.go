@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/shelltest"
 )
 
 // A findTB is a test that calls RealAgent. It records how the call ended.
@@ -65,19 +67,14 @@ func fakeAgent(t *testing.T, path, version string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\necho '" + version + " (Claude Code)'\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, path, "echo '"+version+" (Claude Code)'")
 }
 
 // A binary that prints without end is stopped, and what it prints is not kept.
 func TestRealAgentPrintsTooMuch(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec cat /dev/zero\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, path, "exec cat /dev/zero")
 	if _, err := runVersion(path); err == nil || !strings.HasSuffix(err.Error(), "claude --version prints too much") {
 		t.Errorf("error %v", err)
 	}
@@ -178,9 +175,7 @@ func installer(t *testing.T, npm string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\n"+npm), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, filepath.Join(bin, "npm"), npm)
 	cmd := exec.CommandContext(t.Context(), script, args...)
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}
 	return cmd

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/shelltest"
 )
 
 // A run is one run of an example, with Claude Code over a scripted model.
@@ -60,11 +61,9 @@ func build(t *testing.T) string {
 
 // docker is a stand-in for the program of that name. It takes the container for this machine, and
 // image for the image.
-const docker = `#!/bin/sh
-while [ "$1 $2" != "image claude" ]; do shift; done
+const docker = `while [ "$1 $2" != "image claude" ]; do shift; done
 shift 2
-exec "$AGENT" "$@"
-`
+exec "$AGENT" "$@"`
 
 // exampleDir returns a directory for an example, with a picture and a stand-in for docker in it.
 func exampleDir(t *testing.T) string {
@@ -73,9 +72,7 @@ func exampleDir(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "dot.png"), []byte(dot), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, filepath.Join(dir, "docker"), docker)
 	return dir
 }
 

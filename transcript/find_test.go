@@ -145,7 +145,7 @@ func FuzzIgnoreCase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, part string) {
 		if part == "" || strings.ToValidUTF8(part, "") != part || strings.ToValidUTF8(text, "") != text {
-			t.Skip()
+			return
 		}
 		m := IgnoreCase(part)
 		want := regexp.MustCompile("(?i)"+regexp.QuoteMeta(part)).FindAllStringIndex(text, -1)

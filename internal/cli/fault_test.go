@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/shelltest"
 )
 
 // A faultUse is a use of the program that goes through every fault below. A new verb, and each of
@@ -120,10 +121,7 @@ func newFaultPlace(t *testing.T) faultPlace {
 		t.Fatal(err)
 	}
 	p.write(t, faultTranscript(1))
-	tells := "#!/bin/sh\necho " + testedAgent + "\n"
-	if err := os.WriteFile(filepath.Join(p.home, "claude"), []byte(tells), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	shelltest.Write(t, filepath.Join(p.home, "claude"), "echo "+testedAgent)
 	return p
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -108,9 +109,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 	}
 	for name, script := range programs {
 		path := filepath.Join(makeDir(t, filepath.Join(dir, "bin")), name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // it is to be run
-			t.Fatal(err)
-		}
+		shelltest.Write(t, path, script)
 	}
 	return p
 }

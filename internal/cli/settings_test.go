@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/shelltest"
 )
 
 // Tests do not read the settings of the user. Scripts have a separate home, and may have system
@@ -176,10 +177,7 @@ func TestDoctorSilentAgent(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path, begun := filepath.Join(dir, "claude"), filepath.Join(dir, "begun")
-	script := "#!/bin/sh\necho begun\n>'" + begun + "'\nexec sleep 600\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, path, "echo begun\n>'"+begun+"'\nexec sleep 600")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()

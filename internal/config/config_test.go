@@ -219,10 +219,10 @@ func TestLoadPaths(t *testing.T) {
 func TestLoadMap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := write(t, dir, "clew.yaml", "project_aliases:\n  ~/work/a=b: A\n  old-shop: shop\n  below/x: \"A \"\n  ~/clients/*: acme\n")
+	path := write(t, dir, "clew.yaml", "project_aliases:\n  ~/code/a=b: A\n  old-shop: shop\n  below/x: \"A \"\n  ~/clients/*: acme\n")
 	v := Load(Sources{User: path, Home: dir, Getenv: environment(nil)}).Values["project_aliases"]
 	want := map[string]string{
-		filepath.Join(dir, "work", "a=b"): "A", "old-shop": "shop", filepath.Join(dir, "below", "x"): "A",
+		filepath.Join(dir, "code", "a=b"): "A", "old-shop": "shop", filepath.Join(dir, "below", "x"): "A",
 		filepath.Join(dir, "clients", "*"): "acme",
 	}
 	if diff := cmp.Diff(any(want), v.Data()); diff != "" {

@@ -9,16 +9,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/shelltest"
 )
 
 // writeScript writes an agent that prints text and notes that it ran.
 func writeScript(t *testing.T, path, text string) (ran string) {
 	t.Helper()
 	ran = path + ".ran"
-	script := "#!/bin/sh\necho x >>'" + ran + "'\n" + text + "\n"
-	if err := os.WriteFile(path+".new", []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	shelltest.Write(t, path+".new", "echo x >>'"+ran+"'\n"+text)
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}

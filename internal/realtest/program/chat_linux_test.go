@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/termtest"
 )
 
@@ -95,10 +96,7 @@ func (s *stage) chat(t *testing.T, args ...string) *chatScreen {
 	if s.pids == "" {
 		s.pids = filepath.Join(t.TempDir(), "pid")
 		agent := filepath.Join(t.TempDir(), "claude")
-		script := fmt.Sprintf("#!/bin/sh\necho $$ >%s\nexec %s \"$@\"\n", s.pids, s.agent)
-		if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		shelltest.Write(t, agent, fmt.Sprintf("echo $$ >%s\nexec %s \"$@\"", s.pids, s.agent))
 		s.agent = agent
 	}
 	k := &chatScreen{Terminal: termtest.New(80, 24), keys: master}
