@@ -122,7 +122,7 @@ func (o *viewOptions) onTerminal() bool {
 
 // viewerGC is by how much the memory may grow before unused parts of it are collected, in percent. The
 // usual 100 would take a second time what a session takes.
-const viewerGC = 25
+const viewerGC = 12
 
 // A showScreen shows a screen until the user leaves it.
 type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error

@@ -141,6 +141,9 @@ func (m *Matcher) term(w *term, t Text, mark bool) (points int, ok bool) {
 		default:
 			m.spans = m.spans[:before]
 		}
+		if ok && points >= pointsOf(w, startPoints) && !scatter {
+			break // other lines are no better
+		}
 		from = to + 1
 	}
 	if w.not {
@@ -194,7 +197,7 @@ func whereExact(w *term, raw, in string, from int) (best Span, points int, ok bo
 		if (w.kind != whole || isWord(in, start, stop)) && (!ok || p > points) {
 			best, points, ok = Span{start, stop}, p, true
 		}
-		if ok && best.Start == from {
+		if ok && (best.Start == from || points >= pointsOf(w, spacePoints)) {
 			return best, points, ok // it gets no better
 		}
 		at = start + len(w.letters[0])
@@ -202,8 +205,11 @@ func whereExact(w *term, raw, in string, from int) (best Span, points int, ok bo
 }
 
 // exactPoints returns the points of neighboring letters.
-func exactPoints(w *term, raw string, from int) int {
-	n, first := len(w.letters), placePoints(raw, from)
+func exactPoints(w *term, raw string, from int) int { return pointsOf(w, placePoints(raw, from)) }
+
+// pointsOf returns the points of neighboring letters, of which the first one gets some for its place.
+func pointsOf(w *term, first int) int {
+	n := len(w.letters)
 	return letterPoints*n + 2*first + (n-1)*(runPoints+max(first, nextPoints))
 }
 

@@ -6,7 +6,6 @@ package paint
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -32,6 +31,7 @@ type Full struct {
 	width, height int
 	rows          []string // as the terminal shows them; nil if that is not known
 	cursor        *Cursor
+	out           []byte // the last frame, for its memory
 }
 
 // Reset forgets what the terminal shows, so that the next frame is drawn whole.
@@ -49,21 +49,25 @@ func (f *Full) Draw(lines []string, cursor *Cursor, width, height int) string {
 	if f.width != width || f.height != height {
 		f.rows = nil
 	}
-	var b strings.Builder
+	out := append(f.out[:0], beginFrame...)
 	if f.rows == nil {
-		b.WriteString("\x1b[H\x1b[2J")
+		out = append(out, "\x1b[H\x1b[2J"...)
 		f.rows = make([]string, height)
 	} else if slices.Equal(f.rows, next) && sameCursor(f.cursor, cursor) {
 		return ""
 	}
-	f.scroll(&b, next)
+	out = append(out, f.scroll(next)...)
 	for y, row := range next {
 		if row != f.rows[y] {
-			b.WriteString(moveTo(0, y) + row + endOf(row, width))
+			out = append(out, moveTo(0, y)...)
+			out = append(out, row...)
+			out = append(out, endOf(row, width)...)
 		}
 	}
+	out = append(out, atCursor(cursor)...)
+	f.out = append(out, endFrame...)
 	f.width, f.height, f.rows, f.cursor = width, height, next, cursor
-	return beginFrame + b.String() + atCursor(cursor) + endFrame
+	return string(f.out)
 }
 
 // endOf returns what follows a row. After the last column the cursor is still in it, so that clearing the
@@ -92,11 +96,11 @@ func atCursor(c *Cursor) string {
 // leastScroll is how many rows have to stay the same for the terminal to scroll them.
 const leastScroll = 4
 
-// scroll lets the terminal move rows that are the same in the next frame, but elsewhere.
-func (f *Full) scroll(b *strings.Builder, next []string) {
+// scroll returns what makes the terminal move rows that are the same in the next frame, but elsewhere.
+func (f *Full) scroll(next []string) string {
 	first, last := f.changed(next)
 	if last-first < leastScroll {
-		return
+		return ""
 	}
 	by, same := 0, 0
 	for shift := 1; shift <= (last-first)/2; shift++ {
@@ -107,16 +111,14 @@ func (f *Full) scroll(b *strings.Builder, next []string) {
 		}
 	}
 	if same < leastScroll || same <= f.equalRows(next, first, last, 0)+leastScroll {
-		return
+		return ""
 	}
-	fmt.Fprintf(b, "\x1b[%d;%dr", first+1, last+1) // only these rows move
-	if by > 0 {
-		fmt.Fprintf(b, "\x1b[%dS", by)
-	} else {
-		fmt.Fprintf(b, "\x1b[%dT", -by)
-	}
-	b.WriteString("\x1b[r")
 	f.move(first, last, by)
+	direction := 'S'
+	if by < 0 {
+		by, direction = -by, 'T'
+	}
+	return fmt.Sprintf("\x1b[%d;%dr\x1b[%d%c\x1b[r", first+1, last+1, by, direction) // only these rows move
 }
 
 // changed returns the first and the last row that differ.

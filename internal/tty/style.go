@@ -133,6 +133,9 @@ func noticeText(text string) string {
 // CutPainted returns the beginning of a painted line that fits into columns. Escape sequences take no
 // room, and those after the cut are kept, so that the line ends as it would.
 func CutPainted(line string, columns int) string {
+	if len(line) <= columns || PaintedWidth(line) <= columns {
+		return line
+	}
 	var b strings.Builder
 	used := 0
 	for line != "" {

@@ -270,14 +270,15 @@ func (s *sessionScreen) rowLines(width, height int) []string {
 	painted := make([]string, len(lines))
 	for i, line := range lines {
 		line = s.finder.mark(line, s.opts.Color)
+		mark, rest := "", ""
 		if gutter > 0 {
 			apart := line == "" && s.layout.apart(s.drawn[i].row)
-			line = s.mark(s.drawn[i].row == s.list.selected && !apart) + line
+			mark = s.mark(s.drawn[i].row == s.list.selected && !apart)
 		}
 		if bar > 0 && to > 0 {
-			line += strings.Repeat(" ", max(width-1-tty.PaintedWidth(line), 0)) + s.barAt(i >= from && i < to)
+			rest = strings.Repeat(" ", max(width-1-gutter-tty.PaintedWidth(line), 0)) + s.barAt(i >= from && i < to)
 		}
-		painted[i] = line
+		painted[i] = mark + line + rest
 	}
 	return painted
 }
