@@ -277,7 +277,7 @@ func (m *proseMarkup) turnTo(s *markdown.Span) {
 	}
 }
 
-// link begins a link or a picture, and returns its tag. What is not safe to click on only shows its
+// link begins a link or a picture, and returns its tag. A target that is not safe to click on only shows its
 // target. So does a picture: the page does not load it, since its server would learn that the page
 // was opened.
 func (m *proseMarkup) link(s *markdown.Span) string {

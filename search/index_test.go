@@ -584,7 +584,7 @@ func TestSearchWhileAnotherWrites(t *testing.T) {
 	d.want("apple", 2, 1)
 }
 
-// After a rewind the turns are those of the conversation as it stands. What the rewind has removed
+// After a rewind the turns are those of the conversation as it stands. Messages that the rewind has removed
 // has none.
 func TestTurnsAfterRewind(t *testing.T) {
 	t.Parallel()

@@ -177,7 +177,7 @@ func TestSearchOfCutAppend(t *testing.T) {
 	}
 }
 
-// What the agent tells the model around the report of a subagent is not searched, nor in excerpts.
+// The words of the agent around the report of a subagent are not searched, nor in excerpts.
 func TestPassageOfReport(t *testing.T) {
 	t.Parallel()
 	e, err := transcript.DecodeEntry([]byte(`{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result",` +

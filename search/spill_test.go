@@ -126,7 +126,7 @@ func TestSpillIsFilteredByItsCall(t *testing.T) {
 	}
 }
 
-// What the user typed while a tool ran is in the message of its result. It is found as a prompt, and
+// A prompt that was typed while a tool ran is in the message of its result. It is found as a prompt, and
 // begins no turn.
 func TestTextBesideResult(t *testing.T) {
 	t.Parallel()

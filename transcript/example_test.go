@@ -215,7 +215,7 @@ func ExampleLink() {
 	// not linked: a2
 }
 
-// What each turn has cost, with its subagents.
+// The cost of each turn, with its subagents.
 func ExampleTranscript_Turns() {
 	file, err := os.Open("testdata/hello.jsonl")
 	if err != nil {

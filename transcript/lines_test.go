@@ -227,7 +227,7 @@ func TestHeadEndsWithAWholeCharacter(t *testing.T) {
 	}
 }
 
-// What is held of an append that is not complete is limited, also if its lines are short.
+// The memory for an append that is not complete is limited, also if its lines are short.
 func TestShortLinesOfAnAppend(t *testing.T) {
 	t.Parallel()
 	const limit, fed = 64 << 10, 1 << 20

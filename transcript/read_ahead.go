@@ -214,7 +214,7 @@ func (s *LineSplitter) take(line []byte, at wire.Position, to lineSink) {
 	}
 }
 
-// dropBatch ends an append that was not completed. What follows a line without a mark does not
+// dropBatch ends an append that was not completed. A line after one without a mark does not
 // belong to it.
 func (s *LineSplitter) dropBatch(to lineSink) {
 	b := s.batch

@@ -26,7 +26,7 @@ func readsAlike(t *testing.T, text []byte, opts *ReadOptions) {
 	}
 }
 
-// What is decoded ahead, in batches, becomes the same transcript as line after line.
+// Lines that are decoded ahead, in batches, become the same transcript as line after line.
 func TestReadFromEqualsWrite(t *testing.T) {
 	t.Parallel()
 	var many bytes.Buffer

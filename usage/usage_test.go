@@ -462,7 +462,7 @@ func TestToolTally(t *testing.T) {
 	}
 }
 
-// What the model wrote for a call costs as output, and the result as a cache write.
+// The text of a call costs as output, and the result as a cache write.
 func TestEstimatedCost(t *testing.T) {
 	t.Parallel()
 	prices := DefaultPrices()

@@ -128,7 +128,7 @@ func (s *seat) write(keys string) error {
 	return err
 }
 
-// settle waits until nothing has been drawn for a while. What comes next is measured from then on.
+// settle waits until nothing has been drawn for a while. The next wait is measured from then on.
 func (s *seat) settle() error {
 	const quiet = 300 * time.Millisecond
 	for {

@@ -209,7 +209,7 @@ type paper struct {
 	written  string // everything
 }
 
-// A cell is a place of a paper. What a wide character covers is "".
+// A cell is a place of a paper. The second cell of a wide character is "".
 type cell struct{ text, style string }
 
 func newPaper(columns int) *paper {

@@ -182,7 +182,7 @@ func settingRows(c *config.Config, apiKey string) []settingRow {
 	return append(rows, settingRow{key: keyVariable, value: apiKey, from: "environment", isSet: apiKey == "set"})
 }
 
-// styles returns the styles of the key, the value and its origin. What is not set is secondary.
+// styles returns the styles of the key, the value and its origin. A value that is not set is secondary.
 func (r *settingRow) styles() []tty.Style {
 	if r.isSet {
 		return []tty.Style{tty.Plain, tty.Strong, tty.Path}

@@ -223,7 +223,7 @@ func TestDescribeAlways(t *testing.T) {
 			t.Errorf("%q, want %q", got, want[i])
 		}
 	}
-	// What is short is beside the choice, and the rest is in the box.
+	// A short text is beside the choice, and the rest is in the box.
 	for n, want := range map[int]string{
 		2: "|\n+---\n  y  yes, once\n" +
 			"  a  always     sets permission mode acceptEdits for this session\n" +

@@ -286,7 +286,7 @@ func (s *sharedText) String() string {
 	return s.text.String()
 }
 
-// What takes longer than a second is named, step by step, and leaves nothing on the screen.
+// Work that takes longer than a second is named, step by step, and leaves nothing on the screen.
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -149,7 +149,7 @@ func TestRulesFit(t *testing.T) {
 	}
 }
 
-// What the demo itself says fits into any screen, but for paths and commands, which are copied.
+// The text of the demo itself fits into any screen, but for paths and commands, which are copied.
 func TestDemoFits(t *testing.T) {
 	for width := 1; width <= 200; width++ {
 		t.Setenv("COLUMNS", strconv.Itoa(width))

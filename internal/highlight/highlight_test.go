@@ -86,7 +86,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// What has changed within a line is marked if a similar line replaces it.
+// The changed words of a line are marked if a similar line replaces it.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", maxLine/5)

@@ -225,7 +225,7 @@ func (l layout) words(spans []Span) []word {
 	return words.words
 }
 
-// addSpans adds spans. What has no color keeps its marks if it could be misread without them.
+// addSpans adds spans. A text without color keeps its marks if it could be misread without them.
 func (l layout) addSpans(words *wordList, spans []Span) {
 	struck := false
 	for i := 0; i < len(spans); {

@@ -119,7 +119,7 @@ func TestFullScrolls(t *testing.T) {
 	}
 }
 
-// What is printed above stays in the scrollback once and in order, and the rows are below it.
+// A text that is printed above stays in the scrollback once and in order, and the rows are below it.
 func TestInline(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -113,7 +113,7 @@ func TestWatcherFindsOneOfManyProcesses(t *testing.T) {
 	}
 }
 
-// What an agent has left running ends also if the host dies right after the agent.
+// A process that an agent has left running ends also if the host dies right after the agent.
 func TestLeftoversEndWithTheHost(t *testing.T) {
 	t.Parallel()
 	line := newLifeline(t)
@@ -183,7 +183,7 @@ func TestCommandsInTheBackgroundGo(t *testing.T) {
 	}
 }
 
-// What a binary leaves running when it is asked for its version ends as well, and does not count as
+// A process that a binary leaves running when it is asked for its version ends as well, and does not count as
 // a failure if it keeps the output open.
 func TestVersionLeavesNothing(t *testing.T) {
 	t.Parallel()

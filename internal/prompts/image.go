@@ -60,7 +60,7 @@ const maxImage = 5 << 20
 
 var errNoImage = errors.New("it is not an image")
 
-// readImage returns an image of a directory as a block. What it is counts, and not its name.
+// readImage returns an image of a directory as a block. Its content counts, and not its name.
 func readImage(path, dir string) (*wire.ImageBlock, error) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, "~/") {
 		path = filepath.Join(home, path[2:])

@@ -83,7 +83,7 @@ func TestDiffHead(t *testing.T) {
 	}
 }
 
-// What has changed within a line is marked if the lines are similar.
+// The changed words of a line are marked if the lines are similar.
 func TestDiffMarksWords(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, removed, added string }{

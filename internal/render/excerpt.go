@@ -15,7 +15,7 @@ type Excerpt struct {
 }
 
 // Line returns the excerpt on one line of at most so many columns, of which there are at least two.
-// What was found is painted.
+// The matches are painted.
 func (e *Excerpt) Line(columns int, color bool) string {
 	line := excerptLine{columns: columns, color: color}
 	if !e.Begins {

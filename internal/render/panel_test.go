@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// What a line of a panel points to is there.
+// The target of each line of a panel is there.
 func TestPanelPointers(t *testing.T) {
 	t.Parallel()
 	for name, tr := range recorded(t) {

@@ -62,7 +62,7 @@ func afterLine(chunks []transcript.Chunk, line int) int {
 	})
 }
 
-// afterTime returns the index of the first chunk that is later than a time. What has no time is after
+// afterTime returns the index of the first chunk that is later than a time. A chunk without a time is after
 // all chunks.
 func afterTime(chunks []transcript.Chunk, at time.Time) int {
 	if at.IsZero() {

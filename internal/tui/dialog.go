@@ -16,7 +16,7 @@ type field struct {
 	at   int // the position of the cursor
 }
 
-// maxField is the most characters of a line. What is pasted beyond it is left out.
+// maxField is the most characters of a line. The rest of a longer paste is left out.
 const maxField = 2000
 
 func (f *field) String() string { return string(f.text) }

@@ -115,7 +115,7 @@ func newMatcher(text string) (m transcript.Matcher, err string) {
 }
 
 // findable returns what finds the words of a search over all sessions in one of them: the word, or an
-// expression for several. What only restricts that search, such as role:user, is left out.
+// expression for several. Words that only restrict that search, such as role:user, are left out.
 func findable(words string) string {
 	var found []string
 	for i, piece := range strings.Split(words, `"`) {

@@ -68,7 +68,7 @@ func (p *page) draw(width, height int) Frame {
 	return frame
 }
 
-// A helpScreen lists the keys of the screen below it, then those of the others. What is typed filters
+// A helpScreen lists the keys of the screen below it, then those of the others. A typed text filters
 // the list.
 type helpScreen struct {
 	page

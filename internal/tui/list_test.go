@@ -192,7 +192,7 @@ func changeRandomly(random *rand.Rand, l *rowList, f *fakeLayout, next *int, wid
 	return width, height
 }
 
-// checkAbove changes something above the line at the top. What is read stays, and so does the selection.
+// checkAbove changes something above the line at the top. The line at the top stays, and so does the selection.
 func checkAbove(t *testing.T, random *rand.Rand, l *rowList, f *fakeLayout, next *int, width, height int) {
 	t.Helper()
 	before := checkList(t, l, width, height)

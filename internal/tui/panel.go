@@ -135,7 +135,7 @@ func (p *panelScreen) grown(s *sessionScreen) tea.Cmd {
 	return p.resized()
 }
 
-// take shows lines that were made. What was selected stays selected.
+// take shows lines that were made. The selected line stays selected.
 func (p *panelScreen) take(msg panelMsg) {
 	key, offset := p.places[msg.state.kind], p.pick.offset()
 	if p.made.kind == msg.state.kind && p.lines != nil {

@@ -288,7 +288,7 @@ func (c *testChat) outcome() string {
 	return strings.Join(parts, " ")
 }
 
-// What does not fit has to be seen before it is allowed.
+// A text that does not fit has to be seen before it is allowed.
 func TestQuestionInPages(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *testChat) {

@@ -108,7 +108,7 @@ func TestSessionFindsWhileItGrows(t *testing.T) {
 	s.press("N").see("4 of 13").selected("answer 4")
 }
 
-// What was found in a row or a diff is found again after it was laid out again.
+// A match in a row or a diff is found again after it was laid out again.
 func TestRowFindsAfterResize(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, 1)
@@ -127,7 +127,7 @@ func TestRowFindsAfterResize(t *testing.T) {
 	s.resize(150, 20).see("1 of ").press("p").see("1 of ").press("n").see("2 of ")
 }
 
-// What is read stays where it is while rows come below and the width changes.
+// The line that is read stays where it is while rows come below and the width changes.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, 30)

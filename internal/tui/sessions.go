@@ -31,7 +31,7 @@ type sessionsScreen struct {
 	tab  tab
 	pick pick
 
-	// What the list shows now. Rows are those of the tab that match the filter, in order; only one of
+	// The list as it is shown now. Rows are those of the tab that match the filter, in order; only one of
 	// these slices is in use.
 	rows     []*entry
 	projects []*projectRow
@@ -78,7 +78,7 @@ func (s *sessionsScreen) changed() {
 	s.rebuild()
 }
 
-// rebuild makes the rows of the tab again. What is selected stays selected, in its place on the
+// rebuild makes the rows of the tab again. The selected row stays selected, in its place on the
 // screen; if it is gone, the row that is there now is selected.
 func (s *sessionsScreen) rebuild() {
 	key, offset := s.selectedKey(), s.pick.offset()

@@ -65,7 +65,7 @@ func checkBlocks(ctx context.Context, dir string) error {
 }
 
 // checkNumbers returns the offset of the first message in a block whose number is too far from that
-// of the message before it. What else is damaged, the server notices.
+// of the message before it. The server notices other damage.
 func checkNumbers(block io.ReaderAt, length int64) (at int64, found bool, err error) {
 	var last uint64
 	headers := window{file: block}
