@@ -61,3 +61,20 @@ func ExampleRead() {
 	// 2 user Thanks
 	// 2 ai With pleasure.
 }
+
+// A page of your own that shows only the calls of tools.
+func ExampleWriteItem() {
+	var page strings.Builder
+	page.WriteString("<style>" + export.Style() + "</style>")
+	for _, item := range hello().All() {
+		if item.ToolName == "" {
+			continue
+		}
+		if err := export.WriteItem(&page, item, export.Body, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(strings.Contains(page.String(), `<tr class="add">`))
+	// Output:
+	// true
+}

@@ -488,6 +488,17 @@ func (p *page) pre(attributes, text string, limit int) {
 
 func (p *page) missing(n int) {
 	if n > 0 {
-		p.element("p", `class="missing"`, formatSize(n)+" more not shown; --full shows everything")
+		p.element("p", `class="missing"`, formatSize(n)+" more not shown"+p.hint())
 	}
+}
+
+// hint says how to see what is missing.
+func (p *page) hint() string {
+	switch {
+	case p.More != "":
+		return "; " + p.More
+	case p.Full:
+		return ""
+	}
+	return "; --full shows everything"
 }

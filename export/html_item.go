@@ -62,21 +62,27 @@ func (p *page) call(i *Item) {
 	p.raw(`<details class="tool` + p.state(i) + `"` + open + `><summary>`)
 	p.callLine(i, diffs)
 	p.raw(`</summary><div class="body">`)
-	if len(diffs) == 0 || i.Tool == "Bash" || i.Tool == "PowerShell" {
+	p.callBody(i, diffs)
+	p.raw("</div></details>")
+	for k := range i.Agents {
+		p.subagent(&i.Agents[k])
+	}
+}
+
+// callBody writes what a call was given and has returned, or what it has changed.
+func (p *page) callBody(i *Item, diffs []transcript.FileDiff) {
+	isCommand := i.Tool == "Bash" || i.Tool == "PowerShell"
+	if len(diffs) == 0 || isCommand {
 		p.input(i)
 	}
 	for k := range diffs {
 		p.diff(&diffs[k])
 	}
-	if len(diffs) == 0 || i.Tool == "Bash" || i.Tool == "PowerShell" {
+	if len(diffs) == 0 || isCommand {
 		p.result(i)
 	}
 	p.images(i)
 	p.injected(i.Injected)
-	p.raw("</div></details>")
-	for k := range i.Agents {
-		p.subagent(&i.Agents[k])
-	}
 }
 
 func (p *page) state(i *Item) string {
@@ -162,7 +168,7 @@ func (p *page) todos(todos []tooluse.Todo) {
 	p.raw(`<ul class="todos">`)
 	for k, t := range todos {
 		if k >= maxTodos && p.page > 0 {
-			p.element("li", `class="missing"`, fmt.Sprintf("%d more; --full shows everything", len(todos)-k))
+			p.element("li", `class="missing"`, fmt.Sprintf("%d more", len(todos)-k)+p.hint())
 			break
 		}
 		sign := map[string]string{"completed": "☑", "in_progress": "▸"}[t.Status]
@@ -328,7 +334,7 @@ func (p *page) diff(d *transcript.FileDiff) {
 	}
 	p.raw("</tbody></table></div>")
 	if missing > 0 {
-		p.element("p", `class="missing"`, plural(missing, "more line")+" not shown; --full shows everything")
+		p.element("p", `class="missing"`, plural(missing, "more line")+" not shown"+p.hint())
 	}
 	p.raw("</div>")
 }

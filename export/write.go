@@ -32,6 +32,9 @@ type View struct {
 	Expand bool
 	// Full shows long texts completely.
 	Full bool
+	// More says how to see the rest where a text of a page was cut. "" means that the flag --full shows
+	// everything.
+	More string
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
 }

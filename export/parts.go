@@ -1,0 +1,137 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/transcript"
+)
+
+// Style returns the style sheet of the page, for pages of your own that have parts of it.
+func Style() string { return pageStyle }
+
+// A Part is a part of an item. See [WriteItem].
+type Part string
+
+// The parts of an item.
+const (
+	// Body is what the page shows of an item. Of a call these are its input and its result, or what it
+	// has changed.
+	Body Part = "body"
+	// Input is the whole input of a call.
+	Input Part = "input"
+	// Result is the whole result of a call.
+	Result Part = "result"
+	// Changes are the changes of files by a call.
+	Changes Part = "changes"
+)
+
+// WriteItem writes a part of an item as HTML, in the markup of the page and for its style sheet: see
+// [Style]. All texts are escaped. It needs no script, has no inline styles, and links to nothing but
+// web pages and mail addresses. Neither images nor subagents are included: the caller decides where
+// they are. view may be nil.
+func WriteItem(w io.Writer, item *transcript.DisplayItem, part Part, view *View) error {
+	shallow := *item
+	shallow.Agents = nil
+	made := (&converter{}).item(&shallow)
+	made.ImageCount = 0
+	return writePart(w, view, func(p *page) { p.part(&made, part) })
+}
+
+// WriteChunk is like [WriteItem] for a chunk. It writes a prompt, an answer, a notice or the summary
+// of a compaction, without the line that says who wrote it.
+func WriteChunk(w io.Writer, c *transcript.Chunk, view *View) error {
+	shallow := *c
+	shallow.Items = nil
+	made := (&converter{}).chunk(&shallow, 0)
+	err := writePart(w, view, func(p *page) { p.inner(&made, len(c.Items) == 0) })
+	for i := range c.Items {
+		if err == nil {
+			err = WriteItem(w, &c.Items[i], Body, view)
+		}
+	}
+	return err
+}
+
+// WriteDiff is like [WriteItem] for the changes of a file. Words that were changed within a line are
+// marked.
+func WriteDiff(w io.Writer, d *transcript.FileDiff, view *View) error {
+	return writePart(w, view, func(p *page) { p.diff(d) })
+}
+
+// WriteText is like [WriteItem] for a text in Markdown.
+func WriteText(w io.Writer, text string, view *View) error {
+	return writePart(w, view, func(p *page) { p.prose(text) })
+}
+
+// WriteCode is like [WriteItem] for code in a language, such as "json".
+func WriteCode(w io.Writer, code, language string, view *View) error {
+	return writePart(w, view, func(p *page) { p.code(code, highlight.Find(language)) })
+}
+
+// maxFullText is the longest text of a part that is shown in full.
+const maxFullText = 4 << 20
+
+// writePart writes with a page that is no document.
+func writePart(w io.Writer, view *View, write func(*page)) error {
+	if view == nil {
+		view = new(View)
+	}
+	p := newPage(context.Background(), w, new(Document), view)
+	p.markup = &markup{w: bufio.NewWriterSize(w, 4<<10)} // parts are small
+	p.bounds = &bounds{page: math.MaxInt, most: maxText, lines: maxDiffLines}
+	if view.Full {
+		p.most, p.lines = maxFullText, maxFullText/64
+	}
+	write(p)
+	return p.flush()
+}
+
+// part writes a part of an item.
+func (p *page) part(i *Item, part Part) {
+	diffs := i.diffs()
+	switch {
+	case part == Input:
+		p.input(i)
+	case part == Result:
+		p.result(i)
+	case part == Changes:
+		for k := range diffs {
+			p.diff(&diffs[k])
+		}
+	case part != Body:
+		p.fail(fmt.Errorf("export: unknown part %q", part))
+	case i.isCall():
+		p.callBody(i, diffs)
+	case i.ToolID != "":
+		p.result(&Item{Result: i.Text, HasResult: true, IsError: i.IsError})
+	default:
+		p.prose(i.Text)
+	}
+}
+
+// fail records an error.
+func (p *page) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// inner writes the texts of a chunk. alone says that it has no items.
+func (p *page) inner(c *Chunk, alone bool) {
+	switch {
+	case c.Type == transcript.UserChunk:
+		p.said(c.Text)
+	case c.Type == transcript.SystemChunk:
+		p.textBlock(`class="said"`, c.Text)
+	case alone && strings.TrimSpace(c.Text) != "":
+		p.prose(c.Text)
+	}
+	p.injected(c.Injected)
+	p.ending(c)
+}
