@@ -1,0 +1,54 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+)
+
+//go:embed assets
+var embedded embed.FS
+
+// assets are the files of the client.
+type assets struct {
+	hash  string // of all files: their URLs change with it
+	files map[string][]byte
+}
+
+// loadAssets reads the embedded files. They refer to each other by relative URLs.
+func loadAssets() (*assets, error) {
+	a := &assets{files: map[string][]byte{}}
+	entries, err := fs.ReadDir(embedded, "assets")
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	for _, e := range entries {
+		data, err := fs.ReadFile(embedded, "assets/"+e.Name())
+		if err != nil {
+			return nil, err
+		}
+		a.files[e.Name()] = data
+		sum.Write([]byte(e.Name()))
+		sum.Write(data)
+	}
+	a.hash = hex.EncodeToString(sum.Sum(nil)[:8])
+	return a, nil
+}
+
+// asset answers with a file of the client.
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	data, ok := s.assets.files[name]
+	if !ok || r.PathValue("hash") != s.assets.hash {
+		return refused(http.StatusNotFound, "there is no such file; load the page again")
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(data) // the client has gone if this fails
+	return nil
+}

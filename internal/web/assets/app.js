@@ -1,0 +1,2 @@
+// @ts-check
+document.body.textContent = "Clew";

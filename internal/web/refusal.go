@@ -1,0 +1,63 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// A refusal is the answer to a request that is not fulfilled.
+type refusal struct {
+	status int
+	reason string // what is wrong, as shown to the user
+	hint   string // what to do, or ""
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+// refused returns a refusal without a hint.
+func refused(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, reason: fmt.Sprintf(format, args...)}
+}
+
+// errNotBuilt is the answer of what does not exist yet.
+var errNotBuilt = refused(http.StatusNotImplemented, "this is not built yet")
+
+// refuse answers a request with an error.
+func refuse(w http.ResponseWriter, err error) {
+	no, ok := errors.AsType[*refusal](err)
+	if !ok {
+		no = refused(http.StatusInternalServerError, "%v", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(no.status)
+	_ = json.NewEncoder(w).Encode(struct { // the client has gone if this fails
+		Error string `json:"error"`
+		Hint  string `json:"hint,omitempty"`
+	}{no.reason, no.hint})
+}
+
+// reply answers a request with JSON.
+func reply(w http.ResponseWriter, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // the client has gone if this fails
+	return nil
+}
+
+// decodeBody reads the JSON of a request.
+func decodeBody(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return refused(http.StatusRequestEntityTooLarge, "the request is too long")
+		}
+		return refused(http.StatusBadRequest, "the request is not valid: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package web
+
+import "net/http"
+
+// A handler answers a request. An error is written as a refusal, so a handler that returns one must
+// not have written anything.
+type handler func(s *Server, w http.ResponseWriter, r *http.Request) error
+
+// A need is what a request must have, beside the right Host and origin.
+type need int
+
+// The needs.
+const (
+	needNothing need = iota
+	needToken        // the bearer token
+	needDrive        // the token, and a server that was started with --drive
+)
+
+// The longest bodies.
+const (
+	maxBody       = 1 << 20
+	maxPromptBody = 10 << 20 // prompts have images
+)
+
+// A route is a kind of request.
+type route struct {
+	method, path string
+	handle       handler
+	need         need
+	maxBody      int64 // of a POST, which is JSON; 0 means that it has none
+}
+
+const api = "/api/v1/"
+
+// routes are all requests that the server answers.
+var routes = []route{
+	{"GET", "/{$}", (*Server).shell, needNothing, 0},
+	{"GET", "/s/{id}", (*Server).shell, needNothing, 0},
+	{"GET", "/search", (*Server).shell, needNothing, 0},
+	{"GET", "/usage", (*Server).shell, needNothing, 0},
+	{"GET", "/live", (*Server).shell, needNothing, 0},
+	{"GET", "/assets/{hash}/{name}", (*Server).asset, needNothing, 0},
+
+	{"POST", api + "login", (*Server).login, needNothing, maxBody},
+	{"GET", api + "me", (*Server).me, needToken, 0},
+	{"GET", api + "events", (*Server).events, needToken, 0},
+
+	{"GET", api + "sessions", (*Server).sessions, needToken, 0},
+	{"GET", api + "sessions/{id}", (*Server).session, needToken, 0},
+	{"POST", api + "sessions/{id}/rename", (*Server).renameSession, needToken, maxBody},
+	{"POST", api + "sessions/{id}/tag", (*Server).tagSession, needToken, maxBody},
+	{"POST", api + "sessions/{id}/delete", (*Server).deleteSession, needToken, maxBody},
+	{"POST", api + "sessions/{id}/restore", (*Server).restoreSession, needToken, maxBody},
+	{"GET", api + "sessions/{id}/rows", (*Server).rows, needToken, 0},
+	{"GET", api + "sessions/{id}/row", (*Server).row, needToken, 0},
+	{"GET", api + "sessions/{id}/find", (*Server).find, needToken, 0},
+	{"GET", api + "sessions/{id}/outline", (*Server).outline, needToken, 0},
+	{"GET", api + "sessions/{id}/files", (*Server).files, needToken, 0},
+	{"GET", api + "sessions/{id}/agents", (*Server).subagents, needToken, 0},
+	{"GET", api + "sessions/{id}/context", (*Server).contextUse, needToken, 0},
+	{"GET", api + "sessions/{id}/usage", (*Server).sessionUsage, needToken, 0},
+	{"GET", api + "sessions/{id}/branches", (*Server).branches, needToken, 0},
+	{"GET", api + "sessions/{id}/markdown", (*Server).markdown, needToken, 0},
+	{"GET", api + "search", (*Server).search, needToken, 0},
+	{"GET", api + "usage", (*Server).usage, needToken, 0},
+	{"GET", api + "running", (*Server).running, needToken, 0},
+
+	{"POST", api + "agents", (*Server).startAgent, needDrive, maxPromptBody},
+	{"POST", api + "agents/{agent}/prompts", (*Server).sendPrompt, needDrive, maxPromptBody},
+	{"POST", api + "agents/{agent}/prompts/{prompt}/withdraw", (*Server).withdrawPrompt, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/interrupt", (*Server).interruptAgent, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/mode", (*Server).setMode, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/model", (*Server).setModel, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/answers", (*Server).answerQuestion, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/rewind", (*Server).rewindAgent, needDrive, maxBody},
+	{"POST", api + "agents/{agent}/end", (*Server).endAgent, needDrive, maxBody},
+}
+
+// serve returns what answers the requests of a route.
+func (s *Server) serve(to *route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if to.maxBody > 0 {
+			r.Body = http.MaxBytesReader(w, r.Body, to.maxBody)
+		}
+		if err := to.handle(s, w, r); err != nil {
+			refuse(w, err)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package web
+
+import "net/http"
+
+func (s *Server) search(http.ResponseWriter, *http.Request) error { return errNotBuilt }
