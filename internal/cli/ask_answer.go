@@ -9,20 +9,16 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 )
-
-// alwaysPossible reports whether the answer "always" is one.
-func alwaysPossible(req *clew.PermissionRequest) bool {
-	return len(req.Suggestions) > 0 && !req.SuppressAlwaysAllowRule
-}
 
 // addAlways adds what the answer "always" changes: often more than the question is about, and
 // sometimes for later sessions. It is beside the choice if it is short.
 func (s *sheet) addAlways(changes []clew.PermissionUpdate) {
 	texts := make([]string, len(changes))
 	for i := range changes {
-		texts[i] = tty.CleanLine(changeOf(&changes[i]))
+		texts[i] = tty.CleanLine(permit.UpdateText(&changes[i]))
 	}
 	if s.offer(texts) {
 		return
@@ -102,7 +98,7 @@ func (s *sheet) alwaysRows(texts []string) []string {
 // promptOf returns the prompt of a question, in rows that fit. Until everything was shown, it names
 // the words that are needed.
 func promptOf(req *clew.PermissionRequest, s *sheet) string {
-	always := alwaysPossible(req)
+	always := permit.AlwaysPossible(req)
 	prompt := "Allow it? [y]es, once / [n]o / [e] no, and why / [?]: "
 	switch {
 	case s.complete() && len(s.choices) > 0:
@@ -139,7 +135,7 @@ func explanation(req *clew.PermissionRequest, s *sheet) string {
 	texts := []string{
 		"  yes     allows this call. The agent asks again before the next one.",
 	}
-	if alwaysPossible(req) {
+	if permit.AlwaysPossible(req) {
 		texts = append(texts, "  always  allows this call, and changes the permissions as the question says, so that calls like it need no answer.")
 	}
 	texts = append(texts,
@@ -175,132 +171,22 @@ func replyOf(line string, req *clew.PermissionRequest, complete bool) reply {
 	case "y", "yes":
 		return reply{result: &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}}
 	case "a", "always":
-		if alwaysPossible(req) {
+		if permit.AlwaysPossible(req) {
 			return reply{result: &clew.AllowResult{
 				UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent,
 			}}
 		}
 	case "n", "no":
-		return reply{result: denied("")}
+		return reply{result: permit.Denied("")}
 	case "e":
 		return reply{why: true}
 	case "?", "help":
 		return reply{help: true}
 	}
 	if end := strings.IndexAny(line, " ,"); end > 0 && slices.Contains([]string{"n", "no", "e"}, answer[:end]) {
-		return reply{result: denied(line[end:])}
+		return reply{result: permit.Denied(line[end:])}
 	}
 	return reply{refusal: "Unknown answer. Type ? for help."}
-}
-
-// denied returns a denial, with the reason of the user if there is one.
-func denied(reason string) *clew.DenyResult {
-	reason = strings.Trim(reason, " ,\t")
-	if rest, ok := cutWord(reason, "because"); ok {
-		reason = rest
-	}
-	message := "The user denied this."
-	if reason != "" {
-		message = "The user denied this: " + reason
-	}
-	return &clew.DenyResult{Message: message, Classification: clew.PermissionClassificationReject}
-}
-
-// cutWord cuts a word, in any case, from the beginning of a text.
-func cutWord(text, word string) (rest string, ok bool) {
-	if len(text) <= len(word) || !strings.EqualFold(text[:len(word)], word) || text[len(word)] != ' ' {
-		return text, false
-	}
-	return strings.TrimSpace(text[len(word):]), true
-}
-
-// changeOf says what an update of the permissions does, and where it is saved.
-func changeOf(u *clew.PermissionUpdate) string {
-	where := destinationText(u.Destination)
-	switch u.Type {
-	case clew.PermissionUpdateAddRules:
-		kind := ""
-		if u.Behavior != clew.PermissionBehaviorAllow {
-			kind = string(u.Behavior) + " "
-		}
-		return "adds " + kind + rulesText(u.Rules) + strings.Replace(where, " in ", " to ", 1)
-	case clew.PermissionUpdateSetMode:
-		return "sets permission mode " + string(u.Mode) + where
-	case clew.PermissionUpdateAddDirectories:
-		return "lets tools use " + strings.Join(u.Directories, ", ") + where
-	}
-	return strings.TrimSpace(string(u.Type)+" "+rulesText(u.Rules)+strings.Join(u.Directories, ", ")) + where
-}
-
-// rulesText returns rules in the form of --allowedTools.
-func rulesText(rules []clew.PermissionRule) string {
-	texts := make([]string, len(rules))
-	for i, rule := range rules {
-		texts[i] = rule.ToolName
-		if rule.RuleContent != "" {
-			texts[i] += "(" + rule.RuleContent + ")"
-		}
-	}
-	return strings.Join(texts, ", ")
-}
-
-// onlyRule returns the rule of a suggestion that does nothing but allow one.
-func onlyRule(u *clew.PermissionUpdate) (rule clew.PermissionRule, ok bool) {
-	if u.Type != clew.PermissionUpdateAddRules || len(u.Rules) != 1 || u.Behavior != clew.PermissionBehaviorAllow {
-		return rule, false
-	}
-	text := rulesText(u.Rules)
-	return u.Rules[0], text == tty.CleanLine(text)
-}
-
-// parseRule reads a rule in the form of --allowedTools.
-func parseRule(text string) (rule clew.PermissionRule, ok bool) {
-	text = strings.TrimSpace(text)
-	tool, content, found := strings.Cut(text, "(")
-	if !found {
-		return clew.PermissionRule{ToolName: text}, text != "" && !strings.ContainsAny(text, " )")
-	}
-	content, closed := strings.CutSuffix(content, ")")
-	return clew.PermissionRule{ToolName: tool, RuleContent: content}, closed && tool != "" && strings.TrimSpace(content) != ""
-}
-
-// notNarrower returns why a rule does not allow less than another one, or "". What is before the
-// wildcard at the end of the other one has to be its beginning.
-func notNarrower(text string, than clew.PermissionRule) string {
-	rule, ok := parseRule(text)
-	switch {
-	case !ok:
-		return "a rule has the form Tool(content)"
-	case rule.ToolName != than.ToolName:
-		return "the rule has to be one for " + tty.CleanLine(than.ToolName)
-	case than.RuleContent == "" || rule.RuleContent == than.RuleContent:
-		return ""
-	}
-	begin := strings.TrimRight(than.RuleContent, "*")
-	if begin == than.RuleContent {
-		return "the rule can't be narrowed"
-	}
-	begin = strings.TrimSuffix(begin, ":")
-	if !strings.HasPrefix(rule.RuleContent, begin) || strings.Contains(rule.RuleContent, "..") {
-		return "the rule has to begin with " + tty.CleanLine(than.ToolName+"("+begin)
-	}
-	return ""
-}
-
-func destinationText(to clew.PermissionDestination) string {
-	switch to {
-	case clew.PermissionDestinationSession, clew.PermissionDestinationCLIArg:
-		return " for this session"
-	case clew.PermissionDestinationLocalSettings:
-		return " in .claude/settings.local.json"
-	case clew.PermissionDestinationProjectSettings:
-		return " in .claude/settings.json"
-	case clew.PermissionDestinationUserSettings:
-		return " in your settings.json"
-	case "":
-		return ""
-	}
-	return " in " + string(to)
 }
 
 // errNoChoices is noChoices for the agent's questions.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
@@ -114,9 +115,9 @@ func TestAskHostile(t *testing.T) {
 		if seed%2 == 0 {
 			req, file = hostileEdit(r)
 		}
-		w := workspace{dir: "/repo", read: func(string) (string, error) { return file, nil }}
+		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
 		if seed%8 == 0 {
-			w.read = func(string) (string, error) { return "", fs.ErrNotExist }
+			w.Read = func(string) (string, error) { return "", fs.ErrNotExist }
 		}
 		sizes := [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}, {1 + r.IntN(200), 4 + r.IntN(40)}, {1 + r.IntN(40), 4 + r.IntN(40)}}
 		for _, size := range sizes {
@@ -135,7 +136,7 @@ func TestAskWidths(t *testing.T) {
 	for seed := range 1 {
 		r := rand.New(rand.NewPCG(8, uint64(seed)))
 		req, file := hostileEdit(r)
-		w := workspace{dir: "/repo", read: func(string) (string, error) { return file, nil }}
+		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
 		for columns := 1; columns <= 200; columns++ {
 			checkQuestion(t, req, w, view{columns: columns, rows: 24})
 			if t.Failed() {
@@ -146,10 +147,10 @@ func TestAskWidths(t *testing.T) {
 }
 
 // checkQuestion answers y until it is accepted, and else asks for more.
-func checkQuestion(t *testing.T, req *clew.PermissionRequest, w workspace, v view) {
+func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace, v view) {
 	t.Helper()
 	whole := describe(req, v, w)
-	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }, read: w.read}
+	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }, read: w.Read}
 	if _, ok := user.askAt(t, v.columns, v.rows, req).(*clew.AllowResult); !ok {
 		t.Fatal("y was not accepted in the end")
 	}
@@ -221,7 +222,7 @@ func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
 	got := withoutSpaces(b.String())
 	always := ""
 	for i := range req.Suggestions {
-		always += withoutSpaces(tty.CleanLine(changeOf(&req.Suggestions[i])))
+		always += withoutSpaces(tty.CleanLine(permit.UpdateText(&req.Suggestions[i])))
 	}
 	switch choices := withoutSpaces(strings.Join(s.choices, "")); {
 	case always == "", strings.Contains(choices, "aalways"+always+"nno"):
@@ -229,7 +230,7 @@ func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
 	default:
 		always = "always:" + always
 	}
-	if changeNames[req.ToolName] == nil {
+	if permit.ChangeNames[req.ToolName] == nil {
 		if want := expectedBody(req, s) + always; got != want {
 			t.Errorf("it shows\n%s\nand not\n%s", got, want)
 		}
@@ -293,16 +294,16 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 		}
 		members = append(members, struct{ name, text string }{fmt.Sprint(name), text})
 	}
-	main := slices.IndexFunc(mainNames, func(name string) bool {
+	main := slices.IndexFunc(permit.MainNames, func(name string) bool {
 		return slices.ContainsFunc(members, func(m struct{ name, text string }) bool { return m.name == name })
 	})
 	_, named := strings.CutPrefix(s.head, word(req.ToolName)+" ")
 	for _, first := range []bool{true, false} {
 		for _, m := range members {
-			if named && m.name == pathNames[req.ToolName] {
+			if named && m.name == permit.PathNames[req.ToolName] {
 				continue
 			}
-			if isFirst := main >= 0 && m.name == mainNames[main]; isFirst == first {
+			if isFirst := main >= 0 && m.name == permit.MainNames[main]; isFirst == first {
 				b.WriteString(word(m.name) + ":")
 				for line := range strings.SplitSeq(m.text, "\n") {
 					b.WriteString(tty.CleanLine(line))

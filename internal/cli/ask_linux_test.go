@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -134,13 +135,13 @@ func TestReadTextOfAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readText(path); !errors.Is(err, errNotRegular) {
+	if _, err := permit.ReadText(path); !errors.Is(err, permit.ErrNotRegular) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := readText("/dev/null"); !errors.Is(err, errNotRegular) {
+	if _, err := permit.ReadText("/dev/null"); !errors.Is(err, permit.ErrNotRegular) {
 		t.Errorf("a device: error %v", err)
 	}
-	if _, err := readText(t.TempDir()); !errors.Is(err, errNotRegular) {
+	if _, err := permit.ReadText(t.TempDir()); !errors.Is(err, permit.ErrNotRegular) {
 		t.Errorf("a directory: error %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
@@ -49,7 +50,7 @@ var askedQuestion = &clew.Question{
 }
 
 // askedWorkspace has the file that is changed.
-var askedWorkspace = workspace{dir: "/repo", read: func(path string) (string, error) {
+var askedWorkspace = permit.Workspace{Dir: "/repo", Read: func(path string) (string, error) {
 	if strings.HasSuffix(path, "server.go") {
 		return workFile, nil
 	}
@@ -102,7 +103,7 @@ func TestAskScreenFits(t *testing.T) {
 // replyTo returns the result of answers to a question, and what the user has seen after the first.
 func replyTo(t *testing.T, req *clew.PermissionRequest, answers ...string) (result clew.PermissionResult, seen string) {
 	t.Helper()
-	user := &promptedUser{answers: func(i int) string { return answers[i] }, read: askedWorkspace.read}
+	user := &promptedUser{answers: func(i int) string { return answers[i] }, read: askedWorkspace.Read}
 	result = user.askAt(t, 80, 40, req)
 	if len(user.wanted) != len(answers) {
 		t.Errorf("%q: %d answers were wanted", answers, len(user.wanted))

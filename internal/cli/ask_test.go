@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/wire"
 )
 
 // wholeQuestion returns a question without its choices.
 func wholeQuestion(req *clew.PermissionRequest) string {
-	s := describe(req, view{columns: 80, rows: 1000, plain: true}, workspace{})
+	s := describe(req, view{columns: 80, rows: 1000, plain: true}, permit.Workspace{})
 	s.choices = nil
 	return s.all() + s.reminder()
 }
@@ -78,7 +79,7 @@ func TestDescribe(t *testing.T) {
 func TestDescribeWraps(t *testing.T) {
 	t.Parallel()
 	input := wire.JSON(`{"command":"` + strings.Repeat("echo 1234567890; ", 9) + `"}`)
-	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, view{columns: 40, rows: 100}, workspace{})
+	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, view{columns: 40, rows: 100}, permit.Workspace{})
 	want := `+- Bash ------------------------------+
 | command: echo 1234567890; echo      |
 |   1234567890; echo 1234567890;      |
@@ -127,7 +128,7 @@ func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.Permissi
 	t.Helper()
 	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
-	a.workspace = workspace{dir: "/repo", read: u.read}
+	a.workspace = permit.Workspace{Dir: "/repo", Read: u.read}
 	result, err := a.decide(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -177,40 +178,6 @@ func TestAskInPages(t *testing.T) {
 	}
 }
 
-// A rule can be narrowed, and not widened.
-func TestNotNarrower(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		than, text string
-		narrower   bool
-	}{
-		{"Bash(go test:*)", "Bash(go test:*)", true},
-		{"Bash(go test:*)", "Bash(go test ./upload:*)", true},
-		{"Bash(go test:*)", "Bash(go test ./upload)", true},
-		{"Bash(mkdir blue *)", "Bash(mkdir blue green)", true},
-		{"Edit(upload/**)", "Edit(upload/server.go)", true},
-		{"Edit(upload/**)", "Edit(upload/../**)", false},
-		{"Edit(upload/**)", "Edit(**)", false},
-		{"Bash(go test:*)", "Bash(go:*)", false},
-		{"Bash(go test:*)", "Bash", false},
-		{"Bash(go test:*)", "Bash()", false},
-		{"Bash(go test:*)", "Bash(go test", false},
-		{"Bash(go test:*)", "Read(go test)", false},
-		{"Bash(go test)", "Bash(go test ./...)", false},
-		{"WebFetch", "WebFetch(domain:example.com)", true},
-		{"WebFetch", "Bash", false},
-		{"WebFetch", "", false},
-	} {
-		than, ok := parseRule(tt.than)
-		if !ok {
-			t.Fatal(tt.than)
-		}
-		if got := notNarrower(tt.text, than); (got == "") != tt.narrower {
-			t.Errorf("%s instead of %s: %q", tt.text, tt.than, got)
-		}
-	}
-}
-
 // What the user says in a chat is what the agent is told.
 func TestPermissionResult(t *testing.T) {
 	t.Parallel()
@@ -222,8 +189,8 @@ func TestPermissionResult(t *testing.T) {
 		answer dockedAnswer
 		want   clew.PermissionResult
 	}{
-		{dockedAnswer{}, denied("")},
-		{dockedAnswer{Answer: tui.Answer{Reason: "too slow"}}, denied("too slow")},
+		{dockedAnswer{}, permit.Denied("")},
+		{dockedAnswer{Answer: tui.Answer{Reason: "too slow"}}, permit.Denied("too slow")},
 		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}}, &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}},
 		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}, stopped: true}, &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}},
 		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedAlways, Changes: []int{0}, Rule: "Bash(go test ./x)"}}, &clew.AllowResult{

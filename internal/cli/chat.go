@@ -172,7 +172,7 @@ type questions interface {
 	dir() string
 }
 
-func (a *questioner) dir() string { return a.workspace.dir }
+func (a *questioner) dir() string { return a.workspace.Dir }
 
 // user returns the user of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {

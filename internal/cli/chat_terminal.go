@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -316,7 +317,7 @@ type dockedQuestions struct {
 	ctx       context.Context //nolint:containedctx // of the chat: no questions are asked after its end
 	chat      *chat
 	mail      *tui.Mailbox
-	workspace workspace
+	workspace permit.Workspace
 	gone      <-chan struct{} // closed when the user has ended the chat
 
 	mu      sync.Mutex
@@ -337,7 +338,7 @@ func newDockedQuestions(ctx context.Context, c *chat, mail *tui.Mailbox) *docked
 
 // serve makes the agent ask here, unless the options name another way.
 func (d *dockedQuestions) serve(opts *clew.Options) {
-	d.workspace = newWorkspace(opts.Dir)
+	d.workspace = permit.NewWorkspace(opts.Dir)
 	if opts.PermissionPromptTool == "" && opts.PermissionPrompts != clew.PermissionPromptsNone {
 		opts.CanUseTool, opts.OnQuestion = d.decide, d.choose
 	}
@@ -346,7 +347,7 @@ func (d *dockedQuestions) serve(opts *clew.Options) {
 // waitForAnswer does nothing: questions are beside the text.
 func (d *dockedQuestions) waitForAnswer() {}
 
-func (d *dockedQuestions) dir() string { return d.workspace.dir }
+func (d *dockedQuestions) dir() string { return d.workspace.Dir }
 
 // put asks a question, and waits for its answer.
 func (d *dockedQuestions) put(ctx context.Context, q *tui.Question) (dockedAnswer, error) {
@@ -429,7 +430,7 @@ func (d *dockedQuestions) stop() {
 
 // decide is a [clew.CanUseToolFunc].
 func (d *dockedQuestions) decide(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-	if needsChoice(req) {
+	if permit.NeedsChoice(req) {
 		d.chat.screen.refused(req.ToolUseID, req.ToolName, "choices can't be shown here")
 		return clew.Deny(noChoices), nil
 	}
@@ -449,37 +450,28 @@ func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.Permissi
 	case a.Kind == tui.AllowedOnce:
 		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}
 	case a.Kind == tui.AllowedAlways:
-		var updates []clew.PermissionUpdate
-		for _, i := range a.Changes {
-			update := req.Suggestions[i]
-			if rule, ok := parseRule(a.Rule); ok && i == 0 {
-				update.Rules = []clew.PermissionRule{rule}
-			}
-			updates = append(updates, update)
+		allowed, err := permit.Always(req, a.Changes, a.Rule)
+		if err != nil { // the question has checked the rule
+			return clew.Deny(err.Error())
 		}
-		return &clew.AllowResult{UpdatedPermissions: updates, Classification: clew.PermissionClassificationPermanent}
+		return allowed
 	}
-	return denied(a.Reason)
+	return permit.Denied(a.Reason)
 }
 
 // permission returns the question about a tool use. It reads the file of a change once.
 func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question {
-	w := workspace{dir: d.workspace.dir, read: readOnce(d.workspace.read)}
+	w := permit.Workspace{Dir: d.workspace.Dir, Read: readOnce(d.workspace.Read)}
 	q := &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
 		return sheetForTerminal(describeCall(req, dockedView(columns, color), w))
 	})}
 	q.Sheet(defaultColumns, false) // so that drawing reads no file
-	if alwaysPossible(req) {
-		adds := func(u clew.PermissionUpdate) bool { return u.Type == clew.PermissionUpdateAddRules }
-		some := slices.ContainsFunc(req.Suggestions, adds)
-		for i := range req.Suggestions { // a rule allows the least
-			text := tty.CleanLine(changeOf(&req.Suggestions[i]))
-			q.Always = append(q.Always, tui.Change{Text: text, Marked: adds(req.Suggestions[i]) || !some})
-		}
-		if rule, ok := onlyRule(&req.Suggestions[0]); ok {
-			q.Rule = rulesText([]clew.PermissionRule{rule})
-			q.Narrow = func(text string) string { return notNarrower(text, rule) }
-		}
+	for _, update := range permit.Updates(req) {
+		q.Always = append(q.Always, tui.Change{Text: update.Text, Marked: update.Marked})
+	}
+	if q.Rule = permit.NarrowedRule(req); q.Rule != "" {
+		rule := req.Suggestions[0].Rules[0]
+		q.Narrow = func(text string) string { return permit.NotNarrower(text, rule) }
 	}
 	return q
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -317,7 +318,7 @@ func (t *tour) converse(opts *clew.Options) error {
 	opts.IncludePartialMessages = true
 	questioner := newQuestioner(t.ctx, streams, scr)
 	questioner.workspace = t.workspace()
-	scr.worksIn(questioner.workspace.dir, "")
+	scr.worksIn(questioner.workspace.Dir, "")
 	opts.CanUseTool = questioner.decide
 	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)
@@ -329,11 +330,11 @@ func (t *tour) converse(opts *clew.Options) error {
 }
 
 // workspace returns where the agent of the demo works.
-func (t *tour) workspace() workspace {
+func (t *tour) workspace() permit.Workspace {
 	if t.real {
-		return newWorkspace(filepath.Join(t.dir, "slug"))
+		return permit.NewWorkspace(filepath.Join(t.dir, "slug"))
 	}
-	return workspace{dir: demo.RecordedDir, read: demo.ReadFile}
+	return permit.Workspace{Dir: demo.RecordedDir, Read: demo.ReadFile}
 }
 
 // sayYes answers the question for the user, after a pause.

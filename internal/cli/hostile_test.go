@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/wire"
@@ -329,7 +330,7 @@ func TestHostileDockedQuestions(t *testing.T) {
 	req := &clew.PermissionRequest{ToolName: "Edit" + evil, Input: wire.JSON(input), DecisionReason: evil, Suggestions: []clew.PermissionUpdate{
 		clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: evil, RuleContent: evil}),
 	}}
-	docked := &dockedQuestions{workspace: workspace{read: func(string) (string, error) { return evil, nil }}}
+	docked := &dockedQuestions{workspace: permit.Workspace{Read: func(string) (string, error) { return evil, nil }}}
 	q := docked.permission(req)
 	checkHarmless(t, "a change", q.Always[0].Text)
 	if q.Rule != "" {

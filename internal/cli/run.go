@@ -141,7 +141,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	opts.IncludePartialMessages = o.partial || o.format == formatText
 	questioner := newQuestioner(ctx, o.streams, scr)
 	questioner.serve(opts)
-	scr.worksIn(questioner.workspace.dir, opts.Title)
+	scr.worksIn(questioner.workspace.Dir, opts.Title)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
 	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.idle()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -105,7 +106,7 @@ func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 	t.Helper()
 	asker := newQuestioner(t.Context(), Streams{}, s.screen)
 	asker.console = console{in: s, size: s.window}
-	asker.workspace = workspace{dir: "/repo", read: func(string) (string, error) { return workFile, nil }}
+	asker.workspace = permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return workFile, nil }}
 	p := &textPrinter{screen: s.screen}
 	s.busy("thinking")
 	for _, step := range steps {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -219,7 +220,7 @@ func TestDescribeAlways(t *testing.T) {
 		"removeRules Edit in elsewhere", "new",
 	}
 	for i := range changes {
-		if got := changeOf(&changes[i]); got != want[i] {
+		if got := permit.UpdateText(&changes[i]); got != want[i] {
 			t.Errorf("%q, want %q", got, want[i])
 		}
 	}
@@ -233,7 +234,7 @@ func TestDescribeAlways(t *testing.T) {
 			"  a  always     does what is said above\n  n  no\n",
 	} {
 		req := &clew.PermissionRequest{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
-		text := describe(req, view{columns: 80, rows: 24}, workspace{}).all()
+		text := describe(req, view{columns: 80, rows: 24}, permit.Workspace{}).all()
 		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
 		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
 		if !strings.Contains(text, want) {
