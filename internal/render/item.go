@@ -92,19 +92,19 @@ func (o Options) summary(i *transcript.DisplayItem, diffs []transcript.FileDiff)
 	return tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))
 }
 
-// A note is a part of the outcome of a call.
-type note struct {
-	style tty.Style
-	text  string
+// A Note is a part of a line in its style, such as how a call went.
+type Note struct {
+	Style tty.Style
+	Text  string // clean
 }
 
 // outcome returns what is at the right of a call: whether it failed, how much it changed or did,
 // what it cost, and how long it took.
-func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff) []note {
-	var notes []note
+func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff) []Note {
+	var notes []Note
 	add := func(style tty.Style, text string) {
 		if text != "" {
-			notes = append(notes, note{style, text})
+			notes = append(notes, Note{style, text})
 		}
 	}
 	switch {
@@ -149,16 +149,16 @@ func ToolCalls(t *transcript.Transcript) (calls int) {
 
 // row returns the line of a call: its name, what it does, and its outcome at the right. What it does
 // is cut to the room that is left.
-func (o Options) row(name, what string, notes []note) string {
+func (o Options) row(name, what string, notes []Note) string {
 	width, painted := 0, ""
 	for _, n := range notes {
-		width += 2 + tty.Width(n.text)
-		painted += "  " + n.style.Paint(n.text, o.Color)
+		width += 2 + tty.Width(n.Text)
+		painted += "  " + n.Style.Paint(n.Text, o.Color)
 	}
 	if o.Width > 0 && o.columns()-width < nameColumns+leastSummary {
 		width, painted = 0, ""
-		if len(notes) > 0 && notes[0].style == tty.Failure && o.columns() >= leastColumns {
-			width, painted = 2+len(notes[0].text), "  "+notes[0].style.Paint(notes[0].text, o.Color)
+		if len(notes) > 0 && notes[0].Style == tty.Failure && o.columns() >= leastColumns {
+			width, painted = 2+len(notes[0].Text), "  "+notes[0].Style.Paint(notes[0].Text, o.Color)
 		}
 	}
 	gap := max(nameColumns-tty.Width(name), 2)

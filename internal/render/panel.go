@@ -25,14 +25,14 @@ type PanelLine struct {
 	Turn int
 }
 
-// A panelEntry is a line of a panel that is not laid out yet.
-type panelEntry struct {
+// A PanelEntry is a line of a panel that is not laid out yet.
+type PanelEntry struct {
 	PanelLine // without its text
-	depth     int
-	style     tty.Style
-	text      string // clean
-	cells     []note // at the right, in columns
-	parts     []note // of the first cell, if it has several styles
+	Depth     int
+	Style     tty.Style
+	Words     string // clean
+	Cells     []Note // at the right, in columns
+	Parts     []Note // of the first cell, if it has several styles
 }
 
 // leastPanelText is the least width of the text of a line beside its cells. Columns that leave less are
@@ -41,14 +41,14 @@ const leastPanelText = 20
 
 // panel lays out entries. Their cells are in columns, aligned at the right. order are the columns from
 // the one that is most important to the one that is left out first.
-func (o Options) panel(entries []panelEntry, order ...int) []PanelLine {
+func (o Options) panel(entries []PanelEntry, order ...int) []PanelLine {
 	var widths []int
 	for i := range entries {
-		for k, cell := range entries[i].cells {
+		for k, cell := range entries[i].Cells {
 			if k == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[k] = max(widths[k], tty.Width(cell.text))
+			widths[k] = max(widths[k], tty.Width(cell.Text))
 		}
 	}
 	shown := make([]bool, len(widths))
@@ -68,37 +68,37 @@ func (o Options) panel(entries []panelEntry, order ...int) []PanelLine {
 }
 
 // panelText returns the line of an entry, whose cells have so many columns.
-func (o Options) panelText(e *panelEntry, widths []int, shown []bool, used int) string {
-	indent := 2 * e.depth
+func (o Options) panelText(e *PanelEntry, widths []int, shown []bool, used int) string {
+	indent := 2 * e.Depth
 	if o.Width > 0 {
 		indent = min(indent, max(o.Width-used-leastPanelText/2, 0))
 	}
-	text := e.text
-	if len(e.cells) == 0 {
+	text := e.Words
+	if len(e.Cells) == 0 {
 		used = 0
 	}
 	if o.Width > 0 {
 		text = tty.Fit(text, max(o.Width-used-indent, 1))
 	}
 	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", indent) + e.style.Paint(text, o.Color))
+	b.WriteString(strings.Repeat(" ", indent) + e.Style.Paint(text, o.Color))
 	space := 0 // before the next cell
 	if o.Width > 0 {
 		space = max(o.Width-used-indent-tty.Width(text), 0)
 	}
-	for k, cell := range e.cells {
+	for k, cell := range e.Cells {
 		if !shown[k] {
 			continue
 		}
-		space += 2 + widths[k] - tty.Width(cell.text)
-		if cell.text != "" {
+		space += 2 + widths[k] - tty.Width(cell.Text)
+		if cell.Text != "" {
 			b.WriteString(strings.Repeat(" ", space))
-			parts := []note{cell}
-			if k == 0 && e.parts != nil {
-				parts = e.parts
+			parts := []Note{cell}
+			if k == 0 && e.Parts != nil {
+				parts = e.Parts
 			}
 			for _, p := range parts {
-				b.WriteString(p.style.Paint(p.text, o.Color))
+				b.WriteString(p.Style.Paint(p.Text, o.Color))
 			}
 			space = 0
 		}
@@ -107,23 +107,32 @@ func (o Options) panelText(e *panelEntry, widths []int, shown []bool, used int) 
 }
 
 // heading returns an entry that points to nothing.
-func heading(text string, cells ...note) panelEntry {
-	return panelEntry{style: tty.Title, text: text, cells: cells}
+func heading(text string, cells ...Note) PanelEntry {
+	return PanelEntry{Style: tty.Title, Words: text, Cells: cells}
 }
+
+// remark returns an entry that says that there is nothing to show.
+func remark(text string) PanelEntry { return PanelEntry{Style: tty.Dim, Words: text} }
 
 // remark returns a line that says that there is nothing to show.
 func (o Options) remark(text string) []PanelLine {
-	return o.panel([]panelEntry{{style: tty.Dim, text: text}})
+	return o.panel([]PanelEntry{{Style: tty.Dim, Words: text}})
 }
 
 // AgentsPanel returns the subagents of a session as a tree, with what each did and cost, below a line
 // about the session itself. l are the rows of t.
 func (o Options) AgentsPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
+	return o.panel(o.AgentEntries(t, l), 3, 4, 0, 1, 2, 5)
+}
+
+// AgentEntries returns the entries of [Options.AgentsPanel]. Their cells are state, calls, tokens,
+// cost, duration and model.
+func (o Options) AgentEntries(t *transcript.Transcript, l *rows.List) []PanelEntry {
 	took := int64(0)
 	if !t.Created.IsZero() {
 		took = t.Modified.Sub(t.Created).Milliseconds()
 	}
-	entries := []panelEntry{heading("session", agentCells("", ShortModel(t.Model), rows.WorkOf(t), o.took(took))...)}
+	entries := []PanelEntry{heading("session", agentCells("", ShortModel(t.Model), rows.WorkOf(t), o.took(took))...)}
 	depths := map[int]int{} // of the rows of subagents
 	for i := range l.Len() {
 		r := l.At(i)
@@ -141,43 +150,43 @@ func (o Options) AgentsPanel(t *transcript.Transcript, l *rows.List) []PanelLine
 	}
 	entries = append(entries, helpers(t.Unlinked)...)
 	if len(entries) == 1 {
-		entries = append(entries, panelEntry{style: tty.Dim, text: "no subagents", depth: 1})
+		entries = append(entries, PanelEntry{Style: tty.Dim, Words: "no subagents", Depth: 1})
 	}
-	return o.panel(entries, 3, 4, 0, 1, 2, 5)
+	return entries
 }
 
 // agentEntry returns the entry of the row of a subagent.
-func (o Options) agentEntry(r *rows.Row, depth int) panelEntry {
-	e := panelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}, depth: depth}
+func (o Options) agentEntry(r *rows.Row, depth int) PanelEntry {
+	e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}, Depth: depth}
 	state, model := r.State.String(), ""
 	if r.State == rows.Done {
 		state = ""
 	}
 	if a := r.AgentRef; a != nil {
-		e.Agent, e.text = a.ID, agentWhat(a)
+		e.Agent, e.Words = a.ID, agentWhat(a)
 		if a.Transcript != nil {
 			model = ShortModel(cmp.Or(a.Transcript.Model, a.Meta.Model))
 		}
 	} else {
-		e.text = o.rowSummary(r.Item, nil)
+		e.Words = o.rowSummary(r.Item, nil)
 	}
-	e.cells = agentCells(state, model, r.Work, o.took(r.Duration.Milliseconds()))
+	e.Cells = agentCells(state, model, r.Work, o.took(r.Duration.Milliseconds()))
 	return e
 }
 
 // agentCells returns the cells of a subagent: state, calls, tokens, cost, duration, model.
-func agentCells(state, model string, w *rows.Work, took string) []note {
-	cells := []note{{stateStyle(state), state}, {}, {}, {}, {tty.Dim, took}, {tty.Dim, model}}
+func agentCells(state, model string, w *rows.Work, took string) []Note {
+	cells := []Note{{stateStyle(state), state}, {}, {}, {}, {tty.Dim, took}, {tty.Dim, model}}
 	if w == nil {
 		return cells
 	}
 	if w.Calls > 0 {
-		cells[1] = note{tty.Dim, Counted(w.Calls, "call")}
+		cells[1] = Note{tty.Dim, Counted(w.Calls, "call")}
 	}
 	if w.Tokens > 0 {
-		cells[2] = note{tty.Dim, Count(w.Tokens) + " tokens"}
+		cells[2] = Note{tty.Dim, Count(w.Tokens) + " tokens"}
 	}
-	cells[3] = note{tty.Cost, workCost(w)}
+	cells[3] = Note{tty.Cost, workCost(w)}
 	return cells
 }
 
@@ -192,12 +201,12 @@ func stateStyle(state string) tty.Style {
 }
 
 // helpers returns the subagents that the agent has made for itself, by kind.
-func helpers(agents []*transcript.Agent) (entries []panelEntry) {
+func helpers(agents []*transcript.Agent) (entries []PanelEntry) {
 	for _, a := range agents {
 		if a != nil && a.Kind() != transcript.AgentWork {
-			entries = append(entries, panelEntry{
-				PanelLine: PanelLine{Agent: a.ID}, style: tty.Dim, depth: 1,
-				text: tty.Line(string(a.Kind())) + ": " + tty.Line(a.ID),
+			entries = append(entries, PanelEntry{
+				PanelLine: PanelLine{Agent: a.ID}, Style: tty.Dim, Depth: 1,
+				Words: tty.Line(string(a.Kind())) + ": " + tty.Line(a.ID),
 			})
 		}
 	}
@@ -205,38 +214,45 @@ func helpers(agents []*transcript.Agent) (entries []panelEntry) {
 }
 
 // BranchesPanel returns the parts of a session that rewinds have removed.
-func (o Options) BranchesPanel(l *rows.List) []PanelLine {
-	var entries []panelEntry
+func (o Options) BranchesPanel(l *rows.List) []PanelLine { return o.panel(o.BranchEntries(l), 0, 1) }
+
+// BranchEntries returns the entries of [Options.BranchesPanel]. Their cells are the number of rows, and
+// the time.
+func (o Options) BranchEntries(l *rows.List) []PanelEntry {
+	var entries []PanelEntry
 	for i := range l.Len() {
 		r := l.At(i)
 		if r.Kind != rows.Branch {
 			continue
 		}
-		e := panelEntry{PanelLine: PanelLine{Row: r.ID, Agent: r.Agent, Turn: r.Turn}, text: tty.Line(head(r.Text, o.headBytes()))}
-		e.cells = []note{{tty.Dim, Counted(r.Below, "row")}, {tty.Dim, o.time(r.Time)}}
+		e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Agent: r.Agent, Turn: r.Turn}, Words: tty.Line(head(r.Text, o.headBytes()))}
+		e.Cells = []Note{{tty.Dim, Counted(r.Below, "row")}, {tty.Dim, o.time(r.Time)}}
 		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
-		return o.remark("no branches: the conversation was never rewound")
+		entries = append(entries, remark("no branches: the conversation was never rewound"))
 	}
-	return o.panel(entries, 0, 1)
+	return entries
 }
 
 // Outline returns the prompts, compactions, commits and failures of a session, for a narrow column.
 // Failures between two other lines are one line.
-func (o Options) Outline(l *rows.List) []PanelLine {
-	var entries []panelEntry
+func (o Options) Outline(l *rows.List) []PanelLine { return o.panel(o.OutlineEntries(l), 0) }
+
+// OutlineEntries returns the entries of [Options.Outline]. Those of prompts have a cell with the time.
+func (o Options) OutlineEntries(l *rows.List) []PanelEntry {
+	var entries []PanelEntry
 	failures := 0 // in the last entry
 	for i := range l.Len() {
 		r := l.At(i)
 		if r.Depth > 0 {
 			continue
 		}
-		e := panelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}}
+		e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}}
 		switch {
 		case r.State == rows.Failed && failures > 0:
 			failures++
-			entries[len(entries)-1].text = Counted(failures, "failure")
+			entries[len(entries)-1].Words = Counted(failures, "failure")
 			continue
 		case !o.outlined(r, &e):
 			continue
@@ -246,22 +262,22 @@ func (o Options) Outline(l *rows.List) []PanelLine {
 		}
 		entries = append(entries, e)
 	}
-	return o.panel(entries, 0)
+	return entries
 }
 
 // outlined fills in the entry of a row of the outline. It returns false for other rows.
-func (o Options) outlined(r *rows.Row, e *panelEntry) bool {
+func (o Options) outlined(r *rows.Row, e *PanelEntry) bool {
 	switch {
 	case r.Kind == rows.Prompt:
-		e.style, e.text = tty.Prompt, "> "+tty.Line(head(r.Text, o.headBytes()))
-		e.cells = []note{{tty.Dim, o.clock(r)}}
+		e.Style, e.Words = tty.Prompt, "> "+tty.Line(head(r.Text, o.headBytes()))
+		e.Cells = []Note{{tty.Dim, o.clock(r)}}
 	case r.Kind == rows.Compaction:
-		e.style, e.text = tty.Title, "compacted"
+		e.Style, e.Words = tty.Title, "compacted"
 	case r.State == rows.Failed:
-		e.style, e.depth, e.text = tty.Failure, 1, "failed: "+o.failure(r)
+		e.Style, e.Depth, e.Words = tty.Failure, 1, "failed: "+o.failure(r)
 	case r.Kind == rows.Call && isCommand(r.Item):
 		message, ok := commitMessage(r.Item)
-		e.style, e.depth, e.text = tty.Success, 1, "commit: "+tty.Line(head(message, o.headBytes()))
+		e.Style, e.Depth, e.Words = tty.Success, 1, "commit: "+tty.Line(head(message, o.headBytes()))
 		return ok
 	default:
 		return false

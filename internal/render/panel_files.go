@@ -17,7 +17,7 @@ func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 		return o.remark("no file was changed")
 	}
 	calls := callRows(l)
-	entries := []panelEntry{o.changesHeading(files)}
+	entries := []PanelEntry{o.changesHeading(files)}
 	for i := range files {
 		entries = append(entries, o.fileEntry(&files[i], calls, 0))
 	}
@@ -27,16 +27,16 @@ func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 // TurnsPanel returns the files that a session has changed, turn by turn.
 func (o Options) TurnsPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
 	calls, prompts := callRows(l), promptRows(l)
-	var entries []panelEntry
+	var entries []PanelEntry
 	for turn := 0; turn <= l.Turns(); turn++ {
 		files := transcript.Diffs(turnChunks(t, turn))
 		if len(files) == 0 {
 			continue
 		}
 		e := o.changesHeading(files)
-		e.Turn, e.style, e.text = turn, tty.Prompt, "before the first prompt"
+		e.Turn, e.Style, e.Words = turn, tty.Prompt, "before the first prompt"
 		if r := prompts[turn]; r != nil {
-			e.Row, e.text = r.ID, fmt.Sprintf("#%d > %s", turn, tty.Line(head(r.Text, o.headBytes())))
+			e.Row, e.Words = r.ID, fmt.Sprintf("#%d > %s", turn, tty.Line(head(r.Text, o.headBytes())))
 		}
 		entries = append(entries, e)
 		for i := range files {
@@ -52,12 +52,12 @@ func (o Options) TurnsPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 }
 
 // changesHeading returns a line that counts files and lines.
-func (o Options) changesHeading(files []transcript.FileChanges) panelEntry {
+func (o Options) changesHeading(files []transcript.FileChanges) PanelEntry {
 	added, removed := 0, 0
 	for i := range files {
 		added, removed = added+files[i].Added, removed+files[i].Removed
 	}
-	return heading(Counted(len(files), "file"), note{}, note{tty.Addition, signed("+", added)}, note{tty.Removal, signed("-", removed)})
+	return heading(Counted(len(files), "file"), Note{}, Note{tty.Addition, signed("+", added)}, Note{tty.Removal, signed("-", removed)})
 }
 
 // signed returns a number with its sign, or "" for 0.
@@ -69,20 +69,20 @@ func signed(sign string, n int) string {
 }
 
 // fileEntry returns the entry of a file.
-func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, depth int) panelEntry {
+func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, depth int) PanelEntry {
 	last := &f.Calls[len(f.Calls)-1]
-	e := panelEntry{PanelLine: PanelLine{Path: f.Path, Row: calls[last.ToolID]}, depth: depth, style: tty.Path}
-	e.text = tty.CleanLine(RelativePath(o.Dir, f.Path))
+	e := PanelEntry{PanelLine: PanelLine{Path: f.Path, Row: calls[last.ToolID]}, Depth: depth, Style: tty.Path}
+	e.Words = tty.CleanLine(RelativePath(o.Dir, f.Path))
 	switch {
 	case f.Deleted:
-		e.text += " (deleted)"
+		e.Words += " (deleted)"
 	case f.Created:
-		e.text += " (new)"
+		e.Words += " (new)"
 	}
 	if last.Agent != nil {
 		e.Agent = last.Agent.ID
 	}
-	e.cells = []note{
+	e.Cells = []Note{
 		{tty.Dim, Counted(len(f.Calls), "change")}, {tty.Addition, signed("+", f.Added)}, {tty.Removal, signed("-", f.Removed)},
 	}
 	return e

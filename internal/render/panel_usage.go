@@ -38,6 +38,15 @@ var classLetters = []struct {
 	{transcript.ContextConversation, "w", tty.Addition},
 }
 
+// ContextClasses returns the classes of the context in the order in which bars show them.
+func ContextClasses() []transcript.ContextClass {
+	classes := make([]transcript.ContextClass, len(classLetters))
+	for i, c := range classLetters {
+		classes[i] = c.class
+	}
+	return classes
+}
+
 // ContextPanel returns what fills the context at the end, by class, and then how full it was at each
 // turn, with the compactions between them.
 func (o Options) ContextPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
@@ -50,17 +59,17 @@ func (o Options) ContextPanel(t *transcript.Transcript, l *rows.List) []PanelLin
 	if last.Window > 0 {
 		title += fmt.Sprintf(", %s of %s", Percent(last.Tokens, last.Window), Count(last.Window))
 	}
-	entries := []panelEntry{heading(title)}
+	entries := []PanelEntry{heading(title)}
 	for _, c := range classLetters {
 		if tokens := last.By[c.class]; tokens > 0 {
-			entries = append(entries, panelEntry{
-				depth: 1, text: c.letter + "  " + ClassName(c.class),
-				cells: []note{{c.style, o.bar(tokens, last.Tokens)}, {tty.Dim, Count(tokens)}, {tty.Dim, Percent(tokens, last.Tokens)}},
+			entries = append(entries, PanelEntry{
+				Depth: 1, Words: c.letter + "  " + ClassName(c.class),
+				Cells: []Note{{c.style, o.bar(tokens, last.Tokens)}, {tty.Dim, Count(tokens)}, {tty.Dim, Percent(tokens, last.Tokens)}},
 			})
 		}
 	}
 	lines := o.panel(entries, 2, 1, 0)
-	return append(append(lines, PanelLine{}), o.panel(o.contextTurns(&report, l), 1, 2, 0)...)
+	return append(append(lines, PanelLine{}), o.panel(o.ContextTurns(&report, l), 1, 2, 0)...)
 }
 
 // bar returns a bar of at most 20 columns.
@@ -74,9 +83,10 @@ func (o Options) bar(n, of int) string {
 	return strings.Repeat(cell, filled) + strings.Repeat(" ", columns-filled)
 }
 
-// contextTurns returns the entries of the turns and compactions of a report, in order.
-func (o Options) contextTurns(report *transcript.ContextReport, l *rows.List) []panelEntry {
-	entries := []panelEntry{heading("Turns")}
+// ContextTurns returns the entries of the turns and compactions of a report, in order, below a heading.
+// The cells of a turn are a bar, the share of the window that is full, and the tokens.
+func (o Options) ContextTurns(report *transcript.ContextReport, l *rows.List) []PanelEntry {
+	entries := []PanelEntry{heading("Turns")}
 	most := 1 // the bar of the fullest turn is a whole one
 	for i := range report.Turns {
 		most = max(most, report.Turns[i].Tokens)
@@ -88,18 +98,18 @@ func (o Options) contextTurns(report *transcript.ContextReport, l *rows.List) []
 			entries = append(entries, o.compactionEntry(&compactions[0], l))
 			compactions = compactions[1:]
 		}
-		e := panelEntry{depth: 1, text: "#?"}
+		e := PanelEntry{Depth: 1, Words: "#?"}
 		if at = rowOfLine(l, at, turn.Line); at < l.Len() {
 			r := l.At(at)
 			e.Row, e.Turn = r.ID, r.Turn
-			e.text = fmt.Sprintf("#%d %s", r.Turn, o.promptOf(l, at))
+			e.Words = fmt.Sprintf("#%d %s", r.Turn, o.promptOf(l, at))
 		}
 		percent := ""
 		if turn.Window > 0 {
 			percent = Percent(turn.Tokens, turn.Window)
 		}
 		bar, parts := classBar(turn, most)
-		e.cells, e.parts = []note{{tty.Plain, bar}, {tty.Plain, percent}, {tty.Dim, Count(turn.Tokens)}}, parts
+		e.Cells, e.Parts = []Note{{tty.Plain, bar}, {tty.Plain, percent}, {tty.Dim, Count(turn.Tokens)}}, parts
 		entries = append(entries, e)
 	}
 	for i := range compactions {
@@ -110,35 +120,35 @@ func (o Options) contextTurns(report *transcript.ContextReport, l *rows.List) []
 
 // classBar returns how a turn has filled the context, with a letter for each class. A whole bar stands
 // for the most tokens of a turn.
-func classBar(turn *transcript.ContextTurn, most int) (bar string, parts []note) {
+func classBar(turn *transcript.ContextTurn, most int) (bar string, parts []Note) {
 	const columns = 24
 	used, sum := 0, 0
 	for _, c := range classLetters {
 		sum += turn.By[c.class]
 		if end := min((sum*columns+most/2)/most, columns); end > used {
-			parts = append(parts, note{c.style, strings.Repeat(c.letter, end-used)})
+			parts = append(parts, Note{c.style, strings.Repeat(c.letter, end-used)})
 			used = end
 		}
 	}
-	parts = append(parts, note{tty.Dim, strings.Repeat(".", columns-used)})
+	parts = append(parts, Note{tty.Dim, strings.Repeat(".", columns-used)})
 	for _, p := range parts {
-		bar += p.text
+		bar += p.Text
 	}
 	return bar, parts
 }
 
 // compactionEntry returns the entry of a compaction.
-func (o Options) compactionEntry(c *transcript.ContextCompaction, l *rows.List) panelEntry {
-	e := panelEntry{depth: 1, style: tty.Title, text: "compacted"}
+func (o Options) compactionEntry(c *transcript.ContextCompaction, l *rows.List) PanelEntry {
+	e := PanelEntry{Depth: 1, Style: tty.Title, Words: "compacted"}
 	if c.Micro {
-		e.text = "old results removed"
+		e.Words = "old results removed"
 	}
 	if c.Before > 0 {
-		e.text += " " + Count(c.Before)
+		e.Words += " " + Count(c.Before)
 		if c.After > 0 {
-			e.text += " to " + Count(c.After)
+			e.Words += " to " + Count(c.After)
 		}
-		e.text += " tokens"
+		e.Words += " tokens"
 	}
 	if at := rowOfLine(l, 0, c.Line); at < l.Len() {
 		e.Row, e.Turn = l.At(at).ID, l.At(at).Turn
@@ -179,38 +189,44 @@ func (o Options) UsagePanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 	if report.Total.Calls == 0 {
 		return o.remark("the transcript does not say what was used")
 	}
-	entries := []panelEntry{heading("Model", headCells("calls", "in", "out", "cache read", "cache write", "cost")...)}
-	for i := range report.Rows {
-		row := &report.Rows[i]
-		entries = append(entries, panelEntry{text: ShortModel(row.Key.Model), cells: usageCells(&row.Totals)})
-	}
-	total := panelEntry{style: tty.Title, text: "total", cells: usageCells(&report.Total)}
-	entries = append(entries, total)
+	entries := ModelEntries(report)
 	lines := o.panel(entries, 5, 2, 1, 3, 4, 0)
 	u := &report.Total.Usage
 	if in := u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens; in > 0 {
 		lines = append(lines, o.remark(Percent(u.CacheReadTokens, in)+" of the input was read from the cache")...)
 	}
 	lines = append(lines, o.account(t)...)
-	return append(append(lines, PanelLine{}), o.panel(o.turnCosts(t, l), 1, 0)...)
+	return append(append(lines, PanelLine{}), o.panel(o.TurnCosts(t, l), 1, 0)...)
+}
+
+// ModelEntries returns the tokens and costs of a report by model, with a heading and a total. The cells
+// are calls, input, output, cache read, cache write and cost.
+func ModelEntries(report *usage.Report) []PanelEntry {
+	entries := []PanelEntry{heading("Model", headCells("calls", "in", "out", "cache read", "cache write", "cost")...)}
+	for i := range report.Rows {
+		row := &report.Rows[i]
+		entries = append(entries, PanelEntry{Words: ShortModel(row.Key.Model), Cells: usageCells(&row.Totals)})
+	}
+	total := PanelEntry{Style: tty.Title, Words: "total", Cells: usageCells(&report.Total)}
+	return append(entries, total)
 }
 
 // headCells returns the titles of columns.
-func headCells(titles ...string) []note {
-	cells := make([]note, len(titles))
+func headCells(titles ...string) []Note {
+	cells := make([]Note, len(titles))
 	for i, title := range titles {
-		cells[i] = note{tty.Title, title}
+		cells[i] = Note{tty.Title, title}
 	}
 	return cells
 }
 
-func usageCells(t *usage.Totals) []note {
+func usageCells(t *usage.Totals) []Note {
 	cost := Money(t.Cost)
 	if t.UnknownCost {
 		cost += "+"
 	}
 	u := &t.Usage
-	return []note{
+	return []Note{
 		{tty.Dim, fmt.Sprint(t.Calls)}, {tty.Plain, Count(u.InputTokens)}, {tty.Plain, Count(u.OutputTokens)},
 		{tty.Plain, Count(u.CacheReadTokens)}, {tty.Plain, Count(u.CacheCreationTokens)}, {tty.Cost, cost},
 	}
@@ -221,36 +237,44 @@ func (o Options) account(t *transcript.Transcript) []PanelLine {
 	if len(t.CostStates) == 0 {
 		return nil
 	}
-	r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
-	return o.remark("the agent's own account: " + Money(r.Agent))
+	return o.remark(Account(t))
 }
 
-// turnCosts returns what each turn took.
-func (o Options) turnCosts(t *transcript.Transcript, l *rows.List) []panelEntry {
-	entries := []panelEntry{heading("Turns")}
+// Account says what the agent itself has counted, or returns "" if it has written nothing.
+func Account(t *transcript.Transcript) string {
+	if len(t.CostStates) == 0 {
+		return ""
+	}
+	r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
+	return "the agent's own account: " + Money(r.Agent)
+}
+
+// TurnCosts returns what each turn took, below a heading. The cells are tokens and cost.
+func (o Options) TurnCosts(t *transcript.Transcript, l *rows.List) []PanelEntry {
+	entries := []PanelEntry{heading("Turns")}
 	turns, others := t.Turns()
 	prompts := promptRows(l)
 	prices := usage.DefaultPrices()
-	add := func(e panelEntry, calls []usage.Call) {
+	add := func(e PanelEntry, calls []usage.Call) {
 		costs, tokens := usage.Cost(calls, prices), 0
 		for i := range calls {
 			tokens += calls[i].Usage.TotalTokens()
 		}
-		e.depth = 1
+		e.Depth = 1
 		w := rows.Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
-		e.cells = []note{{tty.Dim, Count(tokens) + " tokens"}, {tty.Cost, workCost(&w)}}
+		e.Cells = []Note{{tty.Dim, Count(tokens) + " tokens"}, {tty.Cost, workCost(&w)}}
 		entries = append(entries, e)
 	}
 	for i := range turns {
 		number := turns[i].Number
-		e := panelEntry{PanelLine: PanelLine{Turn: number}, text: "before the first prompt"}
+		e := PanelEntry{PanelLine: PanelLine{Turn: number}, Words: "before the first prompt"}
 		if r := prompts[number]; r != nil {
-			e.Row, e.text = r.ID, fmt.Sprintf("#%d %s", number, tty.Line(head(r.Text, o.headBytes())))
+			e.Row, e.Words = r.ID, fmt.Sprintf("#%d %s", number, tty.Line(head(r.Text, o.headBytes())))
 		}
 		add(e, turns[i].Calls)
 	}
 	if len(others) > 0 {
-		add(panelEntry{style: tty.Dim, text: "branches, and subagents without a call"}, others)
+		add(PanelEntry{Style: tty.Dim, Words: "branches, and subagents without a call"}, others)
 	}
 	return entries
 }

@@ -49,7 +49,7 @@ func (o Options) RowLine(r *rows.Row, mark Mark) string {
 	switch {
 	case r.Kind == rows.Prompt:
 		sign = ">"
-		line = in.aside(tty.Prompt, in.opening(r, mark), []note{{tty.Dim, Join(attached(r.Chunk), o.time(r.Time))}})
+		line = in.aside(tty.Prompt, in.opening(r, mark), o.promptNotes(r))
 	case isProse(r.Kind) && mark == Open:
 		sign = " " // most texts are open: a mark at each would be noise
 		line = in.fitPainted(in.opening(r, mark))
@@ -94,45 +94,75 @@ func (o Options) rowOptions(r *rows.Row) Options {
 // line is the first one of the text.
 func isProse(k rows.Kind) bool { return k == rows.Prompt || k == rows.Answer }
 
-// rowContent returns the line of a folded row without its indentation and its mark.
-func (o Options) rowContent(r *rows.Row) string {
-	switch r.Kind {
-	case rows.Answer:
-		return o.fit(plainLine(r.Text, o.headBytes()))
-	case rows.Thinking:
-		return o.named(tty.Dim, "thinking", thought(r.Text), o.rowOutcome(r, nil))
-	case rows.Call, rows.Subagent:
-		diffs := rowDiffs(r.Item)
-		return o.callLine(callName(r.Item), o.rowSummary(r.Item, diffs), o.rowOutcome(r, diffs))
-	case rows.Agent, rows.Unlinked:
-		return o.callLine("Agent", agentWhat(r.AgentRef), o.rowOutcome(r, nil))
-	case rows.Result:
-		return o.callLine("result", tty.Line(head(r.Text, o.headBytes())), o.rowOutcome(r, nil))
-	case rows.Teammate:
-		text := cmp.Or(r.Item.TeammateSummary, r.Text)
-		return o.named(tty.Plain, "@"+tty.Line(r.Item.TeammateID), plainLine(text, o.headBytes()), nil)
-	case rows.Compaction:
-		return o.aside(tty.Title, Join("compacted", compacted(r.Chunk.Compaction)), []note{{tty.Dim, o.time(r.Time)}})
-	case rows.Branch:
-		what := tty.Line(head(r.Text, o.headBytes()))
-		return o.named(tty.Dim, "rewound", what, []note{{tty.Dim, Counted(r.Below, "row")}})
-	case rows.Interruption:
-		return o.aside(tty.Failure, "interrupted", nil)
-	case rows.Invalid:
-		return o.named(tty.Failure, "invalid", r.Text, nil)
-	}
-	return o.notice(r)
+// RowParts are the words of the line of a row, before they are laid out. All of them are clean.
+type RowParts struct {
+	Style tty.Style // of name and text, except for calls
+	Name  string    // of the tool, or what the row is; "" for texts
+	Text  string
+	Notes []Note // how it went, and when
+
+	isCall bool
 }
 
-// notice returns the line of a notice.
-func (o Options) notice(r *rows.Row) string {
-	style := tty.Dim
-	var notes []note
-	if r.State == rows.Failed {
-		style, notes = tty.Failure, []note{{tty.Failure, "failed"}}
+// RowParts returns the words of the line of a row.
+func (o Options) RowParts(r *rows.Row) RowParts {
+	switch r.Kind {
+	case rows.Prompt:
+		return RowParts{Style: tty.Prompt, Text: tty.Line(head(r.Text, o.headBytes())), Notes: o.promptNotes(r)}
+	case rows.Answer:
+		return RowParts{Text: plainLine(r.Text, o.headBytes())}
+	case rows.Thinking:
+		return RowParts{Style: tty.Dim, Name: "thinking", Text: thought(r.Text), Notes: o.rowOutcome(r, nil)}
+	case rows.Call, rows.Subagent:
+		diffs := rowDiffs(r.Item)
+		return RowParts{Name: callName(r.Item), Text: o.rowSummary(r.Item, diffs), Notes: o.rowOutcome(r, diffs), isCall: true}
+	case rows.Agent, rows.Unlinked:
+		return RowParts{Name: "Agent", Text: agentWhat(r.AgentRef), Notes: o.rowOutcome(r, nil), isCall: true}
+	case rows.Result:
+		return RowParts{Name: "result", Text: tty.Line(head(r.Text, o.headBytes())), Notes: o.rowOutcome(r, nil), isCall: true}
+	case rows.Teammate:
+		text := cmp.Or(r.Item.TeammateSummary, r.Text)
+		return RowParts{Name: "@" + tty.Line(r.Item.TeammateID), Text: plainLine(text, o.headBytes())}
+	case rows.Compaction:
+		return RowParts{Style: tty.Title, Name: "compacted", Text: compacted(r.Chunk.Compaction), Notes: []Note{{tty.Dim, o.time(r.Time)}}}
+	case rows.Branch:
+		what := tty.Line(head(r.Text, o.headBytes()))
+		return RowParts{Style: tty.Dim, Name: "rewound", Text: what, Notes: []Note{{tty.Dim, Counted(r.Below, "row")}}}
+	case rows.Interruption:
+		return RowParts{Style: tty.Failure, Name: "interrupted"}
+	case rows.Invalid:
+		return RowParts{Style: tty.Failure, Name: "invalid", Text: r.Text}
 	}
-	text := head(cmp.Or(strings.TrimSpace(r.Text), r.Chunk.Stderr), o.headBytes())
-	return o.named(style, "system", tty.Line(text), notes)
+	return o.noticeParts(r)
+}
+
+// promptNotes returns what is at the right of a prompt.
+func (o Options) promptNotes(r *rows.Row) []Note {
+	return []Note{{tty.Dim, Join(attached(r.Chunk), o.time(r.Time))}}
+}
+
+// noticeParts returns the words of a notice.
+func (o Options) noticeParts(r *rows.Row) RowParts {
+	p := RowParts{Style: tty.Dim, Name: "system"}
+	if r.State == rows.Failed {
+		p.Style, p.Notes = tty.Failure, []Note{{tty.Failure, "failed"}}
+	}
+	p.Text = tty.Line(head(cmp.Or(strings.TrimSpace(r.Text), r.Chunk.Stderr), o.headBytes()))
+	return p
+}
+
+// rowContent returns the line of a folded row without its indentation and its mark.
+func (o Options) rowContent(r *rows.Row) string {
+	p := o.RowParts(r)
+	switch {
+	case p.isCall:
+		return o.callLine(p.Name, p.Text, p.Notes)
+	case p.Name == "":
+		return o.fit(p.Text)
+	case r.Kind == rows.Compaction:
+		return o.aside(p.Style, Join(p.Name, p.Text), p.Notes)
+	}
+	return o.named(p.Style, p.Name, p.Text, p.Notes)
 }
 
 // headBytes is how many bytes of a text are looked at for its line.
@@ -258,11 +288,11 @@ func agentWhat(a *transcript.Agent) string {
 
 // rowOutcome returns what is at the right of a row: how it went, how much it changed or did, what it
 // cost, and how long it took.
-func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []note {
-	var notes []note
+func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []Note {
+	var notes []Note
 	add := func(style tty.Style, text string) {
 		if text != "" {
-			notes = append(notes, note{style, text})
+			notes = append(notes, Note{style, text})
 		}
 	}
 	switch r.State {
@@ -301,27 +331,27 @@ func workCost(w *rows.Work) string {
 }
 
 // changeNotes returns how many lines were added and removed.
-func changeNotes(diffs []transcript.FileDiff) (notes []note) {
+func changeNotes(diffs []transcript.FileDiff) (notes []Note) {
 	added, removed := 0, 0
 	for _, d := range diffs {
 		added, removed = added+d.Added, removed+d.Removed
 	}
 	if added > 0 {
-		notes = append(notes, note{tty.Addition, fmt.Sprintf("+%d", added)})
+		notes = append(notes, Note{tty.Addition, fmt.Sprintf("+%d", added)})
 	}
 	if removed > 0 {
-		notes = append(notes, note{tty.Removal, fmt.Sprintf("-%d", removed)})
+		notes = append(notes, Note{tty.Removal, fmt.Sprintf("-%d", removed)})
 	}
 	return notes
 }
 
 // callLine returns the line of a call without its indentation.
-func (o Options) callLine(name, what string, notes []note) string {
+func (o Options) callLine(name, what string, notes []Note) string {
 	return strings.TrimSuffix(strings.TrimPrefix(o.row(name, what, notes), strings.Repeat(" ", o.indent)), "\n")
 }
 
 // named returns a line of a name and a clean text in a style, with notes at the right.
-func (o Options) named(style tty.Style, name, text string, notes []note) string {
+func (o Options) named(style tty.Style, name, text string, notes []Note) string {
 	if text == "" {
 		return o.aside(style, name, notes)
 	}
@@ -331,12 +361,12 @@ func (o Options) named(style tty.Style, name, text string, notes []note) string 
 
 // aside returns a clean line in a style, cut to the room beside notes at the right. Notes that leave
 // too little room are left out, except for one about a failure.
-func (o Options) aside(style tty.Style, text string, notes []note) string {
+func (o Options) aside(style tty.Style, text string, notes []Note) string {
 	width, painted := 0, ""
 	for _, n := range notes {
-		if n.text != "" {
-			width += 2 + tty.Width(n.text)
-			painted += "  " + n.style.Paint(n.text, o.Color)
+		if n.Text != "" {
+			width += 2 + tty.Width(n.Text)
+			painted += "  " + n.Style.Paint(n.Text, o.Color)
 		}
 	}
 	if o.Width <= 0 {

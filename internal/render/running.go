@@ -48,18 +48,18 @@ func (o Options) Ended(c *RunningCall) string {
 
 // runningOutcome is like outcome, and knows whether the call was denied, and how many calls its
 // subagent has made.
-func (o Options) runningOutcome(c *RunningCall, diffs []transcript.FileDiff) []note {
+func (o Options) runningOutcome(c *RunningCall, diffs []transcript.FileDiff) []Note {
 	item := c.DisplayItem
 	item.DurationMs = 0 // it comes last
 	notes := o.outcome(&item, diffs)
 	if c.Denied {
-		notes = []note{{tty.Failure, "denied"}}
+		notes = []Note{{tty.Failure, "denied"}}
 	}
 	if c.Calls > 0 {
-		notes = append(notes, note{tty.Dim, Counted(c.Calls, "call")})
+		notes = append(notes, Note{tty.Dim, Counted(c.Calls, "call")})
 	}
 	if took := o.took(c.DurationMs); took != "" {
-		notes = append(notes, note{tty.Dim, took})
+		notes = append(notes, Note{tty.Dim, took})
 	}
 	return notes
 }
