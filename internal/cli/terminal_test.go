@@ -40,6 +40,27 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+func TestCutsLines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"TERM": "xterm-256color"}, false},
+		{map[string]string{"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)"}, true},
+		{map[string]string{"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)", "VTE_VERSION": "7600"}, false},
+		{map[string]string{"TERM": "screen-256color", "TMUX": "/tmp/tmux"}, false},
+		{map[string]string{"TERM": "xterm", "STY": "1.pts"}, true},
+		{map[string]string{"TERM": "linux"}, true},
+		{map[string]string{"TERM": "st-256color"}, true},
+		{nil, false},
+	} {
+		if got := cutsLines(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%v: %t, want %t", tt.env, got, tt.want)
+		}
+	}
+}
+
 func TestWordsWrapped(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -163,7 +164,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 // terminalOf returns the terminal of two of its files.
 func terminalOf(in, out *os.File) tui.Terminal {
 	return tui.Terminal{
-		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram, OnSuspend: onSuspend,
+		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram, OnSuspend: onSuspend, Cuts: cutsLines(os.Getenv),
 		Size: func() (columns, rows int) { return terminalSize(out) },
 		Raw: func() (func() error, error) {
 			fd := int(in.Fd())
@@ -177,6 +178,20 @@ func terminalOf(in, out *os.File) tui.Terminal {
 			}, nil
 		},
 	}
+}
+
+// cutsLines reports whether the terminal is one of the few that cut lines when they become narrower. The
+// others break them.
+func cutsLines(getenv func(string) string) bool {
+	name, _, _ := strings.Cut(getenv("TERM"), "-")
+	switch {
+	case getenv("TMUX") != "":
+		return false
+	case getenv("STY") != "": // screen
+		return true
+	}
+	isXterm := name == "xterm" && getenv("XTERM_VERSION") != "" && getenv("VTE_VERSION")+getenv("TERM_PROGRAM") == ""
+	return isXterm || slices.Contains([]string{"linux", "st", "screen", "vt100", "vt220"}, name)
 }
 
 // handedOver is whether another program has the terminal: then an interrupt is for that program.

@@ -11,6 +11,9 @@ import (
 // and again, and lines above them, which are printed once and then belong to the terminal. The zero
 // value has no rows. The cursor must be at the start of a row when it begins.
 type Inline struct {
+	// Cuts says that the terminal cuts lines when it becomes narrower. Otherwise it breaks them.
+	Cuts bool
+
 	width  int
 	height int
 	rows   []string // as the terminal shows them
@@ -24,7 +27,7 @@ type Inline struct {
 func (p *Inline) Draw(above, rows []string, cursor *Cursor, width int) string {
 	next := make([]string, len(rows))
 	for i, row := range rows {
-		next[i] = tty.CutPainted(row, width)
+		next[i] = strings.TrimRight(tty.CutPainted(row, width), " ") // terminals don't agree if spaces are broken
 	}
 	var b strings.Builder
 	first := 0
@@ -100,8 +103,8 @@ func (p *Inline) goTo(at Cursor) string {
 	return text
 }
 
-// Clear removes the rows, and leaves the cursor at the start of the first one. A terminal that has
-// become narrower has wrapped them: then all of the rows that they fill now are removed.
+// Clear removes the rows, and leaves the cursor at the start of the first one. If the size of the terminal
+// may be another one, Resized comes first.
 func (p *Inline) Clear() string {
 	text := p.goTo(Cursor{X: 0, Y: 0}) + "\x1b[J"
 	p.rows, p.cursor = nil, Cursor{}
@@ -109,7 +112,7 @@ func (p *Inline) Clear() string {
 }
 
 // Resized tells the painter what size the terminal has now. If that is another one, it returns what removes
-// the rows: the terminal has wrapped them, or has dropped those below the cursor.
+// the rows: the terminal has broken or cut them, or has dropped those below the cursor.
 func (p *Inline) Resized(width, height int) string {
 	another := height != p.height
 	p.height = height
@@ -121,25 +124,29 @@ func (p *Inline) Resized(width, height int) string {
 	case width == p.width:
 		return ""
 	}
-	up := 0
-	for i := range p.rows {
-		n := 1
-		if width > 0 && width < p.width {
-			n = max((tty.PaintedWidth(p.rows[i])+width-1)/width, 1)
-		}
-		switch {
-		case i < p.cursor.Y:
-			up += n
-		case i == p.cursor.Y && width > 0:
-			up += min(p.cursor.X/width, n-1)
-		}
-	}
+	up := p.above(width)
 	p.rows, p.cursor, p.width = nil, Cursor{}, width
 	text := "\r"
 	if up > 0 {
 		text += fmt.Sprintf("\x1b[%dA", up)
 	}
 	return text + "\x1b[J"
+}
+
+// above returns how many rows are above the cursor if the terminal has become so many columns wide.
+// If it breaks lines, those that were drawn at another width take more of them.
+func (p *Inline) above(width int) (n int) {
+	if p.Cuts || width <= 0 || width > p.width {
+		return p.cursor.Y
+	}
+	for i, row := range p.rows[:min(p.cursor.Y+1, len(p.rows))] {
+		rows, at := tty.BrokenRows(row, width, p.cursor.X)
+		if i == p.cursor.Y {
+			rows = at
+		}
+		n += rows
+	}
+	return n
 }
 
 // Finish leaves the rows on the screen, with the cursor below them.

@@ -154,6 +154,41 @@ func TestInline(t *testing.T) {
 	}
 }
 
+// Whatever the size of the terminal becomes, what was printed stays, and nothing of earlier frames does:
+// on terminals that break long lines again, and on those that cut them.
+func TestInlineResized(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // a test
+		width, height := 12+random.IntN(60), 30+random.IntN(20)
+		term, inline := termtest.New(width, height), &Inline{Cuts: seed%2 == 0}
+		term.SetReflow(!inline.Cuts)
+		var want, rows []string
+		for step := range 25 {
+			for range random.IntN(3) { // frames don't come between all changes
+				width, height = 12+random.IntN(60), 30+random.IntN(20)
+				term.Resize(width, height)
+			}
+			var above []string
+			for range random.IntN(3) {
+				above = append(above, fmt.Sprintf("%d.%d", seed, len(want)+len(above)))
+			}
+			want = append(want, above...)
+			rows = nextLines(random, rows, 2)
+			at := Cursor{Y: random.IntN(len(rows) + 1)}
+			if at.Y < len(rows) {
+				at.X = random.IntN(min(tty.PaintedWidth(rows[at.Y]), width) + 1)
+				at.X = max(min(at.X, tty.PaintedWidth(strings.TrimRight(tty.CutPainted(rows[at.Y], width), " "))-1), 0)
+			} else {
+				at.Y = 0
+			}
+			_, _ = term.WriteString(inline.Resized(width, height) + inline.Draw(above, rows, &at, width))
+			got := append(term.Scrollback(), strings.Split(strings.TrimSuffix(term.Text(), "\n"), "\n")...)
+			checkInline(t, fmt.Sprintf("seed %d, step %d", seed, step), got, want, drawn(rows, width, max(len(rows), 1)))
+		}
+	}
+}
+
 // A terminal that becomes lower drops rows below the cursor: they are drawn again.
 func TestInlineLower(t *testing.T) {
 	t.Parallel()

@@ -168,6 +168,30 @@ func PaintedWidth(line string) int {
 	return used
 }
 
+// BrokenRows returns how many rows a painted line takes on a terminal of so many columns that breaks it,
+// and in which of them, from 0, is what was in a column before.
+func BrokenRows(line string, columns, column int) (rows, row int) {
+	used, before := 0, 0 // of the row, and of the whole line
+	rows = 1
+	for line != "" {
+		if n := escapeLength(line); n > 0 {
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		line = line[size:]
+		w := RuneWidth(r)
+		if used+w > columns && used > 0 {
+			rows, used = rows+1, 0
+		}
+		used += w
+		if before += w; column >= before-w {
+			row = rows - 1
+		}
+	}
+	return rows, row
+}
+
 // escapeLength returns the length of the escape sequence at the beginning of a painted line: of a
 // style, which ends in a letter, or of a link, which ends in ESC \. It is 0 if there is none.
 func escapeLength(line string) int {

@@ -111,3 +111,25 @@ func TestNotification(t *testing.T) {
 		t.Errorf("it has %d bytes", len(got))
 	}
 }
+
+func TestBrokenRows(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		line            string
+		columns, column int
+		rows, row       int
+	}{
+		{"", 5, 0, 1, 0},
+		{"hello", 5, 4, 1, 0},
+		{"\x1b[1mhello!\x1b[0m", 5, 5, 2, 1},
+		{"hello, world", 5, 7, 3, 1},
+		{"hello", 5, 9, 1, 0},
+		{"日本語日本語", 5, 4, 3, 1}, // a wide character is not broken
+		{"日本", 1, 2, 2, 1},
+	} {
+		if rows, row := BrokenRows(test.line, test.columns, test.column); rows != test.rows || row != test.row {
+			t.Errorf("BrokenRows(%q, %d, %d) = %d, %d, want %d, %d",
+				test.line, test.columns, test.column, rows, row, test.rows, test.row)
+		}
+	}
+}

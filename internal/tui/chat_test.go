@@ -507,6 +507,59 @@ func TestChatPrints(t *testing.T) {
 	}
 }
 
+// A chat on a terminal whose size changes while an answer is written leaves nothing of its frames behind,
+// also if it has not heard of the change when it draws.
+func TestChatResizeStorm(t *testing.T) {
+	t.Parallel()
+	for _, cuts := range []bool{true, false} {
+		mail := NewMailbox()
+		term := termtest.New(60, 50)
+		term.SetReflow(!cuts)
+		in, keys := io.Pipe()
+		var resized func()
+		terminal := Terminal{
+			In: in, Out: term, Size: term.Size, Cuts: cuts,
+			OnResize: func(f func()) func() { resized = f; return func() {} },
+			Raw:      func() (func() error, error) { return func() error { return nil }, nil },
+		}
+		done := make(chan []string)
+		go func() {
+			unseen, err := Chat(t.Context(), terminal, &silentDriver{}, ChatOptions{Mail: mail})
+			if err != nil {
+				t.Error(err)
+			}
+			done <- unseen
+		}()
+		var want []string
+		see := func(text string) {
+			if !term.Wait(t.Context(), func() bool { return strings.Contains(term.Text(), text) }) {
+				t.Fatalf("no %q:\n%s", text, term.Text())
+			}
+		}
+		for i, size := range [][2]int{{60, 50}, {100, 60}, {40, 42}, {100, 60}, {70, 50}, {90, 45}, {20, 80}, {100, 50}} {
+			term.Resize(size[0], size[1])
+			for j := range 3 {
+				want = append(want, fmt.Sprintf("line %d.%d", i, j))
+				mail.Print(want[len(want)-1:], []string{fmt.Sprintf("open %d.%d %s", i, j, strings.Repeat("y", 70))})
+				see(fmt.Sprintf("open %d.%d", i, j))
+			}
+			resized()
+		}
+		mail.Post(func(n *News) { n.Ended = true })
+		unseen := <-done
+		_ = keys.Close()
+		var got []string
+		for _, line := range slices.Concat(term.Scrollback(), strings.Split(term.Text(), "\n"), unseen) {
+			if line != "" {
+				got = append(got, line)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("cuts: %t (-want +got)\n%s", cuts, diff)
+		}
+	}
+}
+
 // A silentDriver does nothing.
 type silentDriver struct{ testChat }
 

@@ -20,6 +20,8 @@ type Terminal struct {
 	Out io.Writer
 	// Size returns the numbers of columns and rows.
 	Size func() (columns, rows int)
+	// Cuts says that the terminal cuts lines when it becomes narrower, as few do. Others break them.
+	Cuts bool
 	// OnResize calls a function whenever the size changes, until stop is called.
 	OnResize func(func()) (stop func())
 	// Raw turns off what the terminal does with keys, until restore is called.
@@ -86,7 +88,7 @@ func (d *display) leave(keep bool) error {
 	case keep:
 		d.write(d.inline.Finish())
 	default:
-		d.write(d.inline.Clear() + "\x1b[?25h")
+		d.write(d.clear() + "\x1b[?25h")
 	}
 	d.write(resetModes)
 	err := errors.Join(d.err, d.restore())
@@ -103,7 +105,7 @@ func (d *display) page(full bool) {
 	d.full.Reset()
 	switch {
 	case full:
-		d.write(d.inline.Clear() + otherPage)
+		d.write(d.clear() + otherPage)
 		if d.mouse {
 			d.write(setMouse)
 		}
@@ -114,6 +116,9 @@ func (d *display) page(full bool) {
 		d.write("\x1b[?25h" + mainPage)
 	}
 }
+
+// clear returns what removes an inline frame, also if the terminal has another size by now.
+func (d *display) clear() string { return d.inline.Resized(d.terminal.Size()) + d.inline.Clear() }
 
 // forget makes the next frame be drawn whole.
 func (d *display) forget() {
@@ -141,6 +146,10 @@ func (d *display) show(draw func(width, height int) Frame, width, height int) {
 	if d.later != nil {
 		d.later.Stop()
 		d.later = nil
+	}
+	if columns, rows := d.terminal.Size(); !d.isFull && columns > 0 && rows > 0 {
+		// An inline frame for another size can't be removed exactly. The message about this one comes later.
+		width, height = columns, rows
 	}
 	d.draw(draw(width, height), width, height)
 	d.shown = time.Now()
@@ -271,7 +280,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	}
 	a.ctx = ctx
 	a.width, a.height = t.Size()
-	a.display = &display{terminal: t, mouse: a.opts.Mouse}
+	a.display = &display{terminal: t, mouse: a.opts.Mouse, inline: paint.Inline{Cuts: t.Cuts}}
 	a.stack = []screen{first(a)}
 	p := tea.NewProgram(model{a}, tea.WithInput(t.In), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(a.width, a.height), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
