@@ -193,7 +193,8 @@ func TestPaletteStory(t *testing.T) {
 	s := tell(t, f, 80, 24, listing)
 	s.selected("Fix").press("ctrl+p").see("open the session").types("expo").see("export as a page").press("enter").see("exported to")
 	s.press("ctrl+p").types("zzz").see("No action matches").press("enter", "esc").selected("Fix")
-	s.press("ctrl+p").types("quit").press("down", "up", "esc").selected("Fix").press("ctrl+p").types("suspend").press("enter").see("Fix")
+	s.press("ctrl+p").types("quit").press("down", "up", "esc").selected("Fix").press("ctrl+p").types("suspend").press("enter")
+	s.waits("not suspended and continued", func() bool { return s.suspended.Load() && strings.Contains(s.term.Text(), "Fix") })
 	s.press("ctrl+p").types("'quit").press("enter").ends()
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,8 +31,9 @@ type story struct {
 	done chan struct{} // closed when the program has ended
 	err  error         // how it ended
 
-	mu      sync.Mutex
-	resized func()
+	mu        sync.Mutex
+	resized   func()
+	suspended atomic.Bool // the program was, and the screen of the shell was shown
 }
 
 // storyTime is when stories happen.
@@ -69,8 +71,11 @@ func tellWith(t *testing.T, opts Options, source Source, columns, rows int, firs
 			s.resized = f
 			return func() {}
 		},
-		Raw:     func() (func() error, error) { return func() error { return nil }, nil },
-		Suspend: func() { _, _ = s.term.WriteString("suspended\r\n") },
+		Raw: func() (func() error, error) { return func() error { return nil }, nil },
+		Suspend: func() {
+			s.suspended.Store(true)
+			_, _ = s.term.WriteString("suspended\r\n")
+		},
 	}
 	go func() {
 		defer close(s.done)
