@@ -4,14 +4,23 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
-	"mime"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
+
+	"github.com/clewdev/clew/export"
 )
 
 //go:embed assets
 var embedded embed.FS
+
+// contentTypes are those of the files of the client. The tables of the system may have others.
+var contentTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+}
 
 // assets are the files of the client.
 type assets struct {
@@ -26,15 +35,18 @@ func loadAssets() (*assets, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.New()
 	for _, e := range entries {
 		data, err := fs.ReadFile(embedded, "assets/"+e.Name())
 		if err != nil {
 			return nil, err
 		}
 		a.files[e.Name()] = data
-		sum.Write([]byte(e.Name()))
-		sum.Write(data)
+	}
+	a.files["page.css"] = []byte(export.Style())
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		fmt.Fprintf(sum, "%s %d\n", name, len(a.files[name]))
+		sum.Write(a.files[name])
 	}
 	a.hash = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a, nil
@@ -47,7 +59,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	if !ok || r.PathValue("hash") != s.assets.hash {
 		return refused(http.StatusNotFound, "there is no such file; load the page again")
 	}
-	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	_, _ = w.Write(data) // the client has gone if this fails
 	return nil

@@ -12,6 +12,9 @@ type refusal struct {
 	status int
 	reason string // what is wrong, as shown to the user
 	hint   string // what to do, or ""
+
+	allow      string // the header Allow, or ""
+	retryAfter string // the header Retry-After, or ""
 }
 
 func (r *refusal) Error() string { return r.reason }
@@ -31,11 +34,25 @@ func refuse(w http.ResponseWriter, err error) {
 		no = refused(http.StatusInternalServerError, "%v", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	no.setHeaders(w.Header())
 	w.WriteHeader(no.status)
 	_ = json.NewEncoder(w).Encode(struct { // the client has gone if this fails
 		Error string `json:"error"`
 		Hint  string `json:"hint,omitempty"`
 	}{no.reason, no.hint})
+}
+
+// setHeaders sets the headers that belong to the status.
+func (r *refusal) setHeaders(h http.Header) {
+	if r.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if r.allow != "" {
+		h.Set("Allow", r.allow)
+	}
+	if r.retryAfter != "" {
+		h.Set("Retry-After", r.retryAfter)
+	}
 }
 
 // reply answers a request with JSON.
@@ -49,14 +66,15 @@ func reply(w http.ResponseWriter, value any) error {
 	return nil
 }
 
-// decodeBody reads the JSON of a request.
+// decodeBody reads the JSON of a request: one value, with known members.
 func decodeBody(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return refused(http.StatusRequestEntityTooLarge, "the request is too long")
-		}
+	err := d.Decode(into)
+	if err == nil && d.More() {
+		err = errors.New("there is more than one value")
+	}
+	if err != nil {
 		return refused(http.StatusBadRequest, "the request is not valid: %v", err)
 	}
 	return nil

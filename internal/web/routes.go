@@ -1,6 +1,10 @@
 package web
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"time"
+)
 
 // A handler answers a request. An error is written as a refusal, so a handler that returns one must
 // not have written anything.
@@ -14,6 +18,7 @@ const (
 	needNothing need = iota
 	needToken        // the bearer token
 	needDrive        // the token, and a server that was started with --drive
+	needOpening      // nothing, and while --open opens a page, that may come from a file
 )
 
 // The longest bodies.
@@ -24,7 +29,7 @@ const (
 
 // A route is a kind of request.
 type route struct {
-	method, path string
+	method, path string // no method means any
 	handle       handler
 	need         need
 	maxBody      int64 // of a POST, which is JSON; 0 means that it has none
@@ -39,9 +44,12 @@ var routes = []route{
 	{"GET", "/search", (*Server).shell, needNothing, 0},
 	{"GET", "/usage", (*Server).shell, needNothing, 0},
 	{"GET", "/live", (*Server).shell, needNothing, 0},
+	{"GET", "/open", (*Server).opening, needOpening, 0},
 	{"GET", "/assets/{hash}/{name}", (*Server).asset, needNothing, 0},
 
 	{"POST", api + "login", (*Server).login, needNothing, maxBody},
+	{"POST", api + "link", (*Server).newLink, needToken, maxBody},
+	{"POST", api + "rotate", (*Server).rotateToken, needToken, maxBody},
 	{"GET", api + "me", (*Server).me, needToken, 0},
 	{"GET", api + "events", (*Server).events, needToken, 0},
 
@@ -76,14 +84,32 @@ var routes = []route{
 	{"POST", api + "agents/{agent}/end", (*Server).endAgent, needDrive, maxBody},
 }
 
+// unknown is the route of what no other route has.
+var unknown = route{path: "/", handle: (*Server).notFound}
+
+func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
+	return refused(http.StatusNotFound, "there is no such page")
+}
+
 // serve returns what answers the requests of a route.
 func (s *Server) serve(to *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if to.maxBody > 0 {
-			r.Body = http.MaxBytesReader(w, r.Body, to.maxBody)
+		// A client that does not read must not keep the handler. A stream sets this for each write.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // a recorder of a test has none
+		note := &auditNote{}
+		r = r.WithContext(context.WithValue(r.Context(), auditKey{}, note))
+		err := s.check(to, r)
+		if err == nil {
+			err = to.handle(s, w, r)
 		}
-		if err := to.handle(s, w, r); err != nil {
+		if to.isChange() && !note.written {
+			s.audit(r, outcome(err), r.URL.Path)
+		}
+		if err != nil {
 			refuse(w, err)
 		}
 	}
 }
+
+// isChange reports whether the requests of a route do something, which is in the audit.
+func (to *route) isChange() bool { return to.method == http.MethodPost && to.need != needNothing }

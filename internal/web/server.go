@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -27,6 +28,14 @@ type Options struct {
 	Now func() time.Time
 	// Version is that of the program.
 	Version string
+	// Origins are those that pages have, such as http://127.0.0.1:2539. Requests to other hosts, and
+	// from pages of other origins, are refused.
+	Origins []string
+	// Forwarded means that other programs forward requests to the server: the names of this machine
+	// are then known with every port.
+	Forwarded bool
+	// Rotated is called with each new token but the first; nil means that nothing is called.
+	Rotated func(token string)
 	// Audit gets a line for each request that answers a question or drives an agent; nil means that
 	// nothing is written.
 	Audit io.Writer
@@ -34,9 +43,14 @@ type Options struct {
 
 // A Server answers the requests of the pages. Its methods may be called by several goroutines.
 type Server struct {
-	opts   Options
-	assets *assets
-	mux    *http.ServeMux
+	opts    Options
+	origins *origins
+	access  *access
+	assets  *assets
+	mux     *http.ServeMux
+
+	ending context.Context // done when the server is closed
+	end    context.CancelFunc
 }
 
 // New returns a server. It reads nothing before the first request. The caller has to close it.
@@ -53,19 +67,37 @@ func New(opts Options) (*Server, error) {
 	if opts.Audit == nil {
 		opts.Audit = io.Discard
 	}
+	known, err := newOrigins(opts.Origins, opts.Forwarded)
+	if err != nil {
+		return nil, err
+	}
 	files, err := loadAssets()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, assets: files, mux: http.NewServeMux()}
+	s := &Server{opts: opts, origins: known, access: newAccess(), assets: files, mux: http.NewServeMux()}
+	s.ending, s.end = context.WithCancel(context.Background())
 	for i := range routes {
-		s.mux.HandleFunc(routes[i].method+" "+routes[i].path, s.serve(&routes[i]))
+		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
+	s.mux.HandleFunc(unknown.path, s.serve(&unknown))
 	return s, nil
 }
 
 // Handler returns what answers requests.
-func (s *Server) Handler() http.Handler { return s.mux }
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		if !isClean(r.URL.Path) { // ServeMux would redirect it
+			s.serve(&unknown)(w, r)
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
 
 // Close ends the streams and everything that the server follows.
-func (s *Server) Close() error { return nil }
+func (s *Server) Close() error {
+	s.end()
+	return nil
+}

@@ -18,7 +18,7 @@ func newServer(t *testing.T) *Server {
 			t.Error(err)
 		}
 	})
-	s, err := New(Options{Source: source, Version: "1.2.3"})
+	s, err := New(Options{Source: source, Version: "1.2.3", Origins: []string{"http://example.com"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,2 @@
+// @ts-check
+location.replace("/" + location.hash);
