@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -358,7 +359,7 @@ func (s *searchScreen) sessionHead(f *FoundSession, now time.Time, width int) st
 	if f.More > 0 {
 		about = render.Join(fmt.Sprintf("%d more", f.More), about)
 	}
-	title := cmp.Or(tty.Line(f.Info.Title()), shortID(f.Info.ID))
+	title := cmp.Or(tty.Line(f.Info.Title()), catalog.ShortID(f.Info.ID))
 	room := width - 1
 	if used := tty.Width(about) + 3; room-used >= 16 {
 		room -= used
@@ -427,7 +428,7 @@ func hitPlace(h *search.Hit) string {
 func newInfo(a *app, s *sessionsScreen, key string) screen {
 	p := &page{base: newBase(a), title: "Session", hints: []string{"esc back"}}
 	p.lines = func(width int) []string {
-		e := s.data.entries[key]
+		e := s.data.Find(key)
 		if e == nil {
 			return []string{tty.Fit(" The session is gone.", width)}
 		}
@@ -437,8 +438,8 @@ func newInfo(a *app, s *sessionsScreen, key string) screen {
 }
 
 // infoLines returns everything that is known of a session without reading it.
-func (s *sessionsScreen) infoLines(e *entry, width int) []string {
-	state := s.stateOf(e)
+func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
+	state := s.data.State(e)
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -446,22 +447,22 @@ func (s *sessionsScreen) infoLines(e *entry, width int) []string {
 		return s.inZone(t).Format("2006-01-02 15:04:05")
 	}
 	known := ""
-	if state.live {
-		known = render.Join(state.text, state.what)
-		if state.how != "" {
-			known = render.Join(known, "known "+state.how)
+	if state.Live {
+		known = render.Join(state.Text, state.What)
+		if state.How != "" {
+			known = render.Join(known, "known "+state.How)
 		}
-		if r, ok := s.data.running[e.ID]; ok {
+		if r, ok := s.data.Running[e.ID]; ok {
 			known = render.Join(known, fmt.Sprintf("process %d", r.PID))
 		}
 	}
 	facts := [][2]string{
-		{"title", e.title},
+		{"title", e.Name},
 		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
 		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", tty.Thousands(e.Size) + " bytes"},
-		{"figures", render.Join(e.turns(), e.filesChanged(), e.tokens(), e.cost())},
+		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
 		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", ResumeCommand(e.SessionInfo)},
 	}
 	return s.factLines(facts, width)

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -33,8 +34,8 @@ type sessionsScreen struct {
 
 	// The list as it is shown now. Rows are those of the tab that match the filter, in order; only one of
 	// these slices is in use.
-	rows     []*entry
-	projects []*projectRow
+	rows     []*catalog.Entry
+	projects []*catalog.Project
 	deleted  []sessions.TrashedSession
 	total    int // of the tab, without the filter
 	byDay    bool
@@ -60,7 +61,6 @@ type sessionsScreen struct {
 // newSessions returns the screen. all says whether it begins with the sessions of all projects.
 func newSessions(a *app, all bool) *sessionsScreen {
 	s := &sessionsScreen{base: newBase(a), tab: recentTab, scopeAll: all, scoped: all}
-	s.data.entries = map[string]*entry{}
 	s.preview.glances = map[string]*glance{}
 	return s
 }
@@ -74,7 +74,7 @@ func (s *sessionsScreen) start() tea.Cmd {
 // changed makes the rows again after the data has changed.
 func (s *sessionsScreen) changed() {
 	s.revision++
-	s.counts = [tabCount]int{len(s.liveEntries()), len(s.recentEntries()), len(s.projectRows()), len(s.data.trash)}
+	s.counts = [tabCount]int{len(s.data.Live()), len(s.recentEntries()), len(s.data.Projects()), len(s.data.trash)}
 	s.rebuild()
 }
 
@@ -87,12 +87,12 @@ func (s *sessionsScreen) rebuild() {
 	s.byDay = false
 	switch s.tab {
 	case liveTab:
-		s.rows = filtered(s, s.liveEntries(), (*entry).filterText)
+		s.rows = filtered(s, s.data.Live(), (*catalog.Entry).FilterText)
 	case recentTab:
 		s.byDay = s.query.Empty()
-		s.rows = filtered(s, s.recentEntries(), (*entry).filterText)
+		s.rows = filtered(s, s.recentEntries(), (*catalog.Entry).FilterText)
 	case projectsTab:
-		s.projects = filtered(s, s.projectRows(), (*projectRow).filterText)
+		s.projects = filtered(s, s.data.Projects(), (*catalog.Project).FilterText)
 	case trashTab:
 		s.deleted = filtered(s, s.data.trash, trashText)
 	}
@@ -149,11 +149,11 @@ func (s *sessionsScreen) keyOf(i int) string {
 	case i < 0 || i >= s.count():
 		return ""
 	case len(s.projects) > 0:
-		return s.projects[i].name
+		return s.projects[i].Name
 	case len(s.deleted) > 0:
 		return s.deleted[i].Path
 	}
-	return s.rows[i].key()
+	return s.rows[i].Key()
 }
 
 func (s *sessionsScreen) selectedKey() string { return s.keyOf(s.pick.selected) }
@@ -171,7 +171,7 @@ func (s *sessionsScreen) indexOf(key string) int {
 }
 
 // selected returns the selected session, or nil if there is none.
-func (s *sessionsScreen) selected() *entry {
+func (s *sessionsScreen) selected() *catalog.Entry {
 	if s.pick.selected >= len(s.rows) {
 		return nil
 	}

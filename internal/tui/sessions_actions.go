@@ -179,10 +179,10 @@ func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
 	case msg.said != "":
 		s.say(msg.said)
 	}
-	if e := s.data.entries[msg.key]; e != nil {
-		e.read = false
+	if e := s.data.Find(msg.key); e != nil {
+		e.Read = false
 		if msg.trash && msg.err == nil {
-			s.data.remove(e)
+			s.data.Remove(e)
 			s.changed()
 		}
 	}
@@ -192,22 +192,11 @@ func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
 	return tea.Batch(s.findRunning(), s.more())
 }
 
-// remove takes a session out of the list, before the next list comes.
-func (d *sessionData) remove(e *entry) {
-	delete(d.entries, e.key())
-	for i, other := range d.order {
-		if other == e {
-			d.order = append(d.order[:i:i], d.order[i+1:]...)
-			return
-		}
-	}
-}
-
 func (s *sessionsScreen) actOnProject(a Action) tea.Cmd {
 	if a != Open || s.pick.selected >= len(s.projects) {
 		return nil
 	}
-	s.project = s.projects[s.pick.selected].name
+	s.project = s.projects[s.pick.selected].Name
 	s.filter.set("")
 	s.places[recentTab] = ""
 	s.changed()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -172,7 +173,7 @@ func readyScreens(t *testing.T, f *fakeSource) []screen {
 		s.takeList(msg)
 		var all summariesMsg
 		for _, info := range f.Summarize(t.Context(), f.infos) {
-			all = append(all, describe(info))
+			all = append(all, catalog.Describe(info))
 		}
 		s.takeSummaries(all)
 		s.takeRunning(agentsMsg{running: f.running})

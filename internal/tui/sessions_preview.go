@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -97,14 +98,14 @@ func (s *sessionsScreen) readGlance() tea.Cmd {
 	if s.preview.reading != "" {
 		return nil
 	}
-	wanted := func(e *entry) bool {
-		g := s.preview.glances[e.key()]
-		return e.Path != "" && e.read && e.Err == nil && (g == nil || !g.modified.Equal(e.Modified))
+	wanted := func(e *catalog.Entry) bool {
+		g := s.preview.glances[e.Key()]
+		return e.Path != "" && e.Read && e.Err == nil && (g == nil || !g.modified.Equal(e.Modified))
 	}
 	if e := s.selected(); e != nil && s.preview.isShown() && wanted(e) {
 		return s.glanceAt(e.SessionInfo)
 	}
-	if live := s.visibleEntries(func(e *entry) bool { return s.stateOf(e).live && wanted(e) }); len(live) > 0 {
+	if live := s.visibleEntries(func(e *catalog.Entry) bool { return s.data.State(e).Live && wanted(e) }); len(live) > 0 {
 		return s.glanceAt(live[0])
 	}
 	return nil
@@ -120,8 +121,8 @@ func (s *sessionsScreen) glanceAt(info sessions.SessionInfo) tea.Cmd {
 }
 
 // callOf returns the call of a session that has no result yet, as far as that is known.
-func (s *sessionsScreen) callOf(e *entry) string {
-	if g := s.preview.glances[e.key()]; g != nil {
+func (s *sessionsScreen) callOf(e *catalog.Entry) string {
+	if g := s.preview.glances[e.Key()]; g != nil {
 		return tty.Line(g.Call)
 	}
 	return ""
@@ -145,16 +146,16 @@ func (s *sessionsScreen) previewLines(width, height int) []string {
 		return nil
 	}
 	p := previewText{app: s.app, width: width, height: height}
-	p.add(e.title, tty.Title, 2)
+	p.add(e.Name, tty.Title, 2)
 	p.add(render.Join(render.ShortModel(e.Model), tty.Line(render.BranchName(e.GitBranch)), tty.Line(e.Tag)), tty.Dim, 1)
 	p.add(s.span(e), tty.Dim, 1)
-	p.add(render.Join(e.turns(), e.filesChanged(), e.tokens(), e.cost()), tty.Dim, 1)
+	p.add(render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost()), tty.Dim, 1)
 	p.add(tty.Line(e.CWD), tty.Path, 1)
-	g := s.preview.glances[e.key()]
+	g := s.preview.glances[e.Key()]
 	if g == nil {
 		g = new(glance)
 	}
-	p.state(s.stateOf(e), s.callOf(e))
+	p.state(s.data.State(e), s.callOf(e))
 	p.gap()
 	first, last := tty.Line(e.FirstPrompt), tty.Line(cmp.Or(g.Prompt, e.LastPrompt))
 	p.add(prompted(first), tty.Prompt, 3)
@@ -177,22 +178,8 @@ func prompted(text string) string {
 	return "> " + text
 }
 
-func (e *entry) filesChanged() string {
-	if e.figures == nil || e.figures.files == 0 {
-		return ""
-	}
-	return render.Counted(e.figures.files, "file")
-}
-
-func (e *entry) tokens() string {
-	if e.figures == nil || e.figures.tokens == 0 {
-		return ""
-	}
-	return render.Count(e.figures.tokens) + " tokens"
-}
-
 // span says when a session was, and for how long.
-func (s *sessionsScreen) span(e *entry) string {
+func (s *sessionsScreen) span(e *catalog.Entry) string {
 	if e.Created.IsZero() {
 		return render.Age(e.Modified, s.now())
 	}
@@ -237,13 +224,13 @@ func (p *previewText) add(text string, style tty.Style, most int) {
 }
 
 // state says what the agent does, and how that is known.
-func (p *previewText) state(state liveState, call string) {
-	if !state.live {
+func (p *previewText) state(state catalog.State, call string) {
+	if !state.Live {
 		return
 	}
-	p.add(state.whole(call), state.style(), 3)
-	if state.how != "" {
-		p.add("known "+state.how, tty.Dim, 1)
+	p.add(state.Whole(call), state.Style(), 3)
+	if state.How != "" {
+		p.add("known "+state.How, tty.Dim, 1)
 	}
 }
 

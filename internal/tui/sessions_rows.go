@@ -1,11 +1,11 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
@@ -284,8 +284,8 @@ func (s *sessionsScreen) counted() string {
 
 // unread counts the sessions whose titles are not known yet.
 func (s *sessionsScreen) unread() (n int) {
-	for _, e := range s.data.order {
-		if !e.read {
+	for _, e := range s.data.Order {
+		if !e.Read {
 			n++
 		}
 	}
@@ -325,7 +325,7 @@ func (s *sessionsScreen) empty(width int) []string {
 		text = "No agent has a session open."
 	case s.tab == trashTab:
 		text = "The trash is empty."
-	case s.tab == recentTab && len(s.data.order) > 0:
+	case s.tab == recentTab && len(s.data.Order) > 0:
 		text = "This project has no sessions. Press " + s.keyFor(ShowAll) + " for those of all projects."
 	}
 	var lines []string
@@ -456,74 +456,44 @@ func (s *sessionsScreen) join(selected, live bool, columns []column, cells func(
 	return b.String()
 }
 
-func (s *sessionsScreen) sessionLine(e *entry, selected bool, columns []column, now time.Time) string {
-	state := s.stateOf(e)
-	return s.join(selected, state.live, columns, func(c column) listCell {
+func (s *sessionsScreen) sessionLine(e *catalog.Entry, selected bool, columns []column, now time.Time) string {
+	state := s.data.State(e)
+	return s.join(selected, state.Live, columns, func(c column) listCell {
 		switch c.name {
 		case "id":
-			return listCell{text: shortID(e.ID), style: tty.Dim}
+			return listCell{text: catalog.ShortID(e.ID), style: tty.Dim}
 		case "title":
 			return s.titleCell(e, selected, c.width)
 		case "state":
-			text := state.whole(s.callOf(e))
+			text := state.Whole(s.callOf(e))
 			if c.width < leastTitle && tty.Width(text) > c.width {
-				text = state.text
+				text = state.Text
 			}
-			return listCell{text: text, style: state.style()}
+			return listCell{text: text, style: state.Style()}
 		case "known":
-			return listCell{text: state.how, style: tty.Dim}
+			return listCell{text: state.How, style: tty.Dim}
 		case "project":
-			return listCell{text: e.project, style: tty.Path}
+			return listCell{text: e.ProjectName, style: tty.Path}
 		case "branch":
 			return listCell{text: tty.Line(render.BranchName(e.GitBranch)), style: tty.Dim}
 		case "model":
 			return listCell{text: render.ShortModel(e.Model), style: tty.Dim}
 		case "turns":
-			if state.live {
-				return listCell{text: state.short(), style: state.style()}
+			if state.Live {
+				return listCell{text: state.Short(), style: state.Style()}
 			}
-			return listCell{text: e.turns()}
+			return listCell{text: e.Turns()}
 		case "cost":
-			return listCell{text: e.cost(), style: tty.Cost}
+			return listCell{text: e.Cost(), style: tty.Cost}
 		case "age":
-			return listCell{text: s.age(e, now), style: tty.Dim}
+			return listCell{text: s.data.Age(e, now, s.byDay), style: tty.Dim}
 		}
 		return listCell{}
 	})
 }
 
-// whole returns the state with what the agent waits for or works at. call is the call of a tool that
-// has no result yet, or "".
-func (l liveState) whole(call string) string {
-	what := l.what
-	if l.waits || l.text == "working" {
-		what = cmp.Or(call, what)
-	}
-	if what == "" {
-		return l.text
-	}
-	return l.text + ": " + what
-}
-
-// short returns the state in few letters.
-func (l liveState) short() string {
-	word, _, _ := strings.Cut(l.text, " ")
-	return word
-}
-
-// style returns how a state is painted.
-func (l liveState) style() tty.Style {
-	switch {
-	case l.waits:
-		return tty.Waiting
-	case l.text == "working":
-		return tty.Success
-	}
-	return tty.Dim
-}
-
 // titleCell returns the title with what the filter matches in it.
-func (s *sessionsScreen) titleCell(e *entry, selected bool, width int) listCell {
+func (s *sessionsScreen) titleCell(e *catalog.Entry, selected bool, width int) listCell {
 	style := tty.Plain
 	switch {
 	case e.Err != nil:
@@ -531,7 +501,7 @@ func (s *sessionsScreen) titleCell(e *entry, selected bool, width int) listCell 
 	case selected:
 		style = tty.Title
 	}
-	title := e.title
+	title := e.Name
 	if title == "" {
 		return listCell{text: s.sign("…", "..."), style: tty.Dim}
 	}
@@ -539,7 +509,7 @@ func (s *sessionsScreen) titleCell(e *entry, selected bool, width int) listCell 
 	if s.query.Empty() || !s.opts.Color {
 		return listCell{text: fitted, style: style}
 	}
-	return listCell{text: paintSpans(fitted, title, s.matcher.Spans(s.query, e.filterText()), style), painted: true}
+	return listCell{text: paintSpans(fitted, title, s.matcher.Spans(s.query, e.FilterText()), style), painted: true}
 }
 
 // paintSpans paints the parts of a line that matched. The line is the beginning of a text, perhaps with
@@ -562,64 +532,29 @@ func paintSpans(line, text string, spans []fuzzy.Span, style tty.Style) string {
 	return b.String() + style.Paint(line[at:], true)
 }
 
-func shortID(id string) string { return tty.Line(id[:min(8, len(id))]) }
-
-func (e *entry) turns() string {
-	if e.figures == nil || e.figures.failed {
-		return ""
-	}
-	return render.Counted(e.figures.turns, "turn")
-}
-
-// cost returns the cost. A plus marks one that lacks models without a price.
-func (e *entry) cost() string {
-	if e.figures == nil || e.figures.failed || e.figures.tokens == 0 {
-		return ""
-	}
-	total, unknown := e.figures.costs.Total, len(e.figures.costs.Unknown) > 0
-	switch {
-	case unknown && total == 0:
-		return "?"
-	case unknown:
-		return render.Cents(total) + "+"
-	}
-	return render.Cents(total)
-}
-
-// age returns how long ago a session was changed, or below the heading of a day the time.
-func (s *sessionsScreen) age(e *entry, now time.Time) string {
-	switch {
-	case s.stateOf(e).text == "working":
-		return "now"
-	case s.byDay && render.DayNumber(s.inZone(e.Modified)) != render.DayNumber(now):
-		return s.inZone(e.Modified).Format("15:04")
-	}
-	return render.Age(e.Modified, now)
-}
-
-func (s *sessionsScreen) projectLine(p *projectRow, selected bool, columns []column, now time.Time) string {
-	return s.join(selected, p.live > 0, columns, func(c column) listCell {
+func (s *sessionsScreen) projectLine(p *catalog.Project, selected bool, columns []column, now time.Time) string {
+	return s.join(selected, p.Live > 0, columns, func(c column) listCell {
 		switch c.name {
 		case "title":
 			style := tty.Plain
 			if selected {
 				style = tty.Title
 			}
-			fitted := tty.Fit(p.shown(), c.width)
+			fitted := tty.Fit(p.Shown(), c.width)
 			if s.query.Empty() || !s.opts.Color {
 				return listCell{text: fitted, style: style}
 			}
-			return listCell{text: paintSpans(fitted, p.shown(), s.matcher.Spans(s.query, p.filterText()), style), painted: true}
+			return listCell{text: paintSpans(fitted, p.Shown(), s.matcher.Spans(s.query, p.FilterText()), style), painted: true}
 		case "directory":
-			return listCell{text: tty.Line(p.directory), style: tty.Path}
+			return listCell{text: tty.Line(p.Directory), style: tty.Path}
 		case "live":
-			if p.live > 0 {
-				return listCell{text: fmt.Sprintf("%d live", p.live), style: tty.Success}
+			if p.Live > 0 {
+				return listCell{text: fmt.Sprintf("%d live", p.Live), style: tty.Success}
 			}
 		case "count":
-			return listCell{text: render.Counted(p.count, "session")}
+			return listCell{text: render.Counted(p.Count, "session")}
 		case "age":
-			return listCell{text: render.Age(p.newest, now), style: tty.Dim}
+			return listCell{text: render.Age(p.Newest, now), style: tty.Dim}
 		}
 		return listCell{}
 	})
@@ -629,7 +564,7 @@ func (s *sessionsScreen) trashLine(t sessions.TrashedSession, selected bool, col
 	return s.join(selected, false, columns, func(c column) listCell {
 		switch c.name {
 		case "id":
-			return listCell{text: shortID(t.ID), style: tty.Dim}
+			return listCell{text: catalog.ShortID(t.ID), style: tty.Dim}
 		case "title":
 			title := tty.Line(t.Title)
 			if title == "" {

@@ -1,0 +1,130 @@
+// Package catalog is the list of sessions as viewers show it: the texts of each session, what it did
+// and cost, what its agent does, and the order of all. It is pure: the viewers read the files.
+package catalog
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/usage"
+)
+
+// An Entry is a session of the list.
+type Entry struct {
+	Described
+	// Read says that the session has its summary.
+	Read bool
+	// Figures are what was counted in it, or nil.
+	Figures *Figures
+}
+
+// A Described session has its texts as the list needs them.
+type Described struct {
+	sessions.SessionInfo
+	// Name is the title, or why there is none. It is clean, and "" if the session was not read.
+	Name string
+	// ProjectName is the name of its project. It is clean.
+	ProjectName string
+
+	text fuzzy.Text
+}
+
+// Describe prepares the texts of a session that was read.
+func Describe(info sessions.SessionInfo) Described {
+	d := Described{SessionInfo: info, ProjectName: tty.Line(render.ProjectName(info.CWD, info.Project))}
+	d.Name = cmp.Or(tty.Line(info.Title()), "(no title)")
+	if info.Err != nil {
+		d.Name = tty.Line("cannot read: " + info.Err.Error())
+	}
+	parts := []string{d.Name, d.ProjectName, tty.Line(render.BranchName(info.GitBranch)), tty.Line(info.Tag), tty.Line(info.ID)}
+	for _, prompt := range []string{info.FirstPrompt, info.LastPrompt} {
+		if prompt = tty.Line(prompt); !strings.HasPrefix(prompt, d.Name) {
+			parts = append(parts, prompt)
+		}
+	}
+	d.text = fuzzy.Prepare(strings.Join(parts, "\n"))
+	return d
+}
+
+// FilterText returns the text that a filter looks at. It begins with the name.
+func (d *Described) FilterText() fuzzy.Text { return d.text }
+
+// Key identifies a session. Several projects may have one with the same ID.
+func (e *Entry) Key() string { return cmp.Or(e.Path, e.ID) }
+
+// Hidden reports whether the session is not worth listing.
+func (e *Entry) Hidden() bool { return e.Read && !e.Listed() }
+
+// Figures are what is counted in a session.
+type Figures struct {
+	Size   int64 // of the transcript at that time
+	Failed bool  // it could not be read
+	Turns  int
+	Tokens int
+	Files  int // changed ones
+	Costs  usage.Costs
+}
+
+// Count returns the figures of a session.
+func Count(info *sessions.SessionInfo, f *sessions.Figures, prices usage.Prices) *Figures {
+	n := &Figures{Size: info.Size, Failed: f.Err != nil, Turns: f.Turns, Files: f.FilesChanged, Costs: usage.Cost(f.Calls, prices)}
+	for i := range f.Calls {
+		n.Tokens += f.Calls[i].Usage.TotalTokens()
+	}
+	return n
+}
+
+// maxCounted is the size of the largest transcript that is counted for a list.
+const maxCounted = 256 << 20
+
+// Uncounted reports whether the figures of the session can be counted, and are not those of the file as
+// it is.
+func (e *Entry) Uncounted() bool {
+	return e.Read && e.Err == nil && e.Path != "" && e.Size <= maxCounted && (e.Figures == nil || e.Figures.Size != e.Size)
+}
+
+// Turns returns the number of turns as text, or "".
+func (e *Entry) Turns() string {
+	if e.Figures == nil || e.Figures.Failed {
+		return ""
+	}
+	return render.Counted(e.Figures.Turns, "turn")
+}
+
+// Cost returns the cost as text, or "". A plus marks one that lacks models without a price.
+func (e *Entry) Cost() string {
+	if e.Figures == nil || e.Figures.Failed || e.Figures.Tokens == 0 {
+		return ""
+	}
+	total, unknown := e.Figures.Costs.Total, len(e.Figures.Costs.Unknown) > 0
+	switch {
+	case unknown && total == 0:
+		return "?"
+	case unknown:
+		return render.Cents(total) + "+"
+	}
+	return render.Cents(total)
+}
+
+// FilesChanged returns the number of changed files as text, or "".
+func (e *Entry) FilesChanged() string {
+	if e.Figures == nil || e.Figures.Files == 0 {
+		return ""
+	}
+	return render.Counted(e.Figures.Files, "file")
+}
+
+// Tokens returns the number of tokens as text, or "".
+func (e *Entry) Tokens() string {
+	if e.Figures == nil || e.Figures.Tokens == 0 {
+		return ""
+	}
+	return render.Count(e.Figures.Tokens) + " tokens"
+}
+
+// ShortID returns the beginning of an ID. It is clean.
+func ShortID(id string) string { return tty.Line(id[:min(8, len(id))]) }

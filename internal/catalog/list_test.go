@@ -1,0 +1,77 @@
+package catalog_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/sessions"
+)
+
+var monday = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
+func info(id string, age time.Duration) sessions.SessionInfo {
+	return sessions.SessionInfo{ID: id, Project: "-home-me-shop", Path: "/p/" + id + ".jsonl", Modified: monday.Add(-age), Size: 100}
+}
+
+func ids(entries []*catalog.Entry) (found []string) {
+	for _, e := range entries {
+		found = append(found, e.ID)
+	}
+	return found
+}
+
+func TestTakeKeepsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	var l catalog.List
+	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
+	read := info("a", 0)
+	read.CustomTitle = "First"
+	l.TakeSummaries([]catalog.Described{catalog.Describe(read)})
+	changed := info("a", 0)
+	changed.Size = 200
+	l.Take([]sessions.SessionInfo{changed, info("b", time.Hour), info("c", 2*time.Hour)})
+	e := l.Find("/p/a.jsonl")
+	if e.Name != "First" || e.Read || e.Size != 200 {
+		t.Errorf("a changed session has the name %q, read %v, size %d", e.Name, e.Read, e.Size)
+	}
+	if got := len(l.Unread(10)); got != 3 {
+		t.Errorf("%d sessions are unread", got)
+	}
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	var l catalog.List
+	l.Take([]sessions.SessionInfo{info("busy", 0), info("old", time.Hour), info("asks", 2*time.Hour)})
+	l.Running = catalog.Running([]sessions.RunningSession{
+		{ID: "busy", Status: "busy"}, {ID: "asks", Status: "waiting", WaitingFor: "permission\x1b prompt"},
+		{ID: "new", Status: "idle", Name: "greet", Started: monday.Add(-3 * time.Hour)}, {ID: "busy", Status: "idle"},
+	})
+	live := l.Live()
+	if diff := cmp.Diff([]string{"asks", "busy", "new"}, ids(live)); diff != "" {
+		t.Errorf("live sessions (-want +got):\n%s", diff)
+	}
+	var states []string
+	for _, e := range live {
+		states = append(states, l.State(e).Whole(""))
+	}
+	if diff := cmp.Diff([]string{`waits for you: permission\x1b prompt`, "working", "open"}, states); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	var l catalog.List
+	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
+	read := info("b", time.Hour)
+	read.CWD, read.CustomTitle = "/home/me/shop", "B"
+	l.TakeSummaries([]catalog.Described{catalog.Describe(read)})
+	want := []*catalog.Project{{Name: "-home-me-shop", Directory: "/home/me/shop", Count: 2, Newest: monday}}
+	if diff := cmp.Diff(want, l.Projects()); diff != "" {
+		t.Errorf("projects (-want +got):\n%s", diff)
+	}
+}
