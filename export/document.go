@@ -8,7 +8,8 @@
 // [Read] reads a document in JSON.
 //
 // All texts of a transcript are untrusted. On a page they are escaped, and a content security
-// policy forbids scripts and remote content.
+// policy forbids remote content and all scripts but that of the page itself, which finds, expands
+// and copies.
 package export
 
 import (

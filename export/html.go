@@ -22,6 +22,12 @@ import (
 //go:embed page.css
 var pageStyle string
 
+// pageScript finds, expands and copies. It makes its own elements, so that a page whose scripts do
+// not run has none that do nothing.
+//
+//go:embed page.js
+var pageScript string
+
 // A page writes a document as HTML.
 type page struct {
 	*markup
@@ -57,19 +63,28 @@ func (p *page) write() error {
 	p.endNote()
 	p.raw("</main>")
 	p.foot()
-	p.raw("</div></div></body></html>\n")
+	p.raw("</div></div><script>" + pageScript + "</script></body></html>\n")
 	p.full() // records an error if the page is too long
 	return p.flush()
 }
 
-// head writes the head of the page. The policy allows the style of the page and embedded images;
-// nothing else is loaded or run.
+// policy allows the style and the script of the page, and embedded images. Nothing else is loaded or
+// run, and the script can't make elements of a text.
+func policy() string {
+	return "default-src 'none'; img-src data:; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+// hash names a text in a policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// head writes the head of the page.
 func (p *page) head() {
-	sum := sha256.Sum256([]byte(pageStyle))
-	policy := "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'"
 	p.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
-	p.raw(`<meta http-equiv="Content-Security-Policy" content="` + policy + `">`)
+	p.raw(`<meta http-equiv="Content-Security-Policy" content="` + policy() + `">`)
 	p.raw(`<meta name="viewport" content="width=device-width, initial-scale=1">`)
 	p.raw(`<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">`)
 	p.raw(`<meta name="generator" content="clew">`)

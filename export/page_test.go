@@ -39,7 +39,11 @@ func checkPage(t *testing.T, page string) string {
 		t.Fatalf("no page: %.80q", page)
 	}
 	style := page[strings.Index(page, "<style>") : strings.Index(page, "</style>")+len("</style>")]
-	return checkMarkup(t, strings.Replace(page, style, "", 1), "")
+	page, ok = strings.CutSuffix(page, "<script>"+pageScript+"</script></body></html>\n")
+	if !ok {
+		t.Fatalf("the page does not end in its script: %q", page[max(len(page)-80, 0):])
+	}
+	return checkMarkup(t, strings.Replace(page, style, "", 1)+"</body></html>\n", "")
 }
 
 // checkMarkup is like checkPage for a part of a page. If tags is not empty, no others may be in it.

@@ -71,12 +71,18 @@ func (s *site) show(page string) {
 // after its scripts have run.
 func (s *site) open(t *testing.T, page string) (hits []string, dom string) {
 	t.Helper()
+	return s.openAt(t, page, "")
+}
+
+// openAt is like open, at a fragment of the page.
+func (s *site) openAt(t *testing.T, page, fragment string) (hits []string, dom string) {
+	t.Helper()
 	s.show(page)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
-		"--virtual-time-budget=5000", "--dump-dom", s.URL+"/page")
+		"--virtual-time-budget=5000", "--dump-dom", s.URL+"/page"+fragment)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
@@ -222,5 +228,34 @@ func TestAttacksWork(t *testing.T) {
 		if hits, _ := s.open(t, "<!doctype html><body>"+fmt.Sprintf(attack, s.URL, n)); len(hits) == 0 {
 			t.Errorf("no request by %s", attack)
 		}
+	}
+}
+
+// The script of a page finds a text across elements, opens what hides it, and lets one copy.
+func TestPageFinds(t *testing.T) {
+	s := newSite(t)
+	doc := &export.Document{Chunks: []export.Chunk{
+		{Type: transcript.UserChunk, Turn: 1, Text: "Where is it?"},
+		{Type: transcript.AIChunk, Turn: 1, Items: []export.Item{
+			{Type: transcript.ItemToolCall, Tool: "Read", HasResult: true, Result: "a NEEDLE in the hay"},
+			{Type: transcript.ItemOutput, Text: "A nee**dle**.\n\n```go\nneedle := 1\n```\n\nnee\n\ndle"},
+		}},
+	}}
+	var page strings.Builder
+	if err := export.Write(t.Context(), &page, doc, export.HTML, nil); err != nil {
+		t.Fatal(err)
+	}
+	opened := regexp.MustCompile(`<details class="tool" open`)
+	for words, want := range map[string]string{"needle": ">1 of 3<", "gone": ">not found<"} {
+		_, dom := s.openAt(t, page.String(), "#find="+words)
+		if !strings.Contains(dom, want) || opened.MatchString(dom) != (words == "needle") {
+			t.Errorf("%s: the page is %s", words, dom[strings.Index(dom, "<body"):])
+		}
+		if copies := strings.Count(dom, `class="copy"`); copies != 4 {
+			t.Errorf("%d buttons copy, want those of two messages, an input and a block of code", copies)
+		}
+	}
+	if _, dom := s.open(t, page.String()); strings.Contains(dom, " of 3<") || opened.MatchString(dom) {
+		t.Error("a page that nobody searches shows matches")
 	}
 }
