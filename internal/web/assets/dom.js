@@ -1,0 +1,181 @@
+// @ts-check
+// Elements, and the one place where text becomes markup.
+
+/** @typedef {{createHTML(html: string): any}} Policy */
+
+const types = /** @type {any} */ (globalThis).trustedTypes;
+
+// The server escapes everything in the fragments that it sends. Nothing else becomes markup.
+/** @type {Policy} */
+const policy = types ? types.createPolicy("clew", { createHTML: (/** @type {string} */ html) => html }) : { createHTML: (html) => html };
+
+/**
+ * Returns the nodes of a fragment of the server.
+ * @param {string} html
+ * @returns {DocumentFragment}
+ */
+export function fragment(html) {
+  const template = document.createElement("template");
+  template.innerHTML = policy.createHTML(html);
+  return template.content;
+}
+
+/**
+ * Replaces what an element has with a fragment of the server.
+ * @param {Element} element
+ * @param {string} html
+ */
+export function put(element, html) {
+  element.replaceChildren(fragment(html));
+}
+
+/**
+ * Returns a new element. Properties that begin with "on" are listeners, those with a dash and "role"
+ * are attributes. Children that are null or false are left out.
+ * @param {string} name a tag, with classes after dots: "div.row.open"
+ * @param {Record<string, any>} [properties]
+ * @param {...(Node | string | number | null | false | undefined)} children
+ * @returns {any}
+ */
+export function h(name, properties = {}, ...children) {
+  const [tag, ...classes] = name.split(".");
+  const element = /** @type {any} */ (document.createElement(tag));
+  if (classes.length) element.className = classes.join(" ");
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key.includes("-") || key === "role" || key === "for" || key === "list") element.setAttribute(key, String(value));
+    else element[key] = value;
+  }
+  element.append(...children.filter((c) => c != null && c !== false).map((c) => (typeof c === "number" ? String(c) : c)));
+  return element;
+}
+
+/**
+ * Returns a button.
+ * @param {string} text
+ * @param {() => void} click
+ * @param {Record<string, any>} [properties]
+ * @returns {HTMLButtonElement}
+ */
+export function button(text, click, properties = {}) {
+  return h("button", { type: "button", onclick: click, ...properties }, text);
+}
+
+const polite = h("div.sr", { role: "status", "aria-live": "polite" });
+const assertive = h("div.sr", { role: "alert", "aria-live": "assertive" });
+const toast = h("div.toast", { hidden: true, "aria-hidden": "true" });
+let toastTimer = 0;
+
+/** Puts the live regions into the page. They must be there before they speak. */
+export function addLiveRegions() {
+  document.body.append(polite, assertive, toast);
+}
+
+/**
+ * Has a screen reader say something, at once if it is urgent.
+ * @param {string} text
+ * @param {boolean} [urgent]
+ */
+export function announce(text, urgent = false) {
+  const region = urgent ? assertive : polite;
+  // The same text twice is said twice only if the region changes in between.
+  region.textContent = region.textContent === text ? text + "\u00a0" : text;
+}
+
+/**
+ * Shows a short message for a while, and has it read.
+ * @param {string} text
+ */
+export function say(text) {
+  announce(text);
+  toast.textContent = text;
+  toast.hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = window.setTimeout(() => { toast.hidden = true; }, 4000);
+}
+
+/**
+ * Shows an error: what happened, and what to do about it.
+ * @param {any} error
+ */
+export function complain(error) {
+  if (error?.name === "AbortError") return;
+  say(error?.hint ? `${error.message}. ${error.hint}` : String(error?.message ?? error));
+}
+
+/**
+ * Copies a text, and says what was copied.
+ * @param {string} text
+ * @param {string} what
+ */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`Copied ${what}`);
+  } catch {
+    show(`Copy ${what}`, h("textarea.copy", { value: text, readOnly: true, rows: 6, "aria-label": what }));
+  }
+}
+
+/**
+ * Shows something in a dialog. Escape and a button close it, and the focus goes back.
+ * @param {string} title
+ * @param {Node} content
+ * @param {string} [kind] a class
+ * @returns {HTMLDialogElement}
+ */
+export function show(title, content, kind = "") {
+  const dialog = h("dialog", { className: `dialog ${kind}`, "aria-label": title },
+    h("header", {}, h("h2", {}, title), button("Close", () => dialog.close(), { className: "quiet" })),
+    h("div.content", { tabIndex: 0, role: "region", "aria-label": title }, content));
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (/** @type {MouseEvent} */ e) => { if (e.target === dialog) dialog.close(); });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/**
+ * Asks for a text, or with no value for a yes. Resolves to null if the user closes the dialog.
+ * @param {{title: string, note?: string, yes: string, value?: string, danger?: boolean}} question
+ * @returns {Promise<string | null>}
+ */
+export function ask({ title, note, yes, value, danger }) {
+  return new Promise((resolve) => {
+    const input = value === undefined ? null : h("input", { type: "text", value, maxLength: 200, "aria-label": title });
+    const form = h("form", { method: "dialog" },
+      note && h("p", {}, note), input,
+      h("div.actions", {}, h("button", { type: "submit", value: "yes", className: danger ? "danger" : "primary" }, yes)));
+    const dialog = show(title, form, "small");
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes" ? input?.value ?? "" : null));
+    (input ?? form.querySelector("button")).focus();
+    input?.select();
+  });
+}
+
+/**
+ * Fills the images of a fragment, which the server names by row and number, with their bytes.
+ * @param {ParentNode} root
+ * @param {(row: string, n: string) => Promise<Blob>} load
+ */
+export function fillImages(root, load) {
+  for (const image of root.querySelectorAll("img[data-row]")) {
+    const img = /** @type {HTMLImageElement} */ (image);
+    const { row = "", n = "0" } = img.dataset;
+    load(row, n).then((blob) => {
+      const url = URL.createObjectURL(blob);
+      img.onload = img.onerror = () => URL.revokeObjectURL(url);
+      img.src = url;
+    }, (error) => img.replaceWith(h("p.missing", {}, `The image can't be shown: ${error.message}`)));
+  }
+}
+
+/**
+ * Returns a function that calls f once the calls to it have stopped for a while.
+ * @param {number} ms
+ * @param {() => void} f
+ */
+export function later(ms, f) {
+  let timer = 0;
+  return () => { clearTimeout(timer); timer = window.setTimeout(f, ms); };
+}

@@ -1,0 +1,104 @@
+// @ts-check
+// The panels of a session: what the terminal shows for the same keys.
+
+import { get } from "./api.js";
+import { button, fillImages, fragment, h } from "./dom.js";
+
+/** The panels that have a button, by their names in the API. @type {Record<string, string>} */
+export const panelNames = { files: "Files", agents: "Agents", context: "Context", usage: "Usage", branches: "Branches" };
+
+export class Panels {
+  /** @param {import("./session.js").SessionPage} page */
+  constructor(page) {
+    this.page = page;
+    this.name = "";
+    /** The turn that a panel is about, or "". */
+    this.turn = "";
+    this.visits = 0;
+    this.content = h("div.content", { tabIndex: 0 });
+    this.title = h("h2");
+    this.element = h("aside.panel", { hidden: true, "data-scope": "Panels" },
+      h("header", {}, this.title, button("Close", () => this.set(""), { className: "quiet", title: "Close (q)" })), this.content);
+    this.element.addEventListener("click", (/** @type {MouseEvent} */ e) => this.clicked(e));
+    this.element.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.press(e));
+    document.body.append(this.element);
+  }
+
+  close() { this.element.remove(); }
+
+  /** @param {string} name */
+  toggle(name) { this.set(this.name === name ? "" : name); }
+
+  /**
+   * Shows a panel, or none. The URL keeps it.
+   * @param {string} name
+   * @param {URLSearchParams} [query]
+   */
+  set(name, query) {
+    if (name !== "outline" && !panelNames[name]) name = "";
+    /** @type {string} */
+    const turn = query?.get("turn") ?? "";
+    if (name === this.name && turn === this.turn) return;
+    const before = this.name;
+    this.name = name;
+    this.turn = turn;
+    for (const b of this.page.toolbar.querySelectorAll("[data-panel]")) b.setAttribute("aria-pressed", String(b.dataset.panel === name));
+    this.keepInURL();
+    this.element.hidden = !name;
+    document.body.classList.toggle("with-panel", !!name);
+    if (!name) {
+      if (before) this.page.select(this.page.current());
+      return;
+    }
+    this.load();
+  }
+
+  keepInURL() {
+    const url = new URL(location.href);
+    if (this.name) url.searchParams.set("panel", this.name);
+    else url.searchParams.delete("panel");
+    if (this.turn) url.searchParams.set("turn", this.turn);
+    else url.searchParams.delete("turn");
+    if (url.href !== location.href) history.replaceState(history.state, "", url);
+  }
+
+  async load() {
+    const visit = ++this.visits;
+    const title = panelNames[this.name] ?? "Turns";
+    this.title.textContent = title;
+    this.element.setAttribute("aria-label", title);
+    this.content.setAttribute("aria-busy", "true");
+    this.content.className = `content ${this.name}${this.name === "outline" ? " turns" : ""}`;
+    this.content.replaceChildren(h("p.empty", {}, "…"));
+    this.content.focus({ preventScroll: true });
+    try {
+      const { html } = await get(`${this.page.api}/${this.name}`, { turn: this.turn });
+      if (visit !== this.visits) return;
+      const nodes = fragment(html);
+      fillImages(nodes, (row, n) => this.page.fetchImage(row, n));
+      this.content.replaceChildren(nodes);
+      if (!this.content.textContent.trim()) this.content.append(h("p.empty", {}, "There is nothing here."));
+    } catch (error) {
+      if (visit === this.visits) this.content.replaceChildren(h("p.error", {}, /** @type {Error} */ (error).message));
+    }
+    this.content.setAttribute("aria-busy", "false");
+  }
+
+  /** A panel that covers the page closes when one goes to a row. @param {MouseEvent} e */
+  clicked(e) {
+    const link = /** @type {Element} */ (e.target).closest("a[href^='#row=']");
+    if (!link) return;
+    e.preventDefault();
+    const row = decodeURIComponent(/** @type {string} */ (link.getAttribute("href")).slice("#row=".length));
+    if (!matchMedia("(min-width: 100rem)").matches) this.set("");
+    history.pushState({ inside: true }, "", `${location.pathname}${location.search}#row=${encodeURIComponent(row)}`);
+    this.page.goTo(row).catch((error) => this.page.failed(error));
+  }
+
+  /** @param {KeyboardEvent} e */
+  press(e) {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    this.set("");
+  }
+}

@@ -1,0 +1,172 @@
+// @ts-check
+// The place in a long page: a row and where it is on the screen. It stays there while rows above it
+// are added, unfolded or loaded, which the browser does not do the same way everywhere.
+
+import { rowOf } from "./segment.js";
+
+/** How near to the end the page counts as at the end, in pixels. */
+const nearEnd = 48;
+
+export class Place {
+  /**
+   * @param {import("./segment.js").RootList} list
+   * @param {() => void} changed called when the page begins or ends to follow the end
+   */
+  constructor(list, changed) {
+    this.list = list;
+    this.changed = changed;
+    this.following = false;
+    /** @type {{element: Element, top: number, part: number} | null} */
+    this.anchor = null;
+    this.scrolled = () => this.note(true);
+    addEventListener("scroll", this.scrolled, { passive: true });
+    // It is called after layout and before painting, so nothing is seen to move.
+    this.observer = new ResizeObserver(() => this.restore());
+    this.observer.observe(list.element);
+  }
+
+  close() {
+    removeEventListener("scroll", this.scrolled);
+    this.observer.disconnect();
+  }
+
+  get root() { return document.documentElement; }
+
+  /** The height of what covers the top of the page. */
+  get top() { return document.querySelector(".sticky")?.getBoundingClientRect().bottom ?? 0; }
+
+  atEnd() {
+    return scrollY + innerHeight >= this.root.scrollHeight - nearEnd;
+  }
+
+  /**
+   * Remembers what is at the top of the window.
+   * @param {boolean} [byUser] whether the page was scrolled
+   */
+  note(byUser = false) {
+    if (byUser) this.setFollowing(this.atEnd() && this.list.total > 0);
+    const { left, width } = this.list.element.getBoundingClientRect();
+    const y = Math.max(this.top, 0) + 8;
+    const hit = document.elementFromPoint(left + width / 2, y) ?? null;
+    const element = hit?.closest("article.row, .segment, .summary") ?? null;
+    if (!element) return;
+    const box = element.getBoundingClientRect();
+    // The rows of an empty segment come later: keep the part of it that has gone past.
+    const part = element.classList.contains("segment") && box.height ? (y - box.top) / box.height : 0;
+    this.anchor = { element, top: part ? y : box.top, part };
+  }
+
+  /** Scrolls so that the anchor is where it was. */
+  restore() {
+    if (this.following) return this.scrollTo(this.root.scrollHeight);
+    const { anchor } = this;
+    if (!anchor?.element.isConnected) return;
+    const box = anchor.element.getBoundingClientRect();
+    const moved = box.top + anchor.part * box.height - anchor.top;
+    if (Math.abs(moved) >= 0.5) scrollBy({ top: moved, behavior: "instant" });
+  }
+
+  /**
+   * Makes a change without moving what is seen.
+   * @param {() => void} change
+   * @param {Element} [element] what must not move, or else the first row in view
+   */
+  keep(change, element) {
+    if (element) {
+      this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+    } else {
+      this.note();
+    }
+    change();
+    this.restore();
+  }
+
+  /** @param {boolean} following */
+  setFollowing(following) {
+    if (following === this.following) return;
+    this.following = following;
+    this.changed();
+  }
+
+  unfollow() {
+    this.setFollowing(false);
+    this.note();
+  }
+
+  /** @param {number} y */
+  scrollTo(y) {
+    scrollTo({ top: y, behavior: "instant" });
+  }
+
+  /** @param {number} dy */
+  scroll(dy) {
+    scrollBy({ top: dy, behavior: "instant" });
+    this.note(true);
+  }
+
+  toEnd() {
+    this.setFollowing(true);
+    this.restore();
+  }
+
+  toTop() {
+    this.setFollowing(false);
+    this.scrollTo(0);
+    this.note();
+  }
+
+  /**
+   * Scrolls to an element, a third from the top.
+   * @param {Element} element
+   */
+  to(element) {
+    this.setFollowing(false);
+    const top = this.top + (innerHeight - this.top) / 4;
+    scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
+    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+  }
+
+  /**
+   * Scrolls as little as it must to show a row.
+   * @param {Element} element
+   * @param {Element} line what must be seen of it at least
+   */
+  reveal(element, line) {
+    const box = element.getBoundingClientRect(), head = line.getBoundingClientRect();
+    const top = this.top + 8, bottom = innerHeight - 24 - this.dockHeight();
+    const wanted = Math.min(box.height, (bottom - top) * 0.6);
+    let dy = 0;
+    if (head.top < top) dy = head.top - top;
+    else if (box.top + Math.max(wanted, head.height) > bottom) dy = box.top + Math.max(wanted, head.height) - bottom;
+    if (dy) scrollBy({ top: dy, behavior: "instant" });
+    this.setFollowing(this.atEnd());
+    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+  }
+
+  /**
+   * Scrolls on to a place in a row, if it is not in view.
+   * @param {Range} range
+   * @param {Element} element
+   */
+  revealRange(range, element) {
+    // A block that scrolls by itself comes first.
+    range.startContainer.parentElement?.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const box = range.getBoundingClientRect();
+    if (box.top < this.top + 8 || box.bottom > innerHeight - 24 - this.dockHeight()) {
+      scrollBy({ top: box.top - this.top - (innerHeight - this.top) / 3, behavior: "instant" });
+    }
+    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+  }
+
+  dockHeight() { return document.getElementById("dock")?.offsetHeight ?? 0; }
+
+  /** The first row that is in view. */
+  firstRow() {
+    const { left, width } = this.list.element.getBoundingClientRect();
+    for (let y = this.top + 12; y < innerHeight; y += 24) {
+      const row = rowOf(document.elementFromPoint(left + width / 2, y));
+      if (row) return row;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,438 @@
+// @ts-check
+// Rows in segments: those near the view are in the document, a far segment is one empty element of its
+// known or estimated height.
+
+import { fillImages, fragment, h, put } from "./dom.js";
+
+/** @typedef {{id: string, kind: string, state: string, open: boolean, below: number, html: string, body?: string}} RowData */
+
+/**
+ * What a list of rows needs from the page.
+ * @typedef {{
+ *   fetchRows(parent: string, from: number, n: number, signal?: AbortSignal): Promise<{revision: number, total: number, rows: RowData[]}>,
+ *   fetchBody(row: string): Promise<string>,
+ *   fetchImage(row: string, n: string): Promise<Blob>,
+ *   isOpen(row: RowData): boolean,
+ *   keep(change: () => void): void,
+ *   loaded(list: RowList): void,
+ *   failed(error: any): void,
+ * }} View
+ */
+
+/** How many rows a segment has. */
+export const segmentSize = 100;
+
+/** How many rows of a session stay in the document. */
+const maxLoaded = 3000;
+
+/** The height of a row before any was measured, in pixels. */
+const guessedHeight = 44;
+
+/** The rows of elements. @type {WeakMap<Element, Row>} */
+const rowsOf = new WeakMap();
+
+/**
+ * Returns the row that an element is in, or null.
+ * @param {any} element
+ * @returns {Row | null}
+ */
+export function rowOf(element) {
+  const article = element?.closest?.("article.row");
+  return article ? rowsOf.get(article) ?? null : null;
+}
+
+/** A row of a session, and what is below it. */
+export class Row {
+  /**
+   * @param {RowList} list
+   * @param {number} index in the list
+   * @param {RowData} data
+   */
+  constructor(list, index, data) {
+    this.list = list;
+    this.view = list.view;
+    this.index = index;
+    this.data = data;
+    this.id = data.id;
+    this.open = false;
+    /** @type {RowList | null} */
+    this.below = null;
+    /** Whether the body was asked for. */
+    this.asked = false;
+    /** @type {Promise<void> | null} */
+    this.filling = null;
+    this.line = h("div.line");
+    this.part = h("div.part", { hidden: true });
+    this.element = h("article.row", { tabIndex: -1 }, this.line, this.part);
+    rowsOf.set(this.element, this);
+    this.fill(data);
+    if (this.view.isOpen(data)) this.setOpen(true);
+  }
+
+  /** Whether there is something to unfold. */
+  get folds() { return true; }
+
+  /** @param {RowData} data */
+  fill(data) {
+    this.data = data;
+    this.element.className = `row ${data.kind} ${data.state.replace(/ /g, "-")}${this.element.classList.contains("selected") ? " selected" : ""}${this.open ? " open" : ""}`;
+    this.element.dataset.row = data.id;
+    put(this.head(), data.html);
+    if (data.body !== undefined && data.body !== this.body) this.setBody(data.body);
+  }
+
+  /** The element with the line of the row: a button, unless it has something else that one can use. */
+  head() {
+    const plain = data_isPlain(this.data);
+    const tag = plain ? "DIV" : "BUTTON";
+    let head = this.line.querySelector(":scope > .head");
+    if (head?.tagName !== tag) {
+      head?.remove();
+      head = plain ? h("div.head") : h("button.head", { type: "button", tabIndex: -1, "aria-expanded": String(this.open) });
+      this.line.prepend(head);
+    }
+    return head;
+  }
+
+  /** @param {string} html */
+  setBody(html) {
+    this.body = html;
+    this.asked = true;
+    const nodes = fragment(html);
+    fillImages(nodes, (row, n) => this.view.fetchImage(row || this.id, n));
+    this.part.replaceChildren(nodes);
+  }
+
+  /** @param {boolean} open */
+  setOpen(open) {
+    if (open === this.open) return;
+    this.open = open;
+    this.element.classList.toggle("open", open);
+    this.line.querySelector(":scope > button.head")?.setAttribute("aria-expanded", String(open));
+    this.part.hidden = !open;
+    if (this.below) this.below.element.hidden = !open;
+    if (!open) return;
+    if (this.data.below > 0 && !this.below) this.addBelow();
+    if (!this.asked) this.list.root.observeBody(this);
+  }
+
+  addBelow() {
+    this.below = new RowList(this.view, this.id, this.list.depth + 1, this.list.root);
+    this.element.append(this.below.element);
+    this.below.load(0).catch((error) => this.view.failed(error));
+  }
+
+  /** Gets the body, if it is not there. */
+  fetchBody() {
+    if (this.asked) return this.filling ?? Promise.resolve();
+    this.asked = true;
+    this.filling = this.view.fetchBody(this.id).then((html) => {
+      this.filling = null;
+      this.view.keep(() => this.setBody(html));
+    }, (error) => {
+      this.asked = false;
+      this.filling = null;
+      this.view.failed(error);
+    });
+    return this.filling;
+  }
+
+  /**
+   * Takes the new state of the row, and keeps what is open and where the focus is.
+   * @param {RowData} data
+   */
+  update(data) {
+    const same = data.html === this.data.html && data.state === this.data.state && data.below === this.data.below && data.body === this.data.body;
+    const known = this.body;
+    this.data = { ...data };
+    if (!same) {
+      this.fill(data);
+      if (this.open && data.body === undefined && known !== undefined) this.refetchBody();
+    }
+    if (!this.open) {
+      if (!same && data.body === undefined) this.asked = false;
+      return;
+    }
+    if (data.below > 0 && !this.below) this.addBelow();
+    else this.below?.refresh(0).catch((error) => this.view.failed(error));
+  }
+
+  refetchBody() {
+    this.view.fetchBody(this.id).then((html) => {
+      if (html !== this.body) this.view.keep(() => this.setBody(html));
+    }, (error) => this.view.failed(error));
+  }
+}
+
+/** @param {RowData} data */
+function data_isPlain(data) {
+  return data.body !== undefined || /<(a|button|h[1-6]|summary|input)\b/.test(data.html);
+}
+
+/** Rows with the same parent. */
+export class RowList {
+  /**
+   * @param {View} view
+   * @param {string} parent a row, or "" for the rows of the session
+   * @param {number} depth
+   * @param {RootList} [root]
+   */
+  constructor(view, parent, depth, root) {
+    this.view = view;
+    this.parent = parent;
+    this.depth = depth;
+    this.root = root ?? /** @type {any} */ (this);
+    this.element = h(depth ? "div.below" : "div.rows", depth ? {} : { role: "feed", "aria-label": "Rows of the session", "aria-busy": "true" });
+    this.total = 0;
+    /** @type {Segment[]} */
+    this.segments = [];
+  }
+
+  /** @param {number} total */
+  setTotal(total) {
+    this.total = total;
+    const n = Math.ceil(total / segmentSize);
+    while (this.segments.length > n) this.segments.pop()?.remove();
+    while (this.segments.length < n) this.segments.push(new Segment(this, this.segments.length));
+    this.segments[n - 1]?.estimate();
+  }
+
+  /**
+   * Loads a segment, unless it is there.
+   * @param {number} number
+   * @param {AbortSignal} [signal]
+   */
+  async load(number, signal) {
+    const segment = this.segments[number];
+    if (segment?.rows || segment?.loading) return segment.loading;
+    const loading = this.fetch(number, signal);
+    if (segment) segment.loading = loading;
+    try {
+      await loading;
+    } finally {
+      if (this.segments[number]) this.segments[number].loading = null;
+    }
+  }
+
+  /**
+   * @param {number} number
+   * @param {AbortSignal} [signal]
+   */
+  async fetch(number, signal) {
+    const answer = await this.view.fetchRows(this.parent, number * segmentSize, segmentSize, signal);
+    this.view.keep(() => {
+      this.setTotal(answer.total);
+      this.segments[number]?.show(answer.rows);
+    });
+    this.element.setAttribute("aria-busy", "false");
+    this.view.loaded(this);
+  }
+
+  /**
+   * Takes the changes from a row on, for the segments that are in the document.
+   * @param {number} first
+   */
+  async refresh(first) {
+    const loaded = this.segments.filter((s) => s.rows && s.end > first);
+    if (!loaded.length) loaded.push(...this.segments.slice(-1).filter((s) => s.rows));
+    for (const segment of loaded) {
+      const from = Math.max(first, segment.start);
+      if (from >= segment.start + segmentSize) continue;
+      const answer = await this.view.fetchRows(this.parent, from, segment.start + segmentSize - from);
+      this.view.keep(() => {
+        this.setTotal(answer.total);
+        segment.merge(from, answer.rows);
+      });
+    }
+  }
+
+  /** The first row that is in the document, or null. */
+  get first() { return this.segments.find((s) => s.rows?.length)?.rows?.[0] ?? null; }
+
+  /**
+   * Returns the row at an index, and loads it if it is not there.
+   * @param {number} index
+   * @returns {Promise<Row | null>}
+   */
+  async at(index) {
+    if (index < 0 || index >= this.total) return null;
+    const number = Math.floor(index / segmentSize);
+    await this.load(number);
+    return this.segments[number]?.rows?.[index % segmentSize] ?? null;
+  }
+}
+
+/** The rows of a session. It loads segments before they come into view, and drops far ones. */
+export class RootList extends RowList {
+  /** @param {View} view */
+  constructor(view) {
+    super(view, "", 0);
+    this.near = new IntersectionObserver((entries) => this.moved(entries), { rootMargin: "150% 0px" });
+    this.bodies = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const row = rowsOf.get(target);
+        if (!isIntersecting) continue;
+        this.bodies.unobserve(target);
+        if (row?.open) row.fetchBody();
+      }
+    }, { rootMargin: "100% 0px" });
+    /** The mean height of a row, of those that were measured. */
+    this.rowHeight = guessedHeight;
+    /** @type {WeakMap<Element, Segment>} */
+    this.segmentOf = new WeakMap();
+  }
+
+  /** @param {Row} row */
+  observeBody(row) { this.bodies.observe(row.element); }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  moved(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const segment = this.segmentOf.get(target);
+      if (!segment) continue;
+      segment.near = isIntersecting;
+      if (isIntersecting) segment.wanted();
+      else segment.unwanted();
+    }
+  }
+
+  /** Empties the segments that are farthest from the view, if there are too many rows. */
+  trim() {
+    const loaded = this.segments.filter((s) => s.rows);
+    let n = loaded.reduce((sum, s) => sum + s.element.querySelectorAll("article.row").length, 0);
+    if (n <= maxLoaded) return;
+    const middle = innerHeight / 2;
+    const distance = (/** @type {Segment} */ s) => {
+      const r = s.element.getBoundingClientRect();
+      return Math.max(r.top - middle, middle - r.bottom, 0);
+    };
+    const far = loaded.filter((s) => !s.near && !s.element.contains(document.activeElement) && !s.element.querySelector(".selected"))
+      .map((s) => ({ s, d: distance(s) })).sort((a, b) => b.d - a.d);
+    for (const { s } of far) {
+      if (n <= maxLoaded * 0.7) break;
+      n -= s.element.querySelectorAll("article.row").length;
+      this.view.keep(() => s.empty());
+    }
+  }
+
+  close() {
+    this.near.disconnect();
+    this.bodies.disconnect();
+  }
+}
+
+/** Up to segmentSize rows, which are in the document or not. */
+export class Segment {
+  /**
+   * @param {RowList} list
+   * @param {number} number
+   */
+  constructor(list, number) {
+    this.list = list;
+    this.number = number;
+    /** @type {Row[] | null} */
+    this.rows = null;
+    /** @type {Promise<void> | null} */
+    this.loading = null;
+    this.near = false;
+    this.timer = 0;
+    this.height = 0;
+    /** @type {AbortController | null} */
+    this.abort = null;
+    this.element = h("div.segment");
+    list.element.append(this.element);
+    list.root.segmentOf.set(this.element, this);
+    list.root.near.observe(this.element);
+    this.estimate();
+  }
+
+  get start() { return this.number * segmentSize; }
+  get end() { return Math.min(this.start + segmentSize, this.list.total); }
+
+  /** Gives an empty segment its height. */
+  estimate() {
+    if (this.rows) return;
+    this.element.style.height = `${Math.round(this.height || (this.end - this.start) * this.list.root.rowHeight)}px`;
+  }
+
+  /** Loads the segment soon: one that only flies past is not worth it. */
+  wanted() {
+    clearTimeout(this.timer);
+    if (this.rows || this.loading) return;
+    this.timer = window.setTimeout(() => {
+      this.abort = new AbortController();
+      this.list.load(this.number, this.abort.signal).catch((error) => this.list.view.failed(error));
+    }, 40);
+  }
+
+  unwanted() {
+    clearTimeout(this.timer);
+    if (this.loading) this.abort?.abort();
+    this.abort = null;
+  }
+
+  /** @param {RowData[]} data */
+  show(data) {
+    this.rows = data.map((d, i) => new Row(this.list, this.start + i, d));
+    this.element.style.height = "";
+    this.element.replaceChildren(...this.rows.map((r) => r.element));
+    const { root } = this.list;
+    if (this.rows.length && this.list.depth === 0) {
+      const height = this.element.getBoundingClientRect().height / this.rows.length;
+      const guessed = root.rowHeight === guessedHeight;
+      root.rowHeight = guessed ? height : root.rowHeight * 0.8 + height * 0.2;
+      if (guessed) for (const s of root.segments) s.estimate();
+    }
+  }
+
+  /**
+   * Replaces the rows from an index on. Rows that stay keep their elements.
+   * @param {number} from
+   * @param {RowData[]} data
+   */
+  merge(from, data) {
+    const rows = /** @type {Row[]} */ (this.rows ?? []);
+    const old = new Map(rows.slice(from - this.start).map((r) => [r.id, r]));
+    const next = rows.slice(0, from - this.start);
+    for (const d of data) {
+      let row = old.get(d.id);
+      old.delete(d.id);
+      if (row) row.update(d);
+      else row = new Row(this.list, 0, d);
+      row.index = this.start + next.length;
+      next.push(row);
+    }
+    this.rows = next;
+    for (const row of old.values()) moveFocus(row, next);
+    next.forEach((row, i) => {
+      const at = this.element.children[i];
+      if (at !== row.element) this.element.insertBefore(row.element, at ?? null);
+    });
+    while (this.element.children.length > next.length) this.element.lastElementChild?.remove();
+    this.element.style.height = "";
+  }
+
+  empty() {
+    this.height = this.element.getBoundingClientRect().height;
+    this.rows = null;
+    this.element.replaceChildren();
+    this.estimate();
+  }
+
+  remove() {
+    this.unwanted();
+    this.list.root.near.unobserve(this.element);
+    this.element.remove();
+  }
+}
+
+/**
+ * Gives the focus of a row that goes away to the nearest one that stays.
+ * @param {Row} row
+ * @param {Row[]} others
+ */
+function moveFocus(row, others) {
+  if (!row.element.contains(document.activeElement)) return;
+  const near = others[Math.min(row.index % segmentSize, others.length - 1)];
+  near?.element.focus({ preventScroll: true });
+}
