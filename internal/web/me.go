@@ -10,8 +10,28 @@ import (
 type keyBinding struct {
 	Scope  string   `json:"scope"`
 	Action string   `json:"action"`
-	Keys   []string `json:"keys"`
+	Keys   []string `json:"keys"` // as in tui.Bindings
 	Text   string   `json:"text"`
+}
+
+// scopes are the names that pages have for the screens of the terminal.
+var scopes = []struct {
+	name  string
+	scope tui.Scope
+}{
+	{"sessions", tui.InSessions}, {"session", tui.InSession}, {"row", tui.InRow}, {"panel", tui.InPanel}, {"search", tui.InSearch},
+	{"help", tui.InHelp}, {"chat", tui.InChat}, {"question", tui.InQuestion},
+}
+
+// keyBindings returns the keys of all screens.
+func (s *Server) keyBindings() []keyBinding {
+	var list []keyBinding
+	for _, in := range scopes {
+		for _, b := range s.opts.Keys.In(in.scope) {
+			list = append(list, keyBinding{Scope: in.name, Action: string(b.Action), Keys: b.Keys, Text: b.Text})
+		}
+	}
+	return list
 }
 
 // me says what the server is and allows.
@@ -20,15 +40,5 @@ func (s *Server) me(w http.ResponseWriter, _ *http.Request) error {
 		Version string       `json:"version"`
 		Drive   bool         `json:"drive"`
 		Keys    []keyBinding `json:"keys"`
-	}{s.opts.Version, s.opts.Drive != nil, keyBindings()})
-}
-
-func keyBindings() []keyBinding {
-	var list []keyBinding
-	for _, section := range tui.KeySections() {
-		for _, b := range section.Bindings {
-			list = append(list, keyBinding{Scope: section.Name, Action: string(b.Action), Keys: b.Keys, Text: b.Text})
-		}
-	}
-	return list
+	}{s.opts.Version, s.opts.Drive != nil, s.keyBindings()})
 }

@@ -58,14 +58,8 @@ func New(opts Options) (*Server, error) {
 	if opts.Source == nil {
 		return nil, errors.New("web: no source of sessions")
 	}
-	if opts.Zone == nil {
-		opts.Zone = time.Local
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Audit == nil {
-		opts.Audit = io.Discard
+	if err := opts.complete(); err != nil {
+		return nil, err
 	}
 	known, err := newOrigins(opts.Origins, opts.Forwarded)
 	if err != nil {
@@ -82,6 +76,23 @@ func New(opts Options) (*Server, error) {
 	}
 	s.mux.HandleFunc(unknown.path, s.serve(&unknown))
 	return s, nil
+}
+
+// complete sets the defaults.
+func (o *Options) complete() (err error) {
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Audit == nil {
+		o.Audit = io.Discard
+	}
+	if o.Keys == nil {
+		o.Keys, err = tui.NewKeymap(nil)
+	}
+	return err
 }
 
 // Handler returns what answers requests.
