@@ -390,6 +390,39 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 	c.end(t, exitDone)
 }
 
+// What was written before a crash is above what is said of it.
+func TestChatCrashOrder(t *testing.T) {
+	t.Parallel()
+	c := openChat(t, 80, 40)
+	c.see(t, "opus-5 · default · context 7 %")
+	c.press(t, "Hi\r")
+	c.see(t, "context 7 % · $0.25")
+	c.press(t, "break it\r")
+	c.see(t, "the agent crashed; it may have started to act on the prompt\n")
+	text := c.shown()
+	order := []string{"First.", "Broken", "another agent continues", "the agent crashed"}
+	for i, part := range order[1:] {
+		if before := strings.Index(text, order[i]); before < 0 || before > strings.Index(text, part) {
+			t.Errorf("%q is not above %q:\n%s", order[i], part, text)
+		}
+	}
+	c.press(t, "\x03\x04")
+	c.end(t, exitDone)
+}
+
+// The line above the text says what the agent does.
+func TestChatSaysWhatHappens(t *testing.T) {
+	t.Parallel()
+	c := openChat(t, 70, 40)
+	c.see(t, emptyComposer+chatStatusLine)
+	c.press(t, "stream\r")
+	c.see(t, "Streamed\n\n  N s · writing ")
+	c.press(t, "\x1b")
+	c.see(t, "Streamed\n\ninterrupted\n"+emptyComposer)
+	c.press(t, "\x04")
+	c.end(t, exitDone)
+}
+
 // A command of the user runs in a shell, and the agent learns of it.
 func TestChatShell(t *testing.T) {
 	t.Parallel()

@@ -117,6 +117,11 @@ func answerChatPrompt(text string) {
 		writeChatText("Hanging.")
 	case "wait":
 		writeChatText("Waiting.")
+	case "stream": // text, without an end
+		fmt.Print(framed(textDelta("First.\\n\\nStreamed")))
+	case "break": // within a text
+		fmt.Print(framed(textDelta("First.\\n\\nBroken")))
+		os.Exit(9)
 	case "later": // asks when the turn is over and the test says so
 		sayInChat("Later.")
 		go func() {

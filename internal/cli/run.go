@@ -301,6 +301,9 @@ func (p *textPrinter) print(msg wire.Message) error {
 		if m.ParentToolUseID == "" && !m.APIErrorMessage {
 			return p.complete(m)
 		}
+	case *wire.SessionReconnectedMessage: // what the last agent has begun to write won't go on
+		p.apart, p.streamed = true, p.streamed[:0]
+		return p.endBlock()
 	case *wire.TextLine:
 		return p.line(m.Text)
 	case *wire.ResultMessage:

@@ -197,6 +197,9 @@ func (s *screen) busy(label string) {
 	s.reportWork()
 }
 
+// interruptingLabel is what the agent does after an interrupt.
+const interruptingLabel = "interrupting"
+
 // interrupting says that the agent was interrupted.
 func (s *screen) interrupting() {
 	s.mu.Lock()
@@ -206,7 +209,7 @@ func (s *screen) interrupting() {
 		return
 	}
 	if s.label != "" {
-		s.label, s.current = "interrupting", nil
+		s.label, s.current = interruptingLabel, nil
 		s.reportWork()
 	}
 }
@@ -393,6 +396,10 @@ func (s *screen) follow(msg wire.Message) {
 				s.toolBegins(use, m.ParentToolUseID)
 			}
 		}
+	case *wire.StreamEventMessage:
+		if m.ParentToolUseID == "" {
+			s.streams(m.Event)
+		}
 	case *wire.UserMessage:
 		for _, block := range m.Content {
 			if result, ok := block.(*wire.ToolResultBlock); ok {
@@ -405,6 +412,34 @@ func (s *screen) follow(msg wire.Message) {
 		s.note("the agent wrote an invalid frame: " + clip(m.Err.Error()))
 	}
 	s.misfits(msg)
+}
+
+// streams says what the model does while an answer of it arrives.
+func (s *screen) streams(event wire.Event) {
+	doing := ""
+	switch e := event.(type) {
+	case *wire.MessageStartEvent, *wire.ThinkingDeltaEvent:
+		doing = "thinking"
+	case *wire.TextDeltaEvent:
+		doing = "writing"
+	case *wire.ContentBlockStartEvent:
+		switch b := e.ContentBlock.(type) {
+		case *wire.TextBlock:
+			doing = "writing"
+		case *wire.ThinkingBlock, *wire.RedactedThinkingBlock:
+			doing = "thinking"
+		case *wire.ToolUseBlock:
+			doing = printable(clip(b.Name)) // its input is not there yet
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if doing == "" || doing == s.label || s.current != nil || s.label == "" || s.label == interruptingLabel {
+		return
+	}
+	s.wipe()
+	s.label = doing
+	s.reportWork()
 }
 
 // maxMisfits is how many kinds of frames a run reports for a field that does not fit.

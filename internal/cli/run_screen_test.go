@@ -221,13 +221,22 @@ func TestRunActivity(t *testing.T) {
 		s.follow(wire.Decode([]byte(saidFrame("", toolBlock(id, "Bash", input)))))
 	}
 	end := func(id string) { s.follow(wire.Decode([]byte(returnedFrame("", id, false, "", "null")))) }
+	stream := func(event string) { s.follow(wire.Decode([]byte(framed(event)))) }
+	block := func(block string) { stream(`{"type":"content_block_start","index":0,"content_block":` + block + `}`) }
 	for _, step := range []struct {
 		do   func()
 		want string
 	}{
 		{func() {}, "| 5 s · thinking"},
+		{func() { stream(textDelta("Hello")) }, "| 10 s · writing"},
+		{func() { block(`{"type":"thinking","thinking":""}`) }, "| 15 s · thinking"},
+		{func() { block(`{"type":"text","text":""}`) }, "| 20 s · writing"},
+		{func() { block(`{"type":"tool_use","id":"a","name":"Write\u001b","input":{}}`) }, `| 25 s · Write\x1b`},
+		{func() { stream(`{"type":"message_start","message":{}}`) }, "| 30 s · thinking"},
+		{func() { s.time = s.time.Add(-30 * time.Second) }, "| 5 s · thinking"},
 		{func() { begin("a", `{"command":"make"}`) }, "| 10 s · running make (5 s)"},
 		{func() { begin("b", `{"command":"make a list of all of the packages in this repository"}`) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
+		{func() { stream(textDelta("Meanwhile")); s.time = s.time.Add(-5 * time.Second) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
 		{func() { end("b") }, "| 20 s · running make (15 s)"},
 		{func() { s.pause(true); s.time = s.time.Add(time.Hour); s.pause(false) }, "| 25 s · running make (3620 s)"},
 		{func() { s.decided("a", true) }, "| 30 s · running make (5 s)"},

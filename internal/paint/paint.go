@@ -49,7 +49,8 @@ func (f *Full) Draw(lines []string, cursor *Cursor, width, height int) string {
 	if f.width != width || f.height != height {
 		f.rows = nil
 	}
-	out := append(f.out[:0], beginFrame...)
+	out := f.out[:0]
+	out = append(out, beginFrame...)
 	if f.rows == nil {
 		out = append(out, "\x1b[H\x1b[2J"...)
 		f.rows = make([]string, height)
@@ -65,7 +66,8 @@ func (f *Full) Draw(lines []string, cursor *Cursor, width, height int) string {
 		}
 	}
 	out = append(out, atCursor(cursor)...)
-	f.out = append(out, endFrame...)
+	out = append(out, endFrame...)
+	f.out = out
 	f.width, f.height, f.rows, f.cursor = width, height, next, cursor
 	return string(f.out)
 }
