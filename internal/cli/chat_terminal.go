@@ -43,7 +43,10 @@ type terminalUser struct {
 
 	mu            sync.Mutex
 	columns, rows int
-	interrupt     func() // nil while nothing runs
+	interrupt     func()         // nil while nothing runs
+	unsaved       []string       // prompts for the file of the history
+	saving        bool           // a goroutine saves them
+	saved         sync.WaitGroup // waits for it
 }
 
 func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
@@ -80,6 +83,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	return func() {
 		u.mail.Post(func(n *tui.News) { n.Ended = true })
 		<-done
+		u.saved.Wait()
 		terminalModes.Store("")
 		discardInput(u.in) // it was typed for the chat
 	}, nil
@@ -118,7 +122,6 @@ func (u *terminalUser) next(ctx context.Context, proposal string) (string, error
 	select {
 	case text := <-u.prompts:
 		u.chat.screen.separate(u.size())
-		_ = u.history.Save(strings.TrimSpace(text)) // the chat works without a history
 		return text, nil
 	case <-u.ended:
 		return "", io.EOF
@@ -175,6 +178,33 @@ func (u *terminalUser) Send(prompt string) {
 	select {
 	case u.prompts <- prompt:
 	default: // the chat sends one prompt at a time
+	}
+}
+
+// Keep is a method of [tui.Driver].
+func (u *terminalUser) Keep(prompt string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.unsaved = append(u.unsaved, prompt)
+	if !u.saving {
+		u.saving = true
+		u.saved.Go(u.save)
+	}
+}
+
+// save writes prompts to the file of the history, in their order.
+func (u *terminalUser) save() {
+	for {
+		u.mu.Lock()
+		prompts := u.unsaved
+		u.unsaved, u.saving = nil, len(prompts) > 0
+		u.mu.Unlock()
+		if len(prompts) == 0 {
+			return
+		}
+		for _, prompt := range prompts {
+			_ = u.history.Save(prompt) // the chat works without a history
+		}
 	}
 }
 

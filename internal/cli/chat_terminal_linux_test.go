@@ -334,6 +334,23 @@ func TestChatQueues(t *testing.T) {
 	c.end(t, exitDone)
 }
 
+// Prompts that wait when the chat is ended are in the history of the next one.
+func TestChatKeepsTheQueue(t *testing.T) {
+	t.Parallel()
+	c := openChat(t, 70, 40)
+	c.see(t, emptyComposer+chatStatusLine)
+	c.press(t, "wait\r")
+	c.see(t, "Waiting.\n")
+	c.press(t, "one\rtwo\nlines\r")
+	c.see(t, "  queued: one\n  queued: two lines\n+--")
+	c.press(t, "\x04\x04")
+	c.end(t, exitInterrupted)
+	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
+	if err != nil || string(history) != "\"wait\"\n\"one\"\n\"two\\nlines\"\n" {
+		t.Errorf("the history is %q, %v", history, err)
+	}
+}
+
 // Escape interrupts a turn, and takes no other key with it. Pressed again, it does not end the chat.
 func TestChatEscape(t *testing.T) {
 	t.Parallel()

@@ -506,6 +506,7 @@ func (c *chat) submit() {
 	if c.editor.History != nil {
 		c.editor.History.Add(strings.TrimSpace(text))
 	}
+	c.driver.Keep(strings.TrimSpace(text))
 	if !c.news.Idle || len(c.queue) > 0 && !c.held {
 		c.queue = append(c.queue, text)
 		return

@@ -28,6 +28,7 @@ type testChat struct {
 
 	// What the chat has done.
 	sent       []string
+	kept       []string
 	answers    map[int]Answer
 	interrupts int
 	modes      int
@@ -166,6 +167,7 @@ func (c *testChat) Send(prompt string) {
 	})
 }
 func (c *testChat) Interrupt()              { c.interrupts++ }
+func (c *testChat) Keep(prompt string)      { c.kept = append(c.kept, prompt) }
 func (c *testChat) NextMode()               { c.modes++ }
 func (c *testChat) Answer(id int, a Answer) { c.answers[id] = a }
 func (c *testChat) Resize(int, int)         {}
@@ -212,6 +214,9 @@ func TestChatQueue(t *testing.T) {
 		c.post(func(n *News) { n.Idle, n.Work = true, Work{} })
 		if !slices.Equal(c.sent, []string{"one", "one", "four"}) {
 			t.Errorf("sent %q", c.sent)
+		}
+		if !slices.Equal(c.kept, []string{"one", "two", "three", "three", "four", "one"}) {
+			t.Errorf("kept %q", c.kept)
 		}
 	})
 }

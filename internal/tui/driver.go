@@ -24,6 +24,8 @@ type Driver interface {
 	// Send sends a prompt, or runs a command. The chat calls it only when the mail says that the
 	// conversation is idle.
 	Send(prompt string)
+	// Keep adds a prompt to the history that later chats have, also if it is never sent.
+	Keep(prompt string)
 	// Interrupt stops what runs.
 	Interrupt()
 	// NextMode changes the permission mode to the next one.
