@@ -209,6 +209,9 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 	defer a.hold()()
 	answers := map[string][]string{}
 	err := a.settle(ctx)
+	if err == nil {
+		a.screen.state("waits for you")
+	}
 	for i := 0; i < len(req.Questions) && err == nil; i++ {
 		var chosen []string
 		q := &req.Questions[i]

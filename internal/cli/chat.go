@@ -243,6 +243,9 @@ func (c *chat) talk(ctx context.Context) error {
 }
 
 func (c *chat) exchange(ctx context.Context) error {
+	if lines, ok := c.user.(*lineReader); ok && lines.typed {
+		c.say(c.agentName() + ". Enter sends, /help lists commands, Ctrl-D ends.")
+	}
 	lost := ""
 	for c.session.Err() == nil {
 		text, err := c.user.next(ctx, lost)

@@ -158,13 +158,13 @@ func TestChatPlain(t *testing.T) {
 		"ACCESSIBLE": {[]string{"chat"}, []string{"ACCESSIBLE=1"}},
 	} {
 		c := startTyped(t, 70, setup.args, append(setup.env, "CLEW_COLOR=never", "CLEW_NOTIFY=false")...)
-		c.see(t, "> |")
+		c.see(t, "Claude Code. Enter sends, /help lists commands, Ctrl-D ends.\n> |")
 		c.press(t, "may I\n")
 		c.see(t, "> may I\nworking\n\nLet me see.\n\n* Bash: make  [2J\nwaits for you\n? Bash\n  command: make \\x1b[2J\n"+plainChoices+"|")
 		c.press(t, "1\n")
 		c.see(t, "Allow it? 1\n\nbehavior is allow\n\ndone in 0.0 s\n> |")
 		c.press(t, "which one\n")
-		c.see(t, "  1. Red \\x1b[2J: warm\n    2. Blue\n       # blue\nNumber, your own words, or nothing to skip: |")
+		c.see(t, "* AskUserQuestion: Which?\nwaits for you\n? Question: W\n  Which?\n    1. Red \\x1b[2J: warm\n    2. Blue\n       # blue\nNumber, your own words, or nothing to skip: |")
 		c.press(t, "2\n")
 		c.see(t, "behavior is allow Blue\n\ndone in 0.0 s\n> |")
 		c.press(t, "\x04")

@@ -317,12 +317,15 @@ func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, er
 }
 
 // greet says in a line what the agent is, and what can be typed.
-func (c *chat) greet() {
-	agent := "Claude Code"
-	if version := c.session.Info().Version; version != "" {
-		agent += " " + version
-	}
-	line := agent + " · / commands, @ files, ! shell · ? keys · ctrl+d ends"
+func (c *chat) greet() { c.say(c.agentName() + " · / commands, @ files, ! shell · ? keys · ctrl+d ends") }
+
+// agentName returns what the agent is.
+func (c *chat) agentName() string {
+	return strings.TrimSpace("Claude Code " + c.session.Info().Version)
+}
+
+// say writes a line of the chat itself.
+func (c *chat) say(line string) {
 	for _, row := range tty.Wrap(printable(line), max(c.screen.width-1, 1)) {
 		c.screen.say(tty.Dim.Paint(row, c.screen.color) + "\n")
 	}
