@@ -23,6 +23,8 @@ func (s *Server) audit(r *http.Request, action string, words ...string) {
 	for _, w := range words {
 		fmt.Fprintf(&b, " %q", w)
 	}
+	s.auditing.Lock()
+	defer s.auditing.Unlock()
 	_, _ = fmt.Fprintln(s.opts.Audit, b.String()) // a full disk must not stop an answer
 }
 

@@ -1,12 +1,28 @@
 package web
 
-import "net/http"
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
 
-// publish tells all streams of an event. Its data becomes JSON. A stream gets events of a session
-// only if it watches that session, which is then not empty.
-func (s *Server) publish(name, session string, data any) {
-	_, _, _ = name, session, data
-}
+// Limits of the streams.
+const (
+	maxEvents  = 1024 // that a client can get afterwards
+	maxStreams = 64
+	maxWatched = 32 // sessions of a stream
+
+	heartbeat     = 15 * time.Second
+	streamTimeout = 30 * time.Second // for one write: a client that does not read is cut off
+	mergeInterval = 50 * time.Millisecond
+)
 
 // A rowsChange says what has changed in a session that is watched.
 type rowsChange struct {
@@ -22,5 +38,325 @@ type listChange struct {
 	Revision int `json:"revision"` // as GET sessions returns it
 }
 
-// events is the stream of changes.
-func (s *Server) events(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// A turnEnd says that an answer has ended, for readers of screens.
+type turnEnd struct {
+	Session string `json:"session"`
+	Text    string `json:"text"`
+}
+
+// An event is something that pages are told.
+type event struct {
+	id      uint64
+	name    string
+	session string // streams that do not watch it don't get the event; "" is for all
+	data    []byte // JSON
+	rows    *rowsChange
+}
+
+// A feed has the last events, and wakes those who wait for more. Nobody waits for a reader: one
+// that is too slow misses events, and learns it.
+type feed struct {
+	start string // of the IDs of events: those of another server are not known here
+
+	mu      sync.Mutex
+	last    uint64 // the ID of the newest event, 0 for none
+	ring    [maxEvents]event
+	readers map[chan struct{}]bool
+}
+
+func newFeed() *feed { return &feed{start: newSecret()[:8], readers: map[chan struct{}]bool{}} }
+
+// add adds an event.
+func (f *feed) add(e event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	e.id = f.last
+	f.ring[e.id%maxEvents] = e
+	for wake := range f.readers {
+		select {
+		case wake <- struct{}{}:
+		default: // it has not seen the last one yet
+		}
+	}
+}
+
+// join returns a channel on which something comes after each event, unless there are too many.
+func (f *feed) join() (wake chan struct{}, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.readers) >= maxStreams {
+		return nil, false
+	}
+	wake = make(chan struct{}, 1)
+	f.readers[wake] = true
+	return wake, true
+}
+
+func (f *feed) leave(wake chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.readers, wake)
+}
+
+// since returns the events after one, and the newest ID. It returns false if some are lost.
+func (f *feed) since(id uint64) (events []event, last uint64, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id > f.last || f.last-id > maxEvents {
+		return nil, f.last, false
+	}
+	for i := id + 1; i <= f.last; i++ {
+		events = append(events, f.ring[i%maxEvents])
+	}
+	return events, f.last, true
+}
+
+// position returns where a stream begins: after the event that the client had last, or with the
+// next one. It returns false if that event is not one of this feed.
+func (f *feed) position(lastEventID string) (id uint64, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if lastEventID == "" {
+		return f.last, true
+	}
+	start, number, _ := strings.Cut(lastEventID, "-")
+	id, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || start != f.start || id > f.last {
+		return f.last, false
+	}
+	return id, true
+}
+
+// eventID returns the ID that clients see.
+func (f *feed) eventID(id uint64) string { return f.start + "-" + strconv.FormatUint(id, 10) }
+
+// publish tells all streams about an event. Its data becomes JSON. If session is not empty, only
+// streams that watch that session get it.
+func (s *Server) publish(name, session string, data any) {
+	e := event{name: name, session: session}
+	if change, ok := data.(rowsChange); ok {
+		e.rows = &change
+	}
+	var err error
+	if e.data, err = json.Marshal(data); err != nil { // a value that can't be JSON
+		e = event{name: reloadEvent, data: []byte("{}")}
+	}
+	s.feed.add(e)
+}
+
+// merge leaves out events that later ones contain. They are of one stream, in order.
+func merge(events []event) []event {
+	later := map[string]*event{} // what contains the earlier ones
+	merged := make([]event, 0, len(events))
+	for _, e := range slices.Backward(events) {
+		key := e.name + " " + e.session
+		newer, ok := later[key]
+		switch {
+		case e.rows != nil && ok:
+			if e.rows.First < newer.rows.First {
+				change := *newer.rows
+				change.First = e.rows.First
+				newer.rows = &change
+			}
+			continue
+		case e.rows == nil && e.name != listEvent && e.name != runningEvent:
+		case ok:
+			continue
+		}
+		merged = append(merged, e)
+		later[key] = &merged[len(merged)-1]
+	}
+	slices.Reverse(merged)
+	return merged
+}
+
+// The names of events that this file makes itself.
+const (
+	readyEvent   = "ready"  // the stream has begun
+	reloadEvent  = "reload" // events are lost: everything that is shown may be out of date
+	rowsEvent    = "rows"
+	turnEvent    = "turn"
+	listEvent    = "list"
+	runningEvent = "running"
+)
+
+// A stream is one response with events.
+type stream struct {
+	s       *Server
+	w       http.ResponseWriter
+	control *http.ResponseController
+	watched []string // the sessions
+	seen    uint64   // the last event that was written or left out
+}
+
+// events is the stream of changes, as server-sent events.
+//
+// It begins with "ready". The state of each watched session, and of the list, follows as soon as it
+// is known, so that nothing is missed that has changed before the stream began: a page leaves out
+// what is not newer than what it shows. A page that repeats its request with Last-Event-ID gets what
+// it has missed, or "reload" if that is no longer known.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	watched, err := parseWatched(r.URL.Query().Get("watch"))
+	if err != nil {
+		return err
+	}
+	lastID, err := headerOnce(r, "Last-Event-ID")
+	if err != nil {
+		return err
+	}
+	wake, ok := s.feed.join()
+	if !ok {
+		return &refusal{
+			status: http.StatusServiceUnavailable, reason: fmt.Sprintf("%d pages are open already", maxStreams),
+			hint: "Close some of them.", retryAfter: "30",
+		}
+	}
+	defer s.feed.leave(wake)
+	at := &stream{s: s, w: w, control: http.NewResponseController(w), watched: watched}
+	ctx, stop := s.untilEnd(r.Context())
+	defer stop()
+	defer s.followed.hold(watched)()
+	at.run(ctx, wake, lastID)
+	return nil
+}
+
+// untilEnd returns a context that ends with the server, or when the token is no longer valid.
+func (s *Server) untilEnd(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ending, cancel)
+	revoked := s.access.end()
+	go func() {
+		select {
+		case <-revoked:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { stop(); cancel() }
+}
+
+// parseWatched reads the sessions that a stream watches.
+func parseWatched(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	ids := strings.Split(text, ",")
+	if len(ids) > maxWatched {
+		return nil, refused(http.StatusBadRequest, "a page can watch %d sessions", maxWatched)
+	}
+	for _, id := range ids {
+		if !isSessionID(id) {
+			return nil, refused(http.StatusBadRequest, "%q is not the ID of a session", clip(id))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// headerOnce returns a header that must not be there twice.
+func headerOnce(r *http.Request, name string) (string, error) {
+	values := r.Header.Values(name)
+	if len(values) > 1 || len(values) == 1 && len(values[0]) > 100 {
+		return "", refused(http.StatusBadRequest, "the header %s is not valid", name)
+	}
+	return strings.Join(values, ""), nil
+}
+
+// run writes events until the context ends or the client does not take them.
+func (at *stream) run(ctx context.Context, wake <-chan struct{}, lastID string) {
+	h := at.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // for proxies
+	seen, ok := at.s.feed.position(lastID)
+	at.seen = seen
+	if at.write(at.opening(ok)) != nil {
+		return
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+			if at.write(at.news()) != nil || pause(ctx, mergeInterval) != nil {
+				return
+			}
+		case <-beat.C:
+			if at.write([]byte(":\n\n")) != nil {
+				return
+			}
+		}
+	}
+}
+
+// pause waits, so that the events of that time are merged.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// opening returns the beginning of a stream. Known says whether the client can go on from where it
+// was.
+func (at *stream) opening(known bool) []byte {
+	var b bytes.Buffer
+	if known {
+		at.append(&b, event{id: at.seen, name: readyEvent, data: []byte("{}")})
+		b.Write(at.news())
+	} else {
+		at.append(&b, event{id: at.seen, name: reloadEvent, data: []byte("{}")})
+	}
+	for _, e := range at.s.followed.state(at.watched) {
+		at.append(&b, e)
+	}
+	return b.Bytes()
+}
+
+// news returns the events that the client does not have.
+func (at *stream) news() []byte {
+	var b bytes.Buffer
+	events, last, ok := at.s.feed.since(at.seen)
+	at.seen = last
+	if !ok {
+		at.append(&b, event{id: last, name: reloadEvent, data: []byte("{}")})
+	}
+	events = slices.DeleteFunc(events, func(e event) bool {
+		_, watches := slices.BinarySearch(at.watched, e.session)
+		return e.session != "" && !watches
+	})
+	for _, e := range merge(events) {
+		at.append(&b, e)
+	}
+	return b.Bytes()
+}
+
+// append appends an event as it is sent. One without an ID does not change where the client is.
+func (at *stream) append(b *bytes.Buffer, e event) {
+	if e.rows != nil { // it may have been merged
+		e.data, _ = json.Marshal(e.rows) // it was JSON before
+	}
+	fmt.Fprintf(b, "event: %s\n", e.name)
+	if e.id > 0 || e.name == readyEvent || e.name == reloadEvent {
+		fmt.Fprintf(b, "id: %s\n", at.s.feed.eventID(e.id))
+	}
+	fmt.Fprintf(b, "data: %s\n\n", e.data)
+}
+
+// write sends bytes at once.
+func (at *stream) write(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	_ = at.control.SetWriteDeadline(time.Now().Add(streamTimeout)) // a recorder of a test has none
+	if _, err := at.w.Write(data); err != nil {
+		return err
+	}
+	return at.control.Flush()
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/drive"
@@ -49,6 +50,11 @@ type Server struct {
 	assets  *assets
 	mux     *http.ServeMux
 
+	feed     *feed
+	followed *followed
+
+	auditing sync.Mutex // one line at a time
+
 	ending context.Context // done when the server is closed
 	end    context.CancelFunc
 }
@@ -69,7 +75,8 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, origins: known, access: newAccess(), assets: files, mux: http.NewServeMux()}
+	s := &Server{opts: opts, origins: known, access: newAccess(), assets: files, mux: http.NewServeMux(), feed: newFeed()}
+	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
@@ -110,5 +117,6 @@ func (s *Server) Handler() http.Handler {
 // Close ends the streams and everything that the server follows.
 func (s *Server) Close() error {
 	s.end()
+	s.followed.close()
 	return nil
 }

@@ -1,0 +1,214 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+)
+
+const (
+	// lingering is how long something is followed after the last page has left it: a page that is
+	// loaded again, or passes its stream to another tab, comes back at once.
+	lingering = 10 * time.Second
+	// runningInterval is how often the server looks which agents run.
+	runningInterval = 2 * time.Second
+	// followAgain is how long the server waits after it could not follow something.
+	followAgain = 2 * time.Second
+)
+
+// A followed is what the server follows for its streams: the sessions that they watch, and as long
+// as there is a stream, the list of sessions and the running agents.
+type followed struct {
+	s *Server
+
+	mu       sync.Mutex
+	sessions map[string]*follower
+	rest     *follower // the list and the agents
+	list     *listChange
+	loops    sync.WaitGroup
+	closed   bool
+}
+
+// A follower is one loop, or several, for any number of streams.
+type follower struct {
+	streams int
+	stop    context.CancelFunc
+	leaving *time.Timer // ends it, when it has no streams
+	rows    *rowsChange // the last one, or nil
+}
+
+func newFollowed(s *Server) *followed { return &followed{s: s, sessions: map[string]*follower{}} }
+
+// hold follows sessions, and the rest, until release is called.
+func (f *followed) hold(ids []string) (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held := []*follower{f.holdRest()}
+	for _, id := range ids {
+		held = append(held, f.holdSession(id))
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, one := range held {
+			f.let(one)
+		}
+	}
+}
+
+func (f *followed) holdSession(id string) *follower {
+	one := f.sessions[id]
+	if one == nil {
+		one = &follower{}
+		f.sessions[id] = one
+		f.start(one, func(ctx context.Context) error {
+			return f.s.followRows(ctx, id, func(c rowsChange) { f.tookRows(one, c) })
+		})
+	}
+	one.add()
+	return one
+}
+
+func (f *followed) holdRest() *follower {
+	if f.rest == nil {
+		f.rest = &follower{}
+		f.start(f.rest, func(ctx context.Context) error { return f.s.followList(ctx, f.tookList) }, f.followRunning)
+	}
+	f.rest.add()
+	return f.rest
+}
+
+// add counts a stream.
+func (one *follower) add() {
+	one.streams++
+	if one.leaving != nil {
+		one.leaving.Stop()
+		one.leaving = nil
+	}
+}
+
+// start runs the loops of a follower, and again those that fail.
+func (f *followed) start(one *follower, loops ...func(context.Context) error) {
+	ctx, cancel := context.WithCancel(f.s.ending)
+	one.stop = cancel
+	if f.closed {
+		return
+	}
+	for _, loop := range loops {
+		f.loops.Go(func() {
+			for ctx.Err() == nil {
+				_ = loop(ctx) // the pages that show it get the error from their own requests
+				_ = pause(ctx, followAgain)
+			}
+		})
+	}
+}
+
+// let ends a follower that has no more streams, after some time.
+func (f *followed) let(one *follower) {
+	one.streams--
+	if one.streams > 0 {
+		return
+	}
+	one.leaving = time.AfterFunc(lingering, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if one.streams == 0 {
+			f.drop(one)
+		}
+	})
+}
+
+func (f *followed) drop(one *follower) {
+	one.stop()
+	if f.rest == one {
+		f.rest, f.list = nil, nil
+	}
+	for id, other := range f.sessions {
+		if other == one {
+			delete(f.sessions, id)
+		}
+	}
+}
+
+// close waits until nothing is followed. The server has ended before.
+func (f *followed) close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.loops.Wait()
+}
+
+// tookRows tells the streams about a change of a session.
+func (f *followed) tookRows(one *follower, change rowsChange) {
+	f.mu.Lock()
+	one.rows = &change
+	f.mu.Unlock()
+	f.s.publish(rowsEvent, change.Session, change)
+	if change.Ended != "" {
+		f.s.publish(turnEvent, change.Session, turnEnd{change.Session, change.Ended})
+	}
+}
+
+// tookList tells the streams about a change of the list.
+func (f *followed) tookList(change listChange) {
+	f.mu.Lock()
+	f.list = &change
+	f.mu.Unlock()
+	f.s.publish(listEvent, "", change)
+}
+
+// state returns events with the state of sessions and of the list, as far as it is known. They have
+// no IDs.
+func (f *followed) state(ids []string) []event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var events []event
+	for _, id := range ids {
+		if one := f.sessions[id]; one != nil && one.rows != nil {
+			change := *one.rows
+			change.First = 0
+			events = append(events, event{name: rowsEvent, session: id, rows: &change})
+		}
+	}
+	if f.list != nil {
+		data, _ := json.Marshal(f.list) // a number
+		events = append(events, event{name: listEvent, data: data})
+	}
+	return events
+}
+
+// followRunning tells the streams when an agent starts, ends, or waits for something else.
+func (f *followed) followRunning(ctx context.Context) error {
+	var before []agentState
+	for first := true; ; first = false {
+		running, _ := f.s.opts.Source.Running(ctx) // an agent whose file can't be read is not known
+		now := agentStates(running)
+		if !first && !slices.Equal(before, now) {
+			f.s.publish(runningEvent, "", struct{}{})
+		}
+		before = now
+		if err := pause(ctx, runningInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// An agentState is what pages show of a running agent.
+type agentState struct {
+	id, status, waits string
+	pid               int
+}
+
+func agentStates(running []sessions.RunningSession) []agentState {
+	states := make([]agentState, len(running))
+	for i := range running {
+		r := &running[i]
+		states[i] = agentState{r.ID, string(r.Status), r.WaitingFor, r.PID}
+	}
+	return states
+}
