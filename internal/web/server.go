@@ -49,6 +49,7 @@ type Server struct {
 	access  *access
 	assets  *assets
 	mux     *http.ServeMux
+	listing *listing
 
 	feed     *feed
 	followed *followed
@@ -78,6 +79,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, origins: known, access: newAccess(), assets: files, mux: http.NewServeMux(), feed: newFeed()}
 	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
+	s.listing = newListing(s.ending, opts.Source, opts.Now)
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
@@ -118,5 +120,6 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Close() error {
 	s.end()
 	s.followed.close()
+	s.listing.close()
 	return nil
 }
