@@ -264,7 +264,7 @@ func (l *listing) watch(ctx context.Context, changed func(revision int)) error {
 			changed(revision)
 			last = revision
 		}
-		if !pause(ctx, listPace, nil) || !pause(ctx, interval, next) {
+		if !waitFor(ctx, listPace, nil) || !waitFor(ctx, interval, next) {
 			return nil
 		}
 	}
@@ -273,8 +273,8 @@ func (l *listing) watch(ctx context.Context, changed func(revision int)) error {
 // listPace is the least time between two changes of the list that are told.
 const listPace = 200 * time.Millisecond
 
-// pause waits for a time or for a channel to be closed. It returns false if the context ends.
-func pause(ctx context.Context, d time.Duration, closed <-chan struct{}) bool {
+// waitFor waits for a time or for a channel to be closed. It returns false if the context ends.
+func waitFor(ctx context.Context, d time.Duration, closed <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
