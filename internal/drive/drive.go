@@ -1,5 +1,246 @@
-// Package drive holds the agents that the web viewer drives: their state, prompts and questions.
+// Package drive holds the agents that the web viewer drives: their state, prompts and questions. It
+// has no HTTP in it, and shows nothing.
+//
+// Requests come from pages, which may send one twice, be out of date, or be gone before the answer.
+// So each request carries an ID, which its sender makes: the same ID again gets the first result. An
+// answer names the question and a digest of what was shown. A prompt that was accepted is sent at
+// most once, and if it was not answered it is in the status of its agent, for the user to decide.
 package drive
 
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+)
+
+// The limits.
+const (
+	MaxAgents     = 8        // that run at the same time
+	MaxQueue      = 100      // prompts that wait for an agent
+	MaxQuestions  = 64       // of one agent that are open
+	MaxPrompt     = 1 << 20  // bytes of the text of a prompt
+	MaxImages     = 20       // of a prompt
+	MaxImageBytes = 10 << 20 // of all images of a prompt
+	maxQueueBytes = 64 << 20 // of the prompts that wait for an agent
+	maxEnded      = 32       // ended agents that are remembered
+	maxRequests   = 10_000   // requests to one agent
+	maxStarts     = 4096     // requests to start an agent that are remembered
+)
+
+// mergeInterval is how long text of an answer is collected before readers learn of it.
+const mergeInterval = 50 * time.Millisecond
+
+// controlTimeout is how long the agent may take to answer what a page asks of it.
+const controlTimeout = 20 * time.Second
+
+// Options say which agents can be started, and how.
+type Options struct {
+	// Base are the options of every agent. What belongs to one agent is set by this package: the
+	// directory, the session, the callbacks.
+	Base clew.Options
+	// Roots are directories in which, and in whose subdirectories, agents can be started, in addition
+	// to the directories of known projects.
+	Roots []string
+	// Mode is the permission mode of agents for which none is asked for; empty means
+	// [clew.PermissionModeDefault]. A mode that asks nothing can be used only if it is this one.
+	Mode wire.PermissionMode
+	// Trust changes the options of an agent whose directory the user does not trust, and returns a
+	// line about it or "". Nil means that every directory is trusted.
+	Trust func(dir string, opts *clew.Options) (note string, err error)
+	// Connect starts an agent; nil means [clew.Connect].
+	Connect func(ctx context.Context, opts *clew.Options) (*clew.Session, error)
+	// Names returns the sessions, newest first; nil means [sessions.Names] of all projects.
+	Names func(ctx context.Context) ([]sessions.SessionInfo, error)
+	// Running returns the sessions that agents have open; nil means [sessions.Running].
+	Running func(ctx context.Context) ([]sessions.RunningSession, error)
+	// Now returns the time; nil means time.Now.
+	Now func() time.Time
+}
+
 // Agents are the agents that are driven. The methods may be called by several goroutines.
-type Agents struct{}
+type Agents struct {
+	opts   Options
+	ctx    context.Context //nolint:containedctx // it ends with the agents
+	cancel context.CancelFunc
+	starts *onceEach
+	work   sync.WaitGroup // requests that are being fulfilled
+
+	mu       sync.Mutex
+	closed   bool
+	agents   []*Agent // in the order in which they were started
+	watchers map[*Watcher]bool
+	models   []string // as the last agent has reported them
+}
+
+// New returns no agents yet. The caller has to close them.
+func New(opts Options) *Agents {
+	if opts.Connect == nil {
+		opts.Connect = clew.Connect
+	}
+	if opts.Names == nil {
+		opts.Names = func(ctx context.Context) ([]sessions.SessionInfo, error) { return sessions.Names(ctx, nil) }
+	}
+	if opts.Running == nil {
+		opts.Running = func(ctx context.Context) ([]sessions.RunningSession, error) { return sessions.Running(ctx) }
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Mode == "" {
+		opts.Mode = clew.PermissionModeDefault
+	}
+	a := &Agents{opts: opts, starts: newOnceEach(maxStarts, true), watchers: map[*Watcher]bool{}}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// Modes returns the permission modes that a page may set.
+func (a *Agents) Modes() []wire.PermissionMode {
+	modes := []wire.PermissionMode{clew.PermissionModeDefault, clew.PermissionModeAcceptEdits, clew.PermissionModePlan}
+	if !slices.Contains(modes, a.opts.Mode) {
+		modes = append(modes, a.opts.Mode)
+	}
+	return modes
+}
+
+// allows reports whether a page may set a permission mode.
+func (a *Agents) allows(mode wire.PermissionMode) bool { return slices.Contains(a.Modes(), mode) }
+
+// Models returns the models that an agent has reported, or its usual aliases before that.
+func (a *Agents) Models() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.models) == 0 {
+		return []string{"default", "opus", "sonnet", "haiku"}
+	}
+	return slices.Clone(a.models)
+}
+
+// List returns the agents, the ones that were started last first, and some that have ended.
+func (a *Agents) List() []Status {
+	a.mu.Lock()
+	agents := slices.Clone(a.agents)
+	a.mu.Unlock()
+	slices.Reverse(agents)
+	list := make([]Status, len(agents))
+	for i, g := range agents {
+		list[i] = g.Status()
+	}
+	return list
+}
+
+// Agent returns an agent by its ID.
+func (a *Agents) Agent(id string) (*Agent, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, g := range a.agents {
+		if g.id == id {
+			return g, nil
+		}
+	}
+	return nil, &Error{Kind: NotFound, Reason: "there is no such agent", Hint: "Start one, or reload the page."}
+}
+
+// Driving returns the ID of the agent that has a session open, or "".
+func (a *Agents) Driving(session string) string {
+	a.mu.Lock()
+	agents := slices.Clone(a.agents)
+	a.mu.Unlock()
+	for _, g := range agents {
+		if s := g.Status(); s.Session == session && s.State != Ended {
+			return g.id
+		}
+	}
+	return ""
+}
+
+// add adds an agent, unless there are too many. It forgets the oldest of those that have ended.
+func (a *Agents) add(g *Agent) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return errClosing
+	}
+	var ended []*Agent
+	for _, other := range a.agents {
+		if other.hasEnded() {
+			ended = append(ended, other)
+		} else if other.sessionID() == g.sessionID() {
+			return &Error{Kind: Conflict, Reason: "the session is driven here already", Agent: other.id}
+		}
+	}
+	if len(a.agents)-len(ended) >= MaxAgents {
+		return &Error{Kind: TooMany, Reason: "8 agents are running, which is the most", Hint: "End one of them."}
+	}
+	if len(ended) >= maxEnded {
+		a.agents = slices.DeleteFunc(a.agents, func(other *Agent) bool { return other == ended[0] })
+	}
+	a.agents = append(a.agents, g)
+	return nil
+}
+
+var errClosing = &Error{Kind: Gone, Reason: "the server is ending"}
+
+// Close interrupts and ends all agents, and waits for that. It returns those that had not ended, as
+// they were.
+func (a *Agents) Close() []Status {
+	a.mu.Lock()
+	a.closed = true
+	agents := slices.Clone(a.agents)
+	a.mu.Unlock()
+	var open []Status
+	var ending sync.WaitGroup
+	for _, g := range agents {
+		if s := g.Status(); s.State != Ended {
+			open = append(open, s)
+			ending.Go(func() { g.stop("the server has ended") })
+		}
+	}
+	ending.Wait()
+	a.cancel()
+	a.work.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for w := range a.watchers {
+		w.end()
+	}
+	return open
+}
+
+// A Kind is the reason why a request is refused.
+type Kind int
+
+// The kinds.
+const (
+	Invalid   Kind = iota // the request makes no sense
+	NotFound              // what it names does not exist
+	Forbidden             // the server was not started for it
+	Conflict              // the state has changed, or is another one
+	TooMany               // a limit is reached
+	Gone                  // it has ended
+	Failed                // the agent has refused it, or does not answer
+)
+
+// An Error is the refusal of a request.
+type Error struct {
+	Kind   Kind
+	Reason string // what is wrong
+	Hint   string // what to do, or ""
+	Agent  string // the agent that has to do with it, or ""
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// failed returns the error of an agent as a refusal.
+func failed(what string, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Failed, Reason: what + ": " + reasonOf(err)}
+}

@@ -58,7 +58,10 @@ func imagePaths(text string) []string {
 // maxImage is the size of the largest image that the API takes.
 const maxImage = 5 << 20
 
-var errNoImage = errors.New("it is not an image")
+var (
+	errNoImage   = errors.New("it is not an image")
+	errLongImage = errors.New("it is larger than 5 MiB")
+)
 
 // readImage returns an image of a directory as a block. Its content counts, and not its name.
 func readImage(path, dir string) (*wire.ImageBlock, error) {
@@ -75,15 +78,23 @@ func readImage(path, dir string) (*wire.ImageBlock, error) {
 	case !info.Mode().IsRegular():
 		return nil, errNoImage
 	case info.Size() > maxImage:
-		return nil, errors.New("it is larger than 5 MiB")
+		return nil, errLongImage
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	return ImageBlock(data)
+}
+
+// ImageBlock returns an image as a block of a prompt. The error says why the API would not take it.
+func ImageBlock(data []byte) (*wire.ImageBlock, error) {
 	kind := imageType(data)
-	if kind == "" {
+	switch {
+	case kind == "":
 		return nil, errNoImage
+	case len(data) > maxImage:
+		return nil, errLongImage
 	}
 	return clew.Image(kind, data), nil
 }

@@ -1,0 +1,194 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
+)
+
+// An InterruptRequest stops a turn.
+type InterruptRequest struct {
+	ID string
+	// Clear also gives the prompts of the queue back to the user.
+	Clear bool
+}
+
+// Interrupt stops the turn that is running. Open questions are answered with no. Without Clear, the
+// agent goes on with the next prompt of the queue.
+func (g *Agent) Interrupt(ctx context.Context, req InterruptRequest) (Status, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
+		if req.Clear {
+			g.change(func() {
+				for _, p := range g.queue {
+					g.giveBackLocked(p, "unsent")
+				}
+				g.queue = nil
+			})
+		}
+		g.stopQuestions("the turn was interrupted")
+		err := g.withTimeout(ctx, "the turn was not interrupted", func(ctx context.Context, conn *clew.Session) error {
+			_, err := conn.Interrupt(ctx, nil)
+			return err
+		})
+		return g.Status(), err
+	})
+}
+
+// A ModeRequest changes the permission mode.
+type ModeRequest struct {
+	ID   string
+	Mode wire.PermissionMode
+}
+
+// SetMode changes the permission mode to one of [Agents.Modes].
+func (g *Agent) SetMode(ctx context.Context, req ModeRequest) (Status, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
+		if !g.agents.allows(req.Mode) {
+			return Status{}, errMode(req.Mode)
+		}
+		err := g.withTimeout(ctx, "the permission mode has not changed", func(ctx context.Context, conn *clew.Session) error {
+			return conn.SetPermissionMode(ctx, req.Mode)
+		})
+		if err == nil {
+			g.change(func() { g.mode = req.Mode })
+		}
+		return g.Status(), err
+	})
+}
+
+// A ModelRequest changes the model.
+type ModelRequest struct{ ID, Model string }
+
+// SetModel changes the model of the following turns.
+func (g *Agent) SetModel(ctx context.Context, req ModelRequest) (Status, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
+		if !modelName.MatchString(req.Model) {
+			return Status{}, errModelName
+		}
+		model := req.Model
+		err := g.withTimeout(ctx, "the model has not changed", func(ctx context.Context, conn *clew.Session) (err error) {
+			model, err = conn.SetModel(ctx, req.Model)
+			return err
+		})
+		if err == nil {
+			g.change(func() { g.model = model })
+		}
+		return g.Status(), err
+	})
+}
+
+// A RewindRequest goes back to before a prompt.
+type RewindRequest struct {
+	ID string
+	// To is the ID of one of [Status.Sent].
+	To string
+	// Preview says that nothing is changed.
+	Preview bool
+}
+
+// A Rewound is what was changed by a rewind, or would be.
+type Rewound struct {
+	Files      []string `json:"files"` // that change, only in a preview
+	Insertions int      `json:"insertions"`
+	Deletions  int      `json:"deletions"`
+	// Unchanged is why no file changes, or "".
+	Unchanged string `json:"unchanged"`
+	// Prompt is the prompt that was removed, to be edited and sent again.
+	Prompt string `json:"prompt"`
+}
+
+// Rewind removes a prompt and everything after it from the conversation, and restores the files that
+// the agent has changed since. It is refused while the agent works.
+func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Rewound, error) {
+		to, err := g.hold(req.To)
+		if err != nil {
+			return Rewound{}, err
+		}
+		defer g.change(func() {
+			g.held = false
+			g.wakeLocked()
+		})
+		var done Rewound
+		err = g.withTimeout(ctx, "nothing was rewound", func(ctx context.Context, conn *clew.Session) (err error) {
+			done, err = rewind(ctx, conn, to, req.Preview)
+			return err
+		})
+		if err == nil && !req.Preview {
+			g.change(func() { g.forgetLocked(to) })
+		}
+		return done, err
+	})
+}
+
+// hold keeps the agent from sending prompts, if it is idle, and returns a prompt that was sent.
+func (g *Agent) hold(id string) (Prompt, error) {
+	if _, err := g.connected(); err != nil {
+		return Prompt{}, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.sent, func(p Prompt) bool { return p.ID == id })
+	switch {
+	case i < 0:
+		return Prompt{}, &Error{Kind: NotFound, Reason: "this agent was not sent such a prompt"}
+	case g.held || g.stateLocked() != Idle || len(g.queue) > 0:
+		return Prompt{}, &Error{Kind: Conflict, Reason: "the agent is not idle", Hint: "Interrupt it first."}
+	}
+	g.held = true
+	return g.sent[i], nil
+}
+
+// forgetLocked removes a prompt and those after it from what can be rewound to.
+func (g *Agent) forgetLocked(to Prompt) {
+	if i := slices.Index(g.sent, to); i >= 0 {
+		g.sent = g.sent[:i]
+	}
+}
+
+func rewind(ctx context.Context, conn *clew.Session, to Prompt, preview bool) (Rewound, error) {
+	files, err := conn.PreviewRewind(ctx, to.uuid)
+	if err != nil {
+		return Rewound{}, err
+	}
+	done := Rewound{Files: files.FilesChanged, Insertions: files.Insertions, Deletions: files.Deletions, Prompt: to.Text}
+	if !files.CanRewind {
+		done.Unchanged = files.Error
+		if done.Unchanged == "" {
+			done.Unchanged = "the agent has no copies of the files"
+		}
+	}
+	if preview {
+		return done, nil
+	}
+	if files.CanRewind {
+		if _, err := conn.RewindFiles(ctx, to.uuid); err != nil {
+			return Rewound{}, err
+		}
+	}
+	conversation, err := conn.RewindConversation(ctx, to.uuid)
+	switch {
+	case err != nil:
+		return done, err
+	case !conversation.Rewound:
+		return done, fmt.Errorf("the files were restored, but not the conversation: %s", conversation.Error)
+	}
+	if conversation.Prompt != "" {
+		done.Prompt = conversation.Prompt
+	}
+	return done, nil
+}
+
+// An EndRequest ends an agent.
+type EndRequest struct{ ID string }
+
+// End interrupts the agent and ends it. Its session can be continued.
+func (g *Agent) End(ctx context.Context, req EndRequest) (Status, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(context.Context) (Status, error) {
+		g.stop("it was ended from a page") //nolint:contextcheck // it is ended to the end
+		return g.Status(), nil
+	})
+}

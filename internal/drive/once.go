@@ -1,0 +1,119 @@
+package drive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// onceEach fulfills each request once, by its ID.
+type onceEach struct {
+	most    int
+	forgets bool // the oldest request is forgotten for a new one, instead of refusing that
+
+	mu    sync.Mutex
+	calls map[string]*onceCall
+	order []string
+}
+
+// A onceCall is a request and its result, which is there when done is closed.
+type onceCall struct {
+	digest [sha256.Size]byte
+	done   chan struct{}
+	value  any
+	err    error
+}
+
+func newOnceEach(most int, forgets bool) *onceEach {
+	return &onceEach{most: most, forgets: forgets, calls: map[string]*onceCall{}}
+}
+
+// begin returns the call with an ID, and whether it is a new one, which the caller has to end.
+func (o *onceEach) begin(id string, request any) (call *onceCall, isNew bool, err error) {
+	if !validID(id) {
+		return nil, false, &Error{Kind: Invalid, Reason: "the id of the request must have 8 to 64 letters, digits, - or _"}
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return nil, false, err
+	}
+	digest := sha256.Sum256(fmt.Appendf(nil, "%T %s", request, text))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if call := o.calls[id]; call != nil {
+		if call.digest != digest {
+			return nil, false, &Error{Kind: Conflict, Reason: "the id was used for another request"}
+		}
+		return call, false, nil
+	}
+	if len(o.order) >= o.most {
+		if !o.forgets {
+			return nil, false, &Error{
+				Kind: TooMany, Reason: "this agent has had too many requests", Hint: "End it, and continue its session.",
+			}
+		}
+		delete(o.calls, o.order[0])
+		o.order = o.order[1:]
+	}
+	call = &onceCall{digest: digest, done: make(chan struct{})}
+	o.calls[id] = call
+	o.order = append(o.order, id)
+	return call, true, nil
+}
+
+// validID reports whether a text can be an ID that a page has made.
+func validID(id string) bool {
+	if len(id) < 8 || len(id) > 64 {
+		return false
+	}
+	for _, r := range id {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// once fulfills a request unless one with its ID has come before, and returns the result of the first
+// one. The request is fulfilled even if ctx, which is that of the sender, ends before.
+func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request any, fulfill func(ctx context.Context) (T, error)) (T, error) {
+	var none T
+	call, isNew, err := o.begin(id, request)
+	if err != nil {
+		return none, err
+	}
+	if isNew {
+		if !a.begin() {
+			call.err = errClosing
+			close(call.done)
+			return none, errClosing
+		}
+		go func() {
+			defer a.work.Done()
+			defer close(call.done)
+			call.value, call.err = fulfill(a.ctx)
+		}()
+	}
+	select {
+	case <-call.done:
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	if call.err != nil {
+		return none, call.err
+	}
+	return call.value.(T), nil //nolint:forcetypeassert // the digest has the type of the request
+}
+
+// begin counts a request that is being fulfilled, unless the agents are being closed.
+func (a *Agents) begin() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.work.Add(1)
+	return true
+}

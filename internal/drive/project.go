@@ -1,0 +1,137 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/clewdev/clew/sessions"
+)
+
+// A Project is a directory in which an agent can be started. Pages name it by its ID: no path comes
+// from them.
+type Project struct {
+	ID  string `json:"id"`
+	Dir string `json:"dir"`
+}
+
+// maxProjects is how many projects are listed.
+const maxProjects = 1000
+
+// Projects returns the directories in which agents can be started: those of known projects, the ones
+// that were used last first, and those of the roots.
+func (a *Agents) Projects(ctx context.Context) ([]Project, error) {
+	infos, err := a.opts.Names(ctx)
+	if ctx.Err() != nil || len(infos) == 0 && err != nil {
+		return nil, failed("the projects can't be listed", cmp.Or(ctx.Err(), err))
+	}
+	newest := slices.Clone(infos)
+	slices.SortStableFunc(newest, func(x, y sessions.SessionInfo) int { return y.Modified.Compare(x.Modified) })
+	seen := map[string]bool{}
+	newest = slices.DeleteFunc(newest, func(i sessions.SessionInfo) bool {
+		known := seen[i.Project]
+		seen[i.Project] = true
+		return known
+	})
+	list := &projectList{seen: map[string]bool{}}
+	for _, info := range sessions.Summarize(ctx, newest[:min(len(newest), maxProjects)]) {
+		list.add(info.CWD)
+	}
+	for _, root := range a.opts.Roots {
+		list.addRoot(root)
+	}
+	return list.projects, ctx.Err()
+}
+
+// A projectList collects projects.
+type projectList struct {
+	projects []Project
+	seen     map[string]bool
+}
+
+// add adds a directory if it exists.
+func (l *projectList) add(dir string) {
+	if dir == "" || l.seen[dir] || len(l.projects) >= maxProjects || !isDirectory(dir) {
+		return
+	}
+	l.seen[dir] = true
+	l.projects = append(l.projects, Project{projectID(dir), dir})
+}
+
+// addRoot adds a directory and those in it that are not hidden.
+func (l *projectList) addRoot(root string) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return
+	}
+	l.add(root)
+	entries, _ := os.ReadDir(root) // those that can be read
+	for _, e := range entries {
+		if e.Type() == fs.ModeDir && e.Name()[0] != '.' {
+			l.add(filepath.Join(root, e.Name()))
+		}
+	}
+}
+
+// isDirectory reports whether a path is that of a directory, wherever this process works.
+func isDirectory(path string) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// projectID returns the ID of the project of a directory.
+func projectID(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// project returns the directory of a project.
+func (a *Agents) project(ctx context.Context, id string) (string, error) {
+	projects, err := a.Projects(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range projects {
+		if p.ID == id {
+			return p.Dir, nil
+		}
+	}
+	return "", &Error{
+		Kind: NotFound, Reason: "there is no such project",
+		Hint: "Agents can be started in directories of projects that have sessions, and in those that clew serve was given with --root.",
+	}
+}
+
+// session returns a session by its ID, with its working directory.
+func (a *Agents) session(ctx context.Context, id string) (*sessions.SessionInfo, error) {
+	infos, err := a.opts.Names(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	i := slices.IndexFunc(infos, func(i sessions.SessionInfo) bool { return i.ID == id })
+	if i < 0 {
+		if err != nil {
+			return nil, failed("the session was not found", err)
+		}
+		return nil, &Error{Kind: NotFound, Reason: "there is no such session"}
+	}
+	info := sessions.Summarize(ctx, infos[i:i+1])[0]
+	switch {
+	case info.Err != nil:
+		return nil, failed("the session can't be read", info.Err)
+	case !isDirectory(info.CWD):
+		return nil, &Error{
+			Kind: Conflict, Reason: "the directory of the session does not exist any more",
+			Hint: "Make it again, or read the session here.",
+		}
+	}
+	return &info, nil
+}

@@ -1,0 +1,223 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/prompts"
+	"github.com/clewdev/clew/wire"
+)
+
+// A PromptRequest sends a prompt. Its ID is also that of the prompt.
+type PromptRequest struct {
+	ID     string
+	Text   string
+	Images [][]byte
+}
+
+// A Prompt is a prompt of the user.
+type Prompt struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Images int    `json:"images"`
+	// State is queued or sent, and of one that came back lost if the agent may have acted on it, or
+	// unsent if it has not seen it.
+	State string `json:"state"`
+
+	uuid string // what the agent knows it by
+}
+
+// A prompt is a prompt that was accepted.
+type prompt struct {
+	id, text string
+	images   int
+	size     int // bytes
+	message  *wire.UserMessage
+}
+
+func (p *prompt) public(state string) Prompt {
+	return Prompt{p.id, p.text, p.images, state, p.message.UUID}
+}
+
+// newPrompt checks a prompt.
+func newPrompt(req *PromptRequest) (*prompt, error) {
+	text := strings.TrimSpace(req.Text)
+	switch {
+	case text == "" && len(req.Images) == 0:
+		return nil, &Error{Kind: Invalid, Reason: "the prompt is empty"}
+	case len(text) > MaxPrompt:
+		return nil, &Error{Kind: Invalid, Reason: "the prompt is longer than 1 MiB", Hint: "Put it into a file, and name that."}
+	case !utf8.ValidString(text):
+		return nil, &Error{Kind: Invalid, Reason: "the prompt is not valid UTF-8"}
+	case len(req.Images) > MaxImages:
+		return nil, &Error{Kind: Invalid, Reason: fmt.Sprintf("the prompt has more than %d images", MaxImages)}
+	}
+	blocks, err := imageBlocks(req.Images)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		blocks = append(blocks, &wire.TextBlock{Text: text})
+	}
+	p := &prompt{id: req.ID, text: text, images: len(req.Images), size: len(text), message: clew.NewUserMessage(blocks...)}
+	for _, data := range req.Images {
+		p.size += len(data)
+	}
+	p.message.UUID = newUUID()
+	return p, nil
+}
+
+// imageBlocks returns images as blocks, by what they are.
+func imageBlocks(images [][]byte) ([]wire.Block, error) {
+	var blocks []wire.Block
+	size := 0
+	for i, data := range images {
+		if size += len(data); size > MaxImageBytes {
+			return nil, &Error{Kind: Invalid, Reason: "the images have more than 10 MiB"}
+		}
+		block, err := prompts.ImageBlock(data)
+		if err != nil {
+			return nil, &Error{
+				Kind: Invalid, Reason: fmt.Sprintf("image %d was not accepted: %v", i+1, err),
+				Hint: "PNG, JPEG, GIF and WebP of at most 5 MiB can be sent.",
+			}
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}
+
+// Prompt accepts a prompt. It is sent when those before it are answered.
+func (g *Agent) Prompt(ctx context.Context, req PromptRequest) (Prompt, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(context.Context) (Prompt, error) {
+		p, err := newPrompt(&req)
+		if err != nil {
+			return Prompt{}, err
+		}
+		g.change(func() { err = g.enqueueLocked(p) })
+		return p.public("queued"), err
+	})
+}
+
+func (g *Agent) enqueueLocked(p *prompt) error {
+	switch {
+	case g.ended || g.ctx.Err() != nil:
+		return errEnded
+	case len(g.queue) >= MaxQueue:
+		return &Error{Kind: TooMany, Reason: fmt.Sprintf("%d prompts are waiting, which is the most", MaxQueue), Hint: "Take one back."}
+	}
+	size := p.size
+	for _, other := range g.queue {
+		size += other.size
+	}
+	if size > maxQueueBytes && len(g.queue) > 0 {
+		return &Error{Kind: TooMany, Reason: "the prompts that are waiting have more than 64 MiB", Hint: "Wait until some are answered."}
+	}
+	g.queue = append(g.queue, p)
+	g.wakeLocked()
+	return nil
+}
+
+// clip returns the beginning of a text, for lists.
+func clip(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// next takes the first prompt out of the queue, or returns nil.
+func (g *Agent) next() *prompt {
+	g.mu.Lock()
+	if len(g.queue) == 0 || g.held {
+		g.mu.Unlock()
+		return nil
+	}
+	g.current = g.queue[0]
+	g.queue = g.queue[1:]
+	p := g.current
+	g.failure = ""
+	g.mu.Unlock()
+	g.agents.changed(g.id)
+	return p
+}
+
+// turn sends a prompt, and reads until it is answered.
+func (g *Agent) turn(conn *clew.Session, p *prompt) {
+	var failure error
+	for msg, err := range conn.Turn(g.ctx, p.message) {
+		if err != nil {
+			failure = err
+			break
+		}
+		g.follow(msg, false)
+	}
+	g.change(func() { g.answeredLocked(p, failure) })
+}
+
+// answeredLocked notes what has become of a prompt that was sent.
+func (g *Agent) answeredLocked(p *prompt, err error) {
+	const remembered = 50
+	g.current = nil
+	g.text.Reset()
+	_, unsent := errors.AsType[*clew.OptionsError](err)
+	_, answered := errors.AsType[*clew.ResultError](err)
+	switch {
+	case err == nil || answered:
+		sent := p.public("sent")
+		sent.Text = clip(sent.Text)
+		if g.sent = append(g.sent, sent); len(g.sent) > remembered {
+			g.sent = g.sent[1:]
+		}
+	case unsent:
+		g.giveBackLocked(p, "unsent")
+	default: // the agent may have acted on it
+		g.giveBackLocked(p, "lost")
+	}
+	if err != nil {
+		g.failure = reasonOf(err)
+	}
+}
+
+// giveBackLocked returns a prompt to the user.
+func (g *Agent) giveBackLocked(p *prompt, state string) {
+	g.returned = append(g.returned, p.public(state))
+	if len(g.returned) > 2*MaxQueue { // after as many failures nobody misses the first
+		g.returned = g.returned[1:]
+	}
+}
+
+// A WithdrawRequest takes a prompt back.
+type WithdrawRequest struct{ ID, Prompt string }
+
+// Withdraw takes a prompt out of the queue, and returns it.
+func (g *Agent) Withdraw(ctx context.Context, req WithdrawRequest) (Prompt, error) {
+	return once(ctx, g.agents, g.calls, req.ID, req, func(context.Context) (p Prompt, err error) {
+		g.change(func() { p, err = g.withdrawLocked(req.Prompt) })
+		return p, err
+	})
+}
+
+func (g *Agent) withdrawLocked(id string) (Prompt, error) {
+	is := func(p *prompt) bool { return p.id == id }
+	if i := slices.IndexFunc(g.queue, is); i >= 0 {
+		p := g.queue[i]
+		g.queue = slices.Delete(g.queue, i, i+1)
+		return p.public("withdrawn"), nil
+	}
+	if i := slices.IndexFunc(g.returned, func(p Prompt) bool { return p.ID == id }); i >= 0 {
+		p := g.returned[i]
+		g.returned = slices.Delete(g.returned, i, i+1)
+		return p, nil
+	}
+	if g.current != nil && is(g.current) {
+		return Prompt{}, &Error{Kind: Conflict, Reason: "the prompt was sent", Hint: "Interrupt the turn."}
+	}
+	return Prompt{}, &Error{Kind: NotFound, Reason: "the prompt is not in the queue"}
+}
