@@ -53,7 +53,7 @@ type rowList struct {
 	top, line int // the row at the top of the screen, and its first line there
 	selected  int
 	following bool // the end of the list stays at the end of the screen
-	fresh     int  // rows that came since it was left
+	fresh     int  // rows below the screen that came since it was left, and were not seen yet
 }
 
 // A listItem is what the list knows of a row.
@@ -63,6 +63,7 @@ type listItem struct {
 	open     bool // if it is not hidden, its lines are shown
 	hidden   bool
 	exact    bool // the height is that of its lines
+	fresh    bool // it came while the end was not followed, and was not on the screen yet
 	height   int
 }
 
@@ -143,18 +144,26 @@ func (l *rowList) at(i int) listItem {
 	return l.items[i]
 }
 
-// count counts the rows that came and are shown, while the end is not followed.
+// count notes which rows from an index on came while the end was not followed.
 func (l *rowList) count(from int, old []listItem) {
-	if l.following {
-		l.fresh = 0
-		return
+	known := make(map[rows.ID]bool, len(old)) // and whether they are fresh
+	for i := range old {
+		known[old[i].id] = old[i].fresh
 	}
-	known := make(map[rows.ID]bool, len(old))
-	for _, item := range old {
-		known[item.id] = true
+	for i := from; i < len(l.items); i++ {
+		fresh, ok := known[l.items[i].id]
+		l.items[i].fresh = !l.following && (fresh || !ok)
 	}
-	for _, item := range l.items[from:] {
-		if !item.hidden && !known[item.id] {
+	l.countFresh(-1)
+}
+
+// countFresh counts the fresh rows that are shown. Those up to the last one on the screen are not fresh any
+// more.
+func (l *rowList) countFresh(last int) {
+	l.fresh = 0
+	for i := range l.items {
+		item := &l.items[i]
+		if item.fresh = item.fresh && i > last && !l.following; item.fresh && !item.hidden {
 			l.fresh++
 		}
 	}
@@ -277,6 +286,9 @@ func (l *rowList) draw(width, height int) ([]string, []drawnRow) {
 				lines, drawn = append(lines, line), append(drawn, drawnRow{i, k})
 			}
 		}
+	}
+	if l.fresh > 0 && len(drawn) > 0 {
+		l.countFresh(drawn[len(drawn)-1].row)
 	}
 	return lines, drawn
 }

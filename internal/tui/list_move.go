@@ -151,7 +151,8 @@ func (l *rowList) begin() {
 }
 
 func (l *rowList) end() {
-	l.following, l.fresh = true, 0
+	l.following = true
+	l.countFresh(-1)
 	l.settle()
 }
 

@@ -248,9 +248,14 @@ func TestRowListFollows(t *testing.T) {
 		{"is left by moving up", l.up, []string{"4", "5"}, 0},
 		{"counts what comes", func() { grow(6, 7) }, []string{"4", "5"}, 2},
 		{"counts on", func() { grow(8) }, []string{"4", "5"}, 3},
-		{"is not entered by moving down", func() { l.page(9); grow(9) }, []string{"7", "8"}, 4},
-		{"is entered at the end", l.end, []string{"8", "9"}, 0},
-		{"follows again", func() { grow(10) }, []string{"9", "10"}, 0},
+		{"counts what is below the screen", func() { l.scroll(1) }, []string{"5", "6"}, 2},
+		{"counts nothing twice", func() { l.scroll(-2) }, []string{"3", "4"}, 2},
+		{"counts nothing at the end", func() { l.page(9) }, []string{"7", "8"}, 0},
+		{"is not entered by moving down", func() { grow(9) }, []string{"7", "8"}, 1},
+		{"does not count what comes on the screen", func() { l.page(1) }, []string{"8", "9"}, 0},
+		{"counts on after that", func() { grow(10) }, []string{"8", "9"}, 1},
+		{"is entered at the end", l.end, []string{"9", "10"}, 0},
+		{"follows again", func() { grow(11) }, []string{"10", "11"}, 0},
 	}
 	for _, step := range steps {
 		step.do()

@@ -29,7 +29,11 @@ func screensOf(t *testing.T, path string) map[string]screen {
 	runAll(found, found.findWords("e"))
 	waits := open(foldUsual)
 	waits.takeRunning(&sessions.RunningSession{Status: "waiting", WaitingFor: "\x1b]0;x\a\u202e" + strings.Repeat("long ", 50)})
-	waits.list.fresh = 12
+	waits.list.begin()
+	for i := range waits.list.items {
+		waits.list.items[i].fresh = true
+	}
+	waits.list.countFresh(0)
 	failed := open(foldUsual)
 	failed.err = errFake
 	failed.snapshot.Loading, failed.snapshot.Done, failed.snapshot.Total = true, 1<<30, 2<<30
