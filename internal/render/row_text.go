@@ -6,6 +6,7 @@ import (
 	"math"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/markdown"
@@ -427,4 +428,131 @@ func (t *Text) piece(at textPlace) ([]string, textPlace) {
 	}
 	next.line += len(lines)
 	return lines, next
+}
+
+// A Place is a place in a text. It can be found in another layout of the text.
+type Place struct {
+	part, after int    // the number of its part, and of those after it
+	text        string // of the part, unless it is a short one
+	offset      int    // of its piece in that
+	ink, of     int    // visible characters of the piece before the place, and all of them
+	blank       int    // lines without any at the place
+}
+
+// PlaceOf returns the place of a line.
+func (t *Text) PlaceOf(line int) Place {
+	t.begin()
+	t.reach(line)
+	at := t.placeBefore(line)
+	for at.part < len(t.parts) {
+		lines, next := t.piece(at)
+		if next.line <= line {
+			at = next
+			continue
+		}
+		p := Place{part: at.part, after: len(t.parts) - at.part, text: t.parts[at.part].text, offset: at.offset}
+		in := line - at.line
+		for i := range lines {
+			n := ink(lines[i])
+			if p.of += n; i < in {
+				p.ink += n
+			} else if n == 0 && p.of == p.ink {
+				p.blank++
+			}
+		}
+		return p
+	}
+	return Place{}
+}
+
+// LineOf returns the line that has a place of another layout.
+func (t *Text) LineOf(p Place) int {
+	t.begin()
+	part := t.partOf(p)
+	if part < 0 || p == (Place{}) {
+		return 0
+	}
+	text, offset := t.parts[part].text, p.offset
+	if strings.HasSuffix(text, p.text) || strings.HasSuffix(p.text, text) {
+		offset += len(text) - len(p.text) // its first line is a part of its own
+	}
+	at := t.pieceAt(part, offset)
+	lines, _ := t.piece(at)
+	all := 0
+	for i := range lines {
+		all += ink(lines[i])
+	}
+	before := p.ink
+	switch {
+	case text == "" && p.of > 0:
+		before = p.ink * all / p.of
+	case text != "" && offset > at.offset:
+		before += ink(text[at.offset:min(offset, len(text))])
+	case text != "":
+		before -= at.offset - offset
+	}
+	return at.line + lineAfter(lines, before, p.blank)
+}
+
+// partOf returns the part that has a place of another layout, or -1 if there are none. The input of a call
+// may have another number of parts.
+func (t *Text) partOf(p Place) int {
+	if len(t.parts) == 0 || len(t.parts) == p.part+p.after {
+		return min(p.part, len(t.parts)-1)
+	}
+	for i := range t.parts {
+		if p.text != "" && t.parts[i].text == p.text {
+			return i
+		}
+	}
+	return min(max(len(t.parts)-p.after, 0), len(t.parts)-1)
+}
+
+// pieceAt returns the beginning of the piece that has an offset of a part.
+func (t *Text) pieceAt(part, offset int) textPlace {
+	isAfter := func(at textPlace) bool { return at.part > part || at.part == part && at.offset > offset }
+	for !t.done && !isAfter(t.end) {
+		t.step()
+	}
+	i := sort.Search(len(t.places), func(i int) bool { return isAfter(t.places[i]) })
+	at := t.places[max(i-1, 0)]
+	for {
+		_, next := t.piece(at)
+		if next.part >= len(t.parts) || isAfter(next) && at.part == part {
+			return at
+		}
+		at = next
+	}
+}
+
+// lineAfter returns the line with the first visible character after so many of them, or one of the blank lines
+// before it.
+func lineAfter(lines []string, before, blank int) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	at := 0
+	for n := ink(lines[0]); n <= before && at < len(lines)-1; n += ink(lines[at]) {
+		at++
+	}
+	for ; blank > 0 && at > 0 && ink(lines[at-1]) == 0; blank-- {
+		at--
+	}
+	return at
+}
+
+// ink returns the number of visible characters of a painted line.
+func ink(line string) (n int) {
+	for line != "" {
+		if size := escapeLength(line); size > 0 {
+			line = line[size:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		if r > ' ' {
+			n++
+		}
+		line = line[size:]
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -61,6 +62,56 @@ func TestTextLines(t *testing.T) {
 			}
 			if n := again.Count(); n != len(all) {
 				t.Errorf("%s: counted %d lines, want %d", name, n, len(all))
+			}
+		}
+	}
+}
+
+// numbered returns a text of numbered words in lines and paragraphs of all lengths.
+func numbered(r *rand.Rand, words int) string {
+	var b strings.Builder
+	for n := range words {
+		fmt.Fprintf(&b, "w%d", n)
+		switch {
+		case n > words/2 && n < words/2+1000: // one line that is longer than a piece
+			b.WriteString(" ")
+		case r.IntN(40) == 0:
+			b.WriteString("\n\n")
+		case r.IntN(60) == 0:
+			b.WriteString("\n")
+		default:
+			b.WriteString(" ")
+		}
+	}
+	return b.String()
+}
+
+// A place is the same text in all layouts.
+func TestTextPlace(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	text := numbered(r, 4000)
+	prompt := &rows.Row{Kind: rows.Prompt, Text: text, Time: time.Unix(0, 0), Chunk: &transcript.Chunk{Type: transcript.UserChunk}}
+	command := `{"command":"make","note":"` + strings.Repeat("n", 90) + `"}`
+	texts := map[string]func(o Options) *Text{
+		"result": func(o Options) *Text { return o.RowTabs(callRow("Bash", command, text))[0].Text },
+		"prose":  func(o Options) *Text { return o.RowTabs(&rows.Row{Kind: rows.Answer, Text: text[:len(text)/3]})[0].Text },
+		"prompt": func(o Options) *Text { return o.RowTabs(prompt)[0].Text },
+		"raw":    func(o Options) *Text { return o.RawText([]byte(`["` + strings.Join(strings.Fields(text), `","`) + `"]`)) },
+	}
+	for name, layOut := range texts {
+		for range 100 {
+			from, to := Options{Width: 8 + r.IntN(190)}, Options{Width: 8 + r.IntN(190)}
+			before, after := layOut(from), layOut(to)
+			line := r.IntN(before.Count())
+			place := before.PlaceOf(line)
+			if got := layOut(from).LineOf(place); got != line {
+				t.Fatalf("%s: line %d of %d columns is found at %d", name, line, from.Width, got)
+			}
+			words := strings.Fields(strings.ReplaceAll(before.Lines(line, 1)[0], `"`, " "))
+			got := after.Lines(after.LineOf(place), 1)
+			if len(words) > 0 && strings.HasPrefix(words[0], "w") && (len(got) == 0 || !strings.Contains(got[0], words[0])) {
+				t.Fatalf("%s: line %d of %d columns begins with %s; in %d columns it is %q", name, line, from.Width, words[0], to.Width, got)
 			}
 		}
 	}

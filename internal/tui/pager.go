@@ -17,6 +17,8 @@ type pager struct {
 	text    *render.Text
 	top     int
 	height  int
+	place   render.Place // that a line was chosen for
+	placed  int          // that line
 	finder  finder
 	scanned int  // the lines in which the finder has looked
 	stays   bool // the finder looks again, and does not move the text
@@ -24,15 +26,36 @@ type pager struct {
 
 // set shows another text, from its beginning.
 func (p *pager) set(text *render.Text) {
-	p.text, p.top = text, 0
+	p.text = text
+	p.goTo(render.Place{})
 	p.restart()
 }
 
-// replace shows another form of the text. The caller has to scan it.
+// replace shows another form of the text, at the same place. The caller has to scan it.
 func (p *pager) replace(text *render.Text) {
+	place := p.at()
 	p.text = text
+	p.goTo(place)
 	p.restart()
 	p.stays = true
+}
+
+// at returns the place of the first line on the screen. It is the place for which the line was chosen, as
+// long as one has not moved: so it stays however often the width changes.
+func (p *pager) at() render.Place {
+	if p.text == nil || p.top == p.placed && p.place != (render.Place{}) {
+		return p.place
+	}
+	return p.text.PlaceOf(p.top)
+}
+
+// goTo goes to a place, now or when the text is there.
+func (p *pager) goTo(place render.Place) {
+	p.place, p.top = place, 0
+	if p.text != nil {
+		p.top = p.text.LineOf(place)
+	}
+	p.placed = p.top
 }
 
 // restart makes the finder look from the beginning.
@@ -64,7 +87,10 @@ func (p *pager) clamp() {
 		return
 	}
 	if got := len(p.text.Lines(p.top, p.height)); got < p.height {
-		p.top = max(p.text.Count()-p.height, 0)
+		moved := p.top != p.placed
+		if p.top = max(p.text.Count()-p.height, 0); !moved {
+			p.placed = p.top
+		}
 	}
 }
 
@@ -257,6 +283,6 @@ func (p *pager) retype(to screen) tea.Cmd {
 // beginFind opens the line in which a text is typed.
 func (p *pager) beginFind() {
 	p.finder.clear()
-	top := p.top
-	p.finder.typing, p.finder.back = true, func() { p.top = top }
+	place := p.at()
+	p.finder.typing, p.finder.back = true, func() { p.goTo(place) }
 }

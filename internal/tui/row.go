@@ -21,7 +21,7 @@ type rowScreen struct {
 	revision int // of the row in the list
 	tabs     []render.Tab
 	tab      render.TabName
-	tops     map[render.TabName]int // where one was in the other tabs
+	places   map[render.TabName]render.Place // where one was in the other tabs
 	pager    pager
 	split    bool
 	width    int      // for which the tabs are laid out
@@ -40,7 +40,7 @@ func newRow(s *sessionScreen, id rows.ID, tab render.TabName) screen {
 		tab = render.TabShown
 	}
 	r := &rowScreen{
-		base: newBase(s.app), session: s, id: id, tab: tab, tops: map[render.TabName]int{},
+		base: newBase(s.app), session: s, id: id, tab: tab, places: map[render.TabName]render.Place{},
 		pending: map[render.TabName]bool{}, failures: map[render.TabName]string{},
 	}
 	r.pager.height = max(s.height-2, 1)
@@ -254,7 +254,7 @@ func (r *rowScreen) next(by int) tea.Cmd {
 			at = i
 		}
 	}
-	r.tops[r.tab] = r.pager.top
+	r.places[r.tab] = r.pager.at()
 	n := len(r.tabs)
 	return r.choose(r.tabs[((at+by)%n+n)%n].Name)
 }
@@ -263,7 +263,7 @@ func (r *rowScreen) next(by int) tea.Cmd {
 func (r *rowScreen) choose(tab render.TabName) tea.Cmd {
 	r.tab = tab
 	r.pager.set(r.current().Text)
-	r.pager.top = r.tops[tab]
+	r.pager.goTo(r.places[tab])
 	return tea.Batch(r.fill(), r.pager.scan(r, r.pager.finder.started))
 }
 
@@ -321,7 +321,7 @@ func (r *rowScreen) wheel(lines int) tea.Cmd {
 func (r *rowScreen) click(x, y int) tea.Cmd {
 	for i, span := range r.spans {
 		if y == 0 && x >= span[0] && x < span[1] && i < len(r.tabs) {
-			r.tops[r.tab] = r.pager.top
+			r.places[r.tab] = r.pager.at()
 			return r.choose(r.tabs[i].Name)
 		}
 	}

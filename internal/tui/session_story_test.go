@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -284,4 +285,28 @@ func TestSizeAfterSuspend(t *testing.T) {
 	s := tell(t, f, 80, 24, opens(info, Place{})).see("? help")
 	s.term.Resize(60, 15)
 	s.press("ctrl+z").waits("the last line is not at the bottom", func() bool { return strings.Contains(s.term.Line(14), "? help") })
+}
+
+// A row is read on at the same words after the width has changed, however often.
+func TestRowStays(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for n := range 2000 {
+		fmt.Fprintf(&text, "word-%d ", n)
+		if n%97 == 96 {
+			text.WriteString("\n\n")
+		}
+	}
+	k := newTalk(t, 0)
+	k.says("Go.").answers(text.String()).show()
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("word-").press("i").see("Raw").press("enter", "G").see("word-1999").press("pgup", "pgup", "pgup").see("182-203 of 266").press("k").see("181-202")
+	top := strings.Fields(s.term.Line(1))[0]
+	for _, width := range []int{50, 133, 61, 30} {
+		s.resize(width, 24).waits("the first line has no "+top, func() bool {
+			line := s.term.Line(1)
+			return strings.Contains(line+" ", top+" ") && tty.Width(line) > width-10 && tty.Width(line) <= width
+		})
+	}
+	s.resize(80, 24).waits("the first line does not begin with "+top, func() bool { return strings.HasPrefix(s.term.Line(1), top+" ") && tty.Width(s.term.Line(1)) > 70 })
 }
