@@ -132,7 +132,7 @@ func TestFitsEveryWidth(t *testing.T) {
 			}
 			for i := range l.Len() {
 				r := l.At(i)
-				if n := o.EstimateRow(r); n > 0 != o.HasBody(r) && !(n > 0 && isProse(r.Kind) && len(r.Text) > width/2) {
+				if n := o.EstimateRow(r, 1000); n > 0 != o.HasBody(r) && !(n > 0 && isProse(r.Kind) && len(r.Text) > width/2) {
 					t.Fatalf("%s, row %s: an estimate of %d lines in a width of %d", name, r.ID, n, width)
 				}
 				lines, _ := o.RowBody(r, 30)

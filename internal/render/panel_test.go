@@ -222,7 +222,7 @@ func FuzzRowText(f *testing.F) {
 					t.Fatalf("%s: %d columns in a width of %d: %q", r.Kind, n, width, line)
 				}
 			}
-			if o.HasBody(r) && o.EstimateRow(r) == 0 {
+			if o.HasBody(r) && o.EstimateRow(r, 1000) == 0 {
 				t.Fatalf("%s has lines, but none are estimated", r.Kind)
 			}
 		}

@@ -33,37 +33,55 @@ func (o Options) HasBody(r *rows.Row) bool {
 	return len(lines) > 0
 }
 
-// EstimateRow returns about how many lines the body of a row has, from the lengths of its texts. It is
-// 0 for a row that has nothing to unfold.
-func (o Options) EstimateRow(r *rows.Row) int {
+// EstimateRow returns about how many lines the body of a row has, as far as there are at most limit. It looks
+// at the beginnings of its texts. It is 0 for a row that has nothing to unfold.
+func (o Options) EstimateRow(r *rows.Row, limit int) int {
 	in := o.rowOptions(r)
 	columns := in.columns()
 	if o.Width <= 0 {
 		columns = 80
-	}
-	lines := func(text string) int {
-		if trimBlank(text) == "" {
-			return 0
-		}
-		return 1 + len(text)/min(columns, typicalLine)
 	}
 	switch r.Kind {
 	case rows.Prompt, rows.Answer, rows.Result, rows.Notice:
 		if len(r.Text) <= columns { // it is cheap to find out
 			return in.countBody(r)
 		}
+		lines := linesOf(strings.Trim(r.Text, blanks), "\n", columns, limit)
 		if r.Kind == rows.Notice {
-			return lines(r.Text) + lines(r.Chunk.Stderr)
+			return lines + linesOf(r.Chunk.Stderr, "\n", columns, limit)
 		}
-		return lines(r.Text)
+		if isProse(r.Kind) {
+			return max(lines-1, 1)
+		}
+		return lines
 	case rows.Call, rows.Subagent:
-		return in.estimateCall(r, lines(r.Item.ToolResult))
+		return in.estimateCall(r, max(columns-nameColumns, 1), limit)
 	case rows.Thinking, rows.Teammate, rows.Compaction:
-		return lines(r.Text)
+		return linesOf(r.Text, "\n", columns, limit)
 	case rows.Invalid:
 		return 2 * len(r.Transcript.Invalid)
 	}
 	return 0
+}
+
+// linesOf returns about how many lines of some columns a text has, or a number of at least limit. Its own
+// lines end with a separator. Of a long text it looks at the beginning.
+func linesOf(text, end string, columns, limit int) (lines int) {
+	const short, sample = 1 << 10, 8 << 10
+	text = trimBlank(text)
+	if len(text) > short {
+		part := text[:min(len(text), sample)]
+		lines = max(strings.Count(part, end)+1, len(part)/columns)
+		return int(float64(lines) * float64(len(text)) / float64(len(part)))
+	}
+	for text != "" && lines < limit {
+		line, _, found := strings.Cut(text, end)
+		lines += max((len(line)+columns-1)/columns, 1)
+		if text = text[len(line):]; found {
+			text = text[len(end):]
+		}
+	}
+	return lines
 }
 
 // countBody returns the number of lines of the body of a row that is short.
@@ -89,21 +107,27 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 	return room
 }
 
-// estimateCall returns about how many lines the body of a call has, whose result has so many. A short
-// call without a result is laid out, since its line may say everything.
-func (o Options) estimateCall(r *rows.Row, result int) int {
+// estimateCall returns about how many lines the body of a call has. A short call without a result is laid
+// out, since its line may say everything.
+func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	const short = 1024
-	if result == 0 && len(r.Item.ToolInput)+len(r.Item.Structured)+len(r.Item.Patch) <= short {
+	i := r.Item
+	result := linesOf(i.ToolResult, "\n", columns, limit)
+	if result == 0 && len(i.ToolInput)+len(i.Structured)+len(i.Patch) <= short {
 		return o.countBody(r)
 	}
-	if r.Item.ToolName == "Read" {
+	if i.ToolName == "Read" {
 		return max(result, 1)
 	}
-	return max(result+len(r.Item.ToolInput)/typicalLine, 1)
+	lines := linesOf(string(i.ToolInput), `\n`, columns, limit) // its strings have escaped line breaks
+	if lines == 1 {
+		lines = 0 // the line of the call says it
+	}
+	if isCommand(i) || !changesFiles(i) {
+		lines += result
+	}
+	return max(lines, 1)
 }
-
-// typicalLine is how long the lines of texts are, on average.
-const typicalLine = 48
 
 // opening returns the text of the line of a prompt or an answer: all of it in one line, or the first
 // line if it is open.

@@ -114,7 +114,7 @@ func (o Options) addDiffs(diffs []transcript.FileDiff, split bool, t *Text) {
 			t.text(o, tty.Dim, "what was changed is not in the transcript")
 		}
 		for k := range d.Hunks {
-			t.addPart(textPart{stop: StopHunk, lines: func() []string {
+			t.addPart(textPart{stop: StopHunk, about: o.estimateAll(d.Hunks[k].Lines), lines: func() []string {
 				lines := o.hunkLines(d, k, split)
 				if k > 0 {
 					lines = append([]string{tty.Dim.Paint(o.fit("…"), o.Color)}, lines...)
@@ -176,6 +176,7 @@ type Text struct {
 type textPart struct {
 	stop  Stop
 	first int // its first line, once it was reached
+	about int // how many lines it has, about, or 0 for one
 	// lines returns the lines of a short part. It is nil for a long text: then layOut returns the lines
 	// of a piece of it, and count their number.
 	lines  func() []string
@@ -210,7 +211,7 @@ func (t *Text) text(o Options, style tty.Style, text string) {
 	}
 	columns := o.columns()
 	t.addPart(textPart{
-		text:   text,
+		text: text, about: o.estimate(text),
 		layOut: func(piece string) []string { return o.insetAll(o.wrapped(style, piece)) },
 		count: func(piece string) int {
 			if columns == 0 || len(piece) <= columns && isPlainASCII(piece) {
@@ -248,7 +249,7 @@ func (t *Text) code(o Options, language *highlight.Language, text string) {
 	layOut := func(piece string) []string {
 		return o.insetAll(o.breakPainted(o.painted(highlight.NewScanner(language), piece)))
 	}
-	t.addPart(textPart{text: text, layOut: layOut, count: func(piece string) int {
+	t.addPart(textPart{text: text, about: o.estimate(text), layOut: layOut, count: func(piece string) int {
 		if columns := o.columns(); columns == 0 || len(piece) <= columns && isPlainASCII(piece) {
 			return 1
 		}
@@ -262,18 +263,32 @@ func (t *Text) prose(o Options, text string) {
 	case len(text) > markdown.MaxText:
 		t.text(o, tty.Plain, text)
 	default:
-		t.addPart(textPart{lines: func() []string { return o.insetAll(o.proseLines(text)) }})
+		t.addPart(textPart{about: o.estimate(text), lines: func() []string { return o.insetAll(o.proseLines(text)) }})
 	}
 }
 
 func (t *Text) diffs(o Options, diffs []transcript.FileDiff) {
 	if len(diffs) > 0 {
-		t.addPart(textPart{lines: func() []string {
+		about := 0
+		for i := range diffs {
+			for k := range diffs[i].Hunks {
+				about += o.estimateAll(diffs[i].Hunks[k].Lines)
+			}
+		}
+		t.addPart(textPart{about: about, lines: func() []string {
 			var c collector
 			c.diffs(o, diffs)
 			return c.lines
 		}})
 	}
+}
+
+// estimateAll returns about how many lines texts have.
+func (o Options) estimateAll(texts []string) (lines int) {
+	for _, text := range texts {
+		lines += o.estimate(text)
+	}
+	return lines
 }
 
 // placeInterval is the number of pieces between two places that are kept.
@@ -310,11 +325,11 @@ func (t *Text) Len() (lines int, exact bool) {
 	lines = t.end.line
 	for i := t.end.part; i < len(t.parts); i++ {
 		p := &t.parts[i]
-		rest := len(p.text)
-		if i == t.end.part {
-			rest -= t.end.offset
+		rest := max(p.about, 1)
+		if i == t.end.part && t.end.offset > 0 {
+			rest = max(int(float64(rest)*float64(len(p.text)-t.end.offset)/float64(len(p.text))), 1)
 		}
-		lines += 1 + max(rest, 0)/typicalLine
+		lines += rest
 	}
 	return lines, false
 }

@@ -95,9 +95,13 @@ func TestTextPlace(t *testing.T) {
 	command := `{"command":"make","note":"` + strings.Repeat("n", 90) + `"}`
 	texts := map[string]func(o Options) *Text{
 		"result": func(o Options) *Text { return o.RowTabs(callRow("Bash", command, text))[0].Text },
-		"prose":  func(o Options) *Text { return o.RowTabs(&rows.Row{Kind: rows.Answer, Text: text[:len(text)/3]})[0].Text },
+		"prose": func(o Options) *Text {
+			return o.RowTabs(&rows.Row{Kind: rows.Answer, Text: text[:len(text)/3]})[0].Text
+		},
 		"prompt": func(o Options) *Text { return o.RowTabs(prompt)[0].Text },
-		"raw":    func(o Options) *Text { return o.RawText([]byte(`["` + strings.Join(strings.Fields(text), `","`) + `"]`)) },
+		"raw": func(o Options) *Text {
+			return o.RawText([]byte(`["` + strings.Join(strings.Fields(text), `","`) + `"]`))
+		},
 	}
 	for name, layOut := range texts {
 		for range 100 {
@@ -112,6 +116,38 @@ func TestTextPlace(t *testing.T) {
 			got := after.Lines(after.LineOf(place), 1)
 			if len(words) > 0 && strings.HasPrefix(words[0], "w") && (len(got) == 0 || !strings.Contains(got[0], words[0])) {
 				t.Fatalf("%s: line %d of %d columns begins with %s; in %d columns it is %q", name, line, from.Width, words[0], to.Width, got)
+			}
+		}
+	}
+}
+
+// An estimate of the height is near it, whatever the lengths of lines are.
+func TestEstimates(t *testing.T) {
+	t.Parallel()
+	texts := longTexts()
+	texts["short lines"] = strings.Repeat("ab\n", 3000)
+	texts["few lines"] = strings.Repeat("a line\n", 17)
+	texts["paragraphs"] = strings.Repeat(strings.Repeat("words of a paragraph ", 60)+"\n\n", 200)
+	delete(texts, "escapes") // they are shown as more than their bytes
+	for name, text := range texts {
+		text = text[max(len(text)-300_000, 0):]
+		input := fmt.Sprintf(`{"file_path":"/a","content":%q}`, text[:min(len(text), 9000)])
+		list := []*rows.Row{
+			callRow("Bash", `{"command":"ls"}`, text), callRow("Read", `{"file_path":"/a"}`, text), callRow("Write", input, "written"),
+			{Kind: rows.Thinking, Text: text}, {Kind: rows.Prompt, Text: text, Chunk: new(transcript.Chunk)},
+		}
+		for _, width := range []int{30, 80, 200} {
+			for _, r := range list {
+				o := Options{Width: width}
+				lines, _ := o.RowBody(r, 300)
+				if got := min(o.EstimateRow(r, 300), 300); got > 2*len(lines)+3 || 2*got+3 < len(lines) {
+					t.Errorf("%s of %s in %d columns: an estimate of %d lines for %d", name, r.Kind, width, got, len(lines))
+				}
+				shown := o.RowTabs(r)[0].Text
+				guess, exact := shown.Len()
+				if n := shown.Count(); exact || guess > 2*n+3 || 2*guess+3 < n {
+					t.Errorf("%s of %s in %d columns: an estimate of %d lines for %d in all", name, r.Kind, width, guess, n)
+				}
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (l *sessionLayout) startsOpen(i int) bool {
 	case r.Depth > 0:
 		return false
 	case r.Kind == rows.Prompt:
-		return l.options(80).EstimateRow(r) < longPrompt
+		return l.options(80).EstimateRow(r, longPrompt) < longPrompt
 	}
 	return r.Kind == rows.Answer
 }
@@ -117,7 +117,7 @@ func (l *sessionLayout) folded(i, width int) string {
 // unfolds reports whether there is something to unfold in a row.
 func (l *sessionLayout) unfolds(i int) bool {
 	r := l.rows.At(i)
-	return r.Below > 0 || l.options(80).EstimateRow(r) > 0
+	return r.Below > 0 || l.options(80).EstimateRow(r, 1) > 0
 }
 
 func (l *sessionLayout) estimate(i, width int) int {
@@ -125,7 +125,11 @@ func (l *sessionLayout) estimate(i, width int) int {
 	if r.Below > 0 {
 		return 1
 	}
-	return 2 + min(l.options(width).EstimateRow(r), bodyLimit+1)
+	lines := 1 + min(l.options(width).EstimateRow(r, bodyLimit+1), bodyLimit+1)
+	if l.apart(i) {
+		lines++
+	}
+	return lines
 }
 
 // at returns the row at a place of the transcript, or the one before it that is nearest. It returns -1 if
