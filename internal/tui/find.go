@@ -208,111 +208,6 @@ func (f *finder) count() string {
 	return fmt.Sprintf("%s of %s", tty.Thousands(int64(f.current+1)), n)
 }
 
-// mark paints the matches in a painted line.
-func (f *finder) mark(line string, color bool) string {
-	if f.matcher == nil || !color {
-		return line
-	}
-	return markMatches(line, f.matcher)
-}
-
-// matchesIn counts the matches in a painted line.
-func (f *finder) matchesIn(line string) int {
-	plain, _ := unpaint(line)
-	return len(f.matcher.FindAllStringIndex(plain, -1))
-}
-
-// An inkStart says that a style begins at an offset of a line.
-type inkStart struct {
-	at       int
-	sequence string
-}
-
-// unpaint returns the text of a painted line, and the sequences that were in it.
-func unpaint(line string) (string, []inkStart) {
-	if !strings.Contains(line, "\x1b") {
-		return line, nil
-	}
-	var plain strings.Builder
-	var inks []inkStart
-	for line != "" {
-		n := strings.IndexByte(line, '\x1b')
-		if n < 0 {
-			plain.WriteString(line)
-			break
-		}
-		plain.WriteString(line[:n])
-		line = line[n:]
-		end := sequenceEnd(line)
-		inks = append(inks, inkStart{plain.Len(), line[:end]})
-		line = line[end:]
-	}
-	return plain.String(), inks
-}
-
-// sequenceEnd returns the length of the escape sequence at the beginning of a line.
-func sequenceEnd(line string) int {
-	if strings.HasPrefix(line, "\x1b]") {
-		if n := strings.Index(line, "\x1b\\"); n >= 0 {
-			return n + 2
-		}
-		return len(line)
-	}
-	for i := 2; i < len(line); i++ {
-		if line[i] >= '@' && line[i] <= '~' {
-			return i + 1
-		}
-	}
-	return len(line)
-}
-
-// markMatches paints matches in a painted line over what is there.
-func markMatches(line string, m transcript.Matcher) string {
-	plain, inks := unpaint(line)
-	found := m.FindAllStringIndex(plain, -1)
-	if len(found) == 0 {
-		return line
-	}
-	var b strings.Builder
-	style := "" // what is in effect outside of the matches
-	write := func(from, to int) {
-		for from < to {
-			for len(found) > 0 && found[0][1] <= from {
-				found = found[1:]
-			}
-			switch {
-			case len(found) == 0 || found[0][0] >= to:
-				b.WriteString(plain[from:to])
-				return
-			case found[0][0] > from:
-				b.WriteString(plain[from:found[0][0]])
-				from = found[0][0]
-			default:
-				end := min(found[0][1], to)
-				b.WriteString(endOfStyle + tty.Match.Paint(plain[from:end], true) + style)
-				from = end
-			}
-		}
-	}
-	at := 0
-	for _, ink := range inks {
-		write(at, ink.at)
-		at = ink.at
-		b.WriteString(ink.sequence)
-		switch {
-		case ink.sequence == endOfStyle:
-			style = ""
-		case strings.HasPrefix(ink.sequence, "\x1b["):
-			style = ink.sequence
-		}
-	}
-	write(at, len(plain))
-	return b.String()
-}
-
-// endOfStyle is the sequence that ends a style.
-const endOfStyle = "\x1b[0m"
-
 // A foundMsg has matches of a search.
 type foundMsg struct {
 	started int
@@ -546,8 +441,8 @@ func (s *sessionScreen) goToMatch(i int) {
 	before := 0
 	for pass := range 2 { // first as it is, then open
 		before = 0
-		for k, line := range s.list.lines(row) {
-			if before += f.matchesIn(line); before > m.number {
+		for k, spans := range f.find(s.list.lines(row), s.list.width) {
+			if before += begins(spans); before > m.number {
 				s.list.reveal(row, k, s.list.height/3)
 				return
 			}

@@ -15,6 +15,7 @@ import (
 // text.
 type pager struct {
 	text    *render.Text
+	width   int // for which the text is laid out
 	top     int
 	height  int
 	place   render.Place // that a line was chosen for
@@ -32,9 +33,9 @@ func (p *pager) set(text *render.Text) {
 }
 
 // replace shows another form of the text, at the same place. The caller has to scan it.
-func (p *pager) replace(text *render.Text) {
+func (p *pager) replace(text *render.Text, width int) {
 	place := p.at()
-	p.text = text
+	p.text, p.width = text, width
 	p.goTo(place)
 	p.restart()
 	p.stays = true
@@ -72,12 +73,13 @@ func (p *pager) draw(height int, color bool) []string {
 		return nil
 	}
 	p.clamp()
-	lines := p.text.Lines(p.top, height)
-	marked := make([]string, len(lines))
-	for i, line := range lines {
-		marked[i] = p.finder.mark(line, color)
+	if p.finder.matcher == nil {
+		return p.text.Lines(p.top, height)
 	}
-	return marked
+	before := min(p.top, findContext)
+	lines := p.finder.marked(p.text.Lines(p.top-before, before+height+findContext), p.width, color)
+	lines = lines[min(before, len(lines)):]
+	return lines[:min(len(lines), height)]
 }
 
 // clamp keeps the end of the text at the end of the screen.
@@ -174,15 +176,18 @@ func (p *pager) scan(to screen, started int) tea.Cmd {
 	}
 	for begun := time.Now(); f.looking && time.Since(begun) < scanTime; {
 		const some = 128
-		lines := p.text.Lines(p.scanned, some)
-		for i, line := range lines {
-			for n := range min(f.matchesIn(line), maxMatches-len(f.matches)) {
+		before := min(p.scanned, findContext)
+		found := f.find(p.text.Lines(p.scanned-before, before+some+findContext), p.width)
+		found = found[min(before, len(found)):]
+		found = found[:min(some, len(found))]
+		for i, spans := range found {
+			for n := range min(begins(spans), maxMatches-len(f.matches)) {
 				f.matches = append(f.matches, match{index: p.scanned + i, number: n})
 			}
 		}
-		p.scanned += len(lines)
+		p.scanned += len(found)
 		f.more = len(f.matches) >= maxMatches
-		f.looking = len(lines) == some && !f.more
+		f.looking = len(found) == some && !f.more
 	}
 	if f.current < 0 {
 		p.firstMatch()

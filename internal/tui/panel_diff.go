@@ -97,7 +97,7 @@ func (d *diffScreen) lay(width int) {
 		return
 	}
 	d.width = width
-	d.pager.replace(d.session.layout.options(width).DiffText(d.diffs, d.split))
+	d.pager.replace(d.session.layout.options(width).DiffText(d.diffs, d.split), width)
 }
 
 func (d *diffScreen) do(a Action) tea.Cmd {

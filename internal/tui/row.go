@@ -104,7 +104,7 @@ func (r *rowScreen) lay(width int) {
 			t.Text = o.RawText(r.entries...)
 		}
 	}
-	r.pager.replace(r.current().Text)
+	r.pager.replace(r.current().Text, width)
 }
 
 // current returns the tab in front.

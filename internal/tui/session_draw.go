@@ -268,8 +268,8 @@ func (s *sessionScreen) rowLines(width, height int) []string {
 	lines, s.drawn = s.list.draw(width-gutter-bar, height)
 	from, to := s.list.thumb(height)
 	painted := make([]string, len(lines))
+	s.markMatches(lines)
 	for i, line := range lines {
-		line = s.finder.mark(line, s.opts.Color)
 		mark, rest := "", ""
 		if gutter > 0 {
 			apart := line == "" && s.layout.apart(s.drawn[i].row)
@@ -281,6 +281,24 @@ func (s *sessionScreen) rowLines(width, height int) []string {
 		painted[i] = mark + line + rest
 	}
 	return painted
+}
+
+// markMatches marks the matches in the lines that were drawn.
+func (s *sessionScreen) markMatches(lines []string) {
+	if s.finder.matcher == nil {
+		return
+	}
+	for i := 0; i < len(lines); {
+		row, from := s.drawn[i].row, s.drawn[i].line
+		n := 1
+		for i+n < len(lines) && s.drawn[i+n].row == row {
+			n++
+		}
+		all, before := s.list.lines(row), min(from, findContext)
+		around := all[from-before : min(from+n+findContext, len(all))]
+		copy(lines[i:i+n], s.finder.marked(around, s.list.width, s.opts.Color)[before:])
+		i += n
+	}
 }
 
 func (s *sessionScreen) barAt(thumb bool) string {
