@@ -132,7 +132,7 @@ var viewerBindings = []Binding{
 	{ShowAll, []string{"."}, InSessions, "sessions of this project, or of all projects", ""},
 	{Find, []string{"/"}, InSessions, "filter the list", "filter"},
 	{Find, []string{"/"}, InSearch, "change the words", "words"},
-	{Find, []string{"/"}, InSession | InRow | InPanel | InHelp, "find a text; between slashes, a regular expression", "find"},
+	{Find, []string{"/"}, InSession | InRow | InPanel, "find a text; between slashes, a regular expression", "find"},
 	{NextMatch, []string{"n"}, InSession | InRow, "next match", ""},
 	{PreviousMatch, []string{"N"}, InSession | InRow, "previous match", ""},
 	{SearchAll, []string{"ctrl+f"}, InSessions | InSession, "search the text of all sessions", "search all"},

@@ -187,3 +187,15 @@ func TestSessionStates(t *testing.T) {
 		})
 	}
 }
+
+// A page of text offers no key that does nothing on it.
+func TestPageKeys(t *testing.T) {
+	t.Parallel()
+	keys, err := NewKeymap(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := keys.Action(InHelp, "/"); ok {
+		t.Errorf("/ is %s, but a page finds nothing", a)
+	}
+}
