@@ -25,6 +25,7 @@ class ListPage {
     this.scope = "Sessions";
     this.tab = "recent";
     this.filter = "";
+    this.project = "";
     this.total = 0;
     this.revision = -1;
     this.selected = 0;
@@ -53,6 +54,7 @@ class ListPage {
     this.input.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.pressInFilter(e));
     this.tabs = h("div.tabs", { role: "group", "aria-label": "Lists" }, ...Object.entries(tabs).map(([name, title]) =>
       button(title, () => this.setTab(name), { "data-tab": name, "aria-pressed": "false" })));
+    this.ofProject = button("", () => { this.project = ""; this.keepInURL(); }, { hidden: true, title: "Show all projects" });
     this.before = h("div.space", { role: "presentation" });
     this.rows = h("div.window", { role: "presentation" });
     this.after = h("div.space", { role: "presentation" });
@@ -65,7 +67,7 @@ class ListPage {
     this.count = h("span.count", { role: "status" });
     this.starter = h("div.starter");
     this.context.main.replaceChildren(h("div.sheet", {}, h("h1.sr", {}, "Sessions"), this.starter,
-      h("div.sticky.controls", {}, this.tabs, this.input, this.count), this.list, this.empty));
+      h("div.sticky.controls", {}, this.tabs, this.ofProject, this.input, this.count), this.list, this.empty));
     document.body.className = "list-page";
     if (this.context.me.drive) this.addStarter();
   }
@@ -82,6 +84,9 @@ class ListPage {
     const tab = query.get("tab") ?? "recent";
     this.tab = tab in tabs ? tab : "recent";
     this.filter = query.get("filter") ?? "";
+    this.project = query.get("project") ?? "";
+    this.ofProject.hidden = !this.project;
+    this.ofProject.textContent = `Project: ${this.project} ✕`;
     if (this.input.value !== this.filter) this.input.value = this.filter;
     for (const b of this.tabs.children) b.setAttribute("aria-pressed", String(b.dataset.tab === this.tab));
     this.reload(true);
@@ -91,6 +96,7 @@ class ListPage {
     const query = new URLSearchParams();
     if (this.tab !== "recent") query.set("tab", this.tab);
     if (this.filter) query.set("filter", this.filter);
+    if (this.project) query.set("project", this.project);
     this.context.go(query.size ? `/?${query}` : "/", true);
     this.changed();
   }
@@ -98,6 +104,7 @@ class ListPage {
   /** @param {string} tab */
   setTab(tab) {
     this.tab = tab;
+    this.project = "";
     this.keepInURL();
   }
 
@@ -167,7 +174,7 @@ class ListPage {
 
   /** @param {number} page */
   fetch(page) {
-    return get("sessions", { tab: this.tab, filter: this.filter, from: page * pageSize, n: pageSize });
+    return get("sessions", { tab: this.tab, filter: this.filter, project: this.project, from: page * pageSize, n: pageSize });
   }
 
   /** @param {number} index */
@@ -240,7 +247,7 @@ class ListPage {
     element.clewHTML = item?.html;
     if (item) element.append(fragment(item.html));
     else element.append(h("span.soft", {}, "…"));
-    for (const link of element.querySelectorAll("a[href]")) link.tabIndex = -1;
+    this.target(element).tabIndex = -1;
     return element;
   }
 
@@ -271,22 +278,26 @@ class ListPage {
     }
   }
 
+  /**
+   * What has the focus of a row: its link, or the row itself.
+   * @param {any} element
+   */
+  target(element) { return element.querySelector("a[href]") ?? element; }
+
   /** @param {number} index */
   mark(index) {
     this.selected = Math.max(0, Math.min(index, this.total - 1));
     for (const e of this.rows.children) {
       const is = Number(e.dataset.index) === this.selected;
       e.classList.toggle("selected", is);
-      const link = e.querySelector("a[href]");
-      if (link) link.tabIndex = is ? 0 : -1;
+      this.target(e).tabIndex = is ? 0 : -1;
     }
   }
 
   /** @param {boolean} [quiet] whether the page must not scroll */
   focus(quiet = false) {
     const element = this.rows.querySelector(".item.selected");
-    const target = element?.querySelector("a[href]");
-    if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+    if (element) this.target(element).focus({ preventScroll: true });
     if (!quiet) this.reveal();
   }
 
