@@ -113,15 +113,17 @@ func checkContentType(r *http.Request) error {
 	return refused(http.StatusUnsupportedMediaType, "the content type must be application/json")
 }
 
-// isSessionID reports whether id has the form of a UUID, as the IDs of all sessions have.
+// isSessionID reports whether id can be that of a session in an address: a UUID and, if several
+// projects have that one, the name of the project after an @. It is looked up, and never a path.
 func isSessionID(id string) bool {
-	if len(id) != 36 {
+	const length, most = 36, 300
+	if len(id) < length || len(id) > most || len(id) > length && id[length] != '@' {
 		return false
 	}
-	for i := range len(id) {
-		c := id[i] | 0x20
+	for i := range length {
+		c := id[i]
 		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (id[i] == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if dash != (c == '-') || !dash && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
 			return false
 		}
 	}
