@@ -57,6 +57,7 @@ type Answered struct {
 	Question string
 	By       string // who has answered, or ""
 	What     string // in words
+	About    string // the call, for records
 	At       time.Time
 }
 
@@ -185,11 +186,14 @@ func (g *Agent) noteLocked(q *question, by, what string) {
 	if slices.ContainsFunc(g.answers, func(a Answered) bool { return a.Question == q.id }) {
 		return
 	}
-	g.answers = append(g.answers, Answered{q.id, by, what, g.agents.opts.Now()})
+	g.answers = append(g.answers, Answered{q.id, by, what, q.about(), g.agents.opts.Now()})
 	if len(g.answers) > remembered {
 		g.answers = g.answers[1:]
 	}
 }
+
+// about returns the call that a question is about, for records.
+func (q *question) about() string { return clip(q.req.ToolName + " " + string(q.req.Input)) }
 
 // stopQuestions answers all open questions with no, because the turn ends.
 func (g *Agent) stopQuestions(why string) {

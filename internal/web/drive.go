@@ -1,21 +1,244 @@
 package web
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 
-func (s *Server) startAgent(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/wire"
+)
 
-func (s *Server) sendPrompt(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// An agentData is an agent as pages get it. Its texts are not escaped: pages show them as text.
+type agentData struct {
+	Agent     string         `json:"agent"`
+	Session   string         `json:"session"`
+	Dir       string         `json:"dir"`
+	State     drive.State    `json:"state"`
+	Why       string         `json:"why"`
+	Note      string         `json:"note"`
+	Mode      string         `json:"mode"`
+	Model     string         `json:"model"`
+	Models    []string       `json:"models"`
+	Cost      float64        `json:"cost"`
+	Failure   string         `json:"failure"`
+	Queue     []drive.Prompt `json:"queue"`
+	Returned  []drive.Prompt `json:"returned"`
+	Sent      []drive.Prompt `json:"sent"`
+	Questions []questionData `json:"questions,omitempty"`
+}
 
-func (s *Server) withdrawPrompt(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// newAgentData returns an agent without its questions, which are events of their own.
+func newAgentData(s *drive.Status) agentData {
+	return agentData{
+		Agent: s.Agent, Session: s.Session, Dir: tty.CleanLine(s.Dir), State: s.State, Why: tty.Clean(s.Why), Note: tty.Clean(s.Note),
+		Mode: tty.Line(string(s.Mode)), Model: tty.Line(s.Model), Models: s.Models, Cost: s.Cost, Failure: tty.Clean(s.Failure),
+		Queue: inShort(s.Queue), Returned: inShort(s.Returned), Sent: inShort(s.Sent),
+	}
+}
 
-func (s *Server) interruptAgent(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// inShort returns prompts with the beginning of their texts. A page that takes one back gets all of
+// it.
+func inShort(prompts []drive.Prompt) []drive.Prompt {
+	short := make([]drive.Prompt, len(prompts)) // not null in JSON
+	for i, p := range prompts {
+		const most = 300
+		if len(p.Text) > most {
+			p.Text = strings.ToValidUTF8(p.Text[:most], "") + "…"
+		}
+		short[i] = p
+	}
+	return short
+}
 
-func (s *Server) setMode(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// withQuestions returns an agent with its open questions.
+func withQuestions(s *drive.Status) agentData {
+	data := newAgentData(s)
+	for i := range s.Questions {
+		data.Questions = append(data.Questions, newQuestionData(s, &s.Questions[i]))
+	}
+	return data
+}
 
-func (s *Server) setModel(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// A driveData is what pages need to start an agent.
+type driveData struct {
+	Projects []drive.Project       `json:"projects"`
+	Modes    []wire.PermissionMode `json:"modes"`
+	Models   []string              `json:"models"`
+}
 
-func (s *Server) answerQuestion(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// drivable returns what pages need to start an agent. Without --drive it is empty.
+func (s *Server) drivable(ctx context.Context) driveData {
+	if s.opts.Drive == nil {
+		return driveData{}
+	}
+	projects, _ := s.opts.Drive.Projects(ctx) // the reason comes when one is started
+	return driveData{projects, s.opts.Drive.Modes(), s.opts.Drive.Models()}
+}
 
-func (s *Server) rewindAgent(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// drivenBy returns the ID of the agent that this server drives in a session, or "".
+func (s *Server) drivenBy(session string) string {
+	if s.opts.Drive == nil {
+		return ""
+	}
+	return s.opts.Drive.Driving(session)
+}
 
-func (s *Server) endAgent(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// statuses are those of the kinds of errors.
+var statuses = map[drive.Kind]int{
+	drive.Invalid: http.StatusBadRequest, drive.NotFound: http.StatusNotFound, drive.Forbidden: http.StatusForbidden,
+	drive.Conflict: http.StatusConflict, drive.TooMany: http.StatusTooManyRequests, drive.Gone: http.StatusGone,
+	drive.Failed: http.StatusBadGateway,
+}
+
+// driveError returns an error as a refusal. A conflict comes with the state of the agent as it is now.
+func (s *Server) driveError(err error, agent string) error {
+	e, ok := errors.AsType[*drive.Error](err)
+	if !ok {
+		return err
+	}
+	no := &refusal{status: statuses[e.Kind], reason: tty.Clean(e.Reason), hint: e.Hint}
+	if e.Agent != "" {
+		agent = e.Agent
+	}
+	if g, err := s.opts.Drive.Agent(agent); err == nil {
+		now := g.Status()
+		no.state = withQuestions(&now)
+	}
+	return no
+}
+
+// drivenAgents lists the agents that this server drives, with their questions.
+func (s *Server) drivenAgents(w http.ResponseWriter, _ *http.Request) error {
+	list := []agentData{}
+	for _, status := range s.opts.Drive.List() {
+		list = append(list, withQuestions(&status))
+	}
+	return reply(w, struct {
+		Agents []agentData `json:"agents"`
+	}{list})
+}
+
+func (s *Server) startAgent(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		ID, Project, Session, Model, Mode, Prompt string
+
+		Fork   bool
+		Images [][]byte
+	}
+	if err := decodeBody(r, &body); err != nil {
+		return err
+	}
+	status, err := s.opts.Drive.Start(r.Context(), drive.StartRequest{
+		ID: body.ID, Project: body.Project, Session: body.Session, Fork: body.Fork, Model: body.Model,
+		Mode: wire.PermissionMode(body.Mode), Prompt: body.Prompt, Images: body.Images,
+	})
+	if err != nil {
+		s.audit(r, "start refused", body.Session+body.Project, err.Error())
+		return s.driveError(err, "")
+	}
+	s.audit(r, "start", status.Agent, status.Session, status.Dir, string(status.Mode))
+	return reply(w, withQuestions(&status))
+}
+
+// driveOne fulfills a request to one agent: it reads the body, calls the agent, writes an audit line
+// and answers.
+func driveOne[B, R any](s *Server, w http.ResponseWriter, r *http.Request, action string, call func(g *drive.Agent, body B) (R, error)) error {
+	var body B
+	if err := decodeBody(r, &body); err != nil {
+		return err
+	}
+	id := r.PathValue("agent")
+	g, err := s.opts.Drive.Agent(id)
+	if err != nil {
+		return s.driveError(err, "")
+	}
+	result, err := call(g, body)
+	if err != nil {
+		s.audit(r, action+" refused", id, err.Error())
+		return s.driveError(err, id)
+	}
+	s.audit(r, action, id)
+	return reply(w, result)
+}
+
+func (s *Server) sendPrompt(w http.ResponseWriter, r *http.Request) error {
+	type body struct {
+		ID, Text string
+		Images   [][]byte
+	}
+	return driveOne(s, w, r, "prompt", func(g *drive.Agent, b body) (drive.Prompt, error) {
+		return g.Prompt(r.Context(), drive.PromptRequest{ID: b.ID, Text: b.Text, Images: b.Images})
+	})
+}
+
+func (s *Server) withdrawPrompt(w http.ResponseWriter, r *http.Request) error {
+	return driveOne(s, w, r, "withdraw", func(g *drive.Agent, b struct{ ID string }) (drive.Prompt, error) {
+		return g.Withdraw(r.Context(), drive.WithdrawRequest{ID: b.ID, Prompt: r.PathValue("prompt")})
+	})
+}
+
+func (s *Server) interruptAgent(w http.ResponseWriter, r *http.Request) error {
+	type body struct {
+		ID    string
+		Clear bool
+	}
+	return driveOne(s, w, r, "interrupt", func(g *drive.Agent, b body) (agentData, error) {
+		return asData(g.Interrupt(r.Context(), drive.InterruptRequest{ID: b.ID, Clear: b.Clear}))
+	})
+}
+
+func asData(status drive.Status, err error) (agentData, error) { return withQuestions(&status), err }
+
+func (s *Server) setMode(w http.ResponseWriter, r *http.Request) error {
+	return driveOne(s, w, r, "mode", func(g *drive.Agent, b struct{ ID, Mode string }) (agentData, error) {
+		return asData(g.SetMode(r.Context(), drive.ModeRequest{ID: b.ID, Mode: wire.PermissionMode(b.Mode)}))
+	})
+}
+
+func (s *Server) setModel(w http.ResponseWriter, r *http.Request) error {
+	return driveOne(s, w, r, "model", func(g *drive.Agent, b struct{ ID, Model string }) (agentData, error) {
+		return asData(g.SetModel(r.Context(), drive.ModelRequest{ID: b.ID, Model: b.Model}))
+	})
+}
+
+func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
+	type body struct {
+		ID, Question, Digest string
+
+		// Client is a name that the page has chosen for itself.
+		Client string
+		Answer drive.Answer
+	}
+	return driveOne(s, w, r, "answer", func(g *drive.Agent, b body) (answeredData, error) {
+		by := "another page"
+		if b.Client != "" {
+			by = "page " + clip(tty.Line(b.Client))
+		}
+		answered, err := g.Answer(r.Context(), drive.AnswerRequest{
+			ID: b.ID, Question: b.Question, Digest: b.Digest, By: by, Answer: b.Answer,
+		})
+		if err == nil {
+			s.audit(r, "answered", by, b.Question, b.Digest, answered.What, b.Answer.Rule, answered.About)
+		}
+		return answeredData{r.PathValue("agent"), g.Status().Session, b.Question, answered.By, answered.What}, err
+	})
+}
+
+func (s *Server) rewindAgent(w http.ResponseWriter, r *http.Request) error {
+	type body struct {
+		ID, To  string
+		Preview bool
+	}
+	return driveOne(s, w, r, "rewind", func(g *drive.Agent, b body) (drive.Rewound, error) {
+		return g.Rewind(r.Context(), drive.RewindRequest{ID: b.ID, To: b.To, Preview: b.Preview})
+	})
+}
+
+func (s *Server) endAgent(w http.ResponseWriter, r *http.Request) error {
+	return driveOne(s, w, r, "end", func(g *drive.Agent, b struct{ ID string }) (agentData, error) {
+		return asData(g.End(r.Context(), drive.EndRequest{ID: b.ID}))
+	})
+}

@@ -160,7 +160,7 @@ func merge(events []event) []event {
 				newer.rows = &change
 			}
 			continue
-		case e.rows == nil && e.name != listEvent && e.name != runningEvent:
+		case e.rows == nil && e.name != listEvent && e.name != runningEvent && e.name != deltaEvent:
 		case ok:
 			continue
 		}

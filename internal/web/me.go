@@ -35,10 +35,11 @@ func (s *Server) keyBindings() []keyBinding {
 }
 
 // me says what the server is and allows.
-func (s *Server) me(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, struct {
 		Version string       `json:"version"`
 		Drive   bool         `json:"drive"`
 		Keys    []keyBinding `json:"keys"`
-	}{s.opts.Version, s.opts.Drive != nil, s.keyBindings()})
+		driveData
+	}{s.opts.Version, s.opts.Drive != nil, s.keyBindings(), s.drivable(r.Context())})
 }

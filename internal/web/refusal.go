@@ -12,6 +12,7 @@ type refusal struct {
 	status int
 	reason string // what is wrong, as shown to the user
 	hint   string // what to do, or ""
+	state  any    // what the client does not know yet, or nil
 
 	allow      string // the header Allow, or ""
 	retryAfter string // the header Retry-After, or ""
@@ -39,7 +40,8 @@ func refuse(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(struct { // the client has gone if this fails
 		Error string `json:"error"`
 		Hint  string `json:"hint,omitempty"`
-	}{no.reason, no.hint})
+		State any    `json:"state,omitempty"`
+	}{no.reason, no.hint, no.state})
 }
 
 // setHeaders sets the headers that belong to the status.

@@ -73,6 +73,7 @@ var routes = []route{
 	{"GET", api + "usage", (*Server).usage, needToken, 0},
 	{"GET", api + "running", (*Server).running, needToken, 0},
 
+	{"GET", api + "driven", (*Server).drivenAgents, needDrive, 0},
 	{"POST", api + "agents", (*Server).startAgent, needDrive, maxPromptBody},
 	{"POST", api + "agents/{agent}/prompts", (*Server).sendPrompt, needDrive, maxPromptBody},
 	{"POST", api + "agents/{agent}/prompts/{prompt}/withdraw", (*Server).withdrawPrompt, needDrive, maxBody},

@@ -84,6 +84,9 @@ func New(opts Options) (*Server, error) {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
 	s.mux.HandleFunc(unknown.path, s.serve(&unknown))
+	if opts.Drive != nil {
+		go s.tellOfAgents(s.ending)
+	}
 	return s, nil
 }
 

@@ -1,0 +1,239 @@
+package web
+
+import (
+	"context"
+	"strings"
+
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/tooluse"
+)
+
+// The names of the events about agents.
+const (
+	agentEvent    = "agent"
+	questionEvent = "question"
+	answeredEvent = "answered"
+	deltaEvent    = "delta" // each contains the ones before it
+)
+
+// A deltaData is the part of an answer that is being written, as HTML.
+type deltaData struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	HTML    string `json:"html"`
+}
+
+// An answeredData says that a question is not open any more.
+type answeredData struct {
+	Agent    string `json:"agent"`
+	Session  string `json:"session"`
+	Question string `json:"question"`
+	By       string `json:"by"`
+	What     string `json:"what"`
+}
+
+// tellOfAgents publishes what changes in the agents until the context ends.
+func (s *Server) tellOfAgents(ctx context.Context) {
+	w := s.opts.Drive.Watch()
+	defer w.Close()
+	known := map[string]*drive.Status{}
+	for {
+		changed, err := w.Next(ctx)
+		if err != nil {
+			return
+		}
+		for i := range changed {
+			s.tellOfAgent(known[changed[i].Agent], &changed[i])
+			known[changed[i].Agent] = &changed[i]
+		}
+		if len(known) > 2*maxStreams {
+			known = map[string]*drive.Status{} // ended agents are forgotten; the others are told of again
+		}
+	}
+}
+
+// tellOfAgent publishes how an agent differs from what it was, which may be nil.
+func (s *Server) tellOfAgent(before, now *drive.Status) {
+	if before == nil {
+		before = new(drive.Status)
+	}
+	if now.Text != before.Text {
+		s.publish(deltaEvent, now.Session, deltaData{now.Agent, now.Session, draftHTML(now.Text)})
+	}
+	for _, q := range before.Questions {
+		if !isAsked(now, q.ID, "") {
+			s.publish(answeredEvent, "", answered(now, q.ID))
+		}
+	}
+	for i := range now.Questions {
+		if q := &now.Questions[i]; !isAsked(before, q.ID, q.Digest) {
+			s.publish(questionEvent, "", newQuestionData(now, q))
+		}
+	}
+	if now.Text == before.Text || now.State != before.State {
+		s.publish(agentEvent, "", newAgentData(now))
+	}
+}
+
+// isAsked reports whether a question is open, as it is shown unless the digest is "".
+func isAsked(s *drive.Status, id, digest string) bool {
+	for i := range s.Questions {
+		if s.Questions[i].ID == id {
+			return digest == "" || s.Questions[i].Digest == digest
+		}
+	}
+	return false
+}
+
+// answered says what has become of a question.
+func answered(s *drive.Status, question string) answeredData {
+	data := answeredData{Agent: s.Agent, Session: s.Session, Question: question, What: "it is not open any more"}
+	for _, a := range s.Answers {
+		if a.Question == question {
+			data.By, data.What = a.By, a.What
+		}
+	}
+	return data
+}
+
+// maxDraft is how much of an answer that is being written is shown: its end.
+const maxDraft = 16 << 10
+
+// draftHTML returns the end of an answer that is being written.
+func draftHTML(text string) string {
+	if len(text) > maxDraft {
+		text = text[len(text)-maxDraft:]
+		if _, rest, ok := strings.Cut(text, "\n\n"); ok {
+			text = rest
+		}
+		text = strings.ToValidUTF8(text, "")
+	}
+	if text == "" {
+		return ""
+	}
+	var b strings.Builder
+	_ = export.WriteText(&b, text, nil) // a builder takes everything
+	return b.String()
+}
+
+// A questionData is a question as pages get it. HTML is what is asked, and everything else is for the
+// answers.
+type questionData struct {
+	Agent    string       `json:"agent"`
+	Session  string       `json:"session"`
+	Question string       `json:"question"`
+	Digest   string       `json:"digest"`
+	Title    string       `json:"title"`
+	HTML     string       `json:"html"`
+	Always   []changeData `json:"always"`
+	Rule     string       `json:"rule"`
+	Choices  []choiceData `json:"choices"`
+	TooLong  bool         `json:"tooLong"`
+}
+
+// A changeData is a change of the permissions.
+type changeData struct {
+	Index  int    `json:"index"`
+	Text   string `json:"text"`
+	Marked bool   `json:"marked"`
+}
+
+// A choiceData is a question with options.
+type choiceData struct {
+	Text     string       `json:"text"`
+	Header   string       `json:"header"`
+	Multiple bool         `json:"multiple"`
+	Options  []optionData `json:"options"`
+}
+
+// An optionData is an option. The label is what the answer has, and the text what is shown of it.
+type optionData struct {
+	Label       string `json:"label"`
+	Text        string `json:"text"`
+	Description string `json:"description"`
+	Preview     string `json:"preview"`
+}
+
+func newQuestionData(s *drive.Status, q *drive.Question) questionData {
+	data := questionData{
+		Agent: s.Agent, Session: s.Session, Question: q.ID, Digest: q.Digest, Title: questionTitle(q), HTML: questionHTML(q),
+		Always: []changeData{}, Rule: q.Rule, Choices: []choiceData{}, TooLong: q.TooLong,
+	}
+	for _, c := range q.Always {
+		data.Always = append(data.Always, changeData(c))
+	}
+	for i := range q.Choices {
+		data.Choices = append(data.Choices, newChoiceData(&q.Choices[i]))
+	}
+	return data
+}
+
+func newChoiceData(q *tooluse.Question) choiceData {
+	data := choiceData{Text: tty.Clean(q.Question), Header: tty.CleanLine(q.Header), Multiple: q.MultiSelect, Options: []optionData{}}
+	for _, o := range q.Options {
+		data.Options = append(data.Options, optionData{
+			Label: o.Label, Text: tty.CleanLine(o.Label), Description: tty.Clean(o.Description), Preview: tty.Clean(o.Preview),
+		})
+	}
+	return data
+}
+
+// questionTitle returns who wants what, for headings and screen readers.
+func questionTitle(q *drive.Question) string {
+	who := "The agent"
+	if q.Subagent != "" {
+		who = "A subagent"
+	}
+	switch {
+	case len(q.Choices) > 0:
+		return who + " asks you"
+	case q.Tool == "ExitPlanMode":
+		return who + " has made a plan"
+	}
+	return who + " wants to use " + tty.CleanLine(q.Tool)
+}
+
+// questionHTML returns what is asked, verbatim: each member of the input by its exact name, and the
+// diff of a file in place of the members that it tells all of.
+func questionHTML(q *drive.Question) string {
+	var m markup
+	if q.Reason != "" {
+		m.element("p", "note", q.Reason)
+	}
+	if q.TooLong {
+		m.element("p", "flag", "The call is too long to be shown here. It can only be denied.")
+	}
+	if q.Input != "" {
+		m.verbatim("input", q.Input)
+	}
+	for _, member := range q.Members {
+		m.verbatim(member.Name, member.Text())
+	}
+	if q.Remark != "" {
+		m.element("p", "note", q.Remark)
+	}
+	if q.Diff != nil {
+		_ = export.WriteDiff(&m, q.Diff, &export.View{Full: true}) // a builder takes everything
+	}
+	if m.Len() == 0 && len(q.Choices) == 0 {
+		m.element("p", "note", "without input")
+	}
+	return m.String()
+}
+
+// verbatim writes a named text of which every character counts.
+func (m *markup) verbatim(name, text string) {
+	m.raw(`<div class="member">`)
+	m.open("span", "name")
+	m.clean(tty.CleanLine(name))
+	m.raw(`</span><pre tabindex="0">`)
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			m.raw("\n")
+		}
+		m.clean(tty.CleanLine(line))
+	}
+	m.raw("</pre></div>")
+}

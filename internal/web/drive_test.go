@@ -1,0 +1,275 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/drive/drivetest"
+	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A driven is a server that drives agents in memory.
+type driven struct {
+	*Server
+	t       *testing.T
+	sim     *drivetest.Agent
+	dir     string
+	project string
+	audited *lockedBuffer
+	n       int
+}
+
+// A lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newDriven(t *testing.T) *driven {
+	t.Helper()
+	d := &driven{t: t, sim: new(drivetest.Agent), dir: t.TempDir(), audited: new(lockedBuffer)}
+	agents := drive.New(drive.Options{
+		Connect: d.sim.Connect, Roots: []string{d.dir},
+		Names:   func(context.Context) ([]sessions.SessionInfo, error) { return nil, nil },
+		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
+	})
+	t.Cleanup(func() { agents.Close() })
+	source := viewer.New(viewer.Options{Dir: d.dir})
+	s, err := New(Options{Source: source, Drive: agents, Origins: []string{"http://example.com"}, Audit: d.audited})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), source.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	d.Server = s
+	projects, err := agents.Projects(t.Context())
+	if err != nil || len(projects) != 1 {
+		t.Fatal(projects, err)
+	}
+	d.project = projects[0].ID
+	return d
+}
+
+// send sends a request, and returns the status and the response.
+func (d *driven) send(method, path string, body any) (int, map[string]any) {
+	d.t.Helper()
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	r := httptest.NewRequestWithContext(d.t.Context(), method, "http://example.com"+api+path, &content)
+	r.Header.Set("Authorization", "Bearer "+d.Token())
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	d.Handler().ServeHTTP(w, r)
+	var response map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &response); err != nil {
+		d.t.Fatalf("%s: %v", w.Body, err)
+	}
+	return w.Code, response
+}
+
+// post sends a request with an ID of its own, which must succeed.
+func (d *driven) post(path string, body map[string]any) map[string]any {
+	d.t.Helper()
+	d.n++
+	body["id"] = fmt.Sprintf("request-%d", d.n)
+	status, response := d.send(http.MethodPost, path, body)
+	if status != http.StatusOK {
+		d.t.Fatalf("%s: %d %v", path, status, response)
+	}
+	return response
+}
+
+// until waits for an event for which ok returns true.
+func (d *driven) until(name string, ok func(data map[string]any) bool) map[string]any {
+	d.t.Helper()
+	wake, _ := d.feed.join()
+	defer d.feed.leave(wake)
+	limit := time.After(20 * time.Second)
+	for {
+		events, _, _ := d.feed.since(0)
+		for _, e := range events {
+			var data map[string]any
+			if e.name == name && json.Unmarshal(e.data, &data) == nil && ok(data) {
+				return data
+			}
+		}
+		select {
+		case <-wake:
+		case <-limit:
+			d.t.Fatalf("no such event %s; %d others", name, len(events))
+		}
+	}
+}
+
+func isState(state string) func(map[string]any) bool {
+	return func(data map[string]any) bool { return data["state"] == state }
+}
+
+// A prompt, a question, an answer and the end of the turn, as pages see them.
+func TestDrive(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	started := d.post("agents", map[string]any{"project": d.project, "prompt": "ask make <test>"})
+	agent, _ := started["agent"].(string)
+	q := d.until(questionEvent, func(map[string]any) bool { return true })
+	const want = `<div class="member"><span class="name">command</span><pre tabindex="0">make &lt;test&gt;</pre></div>`
+	if q["html"] != want || q["title"] != "The agent wants to use Bash" || q["rule"] != "Bash(make:*)" {
+		t.Errorf("question %v", q)
+	}
+	answer := map[string]any{"question": q["question"], "digest": "0", "client": "a", "answer": map[string]any{"kind": "once"}}
+	answer["id"] = "stale-answer"
+	status, refusal := d.send(http.MethodPost, "agents/"+agent+"/answers", answer)
+	state, _ := refusal["state"].(map[string]any)
+	if questions, _ := state["questions"].([]any); status != http.StatusConflict || len(questions) != 1 {
+		t.Errorf("a stale answer: %d %v", status, refusal)
+	}
+	answer["digest"] = q["digest"]
+	d.post("agents/"+agent+"/answers", answer)
+	gone := d.until(answeredEvent, func(map[string]any) bool { return true })
+	if gone["question"] != q["question"] || gone["by"] != "page a" || gone["what"] != "allowed once" {
+		t.Errorf("answered: %v", gone)
+	}
+	d.until(agentEvent, isState("idle"))
+	answer["id"] = "late-answer"
+	if status, refusal := d.send(http.MethodPost, "agents/"+agent+"/answers", answer); status != http.StatusConflict ||
+		refusal["error"] != "it was answered by page a: allowed once" {
+		t.Errorf("a late answer: %d %v", status, refusal)
+	}
+	for _, line := range []string{`start "`, `answered "page a" "q1"`, `"allowed once"`, `answer refused`} {
+		if !strings.Contains(d.audited.String(), line) {
+			t.Errorf("no %s in the audit:\n%s", line, d.audited)
+		}
+	}
+}
+
+// Text of an answer comes as HTML, merged.
+func TestDriveDelta(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	d.post("agents", map[string]any{"project": d.project, "prompt": "wait"})
+	delta := d.until(deltaEvent, func(data map[string]any) bool { return data["html"] != "" })
+	if html, _ := delta["html"].(string); !strings.Contains(html, "<p>Waiting</p>") {
+		t.Errorf("delta %v", delta)
+	}
+	status, list := d.send(http.MethodGet, "driven", nil)
+	if agents, _ := list["agents"].([]any); status != http.StatusOK || len(agents) != 1 {
+		t.Errorf("%d %v", status, list)
+	}
+}
+
+// Everything that can be done with an agent, in the order of a story.
+func TestDriveControls(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	path := "agents/" + d.post("agents", map[string]any{"project": d.project, "mode": "plan", "prompt": "say hello"})["agent"].(string)
+	d.until(agentEvent, func(data map[string]any) bool { return data["state"] == "idle" && len(data["sent"].([]any)) == 1 })
+	if got := d.post(path+"/mode", map[string]any{"mode": "acceptEdits"}); got["mode"] != "acceptEdits" {
+		t.Errorf("mode: %v", got)
+	}
+	if got := d.post(path+"/model", map[string]any{"model": "opus"}); got["model"] != "opus" {
+		t.Errorf("model: %v", got)
+	}
+	status, refusal := d.send(http.MethodPost, path+"/mode", map[string]any{"id": "mode-bypass", "mode": "bypassPermissions"})
+	if hint, _ := refusal["hint"].(string); status != http.StatusForbidden || !strings.Contains(hint, "--permission-mode") {
+		t.Errorf("%d %v", status, refusal)
+	}
+	rewound := d.post(path+"/rewind", map[string]any{"to": "request-1", "preview": true})
+	if diff := cmp.Diff([]any{"a.go"}, rewound["files"]); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	d.post(path+"/prompts", map[string]any{"text": "wait"})
+	queued := d.post(path+"/prompts", map[string]any{"text": "say two"})["id"].(string)
+	if got := d.post(path+"/prompts/"+queued+"/withdraw", map[string]any{}); got["text"] != "say two" {
+		t.Errorf("withdrawn: %v", got)
+	}
+	d.post(path+"/interrupt", map[string]any{})
+	if got := d.post(path+"/end", map[string]any{}); got["state"] != "ended" {
+		t.Errorf("ended: %v", got)
+	}
+	status, _ = d.send(http.MethodPost, path+"/prompts", map[string]any{"id": "too-late-1", "text": "say three"})
+	if status != http.StatusGone {
+		t.Errorf("a prompt after the end: %d", status)
+	}
+	if status, _ = d.send(http.MethodPost, "agents/none/end", map[string]any{"id": "no-agent-1"}); status != http.StatusNotFound {
+		t.Errorf("no agent: %d", status)
+	}
+}
+
+// What an agent asks for can't become markup, and every character of it is seen.
+func TestQuestionHTML(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	path := filepath.Join(d.dir, "a.txt")
+	if err := os.WriteFile(path, []byte("<b>old</b>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.post("agents", map[string]any{"project": d.project, "prompt": "edit " + path})
+	edit := d.until(questionEvent, func(data map[string]any) bool { return strings.Contains(data["title"].(string), "Edit") })
+	if html := edit["html"].(string); !strings.Contains(html, "&lt;b&gt;") || strings.Contains(html, "<b>") ||
+		!strings.Contains(html, "file_path") || strings.Contains(html, "old_string") {
+		t.Errorf("the edit is shown as %s", html)
+	}
+	d.post("agents", map[string]any{"project": d.project, "prompt": "ask echo \u202eevil\u0007\n<script>x</script>"})
+	hidden := d.until(questionEvent, func(data map[string]any) bool { return strings.Contains(data["title"].(string), "Bash") })
+	const want = `<div class="member"><span class="name">command</span><pre tabindex="0">echo \u202eevil\a` + "\n" +
+		`&lt;script&gt;x&lt;/script&gt;</pre></div>`
+	if diff := cmp.Diff(want, hidden["html"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	d.post("agents", map[string]any{"project": d.project, "prompt": "choose"})
+	choice := d.until(questionEvent, func(data map[string]any) bool { return len(data["choices"].([]any)) == 1 })
+	first := choice["choices"].([]any)[0].(map[string]any)
+	if first["text"] != "Which color?" || len(first["options"].([]any)) != 2 {
+		t.Errorf("choice %v", choice)
+	}
+}
+
+// Without --drive, the requests name the flag.
+func TestNotDriven(t *testing.T) {
+	t.Parallel()
+	d := &driven{t: t, Server: newServer(t)}
+	status, refusal := d.send(http.MethodPost, "agents", map[string]any{"id": "request-1"})
+	if hint, _ := refusal["hint"].(string); status != http.StatusForbidden || !strings.Contains(hint, "--drive") {
+		t.Errorf("%d %v", status, refusal)
+	}
+	status, me := d.send(http.MethodGet, "me", nil)
+	if status != http.StatusOK || me["drive"] != false || me["projects"] != nil {
+		t.Errorf("%d %v", status, me)
+	}
+}
