@@ -434,9 +434,10 @@ func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]
 	}
 }
 
-// ImagesIn returns the images in the result of a call. e is the entry with that result. Images of
-// other types than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of
-// more than most bytes are omitted.
+// ImagesIn returns the images in the result of a call. e is the entry with that result. If callID is
+// "", it returns the images of the message itself, such as those of a prompt. Images of other types
+// than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than most
+// bytes are omitted.
 func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	if e.Message == nil {
 		return nil
@@ -447,6 +448,9 @@ func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	}
 	var images []Image
 	for _, block := range content {
+		if image, ok := newImage(block, most); ok && callID == "" {
+			images = append(images, image)
+		}
 		result, ok := block.(*wire.ToolResultBlock)
 		if !ok || result.ToolUseID != callID || strings.HasPrefix(string(result.Content), `"`) {
 			continue

@@ -186,7 +186,7 @@ func agentCells(state, model string, w *rows.Work, took string) []Note {
 	if w.Tokens > 0 {
 		cells[2] = Note{tty.Dim, Count(w.Tokens) + " tokens"}
 	}
-	cells[3] = Note{tty.Cost, workCost(w)}
+	cells[3] = Note{tty.Cost, WorkCost(w)}
 	return cells
 }
 

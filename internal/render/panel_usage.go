@@ -262,7 +262,7 @@ func (o Options) TurnCosts(t *transcript.Transcript, l *rows.List) []PanelEntry 
 		}
 		e.Depth = 1
 		w := rows.Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
-		e.Cells = []Note{{tty.Dim, Count(tokens) + " tokens"}, {tty.Cost, workCost(&w)}}
+		e.Cells = []Note{{tty.Dim, Count(tokens) + " tokens"}, {tty.Cost, WorkCost(&w)}}
 		entries = append(entries, e)
 	}
 	for i := range turns {

@@ -91,7 +91,7 @@ const leastPrompt = 40
 // prompt returns what the user said, marked with an angle, with the number of the turn and the time
 // at the right.
 func (o Options) prompt(c *transcript.Chunk, turn int) string {
-	at := Join(fmt.Sprintf("#%d", turn), attached(c), o.time(c.Timestamp))
+	at := Join(fmt.Sprintf("#%d", turn), Attached(c), o.time(c.Timestamp))
 	text := strings.Trim(tty.Clean(c.Text), "\n ")
 	mark, columns := "> ", o.columns()-len("> ")
 	switch {
@@ -130,7 +130,8 @@ func (o Options) prefixed(mark string, lines []string, note string) string {
 	return b.String()
 }
 
-func attached(c *transcript.Chunk) string {
+// Attached says what came with a prompt, or returns "".
+func Attached(c *transcript.Chunk) string {
 	images, documents, queued := "", "", ""
 	if c.Images > 0 {
 		images = Counted(c.Images, "image")

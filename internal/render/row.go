@@ -138,7 +138,7 @@ func (o Options) RowParts(r *rows.Row) RowParts {
 
 // promptNotes returns what is at the right of a prompt.
 func (o Options) promptNotes(r *rows.Row) []Note {
-	return []Note{{tty.Dim, Join(attached(r.Chunk), o.time(r.Time))}}
+	return []Note{{tty.Dim, Join(Attached(r.Chunk), o.time(r.Time))}}
 }
 
 // noticeParts returns the words of a notice.
@@ -311,14 +311,14 @@ func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []Note {
 		if w.Calls > 0 {
 			add(tty.Dim, Counted(w.Calls, "call"))
 		}
-		add(tty.Cost, workCost(w))
+		add(tty.Cost, WorkCost(w))
 	}
 	add(tty.Dim, o.took(int64(r.Duration/time.Millisecond)))
 	return notes
 }
 
-// workCost returns what subagents cost, with a mark if that is not all, or "" for nothing.
-func workCost(w *rows.Work) string {
+// WorkCost returns what subagents cost, with a mark if that is not all, or "" for nothing.
+func WorkCost(w *rows.Work) string {
 	switch {
 	case w.Cost == 0 && !w.UnknownCost:
 		return ""

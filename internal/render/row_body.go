@@ -100,7 +100,7 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 	if r.Kind != rows.Prompt {
 		return columns
 	}
-	room := columns - tty.Width(Join(attached(r.Chunk), o.time(r.Time))) - 2
+	room := columns - tty.Width(Join(Attached(r.Chunk), o.time(r.Time))) - 2
 	if room < nameColumns+leastSummary {
 		return columns
 	}

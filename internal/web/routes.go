@@ -61,6 +61,7 @@ var routes = []route{
 	{"POST", api + "sessions/{id}/restore", (*Server).restoreSession, needToken, maxBody},
 	{"GET", api + "sessions/{id}/rows", (*Server).rows, needToken, 0},
 	{"GET", api + "sessions/{id}/row", (*Server).row, needToken, 0},
+	{"GET", api + "sessions/{id}/where", (*Server).where, needToken, 0},
 	{"GET", api + "sessions/{id}/find", (*Server).find, needToken, 0},
 	{"GET", api + "sessions/{id}/outline", (*Server).outline, needToken, 0},
 	{"GET", api + "sessions/{id}/files", (*Server).files, needToken, 0},

@@ -1,20 +1,334 @@
 package web
 
 import (
-	"context"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/tooluse"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
+// A rowData is a row of a session.
+type rowData struct {
+	ID    rows.ID `json:"id"`
+	Kind  string  `json:"kind"`
+	State string  `json:"state"`
+	Open  bool    `json:"open"`           // it starts open
+	Below int     `json:"below"`          // rows below it, at any depth
+	HTML  string  `json:"html"`           // its line
+	Body  *string `json:"body,omitempty"` // of prompts and answers
+}
+
+// A rowsPage is a part of the rows with the same parent.
+type rowsPage struct {
+	Revision int       `json:"revision"`
+	Total    int       `json:"total"`
+	From     int       `json:"from"`
+	Loading  bool      `json:"loading,omitempty"` // subagents are still being read
+	Rows     []rowData `json:"rows"`
+}
+
 // rows answers with the rows of a session below one of its rows.
-func (s *Server) rows(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
+	from, n, err := window(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	v, err := s.read(r)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	children := v.top
+	if parent := r.URL.Query().Get("parent"); parent != "" {
+		at, err := v.index(parent)
+		if err != nil {
+			return err
+		}
+		children = v.below(at)
+	}
+	from = min(from, len(children))
+	page := rowsPage{Revision: v.revision, Total: len(children), From: from, Loading: v.snapshot.Loading, Rows: []rowData{}}
+	d := s.rowDrawer(v)
+	for _, i := range children[from:min(from+n, len(children))] {
+		row, err := d.row(v.list.At(i))
+		if err != nil {
+			return err
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	return reply(w, page)
+}
 
-// row answers with a part of a row.
-func (s *Server) row(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// index returns the index of the row with an ID that a request names.
+func (v *reading) index(id string) (int, error) {
+	at, ok := v.list.Index(rows.ID(id))
+	if !ok {
+		return 0, refused(http.StatusNotFound, "the session has no such row")
+	}
+	return at, nil
+}
 
-// followRows calls changed with the first state of a session, which has First 0, and with each new
-// one, until ctx ends. The event stream calls it once for each session that is watched.
-func (s *Server) followRows(ctx context.Context, session string, changed func(rowsChange)) error {
-	_, _ = session, changed
-	<-ctx.Done()
-	return nil
+// row returns the row that a request names.
+func (v *reading) row(r *http.Request) (*rows.Row, error) {
+	at, err := v.index(r.URL.Query().Get("row"))
+	if err != nil {
+		return nil, err
+	}
+	return v.list.At(at), nil
+}
+
+// below returns the indexes of the rows whose parent is at an index.
+func (v *reading) below(at int) (children []int) {
+	end := at + 1 + v.list.At(at).Below
+	for i := at + 1; i < end; i += 1 + v.list.At(i).Below {
+		children = append(children, i)
+	}
+	return children
+}
+
+// A step is a row on the way to another one.
+type step struct {
+	Row   rows.ID `json:"row"`
+	Index int     `json:"index"` // among the rows with the same parent
+}
+
+// path returns the rows from one at depth 0 to the one at an index.
+func (v *reading) path(at int) []step {
+	var path []step
+	for i := at; i >= 0; i = v.list.At(i).Parent {
+		path = append([]step{{Row: v.list.At(i).ID, Index: v.place(i)}}, path...)
+	}
+	return path
+}
+
+// place returns the place of a row among those with the same parent.
+func (v *reading) place(at int) (n int) {
+	parent := v.list.At(at).Parent
+	if parent < 0 {
+		return v.topOf(at)
+	}
+	for i := parent + 1; i < at; i += 1 + v.list.At(i).Below {
+		n++
+	}
+	return n
+}
+
+// where answers with the way to a row, or to the next or last row of a kind from there.
+func (s *Server) where(w http.ResponseWriter, r *http.Request) error {
+	v, err := s.read(r)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	query := r.URL.Query()
+	at, err := v.index(query.Get("row"))
+	if err != nil {
+		return err
+	}
+	var match func(*rows.Row) bool
+	switch query.Get("step") {
+	case "":
+	case "prompt":
+		match = rows.IsPrompt
+	case "failure":
+		match = rows.IsFailure
+	default:
+		return refused(http.StatusBadRequest, "step must be prompt or failure")
+	}
+	if match != nil {
+		if at = v.list.Next(at, match); isSet(query.Get("back")) {
+			at, _ = v.index(query.Get("row"))
+			at = v.list.Previous(at, match)
+		}
+	}
+	if at < 0 {
+		return refused(http.StatusNotFound, "there is no such row")
+	}
+	return reply(w, struct {
+		Revision int    `json:"revision"`
+		Path     []step `json:"path"`
+	}{v.revision, v.path(at)})
+}
+
+// isSet reports whether a parameter is on.
+func isSet(value string) bool { return value == "1" || value == "true" }
+
+// A rowDrawer makes the HTML of rows.
+type rowDrawer struct {
+	*reading
+	options render.Options
+	zone    *time.Location
+	day     int // the day of which times are shown without the date
+	facts   *facts
+}
+
+func (s *Server) rowDrawer(v *reading) *rowDrawer {
+	t := v.snapshot.Transcript
+	d := &rowDrawer{
+		reading: v, options: render.Options{Zone: s.opts.Zone, Dir: t.CWD}, zone: s.opts.Zone,
+		day: render.DayNumber(t.Created.In(s.opts.Zone)), facts: v.factsOf(),
+	}
+	return d
+}
+
+// row returns a row with its line, and with its body if people read that first.
+func (d *rowDrawer) row(r *rows.Row) (rowData, error) {
+	var m markup
+	d.line(&m, r)
+	row := rowData{
+		ID: r.ID, Kind: r.Kind.String(), State: r.State.String(), Open: startsOpen(r), Below: r.Below, HTML: m.String(),
+	}
+	if r.Kind == rows.Prompt || r.Kind == rows.Answer {
+		body, err := d.body(r, false)
+		if err != nil {
+			return row, err
+		}
+		row.Body = &body
+	}
+	return row, nil
+}
+
+const (
+	maxOpenDiff  = 40       // lines of a change that starts open
+	maxOpenInput = 32 << 10 // bytes of the input of one, so that it is not decoded in vain
+)
+
+// startsOpen reports whether a row is open before someone folds it: texts are, and small changes of
+// files.
+func startsOpen(r *rows.Row) bool {
+	if r.Kind == rows.Prompt || r.Kind == rows.Answer {
+		return true
+	}
+	if r.Kind != rows.Call || r.State != rows.Done || len(r.Item.ToolInput)+len(r.Item.Patch) > maxOpenInput {
+		return false
+	}
+	switch r.Item.ToolName {
+	case "Edit", "MultiEdit", "Write", "NotebookEdit":
+		n := 0
+		for _, diff := range r.Item.Diffs() {
+			n += hunkLines(diff.Hunks)
+		}
+		return n > 0 && n <= maxOpenDiff
+	}
+	return false
+}
+
+func hunkLines(hunks []tooluse.Hunk) (n int) {
+	for i := range hunks {
+		n += len(hunks[i].Lines)
+	}
+	return n
+}
+
+// line writes the line of a row.
+func (d *rowDrawer) line(m *markup, r *rows.Row) {
+	switch r.Kind {
+	case rows.Prompt:
+		d.promptLine(m, r)
+		return
+	case rows.Answer:
+		d.answerLine(m, r)
+		return
+	}
+	parts := d.options.RowParts(r)
+	name := "name"
+	if parts.Style == tty.Failure {
+		name = "name bad"
+	}
+	m.span(name, parts.Name)
+	m.span("what", parts.Text)
+	if r.Kind != rows.Compaction { // its only note is the time
+		m.notes(parts.Notes)
+	}
+	d.time(m, r)
+}
+
+// promptLine writes the line of a prompt, which is a heading.
+func (d *rowDrawer) promptLine(m *markup, r *rows.Row) {
+	tag, who := "h2", "You"
+	if r.Depth > 0 {
+		tag, who = "h3", "Prompt"
+	}
+	m.raw("<", tag, ` class="who">`)
+	if r.Depth == 0 {
+		m.raw(`<span class="turn">`, strconv.Itoa(r.Turn), "</span> ")
+	}
+	m.raw(who, "</", tag, ">")
+	m.span("note", render.Attached(r.Chunk))
+	if r.Depth == 0 {
+		m.span("note cost", d.facts.turns[r.Turn])
+	}
+	d.time(m, r)
+}
+
+// answerLine writes the line of a text: who has written it if it is the first one of its chunk, and
+// what it says, for when it is folded.
+func (d *rowDrawer) answerLine(m *markup, r *rows.Row) {
+	if r.Item == nil || len(r.Chunk.Items) > 0 && r.Item.At == r.Chunk.At {
+		m.span("who", strings.TrimSpace(render.ShortModel(r.Chunk.Model)))
+	}
+	m.span("what", d.options.RowParts(r).Text)
+	d.time(m, r)
+}
+
+// time writes when something was said.
+func (d *rowDrawer) time(m *markup, r *rows.Row) {
+	at := r.Time.In(d.zone)
+	layout := "15:04:05"
+	if render.DayNumber(at) != d.day {
+		layout = "2 Jan 15:04"
+	}
+	m.time(r.Time, at.Format(layout))
+}
+
+// facts are what is counted in a session.
+type facts struct {
+	prompts, calls, failed, agents int
+	work                           *rows.Work
+	turns                          map[int]string // the cost of each turn
+}
+
+// factsOf returns the facts of the session as it is. They are counted once for each revision.
+func (v *reading) factsOf() *facts {
+	v.counting.Lock()
+	defer v.counting.Unlock()
+	if v.facts != nil && v.counted == v.revision {
+		return v.facts
+	}
+	t := v.snapshot.Transcript
+	f := &facts{prompts: v.list.Turns(), work: rows.WorkOf(t), turns: turnCosts(t)}
+	for i := range v.list.Len() {
+		r := v.list.At(i)
+		switch {
+		case r.Kind == rows.Subagent || r.Kind == rows.Agent || r.Kind == rows.Unlinked:
+			f.agents++
+		}
+		if r.IsCall() {
+			f.calls++
+			if r.Failed() {
+				f.failed++
+			}
+		}
+	}
+	v.view.facts, v.view.counted = f, v.revision
+	return f
+}
+
+// turnCosts returns what each turn cost, for people.
+func turnCosts(t *transcript.Transcript) map[int]string {
+	costs := map[int]string{}
+	turns, _ := t.Turns()
+	prices := usage.DefaultPrices()
+	for i := range turns {
+		cost := usage.Cost(turns[i].Calls, prices)
+		costs[turns[i].Number] = render.WorkCost(&rows.Work{Cost: cost.Total, UnknownCost: len(cost.Unknown) > 0})
+	}
+	return costs
 }

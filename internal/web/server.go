@@ -50,6 +50,7 @@ type Server struct {
 	assets  *assets
 	mux     *http.ServeMux
 	listing *listing
+	views   *views
 
 	feed     *feed
 	followed *followed
@@ -80,6 +81,7 @@ func New(opts Options) (*Server, error) {
 	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.listing = newListing(s.ending, opts.Source, opts.Now)
+	s.views = newViews(s.ending, opts.Source)
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
@@ -124,5 +126,6 @@ func (s *Server) Close() error {
 	s.end()
 	s.followed.close()
 	s.listing.close()
+	s.views.close()
 	return nil
 }

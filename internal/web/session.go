@@ -1,16 +1,255 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A sessionHead is what is above the rows of a session.
+type sessionHead struct {
+	Revision int    `json:"revision"`
+	Title    string `json:"title"`
+	Live     bool   `json:"live"`
+	Waiting  bool   `json:"waiting"` // for the user
+	Total    int    `json:"total"`   // rows at depth 0
+	HTML     string `json:"html"`
+	Driven   string `json:"driven"` // the agent that has it and is driven from here, or ""
+}
 
 // session answers with what is above the rows of a session.
-func (s *Server) session(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
+	v, err := s.read(r)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	var m markup
+	s.head(&m, v)
+	return reply(w, sessionHead{
+		Revision: v.revision, Title: v.title(), Live: v.state.Live, Waiting: v.state.Waits, Total: len(v.top),
+		HTML: m.String(), Driven: s.driven(v.entry.ID),
+	})
+}
 
-func (s *Server) renameSession(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// title returns the title of the session, as far as it is known.
+func (v *reading) title() string {
+	t := v.snapshot.Transcript
+	return cmp.Or(tty.Line(cmp.Or(t.Title, t.AITitle)), v.entry.Name)
+}
 
-func (s *Server) tagSession(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// head writes the title, the facts and the figures of a session, and the command that resumes it.
+func (s *Server) head(m *markup, v *reading) {
+	m.raw(`<p class="kicker">Claude Code session</p>`)
+	m.element("h1", "", v.title())
+	if v.state.Live {
+		m.raw(`<p class="state">`)
+		m.span(styleClasses[v.state.Style()], v.state.Whole(""))
+		m.raw(" ")
+		m.span("note", v.state.How)
+		m.raw("</p>")
+	}
+	s.facts(m, v)
+	s.figures(m, v)
+	m.raw(`<p class="resume"><span class="label">resume</span> <code data-command>`)
+	m.text(tui.ResumeCommand(v.entry.SessionInfo))
+	m.raw("</code></p>")
+	if err := v.snapshot.Err; err != nil {
+		m.element("p", "missing", "Not everything can be read: "+err.Error())
+	}
+	if v.snapshot.Gone {
+		m.element("p", "missing", "The file of the session was deleted. This is what was read before.")
+	}
+}
 
-func (s *Server) deleteSession(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+func (s *Server) facts(m *markup, v *reading) {
+	t := v.snapshot.Transcript
+	m.raw(`<p class="facts">`)
+	fact(m, "project", t.CWD, path.Base(strings.ReplaceAll(t.CWD, `\`, "/")))
+	fact(m, "branch", "", render.BranchName(t.GitBranch))
+	fact(m, "tag", "", t.Tag)
+	fact(m, "model", t.Model, render.ShortModel(t.Model))
+	if t.PermissionMode != "default" {
+		fact(m, "mode", "", t.PermissionMode)
+	}
+	fact(m, "when", "", s.span(t.Created, t.Modified))
+	fact(m, "agent", "", t.Version)
+	fact(m, "id", v.entry.ID, catalog.ShortID(v.entry.ID))
+	m.raw("</p>")
+}
 
-func (s *Server) restoreSession(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// fact writes a fact with its name, unless it is not known.
+func fact(m *markup, name, title, text string) {
+	if text == "" || text == "." {
+		return
+	}
+	m.raw(`<span class="fact"`)
+	if title != "" {
+		m.attr("title", title)
+	}
+	m.raw(`><span class="label">`, name, "</span> ")
+	m.text(text)
+	m.raw("</span> ")
+}
 
-func (s *Server) markdown(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+// span formats a span of time.
+func (s *Server) span(from, to time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	from, to = from.In(s.opts.Zone), to.In(s.opts.Zone)
+	const whole = "2 January 2006, 15:04"
+	switch {
+	case to.Sub(from) < time.Minute:
+		return from.Format(whole)
+	case render.DayNumber(from) == render.DayNumber(to):
+		return from.Format(whole) + "–" + to.Format("15:04")
+	}
+	return from.Format(whole) + " – " + to.Format(whole)
+}
+
+func (s *Server) figures(m *markup, v *reading) {
+	f := v.factsOf()
+	m.raw(`<dl class="figures">`)
+	figure(m, "turns", tty.Thousands(int64(f.prompts)), "")
+	failed := ""
+	if f.failed > 0 {
+		failed = tty.Thousands(int64(f.failed)) + " failed"
+	}
+	figure(m, "tool calls", tty.Thousands(int64(f.calls)), failed)
+	if f.agents > 0 {
+		figure(m, "subagents", tty.Thousands(int64(f.agents)), "")
+	}
+	if n := v.entry.Figures; n != nil && n.Files > 0 {
+		figure(m, "files changed", tty.Thousands(int64(n.Files)), "")
+	}
+	if tokens, window := v.contextAtEnd(); tokens > 0 {
+		share := ""
+		if window > 0 {
+			share = render.Percent(tokens, window) + " of " + render.Count(window)
+		}
+		figure(m, "context", render.Count(tokens), share)
+	}
+	figure(m, "tokens", render.Count(f.work.Tokens), "")
+	figure(m, "cost", cmp.Or(render.WorkCost(f.work), "none"), "at list prices")
+	m.raw("</dl>")
+}
+
+func figure(m *markup, name, value, note string) {
+	m.raw("<div>")
+	m.element("dt", "", name)
+	m.element("dd", "", value)
+	if note != "" {
+		m.element("dd", "note", note)
+	}
+	m.raw("</div>")
+}
+
+// contextAtEnd returns the tokens of the context at the end, and of its window if that is known.
+func (v *reading) contextAtEnd() (tokens, window int) {
+	report := v.snapshot.Transcript.Context()
+	if len(report.Turns) == 0 {
+		return 0, 0
+	}
+	last := &report.Turns[len(report.Turns)-1]
+	return last.Tokens, last.Window
+}
+
+const (
+	maxTitle = 500
+	maxTag   = 100
+)
+
+func (s *Server) renameSession(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Title string `json:"title"`
+	}
+	if err := decodeBody(r, &body); err != nil {
+		return err
+	}
+	if body.Title = strings.TrimSpace(body.Title); body.Title == "" || len(body.Title) > maxTitle {
+		return refused(http.StatusBadRequest, "the title must have 1 to %d bytes", maxTitle)
+	}
+	return s.changeSession(w, r, func(ctx context.Context, info sessions.SessionInfo) error {
+		return s.opts.Source.Rename(ctx, info, body.Title)
+	})
+}
+
+func (s *Server) tagSession(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Tag string `json:"tag"`
+	}
+	if err := decodeBody(r, &body); err != nil {
+		return err
+	}
+	if len(body.Tag) > maxTag {
+		return refused(http.StatusBadRequest, "the tag must have at most %d bytes", maxTag)
+	}
+	return s.changeSession(w, r, func(ctx context.Context, info sessions.SessionInfo) error {
+		return s.opts.Source.Tag(ctx, info, strings.TrimSpace(body.Tag))
+	})
+}
+
+// deleteSession moves a session to the trash. One that an agent has open is not: the agent would
+// write on to a file that nobody sees.
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	return s.changeSession(w, r, func(ctx context.Context, info sessions.SessionInfo) error {
+		_, state, err := s.listing.find(ctx, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if state.Live {
+			return &refusal{
+				status: http.StatusConflict, reason: "an agent has the session open", hint: "End the agent first, then delete the session.",
+			}
+		}
+		return s.opts.Source.Delete(ctx, info)
+	})
+}
+
+// changeSession changes the files of the session that a request names.
+func (s *Server) changeSession(
+	w http.ResponseWriter, r *http.Request, change func(context.Context, sessions.SessionInfo) error,
+) error {
+	entry, _, err := s.listing.find(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := change(r.Context(), entry.SessionInfo); err != nil {
+		return err
+	}
+	return reply(w, struct{}{})
+}
+
+// restoreSession brings a session back from the trash. Its ID is that in the list.
+func (s *Server) restoreSession(w http.ResponseWriter, r *http.Request) error {
+	trash, err := s.opts.Source.Trash(r.Context())
+	for i := range trash {
+		if id := r.PathValue("id"); id != trashID(&trash[i]) && id != trash[i].ID {
+			continue
+		}
+		if err := s.opts.Source.Restore(r.Context(), trash[i]); err != nil {
+			return err
+		}
+		return reply(w, struct{}{})
+	}
+	if err != nil {
+		return err
+	}
+	return refused(http.StatusNotFound, "there is no such session in the trash")
+}
+
+// driven returns the ID of the agent that has a session and is driven from here, or "".
+func (s *Server) driven(session string) string {
+	_ = session
+	return ""
+}

@@ -1,0 +1,400 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+const (
+	// maxViews and maxViewBytes limit the sessions that are kept after the last request for them.
+	maxViews     = 5
+	maxViewBytes = 320 << 20
+	// readTime is how long a request waits for a session that is read for the first time.
+	readTime = 20 * time.Second
+)
+
+// views are the sessions that pages look at. Those that were looked at last are kept.
+type views struct {
+	source *viewer.Source
+	ctx    context.Context // ends with the server
+	loops  sync.WaitGroup
+
+	mu     sync.Mutex
+	byPath map[string]*view
+	used   []*view // those without users, the last one at the end
+	closed bool
+}
+
+func newViews(ctx context.Context, source *viewer.Source) *views {
+	return &views{source: source, ctx: ctx, byPath: map[string]*view{}}
+}
+
+// close waits for all loops. The context has ended.
+func (v *views) close() {
+	v.mu.Lock()
+	v.closed = true
+	v.mu.Unlock()
+	v.loops.Wait()
+}
+
+// A view is a session that pages look at: its newest snapshot, and its rows.
+type view struct {
+	info  sessions.SessionInfo
+	stop  context.CancelFunc
+	users int // the lock of views guards it
+
+	mu       sync.RWMutex
+	list     rows.List
+	top      []int // the indexes of the rows at depth 0
+	snapshot *tui.Snapshot
+	revision int
+	err      error // why the session can't be read
+	ended    int   // the line of the last answer that has ended
+	readers  map[*changes]bool
+	changed  chan struct{} // closed at the next change
+
+	counting sync.Mutex
+	facts    *facts // of the revision counted, or nil
+	counted  int
+}
+
+// changes are what a reader of a view has not been told yet.
+type changes struct {
+	first int    // the first row at depth 0
+	ended string // the text of the last answer that has ended
+}
+
+// open returns the view of a session, and what ends its use.
+func (v *views) open(info sessions.SessionInfo) (one *view, release func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one = v.byPath[info.Path]
+	if one != nil && one.failed() {
+		v.drop(one)
+		one = nil
+	}
+	if one == nil {
+		one = &view{info: info, readers: map[*changes]bool{}, changed: make(chan struct{})}
+		v.byPath[info.Path] = one
+		v.start(one)
+	}
+	one.users++
+	v.used = slices.DeleteFunc(v.used, func(other *view) bool { return other == one })
+	return one, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if one.users--; one.users == 0 && v.byPath[info.Path] == one {
+			v.used = append(v.used, one)
+			v.trim()
+		}
+	}
+}
+
+// trim drops the views that were used first until the rest is within the limits. The lock is held.
+func (v *views) trim() {
+	bytes := int64(0)
+	for i := len(v.used) - 1; i >= 0; i-- {
+		bytes += v.used[i].size()
+		if len(v.used)-i > maxViews || bytes > maxViewBytes {
+			for _, old := range slices.Clone(v.used[:i+1]) {
+				v.drop(old)
+			}
+			return
+		}
+	}
+}
+
+// drop forgets a view. The lock is held.
+func (v *views) drop(one *view) {
+	one.stop()
+	if v.byPath[one.info.Path] == one {
+		delete(v.byPath, one.info.Path)
+	}
+	v.used = slices.DeleteFunc(v.used, func(other *view) bool { return other == one })
+}
+
+// start follows the session of a view until it is dropped. The lock is held.
+func (v *views) start(one *view) {
+	ctx, cancel := context.WithCancel(v.ctx)
+	one.stop = cancel
+	if v.closed {
+		cancel()
+		one.fail(follow.ErrClosed)
+		return
+	}
+	v.loops.Go(func() {
+		reader := v.source.Follow(one.info)
+		defer reader.Close()
+		for {
+			snapshot, err := reader.Next(ctx)
+			if err != nil {
+				one.fail(err)
+				return
+			}
+			one.take(snapshot)
+		}
+	})
+}
+
+func (w *view) failed() bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.err != nil
+}
+
+// size returns about how large the session is in memory.
+func (w *view) size() int64 {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.snapshot == nil {
+		return w.info.Size
+	}
+	return max(w.info.Size, w.snapshot.Total)
+}
+
+// fail says that there are no more snapshots.
+func (w *view) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	w.tell()
+}
+
+// take takes a snapshot.
+func (w *view) take(snapshot *tui.Snapshot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.snapshot
+	w.snapshot = snapshot
+	if snapshot.Transcript == nil {
+		w.tell() // a request may say how much was read
+		return
+	}
+	first := snapshot.First
+	if before == nil || before.Transcript == nil {
+		first = 0
+	}
+	w.update(first)
+}
+
+// update makes the rows again from a chunk on. The lock is held.
+func (w *view) update(first int) {
+	changed := w.list.Update(w.snapshot.Transcript, first)
+	w.revision++
+	top, _ := slices.BinarySearch(w.top, changed)
+	if top > 0 && (top == len(w.top) || w.top[top] > changed) {
+		top-- // the row that has changed is below this one
+	}
+	w.top = w.top[:top]
+	at := 0
+	if top > 0 {
+		last := w.top[top-1]
+		at = last + 1 + w.list.At(last).Below
+	}
+	for ; at < w.list.Len(); at += 1 + w.list.At(at).Below {
+		w.top = append(w.top, at)
+	}
+	ended := w.justEnded()
+	for c := range w.readers {
+		c.first = min(c.first, top)
+		c.ended = cmp.Or(ended, c.ended)
+	}
+	w.tell()
+}
+
+// tell wakes those that wait. The lock is held.
+func (w *view) tell() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// maxSpoken is how much of an answer is told when it has ended, in bytes.
+const maxSpoken = 2000
+
+// justEnded returns the text of the last answer, if it has ended since the last call. The lock is held.
+func (w *view) justEnded() string {
+	chunks := w.snapshot.Transcript.Chunks
+	if len(chunks) == 0 {
+		return ""
+	}
+	c := &chunks[len(chunks)-1]
+	isEnd := c.Type == transcript.AIChunk && c.StopReason != "" && c.StopReason != "tool_use" && len(c.Lines) > 0
+	if !isEnd || c.Lines[len(c.Lines)-1] <= w.ended {
+		return ""
+	}
+	isFirst := w.revision == 1
+	w.ended = c.Lines[len(c.Lines)-1]
+	if isFirst {
+		return ""
+	}
+	text := "The answer has ended."
+	for i := range c.Items {
+		if item := &c.Items[i]; item.Type == transcript.ItemOutput && strings.TrimSpace(item.Text) != "" {
+			text = item.Text
+		}
+	}
+	return strings.ToValidUTF8(text[:min(len(text), maxSpoken)], "")
+}
+
+// setLive says whether an agent has the session open.
+func (w *view) setLive(live bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.list.Live != live {
+		w.list.Live = live
+		if w.snapshot != nil && w.snapshot.Transcript != nil {
+			w.update(len(w.snapshot.Transcript.Chunks))
+		}
+	}
+}
+
+// wait waits until the session was read.
+func (w *view) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	for {
+		w.mu.RLock()
+		snapshot, err, changed := w.snapshot, w.err, w.changed
+		w.mu.RUnlock()
+		switch {
+		case snapshot != nil && snapshot.Transcript != nil:
+			return nil
+		case err != nil:
+			return readError(err)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return stillReading(snapshot)
+		}
+	}
+}
+
+// readError says why a session can't be read.
+func readError(err error) error {
+	if errors.Is(err, follow.ErrClosed) || errors.Is(err, context.Canceled) {
+		return refused(http.StatusServiceUnavailable, "the server is ending")
+	}
+	return refused(http.StatusNotFound, "the session can't be read: %v", err)
+}
+
+func stillReading(snapshot *tui.Snapshot) error {
+	no := &refusal{status: http.StatusServiceUnavailable, reason: "the session is still being read", hint: "Try again in a moment."}
+	if snapshot != nil && snapshot.Total > 0 {
+		no.reason += ": " + percent(snapshot.Done, snapshot.Total)
+	}
+	return no
+}
+
+// A reading is a view during a request. Its rows don't change until it is closed.
+type reading struct {
+	*view
+	id    string // in addresses
+	entry catalog.Entry
+	state catalog.State
+	close func()
+}
+
+// read opens the session that a request names, waits until it was read, and keeps its rows as they
+// are. The caller closes it.
+func (s *Server) read(r *http.Request) (*reading, error) {
+	id := r.PathValue("id")
+	entry, state, err := s.listing.find(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	one, release := s.views.open(entry.SessionInfo)
+	if err := one.wait(r.Context()); err != nil {
+		release()
+		return nil, err
+	}
+	one.setLive(state.Live)
+	one.mu.RLock()
+	return &reading{one, id, entry, state, func() {
+		one.mu.RUnlock()
+		release()
+	}}, nil
+}
+
+// followRows calls changed with the first state of a session, which has First 0, and with each new
+// one, until ctx ends. The event stream calls it once for each session that is watched.
+func (s *Server) followRows(ctx context.Context, session string, changed func(rowsChange)) error {
+	entry, state, err := s.listing.find(ctx, session)
+	if err != nil {
+		return err
+	}
+	one, release := s.views.open(entry.SessionInfo)
+	defer release()
+	one.setLive(state.Live)
+	mine := one.addReader()
+	defer one.removeReader(mine)
+	for last := 0; ; {
+		change, next, err := one.news(mine)
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		if change.Session = session; change.Revision != last {
+			last = change.Revision
+			changed(change)
+		}
+		if !waitFor(ctx, lookInterval, next) {
+			return nil
+		}
+		if _, state, err = s.listing.find(ctx, session); err != nil {
+			return endOf(ctx, err)
+		}
+		one.setLive(state.Live)
+	}
+}
+
+func (w *view) addReader() *changes {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := new(changes)
+	w.readers[c] = true
+	return c
+}
+
+func (w *view) removeReader(c *changes) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.readers, c)
+}
+
+// news returns what a reader has not been told, and a channel that is closed when there is more.
+func (w *view) news(c *changes) (change rowsChange, next <-chan struct{}, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change = rowsChange{Revision: w.revision, First: min(c.first, len(w.top)), Total: len(w.top), Ended: c.ended}
+	if w.revision > 0 {
+		*c = changes{first: len(w.top)}
+	}
+	return change, w.changed, w.err
+}
+
+// topOf returns the place of the row at depth 0 that is at an index or above it.
+func (w *view) topOf(at int) int {
+	i, ok := slices.BinarySearch(w.top, at)
+	if !ok {
+		i--
+	}
+	return i
+}
+
+// percent returns a share for people.
+func percent(n, of int64) string { return strconv.FormatInt(100*n/max(of, 1), 10) + " %" }
