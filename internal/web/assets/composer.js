@@ -1,0 +1,463 @@
+// @ts-check
+// Driving an agent: the composer below a session, with its queue and its questions, and the form that
+// starts a session.
+
+import { get } from "./api.js";
+import { ask, button, complain, fragment, h, say, show } from "./dom.js";
+import { listen } from "./events.js";
+import { Questions } from "./question.js";
+import { Outbox, sendOnce } from "./send.js";
+
+const maxImages = 20, maxImageBytes = 5 << 20;
+const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** What the modes do, in a few words. @type {Record<string, string>} */
+const modeNames = {
+  default: "ask before tools", acceptEdits: "accept edits", plan: "plan only", auto: "decide by itself",
+  dontAsk: "deny what is not allowed", bypassPermissions: "never ask",
+};
+
+/** A text with images that is being written. */
+class Editor {
+  /**
+   * @param {string} name of the draft
+   * @param {() => void} submit
+   */
+  constructor(name, submit) {
+    this.name = `clew-draft-${name}`;
+    /** @type {{data: string, url: string}[]} */
+    this.images = [];
+    this.area = h("textarea", { rows: 1, "aria-label": "Prompt", value: sessionStorage.getItem(this.name) ?? "" });
+    this.thumbs = h("div.thumbs", { hidden: true });
+    this.file = h("input", { type: "file", accept: imageTypes.join(","), multiple: true, hidden: true, "aria-label": "Images" });
+    this.element = h("div.editor", {}, this.thumbs, this.area, this.file);
+    this.area.addEventListener("input", () => this.changed());
+    this.area.addEventListener("paste", (/** @type {ClipboardEvent} */ e) => this.take(e, e.clipboardData?.files));
+    this.element.addEventListener("dragover", (/** @type {DragEvent} */ e) => e.preventDefault());
+    this.element.addEventListener("drop", (/** @type {DragEvent} */ e) => this.take(e, e.dataTransfer?.files));
+    this.file.addEventListener("change", () => { this.addAll([...this.file.files]); this.file.value = ""; });
+    this.area.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => {
+      if (e.key !== "Enter" || e.isComposing || e.shiftKey || e.altKey) return;
+      // On a touch screen Enter is a line break: there is no Shift to make one with.
+      if (!e.ctrlKey && !e.metaKey && matchMedia("(pointer: coarse)").matches) return;
+      e.preventDefault();
+      submit();
+    });
+    this.grow();
+  }
+
+  changed() {
+    try {
+      sessionStorage.setItem(this.name, this.area.value);
+    } catch { /* the draft is too long to be kept */ }
+    this.grow();
+  }
+
+  /** Makes the area as high as its text, up to a limit of the style. */
+  grow() {
+    this.area.rows = Math.min(Math.max(this.area.value.split("\n").length, 1), 12);
+  }
+
+  /** @param {string} text */
+  setText(text) {
+    this.area.value = text;
+    this.changed();
+  }
+
+  get text() { return this.area.value.trim(); }
+
+  get isEmpty() { return !this.text && !this.images.length; }
+
+  clear() {
+    this.setText("");
+    for (const image of this.images) URL.revokeObjectURL(image.url);
+    this.images = [];
+    this.drawImages();
+  }
+
+  /**
+   * @param {Event} e
+   * @param {FileList | undefined | null} files
+   */
+  take(e, files) {
+    const images = [...files ?? []].filter((f) => imageTypes.includes(f.type));
+    if (!images.length) return;
+    e.preventDefault();
+    this.addAll(images).catch(complain);
+  }
+
+  /** @param {File[]} files */
+  async addAll(files) {
+    for (const file of files) {
+      if (file.size > maxImageBytes) say(`${file.name} is larger than 5 MiB`);
+      else if (this.images.length >= maxImages) say(`A prompt can have ${maxImages} images`);
+      else this.images.push({ data: await base64(file), url: URL.createObjectURL(file) });
+    }
+    this.drawImages();
+  }
+
+  drawImages() {
+    this.thumbs.hidden = !this.images.length;
+    this.thumbs.replaceChildren(...this.images.map((image, i) => h("span.thumb", {}, h("img", { src: image.url, alt: `Image ${i + 1}` }),
+      button("×", () => { this.images.splice(i, 1); this.drawImages(); }, { "aria-label": `Remove image ${i + 1}` }))));
+  }
+}
+
+/** @param {File} file @returns {Promise<string>} */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).split(",")[1] ?? "");
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+
+/**
+ * A list to choose from.
+ * @param {string} label
+ * @param {{value: string, text: string}[]} options
+ */
+function select(label, options) {
+  return h("select", { "aria-label": label, title: label }, ...options.map((o) => h("option", { value: o.value }, o.text)));
+}
+
+/** @param {string[]} modes */
+const modeOptions = (modes) => modes.map((m) => ({ value: m, text: modeNames[m] ?? m }));
+
+/** @param {string[]} models */
+const modelOptions = (models) => models.map((m) => ({ value: m, text: m }));
+
+/** The composer of a session. */
+class Composer {
+  /**
+   * @param {HTMLElement} dock
+   * @param {any} page the session's
+   */
+  constructor(dock, page) {
+    this.page = page;
+    /** The agent, or null. @type {any} */
+    this.agent = null;
+    this.outbox = new Outbox(page.id);
+    this.questions = new Questions(() => this.fit());
+    this.editor = new Editor(page.id, () => this.submit());
+    this.editor.area.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.pressed(e));
+    this.build();
+    dock.replaceChildren(this.element);
+    this.endListen = listen((event) => this.heard(event));
+    this.load().catch(complain);
+  }
+
+  build() {
+    const { me } = this.page.context;
+    this.draft = h("div.draft.prose", { hidden: true, "aria-hidden": "true" });
+    this.page.list.element.after(this.draft);
+    this.queue = h("ul.queue", { hidden: true, "aria-label": "Prompts that wait" });
+    this.state = h("span.state", { role: "status" });
+    this.mode = select("Permission mode", modeOptions(me.modes ?? []));
+    this.model = select("Model", modelOptions(me.models ?? []));
+    this.fork = h("input", { type: "checkbox" });
+    this.forkLabel = h("label", {}, this.fork, " as a copy");
+    this.sendButton = button("Send", () => this.submit(), { className: "primary" });
+    this.stopButton = button("Interrupt", () => this.interrupt(), { hidden: true });
+    this.rewindButton = button("Rewind…", () => this.chooseRewind(), { className: "quiet", hidden: true });
+    this.endButton = button("End", () => this.end(), { className: "quiet", hidden: true, title: "End the agent; the session can be continued" });
+    this.mode.addEventListener("change", () => this.change("mode", { mode: this.mode.value }));
+    this.model.addEventListener("change", () => this.change("model", { model: this.model.value }));
+    this.element = h("div.composer", {}, this.questions.element, this.queue, this.editor.element,
+      h("div.controls", {}, this.state, this.forkLabel, this.mode, this.model,
+        button("Image", () => this.editor.file.click(), { className: "quiet" }), this.rewindButton, this.endButton, this.stopButton, this.sendButton));
+    this.draw();
+  }
+
+  /** Looks for an agent that has the session, and for prompts that were not confirmed. */
+  async load() {
+    const { agents } = await get("driven");
+    this.take(agents.find((/** @type {any} */ a) => a.session === this.page.id) ?? null);
+    for (const { id, path, body } of this.outbox.list) {
+      await this.outbox.send(path, body, id).catch((error) => this.giveBack(body.text ?? body.prompt ?? "", error));
+    }
+  }
+
+  /** @param {any} agent */
+  take(agent) {
+    this.agent = agent;
+    if (agent?.questions) this.questions.set(agent.questions);
+    else if (!agent) this.questions.set([]);
+    this.draw();
+  }
+
+  get isDriven() { return !!this.agent && this.agent.state !== "ended"; }
+
+  /** @param {import("./events.js").ServerEvent} event */
+  heard({ type, data }) {
+    if (type === "reload" || type === "connected") this.load().catch(complain);
+    const mine = data.session === this.page.id;
+    if (type === "agent" && mine) this.take({ ...data, questions: undefined });
+    if (type === "question" && mine) this.questions.add(data);
+    if (type === "answered" && mine) this.questions.remove(data);
+    if (type === "delta" && mine) this.write(data.html);
+    if (type === "rows" && mine && this.fading) this.write("", true);
+  }
+
+  /**
+   * Shows the answer that is being written. When it is complete it stays until its row is there.
+   * @param {string} html
+   * @param {boolean} [now]
+   */
+  write(html, now = false) {
+    clearTimeout(this.fading);
+    this.fading = 0;
+    if (!html && !now) {
+      this.fading = window.setTimeout(() => this.write("", true), 1500);
+      return;
+    }
+    this.draft.hidden = !html;
+    this.draft.replaceChildren(html ? fragment(html) : "");
+    this.fit();
+  }
+
+  /** Keeps the end in view if the page follows it. */
+  fit() {
+    if (this.page.place?.following) this.page.place.restore();
+  }
+
+  draw() {
+    const a = this.agent, driven = this.isDriven;
+    const busy = driven && (a.state === "working" || a.state === "waiting");
+    this.state.textContent = stateText(a);
+    this.state.title = a?.note ?? "";
+    this.forkLabel.hidden = driven;
+    this.stopButton.hidden = !busy;
+    this.endButton.hidden = !driven;
+    this.rewindButton.hidden = !driven || a.state !== "idle" || !a.sent.length;
+    this.sendButton.textContent = busy ? "Queue" : "Send";
+    this.editor.area.placeholder = driven ? "Prompt" : "Continue this session";
+    if (driven) {
+      setValue(this.mode, a.mode);
+      setValue(this.model, a.model);
+    }
+    const waiting = (a?.queue ?? []).filter((/** @type {any} */ p) => p.state === "queued");
+    const back = a?.returned ?? [];
+    this.queue.hidden = !waiting.length && !back.length;
+    this.queue.replaceChildren(...waiting.map((/** @type {any} */ p) => this.waitingItem(p)), ...back.map((/** @type {any} */ p) => this.returnedItem(p)));
+    this.fit();
+  }
+
+  /** @param {any} p */
+  waitingItem(p) {
+    return h("li", {}, h("span.soft", {}, "queued "), h("span.words", {}, inWords(p)), button("Take back", () => this.takeBack(p), { className: "quiet" }));
+  }
+
+  /** @param {any} p */
+  returnedItem(p) {
+    const why = p.state === "lost" ? "not answered: the agent may have begun with it" : "not sent";
+    return h("li", {}, h("span.error", {}, `${why} `), h("span.words", {}, inWords(p)), button("Edit", () => this.takeBack(p), { className: "quiet" }));
+  }
+
+  /** Sends what was written. */
+  async submit() {
+    if (this.editor.isEmpty) return;
+    const text = this.editor.text, images = this.editor.images.map((image) => image.data);
+    const [path, body] = this.isDriven ? [`agents/${this.agent.agent}/prompts`, { text, images }] : ["agents", this.startBody(text, images)];
+    this.editor.clear();
+    try {
+      const result = await this.outbox.send(path, body);
+      if (path === "agents") await this.started(result);
+    } catch (error) {
+      this.giveBack(text, error);
+    }
+  }
+
+  /**
+   * @param {string} prompt
+   * @param {string[]} images
+   */
+  startBody(prompt, images) {
+    return { session: this.page.id, fork: this.fork.checked, mode: this.mode.value, model: "", prompt, images };
+  }
+
+  /** @param {any} agent */
+  async started(agent) {
+    if (agent.session === this.page.id) {
+      this.take(agent);
+      return;
+    }
+    say("The copy is being made");
+    await appears(agent.session);
+    this.page.context.go(`/s/${agent.session}`);
+  }
+
+  /**
+   * Gives a text that was not accepted back to the user.
+   * @param {string} text
+   * @param {any} error
+   */
+  giveBack(text, error) {
+    if (error?.status === 0) {
+      complain(error); // it stays in the outbox, and is sent again when the page is connected
+      return;
+    }
+    if (text && text !== this.editor.text) this.editor.setText([text, this.editor.text].filter(Boolean).join("\n\n"));
+    complain(error);
+    if (error?.status === 409 && !this.isDriven) this.fork.checked = true;
+  }
+
+  /** @param {any} p */
+  async takeBack(p) {
+    try {
+      const { text } = await sendOnce(`agents/${this.agent.agent}/prompts/${encodeURIComponent(p.id)}/withdraw`, {});
+      this.editor.setText([text, this.editor.text].filter(Boolean).join("\n\n"));
+      this.editor.area.focus();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {KeyboardEvent} e */
+  pressed(e) {
+    if (e.key === "g" && e.ctrlKey && this.questions.focus()) e.preventDefault();
+    const last = (this.agent?.queue ?? []).filter((/** @type {any} */ p) => p.state === "queued").at(-1);
+    if (e.key === "ArrowUp" && !this.editor.area.value && last) {
+      e.preventDefault();
+      this.takeBack(last);
+    }
+  }
+
+  interrupt() {
+    sendOnce(`agents/${this.agent.agent}/interrupt`, {}).catch(complain);
+  }
+
+  /**
+   * @param {string} what
+   * @param {any} body
+   */
+  async change(what, body) {
+    if (!this.isDriven) return; // it is for the agent that will be started
+    try {
+      this.take(await sendOnce(`agents/${this.agent.agent}/${what}`, body));
+    } catch (error) {
+      complain(error);
+      this.draw();
+    }
+  }
+
+  async end() {
+    const yes = await ask({ title: "End the agent?", note: "Its session stays, and can be continued.", yes: "End it" });
+    if (yes !== null) sendOnce(`agents/${this.agent.agent}/end`, {}).catch(complain);
+  }
+
+  chooseRewind() {
+    const dialog = show("Rewind to before a prompt", h("ul.queue", {}, ...this.agent.sent.toReversed().map((/** @type {any} */ p) => h("li", {},
+      h("span.words", {}, inWords(p)), button("Rewind…", () => { dialog.close(); this.rewind(p).catch(complain); })))));
+  }
+
+  /** @param {any} p */
+  async rewind(p) {
+    const path = `agents/${this.agent.agent}/rewind`;
+    const preview = await sendOnce(path, { to: p.id, preview: true });
+    const files = preview.unchanged ? `No file is restored: ${preview.unchanged}.`
+      : preview.files?.length ? `These files are restored (+${preview.insertions} −${preview.deletions}): ${preview.files.join(", ")}.` : "No file has changed since.";
+    const yes = await ask({ title: "Rewind", note: `The prompt and everything after it leave the conversation. ${files}`, yes: "Rewind", danger: true });
+    if (yes === null) return;
+    const done = await sendOnce(path, { to: p.id, preview: false });
+    this.editor.setText(done.prompt);
+    this.editor.area.focus();
+  }
+
+  focus() { this.editor.area.focus(); }
+
+  close() {
+    this.endListen();
+    clearTimeout(this.fading);
+    this.draft.remove();
+  }
+}
+
+/** @param {any} a */
+function stateText(a) {
+  if (!a) return "";
+  const states = { starting: "starting…", working: "working…", waiting: "waits for you", idle: "idle", ended: "ended" };
+  const state = /** @type {Record<string, string>} */ (states)[a.state] ?? a.state;
+  return [state, a.state === "ended" ? a.why : a.failure].filter(Boolean).join(": ");
+}
+
+/** @param {any} p */
+function inWords(p) {
+  const images = p.images ? ` (${p.images} ${p.images === 1 ? "image" : "images"})` : "";
+  return p.text + images;
+}
+
+/**
+ * Chooses a value, which may not have been in the list.
+ * @param {HTMLSelectElement} element
+ * @param {string} value
+ */
+function setValue(element, value) {
+  if (!value || document.activeElement === element) return;
+  if (![...element.options].some((o) => o.value === value)) element.append(h("option", { value }, value));
+  element.value = value;
+}
+
+/**
+ * Waits until the agent has written to a session.
+ * @param {string} session
+ */
+async function appears(session) {
+  for (let i = 0; i < 100; i++) {
+    try {
+      return await get(`sessions/${session}`);
+    } catch (error) {
+      if (/** @type {any} */ (error).status !== 404) throw error;
+    }
+    const { agents } = await get("driven");
+    const agent = agents.find((/** @type {any} */ a) => a.session === session);
+    if (!agent || agent.state === "ended") throw new Error(agent?.why ?? "The agent has ended");
+    if (agent.questions?.length) return; // it waits for an answer before it writes
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
+/**
+ * Puts the composer of a session into its place.
+ * @param {HTMLElement} dock
+ * @param {any} page
+ */
+export function mount(dock, page) { return new Composer(dock, page); }
+
+/**
+ * Puts the form that starts a session into its place.
+ * @param {HTMLElement} place
+ * @param {import("./app.js").Context} context
+ */
+export function mountStart(place, context) {
+  const { me } = context;
+  const projects = me.projects ?? [];
+  const project = select("Project", projects.map((/** @type {any} */ p) => ({ value: p.id, text: p.dir })));
+  const mode = select("Permission mode", modeOptions(me.modes ?? []));
+  const model = select("Model", [{ value: "", text: "usual model" }, ...modelOptions(me.models ?? [])]);
+  const start = button("Start", () => submit(), { className: "primary", disabled: !projects.length });
+  const editor = new Editor("start", () => submit());
+  editor.area.placeholder = "Prompt for a new session";
+  const outbox = new Outbox("start");
+  const state = h("span.state", { role: "status" }, projects.length ? "" : "No project is known. Start clew serve with --root DIR.");
+  const submit = async () => {
+    if (editor.isEmpty || start.disabled) return;
+    const body = { project: project.value, mode: mode.value, model: model.value, prompt: editor.text, images: editor.images.map((i) => i.data) };
+    start.disabled = true;
+    state.textContent = "starting…";
+    try {
+      const agent = await outbox.send("agents", body);
+      await appears(agent.session);
+      editor.clear();
+      context.go(`/s/${agent.session}`);
+    } catch (error) {
+      complain(error);
+      state.textContent = String(/** @type {any} */ (error).message);
+    }
+    start.disabled = false;
+  };
+  place.replaceChildren(h("details.start", {}, h("summary", {}, "Start an agent"),
+    h("div.composer", {}, editor.element, h("div.controls", {}, state, project, mode, model,
+      button("Image", () => editor.file.click(), { className: "quiet" }), start))));
+}
