@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in four parts; -only names
+// Command bench measures what can be measured without other programs, in five parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -15,6 +15,8 @@
 //
 // The part "viewer" runs clew at a terminal, presses its keys, and measures how long their frames take, and
 // what the viewer costs. It runs on Linux.
+//
+// The part "web" runs clew serve, and asks it what pages ask. It runs on Linux.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -55,9 +57,10 @@ const (
 	transcriptsPart = "transcripts"
 	programPart     = "program"
 	viewerPart      = "viewer"
+	webPart         = "web"
 )
 
-func parts() []string { return []string{streamPart, transcriptsPart, programPart, viewerPart} }
+func parts() []string { return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart} }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
@@ -125,7 +128,14 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 		if rep.Viewer, err = measureViewer(ctx, o); err != nil {
 			return nil, err
 		}
-		rep.judgeViewer()
+		rep.judgeFeelings(rep.Viewer)
+	}
+	if o.wants(webPart) {
+		var err error
+		if rep.Web, err = measureWeb(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeFeelings(rep.Web)
 	}
 	return rep, nil
 }

@@ -23,8 +23,10 @@ type report struct {
 	// Program is the part about the program as its users meet it.
 	Program []use `json:"program,omitempty"`
 	// Viewer is the part about the viewer at a terminal.
-	Viewer []*feeling        `json:"viewer,omitempty"`
-	Goals  benchreport.Goals `json:"goals"`
+	Viewer []*feeling `json:"viewer,omitempty"`
+	// Web is the part about the web viewer.
+	Web   []*feeling        `json:"web,omitempty"`
+	Goals benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -96,6 +98,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeTranscripts(b)
 	r.writeProgram(b)
 	r.writeViewer(b)
+	r.writeWeb(b)
 	r.Goals.Write(b)
 }
 

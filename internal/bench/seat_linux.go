@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -145,32 +143,10 @@ func (s *seat) settle() error {
 }
 
 // memory returns the most memory that the program has had, in megabytes.
-func (s *seat) memory() float64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb * 1024 / 1e6
-		}
-	}
-	return 0
-}
+func (s *seat) memory() float64 { return peakMemory(s.cmd.Process.Pid) }
 
 // cpu returns the processor time that the program has used.
-func (s *seat) cpu() (used time.Duration) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
-	for _, task := range tasks {
-		text, err := os.ReadFile(task)
-		if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
-			ns, _ := strconv.ParseInt(fields[0], 10, 64)
-			used += time.Duration(ns)
-		}
-	}
-	return used
-}
+func (s *seat) cpu() time.Duration { return processorTime(s.cmd.Process.Pid) }
 
 // leave ends the program.
 func (s *seat) leave() error {

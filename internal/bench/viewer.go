@@ -64,16 +64,24 @@ func measureViewer(ctx context.Context, o options) ([]*feeling, error) {
 		return nil, err
 	}
 	v := &visit{program: p, rounds: o.transcriptRounds, huge: o.hugeSize}
-	for _, part := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
+	return v.measure(ctx, "viewing", []visitPart{
 		{"a long session", v.long}, {"a growing session", v.growing}, {"a long result", v.result},
 		{"very many sessions", v.many}, {"a huge session", v.giant}, {"nothing to do", v.idle},
-	} {
-		fmt.Fprintln(os.Stderr, "viewing", part.name)
+	})
+}
+
+// A visitPart is something that is measured.
+type visitPart struct {
+	name string
+	do   func(context.Context) error
+}
+
+// measure measures all parts.
+func (v *visit) measure(ctx context.Context, doing string, parts []visitPart) ([]*feeling, error) {
+	for _, part := range parts {
+		fmt.Fprintln(os.Stderr, doing, part.name)
 		if err := part.do(ctx); err != nil {
-			return nil, fmt.Errorf("viewing %s: %w", part.name, err)
+			return nil, fmt.Errorf("%s %s: %w", doing, part.name, err)
 		}
 	}
 	for _, f := range v.all {
@@ -309,9 +317,9 @@ func hasRows(text string) bool {
 	return n > viewerRows/3
 }
 
-// judgeViewer fills in the goals for what was measured.
-func (r *report) judgeViewer() {
-	for _, f := range r.Viewer {
+// judgeFeelings fills in the goals for what was measured.
+func (r *report) judgeFeelings(all []*feeling) {
+	for _, f := range all {
 		value := f.Median
 		if f.Name == keyToFrame {
 			value = f.Worst
@@ -320,8 +328,10 @@ func (r *report) judgeViewer() {
 	}
 }
 
-func (r *report) writeViewer(b *strings.Builder) {
-	benchreport.Table(b, "| viewer, at a terminal | median | 99 of 100 | goal |", r.Viewer, func(f *feeling) string {
+func (r *report) writeViewer(b *strings.Builder) { writeFeelings(b, "viewer, at a terminal", r.Viewer) }
+
+func writeFeelings(b *strings.Builder, title string, all []*feeling) {
+	benchreport.Table(b, "| "+title+" | median | 99 of 100 | goal |", all, func(f *feeling) string {
 		return fmt.Sprintf("| %s | %s %s | %s %s | %s %s |", f.Name, short(f.Median), f.Unit, short(f.Worst), f.Unit, short(f.Most), f.Unit)
 	})
 }
