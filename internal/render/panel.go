@@ -240,10 +240,27 @@ func (o Options) BranchEntries(l *rows.List) []PanelEntry {
 func (o Options) Outline(l *rows.List) []PanelLine { return o.panel(o.OutlineEntries(l), 0) }
 
 // OutlineEntries returns the entries of [Options.Outline]. Those of prompts have a cell with the time.
-func (o Options) OutlineEntries(l *rows.List) []PanelEntry {
+func (o Options) OutlineEntries(l *rows.List) []PanelEntry { return o.outlineEntries(l, 0) }
+
+// OutlineFrom returns the outline after rows from an index on have changed. made is the one before that,
+// whose beginning is used again.
+func (o Options) OutlineFrom(made []PanelLine, l *rows.List, from int) []PanelLine {
+	from = max(l.Previous(from, rows.IsPrompt), 0) // lines before a prompt don't depend on what follows it
+	kept := len(made)
+	for kept > 0 {
+		if i, ok := l.Index(made[kept-1].Row); ok && i < from {
+			break
+		}
+		kept--
+	}
+	return append(made[:kept:kept], o.panel(o.outlineEntries(l, from), 0)...)
+}
+
+// outlineEntries returns the entries of rows from an index on.
+func (o Options) outlineEntries(l *rows.List, from int) []PanelEntry {
 	var entries []PanelEntry
 	failures := 0 // in the last entry
-	for i := range l.Len() {
+	for i := from; i < l.Len(); i++ {
 		r := l.At(i)
 		if r.Depth > 0 {
 			continue

@@ -143,6 +143,38 @@ compacted
 	}
 }
 
+// The outline is the same if it is made again only from where rows have changed on, and its beginning is not
+// made again.
+func TestOutlineFrom(t *testing.T) {
+	t.Parallel()
+	for name, tr := range recorded(t) {
+		o := Options{Width: 36, Zone: time.UTC}
+		var l rows.List
+		l.Update(tr, 0)
+		want := o.Outline(&l)
+		for n := range tr.Chunks {
+			part := *tr
+			part.Chunks = tr.Chunks[:n]
+			var grown rows.List
+			grown.Update(&part, 0)
+			made := o.Outline(&grown)
+			from := grown.Update(tr, n)
+			if got := o.OutlineFrom(made, &grown, from); !cmp.Equal(want, got) {
+				t.Fatalf("%s after %d chunks (-want +got):\n%s", name, n, cmp.Diff(want, got))
+			}
+		}
+		for i := range want {
+			want[i].Text = "kept"
+		}
+		last := max(l.Previous(l.Len(), rows.IsPrompt), 0)
+		for _, line := range o.OutlineFrom(want, &l, l.Len()) {
+			if i, _ := l.Index(line.Row); (line.Text == "kept") != (i < last) {
+				t.Errorf("%s: %q of row %d was made before, and the last prompt is row %d", name, line.Text, i, last)
+			}
+		}
+	}
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	edit := func(path, text string) transcript.Chunk {

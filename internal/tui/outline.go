@@ -12,10 +12,12 @@ import (
 // An outline is a column beside the rows of a session: its prompts, commits, compactions and
 // failures. The line of the selected row is marked.
 type outline struct {
-	off   bool // the user has hidden it
-	width int  // for which made is laid out, or 0
-	made  []render.PanelLine
-	top   int
+	off     bool // the user has hidden it
+	width   int  // for which made is laid out
+	made    []render.PanelLine
+	stale   bool // made is not that of the rows from changed on
+	changed int
+	top     int
 }
 
 // outlineColumns is the width of the outline.
@@ -38,14 +40,23 @@ func (o *outline) toggle(s *sessionScreen) tea.Cmd {
 	return nil
 }
 
-// forget makes the outline again when it is drawn.
-func (o *outline) forget() { o.width = 0 }
+// forget makes the outline of the rows from an index on again when it is drawn.
+func (o *outline) forget(from int) {
+	if !o.stale || from < o.changed {
+		o.changed = from
+	}
+	o.stale = true
+}
 
 // lines returns the part of the outline that fits, around the selected row.
 func (o *outline) lines(s *sessionScreen, width, height int) []string {
 	if o.width != width {
-		o.width = width
-		o.made = s.layout.options(width - 2).Outline(s.layout.rows)
+		o.width, o.made = width, nil
+		o.forget(0)
+	}
+	if o.stale {
+		o.made = s.layout.options(width-2).OutlineFrom(o.made, s.layout.rows, o.changed)
+		o.stale = false
 	}
 	at := o.current(s)
 	o.top = max(min(o.top, at), at-height+1)

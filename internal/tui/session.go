@@ -164,11 +164,10 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 			s.layout.rows.Live = true
 			s.layout.rows.Update(msg.snapshot.Transcript, len(msg.snapshot.Transcript.Chunks))
 		}
-		s.list.changed(0)
+		s.changed(0)
 	} else {
-		s.list.changed(s.layout.rows.Update(msg.snapshot.Transcript, msg.snapshot.First))
+		s.changed(s.layout.rows.Update(msg.snapshot.Transcript, msg.snapshot.First))
 	}
-	s.outline.forget()
 	cmds := []tea.Cmd{next, s.goTo()}
 	if !s.counting {
 		cmds = append(cmds, s.count(0))
@@ -183,6 +182,12 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 		cmds = append(cmds, s.look(0)) // something writes to it
 	}
 	return tea.Batch(cmds...)
+}
+
+// changed shows rows from an index on that have changed.
+func (s *sessionScreen) changed(from int) {
+	s.list.changed(from)
+	s.outline.forget(from)
 }
 
 // A grower is a screen that shows something of a session, and does something when that has grown.
@@ -208,7 +213,7 @@ func (s *sessionScreen) takeRunning(running *sessions.RunningSession) tea.Cmd {
 		s.layout.rows.Live = live
 		if s.snapshot != nil && s.snapshot.Transcript != nil {
 			t := s.snapshot.Transcript
-			s.list.changed(s.layout.rows.Update(t, len(t.Chunks)))
+			s.changed(s.layout.rows.Update(t, len(t.Chunks)))
 			cmd = s.tellGrowers()
 		}
 	}
