@@ -175,6 +175,29 @@ func TestOutlineFrom(t *testing.T) {
 	}
 }
 
+// A turn of the context leads to its prompt.
+func TestContextPanelLeadsToPrompts(t *testing.T) {
+	t.Parallel()
+	turns := 0
+	for name, tr := range recorded(t) {
+		var l rows.List
+		l.Update(tr, 0)
+		for _, line := range (Options{Width: 80}).ContextPanel(tr, &l) {
+			if !strings.HasPrefix(strings.TrimSpace(line.Text), "#") {
+				continue
+			}
+			turns++
+			i, _ := l.Index(line.Row)
+			if r := l.At(i); line.Turn > 0 && (!rows.IsPrompt(r) || r.Turn != line.Turn) {
+				t.Errorf("%s: %q leads to a row of kind %s of turn %d", name, line.Text, r.Kind, r.Turn)
+			}
+		}
+	}
+	if turns == 0 {
+		t.Error("there are no turns")
+	}
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	edit := func(path, text string) transcript.Chunk {

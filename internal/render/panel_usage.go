@@ -100,9 +100,11 @@ func (o Options) ContextTurns(report *transcript.ContextReport, l *rows.List) []
 		}
 		e := PanelEntry{Depth: 1, Words: "#?"}
 		if at = rowOfLine(l, at, turn.Line); at < l.Len() {
-			r := l.At(at)
+			r := promptOf(l, at)
 			e.Row, e.Turn = r.ID, r.Turn
-			e.Words = fmt.Sprintf("#%d %s", r.Turn, o.promptOf(l, at))
+			if e.Words = fmt.Sprintf("#%d", r.Turn); rows.IsPrompt(r) {
+				e.Words += " " + tty.Line(head(r.Text, o.headBytes()))
+			}
 		}
 		percent := ""
 		if turn.Window > 0 {
@@ -172,15 +174,12 @@ func rowOfLine(l *rows.List, from, line int) int {
 	return found
 }
 
-// promptOf returns the prompt that a row belongs to, in one line.
-func (o Options) promptOf(l *rows.List, at int) string {
-	if !rows.IsPrompt(l.At(at)) {
-		at = l.Previous(at, rows.IsPrompt)
+// promptOf returns the prompt that a row belongs to, or the row itself if there is none.
+func promptOf(l *rows.List, at int) *rows.Row {
+	if prompt := l.Previous(at+1, rows.IsPrompt); prompt >= 0 {
+		at = prompt
 	}
-	if at < 0 {
-		return ""
-	}
-	return tty.Line(head(l.At(at).Text, o.headBytes()))
+	return l.At(at)
 }
 
 // UsagePanel returns the tokens and costs of a session by model, and then what each turn took.
