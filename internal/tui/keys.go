@@ -265,13 +265,24 @@ func (k *Keymap) In(scope Scope) []Binding {
 	return found
 }
 
-// Hints returns the keys of a screen for its last line: "enter open  / filter".
+// hintOrder are the actions of a session in the order of how often they are needed. A narrow screen has only
+// room for the hints of the first ones, and of the help.
+var hintOrder = []Action{
+	Open, Back, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
+}
+
+// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one is that of the
+// help, if there is one.
 func (k *Keymap) Hints(scope Scope) []string {
-	var hints []string
-	for _, b := range k.In(scope) {
-		if b.Hint != "" {
-			hints = append(hints, b.Keys[0]+" "+b.Hint)
-		}
+	shown := slices.DeleteFunc(k.In(scope), func(b Binding) bool { return b.Hint == "" })
+	if scope == InSession {
+		slices.SortStableFunc(shown, func(a, b Binding) int {
+			return slices.Index(hintOrder, a.Action) - slices.Index(hintOrder, b.Action)
+		})
+	}
+	hints := make([]string, len(shown))
+	for i, b := range shown {
+		hints[i] = b.Keys[0] + " " + b.Hint
 	}
 	return hints
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,5 +198,26 @@ func TestPageKeys(t *testing.T) {
 	}
 	if a, ok := keys.Action(InHelp, "/"); ok {
 		t.Errorf("/ is %s, but a page finds nothing", a)
+	}
+}
+
+// The last line of a session says what is needed most, and all of it if there is room.
+func TestSessionHints(t *testing.T) {
+	t.Parallel()
+	s := openTranscript(t, bigResult(t, 100))
+	for width, want := range map[int]string{
+		40:  " enter open  h back  / find  ? help",
+		80:  " enter open  h back  / find  ] prompts  a agents  f files  x context  ? help",
+		200: " enter open  h back  / find  ] prompts  a agents  f files  x context  r resume  tab fold  F follow  ctrl+f search all  c chat  e export  ? help",
+	} {
+		line, _ := s.footer(&s.finder, InSession, width)
+		if plain, _ := unpaint(line); plain != want {
+			t.Errorf("%d columns: %q, want %q", width, plain, want)
+		}
+	}
+	for _, b := range s.opts.Keys.In(InSession) {
+		if b.Hint != "" && !slices.Contains(hintOrder, b.Action) {
+			t.Errorf("the hint of %s has no place", b.Action)
+		}
 	}
 }
