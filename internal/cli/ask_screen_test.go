@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
@@ -77,8 +78,8 @@ func askedScreen(columns int, color, lines bool) string {
 func TestAskScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false, true))
-		checkGolden(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true, true))
+		golden.Check(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false, true))
+		golden.Check(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true, true))
 	}
 }
 

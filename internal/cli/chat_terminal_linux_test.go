@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/termtest"
 	"github.com/clewdev/clew/internal/tty"
@@ -606,7 +607,7 @@ func TestChatScreen(t *testing.T) {
 			c.press(t, "\x04")
 			c.see(t, ": clew chat --resume "+id+"\n█")
 			c.end(t, exitDone)
-			checkGolden(t, fmt.Sprintf("screens/chat_%d%s", width, name), c.painted(color == "always"))
+			golden.Check(t, fmt.Sprintf("screens/chat_%d%s", width, name), c.painted(color == "always"))
 		}
 	}
 }

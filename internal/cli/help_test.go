@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -256,8 +257,8 @@ func TestHelpScreen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, width := range screenWidths {
-			checkGolden(t, fmt.Sprintf("screens/help_%s_%d", name, width), helpScreen(cmd, width, false))
-			checkGolden(t, fmt.Sprintf("screens/help_%s_%d_color", name, width), helpScreen(cmd, width, true))
+			golden.Check(t, fmt.Sprintf("screens/help_%s_%d", name, width), helpScreen(cmd, width, false))
+			golden.Check(t, fmt.Sprintf("screens/help_%s_%d_color", name, width), helpScreen(cmd, width, true))
 		}
 	}
 }

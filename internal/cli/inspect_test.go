@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -415,7 +416,7 @@ func summarized(t *testing.T, stream string, on canvas) string {
 
 func TestInspectScreen(t *testing.T) {
 	t.Parallel()
-	checkGolden(t, "screens/inspect", allScreens(t, func(on canvas) string { return summarized(t, garbage(""), on) }))
+	golden.Check(t, "screens/inspect", allScreens(t, func(on canvas) string { return summarized(t, garbage(""), on) }))
 }
 
 // Whatever the names and the width, no line is wider than the screen.

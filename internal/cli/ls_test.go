@@ -1,45 +1,18 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
-
-var updateGolden = flag.Bool("update", false, "write what the tests print to the golden files")
-
-// checkGolden compares a text with a file in testdata. Escape sequences are written as \e there.
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	got = strings.ReplaceAll(got, "\x1b", `\e`)
-	if *updateGolden {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // screenWidths are the widths of the goldens.
 var screenWidths = []int{40, 80, 200}
@@ -93,8 +66,8 @@ func shownList() *lsList {
 func TestListScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/ls_%d", width), shownList().screen(width, false))
-		checkGolden(t, fmt.Sprintf("screens/ls_%d_color", width), shownList().screen(width, true))
+		golden.Check(t, fmt.Sprintf("screens/ls_%d", width), shownList().screen(width, false))
+		golden.Check(t, fmt.Sprintf("screens/ls_%d_color", width), shownList().screen(width, true))
 	}
 }
 

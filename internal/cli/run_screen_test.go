@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
@@ -147,7 +148,7 @@ func TestRunScreen(t *testing.T) {
 			s := newTestScreen(width, color)
 			p := s.play(t, workSteps)
 			s.conclude(p.account.parts(s.elapsed(), false))
-			checkGolden(t, name, s.shown())
+			golden.Check(t, name, s.shown())
 		}
 	}
 }

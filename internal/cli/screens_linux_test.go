@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/internal/golden"
 )
 
 const demoID = "5d28e683-c1d1-4ab6-b85e-c610f9d6813f"
@@ -87,7 +88,7 @@ func TestTerminalScreen(t *testing.T) {
 				}
 				fmt.Fprintf(&b, "== %d columns\n%s== %[1]d columns, in color\n%[3]s", columns, plain, painted)
 			}
-			checkGolden(t, "screens/terminal_"+name, b.String())
+			golden.Check(t, "screens/terminal_"+name, b.String())
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -54,8 +55,8 @@ func groupsText(groups []*hitGroup, columns int, color bool) string {
 func TestSearchScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/search_%d", width), groupsText(shownGroups(), width, false))
-		checkGolden(t, fmt.Sprintf("screens/search_%d_color", width), groupsText(shownGroups(), width, true))
+		golden.Check(t, fmt.Sprintf("screens/search_%d", width), groupsText(shownGroups(), width, false))
+		golden.Check(t, fmt.Sprintf("screens/search_%d_color", width), groupsText(shownGroups(), width, true))
 	}
 }
 

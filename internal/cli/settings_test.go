@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
 )
 
@@ -293,8 +294,8 @@ func shownConfig(hostile string) *config.Config {
 
 func TestConfigScreen(t *testing.T) {
 	t.Parallel()
-	checkGolden(t, "screens/config", allScreens(t, func(on canvas) string { return configText(shownConfig(""), "set", on) }))
-	checkGolden(t, "screens/config_none", allScreens(t, func(on canvas) string { return configText(new(config.Config), "not set", on) }))
+	golden.Check(t, "screens/config", allScreens(t, func(on canvas) string { return configText(shownConfig(""), "set", on) }))
+	golden.Check(t, "screens/config_none", allScreens(t, func(on canvas) string { return configText(new(config.Config), "not set", on) }))
 }
 
 // Whatever the values and the width, no line is wider than the screen, and nothing of a value is cut.
@@ -318,7 +319,7 @@ func TestVersionScreen(t *testing.T) {
 	b := build{
 		Version: "v0.1.0", Revision: "0123456789abcdef0123456789abcdef01234567", Modified: true, Go: "go1.26.1", Platform: "linux/amd64",
 	}
-	checkGolden(t, "screens/version", allScreens(t, b.text))
+	golden.Check(t, "screens/version", allScreens(t, b.text))
 	for width := 1; width <= 200; width++ {
 		checkLines(t, b.text(canvas{width: width}), width)
 	}

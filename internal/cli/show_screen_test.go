@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -57,8 +58,8 @@ func TestShowScreen(t *testing.T) {
 	t.Parallel()
 	shown := readShown(t, "../demo/recording/allowed/transcript.jsonl")
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/show_%d", width), shownScreen(t, shown, render.Options{Width: width}))
-		checkGolden(t, fmt.Sprintf("screens/show_%d_color", width), shownScreen(t, shown, render.Options{Width: width, Color: true}))
+		golden.Check(t, fmt.Sprintf("screens/show_%d", width), shownScreen(t, shown, render.Options{Width: width}))
+		golden.Check(t, fmt.Sprintf("screens/show_%d_color", width), shownScreen(t, shown, render.Options{Width: width, Color: true}))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -145,9 +146,9 @@ func TestTailScreen(t *testing.T) {
 	for _, width := range screenWidths {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		t.Setenv("CLEW_COLOR", "never")
-		checkGolden(t, fmt.Sprintf("screens/tail_%d", width), tailedScreen(t, main, agent, false))
+		golden.Check(t, fmt.Sprintf("screens/tail_%d", width), tailedScreen(t, main, agent, false))
 		t.Setenv("CLEW_COLOR", "always")
-		checkGolden(t, fmt.Sprintf("screens/tail_%d_color", width), tailedScreen(t, main, agent, false))
+		golden.Check(t, fmt.Sprintf("screens/tail_%d_color", width), tailedScreen(t, main, agent, false))
 	}
 }
 

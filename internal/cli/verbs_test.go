@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/golden"
 )
 
 // A verbTests names the tests of the screens of a verb.
@@ -109,8 +111,8 @@ var doctorFindings = []diagnosis{
 func TestDoctorScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/doctor_%d", width), doctorText(doctorFindings, width, false))
-		checkGolden(t, fmt.Sprintf("screens/doctor_%d_color", width), doctorText(doctorFindings, width, true))
+		golden.Check(t, fmt.Sprintf("screens/doctor_%d", width), doctorText(doctorFindings, width, false))
+		golden.Check(t, fmt.Sprintf("screens/doctor_%d_color", width), doctorText(doctorFindings, width, true))
 	}
 }
 

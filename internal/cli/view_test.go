@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/tui"
 )
 
@@ -45,7 +46,7 @@ func TestReadmeHasKeys(t *testing.T) {
 	if !ok1 || !ok2 {
 		t.Fatal("the README has no place for the keys")
 	}
-	if *updateGolden {
+	if golden.Updates() {
 		if err := os.WriteFile(path, []byte(before+begin+readmeKeys()+end+after), 0o600); err != nil {
 			t.Fatal(err)
 		}

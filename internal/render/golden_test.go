@@ -1,43 +1,18 @@
 package render
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
-
-var updateGolden = flag.Bool("update", false, "write what the tests make to the golden files")
-
-// checkGolden compares a text with a file in testdata. Escape sequences are written as \e there.
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	got = strings.ReplaceAll(got, "\x1b", `\e`)
-	if *updateGolden {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // panels returns all panels of a transcript, by name.
 func panels(o Options, tr *transcript.Transcript, l *rows.List) map[string][]PanelLine {
@@ -69,7 +44,7 @@ func eachGolden(t *testing.T, name string, draw func(b *strings.Builder, o Optio
 			if color {
 				file += "_color"
 			}
-			checkGolden(t, file, b.String())
+			golden.Check(t, file, b.String())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/termtest"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -336,7 +337,7 @@ func TestChatGolden(t *testing.T) {
 					fmt.Fprintf(&b, "# %s\n%s\n\n", state.name, strings.Join(f.Lines, "\n"))
 				})
 			}
-			checkGolden(t, fmt.Sprintf("chat_%dx%d%s", size[0], size[1], name), b.String())
+			golden.Check(t, fmt.Sprintf("chat_%dx%d%s", size[0], size[1], name), b.String())
 		}
 	}
 }

@@ -2,48 +2,21 @@ package tui
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/termtest"
 )
-
-var updateGolden = flag.Bool("update", false, "write what the tests make to the golden files")
-
-// checkGolden compares a text with a file in testdata. Escape sequences are written as \e there.
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	got = strings.ReplaceAll(got, "\x1b", `\e`)
-	if *updateGolden {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // goldenSizes are the sizes of terminals for which there are golden screens.
 var goldenSizes = [][2]int{{40, 12}, {80, 24}, {160, 50}}
 
-// golden waits until the screen is that of a golden file: its text, and below it a letter for the style
-// of each cell. Without colors no cell has a style.
+// golden compares the screen with a golden file, once it is the same or stays as it is: its text, and below it
+// a letter for the style of each cell. Without colors no cell has a style. What the screen is to be known by is
+// seen before.
 func (s *story) golden(name string) *story {
 	s.t.Helper()
 	columns, rows := s.term.Size()
@@ -51,19 +24,35 @@ func (s *story) golden(name string) *story {
 	if s.app.opts.Color {
 		name += "_color"
 	}
-	if *updateGolden {
-		time.Sleep(300 * time.Millisecond) // the screen to come is not known: it is the one that stays
-	} else if want, err := os.ReadFile(filepath.Join("testdata", name+".golden")); err == nil {
-		ctx, cancel := context.WithTimeout(s.t.Context(), storyLimit)
-		s.term.Wait(ctx, func() bool { return styledText(s.term) == string(want) })
-		cancel()
+	want, err := golden.Read(name)
+	same := func() bool { return err == nil && golden.Escape(styledText(s.term)) == want }
+	if golden.Updates() {
+		s.settles(stillTime/4, func() bool { return false })
+	} else {
+		s.settles(stillTime, same)
 	}
 	got := styledText(s.term)
 	if !s.app.opts.Color && strings.Contains(got, stylesBelow) {
 		s.t.Errorf("%s has styles:\n%s", name, got)
 	}
-	checkGolden(s.t, name, got)
+	golden.Check(s.t, name, got)
 	return s
+}
+
+// stillTime is how long nothing is written to a screen that stays as it is.
+const stillTime = 2 * time.Second
+
+// settles waits until a condition holds, or nothing was written to the screen for some time.
+func (s *story) settles(still time.Duration, holds func() bool) {
+	for begun := time.Now(); time.Since(begun) < storyLimit; {
+		written := s.term.Written()
+		ctx, cancel := context.WithTimeout(s.t.Context(), still)
+		changed := s.term.Wait(ctx, func() bool { return holds() || s.term.Written() != written })
+		cancel()
+		if !changed || holds() {
+			return
+		}
+	}
 }
 
 const stylesBelow = "-- styles --\n"
