@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -401,11 +402,11 @@ func (c *contextPrinter) filling() {
 
 // tools writes the calls by tool and by MCP server, as stats does.
 func (c *contextPrinter) tools(chunks []transcript.Chunk) {
-	tools, servers := map[string]toolSums{}, map[string]toolSums{}
+	tools, servers := map[string]stats.ToolSums{}, map[string]stats.ToolSums{}
 	prices := usage.DefaultPrices()
-	count := func(by map[string]toolSums, name string, item toolSums) {
+	count := func(by map[string]stats.ToolSums, name string, item stats.ToolSums) {
 		use := by[name]
-		use.add(item)
+		use.Add(item)
 		by[name] = use
 	}
 	for i := range chunks {
@@ -418,7 +419,7 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 			call := usage.ToolCall{
 				Name: item.ToolName, Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input, Failed: item.ToolError,
 			}
-			use := toolSumsOf(&call, prices)
+			use := stats.SumsOf(&call, prices)
 			count(tools, cmp.Or(item.ToolName, "tool"), use)
 			if server, _, ok := call.MCP(); ok {
 				count(servers, server, use)
@@ -428,23 +429,23 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 	c.uses("Tools", "TOOL", tools)
 	c.uses("MCP servers", "SERVER", servers)
 	if len(tools) > 0 {
-		c.text.WriteString(tty.Dim.Paint(strings.Join(tty.Wrap(toolCostRemark, c.opts.Width), "\n"), c.opts.Color) + "\n")
+		c.text.WriteString(tty.Dim.Paint(strings.Join(tty.Wrap(stats.ToolCostRemark, c.opts.Width), "\n"), c.opts.Color) + "\n")
 	}
 }
 
-func (c *contextPrinter) uses(title, column string, by map[string]toolSums) {
+func (c *contextPrinter) uses(title, column string, by map[string]stats.ToolSums) {
 	if len(by) == 0 {
 		return
 	}
 	c.heading(title)
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		first, second := by[a], by[b]
-		return cmp.Or(first.compare(&second, ""), cmp.Compare(a, b))
+		return cmp.Or(first.Compare(&second, ""), cmp.Compare(a, b))
 	})
 	rows := newTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
 	for _, name := range names {
 		use := by[name]
-		rows.addClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), use.cost(false))
+		rows.addClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), toolCost(&use, false))
 		failed := tty.Plain
 		if use.Failed > 0 {
 			failed = tty.Failure

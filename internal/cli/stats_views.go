@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
-	"github.com/clewdev/clew/wire"
 )
 
 // recentBlocks is how far --recent goes back.
@@ -78,7 +78,7 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 		if g.active = b.Active; b.Active {
 			g.label = r.clock(b.Start) + "-now"
 		}
-		g.rate = blockRate(b)
+		g.rate = stats.BlockRate(b)
 		if len(all) > 0 {
 			all = append(all, gap...)
 		}
@@ -94,17 +94,6 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 		}
 	}
 	return all
-}
-
-// leastSpan is how long a block must be used before its rate says something.
-const leastSpan = 10 * time.Minute
-
-// blockRate returns the cost of a block per hour, or 0 if it is not known.
-func blockRate(b *usage.FiveHourBlock) usage.Money {
-	if b.Burn == nil || b.Last.Sub(b.First) < leastSpan {
-		return 0
-	}
-	return b.Burn.CostPerHour
 }
 
 // current writes about the block that goes on, and about limits that were reached.
@@ -142,7 +131,7 @@ func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
 		{fmt.Sprintf("%d %% of the time", int(100*r.now.Sub(b.Start)/length)), tty.Plain},
 		{shownCost(&b.Totals, cents) + " so far", tty.Cost},
 	}
-	if b.Projection == nil || b.Last.Sub(b.First) < leastSpan {
+	if b.Projection == nil || b.Last.Sub(b.First) < stats.LeastSpan {
 		return fields
 	}
 	projected := shownMoney(b.Projection.Cost, cents) + " and " + render.Count(b.Projection.Tokens) + " tokens"
@@ -154,19 +143,9 @@ func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
 
 // limitFields names the limits that were reached and have not started again.
 func (r *statsReport) limitFields() []field {
-	latest := map[wire.RateLimitType]time.Time{}
-	for _, l := range r.limits {
-		if l.ResetsAt.After(r.now) && l.ResetsAt.After(latest[l.Type]) {
-			latest[l.Type] = l.ResetsAt
-		}
-	}
 	var fields []field
-	for i := range r.limits {
-		l := &r.limits[i]
-		if at, ok := latest[l.Type]; ok && at.Equal(l.ResetsAt) {
-			fields = append(fields, field{limitName(l) + " reached (resets " + r.soon(at) + ")", tty.Failure})
-			delete(latest, l.Type)
-		}
+	for _, l := range stats.OpenLimits(r.limits, r.now) {
+		fields = append(fields, field{stats.LimitName(&l) + " reached (resets " + r.soon(l.ResetsAt) + ")", tty.Failure})
 	}
 	return fields
 }
@@ -177,22 +156,6 @@ func (r *statsReport) soon(at time.Time) string {
 		return at.Format("15:04")
 	}
 	return at.Format("2006-01-02 15:04")
-}
-
-func limitName(l *sessions.ReachedLimit) string {
-	switch l.Type {
-	case wire.RateLimitFiveHour:
-		return "five-hour limit"
-	case wire.RateLimitSevenDay, wire.RateLimitSevenDayOverageIncluded:
-		return "weekly limit"
-	case wire.RateLimitSevenDayOpus:
-		return "weekly limit of Opus"
-	case wire.RateLimitSevenDaySonnet:
-		return "weekly limit of Sonnet"
-	case wire.RateLimitOverage:
-		return "limit of extra usage"
-	}
-	return "usage limit"
 }
 
 // flow writes fields into lines, of which the first begins with a mark of five columns. It returns
@@ -228,94 +191,31 @@ const fieldGap = 3
 
 // A toolsReport counts calls of tools, by tool or by MCP server.
 type toolsReport struct {
-	By       []string  `json:"by"`
-	Rows     []toolRow `json:"rows"`
-	Total    toolSums  `json:"total"`
-	Files    int       `json:"files"`
-	Bytes    int64     `json:"bytes"`
-	BadLines int       `json:"badLines"`
-	Unread   int       `json:"unread"`
-	LeftOut  int       `json:"leftOut,omitempty"`
-}
-
-// A toolRow has the sums of a tool. Server is set for tools of MCP servers.
-type toolRow struct {
-	Server string `json:"server,omitempty"`
-	Tool   string `json:"tool"`
-	toolSums
-}
-
-type toolSums struct {
-	Calls         int         `json:"calls"`
-	Failed        int         `json:"failed"`
-	InputTokens   int         `json:"inputTokens"`
-	ResultTokens  int         `json:"resultTokens"`
-	EstimatedCost usage.Money `json:"estimatedCost"`
-	// UnknownCost says that the cost lacks calls of models without a known price.
-	UnknownCost bool `json:"unknownCost"`
-}
-
-func (s *toolSums) add(o toolSums) {
-	s.Calls += o.Calls
-	s.Failed += o.Failed
-	s.InputTokens += o.InputTokens
-	s.ResultTokens += o.ResultTokens
-	s.EstimatedCost += o.EstimatedCost
-	s.UnknownCost = s.UnknownCost || o.UnknownCost
+	By       []string        `json:"by"`
+	Rows     []stats.ToolRow `json:"rows"`
+	Total    stats.ToolSums  `json:"total"`
+	Files    int             `json:"files"`
+	Bytes    int64           `json:"bytes"`
+	BadLines int             `json:"badLines"`
+	Unread   int             `json:"unread"`
+	LeftOut  int             `json:"leftOut,omitempty"`
 }
 
 // newToolsReport adds up the calls in the span of time that is asked for.
 func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, prices usage.Prices, servers bool) *toolsReport {
 	r := &toolsReport{
-		By: []string{"tool"}, Rows: []toolRow{}, Files: used.Files, Bytes: used.Bytes, BadLines: used.BadLines,
+		By: []string{"tool"}, Rows: []stats.ToolRow{}, Files: used.Files, Bytes: used.Bytes, BadLines: used.BadLines,
 		Unread: len(used.Unread),
 	}
 	if servers {
 		r.By[0] = "mcp"
 	}
-	sums, models := map[toolRow]*toolSums{}, map[string]string{}
-	calls := used.Tools.Calls()
-	for i := range calls {
-		c := &calls[i]
-		if c.Time.Before(want.Since) || !want.Until.IsZero() && !c.Time.Before(want.Until) {
-			continue
-		}
-		row := toolRow{Tool: c.Name}
-		if server, tool, ok := c.MCP(); ok && servers {
-			row.Server, row.Tool = server, tool
-		} else if servers {
-			continue
-		}
-		if sums[row] == nil {
-			sums[row] = new(toolSums)
-		}
-		if models[c.Model] == "" {
-			models[c.Model] = prices.Name(c.Model)
-		}
-		c.Model = models[c.Model]
-		one := toolSumsOf(c, prices)
-		sums[row].add(one)
-		r.Total.add(one)
-	}
-	for row, s := range sums {
-		row.toolSums = *s
-		r.Rows = append(r.Rows, row)
-	}
+	r.Rows, r.Total = stats.CountTools(used.Tools.Calls(), want.Since, want.Until, prices, servers)
 	return r
 }
 
-func toolSumsOf(c *usage.ToolCall, prices usage.Prices) toolSums {
-	s := toolSums{Calls: 1, InputTokens: c.InputTokens, ResultTokens: c.ResultTokens}
-	cost, known := prices.EstimatedCost(c)
-	s.EstimatedCost, s.UnknownCost = cost, !known
-	if c.Failed {
-		s.Failed = 1
-	}
-	return s
-}
-
-// cost returns the estimate of the cost, as text.
-func (s *toolSums) cost(cents bool) string {
+// toolCost returns the estimate of the cost, as text.
+func toolCost(s *stats.ToolSums, cents bool) string {
 	text := shownCost(&usage.Totals{Cost: s.EstimatedCost, UnknownCost: s.UnknownCost}, cents)
 	if strings.HasPrefix(text, "$") {
 		return "~" + text
@@ -326,28 +226,14 @@ func (s *toolSums) cost(cents bool) string {
 // sort sorts the rows: by default, the most expensive come first. Tools of a server are together, in
 // the order of the servers.
 func (r *toolsReport) sort(order statsOrder) {
-	sums := map[string]*toolSums{}
+	sums := map[string]*stats.ToolSums{}
 	for _, s := range r.servers() {
-		sums[s.Server] = &s.toolSums
+		sums[s.Server] = &s.ToolSums
 	}
-	slices.SortFunc(r.Rows, func(a, b toolRow) int {
-		return cmp.Or(sums[a.Server].compare(sums[b.Server], order), cmp.Compare(a.Server, b.Server),
-			a.compare(&b.toolSums, order), cmp.Compare(a.Tool, b.Tool))
+	slices.SortFunc(r.Rows, func(a, b stats.ToolRow) int {
+		return cmp.Or(sums[a.Server].Compare(sums[b.Server], string(order)), cmp.Compare(a.Server, b.Server),
+			a.Compare(&b.ToolSums, string(order)), cmp.Compare(a.Tool, b.Tool))
 	})
-}
-
-// compare returns less than 0 if s comes before o. It returns 0 if the names decide.
-func (s *toolSums) compare(o *toolSums, order statsOrder) int {
-	tokens := cmp.Compare(o.InputTokens+o.ResultTokens, s.InputTokens+s.ResultTokens)
-	switch order {
-	case "name":
-		return 0
-	case "answers":
-		return cmp.Compare(o.Calls, s.Calls)
-	case "tokens":
-		return tokens
-	}
-	return cmp.Or(cmp.Compare(o.EstimatedCost, s.EstimatedCost), tokens)
 }
 
 // cut keeps the first rows; 0 means all.
@@ -404,7 +290,7 @@ func (r *toolsReport) text(on canvas) string {
 	t.print(w, on.width)
 	var remarks []string
 	if r.Total.EstimatedCost > 0 {
-		remarks = append(remarks, toolCostRemark)
+		remarks = append(remarks, stats.ToolCostRemark)
 	}
 	if r.LeftOut > 0 {
 		remarks = append(remarks, "tools that are not shown but are included in the total: "+group(int64(r.LeftOut)))
@@ -417,10 +303,6 @@ func (r *toolsReport) text(on canvas) string {
 	}
 	return w.String()
 }
-
-// toolCostRemark says what costs of tools are.
-const toolCostRemark = "~ estimated from the length of inputs, as output, and of results, as one cache write; " +
-	"what later answers read again is not included"
 
 func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
 	first := "TOOL"
@@ -440,11 +322,11 @@ func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
 	for _, server := range r.servers() {
 		indent, style := "", tty.Plain
 		if server.Server != "" {
-			t.addSums(clip(server.Server), &server.toolSums, tty.Plain)
+			t.addSums(clip(server.Server), &server.ToolSums, tty.Plain)
 			indent, style = "  ", tty.Dim
 		}
 		for _, row := range server.tools {
-			t.addSums(indent+clip(row.Tool), &row.toolSums, style)
+			t.addSums(indent+clip(row.Tool), &row.ToolSums, style)
 		}
 	}
 	t.addSums("total", &r.Total, tty.Title)
@@ -453,8 +335,8 @@ func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
 
 // A toolServer is an MCP server with its tools, or all tools.
 type toolServer struct {
-	toolRow
-	tools []*toolRow
+	stats.ToolRow
+	tools []*stats.ToolRow
 }
 
 // servers returns the rows by server, in the order of the first ones.
@@ -465,11 +347,11 @@ func (r *toolsReport) servers() []*toolServer {
 		row := &r.Rows[i]
 		s := byName[row.Server]
 		if s == nil {
-			s = &toolServer{toolRow: toolRow{Server: row.Server}}
+			s = &toolServer{ToolRow: stats.ToolRow{Server: row.Server}}
 			byName[row.Server] = s
 			list = append(list, s)
 		}
-		s.add(row.toolSums)
+		s.Add(row.ToolSums)
 		s.tools = append(s.tools, row)
 	}
 	return list
@@ -483,7 +365,7 @@ type toolsTable struct {
 }
 
 // addSums adds a row.
-func (t *toolsTable) addSums(name string, s *toolSums, style tty.Style) {
+func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	count := func(n int) string {
 		if t.exact {
 			return group(int64(n))
@@ -500,7 +382,7 @@ func (t *toolsTable) addSums(name string, s *toolSums, style tty.Style) {
 	} else {
 		cells = append(cells, count(s.InputTokens+s.ResultTokens))
 	}
-	cells = append(cells, s.cost(t.cents))
+	cells = append(cells, toolCost(s, t.cents))
 	styles := cellStyles(cells, style)
 	if s.Failed > 0 && layout != leastTools {
 		styles[2] = tty.Failure

@@ -16,7 +16,7 @@ func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 	if len(files) == 0 {
 		return o.remark("no file was changed")
 	}
-	calls := callRows(l)
+	calls := CallRows(l)
 	entries := []PanelEntry{o.changesHeading(files)}
 	for i := range files {
 		entries = append(entries, o.fileEntry(&files[i], calls, 0))
@@ -26,10 +26,10 @@ func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 
 // TurnsPanel returns the files that a session has changed, turn by turn.
 func (o Options) TurnsPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
-	calls, prompts := callRows(l), promptRows(l)
+	calls, prompts := CallRows(l), promptRows(l)
 	var entries []PanelEntry
 	for turn := 0; turn <= l.Turns(); turn++ {
-		files := transcript.Diffs(turnChunks(t, turn))
+		files := transcript.Diffs(TurnChunks(t, turn))
 		if len(files) == 0 {
 			continue
 		}
@@ -88,8 +88,8 @@ func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, 
 	return e
 }
 
-// callRows returns the rows of calls by the IDs of the calls.
-func callRows(l *rows.List) map[string]rows.ID {
+// CallRows returns the rows of calls by the IDs of the calls.
+func CallRows(l *rows.List) map[string]rows.ID {
 	calls := map[string]rows.ID{}
 	for i := range l.Len() {
 		if r := l.At(i); r.IsCall() && r.Item.ToolID != "" {
@@ -108,8 +108,8 @@ func promptRows(l *rows.List) map[int]*rows.Row {
 	return prompts
 }
 
-// turnChunks returns the chunks of a turn, which counts from 1. 0 is what is before the first prompt.
-func turnChunks(t *transcript.Transcript, turn int) []transcript.Chunk {
+// TurnChunks returns the chunks of a turn, which counts from 1. 0 is what is before the first prompt.
+func TurnChunks(t *transcript.Transcript, turn int) []transcript.Chunk {
 	first, number := 0, 0
 	for i := range t.Chunks {
 		if t.Chunks[i].Type != transcript.UserChunk {
@@ -132,7 +132,7 @@ func turnChunks(t *transcript.Transcript, turn int) []transcript.Chunk {
 func Changes(t *transcript.Transcript, turn int, path string) []transcript.FileDiff {
 	chunks := t.Chunks
 	if turn > 0 {
-		chunks = turnChunks(t, turn)
+		chunks = TurnChunks(t, turn)
 	}
 	var diffs []transcript.FileDiff
 	files := transcript.Diffs(chunks)

@@ -389,7 +389,7 @@ func (s *searchScreen) hitLine(item, width int) string {
 	where, room := "", width-3
 	if width >= 60 {
 		const column = 18
-		where = tty.Fit(hitPlace(h), column)
+		where = tty.Fit(HitPlace(h), column)
 		where = tty.Dim.Paint(where, s.opts.Color) + strings.Repeat(" ", column+2-tty.Width(where))
 		room -= column + 2
 	}
@@ -409,8 +409,8 @@ func excerptLine(h *search.Hit, columns int, color bool) string {
 	return x.Line(columns, color)
 }
 
-// hitPlace says where in its session a result is, and whose text it is.
-func hitPlace(h *search.Hit) string {
+// HitPlace says where in its session a result is, and whose text it is.
+func HitPlace(h *search.Hit) string {
 	who := h.Role.String()
 	if h.Tool != "" {
 		who = h.Tool

@@ -69,10 +69,49 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 // index returns the index of the row with an ID that a request names.
 func (v *reading) index(id string) (int, error) {
 	at, ok := v.list.Index(rows.ID(id))
+	if line, isLine := strings.CutPrefix(id, linePrefix); isLine {
+		at, ok = v.lineIndex(line)
+	}
 	if !ok {
 		return 0, refused(http.StatusNotFound, "the session has no such row")
 	}
 	return at, nil
+}
+
+// linePrefix begins the ID of a line of a transcript, which stands for the row that shows it.
+const linePrefix = "line:"
+
+// lineID returns the ID of a line of the session, or of a subagent.
+func lineID(agent string, line int) string {
+	if agent != "" {
+		agent += "/"
+	}
+	return linePrefix + agent + strconv.Itoa(line)
+}
+
+// lineIndex returns the index of the row that shows a line, or of the last one before it.
+func (v *reading) lineIndex(id string) (int, bool) {
+	agent, text := "", id
+	if i := strings.LastIndexByte(id, '/'); i >= 0 {
+		agent, text = id[:i], id[i+1:]
+	}
+	line, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, false
+	}
+	found, best := -1, 0
+	for i := range v.list.Len() {
+		r := v.list.At(i)
+		if r.Agent != agent {
+			continue
+		}
+		for _, at := range entriesOf(r) {
+			if at.Line <= line && at.Line > best {
+				found, best = i, at.Line
+			}
+		}
+	}
+	return found, found >= 0
 }
 
 // row returns the row that a request names.

@@ -1,5 +1,97 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
 
-func (s *Server) running(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A runningAgent is an agent that has a session open.
+type runningAgent struct {
+	Session string `json:"session"`
+	State   string `json:"state"`
+	Waits   string `json:"waits"` // what it waits for, or ""
+}
+
+// running answers with the agents that run, and what they wait for.
+func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
+	l := s.listing
+	if err := l.open(r.Context()); err != nil {
+		return err
+	}
+	l.look(r.Context())
+	l.complete(r.Context(), l.list.Live())
+	live := l.list.Live()
+	infos := make([]catalog.Entry, len(live))
+	for i, e := range live {
+		infos[i] = *e
+	}
+	l.mu.Unlock()
+	calls := s.openCalls(r, infos)
+	var m markup
+	agents := []runningAgent{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range infos {
+		e := &infos[i]
+		state := l.list.State(e)
+		agent := runningAgent{Session: e.ID, State: state.Text}
+		if state.Waits {
+			agent.Waits = state.Whole(calls[i])
+		}
+		agents = append(agents, agent)
+		s.runningAgent(&m, e, state, calls[i])
+	}
+	return reply(w, struct {
+		fragment
+		Agents []runningAgent `json:"agents"`
+	}{fragment{m.String()}, agents})
+}
+
+// maxGlances is the number of agents whose calls are looked up.
+const maxGlances = 50
+
+// openCalls returns the calls of tools that agents wait for, or "", in the order of the sessions.
+func (s *Server) openCalls(r *http.Request, entries []catalog.Entry) []string {
+	calls := make([]string, len(entries))
+	for i := range entries[:min(len(entries), maxGlances)] {
+		if entries[i].Path == "" {
+			continue
+		}
+		if glance, err := s.opts.Source.Glance(r.Context(), entries[i].SessionInfo); err == nil {
+			calls[i] = tty.Line(glance.Call)
+		}
+	}
+	return calls
+}
+
+// runningAgent writes an agent: what it does, where, and how that is known.
+func (s *Server) runningAgent(m *markup, e *catalog.Entry, state catalog.State, call string) {
+	m.raw(`<section class="agent-state`)
+	if state.Waits {
+		m.raw(" asks")
+	}
+	m.raw(`"><h2>`)
+	if e.Path == "" {
+		m.text(e.Name)
+	} else {
+		m.raw("<a")
+		m.attr("href", "/s/"+url.PathEscape(e.ID))
+		m.raw(">")
+		(&listDrawer{query: fuzzy.Query{}}).marked(m, e.Name, e.FilterText())
+		m.raw("</a>")
+	}
+	m.raw(`</h2><p class="facts">`)
+	m.span("state "+styleClasses[state.Style()], state.Whole(call))
+	m.span("note", state.How)
+	m.span("project", e.ProjectName)
+	if r, ok := s.listing.list.Running[e.ID]; ok {
+		m.span("path", r.CWD)
+		m.span("note", r.Entrypoint)
+		m.time(r.StatusSince, "since "+r.StatusSince.In(s.opts.Zone).Format("15:04"))
+	}
+	m.raw("</p></section>")
+}

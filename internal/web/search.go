@@ -1,5 +1,139 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strconv"
 
-func (s *Server) search(http.ResponseWriter, *http.Request) error { return errNotBuilt }
+	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/search"
+)
+
+const (
+	maxWords   = 1000 // bytes
+	maxHits    = 500
+	maxExcerpt = 300 // bytes
+)
+
+// search answers with what was found in the texts of all sessions.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	words := r.URL.Query().Get("q")
+	if len(words) > maxWords {
+		return refused(http.StatusBadRequest, "the search is too long")
+	}
+	from, n, err := window(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	result, err := s.opts.Source.Search(r.Context(), words, min(from+n, maxHits), nil)
+	if err != nil {
+		if r.Context().Err() != nil {
+			return err
+		}
+		return refused(http.StatusBadRequest, "%s", tty.Line(err.Error()))
+	}
+	names, err := s.sessionNames(r)
+	if err != nil {
+		return err
+	}
+	d := foundDrawer{s: s, names: names, skip: from, left: n}
+	for i := range result.Sessions {
+		d.session(&result.Sessions[i])
+	}
+	return reply(w, struct {
+		fragment
+		Total int    `json:"total"` // the hits that can be asked for
+		Note  string `json:"note"`
+	}{fragment{d.String()}, min(d.total+result.More, maxHits), result.Note})
+}
+
+// sessionNames returns the IDs of sessions in addresses by their paths.
+func (s *Server) sessionNames(r *http.Request) (map[string]string, error) {
+	if err := s.listing.open(r.Context()); err != nil {
+		return nil, err
+	}
+	defer s.listing.mu.Unlock()
+	names := make(map[string]string, len(s.listing.names))
+	for e, name := range s.listing.names {
+		names[e.Path] = name
+	}
+	return names, nil
+}
+
+// A foundDrawer writes results by session.
+type foundDrawer struct {
+	markup
+	s          *Server
+	names      map[string]string
+	skip, left int
+	total      int
+}
+
+// session writes the results of a session that are asked for.
+func (d *foundDrawer) session(f *tui.FoundSession) {
+	var hits []*search.Hit
+	for i := range f.Hits {
+		d.total++
+		switch {
+		case d.skip > 0:
+			d.skip--
+		case d.left > 0:
+			d.left--
+			hits = append(hits, &f.Hits[i])
+		}
+	}
+	if len(hits) == 0 {
+		return
+	}
+	address := "/s/" + url.PathEscape(cmp.Or(d.names[f.Info.Path], f.Info.ID))
+	d.raw(`<section class="found"><h2><a`)
+	d.attr("href", address)
+	d.raw(">")
+	d.text(cmp.Or(tty.Line(f.Info.Title()), catalog.ShortID(f.Info.ID)))
+	d.raw("</a></h2>")
+	d.raw(`<p class="facts">`)
+	d.span("project", render.ProjectName(f.Info.CWD, f.Info.Project))
+	d.time(f.Info.Modified, render.Age(f.Info.Modified, d.s.now()))
+	if f.More > 0 {
+		d.span("note", strconv.Itoa(f.More)+" more")
+	}
+	d.raw("</p><ul>")
+	for _, h := range hits {
+		d.hit(address, h)
+	}
+	d.raw("</ul></section>")
+}
+
+// hit writes a result: where it is, and an excerpt with marks.
+func (d *foundDrawer) hit(address string, h *search.Hit) {
+	if h.Line > 0 && (h.File == nil || !h.File.Spill) {
+		address += "#row=" + escapeFragment(lineID(h.AgentID, h.Line))
+	}
+	d.raw("<li><a")
+	d.attr("href", address)
+	d.raw(">")
+	d.span("where", tui.HitPlace(h))
+	d.raw(`<span class="excerpt">`)
+	e := h.Excerpt(maxExcerpt)
+	if !e.Begins {
+		d.raw("… ")
+	}
+	at := 0
+	for _, m := range e.Matches {
+		from, to := min(max(m.Start, at), len(e.Text)), min(max(m.End, at), len(e.Text))
+		d.clean(tty.CleanLine(e.Text[at:from]))
+		d.raw("<mark>")
+		d.clean(tty.CleanLine(e.Text[from:to]))
+		d.raw("</mark>")
+		at = to
+	}
+	d.clean(tty.CleanLine(e.Text[at:]))
+	if !e.Ends {
+		d.raw(" …")
+	}
+	d.raw("</span></a></li>")
+}

@@ -51,6 +51,7 @@ type Server struct {
 	mux     *http.ServeMux
 	listing *listing
 	views   *views
+	used    usageCache
 
 	feed     *feed
 	followed *followed
