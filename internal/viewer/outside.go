@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
@@ -72,7 +73,7 @@ func images(ctx context.Context, session *sessions.Session) func(string, *transc
 }
 
 // Export writes a page with the session to the working directory, with its secrets redacted. If show is
-// set, the page is as it is, in a private directory, and a browser opens it.
+// set, the page is as it is, in a private directory, where it stays for at least a day, and a browser opens it.
 func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show bool) (string, error) {
 	doc, err := s.document(ctx, &info)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 	}
 	dir := s.opts.Dir
 	if show {
-		if dir, err = os.MkdirTemp("", "clew-page-"); err != nil { // only the user can read it
+		if dir, err = pagesDir(time.Now()); err != nil {
 			return "", err
 		}
 	} else {
@@ -94,6 +95,39 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 		return path, err
 	}
 	return path, browse(ctx, path)
+}
+
+// pageAge is how old a page that a browser has opened is when it is removed.
+const pageAge = 24 * time.Hour
+
+// pagesDir returns the directory of the pages that a browser opens, which only the user can read. Old pages are
+// removed.
+func pagesDir(now time.Time) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "clew", "pages")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+		return "", err
+	}
+	pages, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, page := range pages {
+		info, err := page.Info()
+		if err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < pageAge {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, page.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	return dir, nil
 }
 
 // pageName returns the name of a page without its ending.

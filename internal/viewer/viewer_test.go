@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -177,6 +178,46 @@ func TestExport(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
 		t.Errorf("there are %q", left)
+	}
+}
+
+// A page for the browser is in a directory that only the user can read, and is removed when it is a day old and
+// another one is made.
+func TestExportShown(t *testing.T) {
+	s, _ := newSource(t)
+	t.Setenv("PATH", t.TempDir()) // there is no browser
+	show := func() string {
+		t.Helper()
+		path, err := s.Export(t.Context(), info(t, s, one), true)
+		if err == nil || !strings.Contains(err.Error(), path) {
+			t.Fatalf("shown at %q, %v", path, err)
+		}
+		return path
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "clew", "pages")
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is made private
+		t.Fatal(err)
+	}
+	old, kept := show(), show()
+	if filepath.Dir(old) != dir || filepath.Dir(kept) != dir || old == kept {
+		t.Errorf("the pages are %s and %s", old, kept)
+	}
+	if stat, err := os.Stat(dir); err != nil || stat.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", stat.Mode(), err)
+	}
+	yesterday := time.Now().Add(-pageAge)
+	if err := os.Chtimes(old, yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	if again := show(); again != old {
+		t.Errorf("the old page is still there, and the new one is %s", again)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
 	}
 }
 
