@@ -1,11 +1,11 @@
 package render
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -28,35 +28,14 @@ func recorded(t *testing.T) map[string]*transcript.Transcript {
 	return found
 }
 
-// readWithAgents reads a transcript and the subagents beside it.
+// readWithAgents reads a recorded transcript and its subagents.
 func readWithAgents(t *testing.T, path string) *transcript.Transcript {
 	t.Helper()
-	tr := readTranscript(t, path)
-	var agents []*transcript.Agent
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "subagents", "agent-*.jsonl"))
-	if hostile := filepath.Join(filepath.Dir(path), "agent.jsonl"); strings.Contains(path, "hostile") {
-		files = append(files, hostile)
-	}
-	for _, file := range files {
-		id := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "agent-")
-		a := &transcript.Agent{ID: id, Transcript: readTranscript(t, file)}
-		if meta, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".meta.json"); err == nil {
-			a.Meta, _ = transcript.DecodeAgentMeta(meta)
-		}
-		agents = append(agents, a)
-	}
-	tr.Unlinked = transcript.Link(tr, agents)
-	return tr
-}
-
-func readTranscript(t *testing.T, path string) *transcript.Transcript {
-	t.Helper()
-	file, err := os.Open(path)
+	path, err := corpus.Install(t.TempDir(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
-	tr, err := transcript.Read(file, nil)
+	tr, err := sessions.ReadFile(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,8 @@ package rows
 
 import (
 	"context"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
@@ -22,24 +19,11 @@ var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if _, err := corpus.Projects(dir, 1, corpus.ProjectsSize); err != nil {
-		return nil, err
-	}
-	found, size := "", int64(0)
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Size() > size {
-			found, size = path, info.Size()
-		}
-		return err
-	})
+	path, err := corpus.Largest(dir)
 	if err != nil {
 		return nil, err
 	}
-	return sessions.ReadFile(context.Background(), found, nil)
+	return sessions.ReadFile(context.Background(), path, nil)
 })
 
 // BenchmarkNew makes all rows of the session, and reports what they take.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,24 +23,11 @@ var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if _, err := corpus.Projects(dir, 1, corpus.ProjectsSize); err != nil {
-		return nil, err
-	}
-	found, size := "", int64(0)
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Size() > size {
-			found, size = path, info.Size()
-		}
-		return err
-	})
+	path, err := corpus.Largest(dir)
 	if err != nil {
 		return nil, err
 	}
-	return sessions.ReadFile(context.Background(), found, nil)
+	return sessions.ReadFile(context.Background(), path, nil)
 })
 
 // openTranscript returns the screen of a transcript, without a terminal.

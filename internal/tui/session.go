@@ -45,6 +45,11 @@ type sessionScreen struct {
 	columns  int        // of the list in the last frame
 }
 
+// ShowSession shows a session until the user leaves it.
+func ShowSession(ctx context.Context, t Terminal, src Source, opts Options, info sessions.SessionInfo) error {
+	return run(ctx, t, &app{opts: opts, src: src}, func(a *app) screen { return newSession(a, info, Place{}) })
+}
+
 // newSession returns the screen of a session.
 func newSession(a *app, info sessions.SessionInfo, at Place) screen {
 	layout := newSessionLayout(a, cmp.Or(info.CWD, a.opts.Dir))

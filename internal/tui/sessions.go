@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,6 +57,12 @@ type sessionsScreen struct {
 	project  string // the one that was chosen in the list of projects, or ""
 
 	preview previewState
+}
+
+// ShowSessions shows the list of sessions until the user leaves it. all says whether it begins with those of
+// all projects; otherwise it begins with those of this project, if there are any.
+func ShowSessions(ctx context.Context, t Terminal, src Source, opts Options, all bool) error {
+	return run(ctx, t, &app{opts: opts, src: src}, func(a *app) screen { return newSessions(a, all) })
 }
 
 // newSessions returns the screen. all says whether it begins with the sessions of all projects.

@@ -7,12 +7,12 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -268,35 +268,14 @@ func (f *fakeFollower) Next(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// readSession reads a transcript and the subagents beside it.
+// readSession reads a recorded transcript and its subagents.
 func readSession(t testing.TB, path string) *transcript.Transcript {
 	t.Helper()
-	tr := readFile(t, path)
-	var agents []*transcript.Agent
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "subagents", "agent-*.jsonl"))
-	if agent := filepath.Join(filepath.Dir(path), "agent.jsonl"); strings.Contains(path, "hostile") {
-		files = append(files, agent)
-	}
-	for _, file := range files {
-		id := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "agent-")
-		a := &transcript.Agent{ID: id, Transcript: readFile(t, file)}
-		if meta, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".meta.json"); err == nil {
-			a.Meta, _ = transcript.DecodeAgentMeta(meta)
-		}
-		agents = append(agents, a)
-	}
-	tr.Unlinked = transcript.Link(tr, agents)
-	return tr
-}
-
-func readFile(t testing.TB, path string) *transcript.Transcript {
-	t.Helper()
-	file, err := os.Open(path)
+	path, err := corpus.Install(t.TempDir(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
-	tr, err := transcript.Read(file, nil)
+	tr, err := sessions.ReadFile(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
