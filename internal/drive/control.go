@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -104,7 +105,7 @@ type Rewound struct {
 // the agent has changed since. It is refused while the agent works.
 func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Rewound, error) {
-		to, err := g.hold(req.To)
+		prompts, err := g.hold(req.To)
 		if err != nil {
 			return Rewound{}, err
 		}
@@ -114,42 +115,38 @@ func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) 
 		})
 		var done Rewound
 		err = g.withTimeout(ctx, "nothing was rewound", func(ctx context.Context, conn *clew.Session) (err error) {
-			done, err = rewind(ctx, conn, to, req.Preview)
+			done, err = rewind(ctx, conn, prompts, req.Preview)
 			return err
 		})
 		if err == nil && !req.Preview {
-			g.change(func() { g.forgetLocked(to) })
+			g.change(func() { g.sent = g.sent[:len(g.sent)-len(prompts)] })
 		}
 		return done, err
 	})
 }
 
-// hold keeps the agent from sending prompts, if it is idle, and returns a prompt that was sent.
-func (g *Agent) hold(id string) (Prompt, error) {
+// hold keeps the agent from sending prompts, if it is idle, and returns a prompt that was sent and
+// those after it.
+func (g *Agent) hold(id string) ([]Prompt, error) {
 	if _, err := g.connected(); err != nil {
-		return Prompt{}, err
+		return nil, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.IndexFunc(g.sent, func(p Prompt) bool { return p.ID == id })
 	switch {
 	case i < 0:
-		return Prompt{}, &Error{Kind: NotFound, Reason: "this agent was not sent such a prompt"}
+		return nil, &Error{Kind: NotFound, Reason: "this agent was not sent such a prompt"}
 	case g.held || g.stateLocked() != Idle || len(g.queue) > 0:
-		return Prompt{}, &Error{Kind: Conflict, Reason: "the agent is not idle", Hint: "Interrupt it first."}
+		return nil, &Error{Kind: Conflict, Reason: "the agent is not idle", Hint: "Interrupt it first."}
 	}
 	g.held = true
-	return g.sent[i], nil
+	return slices.Clone(g.sent[i:]), nil
 }
 
-// forgetLocked removes a prompt and those after it from what can be rewound to.
-func (g *Agent) forgetLocked(to Prompt) {
-	if i := slices.Index(g.sent, to); i >= 0 {
-		g.sent = g.sent[:i]
-	}
-}
-
-func rewind(ctx context.Context, conn *clew.Session, to Prompt, preview bool) (Rewound, error) {
+// rewind goes back to before the first one of the prompts, which are the last ones of the conversation.
+func rewind(ctx context.Context, conn *clew.Session, prompts []Prompt, preview bool) (Rewound, error) {
+	to := prompts[0]
 	files, err := conn.PreviewRewind(ctx, to.uuid)
 	if err != nil {
 		return Rewound{}, err
@@ -164,22 +161,31 @@ func rewind(ctx context.Context, conn *clew.Session, to Prompt, preview bool) (R
 	if preview {
 		return done, nil
 	}
+	if done.Prompt, err = rewindPrompts(ctx, conn, prompts); err != nil {
+		return done, err
+	}
 	if files.CanRewind {
 		if _, err := conn.RewindFiles(ctx, to.uuid); err != nil {
-			return Rewound{}, err
+			return done, fmt.Errorf("the conversation was rewound, but no file was restored: %w", err)
 		}
 	}
-	conversation, err := conn.RewindConversation(ctx, to.uuid)
-	switch {
-	case err != nil:
-		return done, err
-	case !conversation.Rewound:
-		return done, fmt.Errorf("the files were restored, but not the conversation: %s", conversation.Error)
-	}
-	if conversation.Prompt != "" {
-		done.Prompt = conversation.Prompt
-	}
 	return done, nil
+}
+
+// rewindPrompts removes prompts from the conversation, the last one first: the agent removes no other.
+// It returns the text of the first one.
+func rewindPrompts(ctx context.Context, conn *clew.Session, prompts []Prompt) (text string, err error) {
+	for _, p := range slices.Backward(prompts) {
+		conversation, err := conn.RewindConversation(ctx, p.uuid)
+		if err != nil {
+			return "", err
+		}
+		if !conversation.Rewound {
+			return "", fmt.Errorf("the prompt %q can't be removed: %s", clip(p.Text), conversation.Error)
+		}
+		text = cmp.Or(conversation.Prompt, p.Text)
+	}
+	return text, nil
 }
 
 // An EndRequest ends an agent.

@@ -37,7 +37,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 	s.head(&m, v)
 	return reply(w, sessionHead{
 		Revision: v.revision, Title: v.title(), Live: v.state.Live, Waiting: v.state.Waits, Total: len(v.top),
-		HTML: m.String(), Driven: s.driven(v.entry.ID),
+		HTML: m.String(), Driven: s.drivenBy(v.entry.ID),
 	})
 }
 
@@ -246,10 +246,4 @@ func (s *Server) restoreSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return refused(http.StatusNotFound, "there is no such session in the trash")
-}
-
-// driven returns the ID of the agent that has a session and is driven from here, or "".
-func (s *Server) driven(session string) string {
-	_ = session
-	return ""
 }

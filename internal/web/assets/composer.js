@@ -130,6 +130,21 @@ const modelOptions = (models) => models.map((m) => ({ value: m, text: m }));
 
 /** The composer of a session. */
 class Composer {
+  /** @type {any} */
+  state;
+  /** @type {any} */
+  forkLabel;
+  /** @type {any} */
+  stopButton;
+  /** @type {any} */
+  endButton;
+  /** @type {any} */
+  rewindButton;
+  /** @type {any} */
+  sendButton;
+  /** The timer that removes a complete answer. */
+  fading = 0;
+
   /**
    * @param {HTMLElement} dock
    * @param {any} page the session's
