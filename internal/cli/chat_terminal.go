@@ -21,7 +21,9 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/screens"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -68,11 +70,15 @@ func (u *terminalUser) begin() (end func(), err error) {
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
 	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
 	opts.Color, opts.Lines, opts.Now = colored(u.out), drawsLines(), clock
+	opts.Dir = u.docked.dir()
+	from := viewer.New(viewer.Options{Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, In: u.in, Out: u.out, Err: u.out, HandOver: handOver})
+	opts.Source = from
 	done := make(chan struct{})
 	terminalModes.Store(tui.ResetModes(u.full))
 	go func() {
 		defer close(done)
 		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), terminalOf(u.in, u.out), u, opts)
+		err = errors.Join(err, from.Close())
 		u.chat.screen.useBoard(nil)
 		_, _ = io.WriteString(u.out, strings.Join(append(unseen, ""), "\n")) // the terminal may be gone
 		if err != nil {
@@ -292,6 +298,23 @@ func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
 		choices = append(choices, compose.Choice{Text: path})
 	}
 	return choices
+}
+
+// Session is a method of [tui.Driver].
+func (u *terminalUser) Session(ctx context.Context) (sessions.SessionInfo, error) {
+	var found []sessions.SessionInfo
+	var err error
+	if session := u.chat.connected(); session != nil && session.ID() != "" && !u.chat.opts.Ephemeral {
+		found, err = sessions.List(ctx, &sessions.ListOptions{ID: session.ID(), Limit: 1})
+	}
+	switch {
+	case err != nil:
+		return sessions.SessionInfo{}, err
+	case len(found) == 0:
+		return sessions.SessionInfo{}, errors.New("nothing of this conversation is saved")
+	}
+	terminalModes.Store(tui.ResetModes(true)) // its rows have the whole screen
+	return found[0], nil
 }
 
 // Edit is a method of [tui.Driver].

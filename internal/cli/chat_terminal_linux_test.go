@@ -518,6 +518,52 @@ func TestChatFull(t *testing.T) {
 	c.end(t, exitDone)
 }
 
+// The rows of the conversation can be read above the chat.
+func TestChatRows(t *testing.T) {
+	t.Parallel()
+	config := t.TempDir()
+	for _, args := range [][]string{{"chat"}, {"chat", "--full"}} {
+		c := openProgram(t, exec.CommandContext(t.Context(), "clew", args...), 70, 24, "CLAUDE_CONFIG_DIR="+config)
+		c.see(t, emptyComposer+chatStatusLine)
+		if err := os.RemoveAll(filepath.Join(config, "projects")); err != nil {
+			t.Fatal(err)
+		}
+		c.press(t, "Hi\r")
+		c.see(t, "You said Hi\n")
+		c.press(t, "\x1bv")
+		c.see(t, "nothing of this conversation is saved")
+		writeChatTranscript(t, config)
+		c.press(t, "half a \x18\x16")
+		c.see(t, "> Written to the file")
+		if !c.Modes().AltScreen {
+			t.Errorf("%+v", c.Modes())
+		}
+		c.press(t, "q")
+		c.see(t, "| half a █")
+		c.press(t, "prompt\r")
+		c.see(t, "You said half a prompt\n"+emptyComposer+chatAfterTurn)
+		if n := strings.Count(c.shown(), "You said Hi"); n != 1 {
+			t.Errorf("the answer is there %d times:\n%s", n, c.shown())
+		}
+		c.press(t, "\x04")
+		c.end(t, exitDone)
+	}
+}
+
+// writeChatTranscript writes a transcript of the chat.
+func writeChatTranscript(t *testing.T, config string) {
+	t.Helper()
+	dir := filepath.Join(config, "projects", "-srv")
+	entry := `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"` + chatSession + `","cwd":"/srv","timestamp":"2026-01-02T03:04:05Z",` +
+		`"message":{"role":"user","content":"Written to the file"}}` + "\n"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, chatSession+".jsonl"), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The text can be edited in another program.
 func TestChatEditor(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
 )
 
 // A ChatOptions says what a chat needs beside its driver.
@@ -17,6 +18,8 @@ type ChatOptions struct {
 	Options
 	// Mail is where the news of the conversation come from.
 	Mail *Mailbox
+	// Source is where the rows of the conversation come from. Nil means that they can't be shown.
+	Source Source
 	// History has earlier prompts.
 	History *compose.History
 	// Full means that the chat has the whole screen, on which what is finished can be scrolled.
@@ -27,7 +30,7 @@ type ChatOptions struct {
 // Chat shows a conversation until it has ended. It returns the lines that were not shown.
 func Chat(ctx context.Context, t Terminal, d Driver, opts ChatOptions) (unseen []string, err error) {
 	var c *chat
-	err = run(ctx, t, &app{opts: opts.Options}, func(a *app) screen {
+	err = run(ctx, t, &app{opts: opts.Options, src: opts.Source}, func(a *app) screen {
 		c = newChat(a, d, opts)
 		return c
 	})
@@ -109,6 +112,10 @@ type (
 		query   compose.Query
 		choices []compose.Choice
 	}
+	sessionMsg struct {
+		info sessions.SessionInfo
+		err  error
+	}
 	editedMsg struct {
 		text string
 		err  error
@@ -136,6 +143,8 @@ func (c *chat) update(msg tea.Msg) tea.Cmd {
 		return c.paused(msg.timer)
 	case completedMsg:
 		c.editor.Offer(msg.query, msg.choices)
+	case sessionMsg:
+		return c.showRows(msg)
 	case editedMsg:
 		if msg.err != nil {
 			c.hint = tty.Line(msg.err.Error())
@@ -189,6 +198,9 @@ func (c *chat) learn() tea.Cmd {
 	}
 	cmds := []tea.Cmd{c.receive(), c.tick()}
 	if asked {
+		if c.inChat() {
+			c.say("the agent asks: q goes back to the chat")
+		}
 		cmds = append(cmds, c.consider())
 	}
 	return tea.Batch(cmds...)
@@ -235,7 +247,7 @@ func (c *chat) unfocus() {
 // consider gives the focus to a question if the user is not typing, or looks again later.
 func (c *chat) consider() tea.Cmd {
 	f := &c.focus
-	if f.question || f.dismissed || len(c.docks) == 0 {
+	if f.question || f.dismissed || len(c.docks) == 0 || c.inChat() { // nothing is asked below another screen
 		return nil
 	}
 	if !c.writes() && time.Since(f.typed) >= focusPause {
@@ -465,6 +477,8 @@ func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving 
 		return nil
 	case action == EditOutside:
 		return c.edit()
+	case action == ShowRows:
+		return c.findSession()
 	case c.page != nil && (action == PageUp || action == PageDown):
 		c.page.scroll(map[Action]int{PageUp: -1, PageDown: 1}[action] * max(c.page.height-1, 1))
 		return nil
@@ -534,6 +548,38 @@ func (c *chat) complete() tea.Cmd {
 	}
 	c.completed = q
 	return ask(c, func() tea.Msg { return completedMsg{q, c.driver.Complete(c.ctx, q)} })
+}
+
+// findSession finds the session of the conversation, to show its rows.
+func (c *chat) findSession() tea.Cmd {
+	if c.src == nil {
+		c.hint = "there are no rows to show"
+		return nil
+	}
+	return ask(c, func() tea.Msg {
+		info, err := c.driver.Session(c.ctx)
+		return sessionMsg{info, err}
+	})
+}
+
+// showRows shows the rows of the conversation above the chat, which goes on.
+func (c *chat) showRows(found sessionMsg) tea.Cmd {
+	switch {
+	case found.err != nil:
+		c.hint = tty.Line(found.err.Error())
+		return nil
+	case c.inChat(): // the key was pressed twice
+		return nil
+	}
+	c.unfocus()
+	return c.push(newSession(c.app, found.info, Place{}))
+}
+
+// returned is called when the screen above the chat is closed. A question has to be seen before keys
+// are for it.
+func (c *chat) returned() tea.Cmd {
+	c.write()
+	return tea.Batch(c.consider(), c.tick())
 }
 
 // An editing is an editor that has the terminal.

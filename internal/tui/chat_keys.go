@@ -18,6 +18,7 @@ const (
 	GoToQuestion   Action = "question"
 	Recall         Action = "recall"
 	ListKeys       Action = "list-keys"
+	ShowRows       Action = "rows"
 
 	AllowOnce     Action = "allow"
 	AllowAlways   Action = "always"
@@ -39,6 +40,7 @@ var chatBindings = []Binding{
 	{Interrupt, []string{"esc"}, InChat, "interrupt the turn; twice, also clear the queue", "interrupt"},
 	{InterruptOrEnd, []string{"ctrl+c"}, InChat | InQuestion, "interrupt, or clear the text; twice, end the chat", ""},
 	{EndChat, []string{"ctrl+d"}, InChat, "end the chat", ""},
+	{ShowRows, []string{"alt+v", "ctrl+x ctrl+v"}, InChat, "read the conversation as in clew view; q closes it", ""},
 	{GoToQuestion, []string{"ctrl+g"}, InChat | InQuestion, "go to the question, or back to the text", ""},
 	{ListKeys, []string{"?"}, InChat, "list the keys, if there is no text", "keys"},
 	{PageUp, []string{"pgup"}, InChat, "scroll up, in a chat with --full", ""},

@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/termtest"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -181,6 +182,9 @@ func (c *testChat) Complete(_ context.Context, q compose.Query) []compose.Choice
 	return []compose.Choice{{Text: "/mode", Note: "show or change the permission mode"}, {Text: "/model"}}
 }
 
+func (c *testChat) Session(context.Context) (sessions.SessionInfo, error) {
+	return sessions.SessionInfo{ID: "s"}, nil
+}
 func (c *testChat) Edit(_ context.Context, text string) (string, error) { return text, io.EOF }
 
 // inBubble runs a test in a synctest bubble.
@@ -218,6 +222,45 @@ func TestChatQueue(t *testing.T) {
 		}
 		if !slices.Equal(c.kept, []string{"one", "two", "three", "three", "four", "one"}) {
 			t.Errorf("kept %q", c.kept)
+		}
+	})
+}
+
+// The rows of the conversation are shown above the chat, which goes on. A question that comes meanwhile
+// is answered by no key that was meant for the rows, nor by one right after them.
+func TestChatRows(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *testChat) {
+		c.press("alt+v")
+		if len(c.stack) != 1 {
+			t.Fatalf("%d screens without a source", len(c.stack))
+		}
+		source := newFakeSource()
+		source.add("s", &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+		c.src = source
+		c.types("half", 0)
+		c.press("alt+v")
+		c.settle()
+		if _, ok := c.top().(*sessionScreen); !ok || c.draw(80, 24).Inline == c.top().draw(80, 24).Inline {
+			t.Fatalf("the screen is a %T", c.top())
+		}
+		c.asks(bashQuestion(1))
+		c.wait(time.Minute)
+		c.press("y", "a", "esc", "r", "c")
+		if len(c.answers) != 0 || source.notes() != "" || !strings.Contains(strings.Join(c.top().draw(80, 24).Lines, "\n"), "a chat is open") {
+			t.Errorf("answers %v, done %q", c.answers, source.notes())
+		}
+		c.press("ctrl+c")
+		if c.top() != screen(c.chat) || len(c.ended) != 0 || c.editor.Text() != "half" {
+			t.Fatalf("the screen is a %T, ended %v, text %q", c.top(), c.ended, c.editor.Text())
+		}
+		c.press("backspace", "backspace", "backspace", "backspace")
+		c.wait(focusPause / 2)
+		c.press("y", "backspace")
+		c.wait(time.Minute)
+		c.press("y")
+		if len(c.answers) != 1 {
+			t.Errorf("answers %v", c.answers)
 		}
 	})
 }

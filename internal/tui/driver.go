@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/sessions"
 )
 
 // ResetModes returns what resets a terminal that a chat has changed, for a program that has to end at
@@ -41,6 +42,8 @@ type Driver interface {
 
 	// Complete returns completions of a word.
 	Complete(ctx context.Context, q compose.Query) []compose.Choice
+	// Session returns the session of the conversation.
+	Session(ctx context.Context) (sessions.SessionInfo, error)
 	// Edit lets the user edit a text in another program, which has the terminal meanwhile.
 	Edit(ctx context.Context, text string) (string, error)
 }

@@ -54,7 +54,31 @@ func (a *app) pop() tea.Cmd {
 	if len(a.stack) == 0 {
 		return tea.Quit
 	}
+	if c, ok := a.top().(*chat); ok {
+		return c.returned()
+	}
 	return nil
+}
+
+// inChat reports whether there is a chat below the other screens. It goes on while they are shown.
+func (a *app) inChat() bool {
+	if len(a.stack) < 2 {
+		return false
+	}
+	_, ok := a.stack[0].(*chat)
+	return ok
+}
+
+// quit ends the program, or goes back to the chat.
+func (a *app) quit() tea.Cmd {
+	if !a.inChat() {
+		return tea.Quit
+	}
+	var cmd tea.Cmd
+	for len(a.stack) > 1 {
+		cmd = a.pop()
+	}
+	return cmd
 }
 
 // top returns the screen that is shown.
@@ -154,7 +178,7 @@ func (a *app) act(action Action) tea.Cmd {
 		a.display.forget()
 		return nil
 	case Quit:
-		return tea.Quit
+		return a.quit()
 	case Help:
 		return a.push(newHelp(a, a.top()))
 	case Palette:

@@ -198,6 +198,10 @@ func (s *sessionScreen) outside(a Action) tea.Cmd {
 
 // run gives the terminal to an agent in this session.
 func (s *sessionScreen) run(kind JobKind) tea.Cmd {
+	if s.inChat() {
+		s.say("a chat is open: q goes back to it")
+		return nil
+	}
 	if s.running != nil {
 		s.say(fmt.Sprintf("process %d has this session open", s.running.PID))
 		return nil
