@@ -158,7 +158,7 @@ class Composer {
     this.editor = new Editor(page.id, () => this.submit());
     this.editor.area.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.pressed(e));
     this.build();
-    dock.replaceChildren(this.element);
+    dock.replaceChildren(this.element, ...(page.newer ? [page.newer] : [])); // which must not cover the composer
     this.endListen = listen((event) => this.heard(event));
     this.load().catch(complain);
   }
@@ -276,6 +276,7 @@ class Composer {
     const text = this.editor.text, images = this.editor.images.map((image) => image.data);
     const [path, body] = this.isDriven ? [`agents/${this.agent.agent}/prompts`, { text, images }] : ["agents", this.startBody(text, images)];
     this.editor.clear();
+    this.page.place?.toEnd();
     try {
       const result = await this.outbox.send(path, body);
       if (path === "agents") await this.started(result);
