@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Largest fills dir as [Projects] does for the benchmarks, and returns the path of the largest session: 57 MB
-// with 47 subagents.
+// Largest fills dir as [Projects] does for the benchmarks, and returns the path of the largest
+// session: 57 MB with 47 subagents.
 func Largest(dir string) (path string, err error) {
 	if _, err := Projects(dir, 1, ProjectsSize); err != nil {
 		return "", err
@@ -27,9 +27,9 @@ func Largest(dir string) (path string, err error) {
 	return path, err
 }
 
-// Install copies a recorded session to dir, where its subagents are as the agent puts them, and returns the path
-// of its transcript. In the recording they are in the folder subagents beside the transcript, or one is in
-// agent.jsonl.
+// Install copies a recorded session to dir, where its subagents are as the agent puts them, and
+// returns the path of its transcript. In the recording they are in the folder subagents beside the
+// transcript, or one is in agent.jsonl.
 func Install(dir, transcript string) (path string, err error) {
 	path = filepath.Join(dir, filepath.Base(transcript))
 	agents := filepath.Join(strings.TrimSuffix(path, ".jsonl"), "subagents")

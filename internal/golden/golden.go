@@ -16,7 +16,8 @@ var update = flag.Bool("update", false, "write what the tests make to the golden
 // Updates reports whether files are written instead of compared.
 func Updates() bool { return *update }
 
-// Read returns the golden file of a name, such as "screens/ls_80", with line breaks as they were written.
+// Read returns the golden file of a name, such as "screens/ls_80", with line breaks as they were
+// written.
 func Read(name string) (string, error) {
 	data, err := os.ReadFile(path(name))
 	return strings.ReplaceAll(string(data), "\r\n", "\n"), err

@@ -242,8 +242,8 @@ func (o Options) Outline(l *rows.List) []PanelLine { return o.panel(o.OutlineEnt
 // OutlineEntries returns the entries of [Options.Outline]. Those of prompts have a cell with the time.
 func (o Options) OutlineEntries(l *rows.List) []PanelEntry { return o.outlineEntries(l, 0) }
 
-// OutlineFrom returns the outline after rows from an index on have changed. made is the one before that,
-// whose beginning is used again.
+// OutlineFrom returns the outline after rows from an index on have changed. made is the one before
+// that, whose beginning is used again.
 func (o Options) OutlineFrom(made []PanelLine, l *rows.List, from int) []PanelLine {
 	from = max(l.Previous(from, rows.IsPrompt), 0) // lines before a prompt don't depend on what follows it
 	kept := len(made)

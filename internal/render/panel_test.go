@@ -143,8 +143,8 @@ compacted
 	}
 }
 
-// The outline is the same if it is made again only from where rows have changed on, and its beginning is not
-// made again.
+// The outline is the same if it is made again only from where rows have changed on, and its
+// beginning is not made again.
 func TestOutlineFrom(t *testing.T) {
 	t.Parallel()
 	for name, tr := range recorded(t) {

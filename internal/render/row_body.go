@@ -33,8 +33,8 @@ func (o Options) HasBody(r *rows.Row) bool {
 	return len(lines) > 0
 }
 
-// EstimateRow returns about how many lines the body of a row has, as far as there are at most limit. It looks
-// at the beginnings of its texts. It is 0 for a row that has nothing to unfold.
+// EstimateRow returns about how many lines the body of a row has, as far as there are at most
+// limit. It looks at the beginnings of its texts. It is 0 for a row that has nothing to unfold.
 func (o Options) EstimateRow(r *rows.Row, limit int) int {
 	in := o.rowOptions(r)
 	columns := in.columns()
@@ -64,8 +64,8 @@ func (o Options) EstimateRow(r *rows.Row, limit int) int {
 	return 0
 }
 
-// linesOf returns about how many lines of some columns a text has, or a number of at least limit. Its own
-// lines end with a separator. Of a long text it looks at the beginning.
+// linesOf returns about how many lines of some columns a text has, or a number of at least limit.
+// Its own lines end with a separator. Of a long text it looks at the beginning.
 func linesOf(text, end string, columns, limit int) (lines int) {
 	const short, sample = 1 << 10, 8 << 10
 	text = trimBlank(text)
@@ -107,8 +107,8 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 	return room
 }
 
-// estimateCall returns about how many lines the body of a call has. A short call without a result is laid
-// out, since its line may say everything.
+// estimateCall returns about how many lines the body of a call has. A short call without a result
+// is laid out, since its line may say everything.
 func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	const short = 1024
 	i := r.Item

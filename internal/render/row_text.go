@@ -509,8 +509,8 @@ func (t *Text) LineOf(p Place) int {
 	return at.line + lineAfter(lines, before, p.blank)
 }
 
-// partOf returns the part that has a place of another layout, or -1 if there are none. The input of a call
-// may have another number of parts.
+// partOf returns the part that has a place of another layout, or -1 if there are none. The input of
+// a call may have another number of parts.
 func (t *Text) partOf(p Place) int {
 	if len(t.parts) == 0 || len(t.parts) == p.part+p.after {
 		return min(p.part, len(t.parts)-1)
@@ -540,8 +540,8 @@ func (t *Text) pieceAt(part, offset int) textPlace {
 	}
 }
 
-// lineAfter returns the line with the first visible character after so many of them, or one of the blank lines
-// before it.
+// lineAfter returns the line with the first visible character after so many of them, or one of the
+// blank lines before it.
 func lineAfter(lines []string, before, blank int) int {
 	if len(lines) == 0 {
 		return 0

@@ -24,8 +24,8 @@ func begins(spans []span) (n int) {
 	return n
 }
 
-// find returns the matches in painted lines that were laid out for a width, by line. Lines that were broken
-// there belong together.
+// find returns the matches in painted lines that were laid out for a width, by line. Lines that
+// were broken there belong together.
 func (f *finder) find(lines []string, width int) [][]span {
 	found := make([][]span, len(lines))
 	plain := make([]string, len(lines))
@@ -58,8 +58,8 @@ func isBroken(line, next string, width int) bool {
 	return word != "" && tty.Width(line)+1+tty.Width(word) > width
 }
 
-// findIn adds the matches in lines of one text that are not found yet. joint is what is between a line of the
-// whole width and the next one. A space is between others.
+// findIn adds the matches in lines of one text that are not found yet. joint is what is between a
+// line of the whole width and the next one. A space is between others.
 func (f *finder) findIn(plain []string, found [][]span, width int, joint string) {
 	if len(plain) == 1 {
 		if joint == "" {
@@ -91,8 +91,8 @@ func (f *finder) findIn(plain []string, found [][]span, width int, joint string)
 	}
 }
 
-// addSpans adds a match in the text of lines to those lines that have a part of it, unless another one is
-// there.
+// addSpans adds a match in the text of lines to those lines that have a part of it, unless another
+// one is there.
 func addSpans(plain []string, found [][]span, starts, skipped []int, from, to int) {
 	first := sort.Search(len(starts), func(i int) bool { return starts[i] > from }) - 1
 	part := func(i int) span {

@@ -14,9 +14,9 @@ import (
 // goldenSizes are the sizes of terminals for which there are golden screens.
 var goldenSizes = [][2]int{{40, 12}, {80, 24}, {160, 50}}
 
-// golden compares the screen with a golden file, once it is the same or stays as it is: its text, and below it
-// a letter for the style of each cell. Without colors no cell has a style. What the screen is to be known by is
-// seen before.
+// golden compares the screen with a golden file, once it is the same or stays as it is: its text,
+// and below it a letter for the style of each cell. Without colors no cell has a style. What the
+// screen is to be known by is seen before.
 func (s *story) golden(name string) *story {
 	s.t.Helper()
 	columns, rows := s.term.Size()

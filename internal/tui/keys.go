@@ -265,14 +265,14 @@ func (k *Keymap) In(scope Scope) []Binding {
 	return found
 }
 
-// hintOrder are the actions of a session in the order of how often they are needed. A narrow screen has only
-// room for the hints of the first ones, and of the help.
+// hintOrder are the actions of a session in the order of how often they are needed. A narrow screen
+// has only room for the hints of the first ones, and of the help.
 var hintOrder = []Action{
 	Open, Back, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
 }
 
-// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one is that of the
-// help, if there is one.
+// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one is
+// that of the help, if there is one.
 func (k *Keymap) Hints(scope Scope) []string {
 	shown := slices.DeleteFunc(k.In(scope), func(b Binding) bool { return b.Hint == "" })
 	if scope == InSession {

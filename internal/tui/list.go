@@ -157,8 +157,8 @@ func (l *rowList) count(from int, old []listItem) {
 	l.countFresh(-1)
 }
 
-// countFresh counts the fresh rows that are shown. Those up to the last one on the screen are not fresh any
-// more.
+// countFresh counts the fresh rows that are shown. Those up to the last one on the screen are not
+// fresh any more.
 func (l *rowList) countFresh(last int) {
 	l.fresh = 0
 	for i := range l.items {

@@ -41,8 +41,8 @@ func (p *pager) replace(text *render.Text, width int) {
 	p.stays = true
 }
 
-// at returns the place of the first line on the screen. It is the place for which the line was chosen, as
-// long as one has not moved: so it stays however often the width changes.
+// at returns the place of the first line on the screen. It is the place for which the line was
+// chosen, as long as one has not moved: so it stays however often the width changes.
 func (p *pager) at() render.Place {
 	if p.text == nil || p.top == p.placed && p.place != (render.Place{}) {
 		return p.place

@@ -72,8 +72,9 @@ func images(ctx context.Context, session *sessions.Session) func(string, *transc
 	}
 }
 
-// Export writes a page with the session to the working directory, with its secrets redacted. If show is
-// set, the page is as it is, in a private directory, where it stays for at least a day, and a browser opens it.
+// Export writes a page with the session to the working directory, with its secrets redacted. If
+// show is set, the page is as it is, in a private directory, where it stays for at least a day, and
+// a browser opens it.
 func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show bool) (string, error) {
 	doc, err := s.document(ctx, &info)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 // pageAge is how old a page that a browser has opened is when it is removed.
 const pageAge = 24 * time.Hour
 
-// pagesDir returns the directory of the pages that a browser opens, which only the user can read. Old pages are
-// removed.
+// pagesDir returns the directory of the pages that a browser opens, which only the user can read.
+// Old pages are removed.
 func pagesDir(now time.Time) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -181,8 +181,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// A page for the browser is in a directory that only the user can read, and is removed when it is a day old and
-// another one is made.
+// A page for the browser is in a directory that only the user can read, and is removed when it is a
+// day old and another one is made.
 func TestExportShown(t *testing.T) {
 	s, _ := newSource(t)
 	t.Setenv("PATH", t.TempDir()) // there is no browser
