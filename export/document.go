@@ -424,6 +424,7 @@ type bounds struct {
 	most     int  // bytes of an input or a result of a tool
 	lines    int  // lines of a diff
 	pictures int  // bytes of images that still fit
+	noImages bool // the caller shows them
 	ends     bool // whether the page ends when it is full
 	left     int  // elements that were omitted, since the page has ended
 }

@@ -219,6 +219,9 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // images writes the images of a result. Images whose data is not of their type are omitted.
 func (p *page) images(i *Item) {
+	if p.noImages {
+		return
+	}
 	shown := 0
 	for k := range i.Images {
 		if image := &i.Images[k]; image.hasItsType() && p.hasRoom(image) {

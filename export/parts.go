@@ -39,7 +39,6 @@ func WriteItem(w io.Writer, item *transcript.DisplayItem, part Part, view *View)
 	shallow := *item
 	shallow.Agents = nil
 	made := (&converter{}).item(&shallow)
-	made.ImageCount = 0
 	return writePart(w, view, func(p *page) { p.part(&made, part) })
 }
 
@@ -84,7 +83,7 @@ func writePart(w io.Writer, view *View, write func(*page)) error {
 	}
 	p := newPage(context.Background(), w, new(Document), view)
 	p.markup = &markup{w: bufio.NewWriterSize(w, 4<<10)} // parts are small
-	p.bounds = &bounds{page: math.MaxInt, most: maxText, lines: maxDiffLines}
+	p.bounds = &bounds{page: math.MaxInt, most: maxText, lines: maxDiffLines, noImages: true}
 	if view.Full {
 		p.most, p.lines = maxFullText, maxFullText/64
 	}

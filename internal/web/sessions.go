@@ -295,6 +295,12 @@ type listDrawer struct {
 	byDay   bool
 }
 
+// The longest texts of a row, in bytes.
+const (
+	maxShownTitle = 240
+	maxShownName  = 80
+)
+
 // session writes the row of a session: a link, unless it has no transcript yet.
 func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	state := d.list.State(e)
@@ -315,15 +321,15 @@ func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	}
 	m.raw(">")
 	m.raw(`<span class="title">`)
-	d.marked(m, cmp.Or(e.Name, "…"), e.FilterText())
+	d.marked(m, shortened(cmp.Or(e.Name, "…"), maxShownTitle), e.FilterText())
 	m.raw("</span>")
 	if state.Live {
-		m.span("state "+styleClasses[state.Style()], state.Whole(""))
+		m.span("state "+styleClasses[state.Style()], shortened(state.Whole(""), maxShownTitle))
 	}
-	m.span("project", e.ProjectName)
-	m.span("branch", render.BranchName(e.GitBranch))
-	m.span("tag", e.Tag)
-	m.span("model", render.ShortModel(e.Model))
+	m.span("project", shortened(e.ProjectName, maxShownName))
+	m.span("branch", shortened(tty.Line(render.BranchName(e.GitBranch)), maxShownName))
+	m.span("tag", shortened(tty.Line(e.Tag), maxShownName))
+	m.span("model", shortened(render.ShortModel(e.Model), maxShownName))
 	m.span("turns", e.Turns())
 	m.span("cost", e.Cost())
 	m.span("id", catalog.ShortID(e.ID))
@@ -367,7 +373,7 @@ func (d *listDrawer) project(m *markup, p *catalog.Project) {
 
 func (d *listDrawer) deleted(m *markup, t *sessions.TrashedSession) {
 	m.raw(`<div class="session deleted"><span class="title">`)
-	d.marked(m, cmp.Or(tty.Line(t.Title), "(no title)"), trashText(t))
+	d.marked(m, shortened(cmp.Or(tty.Line(t.Title), "(no title)"), maxShownTitle), trashText(t))
 	m.raw("</span>")
 	m.span("project", t.Project)
 	m.span("id", catalog.ShortID(t.ID))
