@@ -27,7 +27,7 @@ func (s *story) golden(name string) *story {
 	want, err := golden.Read(name)
 	same := func() bool { return err == nil && golden.Escape(styledText(s.term)) == want }
 	if golden.Updates() {
-		s.settles(stillTime/4, func() bool { return false })
+		s.settles(stillTime/30, func() bool { return false })
 	} else {
 		s.settles(stillTime, same)
 	}
@@ -39,8 +39,9 @@ func (s *story) golden(name string) *story {
 	return s
 }
 
-// stillTime is how long nothing is written to a screen that stays as it is.
-const stillTime = 2 * time.Second
+// stillTime is how long nothing is written to a screen that stays as it is, on a machine that does
+// other things as well. Only a screen that differs from its golden file takes that long.
+const stillTime = 15 * time.Second
 
 // settles waits until a condition holds, or nothing was written to the screen for some time.
 func (s *story) settles(still time.Duration, holds func() bool) {
