@@ -36,8 +36,10 @@ PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/be
 # they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions
 # has scenarios for the most important of it: "make test-rest" runs them.
 DRIFT := ./examples/... ./internal/record $(filter-out %/scene %/versions,$(wildcard ./internal/realtest/*))
-# Packages whose tests open pages in Chromium, which "make soak" installs.
+# Packages whose tests open pages in Chromium, which "make browser" installs.
 PAGES := ./internal/browsertest
+# What looks for faults of accessibility in pages.
+AXE := .cache/axe/4.14.0/axe.min.js
 # Packages with tests that "make soak" makes longer, those with attacks first. The matrix of faults has
 # its own step there.
 ATTACKED := ./redact ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
@@ -47,10 +49,10 @@ SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep 
 TIMEOUT := 60m
 
 .PHONY: test
-test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run the tests
+test: fmtcheck vet lint-if-there agent browser $(AXE) ## Check formatting, vet, lint if the linter is there, run the tests
 	@plain=$$(go list $(PLAIN)); \
 	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT) $(PAGES))"); \
-	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
+	echo "go test $(PLAIN) $(PAGES)"; go test -p 4 -timeout $(TIMEOUT) $$plain $(PAGES) && \
 	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
 .PHONY: test-rest
@@ -58,7 +60,7 @@ test-rest: agent ## Run the tests that "make test" leaves out: more of the agent
 	go test -p 4 -race -timeout $(TIMEOUT) $(DRIFT) $(RACED)
 
 .PHONY: soak
-soak: agent browser $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
+soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
 	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
 
 .PHONY: versions
@@ -149,6 +151,9 @@ screens: ## Make pictures of the screens of the viewer in .cache/screens, with a
 $(AGENTS): .cache/agent/%/claude:
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))
 	@.ci/install-agent "$*" "$(CURDIR)/$@"
+
+$(AXE):
+	@.ci/install-axe "$(CURDIR)/$@"
 
 $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"

@@ -127,6 +127,16 @@ var attacks = []string{
 // hostile returns a transcript with every attack in every kind of text that a page shows.
 func hostile(t *testing.T, url string) *transcript.Transcript {
 	t.Helper()
+	read, err := transcript.Read(bytes.NewReader(hostileLines(t, url)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// hostileLines returns the lines of that transcript.
+func hostileLines(t *testing.T, url string) []byte {
+	t.Helper()
 	var lines bytes.Buffer
 	parent := ""
 	add := func(entry map[string]any) {
@@ -170,11 +180,7 @@ func hostile(t *testing.T, url string) *transcript.Transcript {
 		add(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": results}})
 		add(map[string]any{"type": "system", "subtype": "local_command", "content": text})
 	}
-	read, err := transcript.Read(&lines, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return read
+	return lines.Bytes()
 }
 
 // provoke is a script at the end of a page that uses everything a user could touch, except links to

@@ -82,7 +82,7 @@ function skip(e) {
 }
 
 function help() {
-  showKeys(page?.scope ?? "Sessions", act);
+  showKeys(page?.scope ?? "sessions", act);
 }
 
 /** Shows the page of the URL. */

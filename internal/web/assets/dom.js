@@ -171,6 +171,16 @@ export function fillImages(root, load) {
 }
 
 /**
+ * Lets the keyboard reach what scrolls by itself.
+ * @param {ParentNode} root
+ */
+export function reachScrolling(root) {
+  for (const e of root.querySelectorAll(".scroll, pre, .in, .out, .diff")) {
+    if (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) /** @type {HTMLElement} */ (e).tabIndex = 0;
+  }
+}
+
+/**
  * Returns a function that calls f once the calls to it have stopped for a while.
  * @param {number} ms
  * @param {() => void} f

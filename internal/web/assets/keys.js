@@ -6,8 +6,8 @@ import { h, show } from "./dom.js";
 
 /** @typedef {{scope: string, action: string, keys: string[], text: string}} Binding */
 
-/** Names of scopes, as the server has them. */
-export const everywhere = "All screens";
+/** The scopes of pages, in the order of the help. @type {Record<string, string>} */
+const scopes = { sessions: "Sessions", session: "Session", row: "Row", panel: "Panels", search: "Search" };
 
 /** @type {Binding[]} */
 let bindings = [];
@@ -25,7 +25,7 @@ function isBrowsers(key) {
 
 /** @param {Binding[]} list of the server */
 export function setKeys(list) {
-  bindings = list.filter((b) => !foreign.has(b.action) && b.scope !== "Chat" && b.scope !== "Questions").map((b) => {
+  bindings = list.filter((b) => !foreign.has(b.action) && b.scope in scopes).map((b) => {
     const keys = b.keys.filter((k) => !isBrowsers(k));
     if (!keys.length && instead[b.action]) keys.push(instead[b.action]);
     return { ...b, keys };
@@ -54,7 +54,7 @@ function keyName(e) {
 export function actionOf(scope, e) {
   const key = keyName(e);
   if (!key) return "";
-  const found = bindings.find((b) => (b.scope === scope || b.scope === everywhere) && b.keys.includes(key));
+  const found = bindings.find((b) => b.scope === scope && b.keys.includes(key));
   return found?.action ?? "";
 }
 
@@ -79,10 +79,10 @@ export function takesKey(target, key) {
 export function showKeys(scope, run) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the keys" });
   const body = h("div.keys");
-  const scopes = [scope, everywhere, ...new Set(bindings.map((b) => b.scope))];
   const draw = () => {
     const words = filter.value.toLowerCase();
-    const parts = [...new Set(scopes)].map((name) => section(name, words, name === scope || name === everywhere ? act : null));
+    const known = new Set();
+    const parts = [scope, ...Object.keys(scopes).filter((s) => s !== scope)].map((name) => section(name, words, known, name === scope ? act : null));
     body.replaceChildren(...parts.filter((p) => p !== null));
     if (!body.firstChild) body.append(h("p.empty", {}, "No key matches."));
   };
@@ -91,6 +91,7 @@ export function showKeys(scope, run) {
   filter.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => {
     const first = body.querySelector("button");
     if (e.key === "Enter" && first) first.click();
+    if (e.key === "Escape") dialog.close(); // it would only clear the input
   });
   const dialog = show("Keys", h("div", {}, filter, body));
   draw();
@@ -98,15 +99,19 @@ export function showKeys(scope, run) {
 }
 
 /**
+ * Returns the keys of a screen, without those that others have with the same meaning.
  * @param {string} name
  * @param {string} words
+ * @param {Set<string>} known
  * @param {((action: string) => void) | null} run
  */
-function section(name, words, run) {
-  const found = bindings.filter((b) => b.scope === name && (b.text + " " + b.keys.join(" ")).toLowerCase().includes(words));
+function section(name, words, known, run) {
+  const own = bindings.filter((b) => b.scope === name && !known.has(b.action + b.text));
+  for (const b of own) known.add(b.action + b.text);
+  const found = own.filter((b) => (b.text + " " + b.keys.join(" ")).toLowerCase().includes(words));
   if (!found.length) return null;
   const rows = found.map((b) => h("tr", {},
     h("td", {}, ...b.keys.flatMap((k) => [h("kbd", {}, k), " "])),
     h("td", {}, run ? h("button.link", { type: "button", onclick: () => run(b.action) }, b.text) : b.text)));
-  return h("section", {}, h("h3", {}, name), h("table", {}, h("tbody", {}, ...rows)));
+  return h("section", {}, h("h3", {}, scopes[name]), h("table", {}, h("tbody", {}, ...rows)));
 }

@@ -19,10 +19,13 @@ const maxPages = 40;
 export function show(context) { return new ListPage(context); }
 
 class ListPage {
+  /** @type {any} */
+  ofProject;
+
   /** @param {Context} context */
   constructor(context) {
     this.context = context;
-    this.scope = "Sessions";
+    this.scope = "sessions";
     this.tab = "recent";
     this.filter = "";
     this.project = "";

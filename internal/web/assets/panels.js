@@ -2,7 +2,7 @@
 // The panels of a session: what the terminal shows for the same keys.
 
 import { get } from "./api.js";
-import { button, fillImages, fragment, h } from "./dom.js";
+import { button, fillImages, fragment, h, reachScrolling } from "./dom.js";
 
 /** The panels that have a button, by their names in the API. @type {Record<string, string>} */
 export const panelNames = { files: "Files", agents: "Agents", context: "Context", usage: "Usage", branches: "Branches" };
@@ -17,7 +17,7 @@ export class Panels {
     this.visits = 0;
     this.content = h("div.content", { tabIndex: 0 });
     this.title = h("h2");
-    this.element = h("aside.panel", { hidden: true, "data-scope": "Panels" },
+    this.element = h("aside.panel", { hidden: true, "data-scope": "panel" },
       h("header", {}, this.title, button("Close", () => this.set(""), { className: "quiet", title: "Close (q)" })), this.content);
     this.element.addEventListener("click", (/** @type {MouseEvent} */ e) => this.clicked(e));
     this.element.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.press(e));
@@ -77,6 +77,7 @@ export class Panels {
       const nodes = fragment(html);
       fillImages(nodes, (row, n) => this.page.fetchImage(row, n));
       this.content.replaceChildren(nodes);
+      reachScrolling(this.content);
       if (!this.content.textContent.trim()) this.content.append(h("p.empty", {}, "There is nothing here."));
     } catch (error) {
       if (visit === this.visits) this.content.replaceChildren(h("p.error", {}, /** @type {Error} */ (error).message));

@@ -18,7 +18,9 @@ export class Place {
     this.following = false;
     /** @type {{element: Element, top: number, part: number} | null} */
     this.anchor = null;
-    this.scrolled = () => this.note(true);
+    /** Where the page was scrolled to when the place was noted. */
+    this.y = scrollY;
+    this.scrolled = () => { if (this.movedByUser()) this.note(true); };
     addEventListener("scroll", this.scrolled, { passive: true });
     // It is called after layout and before painting, so nothing is seen to move.
     this.observer = new ResizeObserver(() => this.restore());
@@ -39,16 +41,40 @@ export class Place {
     return scrollY + innerHeight >= this.root.scrollHeight - nearEnd;
   }
 
+  /** Whether the page was scrolled since, and not by us. */
+  movedByUser() { return Math.abs(scrollY - this.y) >= 1; }
+
+  /**
+   * Scrolls at once.
+   * @param {number} dy
+   */
+  scrollBy(dy) {
+    scrollBy({ top: dy, behavior: "instant" });
+    this.y = scrollY;
+  }
+
+  /**
+   * Makes an element the anchor, where it is.
+   * @param {Element} element
+   */
+  hold(element) {
+    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+    this.y = scrollY;
+  }
+
   /**
    * Remembers what is at the top of the window.
    * @param {boolean} [byUser] whether the page was scrolled
    */
   note(byUser = false) {
+    this.y = scrollY;
     if (byUser) this.setFollowing(this.atEnd() && this.list.total > 0);
     const { left, width } = this.list.element.getBoundingClientRect();
     const y = Math.max(this.top, 0) + 8;
     const hit = document.elementFromPoint(left + width / 2, y) ?? null;
-    const element = hit?.closest("article.row, .segment, .summary") ?? null;
+    let element = hit?.closest("article.row, .segment, .summary") ?? null;
+    // A row that is seen must not move, even if rows that are not there yet come first.
+    if (element?.classList.contains("segment")) element = this.firstRow()?.element ?? element;
     if (!element) return;
     const box = element.getBoundingClientRect();
     // The rows of an empty segment come later: keep the part of it that has gone past.
@@ -63,20 +89,18 @@ export class Place {
     if (!anchor?.element.isConnected) return;
     const box = anchor.element.getBoundingClientRect();
     const moved = box.top + anchor.part * box.height - anchor.top;
-    if (Math.abs(moved) >= 0.5) scrollBy({ top: moved, behavior: "instant" });
+    if (Math.abs(moved) >= 0.5) this.scrollBy(moved);
   }
 
   /**
    * Makes a change without moving what is seen.
    * @param {() => void} change
-   * @param {Element} [element] what must not move, or else the first row in view
+   * @param {Element} [element] what must not move if it is in view, or else the first row in view
    */
   keep(change, element) {
-    if (element) {
-      this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
-    } else {
-      this.note();
-    }
+    // The anchor stays until someone scrolls: rows that were just loaded may still get their heights.
+    if (element && isInView(element)) this.hold(element);
+    else if (this.movedByUser() || !this.anchor?.element.isConnected || !isInView(this.anchor.element)) this.note();
     change();
     this.restore();
   }
@@ -96,11 +120,12 @@ export class Place {
   /** @param {number} y */
   scrollTo(y) {
     scrollTo({ top: y, behavior: "instant" });
+    this.y = scrollY;
   }
 
   /** @param {number} dy */
   scroll(dy) {
-    scrollBy({ top: dy, behavior: "instant" });
+    this.scrollBy(dy);
     this.note(true);
   }
 
@@ -122,8 +147,8 @@ export class Place {
   to(element) {
     this.setFollowing(false);
     const top = this.top + (innerHeight - this.top) / 4;
-    scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
-    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+    this.scrollBy(element.getBoundingClientRect().top - top);
+    this.hold(element);
   }
 
   /**
@@ -138,9 +163,9 @@ export class Place {
     let dy = 0;
     if (head.top < top) dy = head.top - top;
     else if (box.top + Math.max(wanted, head.height) > bottom) dy = box.top + Math.max(wanted, head.height) - bottom;
-    if (dy) scrollBy({ top: dy, behavior: "instant" });
+    if (dy) this.scrollBy(dy);
     this.setFollowing(this.atEnd());
-    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+    this.hold(element);
   }
 
   /**
@@ -153,9 +178,9 @@ export class Place {
     range.startContainer.parentElement?.scrollIntoView({ block: "nearest", behavior: "instant" });
     const box = range.getBoundingClientRect();
     if (box.top < this.top + 8 || box.bottom > innerHeight - 24 - this.dockHeight()) {
-      scrollBy({ top: box.top - this.top - (innerHeight - this.top) / 3, behavior: "instant" });
+      this.scrollBy(box.top - this.top - (innerHeight - this.top) / 3);
     }
-    this.anchor = { element, top: element.getBoundingClientRect().top, part: 0 };
+    this.hold(element);
   }
 
   dockHeight() { return document.getElementById("dock")?.offsetHeight ?? 0; }
@@ -169,4 +194,10 @@ export class Place {
     }
     return null;
   }
+}
+
+/** @param {Element} element */
+function isInView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
 }

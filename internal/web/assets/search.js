@@ -13,7 +13,7 @@ class SearchPage {
   /** @param {import("./app.js").Context} context */
   constructor(context) {
     this.context = context;
-    this.scope = "Search";
+    this.scope = "search";
     this.query = "";
     this.from = 0;
     this.visits = 0;

@@ -2,7 +2,7 @@
 // The page of a session.
 
 import { blob, get, post, text } from "./api.js";
-import { ask, button, complain, copy, fragment, h, later, put, say, show as showDialog } from "./dom.js";
+import { ask, button, complain, copy, fragment, h, later, put, reachScrolling, say, show as showDialog } from "./dom.js";
 import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
 import { panelNames, Panels } from "./panels.js";
@@ -36,7 +36,7 @@ export class SessionPage {
     this.context = context;
     this.id = id;
     this.api = `sessions/${encodeURIComponent(id)}`;
-    this.scope = "Session";
+    this.scope = "session";
     /** Rows that the user has folded or unfolded. @type {Map<string, boolean>} */
     this.folds = new Map();
     /** How rows start: "usual", "folded" or "unfolded". */
@@ -50,6 +50,7 @@ export class SessionPage {
     this.info = null;
     /** The first row that has changed since the last refresh, or -1. */
     this.dirty = -1;
+    this.newTotal = 0;
     this.refreshing = false;
     this.list = new RootList(this);
     this.build();
@@ -206,6 +207,7 @@ export class SessionPage {
     if (revision <= this.revision && total === this.list.total) return;
     this.revision = Math.max(revision, this.revision);
     this.dirty = this.dirty < 0 ? first : Math.min(this.dirty, first);
+    this.newTotal = total;
     this.refresh().catch((error) => this.failed(error));
     this.refreshOutline();
     this.refreshInfo();
@@ -225,16 +227,12 @@ export class SessionPage {
   async refreshFrom() {
     const first = this.dirty, before = this.list.total, following = this.place.following;
     this.dirty = -1;
-    const last = this.list.segments.length - 1;
-    if (last < 0 || first >= before && before % 100 === 0) {
-      const { total } = await get(`${this.api}/rows`, { from: first, n: 1 });
-      this.keep(() => this.list.setTotal(total));
-    }
+    this.keep(() => this.list.setTotal(this.newTotal));
     await this.list.refresh(first);
     if (following) {
       await this.list.load(this.list.segments.length - 1);
       this.place.toEnd();
-    } else if (this.list.total > before) {
+    } else if (before && this.list.total > before) {
       this.unseen += this.list.total - before;
       this.showNewer();
     }
@@ -287,6 +285,7 @@ export class SessionPage {
       row.element.classList.add("selected");
       row.element.tabIndex = 0;
       row.line.append(this.tools);
+      reachScrolling(row.part);
     }
     if (focus && document.activeElement !== row.element) row.element.focus({ preventScroll: true });
   }
@@ -383,6 +382,7 @@ export class SessionPage {
   fold(row, open) {
     this.folds.set(row.id, open);
     this.place.keep(() => row.setOpen(open), row.element);
+    if (!open) this.place.reveal(row.element, row.line); // its line may be far above
   }
 
   foldAll() {
@@ -509,6 +509,7 @@ export class SessionPage {
         const { html } = await get(`${this.api}/row`, { row: row.id, part: name });
         const nodes = fragment(html);
         content.replaceChildren(nodes);
+        reachScrolling(content);
       } catch (error) {
         content.replaceChildren(h("p.missing", {}, /** @type {Error} */ (error).message));
       }

@@ -2,7 +2,7 @@
 // What the sessions cost, and the agents that run now.
 
 import { get } from "./api.js";
-import { button, complain, h, later, put } from "./dom.js";
+import { button, complain, h, later, put, reachScrolling } from "./dom.js";
 import { listen } from "./events.js";
 
 const parts = { day: "Day", model: "Model", project: "Project", tool: "Tool", block: "Five hours" };
@@ -19,7 +19,7 @@ class UsagePage {
   /** @param {import("./app.js").Context} context */
   constructor(context) {
     this.context = context;
-    this.scope = "Panels";
+    this.scope = "panel";
     this.visits = 0;
     this.tabs = h("div.tabs", { role: "group", "aria-label": "Usage by" }, ...Object.entries(parts).map(([name, title]) =>
       button(title, () => this.set("by", name), { "data-by": name })));
@@ -69,7 +69,9 @@ class UsagePage {
     this.content.setAttribute("aria-busy", "true");
     try {
       const { html } = await get("usage", { by: this.by, since: this.since.value, until: this.until.value });
-      if (visit === this.visits) put(this.content, html);
+      if (visit !== this.visits) return;
+      put(this.content, html);
+      reachScrolling(this.content);
     } catch (error) {
       if (visit === this.visits) this.content.replaceChildren(h("p.error", {}, /** @type {Error} */ (error).message));
       complain(error);
@@ -92,7 +94,7 @@ class UsagePage {
 class LivePage {
   /** @param {import("./app.js").Context} context */
   constructor(context) {
-    this.scope = "Panels";
+    this.scope = "panel";
     this.closed = false;
     this.content = h("div.live", { "aria-busy": "true" });
     context.main.replaceChildren(h("div.sheet", {}, h("h1", {}, "Running agents"), this.content));
@@ -111,6 +113,7 @@ class LivePage {
       if (this.closed) return;
       const focused = document.activeElement?.getAttribute("href");
       put(this.content, html);
+      reachScrolling(this.content);
       if (!this.content.textContent.trim()) this.content.append(h("p.empty", {}, "No agent is running."));
       const again = focused && this.content.querySelector(`a[href="${CSS.escape(focused)}"]`);
       if (again instanceof HTMLElement && document.activeElement === document.body) again.focus({ preventScroll: true });

@@ -1,0 +1,186 @@
+package browsertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/web"
+)
+
+// A viewerSite is a running web viewer. All of them show the sessions of the home of the tests.
+type viewerSite struct {
+	*testing.T
+	*httptest.Server
+	web     *web.Server
+	streams atomic.Int64 // event streams that are open
+
+	mu   sync.Mutex
+	seen []string // the requests, with the status of their answers
+}
+
+// A statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets streams be flushed.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func newViewerSite(t *testing.T) *viewerSite {
+	t.Helper()
+	s := &viewerSite{T: t}
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	s.web, err = web.New(web.Options{Source: source, Version: "test", Origins: []string{"http://" + listener.Addr().String()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	_ = s.Listener.Close() // another one is used
+	s.Listener = listener
+	s.Start()
+	t.Cleanup(func() {
+		if err := s.web.Close(); err != nil {
+			t.Error(err)
+		}
+		s.CloseClientConnections()
+		s.Close()
+		if err := source.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *viewerSite) serve(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/events") {
+		s.streams.Add(1)
+		defer s.streams.Add(-1)
+	}
+	noted := &statusWriter{w, http.StatusOK}
+	s.web.Handler().ServeHTTP(noted, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, fmt.Sprintf("%d %s %s", noted.status, r.Method, r.URL.RequestURI()))
+}
+
+// statuses returns the requests that were answered since the last call: "200 GET /".
+func (s *viewerSite) statuses() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := s.seen
+	s.seen = nil
+	return seen
+}
+
+// enter opens a page in a new tab with a code, as the printed URL does.
+func (s *viewerSite) enter(path string) *tab {
+	s.Helper()
+	p := newTab(s.T)
+	p.open(s.URL + path + "#" + s.web.NewCode())
+	p.until(`document.querySelector("main > *")`)
+	return p
+}
+
+// A sessionFile is a transcript that a test writes.
+type sessionFile struct {
+	*testing.T
+	id, path string
+	lines    int
+	parent   string
+}
+
+var sessionNumber atomic.Int64
+
+// newSession makes an empty session in a project.
+func newSession(t *testing.T, project string) *sessionFile {
+	t.Helper()
+	f := &sessionFile{T: t, id: fmt.Sprintf("%08x-0000-4000-8000-%012x", sessionNumber.Add(1), time.Now().UnixNano()&0xffffffffffff)}
+	dir := filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "projects", "-work-"+project)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.path = filepath.Join(dir, f.id+".jsonl")
+	return f
+}
+
+// entry returns a line of the transcript.
+func (f *sessionFile) entry(kind string, message any) []byte {
+	f.Helper()
+	uuid := fmt.Sprintf("00000000-0000-4000-8000-%012d", f.lines)
+	entry := map[string]any{
+		"type": kind, "uuid": uuid, "sessionId": f.id, "version": "2.1.325", "cwd": "/work/project", "message": message,
+		"timestamp": time.Date(2026, 11, 15, 10, 0, f.lines, 0, time.UTC).Format(time.RFC3339),
+	}
+	if f.parent != "" {
+		entry["parentUuid"] = f.parent
+	}
+	f.lines++
+	f.parent = uuid
+	line, err := json.Marshal(entry)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return append(line, '\n')
+}
+
+func (f *sessionFile) prompt(text string) []byte {
+	return f.entry("user", map[string]any{"role": "user", "content": text})
+}
+
+func (f *sessionFile) answer(text string) []byte {
+	return f.entry("assistant", map[string]any{
+		"role": "assistant", "id": fmt.Sprintf("m%d", f.lines), "model": "claude-opus-5-5", "stop_reason": "end_turn",
+		"content": []any{map[string]any{"type": "text", "text": text}},
+		"usage":   map[string]any{"input_tokens": 10, "output_tokens": 5},
+	})
+}
+
+// call returns the lines of a call of Bash and its result.
+func (f *sessionFile) call(command, result string, failed bool) []byte {
+	id := fmt.Sprintf("call%d", f.lines)
+	return append(f.entry("assistant", map[string]any{
+		"role": "assistant", "id": fmt.Sprintf("m%d", f.lines), "model": "claude-opus-5-5", "stop_reason": "tool_use",
+		"content": []any{map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": command}}},
+		"usage":   map[string]any{"input_tokens": 10, "output_tokens": 5},
+	}), f.entry("user", map[string]any{"role": "user", "content": []any{
+		map[string]any{"type": "tool_result", "tool_use_id": id, "content": result, "is_error": failed},
+	}})...)
+}
+
+// write appends lines to the transcript.
+func (f *sessionFile) write(lines ...[]byte) {
+	f.Helper()
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := file.Write(bytes.Join(lines, nil)); err != nil {
+		f.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		f.Fatal(err)
+	}
+}

@@ -1,0 +1,215 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// A witness notes what a page must not do.
+type witness struct {
+	mu      sync.Mutex
+	foreign []string // requests to other origins
+	issues  []string // what the policy stopped
+}
+
+// watchTab notes what a tab does from now on.
+func watchTab(p *tab, origin string) *witness {
+	p.Helper()
+	w := new(witness)
+	call(p, audits.Enable, cdp.Empty{})
+	call(p, network.Enable, network.EnableParams{})
+	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `window.violations = []; addEventListener("securitypolicyviolation", e => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+			window.alert = window.confirm = window.prompt = () => violations.push("a script ran");`,
+	})
+	requests := chromedp.Events(p.ctx, network.RequestWillBeSent)
+	go func() {
+		for e, err := range requests {
+			if err != nil {
+				return
+			}
+			url := e.Request.URL
+			if !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "blob:"+origin) && !strings.HasPrefix(url, "data:") && url != "about:blank" {
+				w.note(&w.foreign, url)
+			}
+		}
+	}()
+	issues := chromedp.Events(p.ctx, audits.IssueAdded)
+	go func() {
+		for e, err := range issues {
+			if err != nil {
+				return
+			}
+			if details := e.Issue.Details.ContentSecurityPolicyIssueDetails; details != nil {
+				w.note(&w.issues, fmt.Sprintf("%+v", details))
+			}
+		}
+	}()
+	return w
+}
+
+func (w *witness) note(list *[]string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*list = append(*list, text)
+}
+
+// check fails the test if the page did something.
+func (w *witness) check(p *tab, what string) {
+	p.Helper()
+	for _, v := range value[[]string](p, "window.violations") {
+		p.Errorf("%s: the policy stopped %s", what, v)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, url := range w.foreign {
+		p.Errorf("%s: a request to %s", what, url)
+	}
+	for _, issue := range w.issues {
+		p.Errorf("%s: the policy stopped %s", what, issue)
+	}
+	w.foreign, w.issues = nil, nil
+}
+
+// use does to a page what a user could, except that it follows no link to another site.
+const use = `
+for (const e of document.querySelectorAll("main details, aside details")) e.open = true;
+for (const e of document.querySelectorAll("main *, aside *")) {
+	for (const name of ["mouseover", "mouseenter", "focus", "toggle", "pointerdown"]) e.dispatchEvent(new Event(name));
+	if (!e.closest("a") && !e.closest("button, label, input, .line")) e.click?.();
+}
+await new Promise(done => setTimeout(done, 50));
+`
+
+// A hostile transcript runs no script, makes no request and violates no policy, on any page.
+func TestHostilePages(t *testing.T) {
+	t.Parallel()
+	collector := newSite(t)
+	f := newSession(t, "hostile")
+	f.write(hostileLines(t, collector.URL))
+	s := newViewerSite(t)
+	p := s.enter("/")
+	w := watchTab(p, s.URL)
+	for _, path := range []string{"/?filter=%27fetch", "/?tab=projects", "/live", "/search?q=fetch", "/usage", "/usage?by=project", "/usage?by=tool", "/usage?by=model"} {
+		p.open(s.URL + path)
+		p.until(`document.querySelector("main > *") && !document.querySelector("main [aria-busy=true]")`)
+		p.run(use)
+		w.check(p, path)
+	}
+	p.open(s.URL + "/s/" + f.id)
+	p.until(`document.querySelectorAll(".row").length > 90`)
+	p.press("Z Z") // unfold all
+	p.until(`document.querySelectorAll(".row.open").length > 90`)
+	for end := false; !end; {
+		p.run(use + `scrollBy(0, innerHeight * 4); await new Promise(done => setTimeout(done, 30))`)
+		end = value[bool](p, `scrollY + innerHeight >= document.documentElement.scrollHeight - 60`)
+	}
+	w.check(p, "the rows")
+	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
+		p.open(s.URL + "/s/" + f.id + "?panel=" + panel)
+		p.until(`document.querySelector(".panel .content")?.getAttribute("aria-busy") === "false"`)
+		p.run(use)
+		w.check(p, panel)
+	}
+	p.press("q i")
+	p.until(`document.querySelector("dialog .part")?.textContent`)
+	w.check(p, "the entry")
+	if shown := value[bool](p, `document.body.textContent.includes("fetch(")`); !shown {
+		t.Error("the attacks are not shown")
+	}
+	collector.mu.Lock()
+	defer collector.mu.Unlock()
+	if len(collector.hits) > 0 {
+		t.Errorf("requests of scripts: %q", collector.hits)
+	}
+}
+
+// What TestHostilePages looks for is found on a page that does it.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	collector := newSite(t)
+	s := newViewerSite(t)
+	p := s.enter("/")
+	w := watchTab(p, s.URL)
+	p.open(s.URL + "/usage")
+	p.until(`document.querySelector("main > *")`)
+	p.run(`const i = document.createElement("img"); i.src = "` + collector.URL + `/hit/1"; document.body.append(i);
+		await new Promise(done => setTimeout(done, 50))`)
+	if n := value[int](p, "violations.length"); n != 1 {
+		t.Errorf("%d violations were noted", n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.foreign) == 0 && len(w.issues) == 0 {
+		t.Error("nothing was noted")
+	}
+}
+
+// axeFile is what "make test" installs.
+func axe(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("../../.cache/axe/*/axe.min.js")
+	if err != nil || len(files) == 0 {
+		t.Fatal("axe-core is not there: make test installs it")
+	}
+	text, err := os.ReadFile(files[len(files)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// axe-core finds nothing serious on any page, in light and dark, on a phone and a desktop.
+func TestAccessibility(t *testing.T) {
+	t.Parallel()
+	f := story(t, "access")
+	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
+	s := newViewerSite(t)
+	p := s.enter("/")
+	script := axe(t)
+	inspect := func(what string) {
+		t.Helper()
+		value[any](p, script+"; 0")
+		found := value[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations
+			.filter(v => v.impact === "serious" || v.impact === "critical")
+			.flatMap(v => v.nodes.slice(0, 3).map(n => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary.slice(0, 300))))`)
+		for _, problem := range found {
+			t.Errorf("%s: %s", what, problem)
+		}
+	}
+	session := "/s/" + f.id
+	paths := []string{"/", "/?tab=projects", "/live", "/search?q=needle", "/usage", "/usage?by=tool", session, session + "?find=needle"}
+	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
+		paths = append(paths, session+"?panel="+panel)
+	}
+	for i, path := range paths {
+		looks := []look{{1200, "light"}, {360, "dark"}}
+		if i > 7 {
+			looks = looks[i%2 : i%2+1]
+		}
+		for _, l := range looks {
+			p.look(l)
+			p.open(s.URL + path)
+			p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
+			inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
+		}
+	}
+	p.open(s.URL + session)
+	p.see("Here it is.")
+	p.press("?")
+	p.see("next failure")
+	inspect("the keys")
+	p.press("esc i")
+	p.until(`document.querySelector("dialog .part")?.textContent`)
+	inspect("an entry")
+}

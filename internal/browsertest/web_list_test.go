@@ -1,0 +1,167 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The printed URL logs the browser in, once, and the code does not stay in the URL.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	p := newTab(t)
+	p.open(s.URL + "/")
+	p.see("This browser is not logged in")
+	code := s.web.NewCode()
+	p.open(s.URL + "/?tab=live#" + code)
+	p.until(`document.querySelector(".bar")`)
+	if got, want := value[string](p, "location.href"), s.URL+"/?tab=live"; got != want {
+		t.Errorf("the URL is %s, want %s", got, want)
+	}
+	p.open(s.URL + "/") // the token is kept
+	p.until(`document.querySelector(".bar")`)
+	other := newTab(t)
+	other.open(s.URL + "/#" + code)
+	other.see("This browser is not logged in")
+	if value[bool](other, "location.hash !== ''") {
+		t.Error("a code that was used stays in the URL")
+	}
+}
+
+// Sessions are filtered, and chosen with keys alone.
+func TestListKeys(t *testing.T) {
+	t.Parallel()
+	words := []string{"zebra", "yak", "xerus"}
+	for _, word := range words {
+		f := newSession(t, "animals")
+		f.write(f.prompt("Feed the "+word), f.answer("Done."))
+	}
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.see("Feed the yak")
+	p.press("/")
+	p.write("'feed the")
+	p.until(`document.querySelectorAll(".item").length === 3`)
+	p.press("down j k")
+	p.until(`document.activeElement.closest(".item.selected")`)
+	first := value[string](p, `document.querySelector(".item.selected .title").textContent`)
+	p.press("G")
+	p.until(`document.activeElement.closest(".item")?.dataset.index === "2"`)
+	if last := value[string](p, `document.activeElement.querySelector(".title").textContent`); last == first {
+		t.Errorf("the last session is the first one, %s", last)
+	}
+	if got := value[string](p, "location.search"); got != "?filter=%27feed+the" {
+		t.Errorf("the URL has %s", got)
+	}
+	p.press("esc")
+	p.until(`document.querySelectorAll(".item").length > 3 && location.search === ""`)
+	p.press("/")
+	p.write("yak")
+	p.until(`document.querySelectorAll(".item").length === 1`)
+	p.press("enter enter")
+	p.until(`location.pathname.startsWith("/s/")`)
+}
+
+// A long list has few elements, wherever one scrolls.
+func TestLongList(t *testing.T) {
+	t.Parallel()
+	const n = 1500
+	for i := range n {
+		f := newSession(t, "long")
+		f.write(f.prompt(fmt.Sprintf("Count to %d", i)))
+	}
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.until(`document.querySelectorAll(".item .title").length > 50`)
+	for _, script := range []string{"scrollTo(0, 1e7)", "scrollTo(0, 30000)", "scrollBy(0, 900)", "scrollTo(0, 0)"} {
+		p.run(script)
+		p.until(`(shown => shown.length > 8 && shown.every(e => e.querySelector(".title, h2")))(
+			[...document.querySelectorAll(".item")].filter(e => {
+				const r = e.getBoundingClientRect();
+				return r.bottom > 0 && r.top < innerHeight;
+			}))`)
+		if got := value[int](p, `document.querySelectorAll(".item").length`); got > 200 {
+			t.Errorf("after %s: %d rows are in the document", script, got)
+		}
+	}
+}
+
+// A session that is renamed, deleted and restored is where it belongs.
+func TestListChanges(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "changes")
+	f.write(f.prompt("Paint the fence"), f.answer("Done."))
+	s := newViewerSite(t)
+	p := s.enter("/?filter=fence")
+	p.see("Paint the fence")
+	p.press("R")
+	p.until(`document.querySelector("dialog[open] input") === document.activeElement`)
+	p.write("Build the fence")
+	p.press("enter")
+	p.see("Build the fence")
+	p.until(`!document.querySelector("dialog")`)
+	p.press("D")
+	p.see("Move the session to the trash?")
+	p.press("enter")
+	p.see("No session matches.")
+	if _, err := os.Stat(f.path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	p.click(`[data-tab=trash]`)
+	p.see("Build the fence")
+	p.press("R")
+	p.see("No session matches.")
+	if _, err := os.Stat(f.path); err != nil {
+		t.Error(err)
+	}
+}
+
+// All tabs of a browser share one stream, and the next one takes it when its tab goes away.
+func TestOneStream(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	const path = "/?filter=%27stream" // other tests write sessions as well
+	one := s.enter(path)
+	two := one.another()
+	two.open(s.URL + path)
+	two.until(`document.querySelector(".bar")`)
+	grow := func(text string, tabs ...*tab) {
+		t.Helper()
+		f := newSession(t, "streams")
+		f.write(f.prompt(text), f.answer("Yes."))
+		for _, p := range tabs {
+			p.see(text)
+		}
+		if n := s.streams.Load(); n != 1 {
+			t.Errorf("%d streams are open", n)
+		}
+	}
+	grow("Is it one stream?", one, two)
+	one.open("about:blank")
+	grow("Is it still one stream?", two)
+	one.open(s.URL + path)
+	one.until(`document.querySelector(".bar")`)
+	two.open("about:blank")
+	grow("And this stream?", one)
+}
+
+// The keys that "?" shows are those of the terminal, without those that a browser needs.
+func TestKeysDialog(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.press("?")
+	p.see("move the session to the trash")
+	keys := value[string](p, `[...document.querySelectorAll("dialog kbd")].map(e => e.textContent).join(" ")`)
+	for _, bad := range []string{"ctrl+", "tab"} {
+		if strings.Contains(keys, bad) {
+			t.Errorf("the keys have %s: %s", bad, keys)
+		}
+	}
+	p.write("previous day")
+	p.until(`document.querySelectorAll("dialog tr").length === 1`)
+	p.press("esc")
+	p.until(`!document.querySelector("dialog")`)
+}

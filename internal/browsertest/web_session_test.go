@@ -1,0 +1,184 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// story is a session with a prompt, an answer, a call that failed, and another turn.
+func story(t *testing.T, project string) *sessionFile {
+	t.Helper()
+	f := newSession(t, project)
+	f.write(
+		f.prompt("Why does it fail?"), f.answer("I run the **tests**."), f.call("go test ./...", "FAIL: the needle is lost", true),
+		f.answer("It is lost."), f.prompt("Then find it."), f.call("grep -r needle .", "hay.txt: needle", false), f.answer("Here it is."),
+	)
+	return f
+}
+
+// A session is opened, unfolded, searched and read with keys alone.
+func TestSessionKeys(t *testing.T) {
+	t.Parallel()
+	f := story(t, "keys")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("I run the tests.")
+	p.until(`document.querySelector(".row.call.failed")`)
+	p.press("}")
+	p.until(`document.activeElement.matches(".row.call.failed.selected")`)
+	p.press("enter")
+	p.see("FAIL: the needle is lost")
+	p.press("h")
+	p.until(`!document.activeElement.classList.contains("open")`)
+	p.press("]")
+	p.until(`document.activeElement.matches(".row.prompt") && document.activeElement.innerText.includes("Then find it.")`)
+	p.press("j j k")
+	p.until(`document.activeElement.matches(".row.call") && document.activeElement.innerText.includes("grep")`)
+	p.press("i")
+	p.until(`document.querySelector("dialog[open]")?.innerText.includes("tool_use")`)
+	p.press("esc")
+	p.until(`document.activeElement.matches(".row.call")`) // the focus goes back
+	p.press("g")
+	p.until(`document.activeElement.innerText.includes("Why does it fail?")`)
+	p.press("q")
+	p.until(`location.pathname === "/" && document.querySelector(".item")`)
+}
+
+// Find counts the matches, goes to each, and unfolds the row that has it.
+func TestSessionFind(t *testing.T) {
+	t.Parallel()
+	f := story(t, "find")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("It is lost.")
+	p.press("/")
+	p.write("needle")
+	p.until(`document.querySelector(".find .count").textContent === "1 of 2"`)
+	p.see("FAIL: the needle is lost")
+	p.until(`CSS.highlights.get("found")?.size === 1`)
+	p.press("enter")
+	p.until(`document.querySelector(".find .count").textContent === "2 of 2"`)
+	p.see("hay.txt: needle")
+	p.press("esc")
+	p.until(`document.querySelector(".find").hidden && document.activeElement.matches(".row.call")`)
+	p.press("/")
+	p.write("/need[a-z]+ is/")
+	p.until(`document.querySelector(".find .count").textContent === "1 of 1"`)
+	p.press("esc /")
+	p.write("/need[/")
+	p.until(`document.querySelector(".find .count").textContent.includes("missing closing")`)
+	p.press("esc /")
+	p.write("nowhere")
+	p.until(`document.querySelector(".find .count").textContent === "no match"`)
+}
+
+// A link leads to its row, in a session with more rows than one page of them.
+func TestSessionLink(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "links", 700)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Prompt 0")
+	p.press("G")
+	p.see("Prompt 699")
+	row := value[string](p, `[...document.querySelectorAll(".row.prompt")].find(e => e.textContent.includes("Prompt 690")).dataset.row`)
+	p.open(s.URL + "/")
+	p.until(`document.querySelector(".item")`)
+	p.open(s.URL + "/s/" + f.id + "#row=" + row)
+	p.until(`document.activeElement.matches(".row.selected") && document.activeElement.innerText.includes("Prompt 690")`)
+	inView := value[bool](p, `(r => r.top > 0 && r.bottom < innerHeight)(document.activeElement.getBoundingClientRect())`)
+	if !inView {
+		t.Error("the row of the link is not in view")
+	}
+	if n := value[int](p, `document.querySelectorAll(".row").length`); n > 1000 {
+		t.Errorf("%d rows are in the document", n)
+	}
+}
+
+// longSession is a session with n prompts, each with a call and an answer.
+func longSession(t *testing.T, project string, n int) *sessionFile {
+	t.Helper()
+	f := newSession(t, project)
+	var lines [][]byte
+	for i := range n {
+		lines = append(lines, f.prompt(fmt.Sprintf("Prompt %d", i)), f.call("true", strings.Repeat("line\n", i%20), false),
+			f.answer(strings.Repeat(fmt.Sprintf("Answer %d. ", i), 1+i%30)))
+	}
+	f.write(lines...)
+	return f
+}
+
+// What is appended to the file is shown: at the end it is followed, elsewhere it is counted.
+func TestSessionGrows(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "grows", 20)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Prompt 0")
+	f.write(f.prompt("Are you there?"))
+	p.until(`document.querySelector(".newer").textContent === "1 new" && !document.querySelector(".newer").hidden`)
+	p.press("G")
+	p.see("Are you there?")
+	p.until(`document.querySelector(".newer").hidden`)
+	f.write(f.answer(strings.Repeat("I am here, and I say so at length.\n\n", 60)))
+	p.until(`document.querySelector("[role=status].sr").textContent.includes("I am here")`) // a screen reader says so
+	f.write(f.prompt("Good."))
+	p.see("Good.")
+	p.until(`scrollY + innerHeight >= document.documentElement.scrollHeight - 2`)
+}
+
+// The anchor does not move while rows are appended, unfolded and loaded above it.
+func TestSessionStays(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "stays", 400)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Prompt 0")
+	row := value[string](p, `fetch("/api/v1/sessions/`+f.id+`/rows?from=600&n=1", {headers: {Authorization: "Bearer " + localStorage.getItem("clew-token")}})
+		.then(r => r.json()).then(a => a.rows[0].id)`)
+	p.open(s.URL + "/s/" + f.id + "#row=" + row) // the segments above are not there yet
+	p.until(`document.activeElement.matches(".row.selected")`)
+	p.run(`
+		const anchor = document.activeElement;
+		window.tops = [];
+		const note = () => { tops.push(anchor.getBoundingClientRect().top); requestAnimationFrame(note); };
+		note();
+	`)
+	p.until(`document.querySelectorAll(".segment:has(.row)").length >= 3`)
+	for i := range 3 {
+		f.write(f.prompt(fmt.Sprintf("Appended %d", i)), f.answer("Yes."))
+		p.until(fmt.Sprintf(`document.querySelector(".newer").textContent === "%d new"`, 2*(i+1)))
+	}
+	p.run(`
+		const anchor = document.activeElement;
+		const calls = [...document.querySelectorAll(".row.call")].filter(e => e.getBoundingClientRect().bottom < 0);
+		for (const call of calls.slice(-5)) {
+			call.querySelector("button").click();
+			anchor.focus({preventScroll: true});
+		}
+	`)
+	p.until(`document.querySelectorAll(".row.call.open .part pre").length >= 4`)
+	p.run(`await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	spread := value[float64](p, `Math.max(...tops) - Math.min(...tops)`)
+	if frames := value[int](p, "tops.length"); spread > 1 || frames < 5 {
+		t.Errorf("in %d frames, the row moved by %v pixels: %v", frames, spread, value[[]float64](p, "tops"))
+	}
+}
+
+// The focus stays on its row when rows change around it.
+func TestFocusStays(t *testing.T) {
+	t.Parallel()
+	f := story(t, "focus")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.press("G k")
+	p.until(`document.activeElement.matches(".row.call")`)
+	id := value[string](p, `document.activeElement.dataset.row`)
+	f.write(f.prompt("One more."), f.answer("Yes."))
+	p.see("One more.")
+	if got := value[string](p, `document.activeElement.dataset.row ?? document.activeElement.tagName`); got != id {
+		t.Errorf("the focus is on %s, not on row %s", got, id)
+	}
+}

@@ -1,0 +1,65 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// maxClient is how large scripts and styles may be in all, compressed: a page is there at once.
+const maxClient = 60 << 10
+
+func TestAssetsAreSmall(t *testing.T) {
+	t.Parallel()
+	a, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for name, text := range a.files {
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes, %d compressed", name, len(text), packed.Len())
+		total += packed.Len()
+	}
+	if t.Logf("%d bytes in all", total); total > maxClient {
+		t.Errorf("scripts and styles have %d bytes, more than %d", total, maxClient)
+	}
+}
+
+// unsafeSource is what the policy of the pages would stop, or what makes markup of a text.
+var unsafeSource = regexp.MustCompile(`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|setAttribute\("style"|https?://`)
+
+// Only one line of the client makes markup of a text, and no file names another site.
+func TestAssetsAreSafe(t *testing.T) {
+	t.Parallel()
+	a, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range a.files {
+		if !strings.HasSuffix(name, ".js") {
+			continue
+		}
+		if name != "open.js" && !bytes.HasPrefix(text, []byte("// @ts-check\n")) {
+			t.Errorf("%s is not checked", name)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			isPolicy := name == "dom.js" && line == "  template.innerHTML = policy.createHTML(html);"
+			if found := unsafeSource.FindString(line); found != "" && !isPolicy {
+				t.Errorf("%s has %s: %s", name, found, line)
+			}
+		}
+	}
+}
