@@ -199,6 +199,7 @@ var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*
 // A page of a hostile transcript makes no request and runs no script, neither under its policy nor
 // when that is taken out.
 func TestPagesDoNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	doc := export.New(hostile(t, s.URL), nil)
 	for name, view := range map[string]*export.View{"short": nil, "full": {Thinking: true, Expand: true, Full: true}} {
@@ -229,6 +230,7 @@ func TestPagesDoNothing(t *testing.T) {
 
 // The attacks work on a page that does not escape them, so that TestPagesDoNothing can fail.
 func TestAttacksWork(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for n, attack := range attacks[:4] {
 		if hits, _ := s.open(t, "<!doctype html><body>"+fmt.Sprintf(attack, s.URL, n)); len(hits) == 0 {
@@ -239,6 +241,7 @@ func TestAttacksWork(t *testing.T) {
 
 // The script of a page finds a text across elements, opens what hides it, and lets one copy.
 func TestPageFinds(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	doc := &export.Document{Chunks: []export.Chunk{
 		{Type: transcript.UserChunk, Turn: 1, Text: "Where is it?"},

@@ -67,7 +67,7 @@ func TestListKeys(t *testing.T) {
 // A long list has few elements, wherever one scrolls.
 func TestLongList(t *testing.T) {
 	t.Parallel()
-	const n = 1500
+	const n = 800
 	for i := range n {
 		f := newSession(t, "long")
 		f.write(f.prompt(fmt.Sprintf("Count to %d", i)))

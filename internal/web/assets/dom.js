@@ -189,3 +189,13 @@ export function later(ms, f) {
   let timer = 0;
   return () => { clearTimeout(timer); timer = window.setTimeout(f, ms); };
 }
+
+/**
+ * Returns a function that calls f a while after the first call to it, however many follow.
+ * @param {number} ms
+ * @param {() => void} f
+ */
+export function soon(ms, f) {
+  let timer = 0;
+  return () => { timer ||= window.setTimeout(() => { timer = 0; f(); }, ms); };
+}

@@ -23,6 +23,8 @@ let turn = null;
 /** Ends the request of the stream; another one follows. @type {AbortController | null} */
 let request = null;
 let open = false;
+/** Gives the lock back, at once: a page that is put aside runs no more. */
+let release = () => {};
 
 /**
  * Calls f for each event. "reload" means that some were missed.
@@ -66,6 +68,7 @@ function enter() {
 function leave() {
   turn?.abort();
   turn = null;
+  release();
   channel.postMessage({ kind: "gone", tab: me });
 }
 
@@ -75,7 +78,11 @@ function lead(signal) {
     stream(signal);
     return;
   }
-  navigator.locks.request(lockName, { signal }, () => stream(signal)).catch((error) => {
+  const hold = () => new Promise((resolve) => {
+    release = () => resolve(undefined);
+    stream(signal).finally(release);
+  });
+  navigator.locks.request(lockName, { signal }, hold).catch((error) => {
     if (error.name !== "AbortError") console.error(error);
   });
 }

@@ -3,7 +3,7 @@
 // change of the document.
 
 import { get } from "./api.js";
-import { button, complain, h, later } from "./dom.js";
+import { button, complain, h, later, soon } from "./dom.js";
 
 const registry = /** @type {any} */ (CSS).highlights;
 const maxMarks = 500;
@@ -31,7 +31,7 @@ export class Finder {
       button("↑", () => this.next(-1), { "aria-label": "Previous match", title: "Previous match (N)" }),
       button("↓", () => this.next(1), { "aria-label": "Next match", title: "Next match (n)" }),
       button("Close", () => this.close(), { className: "quiet" }));
-    this.paintSoon = later(80, () => this.paint());
+    this.paintSoon = soon(80, () => this.paint());
     addEventListener("scroll", this.paintSoon, { passive: true });
   }
 

@@ -3,7 +3,7 @@
 // document and the rest is a height.
 
 import { get, post } from "./api.js";
-import { ask, button, complain, copy, fragment, h, later, say } from "./dom.js";
+import { ask, button, complain, copy, fragment, h, later, say, soon } from "./dom.js";
 import { listen } from "./events.js";
 
 /** @typedef {import("./app.js").Context} Context */
@@ -45,7 +45,7 @@ class ListPage {
     this.scrolled = () => this.draw();
     addEventListener("scroll", this.scrolled, { passive: true });
     addEventListener("resize", this.scrolled);
-    this.reloadSoon = later(300, () => this.reload());
+    this.reloadSoon = soon(300, () => this.reload());
     this.endListen = listen(({ type }) => { if (type === "list" || type === "running" || type === "reload") this.reloadSoon(); });
     context.setTitle("Sessions");
     this.changed();

@@ -2,7 +2,7 @@
 // The page of a session.
 
 import { blob, get, post, text } from "./api.js";
-import { ask, button, complain, copy, fragment, h, later, put, reachScrolling, say, show as showDialog } from "./dom.js";
+import { ask, button, complain, copy, fragment, h, put, reachScrolling, say, show as showDialog, soon } from "./dom.js";
 import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
 import { panelNames, Panels } from "./panels.js";
@@ -58,7 +58,7 @@ export class SessionPage {
     this.finder = new Finder(this);
     this.panels = new Panels(this);
     this.endListen = listen((event) => this.heard(event));
-    this.refreshOutline = later(400, () => this.loadOutline());
+    this.refreshOutline = soon(400, () => this.loadOutline());
     this.begin().catch((error) => this.failed(error, true));
   }
 
@@ -190,7 +190,7 @@ export class SessionPage {
     else if (type === "turn") this.refreshOutline();
   }
 
-  refreshInfo = later(500, () => { if (!this.closed) this.loadInfo().catch(complain); });
+  refreshInfo = soon(500, () => { if (!this.closed) this.loadInfo().catch(complain); });
 
   async resync() {
     try {

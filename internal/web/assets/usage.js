@@ -2,7 +2,7 @@
 // What the sessions cost, and the agents that run now.
 
 import { get } from "./api.js";
-import { button, complain, h, later, put, reachScrolling } from "./dom.js";
+import { button, complain, h, put, reachScrolling, soon } from "./dom.js";
 import { listen } from "./events.js";
 
 const parts = { day: "Day", model: "Model", project: "Project", tool: "Tool", block: "Five hours" };
@@ -100,9 +100,9 @@ class LivePage {
     context.main.replaceChildren(h("div.sheet", {}, h("h1", {}, "Running agents"), this.content));
     document.body.className = "live-page";
     context.setTitle("Live");
-    const soon = later(200, () => this.load());
+    const again = soon(200, () => this.load());
     this.endListen = listen(({ type }) => {
-      if (["running", "list", "reload", "agent", "question", "answered"].includes(type)) soon();
+      if (["running", "list", "reload", "agent", "question", "answered"].includes(type)) again();
     });
     this.load();
   }
