@@ -87,6 +87,7 @@ func session(name string) string { return "sessions/" + fixtureID(name) }
 // allRows returns all rows of a session with their depths.
 func (d *dataServer) allRows(path, parent string, depth int, each func(depth int, row *rowData)) {
 	d.t.Helper()
+	d.html(path + "/agents") // waits for them
 	var page rowsPage
 	d.get(path+"/rows?n=200&parent="+url.QueryEscape(parent), &page)
 	for i := range page.Rows {
@@ -122,7 +123,7 @@ func TestPanelsGolden(t *testing.T) {
 	d := newDataServer(t)
 	for _, name := range []string{"rewound", "allowed", "subagent", "compact", "hostile"} {
 		var b strings.Builder
-		for _, panel := range []string{"", "/outline", "/files", "/files?turn=1", "/agents", "/context", "/usage", "/branches"} {
+		for _, panel := range []string{"/outline", "", "/files", "/files?turn=1", "/agents", "/context", "/usage", "/branches"} {
 			fmt.Fprintf(&b, "=== %s\n%s\n", panel, d.html(session(name)+panel))
 		}
 		checkMarkup(t, name, b.String())
@@ -138,6 +139,7 @@ func TestListGolden(t *testing.T) {
 		var page listPage
 		d.get("sessions?"+query, &page)
 		for page.Unread > 0 {
+			page = listPage{}
 			d.get("sessions?"+query, &page)
 		}
 		fmt.Fprintf(&b, "=== %s\n", query)

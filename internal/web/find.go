@@ -41,7 +41,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.read(r)
+	v, err := s.readWhole(r)
 	if err != nil {
 		return err
 	}

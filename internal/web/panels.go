@@ -15,7 +15,7 @@ import (
 
 // panel answers with a panel of a session.
 func (s *Server) panel(w http.ResponseWriter, r *http.Request, write func(*markup, *reading) error) error {
-	v, err := s.read(r)
+	v, err := s.readWhole(r)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (v *reading) place(at int) (n int) {
 
 // where answers with the way to a row, or to the next or last row of a kind from there.
 func (s *Server) where(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.read(r)
+	v, err := s.readWhole(r)
 	if err != nil {
 		return err
 	}

@@ -263,8 +263,8 @@ func (w *view) setLive(live bool) {
 	}
 }
 
-// wait waits until the session was read.
-func (w *view) wait(ctx context.Context) error {
+// wait waits until the session was read, and if whole is set, until its subagents were as well.
+func (w *view) wait(ctx context.Context, whole bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	for {
@@ -272,7 +272,7 @@ func (w *view) wait(ctx context.Context) error {
 		snapshot, err, changed := w.snapshot, w.err, w.changed
 		w.mu.RUnlock()
 		switch {
-		case snapshot != nil && snapshot.Transcript != nil:
+		case snapshot != nil && snapshot.Transcript != nil && !(whole && snapshot.Loading):
 			return nil
 		case err != nil:
 			return readError(err)
@@ -311,15 +311,20 @@ type reading struct {
 }
 
 // read opens the session that a request names, waits until it was read, and keeps its rows as they
-// are. The caller closes it.
-func (s *Server) read(r *http.Request) (*reading, error) {
+// are. The caller closes it. Subagents may be missing.
+func (s *Server) read(r *http.Request) (*reading, error) { return s.readUntil(r, false) }
+
+// readWhole is like read, and waits for the subagents as well.
+func (s *Server) readWhole(r *http.Request) (*reading, error) { return s.readUntil(r, true) }
+
+func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
 	id := r.PathValue("id")
 	entry, state, err := s.listing.find(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
 	one, release := s.views.open(entry.SessionInfo)
-	if err := one.wait(r.Context()); err != nil {
+	if err := one.wait(r.Context(), whole); err != nil {
 		release()
 		return nil, err
 	}
