@@ -46,6 +46,7 @@ type Status struct {
 	Answers   []Answered // the last answers to questions
 	Text      string     // the answer that is being written
 	Failure   string     // why the last turn failed, or ""
+	Elsewhere bool       // another process runs the session: only its questions can be answered
 }
 
 // An Agent is an agent that is driven. Its methods may be called by several goroutines.
@@ -59,6 +60,8 @@ type Agent struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the agent has ended
 	note   string
+
+	elsewhere bool // another process runs the session: only its questions are here
 
 	mu       sync.Mutex
 	conn     *clew.Session // nil before it is connected
@@ -82,6 +85,7 @@ type Agent struct {
 	merging  bool // the watchers will learn of the text
 	failure  string
 	rested   func() // ends the wait for prompts
+	asking   int    // questions of another process
 }
 
 func newAgent(a *Agents, opts *clew.Options) *Agent {
@@ -102,7 +106,7 @@ func (g *Agent) Status() Status {
 	s := Status{
 		Agent: g.id, Session: g.session, Dir: g.opts.Dir, State: g.stateLocked(), Why: g.why, Note: g.note,
 		Mode: g.mode, Model: g.model, Models: g.models, Cost: g.cost, Text: g.text.String(), Failure: g.failure,
-		Returned: slices.Clone(g.returned), Sent: slices.Clone(g.sent), Answers: slices.Clone(g.answers),
+		Elsewhere: g.elsewhere, Returned: slices.Clone(g.returned), Sent: slices.Clone(g.sent), Answers: slices.Clone(g.answers),
 	}
 	if g.current != nil {
 		s.Queue = append(s.Queue, g.current.public("sent"))
@@ -120,7 +124,7 @@ func (g *Agent) stateLocked() State {
 	switch {
 	case g.ended:
 		return Ended
-	case g.conn == nil:
+	case g.conn == nil && !g.elsewhere:
 		return Starting
 	case len(g.asked) > 0:
 		return Waiting
@@ -155,6 +159,8 @@ func (g *Agent) connected() (*clew.Session, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
+	case g.elsewhere:
+		return nil, errElsewhere
 	case g.ended:
 		return nil, errEnded
 	case g.conn == nil:

@@ -21,6 +21,9 @@ type InterruptRequest struct {
 // agent goes on with the next prompt of the queue.
 func (g *Agent) Interrupt(ctx context.Context, req InterruptRequest) (Status, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
+		if _, err := g.connected(); err != nil {
+			return Status{}, err
+		}
 		if req.Clear {
 			g.change(func() {
 				for _, p := range g.queue {
@@ -194,6 +197,9 @@ type EndRequest struct{ ID string }
 // End interrupts the agent and ends it. Its session can be continued.
 func (g *Agent) End(ctx context.Context, req EndRequest) (Status, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(context.Context) (Status, error) {
+		if g.elsewhere {
+			return Status{}, errElsewhere
+		}
 		g.stop("it was ended from a page") //nolint:contextcheck // it is ended to the end
 		return g.Status(), nil
 	})

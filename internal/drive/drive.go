@@ -153,7 +153,7 @@ func (a *Agents) Driving(session string) string {
 	agents := slices.Clone(a.agents)
 	a.mu.Unlock()
 	for _, g := range agents {
-		if s := g.Status(); s.Session == session && s.State != Ended {
+		if s := g.Status(); s.Session == session && s.State != Ended && !s.Elsewhere {
 			return g.id
 		}
 	}
@@ -167,20 +167,20 @@ func (a *Agents) add(g *Agent) error {
 	if a.closed {
 		return errClosing
 	}
-	var ended []*Agent
+	running := 0
 	for _, other := range a.agents {
-		if other.hasEnded() {
-			ended = append(ended, other)
-		} else if other.sessionID() == g.sessionID() {
+		if other.elsewhere || other.hasEnded() {
+			continue
+		}
+		running++
+		if other.sessionID() == g.sessionID() {
 			return &Error{Kind: Conflict, Reason: "the session is driven here already", Agent: other.id}
 		}
 	}
-	if len(a.agents)-len(ended) >= MaxAgents {
+	if running >= MaxAgents {
 		return &Error{Kind: TooMany, Reason: "8 agents are running, which is the most", Hint: "End one of them."}
 	}
-	if len(ended) >= maxEnded {
-		a.agents = slices.DeleteFunc(a.agents, func(other *Agent) bool { return other == ended[0] })
-	}
+	a.forgetLocked()
 	a.agents = append(a.agents, g)
 	return nil
 }
@@ -198,7 +198,9 @@ func (a *Agents) Close() []Status {
 	var ending sync.WaitGroup
 	for _, g := range agents {
 		if s := g.Status(); s.State != Ended {
-			open = append(open, s)
+			if !s.Elsewhere {
+				open = append(open, s)
+			}
 			ending.Go(func() { g.stop("the server has ended") })
 		}
 	}

@@ -637,3 +637,71 @@ func checkPrompts(t *testing.T, read []string, s drive.Status, accepted map[stri
 		}
 	}
 }
+
+// A question of a session that another process runs is answered here or not at all.
+func TestElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		type outcome struct {
+			result clew.PermissionResult
+			err    error
+		}
+		ask := func(ctx context.Context, tool string) <-chan outcome {
+			done := make(chan outcome, 1)
+			go func() {
+				result, err := f.AskElsewhere(ctx, &drive.ElsewhereRequest{Session: oldSession, Dir: f.dir, Tool: tool, Input: `{"command":"make"}`})
+				done <- outcome{result, err}
+			}()
+			synctest.Wait()
+			return done
+		}
+		answered := ask(t.Context(), "Bash")
+		s := f.List()[0]
+		if s.State != drive.Waiting || !s.Elsewhere || len(s.Questions) != 1 || len(s.Questions[0].Always) != 0 || f.Driving(oldSession) != "" {
+			t.Fatalf("status %+v", s)
+		}
+		g, err := f.Agent(s.Agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = g.Prompt(t.Context(), drive.PromptRequest{ID: f.id(), Text: "say hello"})
+		wantKind(t, err, drive.Forbidden, "another process")
+		_, err = g.End(t.Context(), drive.EndRequest{ID: f.id()})
+		wantKind(t, err, drive.Forbidden, "another process")
+		q := s.Questions[0]
+		req := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: drive.Answer{Kind: drive.AllowOnce}}
+		if _, err := g.Answer(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-answered; got.err != nil || !isAllowed(got.result) {
+			t.Errorf("answered with %+v", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		withdrawn := ask(ctx, "Bash")
+		cancel()
+		if got := <-withdrawn; got.result != nil || got.err != nil {
+			t.Errorf("withdrawn: %+v", got)
+		}
+		for _, tool := range []string{"ExitPlanMode", "AskUserQuestion"} {
+			if got := <-ask(t.Context(), tool); got.result != nil || got.err != nil {
+				t.Errorf("%s: %+v", tool, got)
+			}
+		}
+		synctest.Wait()
+		if s := g.Status(); s.State != drive.Ended || len(s.Questions) != 0 || len(s.Answers) != 2 {
+			t.Errorf("status %+v", s)
+		}
+		last := ask(t.Context(), "Bash")
+		if open := f.Close(); len(open) != 0 {
+			t.Errorf("open: %+v", open)
+		}
+		if got := <-last; got.result != nil {
+			t.Errorf("after the end: %+v", got)
+		}
+	})
+}
+
+func isAllowed(r clew.PermissionResult) bool {
+	_, ok := r.(*clew.AllowResult)
+	return ok
+}

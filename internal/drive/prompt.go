@@ -106,6 +106,8 @@ func (g *Agent) Prompt(ctx context.Context, req PromptRequest) (Prompt, error) {
 
 func (g *Agent) enqueueLocked(p *prompt) error {
 	switch {
+	case g.elsewhere:
+		return errElsewhere
 	case g.ended || g.ctx.Err() != nil:
 		return errEnded
 	case len(g.queue) >= MaxQueue:

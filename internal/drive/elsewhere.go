@@ -1,0 +1,109 @@
+package drive
+
+import (
+	"context"
+	"slices"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/wire"
+)
+
+// An ElsewhereRequest is a question of a session that another process runs, which a hook of that
+// session passes on.
+type ElsewhereRequest struct {
+	Session  string
+	Dir      string // where the session works
+	Tool     string
+	Input    wire.JSON
+	Subagent string
+}
+
+// maxElsewhere is how many sessions of other processes can ask at the same time.
+const maxElsewhere = 32
+
+// errElsewhere refuses what only the process that runs a session can do.
+var errElsewhere = &Error{
+	Kind: Forbidden, Reason: "another process runs this session", Hint: "Only its questions can be answered here.",
+}
+
+// AskElsewhere asks a question of a session that another process runs, until ctx ends. It can be
+// allowed once or denied. The result is nil if there is no answer: the other process asks its own
+// user then, as it would have done without us. That also holds for plans and choices, and for sessions
+// that are driven here and so ask here anyway.
+func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.PermissionResult, error) {
+	about := &clew.PermissionRequest{
+		ToolName: req.Tool, Input: req.Input, AgentID: req.Subagent, SuppressAlwaysAllowRule: true,
+	}
+	if a.Driving(req.Session) != "" || permit.NeedsChoice(about) || req.Tool == "ExitPlanMode" {
+		return nil, nil
+	}
+	g, err := a.elsewhere(req)
+	if err != nil {
+		return nil, err
+	}
+	defer g.askedElsewhere()
+	answer, err := g.ask(ctx, &question{req: about})
+	if err != nil {
+		return nil, nil //nolint:nilerr // nobody has answered
+	}
+	result, _ := answer.(clew.PermissionResult) // the answer fits the question
+	return result, nil
+}
+
+// elsewhere returns the agent that stands for a session of another process.
+func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asking := 0
+	for _, g := range a.agents {
+		if !g.elsewhere {
+			continue
+		}
+		g.mu.Lock()
+		is := g.session == req.Session && g.opts.Dir == req.Dir
+		if is {
+			g.asking++
+			g.ended = false
+		}
+		asking += min(g.asking, 1)
+		g.mu.Unlock()
+		if is {
+			return g, nil
+		}
+	}
+	switch {
+	case a.closed:
+		return nil, errClosing
+	case asking >= maxElsewhere:
+		return nil, &Error{Kind: TooMany, Reason: "too many sessions are asking"}
+	}
+	g := newAgent(a, &clew.Options{Dir: req.Dir, Resume: req.Session})
+	g.elsewhere, g.asking = true, 1
+	close(g.done) // nothing runs
+	a.forgetLocked()
+	a.agents = append(a.agents, g)
+	return g, nil
+}
+
+// forgetLocked removes the oldest agent that has ended, if there are too many of them.
+func (a *Agents) forgetLocked() {
+	var ended []*Agent
+	for _, g := range a.agents {
+		if g.hasEnded() {
+			ended = append(ended, g)
+		}
+	}
+	if len(ended) >= maxEnded {
+		a.agents = slices.DeleteFunc(a.agents, func(g *Agent) bool { return g == ended[0] })
+	}
+}
+
+// askedElsewhere notes that a question of another process is over.
+func (g *Agent) askedElsewhere() {
+	g.change(func() {
+		if g.asking--; g.asking == 0 {
+			g.ended, g.why = true, "it asks nothing"
+		}
+	})
+}
