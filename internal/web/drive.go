@@ -27,6 +27,7 @@ type agentData struct {
 	Queue     []drive.Prompt `json:"queue"`
 	Returned  []drive.Prompt `json:"returned"`
 	Sent      []drive.Prompt `json:"sent"`
+	Elsewhere bool           `json:"elsewhere"` // another process runs the session
 	Questions []questionData `json:"questions,omitempty"`
 }
 
@@ -34,7 +35,7 @@ type agentData struct {
 func newAgentData(s *drive.Status) agentData {
 	return agentData{
 		Agent: s.Agent, Session: s.Session, Dir: tty.CleanLine(s.Dir), State: s.State, Why: tty.Clean(s.Why), Note: tty.Clean(s.Note),
-		Mode: tty.Line(string(s.Mode)), Model: tty.Line(s.Model), Models: s.Models, Cost: s.Cost, Failure: tty.Clean(s.Failure),
+		Elsewhere: s.Elsewhere, Mode: tty.Line(string(s.Mode)), Model: tty.Line(s.Model), Models: s.Models, Cost: s.Cost, Failure: tty.Clean(s.Failure),
 		Queue: inShort(s.Queue), Returned: inShort(s.Returned), Sent: inShort(s.Sent),
 	}
 }

@@ -273,3 +273,37 @@ func TestNotDriven(t *testing.T) {
 		t.Errorf("%d %v", status, me)
 	}
 }
+
+// A hook of a session that runs elsewhere gets the answer of a page, and none if there is no page.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	server := httptest.NewServer(d.Handler())
+	t.Cleanup(server.Close)
+	running := &Running{URL: "http://example.com/", Address: server.Listener.Addr().String(), Token: d.Token()}
+	question := &HookQuestion{Session: "11111111-2222-4333-8444-555555555555", Dir: d.dir, Tool: "Bash", Input: `{"command":"make"}`}
+	if answer, err := running.Ask(t.Context(), question); err != nil || answer.Behavior != "" {
+		t.Errorf("without a page: %+v %v", answer, err)
+	}
+	wake, _ := d.feed.join()
+	defer d.feed.leave(wake)
+	answers := make(chan *HookAnswer, 1)
+	go func() {
+		answer, err := running.Ask(t.Context(), question)
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- answer
+	}()
+	q := d.until(questionEvent, func(data map[string]any) bool { return data["session"] == question.Session })
+	d.post("agents/"+q["agent"].(string)+"/answers", map[string]any{
+		"question": q["question"], "digest": q["digest"], "answer": map[string]any{"kind": "deny", "reason": "not now"},
+	})
+	want := &HookAnswer{"deny", "The user denied this: not now"}
+	if diff := cmp.Diff(want, <-answers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if status, _ := d.send(http.MethodPost, "hook", map[string]any{"session": "../x", "tool": "Bash"}); status != http.StatusBadRequest {
+		t.Errorf("a bad session: %d", status)
+	}
+}

@@ -75,6 +75,7 @@ var routes = []route{
 	{"GET", api + "running", (*Server).running, needToken, 0},
 
 	{"GET", api + "driven", (*Server).drivenAgents, needDrive, 0},
+	{"POST", api + "hook", (*Server).askElsewhere, needDrive, maxPromptBody},
 	{"POST", api + "agents", (*Server).startAgent, needDrive, maxPromptBody},
 	{"POST", api + "agents/{agent}/prompts", (*Server).sendPrompt, needDrive, maxPromptBody},
 	{"POST", api + "agents/{agent}/prompts/{prompt}/withdraw", (*Server).withdrawPrompt, needDrive, maxBody},

@@ -161,15 +161,20 @@ func (r *Running) Rotate(ctx context.Context) (url string, err error) {
 func (r *Running) request(ctx context.Context, method, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	var body []byte
+	if method == http.MethodPost {
+		body = []byte("{}")
+	}
+	return r.send(ctx, method, path, body, into)
+}
+
+// send sends a request with a body to the server, and decodes the answer.
+func (r *Running) send(ctx context.Context, method, path string, body []byte, into any) error {
 	base := r.URL
 	if base == "" { // a socket that nothing forwards to
 		base = "http://localhost/"
 	}
-	var body io.Reader
-	if method == http.MethodPost {
-		body = bytes.NewReader([]byte("{}"))
-	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+api+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+api+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ class Composer {
     this.draw();
   }
 
-  get isDriven() { return !!this.agent && this.agent.state !== "ended"; }
+  get isDriven() { return !!this.agent && !this.agent.elsewhere && this.agent.state !== "ended"; }
 
   /** @param {import("./events.js").ServerEvent} event */
   heard({ type, data }) {
@@ -392,7 +392,7 @@ class Composer {
 
 /** @param {any} a */
 function stateText(a) {
-  if (!a) return "";
+  if (!a || a.elsewhere) return a?.state === "waiting" ? "asks you; its terminal asks as well" : "";
   const states = { starting: "starting…", working: "working…", waiting: "waits for you", idle: "idle", ended: "ended" };
   const state = /** @type {Record<string, string>} */ (states)[a.state] ?? a.state;
   return [state, a.state === "ended" ? a.why : a.failure].filter(Boolean).join(": ");

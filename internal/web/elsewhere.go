@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/wire"
+)
+
+// HookWait is how long a question of a session that runs elsewhere is shown. It is less than the
+// server gives a response.
+const HookWait = 100 * time.Second
+
+// A HookQuestion is a question of a session that another process runs, as its hook passes it on.
+type HookQuestion struct {
+	Session  string    `json:"session"`
+	Dir      string    `json:"dir"`
+	Tool     string    `json:"tool"`
+	Input    wire.JSON `json:"input"`
+	Subagent string    `json:"subagent"`
+}
+
+// A HookAnswer is the answer to it. Without a behavior there is none: the other process asks its own
+// user.
+type HookAnswer struct {
+	Behavior clew.PermissionBehavior `json:"behavior"`
+	Message  string                  `json:"message"` // why it was denied
+}
+
+// Ask asks the pages of the server, until one answers or the time is up.
+func (r *Running) Ask(ctx context.Context, q *HookQuestion) (*HookAnswer, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &HookAnswer{}
+	return answer, r.send(ctx, http.MethodPost, "hook", body, answer)
+}
+
+// askElsewhere asks the pages a question of a session that another process runs.
+func (s *Server) askElsewhere(w http.ResponseWriter, r *http.Request) error {
+	var q HookQuestion
+	if err := decodeBody(r, &q); err != nil {
+		return err
+	}
+	if !isSessionID(q.Session) || q.Tool == "" {
+		return refused(http.StatusBadRequest, "the question has no session or no tool")
+	}
+	if !s.feed.isRead() { // nobody would see it
+		return reply(w, HookAnswer{})
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), HookWait)
+	defer cancel()
+	result, err := s.opts.Drive.AskElsewhere(ctx, &drive.ElsewhereRequest{
+		Session: q.Session, Dir: q.Dir, Tool: q.Tool, Input: q.Input, Subagent: q.Subagent,
+	})
+	if err != nil {
+		return s.driveError(err, "")
+	}
+	switch result := result.(type) {
+	case *clew.AllowResult:
+		return reply(w, HookAnswer{Behavior: clew.PermissionBehaviorAllow})
+	case *clew.DenyResult:
+		return reply(w, HookAnswer{clew.PermissionBehaviorDeny, result.Message})
+	}
+	return reply(w, HookAnswer{})
+}
+
+// isRead reports whether any page gets the events.
+func (f *feed) isRead() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.readers) > 0
+}
