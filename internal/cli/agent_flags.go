@@ -63,9 +63,14 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) add(cmd *cobra.Command) {
+	f.addSession(cmd)
+	f.addAll(cmd)
+}
+
+// addAll adds the flags that are not about one session.
+func (f *agentFlags) addAll(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
 	f.typed = func(flag string) bool { return f.changed(flag) && !setBySetting(cmd.Flags().Lookup(flag)) }
-	f.addSession(cmd)
 	f.addModel(cmd)
 	f.addPrompt(cmd)
 	f.addTools(cmd)

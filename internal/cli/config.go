@@ -622,8 +622,8 @@ func hasSetting(cmd *cobra.Command, setting *config.Setting) bool {
 // up; agents do not inherit the variables of clew.
 func applyToProgram(cmd *cobra.Command, value config.Value) error {
 	texts := value.Texts
-	if value.Setting.Key == "config_dirs" && startsAgent(cmd) {
-		texts = texts[:min(1, len(texts))] // an agent takes only one
+	if value.Setting.Key == "config_dirs" && startsAgent(cmd) && verbOf(cmd) != "serve" {
+		texts = texts[:min(1, len(texts))] // an agent takes only one; serve shows all
 	}
 	return os.Setenv(value.Setting.Variable, strings.Join(texts, value.Setting.Separator()))
 }

@@ -85,6 +85,8 @@ var faultUses = []faultUse{
 	{line: "export ID -o - --format json --redact", homeless: exitInput},
 	{line: "export FILE --force --json"},
 	{line: "export --list-rules", prose: true},
+	{line: "serve --port 0", endless: true, homeless: exitInput},
+	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
 	{line: "config", prose: true},
 	{line: "config --json"},
 	{line: "config init --force"},

@@ -419,7 +419,7 @@ func completeFlags(cmd *cobra.Command, st *settings) {
 	complete("resume", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return st.completeSession(cmd, word, wholeID) // the agent needs whole IDs
 	})
-	for _, flag := range []string{"project", "dir", "add-dir"} {
+	for _, flag := range []string{"project", "dir", "add-dir", "root"} {
 		complete(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		})

@@ -87,6 +87,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 		"HOME": filepath.Join(dir, "home"), "XDG_CONFIG_HOME": filepath.Join(dir, "config"), "ANTHROPIC_API_KEY": "x",
 		"XDG_CACHE_HOME": filepath.Join(dir, "cache"), "TMPDIR": dir, "CLAUDE_CONFIG_DIR": filepath.Join(dir, "claude"),
 		"PATH": filepath.Join(dir, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"), "PAGER": "cat",
+		"XDG_RUNTIME_DIR": filepath.Join(dir, "run"), "XDG_STATE_HOME": filepath.Join(dir, "state"),
 		"CLEW_AGENT": filepath.Join(dir, "bin", "claude"), "GORACE": "atexit_sleep_ms=0",
 	} {
 		p.env = append(p.env, name+"="+value)
@@ -104,7 +105,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 			t.Fatal(err)
 		}
 	}
-	programs := map[string]string{"claude": exampleAgent, "git": "echo +x", "man": "cat >/dev/null", "less": "cat"}
+	programs := map[string]string{"claude": exampleAgent, "git": "echo +x", "man": "cat >/dev/null", "less": "cat", "xdg-open": "", "open": ""}
 	if _, err := exec.LookPath("jq"); err != nil {
 		programs["jq"] = "cat"
 	}
@@ -133,6 +134,16 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		args := append([]string{"tail"}, strings.Fields(args)...)
 		out := &watcher{text: "deadlock", seen: cancel}
 		if code := execute(ctx, args, Streams{Out: out, Err: &errs}); code != exitInterrupted || out.text != "" {
+			t.Errorf("exit code %d: %s%s", code, out.all.String(), errs.String())
+		}
+		return
+	}
+	if args, ok := strings.CutPrefix(line, "clew serve"); ok {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		out, errs := &watcher{text: "http://", seen: cancel}, &bytes.Buffer{}
+		args := append([]string{"serve"}, strings.Fields(args)...)
+		if code := execute(ctx, args, Streams{Out: out, Err: errs}); code != exitDone || out.text != "" || errs.Len() > 0 {
 			t.Errorf("exit code %d: %s%s", code, out.all.String(), errs.String())
 		}
 		return

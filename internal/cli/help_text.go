@@ -67,6 +67,12 @@ var verbFlagGroups = map[string][]flagGroup{
 		{"Output", []string{"plot", "csv", "json", "watch"}},
 		{"Other", []string{"help"}},
 	},
+	"serve": {
+		{"Server", []string{"open", "port", "socket", "listen", "tls-cert", "tls-key", "public-url"}},
+		{"Drive", append([]string{"drive", "root"}, shownAgentFlags...)},
+		{"Output", []string{"json", "link", "rotate"}},
+		{"Other", []string{"help"}},
+	},
 	"show":   documentFlagGroups,
 	"export": documentFlagGroups,
 }
@@ -83,6 +89,8 @@ var documentFlagGroups = []flagGroup{
 // flagGroupsOf returns the groups of a command, or nil if it has few flags.
 func flagGroupsOf(cmd *cobra.Command) []flagGroup {
 	switch {
+	case cmd.Name() == "serve":
+		return verbFlagGroups[cmd.Name()]
 	case startsAgent(cmd):
 		return agentFlagGroups
 	case cmd.HasParent() && cmd.Parent() == cmd.Root():
@@ -111,7 +119,7 @@ func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups []
 				members = append(members, f)
 			}
 		}
-		if !startsAgent(cmd) { // their flags have an order of their own
+		if !startsAgent(cmd) || cmd.Name() == "serve" { // their flags have an order of their own
 			slices.SortStableFunc(members, func(a, b *pflag.Flag) int {
 				return slices.Index(group.flags, a.Name) - slices.Index(group.flags, b.Name)
 			})

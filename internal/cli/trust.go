@@ -38,7 +38,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
 		return "", nil
 	}
-	w, err := newWorkplace(opts.ProjectConfigRoot)
+	w, err := newWorkplace(".", opts.ProjectConfigRoot)
 	if err != nil {
 		return "", &failure{code: exitInput, err: err}
 	}
@@ -75,9 +75,9 @@ type workplace struct {
 	mcp   bool     // mcpFile is one of them
 }
 
-func newWorkplace(configRoot string) (*workplace, error) {
+func newWorkplace(workDir, configRoot string) (*workplace, error) {
 	w := &workplace{}
-	for _, dir := range []string{".", configRoot} {
+	for _, dir := range []string{workDir, configRoot} {
 		if dir == "" {
 			continue
 		}

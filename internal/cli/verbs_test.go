@@ -46,6 +46,10 @@ var verbs = map[string]verbTests{
 		golden: "TestShowScreen", fits: "TestShowScreenFits",
 		reason: "its own screens are in package tui; without a terminal it is show",
 	},
+	"serve": {
+		golden: "TestServeScreen", noHostile: "it prints nothing of a session, and package web has the pages",
+		reason: "a link must not be broken",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 

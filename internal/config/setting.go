@@ -278,7 +278,7 @@ func (v Value) String() string {
 }
 
 var (
-	toAgent = []string{"run", "chat"}
+	toAgent = []string{"run", "chat", "serve"}
 	toShow  = []string{"show", "tail"}
 	toStats = []string{"stats"}
 )

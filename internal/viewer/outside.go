@@ -95,7 +95,7 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 	if err != nil || !show {
 		return path, err
 	}
-	return path, browse(ctx, path)
+	return path, Browse(ctx, path)
 }
 
 // pageAge is how old a page that a browser has opened is when it is removed.
@@ -165,8 +165,8 @@ func writeNew(dir, name string, write func(io.Writer) error) (path string, err e
 	return "", fmt.Errorf("there are %d files named like %s", most, path)
 }
 
-// browse opens a page in the user's browser, which goes on by itself.
-func browse(ctx context.Context, path string) error {
+// Browse opens a page in the user's browser, which goes on by itself.
+func Browse(ctx context.Context, path string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":

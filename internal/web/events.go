@@ -64,7 +64,7 @@ type feed struct {
 	readers map[chan struct{}]bool
 }
 
-func newFeed() *feed { return &feed{start: newSecret()[:8], readers: map[chan struct{}]bool{}} }
+func newFeed() *feed { return &feed{start: newSecret(6), readers: map[chan struct{}]bool{}} }
 
 // add adds an event.
 func (f *feed) add(e event) {
@@ -120,7 +120,7 @@ func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 	if lastEventID == "" {
 		return f.last, true
 	}
-	start, number, _ := strings.Cut(lastEventID, "-")
+	start, number, _ := strings.Cut(lastEventID, ".")
 	id, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || start != f.start || id > f.last {
 		return f.last, false
@@ -129,7 +129,7 @@ func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 }
 
 // eventID returns the ID that clients see.
-func (f *feed) eventID(id uint64) string { return f.start + "-" + strconv.FormatUint(id, 10) }
+func (f *feed) eventID(id uint64) string { return f.start + "." + strconv.FormatUint(id, 10) }
 
 // publish tells all streams about an event. Its data becomes JSON. If session is not empty, only
 // streams that watch that session get it.

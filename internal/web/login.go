@@ -25,11 +25,17 @@ const (
 	failureSpan = time.Minute
 )
 
-// newSecret returns 256 random bits as text that fits into a URL.
-func newSecret() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
+// The sizes of secrets, in bytes.
+const (
+	tokenSize = 32
+	codeSize  = 16 // it lives for two minutes
+)
+
+// newSecret returns so many random bytes as text that fits into a URL.
+func newSecret(size int) string {
+	b := make([]byte, size)
+	_, _ = rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // A secret is the hash of one, so that the time of a comparison says nothing about it.
@@ -69,7 +75,7 @@ func (a *access) renew() {
 	if a.revoked != nil {
 		close(a.revoked)
 	}
-	a.token, a.codes, a.revoked = newSecret(), nil, make(chan struct{})
+	a.token, a.codes, a.revoked = newSecret(tokenSize), nil, make(chan struct{})
 	a.hash = sha256.Sum256([]byte(a.token))
 }
 
@@ -126,7 +132,7 @@ func (a *access) exchange(text string) (string, error) {
 func (a *access) newCode() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	text := newSecret()
+	text := newSecret(codeSize)
 	a.codes = append(a.codes, code{sha256.Sum256([]byte(text)), time.Now().Add(CodeLifetime)})
 	a.codes = a.codes[max(0, len(a.codes)-maxCodes):]
 	return text

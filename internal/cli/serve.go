@@ -1,0 +1,510 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/web"
+	"github.com/clewdev/clew/sessions"
+)
+
+type serveOptions struct {
+	streams  Streams
+	settings *settings
+	address  web.Address
+	drive    bool
+	roots    []string
+	flags    agentFlags
+	open     bool
+	json     bool
+	link     bool
+	rotate   bool
+}
+
+const serveHelp = `Show all sessions in a browser, as they are written: read, filter, find, search, count
+and compare them. It prints a link that opens the first page: once, within two
+minutes. For another browser, "clew serve --link" prints a new one.
+
+Only this machine reaches the server. A page of another site can't: every request
+needs a token, which a page gets for the code in the link, and has to name the host
+and come from the origin of the server. For another machine, forward the port, or the
+socket of --socket, with ssh -L. An address that other machines reach needs --listen
+and a certificate.
+
+Without --drive, pages read. They can also rename, tag, delete and restore sessions,
+as the terminal viewer can. With --drive, they also start agents in the directories of
+known projects, and below those of --root; send prompts, answer questions, and
+continue sessions that no other program has open. Agents get the settings of "clew
+chat", and serve accepts its flags about the agent. No page can choose a permission
+mode that asks nothing, unless --permission-mode names it here. Hooks and MCP servers
+of a directory run only if you have trusted it: see "clew run --help".
+
+Each answer to a question, and each other change, is a line on stderr and in
+$XDG_STATE_HOME/clew/audit.log, or ~/.local/state/clew/audit.log.
+
+Ctrl-C ends the server, and the agents that it has started.`
+
+func newServe(s Streams, st *settings) *cobra.Command {
+	o := &serveOptions{streams: s, settings: st}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Show sessions in a browser",
+		Long:  serveHelp,
+		Example: `  clew serve --open
+  clew serve --drive --root .
+  clew serve --socket clew.sock --public-url http://localhost:8000
+  clew serve --port 0 --json`,
+		Args: atMost(0),
+		RunE: runE(o.run),
+	}
+	o.addAgentFlags(cmd)
+	addOnOff(cmd, &o.open, "open", "open the first page in the browser")
+	addOnOff(cmd, &o.json, "json", "print one JSON object about the server")
+	addOnOff(cmd, &o.link, "link", "print a new link of the server that runs")
+	addOnOff(cmd, &o.rotate, "rotate", "replace the token of the server that runs, which logs its pages out, and print a new link")
+	addOnOff(cmd, &o.drive, "drive", "let pages start agents and answer their questions")
+	set := cmd.Flags()
+	set.StringArrayVar(&o.roots, "root", nil, "with --drive, let agents work in this `directory` and below it; repeatable")
+	set.StringVar(&o.address.Port, "port", "", fmt.Sprintf("listen on this `number`; 0 means any that is free (default %d, or the next that is free)", web.DefaultPort))
+	set.StringVar(&o.address.Socket, "socket", "", "listen on a Unix socket at this `path`, which only you can use")
+	set.StringVar(&o.address.Listen, "listen", "", "listen at this `address`, such as 192.0.2.7:2539; others than loopback need a certificate")
+	set.StringVar(&o.address.CertFile, "tls-cert", "", "`file` with the certificate for TLS")
+	set.StringVar(&o.address.KeyFile, "tls-key", "", "`file` with the key of the certificate")
+	set.StringVar(&o.address.PublicURL, "public-url", "", "`URL` by which a proxy reaches the server")
+	return cmd
+}
+
+// shownAgentFlags are the flags about agents that the help lists. The others are those of chat.
+var shownAgentFlags = []string{
+	"model", "permission-mode", "allowedTools", "disallowedTools", "add-dir", "trust", "agent-path",
+}
+
+// addAgentFlags adds the flags about agents, but none about one session.
+func (o *serveOptions) addAgentFlags(cmd *cobra.Command) {
+	o.flags.addAll(cmd)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		f.Hidden = true
+	})
+	for _, name := range shownAgentFlags {
+		cmd.Flags().Lookup(name).Hidden = false
+	}
+}
+
+func (o *serveOptions) run(ctx context.Context, _ []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.link || o.rotate {
+		return o.callRunning(ctx)
+	}
+	if _, err := sessions.Roots(); err != nil {
+		return sessionsError(err)
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	agents, err := o.agents(ctx)
+	if err != nil {
+		return ofServe(err)
+	}
+	listener, err := web.Listen(ctx, o.address)
+	if err != nil {
+		return listenFailure(err)
+	}
+	return ofServe(o.serve(ctx, listener, agents))
+}
+
+// check refuses flags that make no sense together.
+func (o *serveOptions) check() error {
+	port, socket, listen := o.address.Port != "", o.address.Socket != "", o.address.Listen != ""
+	tls := o.address.CertFile != "" || o.address.KeyFile != ""
+	err := errors.Join(
+		atMostOne([]givenFlag{{"port", port}, {"socket", socket}, {"listen", listen}}),
+		atMostOne([]givenFlag{{"socket", socket}, {"tls-cert", tls}}),
+		atMostOne([]givenFlag{{"link", o.link}, {"rotate", o.rotate}, {"open", o.open}}),
+	)
+	switch {
+	case err != nil:
+		return err
+	case len(o.roots) > 0 && !o.drive:
+		return usageError("--root needs --drive", "")
+	case o.open && socket && o.address.PublicURL == "":
+		return usageError("--open can't be used with --socket", "Say with --public-url how the browser reaches the socket.")
+	}
+	return nil
+}
+
+// ofServe changes the hint of a failure from run to serve.
+func ofServe(err error) error {
+	if f, ok := errors.AsType[*failure](err); ok {
+		f.hint = strings.ReplaceAll(f.hint, `"clew run --help"`, `"clew serve --help"`)
+	}
+	return err
+}
+
+// listenFailure says why the server can't listen.
+func listenFailure(err error) error {
+	f := &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	if why, ok := errors.AsType[*web.AddressError](err); ok {
+		f.code, f.hint = exitUsage, escaped(why.Hint)
+	} else if errors.Is(err, syscall.EADDRINUSE) {
+		f.err = errors.New(strings.TrimSuffix(f.err.Error(), ": "+syscall.EADDRINUSE.Error()))
+		f.hint = "Give another port, or --port 0 for any that is free."
+	}
+	return f
+}
+
+// agents returns what drives agents, or nil without --drive.
+func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
+	if !o.drive {
+		return nil, nil //nolint:nilnil // pages drive nothing
+	}
+	base, err := o.flags.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	roots := make([]string, len(o.roots))
+	for i, root := range o.roots {
+		if roots[i], err = filepath.Abs(root); err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, usageError("--root "+printable(root)+" is not a directory", "")
+		}
+	}
+	if dirs := os.Getenv("CLAUDE_CONFIG_DIR"); strings.Contains(dirs, ",") { // an agent takes only one
+		first, _, _ := strings.Cut(dirs, ",")
+		base.Env = append(base.Env, "CLAUDE_CONFIG_DIR="+first)
+	}
+	mode := base.PermissionMode
+	base.PermissionMode = ""
+	return drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Trust: o.flags.trustIn}), nil
+}
+
+// trustIn leaves the settings of a directory out of opts unless the user trusts it, and says so.
+func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err error) {
+	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
+		return "", nil
+	}
+	w, err := newWorkplace(dir, opts.ProjectConfigRoot)
+	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+		return "", err
+	}
+	w.leaveOut(opts)
+	return w.untrustedNote(), nil
+}
+
+// serve runs the server until the context ends.
+func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents *drive.Agents) (err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	source := viewer.New(viewer.Options{Dir: dir, AgentPath: o.settings.agentPath()})
+	log := &auditLog{screen: o.streams.Err}
+	place := &servePlace{}
+	server, err := web.New(web.Options{
+		Source: source, Drive: agents, Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
+		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close(), source.Close())
+	}
+	defer func() {
+		if agents != nil {
+			o.tellEnded(agents.Close())
+		}
+		err = errors.Join(err, server.Close(), source.Close(), log.Close(), place.Close())
+	}()
+	if err := place.write(server.Describe(listener)); err != nil { // other commands don't find the server then
+		fmt.Fprintf(o.streams.Err, "! cannot write the file for \"clew serve --link\": %s\n", escaped(err.Error()))
+	}
+	if err := o.greet(ctx, server, listener, place); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := server.Serve(ctx, listener); err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	return nil
+}
+
+// tellEnded says which agents have ended with the server.
+func (o *serveOptions) tellEnded(open []drive.Status) {
+	for i := range open {
+		if id := open[i].Session; id != "" {
+			fmt.Fprintf(o.streams.Err, "An agent has ended with the server. To go on: clew chat --resume %s\n", printable(id))
+		}
+	}
+}
+
+// A serving is what --json prints about a server.
+type serving struct {
+	URL     string    `json:"url,omitempty"` // with the code
+	Socket  string    `json:"socket,omitempty"`
+	Code    string    `json:"code"`
+	Expires time.Time `json:"expires"` // the code
+	Drive   bool      `json:"drive"`
+	PID     int       `json:"pid"`
+}
+
+// greet prints the link, and opens it if the user wants that.
+func (o *serveOptions) greet(ctx context.Context, server *web.Server, l *web.Listener, place *servePlace) error {
+	code := server.NewCode()
+	var text []byte
+	if o.json {
+		at := serving{Socket: l.Socket, Code: code, Expires: time.Now().Add(web.CodeLifetime).UTC(), Drive: o.drive, PID: os.Getpid()}
+		if l.URL() != "" {
+			at.URL = l.URL() + "#" + code
+		}
+		line, err := jsonLine(at)
+		if err != nil {
+			return err
+		}
+		text = line
+	} else {
+		text = []byte(o.greeting(l, code, textWidth(o.streams.Out, 0)))
+	}
+	if _, err := o.streams.Out.Write(text); err != nil {
+		return outputError(err)
+	}
+	if !o.open {
+		return nil
+	}
+	if err := place.openPage(ctx, l.URL()+"open#"+server.NewOpening()); err != nil {
+		fmt.Fprintf(o.streams.Err, "! %s; open the link yourself\n", escaped(err.Error()))
+	}
+	return nil
+}
+
+// greeting returns what a person reads. A width of 0 means that lines are not filled.
+func (o *serveOptions) greeting(l *web.Listener, code string, width int) string {
+	url, after := l.URL(), ""
+	if url == "" {
+		url, after = "http://localhost:8000/", fmt.Sprintf("\nafter: ssh -L 8000:%s HOST", printable(l.Socket))
+	}
+	safe := "Only this machine reaches it, and no page of another site: requests need a token."
+	switch {
+	case l.Socket != "":
+		safe = "Only you can use the socket, and no page of another site: requests need a token."
+	case o.address.Listen != "":
+		safe = "No page of another site reaches it: requests need a token."
+	}
+	drives := "Pages can't start agents: that needs --drive."
+	if o.drive {
+		drives = "Pages can start agents and answer their questions."
+	}
+	ends := "Click the link, or copy it to a browser; --open does that for you. Ctrl-C ends the server."
+	if o.open {
+		ends = "The browser opens it. Ctrl-C ends the server."
+	}
+	text := "Your sessions are at\n  " + url + "#" + code + after + "\n"
+	for _, line := range []string{`The link works once, within two minutes: "clew serve --link" prints another.`, safe, drives, ends} {
+		if width > 0 {
+			text += wrapped(line, width)
+		} else {
+			text += line + "\n"
+		}
+	}
+	return text
+}
+
+// callRunning prints a new link of a server that runs.
+func (o *serveOptions) callRunning(ctx context.Context) error {
+	dir, err := runtimeDir()
+	if err != nil {
+		return err
+	}
+	found, err := web.FindRunning(ctx, dir)
+	if err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	server, err := o.choose(found)
+	if err != nil {
+		return err
+	}
+	call := server.NewLink
+	if o.rotate {
+		call = server.Rotate
+	}
+	link, err := call(ctx)
+	if err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	if o.json {
+		line, err := jsonLine(serving{URL: link, Code: link[strings.LastIndexByte(link, '#')+1:], Expires: time.Now().Add(web.CodeLifetime).UTC(), PID: server.PID})
+		if err != nil {
+			return err
+		}
+		link = strings.TrimSuffix(string(line), "\n")
+	}
+	if _, err := fmt.Fprintln(o.streams.Out, link); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// choose returns the server that the flags name.
+func (o *serveOptions) choose(found []*web.Running) (*web.Running, error) {
+	var fit []*web.Running
+	for _, r := range found {
+		socket, _ := filepath.Abs(o.address.Socket) // without a working directory, none fits
+		switch {
+		case o.address.Port != "" && !strings.HasSuffix(r.Address, ":"+o.address.Port):
+		case o.address.Listen != "" && r.Address != o.address.Listen:
+		case o.address.Socket != "" && r.Address != socket:
+		default:
+			fit = append(fit, r)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return nil, &failure{code: exitFailed, err: errors.New("no server runs"), hint: `Start one with "clew serve".`}
+	case 1:
+		return fit[0], nil
+	}
+	hint := "Name one of them with --port, --listen or --socket:"
+	for _, r := range fit {
+		hint += "\n  " + printable(r.Address)
+	}
+	return nil, &failure{code: exitUsage, err: fmt.Errorf("%d servers run", len(fit)), hint: hint}
+}
+
+// runtimeDir returns the directory of files about servers that run.
+func runtimeDir() (string, error) {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "clew"), nil
+	}
+	return stateFile("run")
+}
+
+// A servePlace is the files of a server that runs. Only the user can read them.
+type servePlace struct {
+	mu      sync.Mutex
+	dir     string
+	running *web.Running
+	files   []string
+}
+
+// write writes the file by which other commands find the server.
+func (p *servePlace) write(r *web.Running) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = r
+	if p.dir, err = runtimeDir(); err != nil {
+		return err
+	}
+	path, err := r.Write(p.dir)
+	if err == nil {
+		p.files = append(p.files, path)
+	}
+	return err
+}
+
+// setToken writes the file again, with a new token.
+func (p *servePlace) setToken(token string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != nil && len(p.files) > 0 {
+		p.running.Token = token
+		_, _ = p.running.Write(p.dir) // the one who has asked for the token gets it
+	}
+}
+
+// openPage opens a URL that contains a code. The command line of a browser is public, so that it gets
+// the name of a file, which leads there.
+func (p *servePlace) openPage(ctx context.Context, url string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir == "" {
+		return errors.New("there is no directory for the page")
+	}
+	file, err := os.CreateTemp(p.dir, "open-*.html") // with 0600
+	if err != nil {
+		return err
+	}
+	p.files = append(p.files, file.Name())
+	_, err = fmt.Fprintf(file, `<!DOCTYPE html><title>Clew</title><meta http-equiv="refresh" content="0;url=%s">`, html.EscapeString(url))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	time.AfterFunc(web.CodeLifetime, func() { _ = os.Remove(file.Name()) }) // the code is no longer valid
+	return viewer.Browse(ctx, file.Name())
+}
+
+// Close removes the files.
+func (p *servePlace) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, path := range p.files {
+		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxAudit is the size at which a new audit log is begun. One old one is kept.
+const maxAudit = 10 << 20
+
+// An auditLog writes lines to the screen and to a file, which it creates with the first one.
+type auditLog struct {
+	screen io.Writer
+	file   *os.File
+	failed bool
+}
+
+func (l *auditLog) Write(line []byte) (int, error) {
+	if l.file == nil && !l.failed {
+		if err := l.create(); err != nil {
+			l.failed = true
+			fmt.Fprintf(l.screen, "! cannot write the audit log: %s\n", escaped(err.Error()))
+		}
+	}
+	_, err := l.screen.Write(line)
+	if l.file != nil {
+		_, failed := l.file.Write(line)
+		err = errors.Join(err, failed)
+	}
+	return len(line), err
+}
+
+func (l *auditLog) create() error {
+	path, err := stateFile("audit.log")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > maxAudit {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return err
+		}
+	}
+	l.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return err
+}
+
+// Close closes the file.
+func (l *auditLog) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
