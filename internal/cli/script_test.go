@@ -69,6 +69,8 @@ func TestScript(t *testing.T) {
 			env.Values[agentKey{}] = &scriptedAgent{}
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("PAGER", "cat")
+			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", env.WorkDir)
 			env.Setenv("TEST_CLOCK", "1")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
 			return nil

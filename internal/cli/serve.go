@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -192,6 +193,9 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 		base.Env = append(base.Env, "CLAUDE_CONFIG_DIR="+first)
 	}
 	mode := base.PermissionMode
+	if known := flagValues["chat permission-mode"]; mode != "" && !slices.Contains(known, string(mode)) {
+		return nil, usageError("--permission-mode must be one of "+strings.Join(known, ", "), "")
+	}
 	base.PermissionMode = ""
 	return drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Trust: o.flags.trustIn}), nil
 }
