@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/web"
 )
@@ -29,7 +30,7 @@ func TestServeScreen(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%s\n", new(serveOptions).greeting(socket, "CODE", width))
 	}
-	checkGolden(t, "screens/serve", text.String())
+	golden.Check(t, "screens/serve", text.String())
 }
 
 // A served is a server of a test.
