@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a page may take for one step. It only ends tests that fail.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // A machine is the browser that all tests share: it takes seconds to start.
 type machine struct {
@@ -142,6 +142,12 @@ func (p *tab) open(url string) {
 	if result := call(p, page.Navigate, page.NavigateParams{URL: url}); result.ErrorText != "" {
 		p.Fatalf("%s: %s", url, result.ErrorText)
 	}
+}
+
+// visit goes to another page of the viewer, as a link does.
+func (p *tab) visit(path string) {
+	p.Helper()
+	p.run(fmt.Sprintf(`history.pushState({}, "", %q); dispatchEvent(new PopStateEvent("popstate"))`, path))
 }
 
 // value returns what an expression of JavaScript is in a page. It waits for promises.

@@ -155,7 +155,7 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// axeFile is what "make test" installs.
+// axe returns what "make test" installs.
 func axe(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob("../../.cache/axe/*/axe.min.js")
@@ -176,10 +176,9 @@ func TestAccessibility(t *testing.T) {
 	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
 	s := newViewerSite(t)
 	p := s.enter("/")
-	script := axe(t)
+	value[any](p, axe(t)+"; 0")
 	inspect := func(what string) {
 		t.Helper()
-		value[any](p, script+"; 0")
 		found := value[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations
 			.filter(v => v.impact === "serious" || v.impact === "critical")
 			.flatMap(v => v.nodes.slice(0, 3).map(n => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary.slice(0, 300))))`)
@@ -199,12 +198,12 @@ func TestAccessibility(t *testing.T) {
 		}
 		for _, l := range looks {
 			p.look(l)
-			p.open(s.URL + path)
+			p.visit(path)
 			p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
 			inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
 		}
 	}
-	p.open(s.URL + session)
+	p.visit(session)
 	p.see("Here it is.")
 	p.press("?")
 	p.see("next failure")
