@@ -182,3 +182,44 @@ func TestFocusStays(t *testing.T) {
 		t.Errorf("the focus is on %s, not on row %s", got, id)
 	}
 }
+
+// A result of the search leads to its row.
+func TestSearchLeads(t *testing.T) {
+	t.Parallel()
+	f := story(t, "search")
+	f.write(f.prompt("Where is the quokka?"), f.call("find . -name quokka", "quokkas/one", false), f.answer("The quokka is *there*."))
+	s := newViewerSite(t)
+	p := s.enter("/search")
+	p.until(`document.activeElement.matches("input")`)
+	p.write("quokka")
+	p.until(`document.querySelectorAll(".found li").length >= 3`)
+	p.press("down")
+	p.until(`document.activeElement.matches(".found a")`)
+	for _, kind := range []string{"prompt", "answer", "call"} {
+		p.run(fmt.Sprintf(`[...document.querySelectorAll(".found li a")].find(a => a.textContent.includes(%q)).click()`,
+			map[string]string{"prompt": "Where is", "answer": "*there*", "call": "find ."}[kind]))
+		p.until(fmt.Sprintf(`document.activeElement.matches(".row.%s.selected") && document.activeElement.textContent.includes("quokka")`, kind))
+		p.press("q")
+		p.until(`document.querySelectorAll(".found li").length >= 3`)
+	}
+}
+
+// Wide texts and zoom don't make a page scroll sideways: 360 pixels are also 1440 at 400 %.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	f := story(t, "narrow")
+	wide := strings.Repeat("wide", 200)
+	f.write(f.prompt(wide), f.call(wide, wide, false), f.answer(wide+"\n\n```\n"+wide+"\n```\n\n|"+wide+"|b|\n|---|---|\n|1|2|\n"))
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.look(look{360, "light"})
+	for _, path := range []string{"/", "/search?q=wide", "/usage", "/live", "/s/" + f.id, "/s/" + f.id + "?panel=outline", "/s/" + f.id + "?panel=files"} {
+		p.visit(path)
+		p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
+		p.run(`scrollTo(0, 1e6); await new Promise(done => setTimeout(done, 50))`)
+		if over := value[int](p, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+			t.Errorf("%s is %d pixels too wide: %s", path, over, value[string](p, `[...document.querySelectorAll("main *, aside *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+				.slice(0, 3).map(e => e.outerHTML.slice(0, 150)).join("\n")`))
+		}
+	}
+}

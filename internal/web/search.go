@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
@@ -108,6 +109,9 @@ func (d *foundDrawer) session(f *tui.FoundSession) {
 	d.raw("</ul></section>")
 }
 
+// inLine returns a part of a text for one line, with spaces where lines end.
+func inLine(text string) string { return tty.CleanLine(strings.ReplaceAll(text, "\n", " ")) }
+
 // hit writes a result: where it is, and an excerpt with marks.
 func (d *foundDrawer) hit(address string, h *search.Hit) {
 	if h.Line > 0 && (h.File == nil || !h.File.Spill) {
@@ -125,13 +129,13 @@ func (d *foundDrawer) hit(address string, h *search.Hit) {
 	at := 0
 	for _, m := range e.Matches {
 		from, to := min(max(m.Start, at), len(e.Text)), min(max(m.End, at), len(e.Text))
-		d.clean(tty.CleanLine(e.Text[at:from]))
+		d.clean(inLine(e.Text[at:from]))
 		d.raw("<mark>")
-		d.clean(tty.CleanLine(e.Text[from:to]))
+		d.clean(inLine(e.Text[from:to]))
 		d.raw("</mark>")
 		at = to
 	}
-	d.clean(tty.CleanLine(e.Text[at:]))
+	d.clean(inLine(e.Text[at:]))
 	if !e.Ends {
 		d.raw(" …")
 	}
