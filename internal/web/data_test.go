@@ -2,12 +2,14 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,28 +22,25 @@ type dataServer struct {
 	*Server
 	t   testing.TB
 	mux *http.ServeMux
+	end func()
 }
 
 func newDataServer(t testing.TB) *dataServer {
 	t.Helper()
 	source := viewer.New(viewer.Options{Dir: t.TempDir()})
-	t.Cleanup(func() {
-		if err := source.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	s, err := New(Options{
 		Source: source, Zone: time.UTC, Now: func() time.Time { return testNow }, Origins: []string{"http://example.com"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+	d := &dataServer{Server: s, t: t, mux: http.NewServeMux()}
+	d.end = sync.OnceFunc(func() {
+		if err := errors.Join(s.Close(), source.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	d := &dataServer{Server: s, t: t, mux: http.NewServeMux()}
+	t.Cleanup(d.end)
 	for i := range routes {
 		to := &routes[i]
 		d.mux.HandleFunc(to.method+" "+to.path, func(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/internal/catalog"
@@ -23,6 +24,7 @@ type listing struct {
 	begin  sync.Once
 	listed chan struct{} // closed when the first list has come
 	wake   chan struct{} // there is something to read
+	busy   atomic.Int32  // requests that someone waits for
 
 	mu       sync.Mutex
 	list     catalog.List
@@ -120,9 +122,27 @@ func (l *listing) rouse() {
 }
 
 const (
-	readAtOnce  = 400 // summaries, which takes some 20 ms
+	readAtOnce  = 100 // summaries, which takes some 5 ms
 	countAtOnce = 8   // sessions whose figures are counted at a time
+	quietTime   = 20 * time.Millisecond
 )
+
+// hurry says that someone waits for a request. Nothing else is read until the returned function is
+// called.
+func (l *listing) hurry() (done func()) {
+	l.busy.Add(1)
+	return func() { l.busy.Add(-1) }
+}
+
+// quiet waits until nobody waits for a request. It returns false if the server ends.
+func (l *listing) quiet() bool {
+	for l.busy.Load() > 0 {
+		if !waitFor(l.ctx, quietTime, nil) {
+			return false
+		}
+	}
+	return l.ctx.Err() == nil
+}
 
 // read reads the figures that are wanted, and the summaries of all sessions.
 func (l *listing) read() {
@@ -132,7 +152,7 @@ func (l *listing) read() {
 			return
 		case <-l.wake:
 		}
-		for l.ctx.Err() == nil && (l.readSummaries() || l.countFigures()) {
+		for l.quiet() && (l.readSummaries() || l.countFigures()) {
 		}
 	}
 }

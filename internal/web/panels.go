@@ -209,7 +209,10 @@ func contextPlot(report *transcript.ContextReport) *plot {
 	return p
 }
 
-const maxShownFiles = 500 // with their diffs
+const (
+	maxShownFiles = 500
+	maxPanelLines = 6000 // of all changes
+)
 
 // files answers with the files that a session, or one of its turns, has changed, and how.
 func (s *Server) files(w http.ResponseWriter, r *http.Request) error {
@@ -229,7 +232,7 @@ func (s *Server) files(w http.ResponseWriter, r *http.Request) error {
 			m.element("p", "missing", "No file was changed.")
 			return nil
 		}
-		d := fileDrawer{markup: m, view: &export.View{Zone: s.opts.Zone, More: moreInParts}, dir: t.CWD, calls: render.CallRows(&v.list)}
+		d := fileDrawer{markup: m, view: &export.View{Zone: s.opts.Zone, More: moreInParts}, dir: t.CWD, calls: render.CallRows(&v.list), left: maxPanelLines}
 		d.summary(changes)
 		for i := range changes[:min(len(changes), maxShownFiles)] {
 			if path == "" || changes[i].Path == path {
@@ -248,6 +251,7 @@ type fileDrawer struct {
 	view  *export.View
 	dir   string
 	calls map[string]rows.ID
+	left  int // lines of changes that fit
 }
 
 // summary counts the files and the lines.
@@ -282,6 +286,10 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 	for i := range f.Calls {
 		n += hunkLines(f.Calls[i].Hunks)
 	}
+	isShown := n <= d.left
+	if isShown {
+		d.left -= n
+	}
 	d.raw(`<details class="tool"`)
 	if n <= maxOpenFile {
 		d.raw(" open")
@@ -303,9 +311,15 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 		if id, ok := d.calls[call.ToolID]; ok {
 			d.raw(`<p class="note">`, d.callLink(string(id), i), "</p>")
 		}
+		if !isShown {
+			continue
+		}
 		if err := export.WriteDiff(d, &call.FileDiff, d.view); err != nil {
 			return err
 		}
+	}
+	if !isShown {
+		d.element("p", "missing", "The changes are not shown here, since there are many. Each call shows its own.")
 	}
 	if more := len(f.Calls) - maxCalls; more > 0 {
 		d.element("p", "missing", render.Counted(more, "more change")+" not shown")

@@ -338,7 +338,7 @@ func FuzzRowRequests(f *testing.F) {
 			fmt.Sprintf("/row?row=%s&part=image&n=%s", row, number), fmt.Sprintf("/where?row=%s&step=%s", row, query),
 			fmt.Sprintf("/find?q=%s&regex=1", query), fmt.Sprintf("/files?turn=%s&path=%s", number, row),
 		} {
-			w := (&dataServer{d.Server, t, d.mux}).do(http.MethodGet, session("hostile")+path, "")
+			w := (&dataServer{Server: d.Server, t: t, mux: d.mux}).do(http.MethodGet, session("hostile")+path, "")
 			if w.Code >= http.StatusInternalServerError {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}

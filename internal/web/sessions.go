@@ -115,8 +115,9 @@ func number(values url.Values, name string, otherwise int) (int, error) {
 // listPage returns a part of the list. Sessions that are shown are read first, which may take some of
 // them out of the list.
 func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) {
-	trash, trashErr := s.opts.Source.Trash(ctx)
 	l := s.listing
+	defer l.hurry()()
+	trash, trashErr := s.opts.Source.Trash(ctx)
 	if err := l.open(ctx); err != nil {
 		return nil, err
 	}

@@ -318,6 +318,7 @@ func (s *Server) read(r *http.Request) (*reading, error) { return s.readUntil(r,
 func (s *Server) readWhole(r *http.Request) (*reading, error) { return s.readUntil(r, true) }
 
 func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
+	defer s.listing.hurry()()
 	id := r.PathValue("id")
 	entry, state, err := s.listing.find(r.Context(), id)
 	if err != nil {
