@@ -340,7 +340,9 @@ func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, er
 }
 
 // greet says in a line what the agent is, and what can be typed.
-func (c *chat) greet() { c.say(c.agentName() + " · / commands, @ files, ! shell · ? keys · ctrl+d ends") }
+func (c *chat) greet() {
+	c.say(c.agentName() + " · / commands, @ files, ! shell · ? keys · ctrl+d ends")
+}
 
 // agentName returns what the agent is.
 func (c *chat) agentName() string {

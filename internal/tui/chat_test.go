@@ -17,8 +17,8 @@ import (
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/termtest"
-	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
 )
 
 // A testChat is a chat whose driver is the test. Time is that of a synctest bubble.
