@@ -248,7 +248,7 @@ func TestViewerHandsOver(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "clew", "view")
 	cmd.Env = []string{`VISUAL=sh -c 'stty -a | grep -o " icanon"; echo "reads $(wc -c <"$0") bytes"; read line; echo "got $line"; read line'`}
 	c := openViewerBy(t, 80, 24, cmd)
-	c.see(t, "▌") // a row is selected
+	c.see(t, "10/10") // a row is selected
 	c.press(t, "v")
 	c.see(t, " icanon")
 	c.see(t, "reads ")
