@@ -113,7 +113,7 @@ func (f *feed) since(id uint64) (events []event, last uint64, ok bool) {
 }
 
 // position returns where a stream begins: after the event that the client had last, or with the
-// next one. It returns false if that event is not one of this feed.
+// next one. It returns false if that event is not one of this feed, or events after it are lost.
 func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 	}
 	start, number, _ := strings.Cut(lastEventID, ".")
 	id, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || start != f.start || id > f.last {
+	if err != nil || start != f.start || id > f.last || f.last-id > maxEvents {
 		return f.last, false
 	}
 	return id, true
