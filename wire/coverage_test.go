@@ -198,7 +198,7 @@ func TestSecurityNamesTests(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range numbered("A", 24) {
+	for _, id := range numbered("A", 35) {
 		if !attacks[id] {
 			t.Errorf("%s has no row", id)
 		}
