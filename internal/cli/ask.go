@@ -3,13 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A questioner asks the user the agent's questions, one at a time, each below the output that came
@@ -222,4 +226,313 @@ func orDenied(err error) (clew.PermissionResult, error) {
 		return clew.Deny("The user gave no answer."), nil
 	}
 	return nil, err
+}
+
+// addAlways adds what the answer "always" changes: often more than the question is about, and
+// sometimes for later sessions. It is beside the choice if it is short.
+func (s *sheet) addAlways(changes []clew.PermissionUpdate) {
+	texts := make([]string, len(changes))
+	for i := range changes {
+		texts[i] = tty.CleanLine(permit.UpdateText(&changes[i]))
+	}
+	if s.offer(texts) {
+		return
+	}
+	for _, text := range texts {
+		s.add(0, "always: "+text)
+	}
+	s.offer([]string{"does what is said above"})
+}
+
+// Indents of the choices.
+const (
+	choiceIndent = len("  a  ")
+	alwaysIndent = len("  a  always     ")
+	minChoice    = 26 // columns for choices that are explained
+	minChoices   = 46 // columns for always and what it changes in a row
+)
+
+// offer sets the choices, of which always has clean texts, or is none if there are none. It does not
+// if the screen has no room for them, and they would say what is nowhere else.
+func (s *sheet) offer(always []string) bool {
+	const maxAlways, least = 4, 3
+	s.letters = nil
+	rows := []string{s.choice("y") + "yes, once"}
+	if len(always) > 0 {
+		said := s.alwaysRows(always)
+		if len(said) > maxAlways {
+			return false
+		}
+		rows = append(rows, said...)
+	}
+	rows = append(rows, s.choice("n")+"no", s.choice("e")+"no, and say why", s.choice("?")+"explain the answers")
+	if s.view.rows < len(rows)+1+2+least || s.columns < minChoice {
+		return len(always) == 0
+	}
+	s.choices = rows
+	return true
+}
+
+// choice returns the beginning of the row of a choice. Without a box, choices are numbered.
+func (s *sheet) choice(key string) string {
+	if s.plain && key != "?" {
+		s.letters = append(s.letters, key)
+		key = strconv.Itoa(len(s.letters))
+	}
+	return "  " + tty.Strong.Paint(key, s.color) + "  "
+}
+
+// letter returns the letter of the choice whose number was typed, and other lines as they are.
+func (s *sheet) letter(line string) string {
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || n < 1 || n > len(s.letters) || len(s.choices) == 0 {
+		return line
+	}
+	return s.letters[n-1]
+}
+
+// alwaysRows returns the rows of the choice always.
+func (s *sheet) alwaysRows(texts []string) []string {
+	head, indent := s.choice("a")+"always     ", alwaysIndent
+	var rows []string
+	if s.columns < minChoices {
+		rows, head, indent = []string{s.choice("a") + "always"}, strings.Repeat(" ", choiceIndent), choiceIndent
+	}
+	for _, text := range texts {
+		for i, row := range tty.Break(text, s.columns-1-indent) {
+			if i > 0 {
+				head = strings.Repeat(" ", indent)
+			}
+			rows = append(rows, strings.TrimRight(head+row, " "))
+		}
+		head = strings.Repeat(" ", indent)
+	}
+	return rows
+}
+
+// promptOf returns the prompt of a question, in rows that fit. Until everything was shown, it names
+// the words that are needed.
+func promptOf(req *clew.PermissionRequest, s *sheet) string {
+	always := permit.AlwaysPossible(req)
+	prompt := "Allow it? [y]es, once / [n]o / [e] no, and why / [?]: "
+	switch {
+	case s.complete() && len(s.choices) > 0:
+		return "Allow it? "
+	case s.columns < minBox && s.complete():
+		return s.prompt("Allow it? ")
+	case s.columns < minBox:
+		return s.prompt("Enter: more. yes / no: ")
+	case s.complete() && always:
+		prompt = "Allow it? [y]es, once / [a]lways / [n]o / [e] no, and why / [?]: "
+	case !s.complete() && always:
+		prompt = "Enter shows more. Allow it unread? yes / always / no: "
+	case !s.complete():
+		prompt = "Enter shows more. Allow it unread? yes / no: "
+	}
+	return s.prompt(prompt)
+}
+
+// longestPrompt returns how many rows the prompt of a question takes.
+func longestPrompt(req *clew.PermissionRequest, s *sheet) int {
+	most := 0
+	for _, shown := range []int{0, len(s.rows)} {
+		other := *s
+		other.shown = shown
+		other.choices = nil
+		most = max(most, strings.Count(promptOf(req, &other), "\n")+1)
+	}
+	return most
+}
+
+// explanation says what the answers mean.
+func explanation(req *clew.PermissionRequest, s *sheet) string {
+	const indent = len("  always  ")
+	texts := []string{
+		"  yes     allows this call. The agent asks again before the next one.",
+	}
+	if permit.AlwaysPossible(req) {
+		texts = append(texts, "  always  allows this call, and changes the permissions as the question says, so that calls like it need no answer.")
+	}
+	texts = append(texts,
+		"  no      denies this call. The agent is told so, and continues. No, because ... tells it why.",
+		"  e       denies this call, and reads a line for the agent: why, or what to do instead.",
+		"  Ctrl-C  denies this call, and ends the turn. In a chat, Esc does as well.")
+	var rows []string
+	for _, text := range texts {
+		rows = append(rows, s.ours(text, indent)...)
+	}
+	return lines(rows)
+}
+
+// A reply is the meaning of an answer. If it has no result, the question is repeated.
+type reply struct {
+	result  clew.PermissionResult
+	refusal string // why there is none
+	why     bool   // the user wants to say why they deny it
+	help    bool   // the user wants to know what the answers mean
+}
+
+// replyOf returns the meaning of an answer. Until everything was shown, only whole words allow
+// something.
+func replyOf(line string, req *clew.PermissionRequest, complete bool) reply {
+	line = strings.TrimSpace(line)
+	answer := strings.ToLower(line)
+	if !complete && (answer == "y" || answer == "a") {
+		return reply{refusal: "Not all was shown. Type the whole word."}
+	}
+	switch answer {
+	case "":
+		return reply{}
+	case "y", "yes":
+		return reply{result: &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}}
+	case "a", "always":
+		if permit.AlwaysPossible(req) {
+			return reply{result: &clew.AllowResult{
+				UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent,
+			}}
+		}
+	case "n", "no":
+		return reply{result: permit.Denied("")}
+	case "e":
+		return reply{why: true}
+	case "?", "help":
+		return reply{help: true}
+	}
+	if end := strings.IndexAny(line, " ,"); end > 0 && slices.Contains([]string{"n", "no", "e"}, answer[:end]) {
+		return reply{result: permit.Denied(line[end:])}
+	}
+	return reply{refusal: "Unknown answer. Type ? for help."}
+}
+
+// errNoChoices is noChoices for the agent's questions.
+var errNoChoices = errors.New("denied: the user can't choose an answer here; decide, or end with the question")
+
+// choose is a [clew.QuestionFunc]. The user answers by number or in their own words.
+func (a *questioner) choose(ctx context.Context, req *clew.QuestionRequest) (result *clew.QuestionResult, err error) {
+	err = a.put(ctx, req.Permission, func(ctx context.Context) (err error) {
+		result, err = a.chooseAll(ctx, req)
+		return err
+	})
+	return result, err
+}
+
+func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
+	if err := a.open(); err != nil {
+		a.screen.refused(req.Permission.ToolUseID, req.Permission.ToolName, err.Error())
+		return nil, errNoChoices
+	}
+	defer a.hold()()
+	answers := map[string][]string{}
+	err := a.settle(ctx)
+	if err == nil {
+		a.screen.state("waits for you")
+	}
+	for i := 0; i < len(req.Questions) && err == nil; i++ {
+		var chosen []string
+		q := &req.Questions[i]
+		s := describeQuestion(q, a.view())
+		if len(req.Questions) > 1 {
+			s.aside = fmt.Sprintf("question %d of %d", i+1, len(req.Questions))
+		}
+		if chosen, err = a.chooseOne(ctx, q, s); len(chosen) > 0 {
+			answers[q.Question] = chosen
+		}
+	}
+	a.screen.decided(req.Permission.ToolUseID, true)
+	switch {
+	case errors.Is(err, errInputEnded), err == nil && len(answers) == 0:
+		return nil, nil // the user won't answer, or has skipped all questions
+	case err != nil:
+		return nil, err
+	}
+	return &clew.QuestionResult{Answers: answers}, nil
+}
+
+// chooseOne shows a question, page by page, and repeats it until it has an answer. No choice means
+// that the user skipped it.
+func (a *questioner) chooseOne(ctx context.Context, q *clew.Question, s *sheet) (chosen []string, err error) {
+	promptRows := strings.Count(choicePrompt(q, s), "\n") + 1
+	for above := s.page(promptRows); ; {
+		line, err := a.answer(ctx, above, choicePrompt(q, s))
+		if err != nil {
+			return nil, err
+		}
+		above = ""
+		if !s.complete() && strings.TrimSpace(line) == "" {
+			_, s.view.rows = a.console.size()
+			above = s.page(promptRows)
+		} else if chosen, ok := chosenOf(line, q); ok {
+			return chosen, nil
+		}
+	}
+}
+
+func choicePrompt(q *clew.Question, s *sheet) string {
+	number, nothing := "Number", "nothing to skip"
+	if q.MultiSelect {
+		number = "Numbers"
+	}
+	if !s.complete() {
+		nothing = "nothing to see more"
+	}
+	return s.prompt(number + ", your own words, or " + nothing + ": ")
+}
+
+// describeQuestion returns a question with its options.
+func describeQuestion(q *clew.Question, v view) *sheet {
+	s := &sheet{view: v, head: "Question"}
+	if q.Header != "" {
+		s.head += ": " + tty.CleanLine(clip(q.Header))
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(q.Question, "\n"), "\n") {
+		s.addStyled(tty.Strong, 0, line)
+	}
+	for i, option := range q.Options {
+		label := fmt.Sprintf("%d. %s", i+1, option.Label)
+		if option.Description != "" {
+			label += ": " + option.Description
+		}
+		s.add(partIndent, label)
+		for line := range strings.Lines(option.Preview) {
+			s.add(partIndent+len("1. "), strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return s
+}
+
+// chosenOf returns the meaning of an answer: the labels of the options with its numbers, or its own
+// words. It is not ok if a number is out of range, or if there are too many.
+func chosenOf(line string, q *clew.Question) (chosen []string, ok bool) {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return nil, true
+	}
+	numbers, ok := numbersOf(line)
+	if !ok {
+		return []string{line}, true
+	}
+	if len(numbers) > 1 && !q.MultiSelect {
+		return nil, false
+	}
+	for _, n := range numbers {
+		if n < 1 || n > len(q.Options) {
+			return nil, false
+		}
+		if label := q.Options[n-1].Label; !slices.Contains(chosen, label) {
+			chosen = append(chosen, label)
+		}
+	}
+	return chosen, true
+}
+
+// numbersOf returns the numbers of a line that contains only numbers.
+func numbersOf(line string) (numbers []int, ok bool) {
+	for _, word := range list(line) {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, len(numbers) > 0
 }

@@ -343,6 +343,12 @@ func (w *workplace) save(path string) error {
 // askTrust asks on the terminal whether the user trusts the directories. It returns an error if
 // nobody can be asked.
 func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error) {
+	return askYes(ctx, s, w.question(), trustPrompt)
+}
+
+// askYes asks on the terminal for a yes or a no, which is the default. It returns an error if nobody
+// can be asked.
+func askYes(ctx context.Context, s Streams, text, prompt string) (yes bool, err error) {
 	c, err := findConsole(s)
 	if err != nil {
 		return false, errNoTerminal
@@ -354,12 +360,12 @@ func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error
 	if out == nil {
 		out = s.Err
 	}
-	if _, err := io.WriteString(out, w.question()); err != nil {
+	if _, err := io.WriteString(out, text); err != nil {
 		return false, err
 	}
 	for {
 		lines := c.in.want()
-		if _, err := io.WriteString(out, trustPrompt); err != nil {
+		if _, err := io.WriteString(out, prompt); err != nil {
 			return false, err
 		}
 		select {

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/hookedit"
+	"github.com/clewdev/clew/internal/web"
+	"github.com/clewdev/clew/wire"
+)
+
+type hookOptions struct {
+	streams         Streams
+	install, remove bool
+	yes             bool
+}
+
+const hookHelp = `Answer permission questions of Claude Code on the pages of "clew serve --drive", also
+for sessions that were started elsewhere: in a terminal, with claude -p, or in the
+background.
+
+"clew hook permission --install" adds a PermissionRequest hook to your settings.json,
+and --remove removes it. Both show what they change, and ask before they do it.
+
+Claude Code runs the hook when it is about to ask you. The terminal asks as ever, at
+the same time: the first answer counts. If no server runs with --drive, if no page is
+open, or if nobody answers within 100 seconds, the hook says nothing. It also says
+nothing about plans and about questions with choices, which only the terminal shows.
+A page can allow a call once, or deny it.`
+
+func newHook(s Streams) *cobra.Command {
+	hook := &cobra.Command{
+		Use: "hook", Short: "Answer questions of Claude Code that runs elsewhere", Args: noSuchCommand, RunE: printHelp,
+		Long: "Hooks that Claude Code runs. Its settings name them.",
+	}
+	o := &hookOptions{streams: s}
+	permission := &cobra.Command{
+		Use: "permission", Short: "Ask for permissions on the pages of clew serve", Long: hookHelp,
+		Example: `  clew hook permission --install --yes
+  clew hook permission --remove --yes`,
+		Args: atMost(0), RunE: runE(o.run),
+	}
+	addOnOff(permission, &o.install, "install", "add the hook to your settings.json")
+	addOnOff(permission, &o.remove, "remove", "remove the hook from your settings.json")
+	addOnOff(permission, &o.yes, "yes", "do not ask before the file is changed")
+	hook.AddCommand(permission)
+	return hook
+}
+
+func (o *hookOptions) run(ctx context.Context, _ []string) error {
+	if err := atMostOne([]givenFlag{{"install", o.install}, {"remove", o.remove}}); err != nil {
+		return err
+	}
+	if o.install || o.remove {
+		return o.change(ctx)
+	}
+	if isTerminal(o.streams.In) {
+		return usageError("Claude Code runs this hook; stdin is a terminal", `Run "clew hook permission --install" to install it.`)
+	}
+	return o.answer(ctx)
+}
+
+// hookTimeout is how long Claude Code waits for the hook.
+const hookTimeout = web.HookWait + 10*time.Second
+
+// permissionHook returns the hook with this program.
+func permissionHook() (hookedit.Hook, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return hookedit.Hook{}, err
+	}
+	if strings.ContainsAny(program, " '\"\\$`") {
+		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
+	}
+	return hookedit.Hook{Event: "PermissionRequest", Command: program + " hook permission", Timeout: int(hookTimeout.Seconds())}, nil
+}
+
+// change installs or removes the hook.
+func (o *hookOptions) change(ctx context.Context) error {
+	path, before, err := readUserSettings()
+	if err != nil {
+		return &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
+	}
+	hook, err := permissionHook()
+	if err != nil {
+		return err
+	}
+	edit, verb, done := hookedit.Add, "adds", "The hook is installed already."
+	if o.remove {
+		edit, verb, done = hookedit.Remove, "removes", "The hook is not installed."
+	}
+	after, err := edit(before, hook)
+	if err != nil {
+		return &failure{code: exitInput, err: fmt.Errorf("%s: %w", printable(path), err), hint: "Nothing was changed. Edit the file yourself."}
+	}
+	if after == before {
+		return o.say(done)
+	}
+	what := fmt.Sprintf("This %s a %s hook in %s:\n  %s\n", verb, hook.Event, printable(path), printable(hook.Command))
+	if yes, err := o.confirm(ctx, what); err != nil || !yes {
+		return err
+	}
+	if err := replaceFile(path, after); err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	return o.say("Done. It counts for sessions that are started from now on.")
+}
+
+func (o *hookOptions) say(text string) error {
+	if _, err := fmt.Fprintln(o.streams.Out, text); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// confirm shows what would change, and asks whether to do it.
+func (o *hookOptions) confirm(ctx context.Context, what string) (bool, error) {
+	if o.yes {
+		_, err := io.WriteString(o.streams.Out, what)
+		return err == nil, err
+	}
+	yes, err := askYes(ctx, o.streams, what, "Change the file? [y]es / [N]o: ")
+	if err != nil {
+		return false, usageError("nobody can be asked: "+err.Error(), what+"Give --yes to do it without a question.")
+	}
+	return yes, nil
+}
+
+// readUserSettings returns the path of the user's settings of the agent, and what it has.
+func readUserSettings() (path, text string, err error) {
+	dir, _, _ := strings.Cut(os.Getenv("CLAUDE_CONFIG_DIR"), ",")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", "", err
+		}
+		dir = filepath.Join(home, agentDir)
+	}
+	path = filepath.Join(dir, "settings.json")
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return path, string(data), err
+}
+
+// replaceFile replaces a file as a whole, and keeps its mode.
+func replaceFile(path, text string) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := writePrivate(path, text, true); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+// maxHookInput limits what the agent tells the hook.
+const maxHookInput = 8 << 20
+
+// answer passes a question on to the pages, and prints the answer. Whatever fails, it says nothing:
+// the agent asks as it would without the hook.
+func (o *hookOptions) answer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hookTimeout-time.Second)
+	defer cancel()
+	data, err := io.ReadAll(io.LimitReader(o.streams.In, maxHookInput))
+	var input struct {
+		Session string    `json:"session_id"`
+		Dir     string    `json:"cwd"`
+		Tool    string    `json:"tool_name"`
+		Input   wire.JSON `json:"tool_input"`
+		Agent   string    `json:"agent_id"`
+	}
+	if err != nil || json.Unmarshal(data, &input) != nil || input.Tool == "AskUserQuestion" || input.Tool == "ExitPlanMode" {
+		return nil //nolint:nilerr // the agent asks
+	}
+	question := &web.HookQuestion{Session: input.Session, Dir: input.Dir, Tool: input.Tool, Input: input.Input, Subagent: input.Agent}
+	answer := askServers(ctx, question)
+	if answer == nil {
+		return nil
+	}
+	line, err := jsonLine(hookAnswer(answer))
+	if err != nil {
+		return err
+	}
+	if _, err := o.streams.Out.Write(line); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// askServers asks the servers of this user, one after the other, until one has an answer.
+func askServers(ctx context.Context, q *web.HookQuestion) *web.HookAnswer {
+	dir, err := runtimeDir()
+	if err != nil {
+		return nil
+	}
+	servers, err := web.FindRunning(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	for _, server := range servers {
+		if answer, err := server.Ask(ctx, q); err == nil && answer.Behavior != "" {
+			return answer
+		}
+	}
+	return nil
+}
+
+// hookAnswer returns an answer in the form that the agent reads.
+func hookAnswer(a *web.HookAnswer) any {
+	type decision struct {
+		Behavior clew.PermissionBehavior `json:"behavior"`
+		Message  string                  `json:"message,omitempty"`
+	}
+	type output struct {
+		Event    string   `json:"hookEventName"`
+		Decision decision `json:"decision"`
+	}
+	return map[string]output{"hookSpecificOutput": {"PermissionRequest", decision(*a)}}
+}
