@@ -92,11 +92,11 @@ func newTab(t *testing.T) *tab {
 
 func (m machine) newTab(t *testing.T) *tab {
 	t.Helper()
-	return beginTab(t, m.ctx, chromedp.WithNewBrowserContext())
+	return beginTab(m.ctx, t, chromedp.WithNewBrowserContext())
 }
 
 // beginTab opens a tab. The context that it is opened with lives as long as the tab.
-func beginTab(t *testing.T, parent context.Context, options ...chromedp.ContextOption) *tab {
+func beginTab(parent context.Context, t *testing.T, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent, options...)
 	t.Cleanup(cancel)
@@ -109,7 +109,7 @@ func beginTab(t *testing.T, parent context.Context, options ...chromedp.ContextO
 // another returns another tab of the same browser, which shares its storage.
 func (p *tab) another() *tab {
 	p.Helper()
-	return beginTab(p.T, p.ctx)
+	return beginTab(p.ctx, p.T)
 }
 
 // A look is how a page is shown.

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/clewdev/clew/internal/demo"
 )
 
 // A witness notes what a page must not do.
@@ -172,6 +175,9 @@ func axe(t *testing.T) string {
 // axe-core finds nothing serious on any page, in light and dark, on a phone and a desktop.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
+	if err := demo.LayPasts(os.Getenv("CLAUDE_CONFIG_DIR"), time.Now()); err != nil { // with diffs, thinking and subagents
+		t.Fatal(err)
+	}
 	f := story(t, "access")
 	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
 	s := newViewerSite(t)
@@ -202,6 +208,21 @@ func TestAccessibility(t *testing.T) {
 			p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
 			inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
 		}
+	}
+	p.visit("/?filter=%27flaky")
+	p.until(`document.querySelector(".item a")?.textContent.includes("flaky")`)
+	past := value[string](p, `document.querySelector(".item a").getAttribute("href")`)
+	for _, l := range []look{{1200, "light"}, {1200, "dark"}} {
+		p.look(l)
+		p.visit(past)
+		p.until(`document.querySelectorAll(".row").length > 10 && !document.querySelector("[aria-busy=true]")`)
+		p.press("Z Z") // unfold all
+		p.until(`document.querySelectorAll(".row.subagent .below .row").length > 2 && document.querySelector(".diff")`)
+		inspect("unfolded rows, " + l.scheme)
+		p.visit(past + "?panel=files")
+		p.until(`document.querySelector(".panel .diff")`)
+		inspect("files, " + l.scheme)
+		p.visit("/")
 	}
 	p.visit(session)
 	p.see("Here it is.")

@@ -105,7 +105,8 @@ export class Finder {
     else this.at = (this.at + direction + matches.length) % matches.length;
     const match = matches[this.at];
     const before = document.activeElement;
-    this.status.textContent = `${this.at + 1} of ${matches.length}${this.more ? "+" : ""}`;
+    const rows = `${this.at + 1} of ${matches.length}${this.more ? "+" : ""}`;
+    this.status.textContent = this.count > matches.length ? `${rows} rows, ${this.count} matches` : rows;
     try {
       const row = await this.page.goTo(match.row, { open: true });
       if (!focus && before instanceof HTMLElement) before.focus({ preventScroll: true });

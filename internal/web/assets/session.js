@@ -51,6 +51,9 @@ export class SessionPage {
     /** The first row that has changed since the last refresh, or -1. */
     this.dirty = -1;
     this.newTotal = 0;
+    /** Whether the outline is beside the rows. */
+    this.hasRoom = matchMedia("(min-width: 72rem)");
+    this.outlineAgain = 0;
     this.refreshing = false;
     this.list = new RootList(this);
     this.build();
@@ -540,10 +543,13 @@ export class SessionPage {
 
   // The outline.
 
+  /** Gets the outline if there is room for it, a long one more seldom. */
   async loadOutline() {
-    if (this.closed) return;
+    const now = performance.now();
+    if (this.closed || !this.hasRoom.matches || now < this.outlineAgain) return;
     try {
       const { html } = await get(`${this.api}/outline`);
+      this.outlineAgain = html.length > 100_000 ? now + 20_000 : 0;
       put(this.outline, html);
     } catch (error) {
       this.failed(error);
@@ -551,7 +557,7 @@ export class SessionPage {
   }
 
   toggleOutline() {
-    if (matchMedia("(min-width: 72rem)").matches) document.body.classList.toggle("no-outline");
+    if (this.hasRoom.matches) document.body.classList.toggle("no-outline");
     else this.panels.toggle("outline");
   }
 
