@@ -42,7 +42,8 @@ A page can allow a call once, or deny it.`
 func newHook(s Streams) *cobra.Command {
 	hook := &cobra.Command{
 		Use: "hook", Short: "Answer questions of Claude Code that runs elsewhere", Args: noSuchCommand, RunE: printHelp,
-		Long: "Hooks that Claude Code runs. Its settings name them.",
+		Long:    "Hooks that Claude Code runs. Its settings name them.",
+		Example: "  clew hook permission --install --yes",
 	}
 	o := &hookOptions{streams: s}
 	permission := &cobra.Command{
