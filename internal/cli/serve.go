@@ -231,12 +231,12 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	}
 	defer func() {
 		if agents != nil {
-			o.tellEnded(agents.Close())
+			o.tellEnded(agents.Close()) //nolint:contextcheck // it has ended
 		}
 		err = errors.Join(err, server.Close(), source.Close(), log.Close(), place.Close())
 	}()
 	if err := place.write(server.Describe(listener)); err != nil { // other commands don't find the server then
-		fmt.Fprintf(o.streams.Err, "! cannot write the file for \"clew serve --link\": %s\n", escaped(err.Error()))
+		o.say("! cannot write the file for \"clew serve --link\": %s", escaped(err.Error()))
 	}
 	if err := o.greet(ctx, server, listener, place); err != nil {
 		return errors.Join(err, listener.Close())
@@ -247,11 +247,16 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	return nil
 }
 
+// say prints a line about the server.
+func (o *serveOptions) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(o.streams.Err, format+"\n", args...) // without stderr, the server goes on
+}
+
 // tellEnded says which agents have ended with the server.
 func (o *serveOptions) tellEnded(open []drive.Status) {
 	for i := range open {
 		if id := open[i].Session; id != "" {
-			fmt.Fprintf(o.streams.Err, "An agent has ended with the server. To go on: clew chat --resume %s\n", printable(id))
+			o.say("An agent has ended with the server. To go on: clew chat --resume %s", printable(id))
 		}
 	}
 }
@@ -290,7 +295,7 @@ func (o *serveOptions) greet(ctx context.Context, server *web.Server, l *web.Lis
 		return nil
 	}
 	if err := place.openPage(ctx, l.URL()+"open#"+server.NewOpening()); err != nil {
-		fmt.Fprintf(o.streams.Err, "! %s; open the link yourself\n", escaped(err.Error()))
+		o.say("! %s; open the link yourself", escaped(err.Error()))
 	}
 	return nil
 }
@@ -477,7 +482,7 @@ func (l *auditLog) Write(line []byte) (int, error) {
 	if l.file == nil && !l.failed {
 		if err := l.create(); err != nil {
 			l.failed = true
-			fmt.Fprintf(l.screen, "! cannot write the audit log: %s\n", escaped(err.Error()))
+			_, _ = fmt.Fprintf(l.screen, "! cannot write the audit log: %s\n", escaped(err.Error())) // there is nowhere else
 		}
 	}
 	_, err := l.screen.Write(line)

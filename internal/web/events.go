@@ -216,7 +216,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	at := &stream{s: s, w: w, control: http.NewResponseController(w), watched: watched}
 	ctx, stop := s.untilEnd(r.Context())
 	defer stop()
-	defer s.followed.hold(watched)()
+	defer s.followed.hold(watched)() //nolint:contextcheck // other streams may need it for longer
 	at.run(ctx, wake, lastID)
 	return nil
 }

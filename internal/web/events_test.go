@@ -99,7 +99,7 @@ func newStreamTest(t *testing.T) *streamTest {
 func (s *streamTest) open(watch, lastID string) (r *reader, stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	req := httptest.NewRequest(http.MethodGet, api+"events?watch="+watch, nil).WithContext(ctx)
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, api+"events?watch="+watch, nil)
 	req.Header.Set("Authorization", "Bearer "+s.Token())
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
@@ -318,7 +318,7 @@ func FuzzStreamRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query, lastID string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		r := httptest.NewRequest(http.MethodGet, api+"events", nil).WithContext(ctx)
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, api+"events", nil)
 		r.URL.RawQuery = query
 		r.Header.Set("Authorization", "Bearer "+s.Token())
 		r.Header["Last-Event-Id"] = []string{strings.ReplaceAll(lastID, "START", s.feed.start)}

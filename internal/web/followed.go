@@ -208,7 +208,7 @@ func agentStates(running []sessions.RunningSession) []agentState {
 	states := make([]agentState, len(running))
 	for i := range running {
 		r := &running[i]
-		states[i] = agentState{r.ID, string(r.Status), r.WaitingFor, r.PID}
+		states[i] = agentState{r.ID, r.Status, r.WaitingFor, r.PID}
 	}
 	return states
 }

@@ -80,19 +80,19 @@ func (g *guardTest) request() *http.Request {
 	if g.to.maxBody > 0 {
 		body = strings.NewReader(strings.ReplaceAll(g.good.body, "CODE", g.NewCode()))
 	}
-	r := httptest.NewRequest(g.to.method, target, body)
+	ctx, cancel := context.WithCancel(g.t.Context())
+	r := httptest.NewRequestWithContext(ctx, g.to.method, target, body)
 	if g.to.maxBody > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if g.to.need == needToken || g.to.need == needDrive {
 		r.Header.Set("Authorization", "Bearer "+g.Token())
 	}
-	ctx, cancel := context.WithCancel(g.t.Context())
 	if g.to.path == api+"events" { // it would go on
 		cancel()
 	}
 	g.t.Cleanup(cancel)
-	return r.WithContext(ctx)
+	return r
 }
 
 // check sends a request that was changed, and checks the status and the headers of the response.
@@ -289,7 +289,7 @@ func TestPathsAreKnown(t *testing.T) {
 		"/s/not-an-id", api + "sessions/..%2f..%2fetc%2fpasswd", api + "sessions/" + strings.Repeat("a", 36), api + "sessions/%00",
 		api + "sessions/" + strings.ReplaceAll(unknownSession, "0", "%10"),
 	} {
-		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 		r.Header.Set("Authorization", "Bearer "+s.Token())
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
@@ -313,7 +313,7 @@ func TestForwardedHosts(t *testing.T) {
 		"clew.example.com:443": false, "evil.example": false, "localhost.evil.example:80": false, "127.0.0.1.evil.example": false,
 		"127.0.0.2:8000": false, "::1:8000": false, "[localhost]:80": false, "localhost:": false, "localhost:80x": false, "0.0.0.0:80": false, "[::1": false,
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.Host = host
 		if err := o.check(r, false); (err == nil) != want {
 			t.Errorf("host %q: %v", host, err)

@@ -229,7 +229,7 @@ func (l *Listener) listenSocket(ctx context.Context, path string) error {
 	if err != nil {
 		return &AddressError{Reason: "the socket can't be created: " + err.Error()}
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // it is empty
 	hidden := filepath.Join(dir, "s")
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "unix", hidden)
@@ -339,6 +339,7 @@ type limitedListener struct {
 	slots chan struct{}
 }
 
+// Accept waits for a slot, and then for a connection.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	l.slots <- struct{}{}
 	conn, err := l.Listener.Accept()
@@ -356,6 +357,7 @@ type limitedConn struct {
 	release func()
 }
 
+// Close closes the connection.
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()

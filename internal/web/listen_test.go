@@ -84,7 +84,7 @@ func TestListenTakenPort(t *testing.T) {
 			t.Logf("%s: %v", taken, err) // no IPv6
 			continue
 		}
-		defer other.Close()
+		t.Cleanup(func() { _ = other.Close() })
 		_, port, err := net.SplitHostPort(other.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -132,17 +132,24 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
+// socketDir returns a directory whose path is short enough for sockets.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "clew-") //nolint:usetesting // its directory has the name of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // Only the user can use the socket. One whose server has gone is replaced, and nothing else is.
 func TestListenSocket(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are none")
 	}
-	dir, err := os.MkdirTemp("", "clew-") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := socketDir(t)
 	path := filepath.Join(dir, "s")
 	first := listen(t, Address{Socket: path})
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -179,12 +186,7 @@ func TestFindRunning(t *testing.T) {
 		"port": {Port: "0"}, "tls": {Listen: "127.0.0.1:0", CertFile: cert, KeyFile: key, PublicURL: "https://clew.example.com"},
 	}
 	if runtime.GOOS != "windows" {
-		sockets, err := os.MkdirTemp("", "clew-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(sockets) })
-		addresses["socket"] = Address{Socket: filepath.Join(sockets, "s")}
+		addresses["socket"] = Address{Socket: filepath.Join(socketDir(t), "s")}
 	}
 	for name, a := range addresses {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func TestFailuresPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccess()
 		request := func(token string) error {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 			r.Header.Set("Authorization", "Bearer "+token)
 			return a.check(r)
 		}
@@ -127,7 +127,7 @@ func TestOpening(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	navigate := func(target, mode, dest string) int {
-		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		r.Header.Set("Sec-Fetch-Mode", mode)
 		r.Header.Set("Sec-Fetch-Dest", dest)

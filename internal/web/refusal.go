@@ -25,9 +25,6 @@ func refused(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, reason: fmt.Sprintf(format, args...)}
 }
 
-// errNotBuilt is the answer of what does not exist yet.
-var errNotBuilt = refused(http.StatusNotImplemented, "this is not built yet")
-
 // refuse answers a request with an error.
 func refuse(w http.ResponseWriter, err error) {
 	no, ok := errors.AsType[*refusal](err)

@@ -34,7 +34,7 @@ func TestShell(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, s.assets.hash+"/app.js") {
 		t.Errorf("%d %s", w.Code, body)
 	}
