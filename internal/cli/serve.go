@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -224,7 +225,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	place := &servePlace{}
 	server, err := web.New(web.Options{
 		Source: source, Drive: agents, Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
-		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken,
+		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken, Held: boundMemory,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close(), source.Close())
@@ -516,4 +517,18 @@ func (l *auditLog) Close() error {
 		return nil
 	}
 	return l.file.Close()
+}
+
+// serveAllowance is about how much memory the server may take beside what it holds, in bytes.
+const serveAllowance = 40 << 20
+
+// boundMemory says how large the transcripts are that the server holds. The more these take, the
+// sooner unused memory is collected: the usual 100 percent would take all of it a second time.
+func boundMemory(bytes int64) {
+	const usual = 100
+	percent := usual
+	if bytes > serveAllowance {
+		percent = max(int(usual*serveAllowance/bytes), viewerGC)
+	}
+	debug.SetGCPercent(percent)
 }

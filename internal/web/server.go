@@ -37,6 +37,9 @@ type Options struct {
 	Forwarded bool
 	// Rotated is called with each new token but the first; nil means that nothing is called.
 	Rotated func(token string)
+	// Held is called with the size of the transcripts that are kept in memory, in bytes, when it has
+	// changed; nil means that nothing is called. It must not block.
+	Held func(bytes int64)
 	// Audit gets a line for each request that answers a question or drives an agent; nil means that
 	// nothing is written.
 	Audit io.Writer
@@ -82,7 +85,7 @@ func New(opts Options) (*Server, error) {
 	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.listing = newListing(s.ending, opts.Source, opts.Now)
-	s.views = newViews(s.ending, opts.Source)
+	s.views = newViews(s.ending, &opts)
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}

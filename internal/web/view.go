@@ -31,17 +31,31 @@ const (
 // views are the sessions that pages look at. Those that were looked at last are kept.
 type views struct {
 	source *viewer.Source
-	ctx    context.Context // ends with the server
+	held   func(bytes int64) // told how large they are; it may be nil
+	ctx    context.Context   // ends with the server
 	loops  sync.WaitGroup
 
 	mu     sync.Mutex
 	byPath map[string]*view
 	used   []*view // those without users, the last one at the end
+	bytes  int64   // of all, as was told
 	closed bool
 }
 
-func newViews(ctx context.Context, source *viewer.Source) *views {
-	return &views{source: source, ctx: ctx, byPath: map[string]*view{}}
+func newViews(ctx context.Context, opts *Options) *views {
+	return &views{source: opts.Source, held: opts.Held, ctx: ctx, byPath: map[string]*view{}}
+}
+
+// measure tells how large the sessions are that are kept, if that has changed. The lock is held.
+func (v *views) measure() {
+	bytes := int64(0)
+	for _, one := range v.byPath {
+		bytes += one.size()
+	}
+	if bytes != v.bytes && v.held != nil {
+		v.held(bytes)
+	}
+	v.bytes = bytes
 }
 
 // close waits for all loops. The context has ended.
@@ -92,6 +106,7 @@ func (v *views) open(info sessions.SessionInfo) (one *view, release func()) {
 		one = &view{info: info, readers: map[*changes]bool{}, changed: make(chan struct{})}
 		v.byPath[info.Path] = one
 		v.start(one)
+		v.measure()
 	}
 	one.users++
 	v.used = slices.DeleteFunc(v.used, func(other *view) bool { return other == one })
@@ -101,6 +116,7 @@ func (v *views) open(info sessions.SessionInfo) (one *view, release func()) {
 		if one.users--; one.users == 0 && v.byPath[info.Path] == one {
 			v.used = append(v.used, one)
 			v.trim()
+			v.measure()
 		}
 	}
 }
