@@ -27,6 +27,7 @@ type demoOptions struct {
 	yes      bool
 	fast     bool
 	real     bool
+	web      bool
 	dir      string
 	agent    string // the agent binary, or "" for the usual one
 }
@@ -48,6 +49,8 @@ use your settings and needs no key.
 At a terminal, the demo ends in the viewer, where you can browse its sessions: press q
 to leave it. --fast leaves it out.
 
+With --web, there is no tour: the sessions are shown in a browser, by "clew serve".
+
 All files are in one directory, a temporary one or that of --dir, and stay there for
 you to explore.`
 
@@ -59,6 +62,7 @@ func newDemo(s Streams, st *settings) *cobra.Command {
 		Long:  demoHelp,
 		Example: `  clew demo
   clew demo --yes --fast | less
+  clew demo --web
   clew demo --real --dir /tmp/tour`,
 		Args: atMost(0),
 		RunE: runE(o.run),
@@ -66,11 +70,15 @@ func newDemo(s Streams, st *settings) *cobra.Command {
 	addOnOff(cmd, &o.yes, "yes", "answer the question with yes")
 	addOnOff(cmd, &o.fast, "fast", "do not pause")
 	addOnOff(cmd, &o.real, "real", "use the installed Claude Code with a scripted model")
+	addOnOff(cmd, &o.web, "web", "show the sessions of the demo in a browser")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "new or empty `directory` for all files (default a temporary one)")
 	return cmd
 }
 
 func (o *demoOptions) run(ctx context.Context, _ []string) error {
+	if err := atMostOne([]givenFlag{{"web", o.web}, {"real", o.real}}); err != nil {
+		return err
+	}
 	if !isTerminal(o.streams.Out) {
 		o.fast = true
 	}
@@ -83,6 +91,9 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	}
 	config := filepath.Join(dir, "claude")
 	t := &tour{demoOptions: o, ctx: ctx, dir: dir, config: config}
+	if o.web {
+		return t.serve() //nolint:contextcheck // commands get theirs when they run
+	}
 	t.print(o.introduction())
 	if err := t.task(); err != nil {
 		o.discard(dir)
@@ -110,6 +121,23 @@ func (t *tour) show() error {
 		}
 	}
 	return nil
+}
+
+// serve shows the sessions of the tour in a browser. That has its own home, so only what serve itself
+// uses is kept away from the files of the user.
+func (t *tour) serve() error {
+	now := time.Now()
+	if err := errors.Join(demo.AllowedRecording.Lay(t.config, now), demo.LayPasts(t.config, now)); err != nil {
+		return &failure{code: exitFailed, err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
+	}
+	defer withEnv(map[string]string{
+		"CLAUDE_CONFIG_DIR": t.config, "XDG_STATE_HOME": filepath.Join(t.dir, "state"), "XDG_CACHE_HOME": filepath.Join(t.dir, "cache"),
+	})()
+	args := []string{"serve", "--port", "0"}
+	if isTerminal(t.streams.Out) {
+		args = append(args, "--open")
+	}
+	return t.command(args)
 }
 
 // takeSettings uses the settings about this machine: colors, and the path of the agent. It ignores

@@ -138,12 +138,11 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		}
 		return
 	}
-	if args, ok := strings.CutPrefix(line, "clew serve"); ok {
+	if strings.HasPrefix(line, "clew serve") || line == "clew demo --web" {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		out, errs := &watcher{text: "http://", seen: cancel}, &bytes.Buffer{}
-		args := append([]string{"serve"}, strings.Fields(args)...)
-		if code := execute(ctx, args, Streams{Out: out, Err: errs}); code != exitDone || out.text != "" || errs.Len() > 0 {
+		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: out, Err: errs}); code != exitDone || out.text != "" || errs.Len() > 0 {
 			t.Errorf("exit code %d: %s%s", code, out.all.String(), errs.String())
 		}
 		return

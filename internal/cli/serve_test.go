@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/web"
@@ -206,6 +208,37 @@ func TestServeEndsStreams(t *testing.T) { // not parallel: it sets variables
 	s.end()
 	if _, err := io.Copy(io.Discard, stream); err != nil {
 		t.Errorf("the stream does not end in order: %v", err)
+	}
+}
+
+// The demo shows its sessions, and nothing of the user.
+func TestDemoWeb(t *testing.T) { // not parallel: it sets variables
+	dir := serveHome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	s, code := &served{t: t}, make(chan int, 1)
+	go func() {
+		code <- execute(ctx, []string{"demo", "--web", "--dir", filepath.Join(dir, "demo")}, Streams{Out: w, Err: &s.errs})
+		_ = w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	for lines.Scan() && s.URL == "" {
+		if line := strings.TrimSpace(lines.Text()); strings.HasPrefix(line, "http://") {
+			s.URL = line
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	_, link, _ := strings.Cut(s.URL, "#")
+	status, body := s.request(client, "GET", "/api/v1/sessions?tab=recent&n=50", s.login(client, link), "")
+	var list struct{ Counts struct{ Recent int } }
+	if err := json.Unmarshal([]byte(body), &list); status != http.StatusOK || err != nil || list.Counts.Recent != 1+len(demo.Pasts()) {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+	cancel()
+	if code := <-code; code != exitDone {
+		t.Errorf("exit code %d: %s", code, s.errs.String())
 	}
 }
 
