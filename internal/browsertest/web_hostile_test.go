@@ -172,12 +172,20 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
+var pasts = sync.OnceValue(func() error { return demo.LayPasts(os.Getenv("CLAUDE_CONFIG_DIR"), time.Now()) })
+
+// layPasts writes recorded sessions with diffs, thinking and subagents.
+func layPasts(t *testing.T) {
+	t.Helper()
+	if err := pasts(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // axe-core finds nothing serious on any page, in light and dark, on a phone and a desktop.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
-	if err := demo.LayPasts(os.Getenv("CLAUDE_CONFIG_DIR"), time.Now()); err != nil { // with diffs, thinking and subagents
-		t.Fatal(err)
-	}
+	layPasts(t)
 	f := story(t, "access")
 	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
 	s := newViewerSite(t)

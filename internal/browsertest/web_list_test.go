@@ -86,6 +86,12 @@ func TestLongList(t *testing.T) {
 			t.Errorf("after %s: %d rows are in the document", script, got)
 		}
 	}
+	p.run("scrollTo(0, 20000)") // and the way back leads there
+	p.until(`document.elementFromPoint(400, 400)?.closest(".item a")`)
+	p.run(`document.elementFromPoint(400, 400).closest(".item a").click()`)
+	p.until(`location.pathname.startsWith("/s/") && document.querySelector(".row")`)
+	p.press("q")
+	p.until(`document.querySelector(".item") && Math.abs(scrollY - 20000) < 200`)
 }
 
 // A session that is renamed, deleted and restored is where it belongs.

@@ -223,3 +223,57 @@ func TestNarrow(t *testing.T) {
 		}
 	}
 }
+
+// Panels are opened, used and closed with keys, and lead to rows.
+func TestPanelKeys(t *testing.T) {
+	t.Parallel()
+	f := story(t, "panels")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	for _, step := range []struct{ key, name string }{{"f", "Files"}, {"q a", "Agents"}, {"esc x", "Context"}, {"q $", "Usage"}, {"h B", "Branches"}} {
+		p.press(step.key)
+		p.until(fmt.Sprintf(`document.querySelector(".panel:not([hidden]) h2")?.textContent === %q && document.querySelector(".panel .content[aria-busy=false]")`, step.name))
+		p.until(`document.activeElement.closest(".panel")`)
+	}
+	p.press("q")
+	p.until(`document.querySelector(".panel").hidden && document.activeElement.matches(".row")`)
+	p.press("p") // the window has no room for the outline beside the rows
+	p.until(`document.querySelectorAll(".panel .content a").length >= 2`)
+	p.press("j")
+	p.until(`document.activeElement.matches(".panel a")`)
+	p.run(`[...document.querySelectorAll(".panel a")].find(a => a.textContent.includes("Then find it.")).focus()`)
+	p.press("enter")
+	p.until(`document.activeElement.matches(".row.prompt") && document.activeElement.textContent.includes("Then find it.")`)
+	if got := value[string](p, "location.hash"); !strings.HasPrefix(got, "#row=") {
+		t.Errorf("the URL has %q", got)
+	}
+}
+
+// The rows of a subagent are below its call: they unfold there, and find leads into them.
+func TestSubagentRows(t *testing.T) {
+	t.Parallel()
+	layPasts(t)
+	s := newViewerSite(t)
+	p := s.enter("/?filter=%27flaky")
+	p.until(`document.querySelector(".item a")?.textContent.includes("flaky")`)
+	p.press("enter")
+	p.until(`document.querySelector(".row.subagent")`)
+	p.press("/")
+	p.write("go s")
+	p.until(`document.activeElement.matches(".find input") && document.querySelector(".row.subagent > .below .row.call.selected.open")`)
+	row := value[string](p, `document.querySelector(".row.selected").dataset.row`)
+	if !strings.Contains(row, "/") {
+		t.Errorf("row %s is not one of a subagent", row)
+	}
+	p.press("esc h h") // fold the row, then go to the call
+	p.until(`document.activeElement.matches(".row.subagent.open")`)
+	p.press("h")
+	p.until(`document.activeElement.matches(".row.subagent:not(.open)")`)
+	p.press("enter j")
+	p.until(`document.activeElement.matches(".below .row.prompt")`)
+	address := value[string](p, "location.pathname")
+	p.visit("/")
+	p.visit(address + "#row=" + row)
+	p.until(`document.activeElement.dataset.row === ` + fmt.Sprintf("%q", row))
+}

@@ -15,6 +15,9 @@ const pageSize = 100;
 const maxShown = 180;
 const maxPages = 40;
 
+/** Where the last list was left, for the way back. @type {{key: string, selected: number, y: number} | null} */
+let left = null;
+
 /** @param {Context} context */
 export function show(context) { return new ListPage(context); }
 
@@ -42,7 +45,9 @@ class ListPage {
     /** @type {Set<number>} */
     this.loading = new Set();
     this.build();
-    this.scrolled = () => this.draw();
+    /** Where the page is scrolled to. */
+    this.y = 0;
+    this.scrolled = () => { this.y = scrollY; this.draw(); };
     addEventListener("scroll", this.scrolled, { passive: true });
     addEventListener("resize", this.scrolled);
     this.reloadSoon = soon(300, () => this.reload());
@@ -161,11 +166,22 @@ class ListPage {
     this.empty.hidden = this.total > 0;
     this.empty.textContent = this.filter ? "No session matches." : this.tab === "live" ? "No agent is running." : "There are no sessions here.";
     this.count.textContent = this.filter ? `${this.total} found` : "";
-    if (other) {
-      scrollTo({ top: 0, behavior: "instant" });
-      this.mark(this.firstItem());
-    }
+    if (other) this.begin();
+    else this.draw(true);
+  }
+
+  get key() { return JSON.stringify([this.tab, this.filter, this.project]); }
+
+  /** Begins at the first row, or where the list was left. */
+  begin() {
+    const back = left?.key === this.key ? left : null;
+    left = null;
+    this.selected = back?.selected ?? this.firstItem();
     this.draw(true);
+    scrollTo({ top: back?.y ?? 0, behavior: "instant" });
+    if (!back) return;
+    this.draw();
+    if (document.activeElement === document.body || document.activeElement === this.context.main) this.focus(true);
   }
 
   /** @param {any} error */
@@ -433,6 +449,7 @@ class ListPage {
 
   close() {
     this.closed = true;
+    left = { key: this.key, selected: this.selected, y: this.y };
     this.endListen();
     removeEventListener("scroll", this.scrolled);
     removeEventListener("resize", this.scrolled);

@@ -85,6 +85,55 @@ export class Panels {
     this.content.setAttribute("aria-busy", "false");
   }
 
+  hasFocus() { return !!this.name && this.element.contains(document.activeElement); }
+
+  /**
+   * Runs an action of a key that was pressed in the panel.
+   * @param {string} action
+   */
+  act(action) {
+    const { content } = this;
+    const height = content.clientHeight;
+    /** @type {Record<string, () => void>} */
+    const actions = {
+      down: () => this.move("a[href], summary", 1),
+      up: () => this.move("a[href], summary", -1),
+      "next-group": () => this.move("summary", 1),
+      "previous-group": () => this.move("summary", -1),
+      "half-down": () => content.scrollBy(0, height / 2),
+      "half-up": () => content.scrollBy(0, -height / 2),
+      "page-down": () => content.scrollBy(0, height * 0.9),
+      "page-up": () => content.scrollBy(0, -height * 0.9),
+      top: () => content.scrollTo(0, 0),
+      bottom: () => content.scrollTo(0, content.scrollHeight),
+      open: () => { if (document.activeElement instanceof HTMLElement) document.activeElement.click(); },
+      "next-tab": () => this.next(1),
+      "previous-tab": () => this.next(-1),
+      back: () => this.set(""),
+    };
+    actions[action]?.();
+    return action in actions;
+  }
+
+  /**
+   * Gives the focus to the next element of a kind.
+   * @param {string} selector
+   * @param {number} direction
+   */
+  move(selector, direction) {
+    const all = [...this.content.querySelectorAll(selector)].filter((e) => e.checkVisibility());
+    const active = document.activeElement;
+    const isAfter = (/** @type {Element} */ e) => active === this.content || !!(active && active.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING);
+    const next = direction > 0 ? all.find(isAfter) : all.findLast((e) => e !== active && !isAfter(e));
+    next?.focus();
+  }
+
+  /** @param {number} direction */
+  next(direction) {
+    const names = Object.keys(panelNames);
+    this.set(names[(names.indexOf(this.name) + direction + names.length) % names.length]);
+  }
+
   /** A panel that covers the page closes when one goes to a row. @param {MouseEvent} e */
   clicked(e) {
     const link = /** @type {Element} */ (e.target).closest("a[href^='#row=']");

@@ -417,6 +417,7 @@ export class SessionPage {
    * @returns {boolean}
    */
   act(action) {
+    if (this.panels.hasFocus() && this.panels.act(action)) return true;
     const act = this.actions[action];
     if (!act) return false;
     Promise.resolve(act(this.current())).catch(complain);
