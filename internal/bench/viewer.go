@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -200,13 +202,32 @@ func (v *visit) growing(ctx context.Context) error {
 
 // appendPrompt appends a prompt of 10 KB that begins with a word.
 func appendPrompt(path, word string) error {
+	parent, err := lastEntry(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, `{"type":"user","uuid":"%s","parentUuid":null,"timestamp":"2026-11-14T12:00:00.000Z","message":{"role":"user","content":"%s %s"}}`+"\n",
-		word, word, strings.Repeat("more of it ", appended/11))
+	_, err = fmt.Fprintf(f, `{"type":"user","uuid":"%s","parentUuid":"%s","timestamp":"2026-11-14T12:00:00.000Z","message":{"role":"user","content":"%s %s"}}`+"\n",
+		word, parent, word, strings.Repeat("more of it ", appended/11))
 	return errors.Join(err, f.Close())
+}
+
+// lastEntry returns the ID of the last entry of a transcript that has one.
+func lastEntry(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
+		var entry struct{ UUID string }
+		if json.Unmarshal(line, &entry) == nil && entry.UUID != "" {
+			return entry.UUID, nil
+		}
+	}
+	return "", errors.New("no entry has an ID")
 }
 
 // result unfolds a result of 10 MB.
