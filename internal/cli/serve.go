@@ -230,9 +230,9 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	if err != nil {
 		return errors.Join(err, listener.Close(), source.Close())
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // it has ended
 		if agents != nil {
-			o.tellEnded(agents.Close()) //nolint:contextcheck // it has ended
+			o.tellEnded(agents.Close())
 		}
 		err = errors.Join(err, server.Close(), source.Close(), log.Close(), place.Close())
 	}()

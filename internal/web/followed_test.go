@@ -1,0 +1,134 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A page learns what it watches as soon as that is known, then when its file grows, and that the list
+// has changed.
+func TestStreamOfFiles(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	defer s.end() // the streams
+	id := "f2000000-0000-4000-8000-000000000001"
+	w := &entryWriter{cwd: "/home/dev/stream"}
+	w.prompt("Go on")
+	dir := project("-home-dev-stream")
+	if err := writeSession(dir, id, w.String(), testNow); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+api+"events?watch="+id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "example.com"
+	req.Header.Set("Authorization", "Bearer "+s.Token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	first := nextRows(t, lines, id, 1)
+	w.answer("end_turn", text("Done."))
+	if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(w.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second := nextRows(t, lines, id, first.Total+1); second.Revision <= first.Revision {
+		t.Errorf("%+v after %+v", second, first)
+	}
+}
+
+// nextRows reads events until a session has so many rows.
+func nextRows(t *testing.T, lines *bufio.Scanner, id string, least int) (change rowsChange) {
+	t.Helper()
+	rows := false
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			rows = name == rowsEvent
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && rows {
+			if err := json.Unmarshal([]byte(data), &change); err != nil || change.Session != id {
+				t.Fatalf("%s: %v", data, err)
+			}
+			if change.Total >= least {
+				return change
+			}
+		}
+	}
+	t.Fatalf("the stream ends: %v", lines.Err())
+	return change
+}
+
+// What several streams watch is followed once, and for some seconds after the last one.
+func TestFollowedIsShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreamTest(t)
+		s.followed.closed = true // only what is held counts
+		one, two := s.followed.hold([]string{watchedID}), s.followed.hold([]string{watchedID, otherID})
+		shared := s.followed.sessions[watchedID]
+		if shared.streams != 2 || s.followed.rest.streams != 2 || len(s.followed.sessions) != 2 {
+			t.Fatalf("%+v", s.followed.sessions)
+		}
+		stopped := false
+		shared.stop = func() { stopped = true }
+		one()
+		two()
+		time.Sleep(lingering - time.Second)
+		again := s.followed.hold([]string{watchedID}) // the page comes back
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if stopped || s.followed.sessions[watchedID] != shared || s.followed.sessions[otherID] != nil {
+			t.Errorf("after a pause: %+v", s.followed.sessions)
+		}
+		again()
+		time.Sleep(lingering)
+		synctest.Wait()
+		if !stopped || len(s.followed.sessions) != 0 || s.followed.rest != nil {
+			t.Errorf("at the end: %+v", s.followed.sessions)
+		}
+	})
+}
+
+// A stream that begins late gets the revision of what others watch.
+func TestStreamBeginsWithState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreamTest(t)
+		release := s.followed.hold([]string{watchedID})
+		defer release()
+		s.followed.tookRows(s.followed.sessions[watchedID], rowsChange{Session: watchedID, Revision: 7, First: 3, Total: 4, Ended: "Done."})
+		s.followed.tookList(listChange{2})
+		r, stop := s.open(watchedID, "")
+		s.expect(r, "ready", rowsText(watchedID, 7, 0, 4), `list {"revision":2}`)
+		stop()
+		time.Sleep(2 * lingering)
+	})
+}
+
+// Running agents are told about when they change.
+func TestAgentStates(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := newServer(t)
+	if err := s.followed.followRunning(ctx); err == nil {
+		t.Error("it goes on after its end")
+	}
+	if _, last, _ := s.feed.since(0); last != 0 {
+		t.Errorf("%d events without a change", last)
+	}
+}
