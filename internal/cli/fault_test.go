@@ -85,6 +85,7 @@ var faultUses = []faultUse{
 	{line: "export ID -o - --format json --redact", homeless: exitInput},
 	{line: "export FILE --force --json"},
 	{line: "export --list-rules", prose: true},
+	{line: "hook permission --remove --yes", homeless: exitInput},
 	{line: "serve --port 0", endless: true, homeless: exitInput},
 	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
 	{line: "config", prose: true},

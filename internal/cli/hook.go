@@ -91,7 +91,10 @@ func permissionHook() (hookedit.Hook, error) {
 func (o *hookOptions) change(ctx context.Context) error {
 	path, before, err := readUserSettings()
 	if err != nil {
-		return &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
+		return &failure{
+			code: exitInput, err: fmt.Errorf("your settings.json can't be read: %s", escaped(err.Error())),
+			hint: "Set HOME, or CLAUDE_CONFIG_DIR to the directory that has it.",
+		}
 	}
 	hook, err := permissionHook()
 	if err != nil {
@@ -188,7 +191,7 @@ func (o *hookOptions) answer(ctx context.Context) error {
 		Agent   string    `json:"agent_id"`
 	}
 	if err != nil || json.Unmarshal(data, &input) != nil || input.Tool == "AskUserQuestion" || input.Tool == "ExitPlanMode" {
-		return nil //nolint:nilerr // the agent asks
+		return nil // the agent asks
 	}
 	question := &web.HookQuestion{Session: input.Session, Dir: input.Dir, Tool: input.Tool, Input: input.Input, Subagent: input.Agent}
 	answer := askServers(ctx, question)

@@ -50,6 +50,10 @@ var verbs = map[string]verbTests{
 		golden: "TestServeScreen", noHostile: "it prints nothing of a session, and package web has the pages",
 		reason: "a link must not be broken",
 	},
+	"hook": {
+		golden: "TestScript", noHostile: "it prints nothing of a session",
+		reason: "its answer is for the agent, and a command must not be broken",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 

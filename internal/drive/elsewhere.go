@@ -45,7 +45,7 @@ func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.
 	defer g.askedElsewhere()
 	answer, err := g.ask(ctx, &question{req: about})
 	if err != nil {
-		return nil, nil //nolint:nilerr // nobody has answered
+		return nil, nil // nobody has answered
 	}
 	result, _ := answer.(clew.PermissionResult) // the answer fits the question
 	return result, nil
