@@ -2,7 +2,6 @@ package export
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -81,9 +80,11 @@ func writePart(w io.Writer, view *View, write func(*page)) error {
 	if view == nil {
 		view = new(View)
 	}
-	p := newPage(context.Background(), w, new(Document), view)
-	p.markup = &markup{w: bufio.NewWriterSize(w, 4<<10)} // parts are small
-	p.bounds = &bounds{page: math.MaxInt, most: maxText, lines: maxDiffLines, noImages: true}
+	p := &page{
+		markup: &markup{w: bufio.NewWriterSize(w, 4<<10)}, // parts are small
+		bounds: &bounds{page: math.MaxInt, most: maxText, lines: maxDiffLines, noImages: true},
+		View:   view, proseCache: new(proseCache), stopped: func() error { return nil }, doc: new(Document), prefix: firstPrefix,
+	}
 	if view.Full {
 		p.most, p.lines = maxFullText, maxFullText/64
 	}

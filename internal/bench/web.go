@@ -261,7 +261,7 @@ func (s *site) grown(ctx context.Context, events *eventStream, file string, tota
 	for events.lines.Scan() {
 		data, ok := strings.CutPrefix(events.lines.Text(), "data:")
 		var said struct{ Total int }
-		if !ok || json.Unmarshal([]byte(data), &said) != nil || said.Total <= total {
+		if !ok || json.Unmarshal([]byte(data), &said) != nil || said.Total == 0 || said.Total == total {
 			continue
 		}
 		_, _, err := s.rows(ctx, sessionPath(file, fmt.Sprintf("rows?from=%d&n=100", said.Total-1)))

@@ -56,7 +56,7 @@ func newDataServer(t testing.TB) *dataServer {
 func (d *dataServer) do(method, path, body string) *httptest.ResponseRecorder {
 	d.t.Helper()
 	w := httptest.NewRecorder()
-	d.mux.ServeHTTP(w, httptest.NewRequest(method, api+path, strings.NewReader(body)).WithContext(d.t.Context()))
+	d.mux.ServeHTTP(w, httptest.NewRequestWithContext(d.t.Context(), method, api+path, strings.NewReader(body)))
 	return w
 }
 

@@ -308,10 +308,10 @@ func waitFor(ctx context.Context, d time.Duration, closed <-chan struct{}) bool 
 
 // endOf returns an error, unless it is only that the context has ended.
 func endOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // find returns a session by the ID in an address, with its summary and its state.

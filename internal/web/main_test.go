@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
-	defer os.RemoveAll(home)
+	defer func() { _ = os.RemoveAll(home) }() // it is temporary
 	for name, value := range map[string]string{
 		"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"),
 		"XDG_CACHE_HOME": filepath.Join(home, "cache"), "LOCALAPPDATA": filepath.Join(home, "cache"),

@@ -154,7 +154,7 @@ func (v *views) start(one *view) {
 		return
 	}
 	v.loops.Go(func() {
-		reader := v.source.Follow(one.info)
+		reader := v.source.Follow(one.info) //nolint:contextcheck // it is closed
 		defer reader.Close()
 		for {
 			snapshot, err := reader.Next(ctx)
@@ -340,7 +340,7 @@ func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, release := s.views.open(entry.SessionInfo)
+	one, release := s.views.open(entry.SessionInfo) //nolint:contextcheck // it outlives the request
 	if err := one.wait(r.Context(), whole); err != nil {
 		release()
 		return nil, err
@@ -360,7 +360,7 @@ func (s *Server) followRows(ctx context.Context, session string, changed func(ro
 	if err != nil {
 		return err
 	}
-	one, release := s.views.open(entry.SessionInfo)
+	one, release := s.views.open(entry.SessionInfo) //nolint:contextcheck // it outlives the request
 	defer release()
 	one.setLive(state.Live)
 	mine := one.addReader()
