@@ -71,6 +71,10 @@ func TestSessionFind(t *testing.T) {
 	p.press("esc /")
 	p.write("nowhere")
 	p.until(`document.querySelector(".find .count").textContent === "no match"`)
+	f.write(f.answer("It is nowhere.")) // what comes later is found as well, and the page stays where it is
+	p.until(`document.querySelector(".find .count").textContent === "0 of 1"`)
+	p.press("enter")
+	p.until(`document.querySelector(".find .count").textContent === "1 of 1"`)
 }
 
 // A link leads to its row, in a session with more rows than one page of them.
@@ -176,6 +180,11 @@ func TestFocusStays(t *testing.T) {
 	p.press("G k")
 	p.until(`document.activeElement.matches(".row.call")`)
 	id := value[string](p, `document.activeElement.dataset.row`)
+	p.press("/")
+	p.write("more")
+	p.until(`document.querySelector(".find .count").textContent === "no match"`)
+	p.press("esc")
+	p.until(`document.activeElement.matches(".row.call")`)
 	f.write(f.prompt("One more."), f.answer("Yes."))
 	p.see("One more.")
 	if got := value[string](p, `document.activeElement.dataset.row ?? document.activeElement.tagName`); got != id {
@@ -258,7 +267,7 @@ func TestSubagentRows(t *testing.T) {
 	p := s.enter("/?filter=%27flaky")
 	p.until(`document.querySelector(".item a")?.textContent.includes("flaky")`)
 	p.press("enter")
-	p.until(`document.querySelector(".row.subagent")`)
+	p.until(`document.querySelector(".row.subagent")?.textContent.includes("calls")`) // the subagent was read
 	p.press("/")
 	p.write("go s")
 	p.until(`document.activeElement.matches(".find input") && document.querySelector(".row.subagent > .below .row.call.selected.open")`)

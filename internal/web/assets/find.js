@@ -18,6 +18,8 @@ export class Finder {
     this.matches = [];
     this.count = 0;
     this.visits = 0;
+    /** What was asked last. @type {{q: string, regex: boolean, case: boolean} | null} */
+    this.request = null;
     this.input = h("input", { type: "search", placeholder: "Find; between slashes, a regular expression", "aria-label": "Find in the session", maxLength: 1000, spellcheck: false });
     this.regex = h("input", { type: "checkbox" });
     this.case = h("input", { type: "checkbox" });
@@ -78,20 +80,51 @@ export class Finder {
       return;
     }
     const slashed = /^\/(.+)\/$/.exec(text);
-    this.expression = expression(slashed?.[1] ?? text, this.regex.checked || !!slashed, this.case.checked);
+    const regex = this.regex.checked || !!slashed;
+    this.request = { q: slashed?.[1] ?? text, regex, case: this.case.checked };
+    this.expression = expression(this.request.q, regex, this.case.checked);
     try {
-      const found = await get(`${this.page.api}/find`, { q: slashed?.[1] ?? text, regex: this.regex.checked || !!slashed, case: this.case.checked });
+      const found = await get(`${this.page.api}/find`, this.request);
       if (visit !== this.visits) return;
-      this.matches = found.matches ?? [];
-      this.count = found.count;
-      this.more = found.more;
+      this.take(found);
       if (this.matches.length) await this.next(1, false);
-      else this.status.textContent = "no match";
     } catch (error) {
-      if (visit === this.visits) this.status.textContent = /** @type {Error} */ (error).message;
+      if (visit !== this.visits) return;
+      this.request = null;
+      this.status.textContent = /** @type {Error} */ (error).message;
     }
     this.paint();
   }
+
+  /** @param {any} found */
+  take(found) {
+    this.matches = found.matches ?? [];
+    this.count = found.count;
+    this.more = found.more;
+    this.showStatus();
+  }
+
+  showStatus() {
+    const n = this.matches.length;
+    const rows = `${this.at + 1} of ${n}${this.more ? "+" : ""}`;
+    this.status.textContent = !n ? "no match" : this.count > n ? `${rows} rows, ${this.count} matches` : rows;
+  }
+
+  /** Looks again after the session has changed. The place stays. */
+  again = soon(500, async () => {
+    const visit = this.visits;
+    if (!this.query || !this.request) return;
+    try {
+      const found = await get(`${this.page.api}/find`, this.request);
+      if (visit !== this.visits || !this.query) return;
+      const row = this.matches[this.at]?.row;
+      this.at = row ? found.matches.findIndex((/** @type {any} */ m) => m.row === row) : -1;
+      this.take(found);
+      this.paint();
+    } catch (error) {
+      complain(error);
+    }
+  });
 
   /**
    * Goes to the next match in a direction.
@@ -105,8 +138,7 @@ export class Finder {
     else this.at = (this.at + direction + matches.length) % matches.length;
     const match = matches[this.at];
     const before = document.activeElement;
-    const rows = `${this.at + 1} of ${matches.length}${this.more ? "+" : ""}`;
-    this.status.textContent = this.count > matches.length ? `${rows} rows, ${this.count} matches` : rows;
+    this.showStatus();
     try {
       const row = await this.page.goTo(match.row, { open: true });
       if (!focus && before instanceof HTMLElement) before.focus({ preventScroll: true });

@@ -214,6 +214,7 @@ export class SessionPage {
     this.refresh().catch((error) => this.failed(error));
     this.refreshOutline();
     this.refreshInfo();
+    this.finder.again();
   }
 
   /** Fetches what has changed. Changes that come meanwhile are taken in the next round. */
