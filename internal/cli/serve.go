@@ -476,10 +476,15 @@ const maxAudit = 10 << 20
 type auditLog struct {
 	screen io.Writer
 	file   *os.File
+	size   int64
 	failed bool
 }
 
 func (l *auditLog) Write(line []byte) (int, error) {
+	if l.file != nil && l.size > maxAudit {
+		_ = l.Close() // the lines are written
+		l.file = nil
+	}
 	if l.file == nil && !l.failed {
 		if err := l.create(); err != nil {
 			l.failed = true
@@ -488,7 +493,8 @@ func (l *auditLog) Write(line []byte) (int, error) {
 	}
 	_, err := l.screen.Write(line)
 	if l.file != nil {
-		_, failed := l.file.Write(line)
+		n, failed := l.file.Write(line)
+		l.size += int64(n)
 		err = errors.Join(err, failed)
 	}
 	return len(line), err
@@ -502,10 +508,15 @@ func (l *auditLog) create() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxAudit {
+	l.size = 0
+	if info, err := os.Stat(path); err == nil {
+		l.size = info.Size()
+	}
+	if l.size > maxAudit {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return err
 		}
+		l.size = 0
 	}
 	l.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	return err

@@ -242,6 +242,30 @@ func TestDemoWeb(t *testing.T) { // not parallel: it sets variables
 	}
 }
 
+// The audit log is bounded: one old file is kept.
+func TestAuditLogIsBounded(t *testing.T) { // not parallel: it sets variables
+	dir := serveHome(t)
+	log := &auditLog{screen: io.Discard}
+	line := []byte(strings.Repeat("x", 1<<20-1) + "\n")
+	for range 3 * maxAudit / len(line) {
+		if _, err := log.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(filepath.Join(dir, "state", "clew"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Size() > maxAudit+int64(len(line)) || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f.Name(), info, err)
+		}
+	}
+}
+
 // The page that --open opens is a file, since command lines are public.
 func TestServeOpens(t *testing.T) { // not parallel: it sets variables
 	if runtime.GOOS != "linux" {

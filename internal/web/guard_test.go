@@ -200,6 +200,12 @@ func (g *guardTest) checkToken() {
 	if g.to.need == needNothing || g.to.need == needOpening {
 		want = g.good.want
 	}
+	before := g.audited.String()
+	defer func() {
+		if after := g.audited.String(); after != before && want == http.StatusUnauthorized {
+			g.t.Errorf("requests without the token are in the audit: %s", after)
+		}
+	}()
 	g.check("no token", want, func(r *http.Request) { r.Header.Del("Authorization") })
 	g.check("wrong token", want, set("Authorization", "Bearer "+newSecret(tokenSize)))
 	g.check("empty token", want, set("Authorization", "Bearer "))

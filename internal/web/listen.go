@@ -165,7 +165,7 @@ func (l *Listener) listenPort(ctx context.Context, port int) error {
 	switch {
 	case err == nil:
 		l.listeners = []net.Listener{first, second}
-	case errors.Is(err, syscall.EADDRINUSE):
+	case isInUse(err):
 		return errors.Join(inUse(int(addr.Port()), err), first.Close())
 	default: // there is no IPv6
 		l.listeners = []net.Listener{first}
@@ -178,10 +178,16 @@ func (l *Listener) listenPort(ctx context.Context, port int) error {
 
 // inUse explains why a port can't be used.
 func inUse(port int, err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
+	if !isInUse(err) {
 		return err
 	}
 	return fmt.Errorf("port %d is in use: %w", port, syscall.EADDRINUSE)
+}
+
+// isInUse reports whether another program listens there. Windows has a number of its own for it.
+func isInUse(err error) bool {
+	const windows = syscall.Errno(10048)
+	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, windows)
 }
 
 // listenAt listens at an address that the user has given.
