@@ -8,6 +8,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -47,8 +48,9 @@ type Options struct {
 	// Roots are directories in which, and in whose subdirectories, agents can be started, in addition
 	// to the directories of known projects.
 	Roots []string
-	// Mode is the permission mode of agents for which none is asked for; empty means
-	// [clew.PermissionModeDefault]. A mode that asks nothing can be used only if it is this one.
+	// Mode is the permission mode of agents for which none is asked for, and pages can set none that is
+	// looser. Empty means [clew.PermissionModeDefault], and that pages can also have edits accepted. A
+	// mode that asks nothing can be used only if it is this one.
 	Mode wire.PermissionMode
 	// Trust changes the options of an agent whose directory the user does not trust, and returns a
 	// line about it or "". Nil means that every directory is trusted.
@@ -69,6 +71,7 @@ type Agents struct {
 	ctx    context.Context //nolint:containedctx // it ends with the agents
 	cancel context.CancelFunc
 	starts *onceEach
+	modes  []wire.PermissionMode // that a page may set
 	work   sync.WaitGroup // requests that are being fulfilled
 
 	mu       sync.Mutex
@@ -92,25 +95,37 @@ func New(opts Options) *Agents {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Mode == "" {
-		opts.Mode = clew.PermissionModeDefault
-	}
-	a := &Agents{opts: opts, starts: newOnceEach(maxStarts, true), watchers: map[*Watcher]bool{}}
+	modes := modesUpTo(opts.Mode)
+	opts.Mode = modes[0]
+	a := &Agents{opts: opts, starts: newOnceEach(maxStarts, true), modes: modes, watchers: map[*Watcher]bool{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a
 }
 
-// Modes returns the permission modes that a page may set.
-func (a *Agents) Modes() []wire.PermissionMode {
-	modes := []wire.PermissionMode{clew.PermissionModeDefault, clew.PermissionModeAcceptEdits, clew.PermissionModePlan}
-	if !slices.Contains(modes, a.opts.Mode) {
-		modes = append(modes, a.opts.Mode)
+// Modes returns the permission modes that a page may set. The first one is that of agents for which
+// none is asked for.
+func (a *Agents) Modes() []wire.PermissionMode { return slices.Clone(a.modes) }
+
+// modesUpTo returns a permission mode, and then those that are stricter. Without one it returns the
+// usual one first, and then all in which the agent asks.
+func modesUpTo(mode wire.PermissionMode) []wire.PermissionMode {
+	asking := []wire.PermissionMode{clew.PermissionModePlan, clew.PermissionModeDefault, clew.PermissionModeAcceptEdits}
+	stricter := asking
+	if i := slices.Index(asking, mode); i >= 0 {
+		stricter = asking[:i]
+	}
+	first := cmp.Or(mode, clew.PermissionModeDefault)
+	modes := []wire.PermissionMode{first}
+	for _, m := range stricter {
+		if m != first {
+			modes = append(modes, m)
+		}
 	}
 	return modes
 }
 
 // allows reports whether a page may set a permission mode.
-func (a *Agents) allows(mode wire.PermissionMode) bool { return slices.Contains(a.Modes(), mode) }
+func (a *Agents) allows(mode wire.PermissionMode) bool { return slices.Contains(a.modes, mode) }
 
 // Models returns the models that an agent has reported, or its usual aliases before that.
 func (a *Agents) Models() []string {

@@ -286,6 +286,32 @@ func TestStartRefused(t *testing.T) {
 }
 
 // A page changes the mode and the model within what the server was started with.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[clew.PermissionMode][]clew.PermissionMode{
+		"":            {"default", "plan", "acceptEdits"},
+		"plan":        {"plan"},
+		"default":     {"default", "plan"},
+		"acceptEdits": {"acceptEdits", "plan", "default"},
+		"dontAsk":     {"dontAsk", "plan", "default", "acceptEdits"},
+	} {
+		agents := drive.New(drive.Options{Mode: mode})
+		if diff := cmp.Diff(want, agents.Modes()); diff != "" {
+			t.Errorf("%q: %s", mode, diff)
+		}
+		agents.Close()
+	}
+}
+
+// A page can't loosen what the server was started with.
+func TestModeIsNotLoosened(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, func(o *drive.Options) { o.Mode = "plan" })
+		_, err := f.Start(t.Context(), drive.StartRequest{ID: f.id(), Project: f.project, Mode: "default"})
+		wantKind(t, err, drive.Forbidden, "default")
+	})
+}
+
 func TestModeAndModel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, func(o *drive.Options) { o.Mode = "dontAsk" })

@@ -290,7 +290,9 @@ class Composer {
    * @param {string[]} images
    */
   startBody(prompt, images) {
-    return { session: this.page.id, fork: this.fork.checked, mode: this.mode.value, model: "", prompt, images };
+    const modes = this.page.context.me.modes ?? []; // the last agent may have had another one
+    const mode = modes.includes(this.mode.value) ? this.mode.value : "";
+    return { session: this.page.id, fork: this.fork.checked, mode, model: "", prompt, images };
   }
 
   /** @param {any} agent */
