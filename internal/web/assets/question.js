@@ -15,7 +15,7 @@ import { sendOnce } from "./send.js";
 const client = (sessionStorage.getItem("clew-tab") ?? crypto.randomUUID().slice(0, 4));
 sessionStorage.setItem("clew-tab", client);
 
-/** How long a question that has taken the place of another one can't be answered with the mouse. */
+/** How long a question that has just come can't be answered. */
 const settleTime = 500;
 
 export class Questions {
@@ -76,7 +76,6 @@ export class Questions {
     const count = this.list.length > 1 ? `${this.list.indexOf(q) + 1} of ${this.list.length}` : "";
     const key = q.question + q.digest;
     if (key !== this.key) {
-      const followed = this.key !== "";
       this.key = key;
       this.count = h("span.count", {}, count);
       this.form = q.choices.length ? choices(q, (a) => this.answer(q, a)) : permission(q, (a) => this.answer(q, a));
@@ -84,7 +83,7 @@ export class Questions {
         h("header", {}, h("h2", {}, q.title), this.count,
           button("Next question", () => this.next(), { className: "quiet next" })),
         h("div.asked", { tabIndex: 0, role: "region", "aria-label": "What is asked" }, fragment(q.html)), this.form);
-      if (followed) this.settle();
+      this.settle();
       if (had) this.element.focus();
     }
     this.count.textContent = count;
@@ -92,7 +91,7 @@ export class Questions {
     this.changed();
   }
 
-  /** A click that was meant for the question before must not answer this one. */
+  /** A click that was meant for what was here before must not answer this question. */
   settle() {
     const form = this.form;
     form.inert = true;
@@ -109,17 +108,16 @@ export class Questions {
    * @param {any} answer
    */
   async answer(q, answer) {
-    this.form.inert = true;
+    const form = this.form;
+    form.inert = true;
     try {
       await sendOnce(`agents/${q.agent}/answers`, { question: q.question, digest: q.digest, client, answer });
       this.remove({ question: q.question, by: "", what: "" });
     } catch (error) {
       complain(error);
       const now = /** @type {any} */ (error).body?.state;
-      this.key = "";
       if (now) this.set(now.questions ?? []);
-      else this.draw();
-      this.form.inert = false;
+      if (this.form === form) this.settle(); // otherwise the question is another one, which settles by itself
     }
   }
 
