@@ -1,11 +1,12 @@
 // Command pictures runs the program to make what the README shows of it: a recording of "clew demo"
-// on a terminal as an animated picture, a picture of the page that the demo exports, and a block of
-// text with the output of its commands. "make pictures" runs it.
+// on a terminal as an animated picture, pictures of the page that the demo exports and of one of "clew
+// serve", and a block of text with the output of its commands. "make pictures" runs it.
 package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,7 @@ const (
 	terminalFile = "docs/pictures/demo.svg"
 	viewerFile   = "docs/pictures/viewer.svg"
 	pageFile     = "docs/pictures/page.png"
+	serveFile    = "docs/pictures/serve.png"
 )
 
 // limit bounds the whole run.
@@ -66,6 +68,7 @@ func run(ctx context.Context) error {
 		writeBlock(readme), //nolint:contextcheck // the program makes its own
 		drawTerminal(ctx, clew, filepath.Join(dir, "tour")),
 		drawPage(ctx, clew, dir),
+		drawServer(ctx, clew, dir),
 	)
 }
 
@@ -195,4 +198,42 @@ func drawPage(ctx context.Context, clew, dir string) error {
 		return err
 	}
 	return save(pageFile, data, pageBytes)
+}
+
+// drawServer makes a picture of a session in the web viewer, with the sessions that the demo has left
+// for the page.
+func drawServer(ctx context.Context, clew, dir string) (err error) {
+	config := filepath.Join(dir, "page", "claude")
+	found, err := filepath.Glob(filepath.Join(config, "projects", "*-uploader", "*.jsonl"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("the demo has the sessions %q, not one", found)
+	}
+	cmd := exec.CommandContext(ctx, clew, "serve", "--port", "0", "--json")
+	cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+config, "HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_STATE_HOME="+dir,
+		"XDG_RUNTIME_DIR="+dir, "TZ=UTC")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // it has nothing to lose
+		_ = cmd.Wait()         // it was killed
+	}()
+	var at struct{ URL, Code string }
+	if err := json.NewDecoder(out).Decode(&at); err != nil {
+		return err
+	}
+	picture := filepath.Join(dir, "serve.png")
+	page := strings.TrimSuffix(at.URL, "#"+at.Code) + "s/" + strings.TrimSuffix(filepath.Base(found[0]), ".jsonl") + "#" + at.Code
+	if err := browser.Shoot(ctx, page, picture, pageWidth, pageHeight); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(picture)
+	if err != nil {
+		return err
+	}
+	return save(serveFile, data, pageBytes)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Find returns the program that CHROME names, or the first of its kind in PATH.
@@ -23,7 +24,7 @@ func Find() (string, error) {
 	return "", errors.New("there is no Chromium in PATH: make browser installs it, and CHROME names another")
 }
 
-// Shoot writes a picture of a page, a file, as it looks in a window of this size in pixels.
+// Shoot writes a picture of a page, a file or a URL, as it looks in a window of this size in pixels.
 func Shoot(ctx context.Context, page, picture string, width, height int) error {
 	browser, err := Find()
 	if err != nil {
@@ -34,13 +35,15 @@ func Shoot(ctx context.Context, page, picture string, width, height int) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(profile) }() // it is a temporary directory
-	page, err = filepath.Abs(page)
-	if err != nil {
-		return err
+	if !strings.HasPrefix(page, "http://") {
+		if page, err = filepath.Abs(page); err != nil {
+			return err
+		}
+		page = "file://" + filepath.ToSlash(page)
 	}
 	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
-		"--user-data-dir="+profile, "--screenshot="+picture,
-		fmt.Sprintf("--window-size=%d,%d", width, height), "file://"+filepath.ToSlash(page))
+		"--user-data-dir="+profile, "--screenshot="+picture, "--virtual-time-budget=10000", // for what a page loads
+		fmt.Sprintf("--window-size=%d,%d", width, height), page)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", browser, err, out)
 	}
