@@ -126,11 +126,19 @@ func (s *Server) startAgent(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		ID, Project, Session, Model, Mode, Prompt string
 
+		// Start is that of the server for which the ID was made, or "".
+		Start  string
 		Fork   bool
 		Images [][]byte
 	}
 	if err := decodeBody(r, &body); err != nil {
 		return err
+	}
+	if body.Start != "" && body.Start != s.feed.start {
+		return &refusal{
+			status: http.StatusPreconditionFailed, reason: "the server was started again: the prompt may have been sent before",
+			hint: "Look at the session before you send it again.",
+		}
 	}
 	status, err := s.opts.Drive.Start(r.Context(), drive.StartRequest{
 		ID: body.ID, Project: body.Project, Session: body.Session, Fork: body.Fork, Model: body.Model,

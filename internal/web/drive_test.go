@@ -141,6 +141,23 @@ func isState(state string) func(map[string]any) bool {
 	return func(data map[string]any) bool { return data["state"] == state }
 }
 
+// A request to start that was made for another start of the server may have been fulfilled there.
+func TestStartOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	_, me := d.send(http.MethodGet, "me", nil)
+	body := map[string]any{"id": "request-a", "project": d.project, "start": "another"}
+	if status, response := d.send(http.MethodPost, "agents", body); status != http.StatusPreconditionFailed {
+		t.Errorf("%d %v", status, response)
+	}
+	if body["start"] = me["start"]; me["start"] == "" || len(d.sim.Starts()) > 0 {
+		t.Errorf("start %q, %d agents", me["start"], len(d.sim.Starts()))
+	}
+	if status, response := d.send(http.MethodPost, "agents", body); status != http.StatusOK {
+		t.Errorf("%d %v", status, response)
+	}
+}
+
 // A prompt, a question, an answer and the end of the turn, as pages see them.
 func TestDrive(t *testing.T) {
 	t.Parallel()

@@ -38,8 +38,9 @@ func (s *Server) keyBindings() []keyBinding {
 func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, struct {
 		Version string       `json:"version"`
+		Start   string       `json:"start"` // another one means that the server was started again
 		Drive   bool         `json:"drive"`
 		Keys    []keyBinding `json:"keys"`
 		driveData
-	}{s.opts.Version, s.opts.Drive != nil, s.keyBindings(), s.drivable(r.Context())})
+	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.keyBindings(), s.drivable(r.Context())})
 }

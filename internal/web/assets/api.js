@@ -4,6 +4,9 @@
 const base = "/api/v1/";
 const tokenName = "clew-token";
 
+/** What is known of the server: an id of its start. */
+export const server = { start: "" };
+
 /** An error that the server has answered with. */
 export class Refusal extends Error {
   /**

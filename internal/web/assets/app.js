@@ -1,7 +1,7 @@
 // @ts-check
 // The shell: login, the pages by their URLs, and the keys.
 
-import { get, hasToken, login, onSignOut } from "./api.js";
+import { get, hasToken, login, onSignOut, server } from "./api.js";
 import { addLiveRegions, announce, button, complain, h, say } from "./dom.js";
 import { connect, listen, watch } from "./events.js";
 import { actionOf, setKeys, showKeys, takesKey } from "./keys.js";
@@ -52,6 +52,7 @@ async function start() {
     if (/** @type {any} */ (error).status !== 401) fail(error);
     return;
   }
+  server.start = me.start;
   setKeys(me.keys ?? []);
   draw();
   connect();

@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { ask, button, complain, fragment, h, say, show } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
-import { Outbox, sendOnce } from "./send.js";
+import { imagesOf, Outbox, sendOnce } from "./send.js";
 
 const maxImages = 20, maxImageBytes = 5 << 20;
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -72,6 +72,21 @@ class Editor {
     this.setText("");
     for (const image of this.images) URL.revokeObjectURL(image.url);
     this.images = [];
+    this.drawImages();
+  }
+
+  /**
+   * Puts a prompt that has come back before what is written.
+   * @param {string} text
+   * @param {string[]} images
+   */
+  giveBack(text, images) {
+    if (text && text !== this.text) this.setText([text, this.text].filter(Boolean).join("\n\n"));
+    for (const data of images) {
+      if (this.images.length >= maxImages || this.images.some((image) => image.data === data)) continue;
+      const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+      this.images.push({ data, url: URL.createObjectURL(new Blob([bytes])) });
+    }
     this.drawImages();
   }
 
@@ -189,8 +204,20 @@ class Composer {
   async load() {
     const { agents } = await get("driven");
     this.take(agents.find((/** @type {any} */ a) => a.session === this.page.id) ?? null);
-    for (const { id, path, body } of this.outbox.list) {
-      await this.outbox.send(path, body, id).catch((error) => this.giveBack(body.text ?? body.prompt ?? "", error));
+    for (const p of this.outbox.left) await this.sendAgain(p);
+  }
+
+  /** @param {import("./send.js").Unconfirmed} p */
+  async sendAgain({ id, path, body, stripped }) {
+    try {
+      if (stripped) {
+        this.outbox.drop(id);
+        throw new Error("The prompt may have been sent. Its images have to be added again.");
+      }
+      await this.outbox.send(path, body, id);
+    } catch (error) {
+      const lost = path !== "agents" && /** @type {any} */ (error).status === 404; // the server was started again, and does not know the agent
+      this.giveBack(body, lost ? new Error("The prompt may have been sent: its agent is gone.") : error);
     }
   }
 
@@ -281,7 +308,7 @@ class Composer {
       const result = await this.outbox.send(path, body);
       if (path === "agents") await this.started(result);
     } catch (error) {
-      this.giveBack(text, error);
+      this.giveBack(body, error);
     }
   }
 
@@ -307,16 +334,16 @@ class Composer {
   }
 
   /**
-   * Gives a text that was not accepted back to the user.
-   * @param {string} text
+   * Gives a prompt that was not accepted back to the user.
+   * @param {any} body
    * @param {any} error
    */
-  giveBack(text, error) {
+  giveBack(body, error) {
     if (error?.status === 0) {
       complain(error); // it stays in the outbox, and is sent again when the page is connected
       return;
     }
-    if (text && text !== this.editor.text) this.editor.setText([text, this.editor.text].filter(Boolean).join("\n\n"));
+    this.editor.giveBack(body.text ?? body.prompt ?? "", body.images ?? []);
     complain(error);
     if (error?.status === 409 && !this.isDriven) this.fork.checked = true;
   }
@@ -325,7 +352,9 @@ class Composer {
   async takeBack(p) {
     try {
       const { text } = await sendOnce(`agents/${this.agent.agent}/prompts/${encodeURIComponent(p.id)}/withdraw`, {});
-      this.editor.setText([text, this.editor.text].filter(Boolean).join("\n\n"));
+      const images = imagesOf(p.id);
+      this.editor.giveBack(text, images);
+      if (images.length < p.images) say("Its images have to be added again");
       this.editor.area.focus();
     } catch (error) {
       complain(error);
@@ -465,9 +494,12 @@ export function mountStart(place, context) {
     start.disabled = true;
     state.textContent = "starting…";
     try {
-      const agent = await outbox.send("agents", body);
-      await appears(agent.session);
+      // One that may have arrived is not started twice.
+      const before = outbox.left.find((p) => JSON.stringify(p.body) === JSON.stringify(body));
+      outbox.keep(before ? [before] : []);
+      const agent = await outbox.send("agents", body, before?.id);
       editor.clear();
+      await appears(agent.session);
       context.go(`/s/${agent.session}`);
     } catch (error) {
       complain(error);

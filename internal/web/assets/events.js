@@ -3,7 +3,7 @@
 // connections to a host: the tab that holds a lock has it, and passes the events on. Hidden tabs have
 // none, and look again when they are shown.
 
-import { headers, refusal } from "./api.js";
+import { headers, refusal, server } from "./api.js";
 
 /** @typedef {{type: string, data: any}} ServerEvent */
 
@@ -106,10 +106,16 @@ function received(message) {
       watchesChanged();
       break;
     case "event":
-      if (message.id) lastID = message.id;
+      if (message.id) seen(message.id);
       if (turn && message.event.type) deliver(message.event);
       break;
   }
+}
+
+/** @param {string} id of an event, which begins with that of the start of the server */
+function seen(id) {
+  lastID = id;
+  server.start = id.split(".")[0];
 }
 
 /** @param {ServerEvent} event */
@@ -194,7 +200,7 @@ async function read(signal, began) {
  * @param {ServerEvent} event
  */
 function pass(id, event) {
-  if (id) lastID = id;
+  if (id) seen(id);
   channel.postMessage({ kind: "event", id, event });
   if (event.type) deliver(event);
 }
