@@ -28,7 +28,7 @@ type agentData struct {
 	Returned  []drive.Prompt `json:"returned"`
 	Sent      []drive.Prompt `json:"sent"`
 	Elsewhere bool           `json:"elsewhere"` // another process runs the session
-	Questions []questionData `json:"questions,omitempty"`
+	Questions []questionData `json:"questions"` // null in events
 }
 
 // newAgentData returns an agent without its questions, which are events of their own.
@@ -57,6 +57,7 @@ func inShort(prompts []drive.Prompt) []drive.Prompt {
 // withQuestions returns an agent with its open questions.
 func withQuestions(s *drive.Status) agentData {
 	data := newAgentData(s)
+	data.Questions = []questionData{}
 	for i := range s.Questions {
 		data.Questions = append(data.Questions, newQuestionData(s, &s.Questions[i]))
 	}

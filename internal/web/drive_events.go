@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/clewdev/clew/export"
@@ -72,8 +73,8 @@ func (s *Server) tellOfAgent(before, now *drive.Status) {
 			s.publish(questionEvent, "", newQuestionData(now, q))
 		}
 	}
-	if now.Text == before.Text || now.State != before.State {
-		s.publish(agentEvent, "", newAgentData(now))
+	if data := newAgentData(now); !reflect.DeepEqual(data, newAgentData(before)) {
+		s.publish(agentEvent, "", data)
 	}
 }
 

@@ -195,6 +195,39 @@ func TestDrive(t *testing.T) {
 	}
 }
 
+// What changes while text is written is told as well, and text alone is not a change of the agent.
+func TestToldWhileWriting(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	count := func(now drive.Status) (agents int) {
+		before := drive.Status{Agent: "a", State: drive.Working, Text: "One"}
+		_, from, _ := d.feed.since(0)
+		d.tellOfAgent(&before, &now)
+		events, _, _ := d.feed.since(from)
+		for _, e := range events {
+			if e.name == agentEvent {
+				agents++
+			}
+		}
+		return agents
+	}
+	if n := count(drive.Status{Agent: "a", State: drive.Working, Text: "One two"}); n != 0 {
+		t.Errorf("text: %d events", n)
+	}
+	if n := count(drive.Status{Agent: "a", State: drive.Working, Text: "One two", Queue: []drive.Prompt{{ID: "p"}}}); n != 1 {
+		t.Errorf("a prompt: %d events", n)
+	}
+}
+
+// An agent without questions says so.
+func TestNoQuestions(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	if q, ok := d.post("agents", map[string]any{"project": d.project})["questions"].([]any); !ok || len(q) > 0 {
+		t.Errorf("questions %v", q)
+	}
+}
+
 // Text of an answer comes as HTML, merged.
 func TestDriveDelta(t *testing.T) {
 	t.Parallel()

@@ -157,6 +157,8 @@ class Composer {
   rewindButton;
   /** @type {any} */
   sendButton;
+  /** Counts events about agents of the session: what was asked for before one of them may be out of date. */
+  events = 0;
   /** The timer that removes a complete answer. */
   fading = 0;
 
@@ -202,8 +204,17 @@ class Composer {
 
   /** Looks for an agent that has the session, and for prompts that were not confirmed. */
   async load() {
-    const { agents } = await get("driven");
-    this.take(agents.find((/** @type {any} */ a) => a.session === this.page.id) ?? null);
+    for (let attempt = 0; ; attempt++) {
+      const before = this.events;
+      const { agents } = await get("driven");
+      if (before !== this.events && attempt < 5) continue;
+      const mine = agents.filter((/** @type {any} */ a) => a.session === this.page.id);
+      this.questions.set(mine.flatMap((/** @type {any} */ a) => a.questions));
+      this.events++;
+      this.agent = mine.toSorted((/** @type {any} */ a, /** @type {any} */ b) => rank(b) - rank(a))[0] ?? null;
+      this.draw();
+      break;
+    }
     for (const p of this.outbox.left) await this.sendAgain(p);
   }
 
@@ -223,10 +234,20 @@ class Composer {
 
   /** @param {any} agent */
   take(agent) {
+    if (agent.agent !== this.agent?.agent && rank(agent) < rank(this.agent)) return;
     this.agent = agent;
-    if (agent?.questions) this.questions.set(agent.questions);
-    else if (!agent) this.questions.set([]);
     this.draw();
+  }
+
+  /**
+   * Takes what a request has returned, unless an event has told something newer.
+   * @param {any} agent
+   * @param {number} before the events when it was sent
+   */
+  takeResult(agent, before) {
+    if (before !== this.events) return;
+    this.take(agent);
+    if (agent.questions) this.questions.setOf(agent.agent, agent.questions);
   }
 
   get isDriven() { return !!this.agent && !this.agent.elsewhere && this.agent.state !== "ended"; }
@@ -235,7 +256,8 @@ class Composer {
   heard({ type, data }) {
     if (type === "reload" || type === "connected") this.load().catch(complain);
     const mine = data.session === this.page.id;
-    if (type === "agent" && mine) this.take({ ...data, questions: undefined });
+    if (mine && ["agent", "question", "answered"].includes(type)) this.events++;
+    if (type === "agent" && mine) this.take(data);
     if (type === "question" && mine) this.questions.add(data);
     if (type === "answered" && mine) this.questions.remove(data);
     if (type === "delta" && mine) this.write(data.html);
@@ -304,9 +326,11 @@ class Composer {
     const [path, body] = this.isDriven ? [`agents/${this.agent.agent}/prompts`, { text, images }] : ["agents", this.startBody(text, images)];
     this.editor.clear();
     this.page.place?.toEnd();
+    const before = this.events;
     try {
       const result = await this.outbox.send(path, body);
-      if (path === "agents") await this.started(result);
+      if (path === "agents") await this.started(result, before);
+      else this.takeResult({ ...this.agent, queue: [...this.agent.queue, result] }, before);
     } catch (error) {
       this.giveBack(body, error);
     }
@@ -322,10 +346,13 @@ class Composer {
     return { session: this.page.id, fork: this.fork.checked, mode, model: "", prompt, images };
   }
 
-  /** @param {any} agent */
-  async started(agent) {
+  /**
+   * @param {any} agent
+   * @param {number} before
+   */
+  async started(agent, before) {
     if (agent.session === this.page.id) {
-      this.take(agent);
+      this.takeResult(agent, before);
       return;
     }
     say("The copy is being made");
@@ -350,10 +377,13 @@ class Composer {
 
   /** @param {any} p */
   async takeBack(p) {
+    const before = this.events;
+    const others = (/** @type {any[]} */ list) => list.filter((other) => other.id !== p.id);
     try {
       const { text } = await sendOnce(`agents/${this.agent.agent}/prompts/${encodeURIComponent(p.id)}/withdraw`, {});
       const images = imagesOf(p.id);
       this.editor.giveBack(text, images);
+      this.takeResult({ ...this.agent, queue: others(this.agent.queue), returned: others(this.agent.returned) }, before);
       if (images.length < p.images) say("Its images have to be added again");
       this.editor.area.focus();
     } catch (error) {
@@ -381,8 +411,9 @@ class Composer {
    */
   async change(what, body) {
     if (!this.isDriven) return; // it is for the agent that will be started
+    const before = this.events;
     try {
-      this.take(await sendOnce(`agents/${this.agent.agent}/${what}`, body));
+      this.takeResult(await sendOnce(`agents/${this.agent.agent}/${what}`, body), before);
     } catch (error) {
       complain(error);
       this.draw();
@@ -420,6 +451,12 @@ class Composer {
     this.draft.remove();
   }
 }
+
+/**
+ * Which one of a session's agents counts: one that is driven here, or else one that has not ended.
+ * @param {any} a
+ */
+const rank = (a) => (!a ? 0 : a.state === "ended" ? 1 : a.elsewhere ? 2 : 3);
 
 /** @param {any} a */
 function stateText(a) {

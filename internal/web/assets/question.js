@@ -33,21 +33,33 @@ export class Questions {
 
   /** @param {Question[]} list */
   set(list) {
+    const shown = this.current;
     this.list = list;
+    if (shown) this.at = Math.max(this.find(shown), 0);
     this.draw();
   }
 
+  /**
+   * Sets the questions of one agent.
+   * @param {string} agent
+   * @param {Question[]} list
+   */
+  setOf(agent, list) { this.set([...this.list.filter((q) => q.agent !== agent), ...list]); }
+
+  /** @param {{agent: string, question: string}} question */
+  find({ agent, question }) { return this.list.findIndex((q) => q.agent === agent && q.question === question); }
+
   /** @param {Question} question that is new or has changed */
   add(question) {
-    const i = this.list.findIndex((q) => q.question === question.question);
+    const i = this.find(question);
     if (i < 0) this.list.push(question);
     else this.list[i] = question;
     this.draw();
   }
 
-  /** @param {{question: string, by: string, what: string}} gone */
+  /** @param {{agent: string, question: string, by: string, what: string}} gone */
   remove(gone) {
-    const i = this.list.findIndex((q) => q.question === gone.question);
+    const i = this.find(gone);
     if (i < 0) return;
     this.list.splice(i, 1);
     if (gone.by && gone.by !== `page ${client}`) say(`Answered by ${gone.by}: ${gone.what}`);
@@ -74,7 +86,7 @@ export class Questions {
       return;
     }
     const count = this.list.length > 1 ? `${this.list.indexOf(q) + 1} of ${this.list.length}` : "";
-    const key = q.question + q.digest;
+    const key = `${q.agent} ${q.question} ${q.digest}`;
     if (key !== this.key) {
       this.key = key;
       this.count = h("span.count", {}, count);
@@ -112,11 +124,11 @@ export class Questions {
     form.inert = true;
     try {
       await sendOnce(`agents/${q.agent}/answers`, { question: q.question, digest: q.digest, client, answer });
-      this.remove({ question: q.question, by: "", what: "" });
+      this.remove({ agent: q.agent, question: q.question, by: "", what: "" });
     } catch (error) {
       complain(error);
       const now = /** @type {any} */ (error).body?.state;
-      if (now) this.set(now.questions ?? []);
+      if (now) this.setOf(now.agent, now.questions);
       if (this.form === form) this.settle(); // otherwise the question is another one, which settles by itself
     }
   }
