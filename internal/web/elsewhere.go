@@ -38,7 +38,7 @@ func (r *Running) Ask(ctx context.Context, q *HookQuestion) (*HookAnswer, error)
 		return nil, err
 	}
 	answer := &HookAnswer{}
-	return answer, r.send(ctx, http.MethodPost, "hook", body, answer)
+	return answer, r.send(ctx, "hook", body, answer)
 }
 
 // askElsewhere asks the pages a question of a session that another process runs.

@@ -33,6 +33,7 @@ var goodRequests = func() map[string]goodRequest {
 		"GET /open":                    {"/open", "", 200},
 		"GET /assets/{hash}/{name}":    {"/assets/HASH/app.js", "", 200},
 		"POST " + api + "login":        {api + "login", `{"code":"CODE"}`, 200},
+		"POST " + api + "proof":        {api + "proof", `{"nonce":"` + strings.Repeat("n", 43) + `"}`, 200},
 		"POST " + api + "link":         {api + "link", `{}`, 200},
 		"POST " + api + "rotate":       {api + "rotate", `{}`, 200},
 		"GET " + api + "me":            {api + "me", "", 200},

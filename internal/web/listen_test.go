@@ -200,7 +200,7 @@ func TestFindRunning(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			served := make(chan error)
 			go func() { served <- s.Serve(ctx, l) }()
-			checkRunning(t, s, l, t.TempDir())
+			checkRunning(t, s, l, filepath.Join(t.TempDir(), "run"))
 			cancel()
 			if err := errors.Join(<-served, s.Close(), source.Close()); err != nil && !errors.Is(err, http.ErrServerClosed) {
 				t.Error(err)
@@ -242,5 +242,11 @@ func checkRunning(t *testing.T, s *Server, l *Listener, dir string) {
 	}
 	if found, err := FindRunning(t.Context(), dir); len(found) > 0 || err != nil { // the file has the old token
 		t.Errorf("%v, %v", found, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the file of a server that runs: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "serve-1.json")); err == nil {
+		t.Error("the file of a server that has ended is still there")
 	}
 }

@@ -48,6 +48,7 @@ var routes = []route{
 	{"GET", "/assets/{hash}/{name}", (*Server).asset, needNothing, 0},
 
 	{"POST", api + "login", (*Server).login, needNothing, maxBody},
+	{"POST", api + "proof", (*Server).prove, needNothing, maxBody},
 	{"POST", api + "link", (*Server).newLink, needToken, maxBody},
 	{"POST", api + "rotate", (*Server).rotateToken, needToken, maxBody},
 	{"GET", api + "me", (*Server).me, needToken, 0},

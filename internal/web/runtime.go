@@ -1,7 +1,7 @@
 package web
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,15 +10,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -72,7 +73,7 @@ func (r *Running) Write(dir string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := cmp.Or(os.MkdirAll(dir, 0o700), checkPrivate(dir)); err != nil {
 		return "", err
 	}
 	file, err := os.CreateTemp(dir, ".serve-") // with 0600
@@ -90,14 +91,14 @@ func (r *Running) Write(dir string) (path string, err error) {
 	return path, nil
 }
 
-// FindRunning returns the servers whose files are in a directory and which answer. It removes the
-// files of others.
+// FindRunning returns the servers whose files are in a directory and which have proved who they are.
+// It removes the files of those that have ended.
 func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
+	if err = cmp.Or(err, checkPrivate(dir)); err != nil {
 		return nil, err
 	}
 	var found []*Running
@@ -107,16 +108,38 @@ func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 		}
 		path := filepath.Join(dir, e.Name())
 		r, err := readRunning(path)
-		if err == nil && r.get(ctx) == nil {
-			found = append(found, r)
+		if err != nil {
 			continue
 		}
-		if ctx.Err() != nil {
+		switch err := r.probe(ctx); {
+		case err == nil:
+			found = append(found, r)
+		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case isNobody(err) && !isAlive(r.PID):
+			_ = os.Remove(path) // it is only in the way
 		}
-		_ = os.Remove(path) // it is only in the way
 	}
 	return found, nil
+}
+
+// isNobody reports whether an error says that nobody listens.
+func isNobody(err error) bool {
+	const refusedOnWindows = syscall.Errno(10061)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, refusedOnWindows) || errors.Is(err, fs.ErrNotExist)
+}
+
+// isAlive reports whether there is a process, if that can be known.
+func isAlive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }() // it was not started here
+	return runtime.GOOS == "windows" || !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // readRunning reads the file of a server.
@@ -135,84 +158,69 @@ func readRunning(path string) (*Running, error) {
 	return r, json.Unmarshal(data, r)
 }
 
-// get returns an error unless the server answers with the token.
-func (r *Running) get(ctx context.Context) error {
-	return r.request(ctx, http.MethodGet, "me", nil)
+// probe returns an error unless the server runs.
+func (r *Running) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	c, err := r.connect(ctx)
+	if err != nil {
+		return err
+	}
+	c.close()
+	return nil
 }
 
 // NewLink returns the address of the first page with a code that logs a browser in.
 func (r *Running) NewLink(ctx context.Context) (url string, err error) {
 	var l link
-	err = r.request(ctx, http.MethodPost, "link", &l)
+	err = r.request(ctx, "link", &l)
 	return r.URL + "#" + l.Code, err
 }
 
 // Rotate replaces the token of the server, which logs all pages out, and returns a new link.
 func (r *Running) Rotate(ctx context.Context) (url string, err error) {
 	var l link
-	if err := r.request(ctx, http.MethodPost, "rotate", &l); err != nil {
+	if err := r.request(ctx, "rotate", &l); err != nil {
 		return "", err
 	}
 	r.Token = l.Token
 	return r.URL + "#" + l.Code, nil
 }
 
-// request sends a request to the server, and decodes the answer.
-func (r *Running) request(ctx context.Context, method, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+// callTime limits a request that nobody has to answer.
+const callTime = 5 * time.Second
+
+// request sends a request without parameters to the server, and decodes the answer.
+func (r *Running) request(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	var body []byte
-	if method == http.MethodPost {
-		body = []byte("{}")
-	}
-	return r.send(ctx, method, path, body, into)
+	return r.send(ctx, path, []byte("{}"), into)
 }
 
-// send sends a request with a body to the server, and decodes the answer.
-func (r *Running) send(ctx context.Context, method, path string, body []byte, into any) error {
-	base := r.URL
-	if base == "" { // a socket that nothing forwards to
-		base = "http://localhost/"
-	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+api+path, bytes.NewReader(body))
+// send has the server prove who it is, sends a request with a body, and decodes the answer.
+func (r *Running) send(ctx context.Context, path string, body []byte, into any) error {
+	c, err := r.connect(ctx)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+r.Token)
-	req.Header.Set("Content-Type", "application/json")
-	transport := r.transport(req)
-	defer transport.CloseIdleConnections()
-	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server has answered %s", resp.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(into)
+	defer c.close()
+	return c.send(ctx, path, r.Token, body, into)
 }
 
-// transport connects to where the server listens, whatever the name in its URL means. It knows the
-// server by its certificate, which need not be known to the system.
-func (r *Running) transport(req *http.Request) *http.Transport {
+// dial connects to where the server listens, whatever the name in its URL means.
+func (r *Running) dial(ctx context.Context) (net.Conn, error) {
 	network := "tcp"
 	if filepath.IsAbs(r.Address) {
 		network = "unix"
 	}
-	if r.Certificate == "" {
-		host := req.URL.Host
-		req.URL.Scheme, req.Host = "http", host // a proxy has the certificate of a public URL
-	} else {
-		req.URL.Scheme = "https"
-	}
+	return (&net.Dialer{}).DialContext(ctx, network, r.Address)
+}
+
+// transport uses one connection. It knows the server by its certificate, which need not be known to
+// the system.
+func (r *Running) transport(conn net.Conn) *http.Transport {
 	return &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, r.Address)
-		},
+		DialContext: onlyConn(conn),
 		TLSClientConfig: &tls.Config{
 			MinVersion:            tls.VersionTLS12,
 			InsecureSkipVerify:    true, //nolint:gosec // the certificate is compared instead
