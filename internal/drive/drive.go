@@ -72,7 +72,7 @@ type Agents struct {
 	cancel context.CancelFunc
 	starts *onceEach
 	modes  []wire.PermissionMode // that a page may set
-	work   sync.WaitGroup // requests that are being fulfilled
+	work   sync.WaitGroup        // requests that are being fulfilled
 
 	mu       sync.Mutex
 	closed   bool

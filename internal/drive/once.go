@@ -76,6 +76,22 @@ func validID(id string) bool {
 	return true
 }
 
+type outcomeKey struct{}
+
+// WithOutcome returns a context for a request. When the request was fulfilled or refused, outcome is
+// called with the result before anyone gets it, even if the context has ended by then. It is not
+// called for a request that has come before, or that is refused because of its ID.
+func WithOutcome(ctx context.Context, outcome func(result any, err error)) context.Context {
+	if before, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
+		after := outcome
+		outcome = func(result any, err error) {
+			before(result, err)
+			after(result, err)
+		}
+	}
+	return context.WithValue(ctx, outcomeKey{}, outcome)
+}
+
 // once fulfills a request unless one with its ID has come before, and returns the result of the first
 // one. The request is fulfilled even if ctx, which is that of the sender, ends before.
 func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request any, fulfill func(ctx context.Context) (T, error)) (T, error) {
@@ -93,7 +109,11 @@ func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request
 		go func() {
 			defer a.work.Done()
 			defer close(call.done)
-			call.value, call.err = fulfill(a.ctx)
+			value, err := fulfill(a.ctx)
+			call.value, call.err = value, err
+			if told, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
+				told(value, err)
+			}
 		}()
 	}
 	select {

@@ -141,21 +141,25 @@ func (s *Server) startAgent(w http.ResponseWriter, r *http.Request) error {
 			hint: "Look at the session before you send it again.",
 		}
 	}
-	status, err := s.opts.Drive.Start(r.Context(), drive.StartRequest{
-		ID: body.ID, Project: body.Project, Session: body.Session, Fork: body.Fork, Model: body.Model,
-		Mode: wire.PermissionMode(body.Mode), Prompt: body.Prompt, Images: body.Images,
+	start := func(ctx context.Context) (drive.Status, error) {
+		return s.opts.Drive.Start(ctx, drive.StartRequest{
+			ID: body.ID, Project: body.Project, Session: body.Session, Fork: body.Fork, Model: body.Model,
+			Mode: wire.PermissionMode(body.Mode), Prompt: body.Prompt, Images: body.Images,
+		})
+	}
+	status, err := audited(s, r, "start", body.Session+body.Project, start, func(result any) []string {
+		status, _ := result.(drive.Status) // as Start returns it
+		return []string{status.Agent, status.Session, status.Dir, string(status.Mode)}
 	})
 	if err != nil {
-		s.audit(r, "start refused", body.Session+body.Project, err.Error())
 		return s.driveError(err, "")
 	}
-	s.audit(r, "start", status.Agent, status.Session, status.Dir, string(status.Mode))
 	return reply(w, withQuestions(&status))
 }
 
 // driveOne fulfills a request to one agent: it reads the body, calls the agent, writes an audit line
 // and answers.
-func driveOne[B, R any](s *Server, w http.ResponseWriter, r *http.Request, action string, call func(g *drive.Agent, body B) (R, error)) error {
+func driveOne[B, R any](s *Server, w http.ResponseWriter, r *http.Request, action string, call func(ctx context.Context, g *drive.Agent, body B) (R, error)) error {
 	var body B
 	if err := decodeBody(r, &body); err != nil {
 		return err
@@ -165,12 +169,11 @@ func driveOne[B, R any](s *Server, w http.ResponseWriter, r *http.Request, actio
 	if err != nil {
 		return s.driveError(err, "")
 	}
-	result, err := call(g, body)
+	one := func(ctx context.Context) (R, error) { return call(ctx, g, body) }
+	result, err := audited(s, r, action, id, one, func(any) []string { return []string{id} })
 	if err != nil {
-		s.audit(r, action+" refused", id, err.Error())
 		return s.driveError(err, id)
 	}
-	s.audit(r, action, id)
 	return reply(w, result)
 }
 
@@ -179,14 +182,14 @@ func (s *Server) sendPrompt(w http.ResponseWriter, r *http.Request) error {
 		ID, Text string
 		Images   [][]byte
 	}
-	return driveOne(s, w, r, "prompt", func(g *drive.Agent, b body) (drive.Prompt, error) {
-		return g.Prompt(r.Context(), drive.PromptRequest{ID: b.ID, Text: b.Text, Images: b.Images})
+	return driveOne(s, w, r, "prompt", func(ctx context.Context, g *drive.Agent, b body) (drive.Prompt, error) {
+		return g.Prompt(ctx, drive.PromptRequest{ID: b.ID, Text: b.Text, Images: b.Images})
 	})
 }
 
 func (s *Server) withdrawPrompt(w http.ResponseWriter, r *http.Request) error {
-	return driveOne(s, w, r, "withdraw", func(g *drive.Agent, b struct{ ID string }) (drive.Prompt, error) {
-		return g.Withdraw(r.Context(), drive.WithdrawRequest{ID: b.ID, Prompt: r.PathValue("prompt")})
+	return driveOne(s, w, r, "withdraw", func(ctx context.Context, g *drive.Agent, b struct{ ID string }) (drive.Prompt, error) {
+		return g.Withdraw(ctx, drive.WithdrawRequest{ID: b.ID, Prompt: r.PathValue("prompt")})
 	})
 }
 
@@ -195,22 +198,22 @@ func (s *Server) interruptAgent(w http.ResponseWriter, r *http.Request) error {
 		ID    string
 		Clear bool
 	}
-	return driveOne(s, w, r, "interrupt", func(g *drive.Agent, b body) (agentData, error) {
-		return asData(g.Interrupt(r.Context(), drive.InterruptRequest{ID: b.ID, Clear: b.Clear}))
+	return driveOne(s, w, r, "interrupt", func(ctx context.Context, g *drive.Agent, b body) (agentData, error) {
+		return asData(g.Interrupt(ctx, drive.InterruptRequest{ID: b.ID, Clear: b.Clear}))
 	})
 }
 
 func asData(status drive.Status, err error) (agentData, error) { return withQuestions(&status), err }
 
 func (s *Server) setMode(w http.ResponseWriter, r *http.Request) error {
-	return driveOne(s, w, r, "mode", func(g *drive.Agent, b struct{ ID, Mode string }) (agentData, error) {
-		return asData(g.SetMode(r.Context(), drive.ModeRequest{ID: b.ID, Mode: wire.PermissionMode(b.Mode)}))
+	return driveOne(s, w, r, "mode", func(ctx context.Context, g *drive.Agent, b struct{ ID, Mode string }) (agentData, error) {
+		return asData(g.SetMode(ctx, drive.ModeRequest{ID: b.ID, Mode: wire.PermissionMode(b.Mode)}))
 	})
 }
 
 func (s *Server) setModel(w http.ResponseWriter, r *http.Request) error {
-	return driveOne(s, w, r, "model", func(g *drive.Agent, b struct{ ID, Model string }) (agentData, error) {
-		return asData(g.SetModel(r.Context(), drive.ModelRequest{ID: b.ID, Model: b.Model}))
+	return driveOne(s, w, r, "model", func(ctx context.Context, g *drive.Agent, b struct{ ID, Model string }) (agentData, error) {
+		return asData(g.SetModel(ctx, drive.ModelRequest{ID: b.ID, Model: b.Model}))
 	})
 }
 
@@ -222,17 +225,19 @@ func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 		Client string
 		Answer drive.Answer
 	}
-	return driveOne(s, w, r, "answer", func(g *drive.Agent, b body) (answeredData, error) {
+	return driveOne(s, w, r, "answer", func(ctx context.Context, g *drive.Agent, b body) (answeredData, error) {
 		by := "another page"
 		if b.Client != "" {
 			by = "page " + clip(tty.Line(b.Client))
 		}
-		answered, err := g.Answer(r.Context(), drive.AnswerRequest{
+		ctx = drive.WithOutcome(ctx, func(result any, err error) {
+			if answered, ok := result.(drive.Answered); ok && err == nil {
+				s.auditLine(r.RemoteAddr, "answered", by, b.Question, b.Digest, answered.What, b.Answer.Rule, answered.About)
+			}
+		})
+		answered, err := g.Answer(ctx, drive.AnswerRequest{
 			ID: b.ID, Question: b.Question, Digest: b.Digest, By: by, Answer: b.Answer,
 		})
-		if err == nil {
-			s.audit(r, "answered", by, b.Question, b.Digest, answered.What, b.Answer.Rule, answered.About)
-		}
 		return answeredData{r.PathValue("agent"), g.Status().Session, b.Question, answered.By, answered.What}, err
 	})
 }
@@ -242,13 +247,13 @@ func (s *Server) rewindAgent(w http.ResponseWriter, r *http.Request) error {
 		ID, To  string
 		Preview bool
 	}
-	return driveOne(s, w, r, "rewind", func(g *drive.Agent, b body) (drive.Rewound, error) {
-		return g.Rewind(r.Context(), drive.RewindRequest{ID: b.ID, To: b.To, Preview: b.Preview})
+	return driveOne(s, w, r, "rewind", func(ctx context.Context, g *drive.Agent, b body) (drive.Rewound, error) {
+		return g.Rewind(ctx, drive.RewindRequest{ID: b.ID, To: b.To, Preview: b.Preview})
 	})
 }
 
 func (s *Server) endAgent(w http.ResponseWriter, r *http.Request) error {
-	return driveOne(s, w, r, "end", func(g *drive.Agent, b struct{ ID string }) (agentData, error) {
-		return asData(g.End(r.Context(), drive.EndRequest{ID: b.ID}))
+	return driveOne(s, w, r, "end", func(ctx context.Context, g *drive.Agent, b struct{ ID string }) (agentData, error) {
+		return asData(g.End(ctx, drive.EndRequest{ID: b.ID}))
 	})
 }

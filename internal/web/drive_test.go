@@ -228,6 +228,27 @@ func TestNoQuestions(t *testing.T) {
 	}
 }
 
+// An answer that counts is in the audit as one, also if its page is gone before it is told.
+func TestAuditWithoutPage(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	agent := d.post("agents", map[string]any{"project": d.project, "prompt": "ask make"})["agent"].(string)
+	q := d.until(questionEvent, func(map[string]any) bool { return true })
+	body := fmt.Sprintf(`{"id":"request-x","question":%q,"digest":%q,"answer":{"kind":"once"}}`, q["question"], q["digest"])
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://example.com"+api+"agents/"+agent+"/answers", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+d.Token())
+	r.Header.Set("Content-Type", "application/json")
+	d.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	d.until(answeredEvent, func(map[string]any) bool { return true })
+	d.opts.Drive.Close() // it waits for what is being fulfilled
+	log := d.audited.String()
+	if !strings.Contains(log, `"allowed once"`) || strings.Contains(log, "answer refused") || strings.Contains(log, "refused \"/api/v1/agents") {
+		t.Errorf("the audit:\n%s", log)
+	}
+}
+
 // Text of an answer comes as HTML, merged.
 func TestDriveDelta(t *testing.T) {
 	t.Parallel()

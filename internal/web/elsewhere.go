@@ -53,7 +53,9 @@ func (s *Server) askElsewhere(w http.ResponseWriter, r *http.Request) error {
 	if !s.feed.isRead() { // nobody would see it
 		return reply(w, HookAnswer{})
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), HookWait)
+	ctx, stop := s.untilEnd(r.Context())
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, HookWait)
 	defer cancel()
 	result, err := s.opts.Drive.AskElsewhere(ctx, &drive.ElsewhereRequest{
 		Session: q.Session, Dir: q.Dir, Tool: q.Tool, Input: q.Input, Subagent: q.Subagent,

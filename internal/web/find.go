@@ -50,6 +50,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) error {
 	if err := r.Context().Err(); err != nil {
 		return err
 	}
+	v.close()
 	return reply(w, result)
 }
 

@@ -63,8 +63,8 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// After ten failures, no code is tried for a minute. The token goes on working, so that nobody can
-// lock the user out.
+// After ten failures, others are told to wait for a minute. The token and codes go on working, so that
+// nobody can lock the user out.
 func TestFailuresPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,8 +82,10 @@ func TestFailuresPause(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		code := a.newCode()
-		if _, err := a.exchange(code); statusOf(err) != http.StatusTooManyRequests {
+		if _, err := a.exchange("x"); statusOf(err) != http.StatusTooManyRequests {
+			t.Errorf("a wrong code in the pause: %v", err)
+		}
+		if _, err := a.exchange(a.newCode()); err != nil {
 			t.Errorf("a code in the pause: %v", err)
 		}
 		if err := request("x"); statusOf(err) != http.StatusTooManyRequests {
@@ -93,8 +95,8 @@ func TestFailuresPause(t *testing.T) {
 			t.Errorf("the token in the pause: %v", err)
 		}
 		time.Sleep(failureSpan)
-		if _, err := a.exchange(code); err != nil {
-			t.Errorf("a code after the pause: %v", err)
+		if _, err := a.exchange("x"); statusOf(err) != http.StatusUnauthorized {
+			t.Errorf("a wrong code after the pause: %v", err)
 		}
 		for range 3 * maxFailures { // slower than the limit
 			time.Sleep(failureSpan / (maxFailures - 2))

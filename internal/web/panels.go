@@ -24,6 +24,7 @@ func (s *Server) panel(w http.ResponseWriter, r *http.Request, write func(*marku
 	if err := write(&m, v); err != nil {
 		return err
 	}
+	v.close()
 	return reply(w, fragment{m.String()})
 }
 

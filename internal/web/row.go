@@ -55,6 +55,7 @@ func (s *Server) row(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	v.close()
 	return reply(w, fragment{html})
 }
 
@@ -190,6 +191,7 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request, v *reading, row *
 	if n >= len(found) {
 		return refused(http.StatusUnsupportedMediaType, "the image is not a PNG, JPEG, GIF or WebP image, or is too large")
 	}
+	v.close()
 	w.Header().Set("Content-Type", found[n].MediaType)
 	_, _ = w.Write(found[n].Data) // the client has gone if this fails
 	return nil
@@ -211,6 +213,7 @@ func (s *Server) markdown(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	v.close()
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 	_, _ = w.Write([]byte(text)) // the client has gone if this fails
 	return nil

@@ -63,6 +63,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Rows = append(page.Rows, row)
 	}
+	v.close()
 	return reply(w, page)
 }
 
@@ -190,10 +191,12 @@ func (s *Server) where(w http.ResponseWriter, r *http.Request) error {
 	if at < 0 {
 		return refused(http.StatusNotFound, "there is no such row")
 	}
+	revision, path := v.revision, v.path(at)
+	v.close()
 	return reply(w, struct {
 		Revision int    `json:"revision"`
 		Path     []step `json:"path"`
-	}{v.revision, v.path(at)})
+	}{revision, path})
 }
 
 // isSet reports whether a parameter is on.

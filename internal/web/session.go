@@ -35,10 +35,12 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 	defer v.close()
 	var m markup
 	s.head(&m, v)
-	return reply(w, sessionHead{
+	head := sessionHead{
 		Revision: v.revision, Title: v.title(), Live: v.state.Live, Waiting: v.state.Waits, Total: len(v.top),
 		HTML: m.String(), Driven: s.drivenBy(v.entry.ID),
-	})
+	}
+	v.close()
+	return reply(w, head)
 }
 
 // title returns the title of the session, as far as it is known.
@@ -207,7 +209,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if state.Live {
+		if state.Live || s.drivenBy(info.ID) != "" {
 			return &refusal{
 				status: http.StatusConflict, reason: "an agent has the session open", hint: "End the agent first, then delete the session.",
 			}

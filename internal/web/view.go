@@ -317,7 +317,8 @@ func stillReading(snapshot *tui.Snapshot) error {
 	return no
 }
 
-// A reading is a view during a request. Its rows don't change until it is closed.
+// A reading is a view during a request. Its rows don't change until it is closed, which is before the
+// answer is written: a client that reads slowly must not keep the rows. It may be closed twice.
 type reading struct {
 	*view
 	id    string // in addresses
@@ -347,10 +348,10 @@ func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
 	}
 	one.setLive(state.Live)
 	one.mu.RLock()
-	return &reading{one, id, entry, state, func() {
+	return &reading{one, id, entry, state, sync.OnceFunc(func() {
 		one.mu.RUnlock()
 		release()
-	}}, nil
+	})}, nil
 }
 
 // followRows calls changed with the first state of a session, which has First 0, and with each new
