@@ -61,26 +61,28 @@ async function request(path, query = {}, init = {}) {
     if (value !== undefined && value !== "" && value !== false) parameters.set(name, value === true ? "1" : String(value));
   }
   const search = parameters.size ? `?${parameters}` : "";
+  const sent = headers();
   let response;
   try {
-    response = await fetch(base + path + search, { ...init, headers: { ...headers(), ...init.headers }, credentials: "omit", redirect: "error" });
+    response = await fetch(base + path + search, { ...init, headers: { ...sent, ...init.headers }, credentials: "omit", redirect: "error" });
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
     throw new Refusal(0, "The server does not answer", "Is clew serve still running?", null);
   }
   if (response.ok) return response;
-  throw await refusal(response, path);
+  throw await refusal(response, path, sent);
 }
 
 /**
  * @param {Response} response
  * @param {string} path
+ * @param {{Authorization: string}} sent what the request had
  */
-export async function refusal(response, path) {
+export async function refusal(response, path, sent) {
   const body = await response.json().catch(() => ({}));
   if (response.status === 401 && path !== "login") {
-    localStorage.removeItem(tokenName);
-    signOut();
+    if (sent.Authorization === headers().Authorization) localStorage.removeItem(tokenName); // not one that came since
+    if (!hasToken()) signOut();
   }
   return new Refusal(response.status, body.error ?? `The server answered ${response.status}`, body.hint ?? "", body);
 }

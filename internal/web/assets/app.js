@@ -39,8 +39,10 @@ async function start() {
   try {
     await login();
   } catch (error) {
-    askForCode(/** @type {Error} */ (error).message);
-    return;
+    if (!hasToken()) { // otherwise the link was used before, and the browser is logged in
+      askForCode(/** @type {Error} */ (error).message);
+      return;
+    }
   }
   if (!hasToken()) {
     askForCode();
@@ -185,7 +187,7 @@ function askForCode(reason) {
     typeof reason === "string" && h("p.error", {}, reason),
     h("p", {}, "Open the address that ", h("code", {}, "clew serve"), " has printed. It has a code that works once, for two minutes."),
     h("p", {}, "If it is too old, run this for a new one:"),
-    h("pre", {}, h("code", {}, "clew serve --open"))));
+    h("pre", {}, h("code", {}, "clew serve --link"))));
 }
 
 /** @param {any} error */

@@ -3,11 +3,19 @@
 // connections to a host: the tab that holds a lock has it, and passes the events on. Hidden tabs have
 // none, and look again when they are shown.
 
-import { headers, refusal, server } from "./api.js";
+import { hasToken, headers, refusal, server } from "./api.js";
 
 /** @typedef {{type: string, data: any}} ServerEvent */
 
 const lockName = "clew-events";
+
+/** Sessions of a stream, as the server allows. */
+const maxWatched = 32;
+
+/** How long a stream may be silent, in milliseconds. There is a heartbeat every 15 seconds. */
+const maxSilence = 45000;
+const silent = "the stream is silent";
+
 const channel = new BroadcastChannel("clew-events");
 const me = crypto.randomUUID();
 
@@ -128,7 +136,7 @@ let asked = "";
 /** The sessions that any tab shows, in the form of the request. */
 function union() {
   const all = new Set([...watched.values()].flat());
-  return [...all].sort().slice(0, 64).join(",");
+  return [...all].sort().slice(0, maxWatched).join(",");
 }
 
 function watchesChanged() {
@@ -146,10 +154,10 @@ async function stream(signal) {
     const stop = () => request?.abort();
     signal.addEventListener("abort", stop);
     try {
-      await read(request.signal, () => { pause = 250; });
+      await read(request, () => { pause = 250; });
     } catch (error) {
-      if (/** @type {any} */ (error).status === 401) return;
-      if (!request.signal.aborted) {
+      if (/** @type {any} */ (error)?.status === 401 && !hasToken()) return;
+      if (!request.signal.aborted || request.signal.reason === silent) {
         setOpen(false);
         await sleep(pause * (0.75 + Math.random() / 2), signal);
         pause = Math.min(2 * pause, 15000);
@@ -172,17 +180,37 @@ function setOpen(is) {
 
 /**
  * Reads one response, to its end.
- * @param {AbortSignal} signal
+ * @param {AbortController} control
  * @param {() => void} began
  */
-async function read(signal, began) {
+async function read(control, began) {
+  let timer = 0;
+  const alive = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => control.abort(silent), maxSilence);
+  };
+  alive();
+  try {
+    await readAll(control.signal, began, alive);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {() => void} began
+ * @param {() => void} alive called when something has come
+ */
+async function readAll(signal, began, alive) {
   asked = union();
   const query = asked ? `?watch=${encodeURIComponent(asked)}` : "";
+  const sent = headers();
   const response = await fetch(`/api/v1/events${query}`, {
-    headers: { ...headers(), Accept: "text/event-stream", ...(lastID ? { "Last-Event-ID": lastID } : {}) },
+    headers: { ...sent, Accept: "text/event-stream", ...(lastID ? { "Last-Event-ID": lastID } : {}) },
     signal, credentials: "omit", redirect: "error", cache: "no-store",
   });
-  if (!response.ok || !response.body) throw await refusal(response, "events");
+  if (!response.ok || !response.body) throw await refusal(response, "events", sent);
   began();
   setOpen(true);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -190,6 +218,7 @@ async function read(signal, began) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) throw new Error("the stream has ended");
+    alive();
     parse(value);
   }
 }

@@ -100,12 +100,13 @@ export class SessionPage {
   async begin() {
     watch([this.id]);
     const rows = this.list.load(0);
+    rows.catch(() => {}); // it is waited for below
+    this.addDock().catch(complain); // a question can come before there is a transcript
     await this.loadInfo();
     await rows;
     if (this.closed) return;
     this.loadOutline();
     this.changed();
-    await this.addDock().catch(complain);
   }
 
   async loadInfo() {
@@ -125,7 +126,7 @@ export class SessionPage {
   async addDock() {
     if (!this.context.me.drive) return;
     const { mount } = await import("./composer.js");
-    if (!this.closed) this.composer = mount(this.dock, this);
+    if (!this.closed && !this.composer) this.composer = mount(this.dock, this);
   }
 
   /** Takes what the URL says: a row, a panel, a text to find. */
@@ -193,7 +194,11 @@ export class SessionPage {
     else if (type === "turn") this.refreshOutline();
   }
 
-  refreshInfo = soon(500, () => { if (!this.closed) this.loadInfo().catch(complain); });
+  refreshInfo = soon(500, () => {
+    if (this.closed) return;
+    if (this.info) this.loadInfo().catch(complain);
+    else this.begin().catch((error) => this.failed(error, true)); // there may be a transcript now
+  });
 
   async resync() {
     try {
