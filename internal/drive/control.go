@@ -3,6 +3,8 @@ package drive
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -91,6 +93,8 @@ type RewindRequest struct {
 	To string
 	// Preview says that nothing is changed.
 	Preview bool
+	// Digest is that of the preview which the user has seen. It is needed unless Preview is set.
+	Digest string
 }
 
 // A Rewound is what was changed by a rewind, or would be.
@@ -102,10 +106,23 @@ type Rewound struct {
 	Unchanged string `json:"unchanged"`
 	// Prompt is the prompt that was removed, to be edited and sent again.
 	Prompt string `json:"prompt"`
+	// Digest stands for all that is undone: the prompts, and the files.
+	Digest string `json:"digest"`
+}
+
+// digestOf returns the digest of a rewind that removes prompts.
+func (r *Rewound) digestOf(prompts []Prompt) string {
+	sum := sha256.New()
+	for _, p := range prompts {
+		fmt.Fprintf(sum, "%q ", p.uuid)
+	}
+	fmt.Fprintf(sum, "%q %d %d %q", slices.Sorted(slices.Values(r.Files)), r.Insertions, r.Deletions, r.Unchanged)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Rewind removes a prompt and everything after it from the conversation, and restores the files that
-// the agent has changed since. It is refused while the agent works.
+// the agent has changed since. It is refused while the agent works, and if it would undo something
+// else than the preview has shown.
 func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Rewound, error) {
 		prompts, err := g.hold(req.To)
@@ -118,7 +135,7 @@ func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) 
 		})
 		var done Rewound
 		err = g.withTimeout(ctx, "nothing was rewound", func(ctx context.Context, conn *clew.Session) (err error) {
-			done, err = rewind(ctx, conn, prompts, req.Preview)
+			done, err = rewind(ctx, conn, prompts, &req)
 			return err
 		})
 		if err == nil && !req.Preview {
@@ -148,7 +165,7 @@ func (g *Agent) hold(id string) ([]Prompt, error) {
 }
 
 // rewind goes back to before the first one of the prompts, which are the last ones of the conversation.
-func rewind(ctx context.Context, conn *clew.Session, prompts []Prompt, preview bool) (Rewound, error) {
+func rewind(ctx context.Context, conn *clew.Session, prompts []Prompt, req *RewindRequest) (Rewound, error) {
 	to := prompts[0]
 	files, err := conn.PreviewRewind(ctx, to.uuid)
 	if err != nil {
@@ -161,8 +178,14 @@ func rewind(ctx context.Context, conn *clew.Session, prompts []Prompt, preview b
 			done.Unchanged = "the agent has no copies of the files"
 		}
 	}
-	if preview {
+	done.Digest = done.digestOf(prompts)
+	if req.Preview {
 		return done, nil
+	}
+	if req.Digest != done.Digest {
+		return Rewound{}, &Error{
+			Kind: Conflict, Reason: "what would be undone has changed since it was shown", Hint: "Look at it again.", Preview: &done,
+		}
 	}
 	if done.Prompt, err = rewindPrompts(ctx, conn, prompts); err != nil {
 		return done, err

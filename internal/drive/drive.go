@@ -250,6 +250,8 @@ type Error struct {
 	Reason string // what is wrong
 	Hint   string // what to do, or ""
 	Agent  string // the agent that has to do with it, or ""
+	// Preview is what a refused rewind would undo now, or nil.
+	Preview *Rewound
 }
 
 func (e *Error) Error() string { return e.Reason }

@@ -338,7 +338,7 @@ func TestRewind(t *testing.T) {
 		g := f.start(t, "say hello")
 		to := g.Status().Sent[0].ID
 		preview, err := g.Rewind(t.Context(), drive.RewindRequest{ID: f.id(), To: to, Preview: true})
-		want := drive.Rewound{Files: []string{"a.go"}, Insertions: 1, Deletions: 2, Prompt: "say hello"}
+		want := drive.Rewound{Files: []string{"a.go"}, Insertions: 1, Deletions: 2, Prompt: "say hello", Digest: preview.Digest}
 		if diff := cmp.Diff(want, preview); diff != "" || err != nil {
 			t.Errorf("preview: %v (-want +got)\n%s", err, diff)
 		}
@@ -352,7 +352,13 @@ func TestRewind(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		done, err := g.Rewind(t.Context(), drive.RewindRequest{ID: f.id(), To: to})
+		_, err = g.Rewind(t.Context(), drive.RewindRequest{ID: f.id(), To: to, Digest: preview.Digest}) // there was a turn since
+		wantKind(t, err, drive.Conflict, "has changed")
+		stale, ok := errors.AsType[*drive.Error](err)
+		if !ok || stale.Preview == nil || len(g.Status().Sent) != 2 {
+			t.Fatalf("a stale rewind: %+v, sent %+v", stale, g.Status().Sent)
+		}
+		done, err := g.Rewind(t.Context(), drive.RewindRequest{ID: f.id(), To: to, Digest: stale.Preview.Digest})
 		if err != nil || done.Prompt != "say again" || len(g.Status().Sent) != 0 {
 			t.Errorf("rewound: %+v %v, sent %+v", done, err, g.Status().Sent)
 		}

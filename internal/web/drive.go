@@ -29,6 +29,9 @@ type agentData struct {
 	Sent      []drive.Prompt `json:"sent"`
 	Elsewhere bool           `json:"elsewhere"` // another process runs the session
 	Questions []questionData `json:"questions"` // null in events
+
+	// Preview is what a rewind would undo, if another one was asked for.
+	Preview *drive.Rewound `json:"preview,omitempty"`
 }
 
 // newAgentData returns an agent without its questions, which are events of their own.
@@ -107,7 +110,9 @@ func (s *Server) driveError(err error, agent string) error {
 	}
 	if g, err := s.opts.Drive.Agent(agent); err == nil {
 		now := g.Status()
-		no.state = withQuestions(&now)
+		data := withQuestions(&now)
+		data.Preview = e.Preview
+		no.state = data
 	}
 	return no
 }
@@ -244,11 +249,11 @@ func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) rewindAgent(w http.ResponseWriter, r *http.Request) error {
 	type body struct {
-		ID, To  string
-		Preview bool
+		ID, To, Digest string
+		Preview        bool
 	}
 	return driveOne(s, w, r, "rewind", func(ctx context.Context, g *drive.Agent, b body) (drive.Rewound, error) {
-		return g.Rewind(ctx, drive.RewindRequest{ID: b.ID, To: b.To, Preview: b.Preview})
+		return g.Rewind(ctx, drive.RewindRequest{ID: b.ID, To: b.To, Preview: b.Preview, Digest: b.Digest})
 	})
 }
 

@@ -438,7 +438,7 @@ class Composer {
       : preview.files?.length ? `These files are restored (+${preview.insertions} −${preview.deletions}): ${preview.files.join(", ")}.` : "No file has changed since.";
     const yes = await ask({ title: "Rewind", note: `The prompt and everything after it leave the conversation. ${files}`, yes: "Rewind", danger: true });
     if (yes === null) return;
-    const done = await sendOnce(path, { to: p.id, preview: false });
+    const done = await sendOnce(path, { to: p.id, digest: preview.digest });
     this.editor.setText(done.prompt);
     this.editor.area.focus();
   }
