@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/internal/web"
 )
@@ -46,6 +47,12 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func newViewerSite(t *testing.T) *viewerSite {
 	t.Helper()
+	return viewerOf(t, nil)
+}
+
+// viewerOf returns a web viewer whose pages drive agents, unless those are nil.
+func viewerOf(t *testing.T, agents *drive.Agents) *viewerSite {
+	t.Helper()
 	s := &viewerSite{T: t}
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -53,7 +60,7 @@ func newViewerSite(t *testing.T) *viewerSite {
 		t.Fatal(err)
 	}
 	source := viewer.New(viewer.Options{Dir: t.TempDir()})
-	s.web, err = web.New(web.Options{Source: source, Version: "test", Origins: []string{"http://" + listener.Addr().String()}})
+	s.web, err = web.New(web.Options{Source: source, Drive: agents, Version: "test", Origins: []string{"http://" + listener.Addr().String()}})
 	if err != nil {
 		t.Fatal(err)
 	}
