@@ -82,3 +82,16 @@ func TestPromptComesBack(t *testing.T) {
 	p.see("too many")
 	p.until(`document.querySelector(".editor textarea").value === "look" && document.querySelector(".thumb img")?.naturalWidth === 2`)
 }
+
+// A link that was used before leads a browser that is logged in to the page.
+func TestUsedLink(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	link := s.URL + "/#" + s.web.NewCode()
+	p := newTab(t)
+	for range 2 {
+		p.open(link)
+		p.until(`document.querySelector(".bar nav")`)
+		p.open("about:blank")
+	}
+}
