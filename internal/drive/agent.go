@@ -183,7 +183,7 @@ func (g *Agent) run() {
 	g.begin(conn)
 	for err == nil && g.ctx.Err() == nil {
 		if p := g.next(); p != nil {
-			g.turn(conn, p)
+			g.send(conn, p)
 		} else {
 			err = g.rest(conn)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -505,4 +506,36 @@ func checkPrompts(t *testing.T, read []string, s drive.Status, accepted map[stri
 			t.Errorf("%s was read %d times: answered %v, lost %v, unsent %v, withdrawn %v", text, n, answered, lost, unsent, withdrawn[id])
 		}
 	}
+}
+
+// A session that was opened in a terminal since gets no prompt: the user has it back, and the reason.
+func TestOpenedSince(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var opened atomic.Bool
+		session := ""
+		f := newFixture(t, func(o *drive.Options) {
+			o.Running = func(context.Context) ([]sessions.RunningSession, error) {
+				if !opened.Load() {
+					return nil, nil
+				}
+				return []sessions.RunningSession{{ID: session, PID: 4711, Entrypoint: "cli"}}, nil
+			}
+		})
+		g := f.start(t, "say hello")
+		session = g.Status().Session
+		opened.Store(true)
+		for _, text := range []string{"say two", "say three"} {
+			if _, err := g.Prompt(t.Context(), drive.PromptRequest{ID: f.id(), Text: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		s := g.Status()
+		if len(s.Returned) != 2 || s.Returned[0].State != "unsent" || !strings.Contains(s.Failure, "process 4711, in a terminal") || s.State != drive.Idle {
+			t.Errorf("%+v", s)
+		}
+		if diff := cmp.Diff([]string{"say hello"}, f.sim.Prompts()); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/prompts"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -148,6 +149,36 @@ func (g *Agent) next() *prompt {
 	g.mu.Unlock()
 	g.agents.changed(g.id)
 	return p
+}
+
+// send sends a prompt, unless another process has opened the session since: then the agent does not
+// know what was said there, and the user gets the prompt back.
+func (g *Agent) send(conn *clew.Session, p *prompt) {
+	other := g.opener(conn.Info().PID)
+	if other == nil {
+		g.turn(conn, p)
+		return
+	}
+	g.change(func() {
+		g.current = nil
+		g.giveBackLocked(p, "unsent")
+		g.failure = "the prompt was not sent: " + openElsewhere(other).Error()
+	})
+}
+
+// opener returns another process than the agent's own that has the session open, or nil.
+func (g *Agent) opener(own int) *sessions.RunningSession {
+	ctx, cancel := context.WithTimeout(g.ctx, controlTimeout)
+	defer cancel()
+	running, _ := g.agents.opts.Running(ctx) // the session was free: what can't be read says nothing new
+	session := g.sessionID()
+	for i := range running {
+		// An agent that does not say which process it is can't be told from other programs' agents.
+		if r := &running[i]; r.ID == session && r.PID != own && (own != 0 || r.Entrypoint == "cli") {
+			return r
+		}
+	}
+	return nil
 }
 
 // turn sends a prompt, and reads until it is answered.

@@ -173,7 +173,7 @@ func (s *story) rewind(path string) {
 	if _, err := os.Stat(path); err != nil {
 		s.t.Errorf("after the preview: %v", err)
 	}
-	done, err := s.agent.Rewind(s.t.Context(), drive.RewindRequest{ID: s.id(), To: to})
+	done, err := s.agent.Rewind(s.t.Context(), drive.RewindRequest{ID: s.id(), To: to, Digest: preview.Digest})
 	if err != nil || done.Prompt != "Write it" {
 		s.t.Errorf("rewound %+v: %v", done, err)
 	}
