@@ -61,10 +61,13 @@ type feed struct {
 	mu      sync.Mutex
 	last    uint64 // the ID of the newest event, 0 for none
 	ring    [maxEvents]event
+	deltas  map[string]uint64 // the newest one of each session: it contains the others, which are dropped
 	readers map[chan struct{}]bool
 }
 
-func newFeed() *feed { return &feed{start: newSecret(6), readers: map[chan struct{}]bool{}} }
+func newFeed() *feed {
+	return &feed{start: newSecret(6), deltas: map[string]uint64{}, readers: map[chan struct{}]bool{}}
+}
 
 // add adds an event.
 func (f *feed) add(e event) {
@@ -72,6 +75,15 @@ func (f *feed) add(e event) {
 	defer f.mu.Unlock()
 	f.last++
 	e.id = f.last
+	if old := f.ring[e.id%maxEvents]; old.name == deltaEvent && f.deltas[old.session] == old.id {
+		delete(f.deltas, old.session)
+	}
+	if e.name == deltaEvent {
+		if old, ok := f.deltas[e.session]; ok {
+			f.ring[old%maxEvents] = event{id: old}
+		}
+		f.deltas[e.session] = e.id
+	}
 	f.ring[e.id%maxEvents] = e
 	for wake := range f.readers {
 		select {
@@ -107,7 +119,9 @@ func (f *feed) since(id uint64) (events []event, last uint64, ok bool) {
 		return nil, f.last, false
 	}
 	for i := id + 1; i <= f.last; i++ {
-		events = append(events, f.ring[i%maxEvents])
+		if e := f.ring[i%maxEvents]; e.name != "" {
+			events = append(events, e)
+		}
 	}
 	return events, f.last, true
 }

@@ -335,3 +335,24 @@ func FuzzStreamRequest(f *testing.F) {
 		}
 	})
 }
+
+// Of the text that is being written, only the newest state of each session is kept.
+func TestFeedKeepsOneDelta(t *testing.T) {
+	t.Parallel()
+	f := newFeed()
+	for range 3 * maxEvents {
+		f.add(event{name: deltaEvent, session: "a"})
+		f.add(event{name: deltaEvent, session: "b"})
+	}
+	f.add(event{name: listEvent})
+	events, last, ok := f.since(f.last - maxEvents)
+	if len(events) != 3 || events[0].session != "a" || events[2].name != listEvent || last != 6*maxEvents+1 || !ok {
+		t.Errorf("%d events until %d, %v", len(events), last, ok)
+	}
+	for range maxEvents {
+		f.add(event{name: listEvent})
+	}
+	if len(f.deltas) > 0 {
+		t.Errorf("%v is left", f.deltas)
+	}
+}
