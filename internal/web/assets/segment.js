@@ -103,6 +103,18 @@ export class Row {
     this.part.replaceChildren(nodes);
   }
 
+  /**
+   * Takes a body that was fetched. A row that has just left the view would shrink to the height that it
+   * had before the body, after what is seen was kept in its place and with no change that an observer is
+   * told of: it is laid out until the browser knows its new height.
+   * @param {string} html
+   */
+  takeBody(html) {
+    this.element.style.contentVisibility = "visible";
+    this.setBody(html);
+    requestAnimationFrame(() => requestAnimationFrame(() => { this.element.style.contentVisibility = ""; }));
+  }
+
   /** @param {boolean} open */
   setOpen(open) {
     if (open === this.open) return;
@@ -128,7 +140,7 @@ export class Row {
     this.asked = true;
     this.filling = this.view.fetchBody(this.id).then((html) => {
       this.filling = null;
-      this.view.keep(() => this.setBody(html));
+      this.view.keep(() => this.takeBody(html));
     }, (error) => {
       this.asked = false;
       this.filling = null;
@@ -159,7 +171,7 @@ export class Row {
 
   refetchBody() {
     this.view.fetchBody(this.id).then((html) => {
-      if (html !== this.body) this.view.keep(() => this.setBody(html));
+      if (html !== this.body) this.view.keep(() => this.takeBody(html));
     }, (error) => this.view.failed(error));
   }
 }
