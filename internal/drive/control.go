@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
@@ -112,12 +113,13 @@ type Rewound struct {
 
 // digestOf returns the digest of a rewind that removes prompts.
 func (r *Rewound) digestOf(prompts []Prompt) string {
-	sum := sha256.New()
+	var undone strings.Builder
 	for _, p := range prompts {
-		fmt.Fprintf(sum, "%q ", p.uuid)
+		fmt.Fprintf(&undone, "%q ", p.uuid)
 	}
-	fmt.Fprintf(sum, "%q %d %d %q", slices.Sorted(slices.Values(r.Files)), r.Insertions, r.Deletions, r.Unchanged)
-	return hex.EncodeToString(sum.Sum(nil))
+	fmt.Fprintf(&undone, "%q %d %d %q", slices.Sorted(slices.Values(r.Files)), r.Insertions, r.Deletions, r.Unchanged)
+	sum := sha256.Sum256([]byte(undone.String()))
+	return hex.EncodeToString(sum[:])
 }
 
 // Rewind removes a prompt and everything after it from the conversation, and restores the files that

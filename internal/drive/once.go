@@ -109,7 +109,7 @@ func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request
 		go func() {
 			defer a.work.Done()
 			defer close(call.done)
-			value, err := fulfill(a.ctx)
+			value, err := fulfill(a.ctx) //nolint:contextcheck // the sender may leave
 			call.value, call.err = value, err
 			if told, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
 				told(value, err)
