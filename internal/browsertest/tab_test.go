@@ -180,6 +180,16 @@ func (p *tab) until(expression string) {
 	}
 }
 
+// wait waits until something is so outside of the page.
+func (p *tab) wait(what string, so func() bool) {
+	p.Helper()
+	for end := time.Now().Add(patience); !so(); value[any](p, "new Promise(done => setTimeout(done, 15))") {
+		if time.Now().After(end) {
+			p.Fatalf("never true: %s", what)
+		}
+	}
+}
+
 // see waits until the page shows a text.
 func (p *tab) see(text string) {
 	p.Helper()

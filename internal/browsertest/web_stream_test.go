@@ -22,9 +22,7 @@ func TestHiddenTab(t *testing.T) {
 	p.see("Seen at once.")
 	p.setHidden(true)
 	p.until("true") // one more turn of the page's loop
-	for s.streams.Load() > 0 {
-		value[any](p, "new Promise(done => setTimeout(done, 10))")
-	}
+	p.wait("no stream is open", func() bool { return s.streams.Load() == 0 })
 	f.write(f.answer("Not seen."), f.prompt("Seen later."))
 	s.statuses()
 	p.setHidden(false)
