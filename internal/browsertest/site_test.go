@@ -138,7 +138,7 @@ func (f *sessionFile) entry(kind string, message any) []byte {
 	f.Helper()
 	uuid := fmt.Sprintf("00000000-0000-4000-8000-%012d", f.lines)
 	entry := map[string]any{
-		"type": kind, "uuid": uuid, "sessionId": f.id, "version": "2.1.325", "cwd": "/work/project", "message": message,
+		"type": kind, "uuid": uuid, "sessionId": f.id, "version": "2.1.325", "cwd": "/home/dev/project", "message": message,
 		"timestamp": time.Date(2026, 11, 15, 10, 0, f.lines, 0, time.UTC).Format(time.RFC3339),
 	}
 	if f.parent != "" {
