@@ -130,7 +130,7 @@ func TestRealDrive(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "noted\n" {
 		t.Errorf("the file has %q: %v", text, err)
 	}
-	s.interruptTurn()
+	s.interruptTurn(model)
 	s.choose()
 	s.rewind(path)
 	s.resume(model, begun.Session)
@@ -139,16 +139,16 @@ func TestRealDrive(t *testing.T) {
 	}
 }
 
-func (s *story) interruptTurn() {
+// interruptTurn interrupts a turn once the model has its request: an agent that is interrupted before
+// sends the prompt with the next one.
+func (s *story) interruptTurn(model *clewtest.Model) {
 	s.t.Helper()
 	s.prompt("Wait")
-	s.until("work", func(s drive.Status) bool { return s.State == drive.Working })
-	scene.Eventually(s.t, "the interrupt", func() bool {
-		if _, err := s.agent.Interrupt(s.t.Context(), drive.InterruptRequest{ID: s.id()}); err != nil {
-			s.t.Fatal(err)
-		}
-		return s.agent.Status().State == drive.Idle
-	})
+	scene.Eventually(s.t, "the request", func() bool { return strings.Contains(string(scene.Newest(model).Body), "Wait") })
+	if _, err := s.agent.Interrupt(s.t.Context(), drive.InterruptRequest{ID: s.id()}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.until("the end of the turn", sent(2))
 }
 
 func (s *story) choose() {
