@@ -63,8 +63,10 @@ func TestForeignPage(t *testing.T) {
 	}))
 	t.Cleanup(foreign.Close)
 	page := own // the same browser, which is logged in at the viewer
+	page.wait("one stream is open", func() bool { return s.streams.Load() == 1 })
 	page.open(foreign.URL)
 	page.until(`document.title === "foreign"`)
+	page.wait("the stream of the viewer's page has ended", func() bool { return s.streams.Load() == 0 })
 	s.statuses()
 	code := s.web.NewCode()
 	got := value[[]string](page, "(async () => {"+fmt.Sprintf(attempts, s.URL, token, code, assets[0], assets[1])+"})()")
