@@ -52,7 +52,8 @@ TIMEOUT := 60m
 test: fmtcheck vet lint-if-there agent browser $(AXE) ## Check formatting, vet, lint if the linter is there, run the tests
 	@plain=$$(go list $(PLAIN)); \
 	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT) $(PAGES))"); \
-	echo "go test $(PLAIN) $(PAGES)"; go test -p 4 -timeout $(TIMEOUT) $$plain $(PAGES) && \
+	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
+	echo "go test $(PAGES)" && go test -timeout $(TIMEOUT) $(PAGES) && \
 	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
 .PHONY: test-rest
