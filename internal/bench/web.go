@@ -69,7 +69,7 @@ func (v *visit) serve(ctx context.Context, config string) (*site, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	v.add("clew serve, listening", "ms", 30, inMilliseconds(took))
+	v.add("clew serve, listening", "ms", 30, milliseconds(took))
 	if err := s.login(ctx, line); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -136,10 +136,8 @@ func (s *site) call(ctx context.Context, method, path string, body []byte, into 
 	if err = errors.Join(err, response.Body.Close()); err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	return inMilliseconds(took), err
+	return milliseconds(took), err
 }
-
-func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // A listing is a part of a list that the server has sent.
 type listing struct {
@@ -234,7 +232,7 @@ func (v *visit) webGrowing(ctx context.Context) error {
 		if total, err = s.grown(ctx, events, v.truth.Largest, total); err != nil {
 			break
 		}
-		v.add("10 KB appended to 57 MB, with a page", "ms", 200, inMilliseconds(time.Since(began)))
+		v.add("10 KB appended to 57 MB, with a page", "ms", 200, milliseconds(time.Since(began)))
 	}
 	_ = events.Close() // it is not read any more
 	return errors.Join(err, s.stop())
