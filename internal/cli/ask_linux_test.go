@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -26,7 +27,7 @@ type questionedUser struct {
 // eachTerminal runs a test for each kind of terminal.
 func eachTerminal(t *testing.T, test func(t *testing.T, u *questionedUser)) {
 	before := discardInput
-	discardInput = discardTyped
+	discardInput = termio.Discard
 	t.Cleanup(func() { discardInput = before })
 	for kind, questions := range map[string]func(*testing.T, context.Context, Streams, *screen) *questioner{
 		"run": func(_ *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -33,7 +34,7 @@ type answerer interface {
 }
 
 // openConsole opens the controlling terminal. Tests replace it, since they have none.
-var openConsole = openSystemConsole
+var openConsole = termio.Open
 
 var (
 	errNoTerminal = errors.New("there is no terminal to ask on")
@@ -49,7 +50,7 @@ func (a *questioner) open() error {
 		}
 		a.console = p
 	}
-	if a.console.tty != nil && !inForeground(a.console.tty) {
+	if a.console.tty != nil && !termio.InForeground(a.console.tty) {
 		return errBackground
 	}
 	return nil
@@ -195,7 +196,7 @@ func newLineSource(in io.Reader, tty *os.File) *lineSource {
 }
 
 // discardInput discards unread input. Test scripts replace it, since they type ahead.
-var discardInput = discardTyped
+var discardInput = termio.Discard
 
 func (s *lineSource) want() <-chan string {
 	to := make(chan string, 1)

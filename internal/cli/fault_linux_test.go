@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -324,7 +325,7 @@ func TestFaultColours(t *testing.T) {
 // Input typed before a question appears does not answer it.
 func TestAskForgetsWhatWasTyped(t *testing.T) {
 	before := discardInput
-	discardInput = discardTyped
+	discardInput = termio.Discard
 	t.Cleanup(func() { discardInput = before })
 	user, tty := openTerminal(t, 80)
 	defer tty.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -158,7 +159,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 		return o.capture.String(), err
 	}
 	resized := make(chan struct{}, 1)
-	defer onResize(func() {
+	defer termio.OnResize(func() {
 		select {
 		case resized <- struct{}{}:
 		default: // it is known already

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/termio"
 )
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
@@ -353,7 +354,7 @@ func askYes(ctx context.Context, s Streams, text, prompt string) (yes bool, err 
 	if err != nil {
 		return false, errNoTerminal
 	}
-	if !inForeground(c.tty) {
+	if !termio.InForeground(c.tty) {
 		return false, errBackground
 	}
 	out := c.out

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/sessions"
@@ -164,7 +165,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 // terminalOf returns the terminal of two of its files.
 func terminalOf(in, out *os.File) tui.Terminal {
 	return tui.Terminal{
-		In: in, Out: out, OnResize: onResize, Suspend: suspendProgram, OnSuspend: onSuspend, Cuts: cutsLines(os.Getenv),
+		In: in, Out: out, OnResize: termio.OnResize, Suspend: termio.Suspend, OnSuspend: termio.OnSuspend, Cuts: cutsLines(os.Getenv),
 		Size: func() (columns, rows int) { return terminalSize(out) },
 		Raw: func() (func() error, error) {
 			fd := int(in.Fd())

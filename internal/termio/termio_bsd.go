@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package cli
+package termio
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardTyped discards the unread input of a terminal.
-func discardTyped(tty *os.File) {
+// Discard discards the unread input of a terminal.
+func Discard(tty *os.File) {
 	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // it fails only for other files
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package termio
 
 import (
 	"os"
@@ -11,20 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openSystemConsole() (in, out *os.File, err error) {
+// Open opens the terminal that the program was started from, wherever its streams lead.
+func Open() (in, out *os.File, err error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	return tty, tty, err
 }
 
-// inForeground reports whether the program may read from its terminal. The system stops background
+// InForeground reports whether the program may read from its terminal. The system stops background
 // processes that try.
-func inForeground(tty *os.File) bool {
+func InForeground(tty *os.File) bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // an error means that it is not the controlling terminal
 }
 
-// onResize calls f when the size of the terminal changes, until stop is called.
-func onResize(f func()) (stop func()) { return onSignal(f, syscall.SIGWINCH) }
+// OnResize calls f when the size of the terminal changes, until stop is called.
+func OnResize(f func()) (stop func()) { return onSignal(f, syscall.SIGWINCH) }
 
 // onSignal calls f for a signal, until stop is called.
 func onSignal(f func(), sig os.Signal) (stop func()) {
@@ -46,9 +47,12 @@ func onSignal(f func(), sig os.Signal) (stop func()) {
 	}
 }
 
-// onSuspend calls one function when the program is asked to stop, and another when it was continued,
+// continueLimit is how long the program waits for the signal that continues it.
+const continueLimit = 100 * time.Millisecond
+
+// OnSuspend calls one function when the program is asked to stop, and another when it was continued,
 // until stop is called.
-func onSuspend(suspended, continued func()) (stop func()) {
+func OnSuspend(suspended, continued func()) (stop func()) {
 	stopSuspended := onSignal(suspended, syscall.SIGTSTP)
 	stopContinued := onSignal(continued, syscall.SIGCONT)
 	return func() {
@@ -57,9 +61,9 @@ func onSuspend(suspended, continued func()) (stop func()) {
 	}
 }
 
-// suspendProgram stops the program, and those that it runs with, until the shell continues it. It does
+// Suspend stops the program, and those that it runs with, until the shell continues it. It does
 // nothing if no shell could. SIGTSTP does not stop a Go program that has once asked for it.
-func suspendProgram() {
+func Suspend() {
 	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
 		return
 	}
@@ -69,6 +73,6 @@ func suspendProgram() {
 	_ = syscall.Kill(0, syscall.SIGSTOP) // the user tries again
 	select {
 	case <-continued:
-	case <-time.After(tidyLimit): // it was not stopped
+	case <-time.After(continueLimit): // it was not stopped
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package termio
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardTyped discards the unread input of a terminal.
-func discardTyped(tty *os.File) {
+// Discard discards the unread input of a terminal.
+func Discard(tty *os.File) {
 	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // it fails only for other files
 }
