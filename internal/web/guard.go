@@ -63,6 +63,7 @@ func (s *Server) check(to *route, r *http.Request) error {
 		if err := s.access.check(r); err != nil {
 			return err
 		}
+		keepConnection(r)
 	}
 	if to.need == needDrive && s.opts.Drive == nil {
 		return &refusal{

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -25,9 +24,8 @@ import (
 const DefaultPort = 2539
 
 const (
-	portsToTry     = 20 // from DefaultPort on
-	maxConnections = 256
-	shutdownTime   = 5 * time.Second
+	portsToTry   = 20 // from DefaultPort on
+	shutdownTime = 5 * time.Second
 )
 
 // An Address says where a server listens. The zero value means the loopback addresses and the
@@ -312,6 +310,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		IdleTimeout:                  2 * time.Minute,
 		MaxHeaderBytes:               16 << 10,
 		DisableGeneralOptionsHandler: true,
+		ConnContext:                  withConnection,
 		ErrorLog:                     log.New(io.Discard, "", 0), // it quotes what strangers have sent
 	}
 	serve := server.Serve
@@ -319,10 +318,10 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*l.certificate}, MinVersion: tls.VersionTLS12}
 		serve = func(one net.Listener) error { return server.ServeTLS(one, "", "") }
 	}
-	slots := make(chan struct{}, maxConnections)
+	open := new(connections)
 	failed := make(chan error, len(l.listeners))
 	for _, one := range l.listeners {
-		go func() { failed <- serve(&limitedListener{Listener: one, slots: slots}) }()
+		go func() { failed <- serve(&limitedListener{Listener: one, connections: open}) }()
 	}
 	var err error
 	select {
@@ -336,35 +335,4 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		err = errors.Join(err, server.Close())
 	}
 	return errors.Join(err, l.Close())
-}
-
-// A limitedListener accepts a connection when there is a slot for it.
-type limitedListener struct {
-	net.Listener
-
-	slots chan struct{}
-}
-
-// Accept waits for a slot, and then for a connection.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	l.slots <- struct{}{}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-// A limitedConn gives its slot back when it is closed.
-type limitedConn struct {
-	net.Conn
-
-	release func()
-}
-
-// Close closes the connection.
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }
