@@ -49,6 +49,55 @@ export async function login() {
   return true;
 }
 
+/** The token that the server has proved to know since the last doubt. @type {{token: string, done: Promise<void>} | null} */
+let proof = null;
+
+/** Says that another program may listen where the server was. */
+export function doubt() { proof = null; }
+
+/**
+ * Has the server prove that it knows the token, which it does not get for it. When a server has ended,
+ * any program of the machine can listen at its address: it gets no token and no prompt.
+ */
+export function proved() {
+  const token = localStorage.getItem(tokenName) ?? "";
+  if (proof?.token !== token) {
+    const mine = proof = { token, done: prove(token) };
+    mine.done.catch(() => { if (proof === mine) proof = null; });
+  }
+  return proof.done;
+}
+
+/** @param {string} token */
+async function prove(token) {
+  const nonce = [...crypto.getRandomValues(new Uint8Array(43))].map((n) => alphabet[n % 64]).join("");
+  const response = await fetch(`${base}proof`, {
+    method: "POST", body: JSON.stringify({ nonce }), headers: { "Content-Type": "application/json" }, credentials: "omit", redirect: "error",
+  }).catch(() => { throw noAnswer(); });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok || typeof answer.proof !== "string") throw new Refusal(0, "Another program answers", "Is clew serve still running?", null);
+  const bytes = new TextEncoder();
+  const key = await crypto.subtle.importKey("raw", bytes.encode(token), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const sum = new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes.encode(`clew serve proof ${nonce}`)));
+  const text = btoa(String.fromCharCode(...sum)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  if (answer.proof !== text) throw signedOut(token, "The server was started again");
+}
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+function noAnswer() { return new Refusal(0, "The server does not answer", "Is clew serve still running?", null); }
+
+/**
+ * Drops a token that the server does not know, unless another one has come since.
+ * @param {string} token
+ * @param {string} message
+ */
+function signedOut(token, message) {
+  if (token === localStorage.getItem(tokenName)) localStorage.removeItem(tokenName);
+  if (!hasToken()) signOut();
+  return new Refusal(401, message, "", null);
+}
+
 /**
  * @param {string} path
  * @param {Record<string, string | number | boolean | undefined>} [query] without those that are empty or false
@@ -61,13 +110,15 @@ async function request(path, query = {}, init = {}) {
     if (value !== undefined && value !== "" && value !== false) parameters.set(name, value === true ? "1" : String(value));
   }
   const search = parameters.size ? `?${parameters}` : "";
+  if (path !== "login") await proved();
   const sent = headers();
   let response;
   try {
     response = await fetch(base + path + search, { ...init, headers: { ...sent, ...init.headers }, credentials: "omit", redirect: "error" });
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
-    throw new Refusal(0, "The server does not answer", "Is clew serve still running?", null);
+    doubt();
+    throw noAnswer();
   }
   if (response.ok) return response;
   throw await refusal(response, path, sent);
@@ -80,10 +131,7 @@ async function request(path, query = {}, init = {}) {
  */
 export async function refusal(response, path, sent) {
   const body = await response.json().catch(() => ({}));
-  if (response.status === 401 && path !== "login") {
-    if (sent.Authorization === headers().Authorization) localStorage.removeItem(tokenName); // not one that came since
-    if (!hasToken()) signOut();
-  }
+  if (response.status === 401 && path !== "login") signedOut(sent.Authorization.slice("Bearer ".length), "");
   return new Refusal(response.status, body.error ?? `The server answered ${response.status}`, body.hint ?? "", body);
 }
 

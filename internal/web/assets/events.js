@@ -3,7 +3,7 @@
 // connections to a host: the tab that holds a lock has it, and passes the events on. Hidden tabs have
 // none, and look again when they are shown.
 
-import { hasToken, headers, refusal, server } from "./api.js";
+import { doubt, hasToken, headers, proved, refusal, server } from "./api.js";
 
 /** @typedef {{type: string, data: any}} ServerEvent */
 
@@ -66,6 +66,7 @@ export function connect() {
 function enter() {
   if (turn) return;
   const missed = lastID !== "";
+  if (missed) doubt(); // without a stream nobody has noticed whether the server has ended
   turn = new AbortController();
   tellOthers();
   channel.postMessage({ kind: "who", tab: me });
@@ -128,6 +129,7 @@ function seen(id) {
 
 /** @param {ServerEvent} event */
 function deliver(event) {
+  if (event.type === "disconnected") doubt();
   for (const f of [...listeners]) f(event);
 }
 
@@ -205,11 +207,12 @@ async function read(control, began) {
 async function readAll(signal, began, alive) {
   asked = union();
   const query = asked ? `?watch=${encodeURIComponent(asked)}` : "";
+  await proved();
   const sent = headers();
   const response = await fetch(`/api/v1/events${query}`, {
     headers: { ...sent, Accept: "text/event-stream", ...(lastID ? { "Last-Event-ID": lastID } : {}) },
     signal, credentials: "omit", redirect: "error", cache: "no-store",
-  });
+  }).catch((error) => { if (!signal.aborted) doubt(); throw error; });
   if (!response.ok || !response.body) throw await refusal(response, "events", sent);
   began();
   setOpen(true);
