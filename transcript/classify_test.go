@@ -308,6 +308,24 @@ func TestClassifyAPIErrors(t *testing.T) {
 	}
 }
 
+// A prompt that the agent has recorded as somebody else's says so.
+func TestClassifySender(t *testing.T) {
+	for members, want := range map[string]string{
+		``:                                         "",
+		`"origin":{"kind":"human"},`:               "",
+		`"origin":null,"promptSource":"sdk",`:      "",
+		`"origin":{"kind":"peer","from":"a"},`:     "peer",
+		`"origin":{"kind":"something-new"},`:       "something-new",
+		`"promptSource":"system",`:                 "system",
+		`"origin":{"kind":1},"promptSource":true,`: "",
+	} {
+		runClassify(t, classifier{}, []classifyCase{{
+			name: members, want: &UserMsg{Timestamp: lineTime, Text: "hi", Sender: want},
+			line: `{"type":"user",` + members + `"message":{"role":"user","content":"hi"},"uuid":"u",` + lineTimeText + `}`,
+		}})
+	}
+}
+
 func attachmentLine(attachment string) string {
 	return `{"parentUuid":"p","attachment":` + attachment + `,"type":"attachment","uuid":"u",` + lineTimeText + `}`
 }
@@ -335,6 +353,13 @@ func TestClassifyAttachments(t *testing.T) {
 			line: attachmentLine(`{"type":"queued_command","prompt":"<command-name>/cost</command-name>"}`),
 		},
 		{name: "queued nothing", line: attachmentLine(`{"type":"queued_command"}`), noise: "empty"},
+		{
+			name: "queued by a channel", want: &UserMsg{Timestamp: lineTime, Text: "ping", Queued: true, Sender: "channel"},
+			line: attachmentLine(`{"type":"queued_command","prompt":"ping","origin":{"kind":"channel","server":"x"}}`),
+		}, {
+			name: "queued by the user", want: queued("ping", 0),
+			line: attachmentLine(`{"type":"queued_command","prompt":"ping","origin":{"kind":"human"}}`),
+		},
 		{
 			name: "blocking hook", want: sawError("PreToolUse:Bash hook error: not this"),
 			line: attachmentLine(`{"type":"hook_blocking_error","hookName":"PreToolUse:Bash","hookEvent":"PreToolUse",` +

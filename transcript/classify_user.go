@@ -130,8 +130,22 @@ func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	}
 	return &UserMsg{
 		Timestamp: e.Timestamp, Text: own(shown, p.text), PermissionMode: e.PermissionMode,
-		Images: p.images, Documents: p.documents, Queued: p.queued,
+		Images: p.images, Documents: p.documents, Queued: p.queued, Sender: sender(e),
 	}, ""
+}
+
+// sender returns who sent a prompt, or "" for the user.
+func sender(e *Entry) string {
+	for _, kind := range []string{textAt(e.Raw, "origin", "kind"), textAt(e.Attachment, "origin", "kind")} {
+		if kind != "" && kind != "human" {
+			return kind
+		}
+	}
+	const system = "system"
+	if textAt(e.Raw, "promptSource") == system {
+		return system
+	}
+	return ""
 }
 
 // cutAdded cuts what was added to the prompt from the edges of each block.

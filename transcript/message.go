@@ -41,6 +41,11 @@ type UserMsg struct {
 	// Queued reports whether the user typed it while the agent worked. It then belongs to the turn
 	// that was running.
 	Queued bool
+	// Sender is who sent the prompt, if the agent has recorded that it was not the user: "peer" and
+	// "coordinator" for other agents, "channel" and "plugin" for what the user has connected,
+	// "system" and other words for the agent itself. It is "" for the user, and if nothing is
+	// recorded. What the user has pasted or piped is a part of the user's text.
+	Sender string
 }
 
 // An AIMsg is an answer of the model, or, if IsMeta is set, something that went back to it: results
