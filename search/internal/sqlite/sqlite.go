@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -22,7 +23,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 8
+const version = 9
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
@@ -77,7 +78,7 @@ INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 // Open opens the index in a file, and creates the file if it does not exist. Only its owner may
 // read it.
 func Open(ctx context.Context, path string) (*DB, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := openFirst(path)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	name.RawQuery = "_pragma=busy_timeout(1000)&_pragma=synchronous(off)&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return nil, errors.Join(classify(err), file.Close())
+		return nil, errors.Join(classify(err), closeLast(path, file))
 	}
 	d := &DB{path: path, file: file, db: db}
 	if d.conn, err = db.Conn(ctx); err == nil {
@@ -123,7 +124,44 @@ func (d *DB) Close() error {
 	if d.conn != nil {
 		err = errors.Join(err, d.conn.Close())
 	}
-	return errors.Join(err, d.db.Close(), d.file.Close())
+	return errors.Join(err, d.db.Close(), closeLast(d.path, d.file))
+}
+
+// handles are the files of indexes that are open in this process, by path. Closing one releases all
+// locks that the process has on the index, also those of another DB: so files that are closed while
+// there is another DB wait for its end.
+var handles = struct {
+	sync.Mutex
+	open map[string]int
+	done map[string][]*os.File
+}{open: map[string]int{}, done: map[string][]*os.File{}}
+
+// openFirst opens the file of an index. Only its owner may read it.
+func openFirst(path string) (*os.File, error) {
+	handles.Lock()
+	defer handles.Unlock()
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		handles.open[path]++
+	}
+	return file, err
+}
+
+// closeLast closes the file of an index, and those that have waited for it.
+func closeLast(path string, file *os.File) error {
+	handles.Lock()
+	defer handles.Unlock()
+	handles.done[path] = append(handles.done[path], file)
+	if handles.open[path]--; handles.open[path] > 0 {
+		return nil
+	}
+	var err error
+	for _, file := range handles.done[path] {
+		err = errors.Join(err, file.Close())
+	}
+	delete(handles.open, path)
+	delete(handles.done, path)
+	return err
 }
 
 // check returns an error unless the file is an index of this version, or empty.

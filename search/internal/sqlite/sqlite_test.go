@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -28,6 +29,58 @@ func TestOpenWhileAnotherBuilds(t *testing.T) {
 
 // build creates an empty index, if there is none.
 func build(t *testing.T, path string) error {
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	w, err := db.Write(t.Context())
+	if err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// A writer keeps its lock while another DB of the process is closed. The process of the second one
+// would get the lock otherwise, so it is another process that tries.
+func TestCloseBesideAWriter(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv("CLEW_TEST_WRITE"); path != "" {
+		if err := write(t, path); !errors.Is(err, ErrBusy) {
+			t.Errorf("error %v", err)
+		}
+		return
+	}
+	path := filepath.Join(t.TempDir(), "search.db")
+	if err := build(t, path); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	w, err := writer.Write(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abandon()
+	reader, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCloseBesideAWriter$")
+	other.Env = append(os.Environ(), "CLEW_TEST_WRITE="+path)
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// write changes an index that is there.
+func write(t *testing.T, path string) error {
 	db, err := Open(t.Context(), path)
 	if err != nil {
 		return err
