@@ -24,6 +24,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -49,18 +50,83 @@ var ErrBusy = sqlite.ErrBusy
 // rebuilds a damaged index. The error is that of the context, an [ErrBusy], or the reason why the
 // index can't be written. [Scan] works without an index.
 func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*Result, error) {
-	if err := q.check(); err != nil {
+	if err := q.checkIndexed(); err != nil {
 		return nil, err
-	}
-	if q.pattern != nil {
-		return nil, errors.New("search: an index can't match a Pattern: use Scan")
 	}
 	if err := os.MkdirAll(filepath.Dir(x.Path), 0o700); err != nil {
 		return nil, err
 	}
-	result, err := x.try(ctx, files, q)
+	var result *Result
+	err := x.repaired(func() (err error) {
+		result, err = x.try(ctx, files, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Update updates the index for the files, which replace those that it had, like [Index.Search]. It
+// returns the errors of files that could not be read, and an error like those of Search.
+func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []error, err error) {
+	if err := os.MkdirAll(filepath.Dir(x.Path), 0o700); err != nil {
+		return nil, err
+	}
+	err = x.repaired(func() (err error) {
+		db, err := sqlite.Open(ctx, x.Path)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
+		_, unread, err = x.refresh(ctx, db, files)
+		return err
+	})
+	return unread, err
+}
+
+// Lookup runs a query on the index as it is, so that nobody waits for what is new in the files. It
+// finds passages of these files only. [Result.Outdated] are those that have changed since the index
+// was updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is an error
+// as well, and [Index.Update] rebuilds it.
+func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
+	if err := q.checkIndexed(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(x.Path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.Open(ctx, x.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if db.New {
+		return nil, &fs.PathError{Op: "search", Path: x.Path, Err: fs.ErrNotExist}
+	}
+	known, err := db.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := newLookup(q, db, byID(files, known))
+	defer s.fileCache.close()
+	if result, err = s.search(ctx); err != nil {
+		return nil, err
+	}
+	result.Updated = info.ModTime()
+	for _, change := range compare(files, known).changes {
+		result.Outdated = append(result.Outdated, change.file)
+	}
+	return result, nil
+}
+
+// repaired runs a function, and runs it once more after it has returned that the index is damaged,
+// and the index was removed.
+func (x *Index) repaired(run func() error) error {
+	err := run()
 	if !errors.Is(err, sqlite.ErrDamaged) && !errors.Is(err, errDamaged) {
-		return result, err
+		return err
 	}
 	switch {
 	case x.Note == nil:
@@ -70,9 +136,9 @@ func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*R
 		x.Note("the index is damaged; rebuilding it")
 	}
 	if err := sqlite.Remove(x.Path); err != nil {
-		return nil, err
+		return err
 	}
-	return x.try(ctx, files, q)
+	return run()
 }
 
 // try is like Search, and returns an error if the index is damaged.

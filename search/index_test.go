@@ -40,8 +40,8 @@ func filesBelow(t *testing.T, dir string) []sessions.File {
 func described(r *Result) []string {
 	var list []string
 	for _, h := range r.Hits {
-		list = append(list, fmt.Sprintf("%s %s %s %d turn %d %v %v %s %v %q %v", h.File.Path, h.SessionID, h.AgentID, h.Line, h.Turn,
-			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Directory, h.Score))
+		list = append(list, fmt.Sprintf("%s %s %s %d turn %d %v %v %s %v %q %v %d %v %v", h.File.Path, h.SessionID, h.AgentID, h.Line, h.Turn,
+			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Directory, h.Score, h.Offset, h.Source, h.Share))
 	}
 	for _, g := range r.Groups {
 		list = append(list, fmt.Sprint(g.Project, g.SessionID, g.Hits))
@@ -52,6 +52,15 @@ func described(r *Result) []string {
 func words(t *testing.T, args ...string) *Query {
 	t.Helper()
 	q, err := Words(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func anyOf(t *testing.T, args ...string) *Query {
+	t.Helper()
+	q, err := AnyOf(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +119,13 @@ func TestIndexEqualsScan(t *testing.T) {
 			words(t, pairs[i]), words(t, pairs[i], a), words(t, begun(pairs[i])+"*"))
 	}
 	queries = append(queries, words(t, "cache", "error"), words(t, "error", "cache", "fmt.Errorf"), words(t, "fmt.Errorf"), words(t, "return err"))
+	queries = append(queries, anyOf(t, "cache", "error", list[0], "nowhere"), anyOf(t, "fmt.Errorf", "cach*"), anyOf(t, list[1], list[2]+"*"))
+	for i := range 5 {
+		queries = append(queries, anyOf(t, list[i:i+4]...))
+	}
 	middle := files[0].Info.ModTime()
 	for i, q := range queries {
+		q.Source = Source(i % 4)
 		switch i % 5 {
 		case 1:
 			q.Role = Role(1 + i%4)

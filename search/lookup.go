@@ -42,6 +42,7 @@ type found struct {
 	segment sqlite.Segment
 	file    *sessions.File
 	numbers []int
+	masks   []uint64    // the words that each has, for a query for any of its words
 	owner   *spillOwner // of a spill
 }
 
@@ -153,6 +154,9 @@ func (t *indexedTexts) read(c *candidate) bool {
 		return false
 	}
 	text, ok := t.lookup.text(c)
+	if t.best.query.any {
+		return ok && t.best.readAny(&t.lookup.tokenizer, c, text)
+	}
 	if ok = ok && c.take(text, t.lookup.query.find(&t.lookup.tokenizer, text)); ok {
 		c.score = c.base * t.best.near.in(&t.lookup.tokenizer, text)
 	}
@@ -178,7 +182,11 @@ func (l *lookup) collect(ctx context.Context, matched []found, best *relevance) 
 		return l.each(ctx, segments[id], &content{locations: locations}, func(c *candidate) {
 			g.count++
 			g.matched++
-			best.score(c)
+			if l.query.any {
+				best.countWords(c.mask)
+			} else {
+				best.score(c)
+			}
 			best.add(g, c)
 		})
 	})
@@ -210,10 +218,53 @@ func (l *lookup) match(ctx context.Context) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.query.any && l.query.Order == Relevance {
+		return l.matchAny(ctx, segments)
+	}
 	numbers, err := l.db.Match(ctx, l.query.expression())
 	if err != nil {
 		return nil, err
 	}
+	return l.wanted(ctx, segments, numbers)
+}
+
+// matchAny is like match, and finds out which of the words each passage has.
+func (l *lookup) matchAny(ctx context.Context, segments map[int64]sqlite.Segment) ([]found, error) {
+	masks := map[int64][]uint64{}
+	numbers := map[int64][]int{}
+	for i := range l.query.phrases {
+		matched, err := l.db.Match(ctx, l.query.alone(i).expression())
+		if err != nil {
+			return nil, err
+		}
+		for id, with := range matched {
+			last := slices.Max(with)
+			if n := last + 1 - len(masks[id]); n > 0 {
+				masks[id] = append(masks[id], make([]uint64, n)...)
+			}
+			for _, number := range with {
+				masks[id][number] |= 1 << i
+			}
+		}
+	}
+	for id, list := range masks {
+		for number, mask := range list {
+			if mask != 0 {
+				numbers[id] = append(numbers[id], number)
+			}
+		}
+		masks[id] = slices.DeleteFunc(list, func(mask uint64) bool { return mask == 0 })
+	}
+	list, err := l.wanted(ctx, segments, numbers)
+	for i := range list {
+		list[i].masks = masks[list[i].segment.ID]
+	}
+	return list, err
+}
+
+// wanted returns the segments that may have hits, the newest first, with the numbers of their
+// passages.
+func (l *lookup) wanted(ctx context.Context, segments map[int64]sqlite.Segment, numbers map[int64][]int) ([]found, error) {
 	var list []found
 	for id, numbers := range numbers {
 		segment, ok := segments[id]
@@ -319,7 +370,7 @@ func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*
 	}
 	l.locations, l.filters = locations, filters
 	c := &candidate{file: m.file, id: m.segment.File, owner: m.owner}
-	for _, n := range slices.Backward(m.numbers) {
+	for i, n := range slices.Backward(m.numbers) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -330,6 +381,9 @@ func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*
 			continue
 		}
 		c.location, c.segment, c.number = locations[n], m.segment.ID, n
+		if m.masks != nil {
+			c.mask = m.masks[i]
+		}
 		m.owner.locate(&c.location)
 		if l.query.wantsLocation(&c.location) {
 			visit(c)

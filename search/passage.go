@@ -9,19 +9,72 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// A Source is who wrote a passage. It separates the words of the user and of the agent from what
+// somebody else wrote: pages, files and messages that the agent was given.
+type Source uint8
+
+// The sources. The zero value is any of them.
+const (
+	AnySource Source = iota
+	// Said are prompts of the user, and answers that the session's own agent gave. What the user
+	// pasted, or piped into the agent, is a part of the prompt. An answer may repeat what the agent
+	// has read.
+	Said
+	// Called are the inputs of tools that this agent has called.
+	Called
+	// Other is everything else: results of tools, output of commands, thinking, titles, summaries of
+	// compactions, messages of other agents and of programs, and all that subagents said and did.
+	Other
+)
+
+// sourceNames are the names of the sources.
+var sourceNames = []string{AnySource: "", Said: "said", Called: "called", Other: "other"}
+
+// String returns said, called or other, and "" for any source.
+func (s Source) String() string {
+	if int(s) >= len(sourceNames) {
+		return ""
+	}
+	return sourceNames[s]
+}
+
+// A Passage is one text of an entry.
+type Passage struct {
+	Role   Role
+	Source Source
+	// Tool is the name of the called tool, for the input of a call.
+	Tool string
+	// Call is the ID of the call, for the input and for the result of a tool.
+	Call string
+	Text string
+}
+
+// Passages returns the texts of an entry that can be found, in their order. The input of a tool is
+// its name, and each of its values on a line. It does not know whether the entry is in the
+// transcript of a subagent, unless the entry says so, and most do.
+func Passages(e *transcript.Entry) []Passage {
+	var list []Passage
+	for _, p := range newExtractor().passages(e) {
+		list = append(list, Passage{Role: p.role, Source: p.source, Tool: p.tool, Call: p.call, Text: p.text})
+	}
+	return list
+}
+
 // A passage is one text of an entry.
 type passage struct {
-	role Role
-	tool string // the name of the called tool
-	call string // the ID of the call, also for a result
-	turn bool   // the passage is a prompt that begins a turn
-	text string
+	role   Role
+	source Source
+	tool   string // the name of the called tool
+	call   string // the ID of the call, also for a result
+	turn   bool   // the passage is a prompt that begins a turn
+	text   string
 }
 
 // An extractor returns the passages of entries. It must not be used by several goroutines at once.
 type extractor struct {
 	decoder *wire.Decoder
 	list    []passage
+	foreign bool // the entry is that of a subagent or a teammate
 }
 
 func newExtractor() *extractor {
@@ -32,6 +85,7 @@ func newExtractor() *extractor {
 // is valid until the next call.
 func (d *extractor) passages(e *transcript.Entry) []passage {
 	d.list = d.list[:0]
+	d.foreign = e.IsSidechain || e.AgentID != "" || isMember(e)
 	switch e.Type {
 	case "user":
 		if e.Message != nil && !d.results(e) {
@@ -39,6 +93,7 @@ func (d *extractor) passages(e *transcript.Entry) []passage {
 		}
 	case "assistant":
 		if e.Message != nil {
+			d.foreign = d.foreign || e.Message.Model == syntheticModel || e.IsAPIErrorMessage
 			d.answer(e.Message.Content)
 		}
 	case "attachment", "system":
@@ -47,17 +102,31 @@ func (d *extractor) passages(e *transcript.Entry) []passage {
 		d.title(e)
 	case queueOperation:
 		d.classified(transcript.Entry{
-			Type: "attachment", AttachmentType: "queued_command",
+			Type: "attachment", AttachmentType: queuedCommand,
 			Attachment: fmt.Appendf(nil, `{"type":"queued_command","prompt":%s}`, e.Content),
 		})
 	}
 	return d.list
 }
 
-// queueOperation is the type of entries with prompts that may be in no other entry.
-const queueOperation = "queue-operation"
+// isMember reports whether an entry says that its session is that of a teammate. Only the first one
+// may say so.
+func isMember(e *transcript.Entry) bool { return e.TeamName != "" && e.AgentName != "" }
 
+const (
+	// queueOperation is the type of entries with prompts that may be in no other entry.
+	queueOperation = "queue-operation"
+	// queuedCommand is the type of attachments with prompts that came while the agent worked.
+	queuedCommand = "queued_command"
+	// syntheticModel is the model of texts that the agent has made up.
+	syntheticModel = "<synthetic>"
+)
+
+// add adds a passage. Its source is Other unless it is set, and for what subagents wrote.
 func (d *extractor) add(p passage) {
+	if p.source == AnySource || d.foreign {
+		p.source = Other
+	}
 	if strings.TrimSpace(p.text) != "" {
 		d.list = append(d.list, p)
 	}
@@ -111,7 +180,8 @@ func (d *extractor) beside(e *transcript.Entry, texts []string) {
 	first := len(d.list)
 	d.classified(alone)
 	for i := range d.list[first:] {
-		d.list[first+i].turn = false
+		// The agent may have added it, and does not mark that.
+		d.list[first+i].turn, d.list[first+i].source = false, Other
 	}
 }
 
@@ -138,15 +208,15 @@ func (d *extractor) answer(content []byte) {
 	for _, block := range blocks {
 		switch b := block.(type) {
 		case *wire.TextBlock:
-			d.add(passage{role: Answer, text: b.Text})
+			d.add(passage{role: Answer, source: Said, text: b.Text})
 		case *wire.ThinkingBlock:
 			d.add(passage{role: Thinking, text: b.Thinking})
 		case *wire.ToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+			d.add(passage{role: Tool, source: Called, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
 		case *wire.ServerToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+			d.add(passage{role: Tool, source: Called, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
 		case *wire.MCPToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+			d.add(passage{role: Tool, source: Called, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
 		}
 	}
 }
@@ -158,7 +228,11 @@ func (d *extractor) classified(e transcript.Entry) {
 	msg, _ := transcript.Classify(e)
 	switch m := msg.(type) {
 	case *transcript.UserMsg:
-		d.add(passage{role: Prompt, turn: !sidechain, text: m.Text})
+		p := passage{role: Prompt, turn: !sidechain, text: m.Text}
+		if m.Sender == "" && e.SourceToolUseID == "" && typed(&e) {
+			p.source = Said
+		}
+		d.add(p)
 	case *transcript.TeammateMsg:
 		d.add(passage{role: Prompt, text: m.Text})
 	case *transcript.CompactMsg:
@@ -166,6 +240,28 @@ func (d *extractor) classified(e transcript.Entry) {
 	case *transcript.SystemMsg:
 		d.add(passage{role: Tool, text: m.Output + "\n" + m.Stderr})
 	}
+}
+
+// typed reports whether the user typed all of a prompt: a program of the agent has sent no other kind
+// of command, and no text of a command follows its tags.
+func typed(e *transcript.Entry) bool {
+	if e.AttachmentType == queuedCommand {
+		var queued struct{ CommandMode string }
+		if json.Unmarshal(e.Attachment, &queued) != nil {
+			return false
+		}
+		return queued.CommandMode == "" || queued.CommandMode == "prompt" || queued.CommandMode == "bash"
+	}
+	if e.Message == nil {
+		return e.Type == "system" // a command that the agent runs itself
+	}
+	var text string
+	if json.Unmarshal(e.Message.Content, &text) != nil || !strings.HasPrefix(text, "<command-") {
+		return true
+	}
+	last := text[strings.LastIndex(text, "</command-")+1:]
+	_, rest, _ := strings.Cut(last, ">")
+	return strings.TrimSpace(rest) == ""
 }
 
 // inputText returns the name of a tool and the values of its input, each on a line.

@@ -56,6 +56,7 @@ func ParseRole(name string) (Role, error) {
 type Query struct {
 	phrases []phrase
 	pattern *regexp.Regexp
+	any     bool // a passage needs one of the words, which are phrases of one word each
 
 	// Role is the kind of passage to find. The zero value means any.
 	Role Role
@@ -64,6 +65,8 @@ type Query struct {
 	// Since and Until limit the time of the entry: not before Since, and before Until. The zero
 	// time means no limit.
 	Since, Until time.Time
+	// Source is who wrote the passage. The zero value means anyone.
+	Source Source
 	// Projects are the names of the projects to search. Nil means all.
 	Projects map[string]bool
 	// Sessions are the IDs of the sessions to search. Nil means all.
@@ -119,10 +122,48 @@ func Words(args ...string) (*Query, error) {
 	return q, nil
 }
 
+// AnyOf returns a query for texts that have at least one of the words. With the order [Relevance],
+// texts that have more of them come first, and words that few texts have count more: see
+// [Hit.Share]. Words that follow each other need not do so in a text. A trailing * makes the last
+// word of an argument a prefix. It returns an error if there are no words, or more than 64.
+func AnyOf(args ...string) (*Query, error) {
+	q := &Query{any: true}
+	for _, arg := range args {
+		p := newPhrase(arg)
+		for i, word := range p.words {
+			term := phrase{words: []string{word}, prefix: p.prefix && i == len(p.words)-1}
+			if !slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.words[0] == word && p.prefix == term.prefix }) {
+				q.phrases = append(q.phrases, term)
+			}
+		}
+	}
+	switch {
+	case len(q.phrases) == 0:
+		return nil, errors.New("search: the query contains no words")
+	case len(q.phrases) > maxAny:
+		return nil, fmt.Errorf("search: the query contains %d words, and at most %d can be searched for at once", len(q.phrases), maxAny)
+	}
+	return q, nil
+}
+
+// maxAny is the most words of a query for any of them.
+const maxAny = 64
+
 // check returns an error for a query that was not made by [Words] or [Pattern].
 func (q *Query) check() error {
 	if q == nil || q.phrases == nil && q.pattern == nil {
 		return errors.New("search: the query is empty: make it with Words or Pattern")
+	}
+	return nil
+}
+
+// checkIndexed returns an error for a query that an index can't run.
+func (q *Query) checkIndexed() error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	if q.pattern != nil {
+		return errors.New("search: an index can't match a Pattern: use Scan")
 	}
 	return nil
 }
@@ -159,6 +200,9 @@ func newPhrase(text string) phrase {
 // pairs returns the pairs of the phrases, without those of a prefix, whose whole word is unknown.
 func (q *Query) pairs() []pair {
 	var list []pair
+	if q.any {
+		return nil
+	}
 	for _, p := range q.phrases {
 		words := p.words
 		if p.prefix {
@@ -188,21 +232,36 @@ func (q *Query) expression() string {
 			terms = append(terms, term)
 		}
 	}
-	for _, mark := range marks(q.Role, "") {
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	if q.any {
+		terms = []string{"(" + strings.Join(terms, " OR ") + ")"}
+	}
+	for _, mark := range marks(q.Role, q.Source, "") {
 		terms = append(terms, `"`+mark+`"`)
 	}
-	for _, mark := range marks(AnyRole, q.Tool) {
+	for _, mark := range marks(AnyRole, AnySource, q.Tool) {
 		terms = append(terms, `("`+mark+`" OR "`+spillMark+`")`) // the tool of a spill is known later
 	}
-	slices.Sort(terms)
-	return strings.Join(slices.Compact(terms), " AND ")
+	return strings.Join(terms, " AND ")
 }
 
-// marks returns words for the role and the tool of a passage. No text contains such a word.
-func marks(role Role, tool string) []string {
+// alone returns the query for one of the words.
+func (q *Query) alone(i int) *Query {
+	one := *q
+	one.phrases = q.phrases[i : i+1]
+	return &one
+}
+
+// marks returns words for the role, the source and the tool of a passage. No text contains such a
+// word.
+func marks(role Role, source Source, tool string) []string {
 	var list []string
 	if role != AnyRole {
 		list = append(list, "\ue000"+role.String())
+	}
+	if source != AnySource {
+		list = append(list, "\ue003"+source.String())
 	}
 	if tool != "" {
 		list = append(list, "\ue001"+hex.EncodeToString([]byte(strings.ToLower(tool))))
@@ -219,10 +278,20 @@ type Span struct{ Start, End int }
 // maxSpans is the most matches that are returned for one text.
 const maxSpans = 100
 
+// Find returns the matches in a text, or nil if the text does not match. It considers the words or
+// the pattern of the query only, and none of its fields.
+func (q *Query) Find(text string) []Span { return q.find(new(tokenizer), text) }
+
 // find returns the matches in a text, or nil if a word or phrase of the query is missing.
 func (q *Query) find(c *tokenizer, text string) []Span {
+	spans, _ := q.findMask(c, text)
+	return spans
+}
+
+// findMask also returns which of the first words and phrases were found, as bits.
+func (q *Query) findMask(c *tokenizer, text string) ([]Span, uint64) {
 	if q.pattern != nil {
-		return q.findPattern(text)
+		return q.findPattern(text), 0
 	}
 	var spans []Span
 	found := make([]bool, len(q.phrases))
@@ -239,10 +308,16 @@ func (q *Query) find(c *tokenizer, text string) []Span {
 			break
 		}
 	}
-	if slices.Contains(found, false) {
-		return nil
+	if slices.Contains(found, false) && !q.any {
+		return nil, 0
 	}
-	return tidy(spans)
+	var mask uint64
+	for i, ok := range found[:min(len(found), maxAny)] {
+		if ok {
+			mask |= 1 << i
+		}
+	}
+	return tidy(spans), mask
 }
 
 // An attempt is a phrase whose first words were found.

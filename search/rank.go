@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -147,6 +148,7 @@ type relevance struct {
 	now    int64
 	exact  bool // all candidates are hits
 	groups map[groupKey]*group
+	counts []int // for a query for any of its words: the texts that have each
 }
 
 type groupKey struct{ project, session string }
@@ -170,7 +172,73 @@ func newRelevance(q *Query, exact bool) *relevance {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	return &relevance{query: q, near: newCloseness(q), now: now.UnixMilli(), exact: exact, groups: map[groupKey]*group{}}
+	r := &relevance{query: q, near: newCloseness(q), now: now.UnixMilli(), exact: exact, groups: map[groupKey]*group{}}
+	if q.any {
+		r.exact, r.counts = false, make([]int, len(q.phrases)) // all are kept, until it is known how rare words are
+	}
+	return r
+}
+
+// countWords counts the words that a candidate has.
+func (r *relevance) countWords(mask uint64) {
+	for ; mask != 0; mask &= mask - 1 {
+		r.counts[bits.TrailingZeros64(mask)]++
+	}
+}
+
+// weights returns what each word counts: see [Hit.Share].
+func (r *relevance) weights() []float64 {
+	list := make([]float64, len(r.counts))
+	most := slices.Max(r.counts)
+	for i, n := range r.counts {
+		if n > 0 {
+			list[i] = math.Log2(2 + float64(most)/float64(n))
+		}
+	}
+	return list
+}
+
+// share returns the part of the weights that words have.
+func share(weights []float64, mask uint64) float64 {
+	var sum, all float64
+	for i, w := range weights {
+		if all += w; mask&(1<<i) != 0 {
+			sum += w
+		}
+	}
+	return sum / max(all, math.SmallestNonzeroFloat64)
+}
+
+// weigh gives all candidates their scores, for a query for any of its words.
+func (r *relevance) weigh() {
+	weights := r.weights()
+	for _, g := range r.groups {
+		for _, c := range g.waiting.list {
+			c.share = share(weights, c.mask)
+			c.base = r.base(c) * math.Pow(c.share, shareExponent)
+			c.score = c.base * guessed
+		}
+	}
+}
+
+// shareExponent makes texts with more of the words come before others, nearly always.
+const shareExponent = 3
+
+// readAny records the matches in the text of a candidate of a query for any of its words, and sets
+// its score by their closeness. It returns false if the text no longer has the words.
+func (r *relevance) readAny(t *tokenizer, c *candidate, text string) bool {
+	spans, mask := r.query.findMask(t, text)
+	if mask != c.mask || !c.take(text, spans) {
+		return false
+	}
+	had := &Query{}
+	for i, p := range r.query.phrases {
+		if mask&(1<<i) != 0 {
+			had.phrases = append(had.phrases, p)
+		}
+	}
+	c.score = c.base * newCloseness(had).in(t, text)
+	return true
 }
 
 func (r *relevance) group(project, session string) *group {
@@ -194,8 +262,13 @@ func (r *relevance) depth(most int) int {
 
 // score gives a candidate a score by its location.
 func (r *relevance) score(c *candidate) {
-	c.base = c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
+	c.base = r.base(c)
 	c.score = c.base * r.near.guess(&c.location)
+}
+
+// base returns the score of a candidate by its location alone.
+func (r *relevance) base(c *candidate) float64 {
+	return c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
 }
 
 // add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
@@ -218,8 +291,14 @@ func (r *relevance) add(g *group, c *candidate) {
 // reports whether one is a hit, and sets its score by its text. If there are too few sessions for all
 // hits that the query wants, it takes more of each.
 func (r *relevance) take(read func(*candidate) bool) []*group {
+	if r.query.any {
+		r.weigh()
+	}
 	for _, g := range r.groups {
 		g.factor, g.waiting.before = g.bonus(), bestFirst
+		if r.query.any {
+			g.factor = 1 // how many texts have one of many words says nothing
+		}
 		heap.Init(&g.waiting)
 	}
 	most := max(r.query.PerSession, 0)

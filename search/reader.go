@@ -29,6 +29,7 @@ type state struct {
 	Directory string          `json:"folder,omitempty"`  // the name of the first working directory
 	Calls     map[string]call `json:"calls,omitempty"`   // calls without a result, by ID
 	Title     string          `json:"title,omitempty"`   // the last title of the session
+	Member    bool            `json:"member,omitempty"`  // the session is that of a teammate
 	Checksum  uint64          `json:"guard"`             // of the bytes before the offset
 
 	// Branch is the last entry of a branch that began with an entry of the agent, and not where the
@@ -66,6 +67,7 @@ type reader struct {
 	extractor *extractor
 	buf       []byte
 	progress  func(n int) // may be nil
+	foreign   bool        // the file is that of a subagent, or a spill
 
 	state *state
 	base  state // where reading began
@@ -89,6 +91,7 @@ func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit vis
 	}
 	defer file.Close()
 	r.state, r.base, r.visit, r.err = s, *s, visit, nil
+	r.foreign = f.AgentID != "" || f.Spill
 	if s.Time == 0 {
 		s.Time = f.Info.ModTime().UnixMilli()
 		if !f.Spill {
@@ -182,7 +185,10 @@ func (r *reader) entry(e *transcript.Entry, time int64) {
 		if passage.turn {
 			r.state.Turns++
 		}
-		p.nth, p.role, p.turn, p.tool = int64(i), passage.role, r.state.Turns, ""
+		p.nth, p.role, p.source, p.turn, p.tool = int64(i), passage.role, passage.source, r.state.Turns, ""
+		if r.foreign || r.state.Member {
+			p.source = Other
+		}
 		switch {
 		case passage.role == Title:
 			if passage.text == r.state.Title {
@@ -208,6 +214,7 @@ func (r *reader) note(e *transcript.Entry) {
 	if s.Session == "" {
 		s.Session = e.SessionID
 	}
+	s.Member = s.Member || isMember(e)
 	if s.Directory == "" && e.CWD != "" {
 		s.Directory = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
 	}
@@ -241,7 +248,7 @@ func recordsRewind(e *transcript.Entry) bool {
 // spill reads a spill in pieces. It skips a file that does not look like text.
 func (r *reader) spill(ctx context.Context, file *os.File) error {
 	piece := make([]byte, pieceSize)
-	p := location{role: Tool, line: 1, time: r.state.Time}
+	p := location{role: Tool, source: Other, line: 1, time: r.state.Time}
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(io.NewSectionReader(file, p.offset, pieceSize), piece)
 		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, checksumSize)], 0) >= 0 {

@@ -209,9 +209,9 @@ func (b *batcher) read(ctx context.Context, c *change) {
 // marks returns the words for what is known about a passage.
 func (b *batcher) marks(f *sessions.File, p *location) []string {
 	if f.Spill {
-		return append(marks(p.role, ""), spillMark)
+		return append(marks(p.role, p.source, ""), spillMark)
 	}
-	return marks(p.role, p.tool)
+	return marks(p.role, p.source, p.tool)
 }
 
 // write writes a batch. A file without its last batch counts as changed, and is read again.

@@ -25,22 +25,32 @@ type Hit struct {
 	Directory string
 	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
+	// Offset is where the entry begins in the transcript, or the section of a spill, in bytes.
+	Offset int64
 	// Turn is the number of the turn, from 1. It is 0 in a transcript of a subagent, for what a
 	// rewind has removed from the conversation, before the first prompt, and for titles.
 	Turn int
 	// Time is the time of the entry or, in a spill, of the call whose result it is. If no transcript
 	// has the call, it is the time of the file. It is zero if it is unknown.
 	Time time.Time
-	Role Role   // who wrote the passage
+	Role Role   // the kind of the passage
 	Tool string // name of the tool, for its input or result
+	// Source is who wrote the passage.
+	Source Source
+	// Share is how much of the query the text has, from 0 to 1, for a query made with [AnyOf] and the
+	// order [Relevance]. Each word counts log2(2 + m/n), if n texts have it, and the word that most
+	// texts have is in m of them. For other queries it is 1.
+	Share float64
 	// Score is how well the hit fits, for the order [Relevance], or 0. It is the product of the
 	// following. A text counts by its role: 3 for a title, 2 for a prompt, 1.5 for an answer and 1
 	// for others, and in subagents three quarters of that. A text of n words is divided by
 	// 1 + log2(1+n/50)/4, so that a short one counts more. Words that are close to each other count up
 	// to twice as much: 1 + q/w, if the query has q words, and the shortest section with all of them
-	// has w. What is new counts up to twice as much, 1.5 times after a week and 1.2 times after a
+	// has w. For a query made with [AnyOf], these are the words that the text has. What is new counts up to twice as much, 1.5 times after a week and 1.2 times after a
 	// month: 1 + 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five
-	// of them at most. How rare words are does not matter, since each hit has all of them.
+	// of them at most. How rare words are does not matter, since each hit has all of them. With a
+	// query made with [AnyOf], the number of hits does not matter, and the score is multiplied by the
+	// third power of Share.
 	Score float64
 	// Text is the passage, or the most relevant section of a long one.
 	Text string
@@ -110,6 +120,11 @@ type Result struct {
 	More, MoreSessions int
 
 	AtMost bool // some of the further hits may not match
+
+	// Updated is when the index was last updated, and Outdated are the files that have changed since,
+	// for a result of [Index.Lookup]. What is new in these files was not searched.
+	Updated  time.Time
+	Outdated []*sessions.File
 	// Unread are the errors of files that could not be read.
 	Unread []error
 }
@@ -128,7 +143,9 @@ type candidate struct {
 
 	base, near float64 // the score without the closeness of the words, and that closeness
 	score      float64
-	segment    int64 // the passage in the index
+	mask       uint64  // the words of a query for any of them
+	share      float64 // of the query: see Hit.Share
+	segment    int64   // the passage in the index
 	number     int
 }
 
@@ -161,6 +178,10 @@ func (c *candidate) hit(ctx context.Context, turns *turnCounter) Hit {
 	h := Hit{
 		File: c.file, SessionID: cmp.Or(c.file.SessionID, c.state.Session), AgentID: cmp.Or(c.file.AgentID, c.location.agent),
 		Directory: c.state.Directory, Line: int(c.location.line), Role: c.location.role, Tool: c.location.tool, Text: c.text, Matches: c.matches,
+		Offset: c.location.offset, Source: c.location.source, Share: 1,
+	}
+	if c.mask != 0 {
+		h.Share = c.share
 	}
 	if c.location.time != 0 {
 		h.Time = time.UnixMilli(c.location.time)
@@ -263,10 +284,14 @@ type location struct {
 	time   int64 // in milliseconds
 	turn   int64
 	role   Role
+	source Source
 	tool   string
 	agent  string // the subagent, for its entries in the session's own transcript
 	words  int64  // the number of its words
 }
+
+// sourceShift is where the source is in the byte of the role.
+const sourceShift = 4
 
 var errDamaged = errors.New("search: a segment is damaged")
 
@@ -286,7 +311,7 @@ func encodeLocations(locations []location) []byte {
 	var last location
 	for i := range locations {
 		p := &locations[i]
-		body = append(body, byte(p.role))
+		body = append(body, byte(p.role)|byte(p.source)<<sourceShift)
 		for _, n := range []int64{p.offset - last.offset, p.line - last.line, p.time - last.time, p.turn - last.turn, p.length, p.nth, p.words} {
 			body = binary.AppendVarint(body, n)
 		}
@@ -323,12 +348,13 @@ func decodeLocations(locations []location, data []byte) ([]location, error) {
 	locations = slices.Grow(locations, min(count, segmentPassages))
 	var last location
 	for i := 0; i < count && !r.bad; i++ {
-		p := location{role: Role(r.byte())}
+		kind := r.byte()
+		p := location{role: Role(kind & (1<<sourceShift - 1)), source: Source(kind >> sourceShift)}
 		p.offset, p.line = last.offset+r.number(), last.line+r.number()
 		p.time, p.turn = last.time+r.number(), last.turn+r.number()
 		p.length, p.nth, p.words = r.number(), r.number(), r.number()
 		p.tool, p.agent = r.name(names), r.name(names)
-		r.bad = r.bad || p.role > Title || p.words < 0 || p.offset < 0 || p.length < 0 || p.nth < 0
+		r.bad = r.bad || p.role > Title || p.source > Other || p.words < 0 || p.offset < 0 || p.length < 0 || p.nth < 0
 		locations, last = append(locations, p), p
 	}
 	if r.bad || r.more() {

@@ -45,7 +45,7 @@ func (q *Query) wantsFile(f *sessions.File) bool {
 // wantsLocation reports whether a passage may be a match, by everything but its text.
 func (q *Query) wantsLocation(p *location) bool {
 	at := time.UnixMilli(p.time)
-	return (q.Role == AnyRole || q.Role == p.role) && (q.Tool == "" || strings.EqualFold(q.Tool, p.tool)) &&
+	return (q.Role == AnyRole || q.Role == p.role) && (q.Source == AnySource || q.Source == p.source) && (q.Tool == "" || strings.EqualFold(q.Tool, p.tool)) &&
 		(q.Since.IsZero() || !at.Before(q.Since)) && (q.Until.IsZero() || at.Before(q.Until))
 }
 
@@ -175,6 +175,9 @@ func (s *scan) merge(w *scanWorker, key groupKey) {
 	g.count += w.group.count
 	g.matched += w.group.matched
 	for _, c := range w.group.waiting.list {
+		if s.query.any {
+			s.best.countWords(c.mask)
+		}
 		s.best.add(g, c)
 	}
 }
@@ -185,6 +188,10 @@ func (w *scanWorker) passage(p *location, text string) {
 	c := &candidate{file: w.file, state: w.state, owner: w.owner, location: *p}
 	if w.owner != nil {
 		c.state = w.owner.from
+	}
+	if s.query.any && s.query.Order == Relevance {
+		w.passageWithAny(c, text)
+		return
 	}
 	matches := c.take(text, s.query.find(&w.tokenizer, text))
 	if s.query.Order == Newest {
@@ -207,13 +214,42 @@ func (w *scanWorker) passage(p *location, text string) {
 	}
 }
 
+// passageWithAny adds a passage, for a query for any of its words. Its text is read again if it is
+// one of the best, which is not known yet.
+func (w *scanWorker) passageWithAny(c *candidate, text string) {
+	if _, c.mask = w.scan.query.findMask(&w.tokenizer, text); c.mask == 0 {
+		return
+	}
+	w.of(text)
+	c.location.words = int64(w.wordSet.total)
+	w.group.count++
+	w.group.matched++
+	w.group.waiting.list = append(w.group.waiting.list, c)
+}
+
+// readAny reads the text of a candidate again.
+func (s *scan) readAny(reader *reader, files *fileCache, t *tokenizer, c *candidate) bool {
+	file, err := files.open(c.file.Path)
+	if err != nil {
+		return false // it was there before
+	}
+	text, ok := reader.text(file, &c.location, c.file.Spill)
+	return ok && s.best.readAny(t, c, text)
+}
+
 func (s *scan) result(ctx context.Context) (*Result, error) {
 	var turns turnCounter
 	if s.query.Order == Relevance {
-		groups := s.best.take(func(c *candidate) bool {
+		read := func(c *candidate) bool {
 			c.score = c.base * c.near
 			return true
-		})
+		}
+		if s.query.any {
+			files, reader, t := new(fileCache), newReader(), new(tokenizer)
+			defer files.close()
+			read = func(c *candidate) bool { return s.readAny(reader, files, t, c) }
+		}
+		groups := s.best.take(read)
 		return s.best.result(groups, func(c *candidate) (Hit, error) { return c.hit(ctx, &turns), nil })
 	}
 	result := &Result{More: s.newest.total - len(s.newest.list)}
