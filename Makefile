@@ -6,6 +6,11 @@ GOLANGCI_VERSION := 2.14.0
 # Paths of targets are relative: make splits them at spaces, which the folder's own path may have.
 BIN := .cache/bin
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+# What checks workflows and makes releases.
+ACTIONLINT_VERSION := 1.7.12
+ACTIONLINT := $(BIN)/actionlint-$(ACTIONLINT_VERSION)
+GORELEASER_VERSION := 2.16.0
+GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 
 # The version of Claude Code that the tests run; the package says which.
 AGENT_VERSION := $(shell sed -n 's/^const AgentVersion = "\(.*\)"$$/\1/p' clewtest/real.go)
@@ -133,6 +138,31 @@ vet-others: ## Vet for the other systems
 	GOOS=windows go vet ./...
 	GOOS=darwin go vet ./...
 
+# Packages whose tests need nothing of the system, and run on all of them.
+PORTABLE := ./export ./redact ./settings ./tooluse ./transcript ./usage ./wire ./internal/compose ./internal/entrylex ./internal/fuzzy \
+	./internal/highlight ./internal/jsonlex ./internal/markdown ./internal/rawjson ./internal/render ./internal/rows ./internal/tty
+
+.PHONY: test-portable
+test-portable: ## Run the tests that need nothing of the system
+	go test $(PORTABLE)
+
+.PHONY: build-others
+build-others: ## Build the program for the other systems
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build -o .cache/others/clew.exe ./cmd/clew
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o .cache/others/clew ./cmd/clew
+
+.PHONY: workflows
+workflows: $(ACTIONLINT) ## Check the workflows of GitHub
+	$(ACTIONLINT)
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## Build a release without publishing it, in dist, and run the tour with it
+	.ci/release-check $(GORELEASER)
+
+.PHONY: release
+release: $(GORELEASER) ## Publish the release of the tag that is checked out
+	$(GORELEASER) release --clean --release-notes <(.ci/release-notes)
+
 .PHONY: demo
 demo: ## Show the whole tour of the program, without key, network or agent
 	go run ./cmd/clew demo
@@ -160,3 +190,12 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"
 	GOBIN="$(CURDIR)/$(BIN)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
 	mv $(BIN)/golangci-lint $@
+
+$(ACTIONLINT):
+	GOBIN="$(CURDIR)/$(BIN)" go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
+	mv $(BIN)/actionlint $@
+
+$(GORELEASER):
+	@echo "building goreleaser $(GORELEASER_VERSION) from source; the first time takes a few minutes"
+	GOBIN="$(CURDIR)/$(BIN)" go install github.com/goreleaser/goreleaser/v2@v$(GORELEASER_VERSION)
+	mv $(BIN)/goreleaser $@
