@@ -70,7 +70,7 @@ soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, page
 	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
 
 .PHONY: versions
-versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the README's table
+versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the table of docs/compatibility.md
 	.ci/versions $(VERSIONS)
 
 .PHONY: lint
@@ -168,7 +168,7 @@ demo: ## Show the whole tour of the program, without key, network or agent
 	go run ./cmd/clew demo
 
 .PHONY: pictures
-pictures: ## Make the pictures in docs/pictures and the output in the README again, with a chromium
+pictures: ## Make the pictures in docs/pictures and the output in docs/program.md again, with a chromium
 	go run ./internal/pictures
 
 .PHONY: beside

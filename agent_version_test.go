@@ -228,7 +228,7 @@ func TestUnsupportedByVersion(t *testing.T) {
 	}
 }
 
-// The README has the outcome of "make versions", for each version in the Makefile.
+// docs/compatibility.md has the outcome of "make versions", for each version in the Makefile.
 func TestReadmeVersions(t *testing.T) {
 	t.Parallel()
 	results, err := os.ReadFile("internal/realtest/versions/testdata/results.txt")
@@ -254,11 +254,11 @@ func TestReadmeVersions(t *testing.T) {
 		!strings.Contains(string(makefile), want) {
 		t.Errorf("results of %q: run make versions", versions)
 	}
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("docs/compatibility.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(page), "|---|---|---|\n"+table.String()+"\n") {
-		t.Errorf("README.md lacks this table:\n%s", table.String())
+		t.Errorf("docs/compatibility.md lacks this table:\n%s", table.String())
 	}
 }

@@ -78,7 +78,7 @@
 //
 // # Compatibility
 //
-// This package is tested with the version of Claude Code that the README names, and supports
+// This package is tested with the version of Claude Code that docs/compatibility.md names, and supports
 // versions from [MinAgentVersion] on. It uses an older one with a warning to [Options.Logger]. A
 // request that the agent does not know is a [*ControlError] whose Unsupported method returns true.
 // Flags, control requests, hooks and messages that are newer than this package can be used with

@@ -12,7 +12,7 @@ import (
 )
 
 // guides are the documents that show code and name parts of the API.
-var guides = []string{"README.md", "docs/migration.md", "docs/production.md"}
+var guides = []string{"README.md", "docs/library.md", "docs/migration.md", "docs/production.md"}
 
 // guidePackages are the packages whose names the guides may write, and their directories.
 var guidePackages = map[string]string{

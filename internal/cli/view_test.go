@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew/internal/tui"
 )
 
-// readmeKeys returns the keys of the viewer as tables in Markdown.
-func readmeKeys() string {
+// manualKeys returns the keys of the viewer as tables in Markdown.
+func manualKeys() string {
 	var b strings.Builder
 	for _, section := range tui.KeySections() {
 		if section.Name == "Chat" || section.Name == "Questions" {
@@ -32,11 +32,11 @@ func readmeKeys() string {
 	return b.String() + "\n"
 }
 
-// The tables of keys in the README are those of the program.
-func TestReadmeHasKeys(t *testing.T) {
+// The tables of keys in docs/program.md are those of the program.
+func TestManualHasKeys(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- keys -->\n", "<!-- end of keys -->"
-	path := filepath.Join("..", "..", "README.md")
+	path := filepath.Join("..", "..", "docs", "program.md")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -44,16 +44,16 @@ func TestReadmeHasKeys(t *testing.T) {
 	before, rest, ok1 := strings.Cut(strings.ReplaceAll(string(data), "\r\n", "\n"), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatal("the README has no place for the keys")
+		t.Fatal("docs/program.md has no place for the keys")
 	}
 	if golden.Updates() {
-		if err := os.WriteFile(path, []byte(before+begin+readmeKeys()+end+after), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(before+begin+manualKeys()+end+after), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(readmeKeys(), got); diff != "" {
-		t.Errorf("README.md (-want +got):\n%s", diff)
+	if diff := cmp.Diff(manualKeys(), got); diff != "" {
+		t.Errorf("docs/program.md (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command pictures runs the program to make what the README shows of it: a recording of "clew demo"
+// Command pictures runs the program to make what the documentation shows of it: a recording of "clew demo"
 // on a terminal as an animated picture, pictures of the page that the demo exports and of one of "clew
 // serve", and a block of text with the output of its commands. "make pictures" runs it.
 package main
@@ -25,7 +25,7 @@ import (
 
 // The files that it writes, from the root of the repository.
 const (
-	readme       = "README.md"
+	manual       = "docs/program.md"
 	terminalFile = "docs/pictures/demo.svg"
 	viewerFile   = "docs/pictures/viewer.svg"
 	pageFile     = "docs/pictures/page.png"
@@ -65,7 +65,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(
-		writeBlock(readme), //nolint:contextcheck // the program makes its own
+		writeBlock(manual), //nolint:contextcheck // the program makes its own
 		drawTerminal(ctx, clew, filepath.Join(dir, "tour")),
 		drawPage(ctx, clew, dir),
 		drawServer(ctx, clew, dir),

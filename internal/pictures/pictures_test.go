@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The README shows what the program prints now.
+// The manual shows what the program prints now.
 func TestReadmeShowsTheDemo(t *testing.T) {
 	t.Parallel()
-	kept, err := os.ReadFile(filepath.Join("..", "..", readme))
+	kept, err := os.ReadFile(filepath.Join("..", "..", manual))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func replace(path, text string) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// TestCompatibilityTable compares the table of the README with the scenarios of TestScenarios and
+// TestCompatibilityTable compares the table of docs/compatibility.md with the scenarios of TestScenarios and
 // with the recorded dialogues. Each of these must decode in full.
 func TestCompatibilityTable(t *testing.T) {
 	versions, err := filepath.Glob(filepath.Join(filepath.Dir(recordedDir), "*"))
@@ -106,12 +106,12 @@ func TestCompatibilityTable(t *testing.T) {
 		}
 		list = append(list, c)
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "compatibility.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := Table(list); !strings.Contains(string(readme), "\n"+table+"\n") {
-		t.Errorf("the compatibility table of README.md should be:\n\n%s", table)
+	if table := Table(list); !strings.Contains(string(page), "\n"+table+"\n") {
+		t.Errorf("the table of docs/compatibility.md should be:\n\n%s", table)
 	}
 }
 

@@ -100,7 +100,7 @@ type Coverage struct {
 	Dialogues int
 }
 
-// Table returns the compatibility table of the README, in Markdown.
+// Table returns the table of docs/compatibility.md, in Markdown.
 func Table(list []Coverage) string {
 	var b strings.Builder
 	b.WriteString("| Claude Code | scenarios run against it in CI | recorded dialogues that decode in full |\n|---|---|---|\n")
