@@ -57,7 +57,7 @@ func newDriven(t *testing.T) *driven {
 	d := &driven{t: t, sim: new(drivetest.Agent), dir: t.TempDir(), audited: new(lockedBuffer)}
 	agents := drive.New(drive.Options{
 		Connect: d.sim.Connect, Roots: []string{d.dir},
-		Names:   func(context.Context) ([]sessions.SessionInfo, error) { return nil, nil },
+		Names:   func(context.Context, string) ([]sessions.SessionInfo, error) { return nil, nil },
 		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
 	})
 	t.Cleanup(func() { agents.Close() })
@@ -122,7 +122,7 @@ func (d *driven) until(name string, ok func(data map[string]any) bool) map[strin
 	defer d.feed.leave(wake)
 	limit := time.After(20 * time.Second)
 	for {
-		events, _, _ := d.feed.since(0)
+		events, _, _ := d.feed.since(place{})
 		for _, e := range events {
 			var data map[string]any
 			if e.name == name && json.Unmarshal(e.data, &data) == nil && ok(data) {
@@ -201,7 +201,7 @@ func TestToldWhileWriting(t *testing.T) {
 	d := newDriven(t)
 	count := func(now drive.Status) (agents int) {
 		before := drive.Status{Agent: "a", State: drive.Working, Text: "One"}
-		_, from, _ := d.feed.since(0)
+		_, from, _ := d.feed.since(place{})
 		d.tellOfAgent(&before, &now)
 		events, _, _ := d.feed.since(from)
 		for _, e := range events {

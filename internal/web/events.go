@@ -61,36 +61,58 @@ type feed struct {
 	mu      sync.Mutex
 	last    uint64 // the ID of the newest event, 0 for none
 	ring    [maxEvents]event
-	deltas  map[string]uint64 // the newest one of each session: it contains the others, which are dropped
+	deltas  []delta // the last one of each session, the oldest first: it contains those before it
+	written uint64  // how many deltas there were
 	readers map[chan struct{}]bool
 }
 
+// A delta is an event that has no place in the ring: many of them come while an answer is written,
+// and would push out what a client has to know.
+type delta struct {
+	event
+
+	number uint64 // counts deltas
+	after  uint64 // the event that was the newest one when it came
+}
+
+// A place is how far a stream has read.
+type place struct {
+	event uint64 // the ID of the last one
+	delta uint64 // the number of the last one
+}
+
 func newFeed() *feed {
-	return &feed{start: newSecret(6), deltas: map[string]uint64{}, readers: map[chan struct{}]bool{}}
+	return &feed{start: newSecret(6), readers: map[chan struct{}]bool{}}
 }
 
 // add adds an event.
 func (f *feed) add(e event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last++
-	e.id = f.last
-	if old := f.ring[e.id%maxEvents]; old.name == deltaEvent && f.deltas[old.session] == old.id {
-		delete(f.deltas, old.session)
-	}
 	if e.name == deltaEvent {
-		if old, ok := f.deltas[e.session]; ok {
-			f.ring[old%maxEvents] = event{id: old}
-		}
-		f.deltas[e.session] = e.id
+		f.addDelta(e)
+	} else {
+		f.last++
+		e.id = f.last
+		f.ring[e.id%maxEvents] = e
 	}
-	f.ring[e.id%maxEvents] = e
 	for wake := range f.readers {
 		select {
 		case wake <- struct{}{}:
 		default: // it has not seen the last one yet
 		}
 	}
+}
+
+// maxDeltas is how many sessions have a delta: more than are driven at the same time.
+const maxDeltas = 64
+
+// addDelta adds an event that contains those of its session before it. The lock is held.
+func (f *feed) addDelta(e event) {
+	f.written++
+	f.deltas = slices.DeleteFunc(f.deltas, func(d delta) bool { return d.session == e.session })
+	f.deltas = append(f.deltas, delta{e, f.written, f.last})
+	f.deltas = f.deltas[max(0, len(f.deltas)-maxDeltas):]
 }
 
 // join returns a channel on which something comes after each event, unless there are too many.
@@ -111,19 +133,29 @@ func (f *feed) leave(wake chan struct{}) {
 	delete(f.readers, wake)
 }
 
-// since returns the events after one, and the newest ID. It returns false if some are lost.
-func (f *feed) since(id uint64) (events []event, last uint64, ok bool) {
+// since returns the events after a place in their order, and the place after them. It returns false
+// if some are lost.
+func (f *feed) since(at place) (events []event, next place, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if id > f.last || f.last-id > maxEvents {
-		return nil, f.last, false
+	next = place{f.last, f.written}
+	ok = at.event <= f.last && f.last-at.event <= maxEvents
+	if !ok {
+		at.event = f.last
 	}
-	for i := id + 1; i <= f.last; i++ {
-		if e := f.ring[i%maxEvents]; e.name != "" {
-			events = append(events, e)
+	for _, d := range f.deltas {
+		if d.number <= at.delta {
+			continue
 		}
+		for ; at.event < d.after; at.event++ {
+			events = append(events, f.ring[(at.event+1)%maxEvents])
+		}
+		events = append(events, d.event)
 	}
-	return events, f.last, true
+	for ; at.event < f.last; at.event++ {
+		events = append(events, f.ring[(at.event+1)%maxEvents])
+	}
+	return events, next, ok
 }
 
 // position returns where a stream begins: after the event that the client had last, or with the
@@ -201,7 +233,7 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	watched []string // the sessions
-	seen    uint64   // the last event that was written or left out
+	seen    place    // after what was written or left out
 }
 
 // events is the stream of changes, as server-sent events.
@@ -283,7 +315,7 @@ func (at *stream) run(ctx context.Context, wake <-chan struct{}, lastID string) 
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // for proxies
 	seen, ok := at.s.feed.position(lastID)
-	at.seen = seen
+	at.seen.event = seen
 	if at.write(at.opening(ok)) != nil {
 		return
 	}
@@ -322,11 +354,11 @@ func pause(ctx context.Context, d time.Duration) error {
 func (at *stream) opening(known bool) []byte {
 	var b bytes.Buffer
 	if known {
-		at.append(&b, event{id: at.seen, name: readyEvent, data: []byte("{}")})
-		b.Write(at.news())
+		at.append(&b, event{id: at.seen.event, name: readyEvent, data: []byte("{}")})
 	} else {
-		at.append(&b, event{id: at.seen, name: reloadEvent, data: []byte("{}")})
+		at.append(&b, event{id: at.seen.event, name: reloadEvent, data: []byte("{}")})
 	}
+	b.Write(at.news())
 	for _, e := range at.s.followed.state(at.watched) {
 		at.append(&b, e)
 	}
@@ -336,10 +368,10 @@ func (at *stream) opening(known bool) []byte {
 // news returns the events that the client does not have.
 func (at *stream) news() []byte {
 	var b bytes.Buffer
-	events, last, ok := at.s.feed.since(at.seen)
-	at.seen = last
+	events, next, ok := at.s.feed.since(at.seen)
+	at.seen = next
 	if !ok {
-		at.append(&b, event{id: last, name: reloadEvent, data: []byte("{}")})
+		at.append(&b, event{id: next.event, name: reloadEvent, data: []byte("{}")})
 	}
 	events = slices.DeleteFunc(events, func(e event) bool {
 		_, watches := slices.BinarySearch(at.watched, e.session)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -340,19 +341,35 @@ func FuzzStreamRequest(f *testing.F) {
 func TestFeedKeepsOneDelta(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
+	f.add(event{name: turnEvent})
 	for range 3 * maxEvents {
 		f.add(event{name: deltaEvent, session: "a"})
 		f.add(event{name: deltaEvent, session: "b"})
 	}
 	f.add(event{name: listEvent})
-	events, last, ok := f.since(f.last - maxEvents)
-	if len(events) != 3 || events[0].session != "a" || events[2].name != listEvent || last != 6*maxEvents+1 || !ok {
-		t.Errorf("%d events until %d, %v", len(events), last, ok)
+	f.add(event{name: deltaEvent, session: "a"})
+	names := func(at place) (text string, next place) {
+		t.Helper()
+		events, next, ok := f.since(at)
+		if !ok {
+			t.Errorf("events after %+v are lost", at)
+		}
+		for _, e := range events {
+			text += e.name + e.session + " "
+		}
+		return text, next
 	}
-	for range maxEvents {
-		f.add(event{name: listEvent})
+	got, next := names(place{}) // they push nothing out, and stay where they came
+	if want := "turn deltab list deltaa "; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	if len(f.deltas) > 0 {
-		t.Errorf("%v is left", f.deltas)
+	if got, _ := names(next); got != "" {
+		t.Errorf("%q came twice", got)
+	}
+	for i := range 2 * maxDeltas {
+		f.add(event{name: deltaEvent, session: strconv.Itoa(i)})
+	}
+	if len(f.deltas) != maxDeltas {
+		t.Errorf("%d deltas are kept", len(f.deltas))
 	}
 }
