@@ -17,7 +17,7 @@ func newDrivenSite(t *testing.T, mode string) (*viewerSite, *drivetest.Agent) {
 	sim := new(drivetest.Agent)
 	agents := drive.New(drive.Options{
 		Connect: sim.Connect, Roots: []string{t.TempDir()}, Mode: wire.PermissionMode(mode),
-		Names:   func(context.Context) ([]sessions.SessionInfo, error) { return nil, nil },
+		Names:   func(context.Context, string) ([]sessions.SessionInfo, error) { return nil, nil },
 		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
 	})
 	t.Cleanup(func() { agents.Close() })

@@ -29,7 +29,7 @@ const (
 // A Status is an agent as it was at some time. It does not change.
 type Status struct {
 	Agent   string // its ID
-	Session string // the ID of its session
+	Session string // the ID of its session, with @ and the project if it was started with that
 	Dir     string // its working directory
 	State   State
 	Why     string // how it has ended, or ""
@@ -60,6 +60,9 @@ type Agent struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the agent has ended
 	note   string
+
+	// project is that of the session, if several projects have one with its ID.
+	project string
 
 	elsewhere bool // another process runs the session: only its questions are here
 
@@ -104,7 +107,7 @@ func (g *Agent) Status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := Status{
-		Agent: g.id, Session: g.session, Dir: g.opts.Dir, State: g.stateLocked(), Why: g.why, Note: g.note,
+		Agent: g.id, Session: g.addressLocked(), Dir: g.opts.Dir, State: g.stateLocked(), Why: g.why, Note: g.note,
 		Mode: g.mode, Model: g.model, Models: g.models, Cost: g.cost, Text: g.text.String(), Failure: g.failure,
 		Elsewhere: g.elsewhere, Returned: slices.Clone(g.returned), Sent: slices.Clone(g.sent), Answers: slices.Clone(g.answers),
 	}
@@ -138,6 +141,14 @@ func (g *Agent) hasEnded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ended
+}
+
+// addressLocked returns the session as the request to start the agent has named it.
+func (g *Agent) addressLocked() string {
+	if g.project != "" && g.session == g.opts.Resume {
+		return g.session + "@" + g.project
+	}
+	return g.session
 }
 
 func (g *Agent) sessionID() string {
@@ -225,6 +236,7 @@ func (g *Agent) finish(err error) {
 		g.queue, g.asked = nil, nil
 		g.text.Reset()
 	})
+	g.calls.shrink(maxEndedResultBytes)
 }
 
 // reasonOf returns an error in words for a page.

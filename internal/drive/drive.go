@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,11 @@ const (
 	maxQueueBytes = 64 << 20 // of the prompts that wait for an agent
 	maxEnded      = 32       // ended agents that are remembered
 	maxRequests   = 10_000   // requests to one agent
-	maxStarts     = 4096     // requests to start an agent that are remembered
+
+	maxResultBytes      = 16 << 20 // of the results of requests that are remembered, for one agent
+	maxEndedResultBytes = 1 << 20  // the same for an agent that has ended
+
+	maxStarts = 4096 // requests to start an agent that are remembered
 )
 
 // mergeInterval is how long text of an answer is collected before readers learn of it.
@@ -57,8 +62,9 @@ type Options struct {
 	Trust func(dir string, opts *clew.Options) (note string, err error)
 	// Connect starts an agent; nil means [clew.Connect].
 	Connect func(ctx context.Context, opts *clew.Options) (*clew.Session, error)
-	// Names returns the sessions, newest first; nil means [sessions.Names] of all projects.
-	Names func(ctx context.Context) ([]sessions.SessionInfo, error)
+	// Names returns the sessions of a project, or for "" those of all, newest first and each ID once;
+	// nil means [sessions.Names].
+	Names func(ctx context.Context, project string) ([]sessions.SessionInfo, error)
 	// Running returns the sessions that agents have open; nil means [sessions.Running].
 	Running func(ctx context.Context) ([]sessions.RunningSession, error)
 	// Now returns the time; nil means time.Now.
@@ -87,7 +93,9 @@ func New(opts Options) *Agents {
 		opts.Connect = clew.Connect
 	}
 	if opts.Names == nil {
-		opts.Names = func(ctx context.Context) ([]sessions.SessionInfo, error) { return sessions.Names(ctx, nil) }
+		opts.Names = func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
+			return sessions.Names(ctx, &sessions.ListOptions{ProjectName: project})
+		}
 	}
 	if opts.Running == nil {
 		opts.Running = func(ctx context.Context) ([]sessions.RunningSession, error) { return sessions.Running(ctx) }
@@ -162,13 +170,15 @@ func (a *Agents) Agent(id string) (*Agent, error) {
 	return nil, &Error{Kind: NotFound, Reason: "there is no such agent", Hint: "Start one, or reload the page."}
 }
 
-// Driving returns the ID of the agent that has a session open, or "".
+// Driving returns the ID of the agent that has a session open, or "". Sessions of several projects
+// with the same ID count as one: the agent keeps copies of files by that ID.
 func (a *Agents) Driving(session string) string {
+	session, _, _ = strings.Cut(session, "@")
 	a.mu.Lock()
 	agents := slices.Clone(a.agents)
 	a.mu.Unlock()
 	for _, g := range agents {
-		if s := g.Status(); s.Session == session && s.State != Ended && !s.Elsewhere {
+		if g.sessionID() == session && !g.elsewhere && !g.hasEnded() {
 			return g.id
 		}
 	}

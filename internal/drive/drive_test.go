@@ -44,8 +44,8 @@ func newFixture(t *testing.T, change func(*drive.Options)) *fixture {
 	}
 	opts := drive.Options{
 		Connect: f.sim.Connect,
-		Names: func(ctx context.Context) ([]sessions.SessionInfo, error) {
-			return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root)})
+		Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
+			return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
 		},
 		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
 	}
@@ -283,6 +283,54 @@ func TestStartRefused(t *testing.T) {
 				wantKind(t, err, drive.TooMany, "8 agents")
 			}
 		}
+	})
+}
+
+// A session whose ID several projects have is continued where it was written, and one that the agent
+// would not find there is refused.
+func TestSameIDInProjects(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		root, dir := t.TempDir(), t.TempDir()
+		own, err := sessions.ProjectName(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, project := range []string{own, "-copied"} {
+			path := filepath.Join(root, project, oldSession+".jsonl")
+			line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir)
+			if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := newFixture(t, nil)
+		f.Agents = drive.New(drive.Options{
+			Connect: f.sim.Connect,
+			Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
+				return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
+			},
+			Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
+		})
+		t.Cleanup(func() { f.Close() })
+		start := func(project string) (drive.Status, error) {
+			return f.Start(t.Context(), drive.StartRequest{ID: f.id(), Session: oldSession + "@" + project})
+		}
+		_, err = start("-copied")
+		wantKind(t, err, drive.Conflict, "would continue another one")
+		_, err = start("-other")
+		wantKind(t, err, drive.NotFound, "no such session")
+		s, err := start(own)
+		if err != nil || s.Session != oldSession+"@"+own || s.Dir != dir {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		synctest.Wait()
+		if opts := f.sim.Starts()[0]; opts.Resume != oldSession || opts.Dir != dir {
+			t.Errorf("the agent was started with %+v", opts)
+		}
+		if f.Driving(oldSession) != s.Agent || f.Driving(oldSession+"@-copied") != s.Agent {
+			t.Error("the session is not driven")
+		}
+		_, err = start(own)
+		wantKind(t, err, drive.Conflict, "driven here already")
 	})
 }
 

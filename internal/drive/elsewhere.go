@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/permit"
@@ -12,7 +13,7 @@ import (
 // An ElsewhereRequest is a question of a session that another process runs, which a hook of that
 // session passes on.
 type ElsewhereRequest struct {
-	Session  string
+	Session  string // its ID, with its project after an @ if several projects have one with that ID
 	Dir      string // where the session works
 	Tool     string
 	Input    wire.JSON
@@ -53,6 +54,7 @@ func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.
 
 // elsewhere returns the agent that stands for a session of another process.
 func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
+	id, project, _ := strings.Cut(req.Session, "@")
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	asking := 0
@@ -61,7 +63,7 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 			continue
 		}
 		g.mu.Lock()
-		is := g.session == req.Session && g.opts.Dir == req.Dir
+		is := g.session == id && g.project == project && g.opts.Dir == req.Dir
 		if is {
 			g.asking++
 			g.ended = false
@@ -78,8 +80,8 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 	case asking >= maxElsewhere:
 		return nil, &Error{Kind: TooMany, Reason: "too many sessions are asking"}
 	}
-	g := newAgent(a, &clew.Options{Dir: req.Dir, Resume: req.Session})
-	g.elsewhere, g.asking = true, 1
+	g := newAgent(a, &clew.Options{Dir: req.Dir, Resume: id})
+	g.elsewhere, g.asking, g.project = true, 1, project
 	close(g.done) // nothing runs
 	a.forgetLocked()
 	a.agents = append(a.agents, g)

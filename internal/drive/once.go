@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -16,6 +17,9 @@ type onceEach struct {
 	mu    sync.Mutex
 	calls map[string]*onceCall
 	order []string
+	kept  []*onceCall // that have results, the oldest first
+	bytes int         // of these results
+	room  int         // for them
 }
 
 // A onceCall is a request and its result, which is there when done is closed.
@@ -24,10 +28,61 @@ type onceCall struct {
 	done   chan struct{}
 	value  any
 	err    error
+	size   int // of the value in JSON, in bytes
+}
+
+// errForgotten is the result of a request whose own result was too large to be kept.
+var errForgotten = &Error{
+	Kind: Gone, Reason: "the request was fulfilled before, and its result is not known any more", Hint: "Reload the page.",
 }
 
 func newOnceEach(most int, forgets bool) *onceEach {
-	return &onceEach{most: most, forgets: forgets, calls: map[string]*onceCall{}}
+	return &onceEach{most: most, forgets: forgets, calls: map[string]*onceCall{}, room: maxResultBytes}
+}
+
+// keep keeps the result of a call, and drops the oldest ones if there is no room for all. Their
+// requests still count once.
+func (o *onceEach) keep(call *onceCall, value any, err error) {
+	text, failure := json.Marshal(value)
+	if failure != nil { // it can't be sent to anyone
+		value, err = nil, failure
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	call.value, call.err, call.size = value, err, len(text)
+	o.kept, o.bytes = append(o.kept, call), o.bytes+call.size
+	o.dropLocked()
+}
+
+// shrink leaves less room for results.
+func (o *onceEach) shrink(room int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.room = room
+	o.dropLocked()
+}
+
+// dropLocked drops results until the rest fits. The newest one stays: its sender has not got it yet.
+func (o *onceEach) dropLocked() {
+	for o.bytes > o.room && len(o.kept) > 1 {
+		o.forgetLocked(o.kept[0])
+	}
+}
+
+// forgetLocked drops the result of a call, if it has one.
+func (o *onceEach) forgetLocked(call *onceCall) {
+	if i := slices.Index(o.kept, call); i >= 0 {
+		o.kept = slices.Delete(o.kept, i, i+1)
+		o.bytes -= call.size
+		call.value, call.err = nil, errForgotten
+	}
+}
+
+// result returns the result of a call that is done.
+func (o *onceEach) result(call *onceCall) (any, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return call.value, call.err
 }
 
 // begin returns the call with an ID, and whether it is a new one, which the caller has to end.
@@ -54,6 +109,7 @@ func (o *onceEach) begin(id string, request any) (call *onceCall, isNew bool, er
 				Kind: TooMany, Reason: "this agent has had too many requests", Hint: "End it, and continue its session.",
 			}
 		}
+		o.forgetLocked(o.calls[o.order[0]])
 		delete(o.calls, o.order[0])
 		o.order = o.order[1:]
 	}
@@ -102,7 +158,7 @@ func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request
 	}
 	if isNew {
 		if !a.begin() {
-			call.err = errClosing
+			o.keep(call, nil, errClosing)
 			close(call.done)
 			return none, errClosing
 		}
@@ -110,7 +166,7 @@ func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request
 			defer a.work.Done()
 			defer close(call.done)
 			value, err := fulfill(a.ctx) //nolint:contextcheck // the sender may leave
-			call.value, call.err = value, err
+			o.keep(call, value, err)
 			if told, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
 				told(value, err)
 			}
@@ -121,10 +177,11 @@ func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
-	if call.err != nil {
-		return none, call.err
+	value, err := o.result(call)
+	if err != nil {
+		return none, err
 	}
-	return call.value.(T), nil //nolint:forcetypeassert // the digest has the type of the request
+	return value.(T), nil //nolint:forcetypeassert // the digest has the type of the request
 }
 
 // begin counts a request that is being fulfilled, unless the agents are being closed.

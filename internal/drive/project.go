@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/clewdev/clew/sessions"
 )
@@ -26,7 +27,7 @@ const maxProjects = 1000
 // Projects returns the directories in which agents can be started: those of known projects, the ones
 // that were used last first, and those of the roots.
 func (a *Agents) Projects(ctx context.Context) ([]Project, error) {
-	infos, err := a.opts.Names(ctx)
+	infos, err := a.opts.Names(ctx, "")
 	if ctx.Err() != nil || len(infos) == 0 && err != nil {
 		return nil, failed("the projects can't be listed", cmp.Or(ctx.Err(), err))
 	}
@@ -110,9 +111,17 @@ func (a *Agents) project(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// session returns a session by its ID, with its working directory.
-func (a *Agents) session(ctx context.Context, id string) (*sessions.SessionInfo, error) {
-	infos, err := a.opts.Names(ctx)
+// isOf reports whether the agent keeps the sessions of a directory in a project.
+func isOf(dir, project string) bool {
+	name, err := sessions.ProjectName(dir)
+	return err == nil && name == project
+}
+
+// session returns a session by its ID, which may have its project after an @, with its working
+// directory.
+func (a *Agents) session(ctx context.Context, name string) (*sessions.SessionInfo, error) {
+	id, project, several := strings.Cut(name, "@")
+	infos, err := a.opts.Names(ctx, project)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -131,6 +140,12 @@ func (a *Agents) session(ctx context.Context, id string) (*sessions.SessionInfo,
 		return nil, &Error{
 			Kind: Conflict, Reason: "the directory of the session does not exist any more",
 			Hint: "Make it again, or read the session here.",
+		}
+	case several && !isOf(info.CWD, info.Project):
+		// The agent looks for the session by its ID, in the project of the directory.
+		return nil, &Error{
+			Kind: Conflict, Reason: "several projects have a session with this ID, and the agent would continue another one than this",
+			Hint: "Continue the one of the project in which the session was written: " + info.CWD,
 		}
 	}
 	return &info, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/sessions"
@@ -17,7 +18,8 @@ type StartRequest struct {
 	// ID is made by the sender: see [Agents.Start].
 	ID string
 	// Project is the ID of a [Project], for a new session. Session is the ID of a session to continue,
-	// with Fork as a copy. One of both must be set.
+	// with Fork as a copy. After an @ it can have the name of its project, for an ID that several
+	// projects have. One of both must be set.
 	Project, Session string
 	Fork             bool
 	// Model and Mode may be empty.
@@ -55,6 +57,7 @@ func (a *Agents) start(ctx context.Context, req *StartRequest) (*Agent, error) {
 		return nil, err
 	}
 	g := newAgent(a, opts)
+	_, g.project, _ = strings.Cut(req.Session, "@")
 	g.note, err = a.trust(opts)
 	if err != nil {
 		return nil, failed("the directory can't be used", err)
@@ -110,10 +113,10 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 	if err != nil {
 		return nil, err
 	}
-	opts.Dir, opts.Resume, opts.ForkSession = info.CWD, req.Session, req.Fork
+	opts.Dir, opts.Resume, opts.ForkSession = info.CWD, info.ID, req.Fork
 	if !req.Fork {
 		opts.SessionID = ""
-		err = a.checkFree(ctx, req.Session)
+		err = a.checkFree(ctx, info.ID)
 	}
 	return &opts, err
 }

@@ -58,7 +58,7 @@ func (s *Server) askElsewhere(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, HookWait)
 	defer cancel()
 	result, err := s.opts.Drive.AskElsewhere(ctx, &drive.ElsewhereRequest{
-		Session: q.Session, Dir: q.Dir, Tool: q.Tool, Input: q.Input, Subagent: q.Subagent,
+		Session: s.listing.address(r.Context(), q.Session, q.Dir), Dir: q.Dir, Tool: q.Tool, Input: q.Input, Subagent: q.Subagent,
 	})
 	if err != nil {
 		return s.driveError(err, "")

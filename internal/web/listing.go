@@ -92,17 +92,23 @@ func (l *listing) follow() {
 	}
 }
 
-// take takes a list, and gives each session an ID that no other one has. The lock is held.
+// take takes a list, and gives each session an ID that no other one has: if several projects have one
+// with the same ID, their names belong to it, whichever is the newest. The ID alone is the newest one's.
+// The lock is held.
 func (l *listing) take(infos []sessions.SessionInfo) {
 	l.list.Take(infos)
 	l.ids = make(map[string]*catalog.Entry, len(infos))
 	l.names = make(map[*catalog.Entry]string, len(infos))
 	for _, e := range l.list.Order {
-		name := e.ID
-		if _, taken := l.ids[name]; taken { // another project has a session with this ID
-			name += "@" + e.Project
+		first, taken := l.ids[e.ID]
+		if !taken {
+			l.ids[e.ID], l.names[e] = e, e.ID
+			continue
 		}
-		l.ids[name], l.names[e] = e, name
+		for _, one := range []*catalog.Entry{first, e} {
+			l.names[one] = one.ID + "@" + one.Project
+			l.ids[l.names[one]] = one
+		}
 	}
 }
 
@@ -312,6 +318,19 @@ func endOf(ctx context.Context, err error) error {
 		return err
 	}
 	return nil
+}
+
+// address returns the ID in addresses of a session that an agent runs in a directory.
+func (l *listing) address(ctx context.Context, id, dir string) string {
+	project, err := sessions.ProjectName(dir)
+	if err != nil || l.open(ctx) != nil {
+		return id
+	}
+	defer l.mu.Unlock()
+	if name := id + "@" + project; l.ids[name] != nil {
+		return name
+	}
+	return id
 }
 
 // find returns a session by the ID in an address, with its summary and its state.

@@ -433,14 +433,21 @@ class Composer {
   /** @param {any} p */
   async rewind(p) {
     const path = `agents/${this.agent.agent}/rewind`;
-    const preview = await sendOnce(path, { to: p.id, preview: true });
-    const files = preview.unchanged ? `No file is restored: ${preview.unchanged}.`
-      : preview.files?.length ? `These files are restored (+${preview.insertions} −${preview.deletions}): ${preview.files.join(", ")}.` : "No file has changed since.";
-    const yes = await ask({ title: "Rewind", note: `The prompt and everything after it leave the conversation. ${files}`, yes: "Rewind", danger: true });
-    if (yes === null) return;
-    const done = await sendOnce(path, { to: p.id, digest: preview.digest });
-    this.editor.setText(done.prompt);
-    this.editor.area.focus();
+    let preview = await sendOnce(path, { to: p.id, preview: true });
+    for (let changed = ""; ; changed = "What would be undone has changed. ") {
+      const files = preview.unchanged ? `No file is restored: ${preview.unchanged}.`
+        : preview.files?.length ? `These files are restored (+${preview.insertions} −${preview.deletions}): ${preview.files.join(", ")}.` : "No file has changed since.";
+      const yes = await ask({ title: "Rewind", note: `${changed}The prompt and everything after it leave the conversation. ${files}`, yes: "Rewind", danger: true });
+      if (yes === null) return;
+      try {
+        const done = await sendOnce(path, { to: p.id, digest: preview.digest });
+        this.editor.setText(done.prompt);
+        return this.editor.area.focus();
+      } catch (error) {
+        preview = /** @type {any} */ (error).body?.state?.preview;
+        if (!preview) throw error;
+      }
+    }
   }
 
   focus() { this.editor.area.focus(); }
