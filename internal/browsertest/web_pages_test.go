@@ -97,3 +97,84 @@ func TestImpostorPage(t *testing.T) {
 		t.Error("a token that is of no use is kept")
 	}
 }
+
+// A row of the list shows everything at every width, also when its turns are counted.
+func TestListRowsAreShown(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "widths")
+	f.write(f.prompt("Measure the width"), f.answer("Done."))
+	s := newViewerSite(t)
+	p := s.enter("/?filter=%27measure")
+	for _, width := range []int64{390, 1000, 1280, 1700} {
+		p.look(look{width, "light"})
+		p.until(`document.querySelector(".item .counted")`)
+		p.until(`[...document.querySelectorAll(".item .title, .item .counted, .item .cost, .item time")].every(e => {
+			const outer = e.closest(".item").getBoundingClientRect(), inner = e.getBoundingClientRect();
+			return inner.height > 0 && inner.top >= outer.top && inner.bottom <= outer.bottom && inner.left >= outer.left && inner.right <= outer.right + 1;
+		})`)
+	}
+}
+
+// The colors can be chosen, and stay chosen.
+func TestTheme(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.look(look{1000, "dark"})
+	const isDark = `(c => c[0] + c[1] + c[2] < 300)(getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number))`
+	p.until(isDark)
+	p.click(".theme")
+	p.see("Colors: light")
+	p.until("!" + isDark)
+	p.open(s.URL + "/usage")
+	p.until(`document.querySelector(".theme")`)
+	p.until("!" + isDark)
+	p.look(look{1000, "light"})
+	p.click(".theme")
+	p.until(isDark)
+	p.click(".theme")
+	p.until("!" + isDark)
+	p.look(look{1000, "dark"})
+	p.until(isDark)
+}
+
+// A session is exported from its page, redacted unless the user wants it whole.
+func TestExportKey(t *testing.T) {
+	t.Parallel()
+	f := story(t, "export")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.run(`window.saved = []; HTMLAnchorElement.prototype.click = async function () {
+		window.saved.push(this.download + " " + await (await fetch(this.href).catch(() => null))?.text?.());
+	}; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((t) => { window.text = t; }); return make(blob); }`)
+	s.statuses()
+	p.press("e")
+	p.until(`document.querySelector("dialog[open] select") === document.activeElement`)
+	p.run(`document.activeElement.value = "markdown"`)
+	p.click("dialog [type=submit]")
+	p.until(`window.text?.includes("Why does it fail?") && window.saved[0]?.startsWith("clew-" + ` + "`" + `${location.pathname.slice(3, 11)}.md` + "`" + `)`)
+	p.wait("the export is redacted", func() bool {
+		for _, line := range s.statuses() {
+			if line == "200 GET /api/v1/sessions/"+f.id+"/export?format=markdown" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// A long outline comes in parts.
+func TestLongOutline(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "outline", 1200)
+	s := newViewerSite(t)
+	p := newTab(t)
+	p.look(look{1280, "light"})
+	p.open(s.URL + "/s/" + f.id + "#" + s.web.NewCode())
+	p.until(`document.querySelectorAll(".turns li").length === 1000`)
+	p.run(`const choice = document.querySelector(".turns select"); choice.value = "1000"; choice.dispatchEvent(new Event("change"))`)
+	p.until(`document.querySelector(".turns li")?.innerText.includes("Prompt 1000")`)
+	p.click(".turns li:last-child a")
+	p.until(`document.activeElement.matches(".row.prompt") && document.activeElement.innerText.includes("Prompt 1199")`)
+}

@@ -72,11 +72,24 @@ func images(ctx context.Context, session *sessions.Session) func(string, *transc
 	}
 }
 
+// Document returns a session as it is exported, with its secrets redacted unless whole is set.
+func (s *Source) Document(ctx context.Context, info sessions.SessionInfo, whole bool) (*export.Document, error) {
+	doc, err := s.document(ctx, &info)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		home, _ := os.UserHomeDir() // without one, there is no path to remove
+		export.Redact(doc, &redact.Redactor{Home: home})
+	}
+	return doc, nil
+}
+
 // Export writes a page with the session to the working directory, with its secrets redacted. If
 // show is set, the page is as it is, in a private directory, where it stays for at least a day, and
 // a browser opens it.
 func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show bool) (string, error) {
-	doc, err := s.document(ctx, &info)
+	doc, err := s.Document(ctx, info, show)
 	if err != nil {
 		return "", err
 	}
@@ -85,9 +98,6 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 		if dir, err = pagesDir(time.Now()); err != nil {
 			return "", err
 		}
-	} else {
-		home, _ := os.UserHomeDir() // without one, there is no path to remove
-		export.Redact(doc, &redact.Redactor{Home: home})
 	}
 	path, err := writeNew(dir, pageName(info.ID), func(w io.Writer) error {
 		return export.Write(ctx, w, doc, export.HTML, &export.View{Thinking: true})

@@ -49,7 +49,7 @@ var goodRequests = func() map[string]goodRequest {
 	}
 	for name, query := range map[string]string{
 		"rows": "", "row": "?row=3&part=body", "where": "?row=3", "find": "?q=a", "outline": "", "files": "", "agents": "", "context": "", "usage": "",
-		"branches": "", "markdown": "",
+		"branches": "", "markdown": "", "export": "?format=json",
 	} {
 		good["GET "+api+"sessions/{id}/"+name] = goodRequest{known + "/" + name + query, "", 200}
 	}

@@ -34,17 +34,34 @@ func (s *Server) renderOptions(v *reading) render.Options {
 	return render.Options{Zone: s.opts.Zone, Dir: t.CWD, Day: t.Created}
 }
 
-// outline answers with the turns of a session.
+// maxOutline is how many lines of an outline a request gets: a session can have tens of thousands.
+const maxOutline = 1000
+
+// outline answers with some of the turns of a session, and with how many lines there are.
 func (s *Server) outline(w http.ResponseWriter, r *http.Request) error {
-	return s.panel(w, r, func(m *markup, v *reading) error {
-		m.raw(`<p class="navhead">Turns</p><ol>`)
-		entries := s.renderOptions(v).OutlineEntries(&v.list)
-		for i := range entries {
-			outlineEntry(m, &entries[i])
-		}
-		m.raw("</ol>")
-		return nil
-	})
+	from, err := number(r.URL.Query(), "from", 0)
+	if err != nil {
+		return err
+	}
+	v, err := s.readWhole(r)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	entries := s.renderOptions(v).OutlineEntries(&v.list)
+	v.close()
+	var m markup
+	m.raw(`<p class="navhead">Turns</p><ol>`)
+	first := min(from, len(entries))
+	for i := range entries[first:min(first+maxOutline, len(entries))] {
+		outlineEntry(&m, &entries[first+i])
+	}
+	m.raw("</ol>")
+	return reply(w, struct {
+		fragment
+
+		Total int `json:"total"`
+	}{fragment{m.String()}, len(entries)})
 }
 
 // outlineEntry writes a line of the outline. Prompts have their number in place of the mark that the

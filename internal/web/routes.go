@@ -71,6 +71,7 @@ var routes = []route{
 	{"GET", api + "sessions/{id}/usage", (*Server).sessionUsage, needToken, 0},
 	{"GET", api + "sessions/{id}/branches", (*Server).branches, needToken, 0},
 	{"GET", api + "sessions/{id}/markdown", (*Server).markdown, needToken, 0},
+	{"GET", api + "sessions/{id}/export", (*Server).export, needToken, 0},
 	{"GET", api + "search", (*Server).search, needToken, 0},
 	{"GET", api + "usage", (*Server).usage, needToken, 0},
 	{"GET", api + "running", (*Server).running, needToken, 0},

@@ -219,6 +219,28 @@ func (s *Server) markdown(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// export answers with a session in a file, redacted unless the request wants it whole. It is not one
+// that a browser would show: all pages of this origin are the viewer's own.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
+	format := r.URL.Query().Get("format")
+	if !slices.Contains(export.Formats(), format) {
+		return refused(http.StatusBadRequest, "format must be html, markdown or json")
+	}
+	entry, _, err := s.listing.find(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	doc, err := s.opts.Source.Document(r.Context(), entry.SessionInfo, isSet(r.URL.Query().Get("whole")))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", "attachment")
+	view := &export.View{Zone: s.opts.Zone, Thinking: true, Full: format == export.Markdown}
+	_ = export.Write(r.Context(), w, doc, format, view) // the client has gone if this fails
+	return nil
+}
+
 // rowMarkdown returns the row that a request names as Markdown.
 func rowMarkdown(r *http.Request, v *reading) (string, error) {
 	row, err := v.row(r)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -141,6 +142,57 @@ func TestMarkdown(t *testing.T) {
 		if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/markdown") || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s %s", path, w.Code, kind, w.Body)
 		}
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	d := newDataServer(t)
+	const secret = "sk-ant-api03-" + "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345-6789AA"
+	w := &entryWriter{cwd: "/home/dev/shop"}
+	w.prompt("The key is " + secret)
+	const id = "f2000000-0000-4000-8000-000000000001"
+	if err := writeSession(project("-home-dev-export"), id, w.String(), testNow.Add(-1000*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for format, begin := range map[string]string{"html": "<!DOCTYPE html>", "markdown": "# ", "json": "{"} {
+		for _, whole := range []string{"", "1"} {
+			var got *httptest.ResponseRecorder
+			for range 1000 { // the list learns of the session a little later
+				if got = d.do("GET", api+"sessions/"+id+"/export?format="+format+"&whole="+whole, ""); got.Code != http.StatusNotFound {
+					break
+				}
+				_ = waitFor(t.Context(), 20*time.Millisecond, nil) // it ends with the test
+			}
+			text := got.Body.String()
+			if got.Code != http.StatusOK || !strings.HasPrefix(text, begin) || !strings.Contains(text, "The key is") {
+				t.Errorf("%s: %d %.100q", format, got.Code, text)
+			}
+			if strings.Contains(text, secret) != (whole != "") {
+				t.Errorf("%s with whole=%q: the key is there: %v", format, whole, whole == "")
+			}
+			if h := got.Header(); h.Get("Content-Type") != "application/octet-stream" || h.Get("Content-Disposition") != "attachment" {
+				t.Errorf("%s: a browser would show it: %v", format, h)
+			}
+		}
+	}
+}
+
+// An outline comes in parts.
+func TestOutlineParts(t *testing.T) {
+	t.Parallel()
+	d := newDataServer(t)
+	type part struct {
+		HTML  string
+		Total int
+	}
+	var all, rest, none part
+	d.get(session("rewound")+"/outline", &all)
+	d.get(session("rewound")+"/outline?from=1", &rest)
+	d.get(session("rewound")+"/outline?from=100000", &none)
+	n := strings.Count(all.HTML, "<li")
+	if n != all.Total || n < 2 || strings.Count(rest.HTML, "<li") != n-1 || rest.Total != n || strings.Contains(none.HTML, "<li") || none.Total != n {
+		t.Errorf("%d of %d lines, then %+v and %+v", n, all.Total, rest, none)
 	}
 }
 

@@ -331,8 +331,12 @@ func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	m.span("branch", shortened(tty.Line(render.BranchName(e.GitBranch)), maxShownName))
 	m.span("tag", shortened(tty.Line(e.Tag), maxShownName))
 	m.span("model", shortened(render.ShortModel(e.Model), maxShownName))
-	m.span("turns", e.Turns())
-	m.span("cost", e.Cost())
+	m.span("counted", e.Turns()) // not "turns", which is the outline
+	cost := e.Cost()
+	if cost == "?" { // which says nothing without the heading that the terminal has
+		cost = "no price"
+	}
+	m.span("cost", cost)
 	m.span("id", catalog.ShortID(e.ID))
 	m.time(e.Modified, d.list.Age(e, d.now, d.byDay))
 	m.raw("</", tag, ">")

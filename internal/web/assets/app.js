@@ -74,9 +74,45 @@ function draw() {
     h("a.skip", { href: "#main", onclick: skip }, "Skip to the page"),
     h("a.brand", { href: "/" }, "clew"), nav, state,
     me.drive && h("span.drive", { title: "This server was started with --drive: pages can run agents" }, "drive"),
+    themeButton(),
     button("?", help, { className: "quiet help", "aria-label": "Keys", title: "Keys (?)" }));
   document.body.prepend(bar, main);
 }
+
+/** What the style shows, in the order of the button. @type {Record<string, {text: string, media: string}>} */
+const themes = {
+  auto: { text: "as the system", media: "(prefers-color-scheme: dark)" }, light: { text: "light", media: "not all" }, dark: { text: "dark", media: "all" },
+};
+const themeName = "clew-theme";
+/** The rules for dark screens. @type {CSSMediaRule[]} */
+let darkRules = [];
+
+function theme() { return localStorage.getItem(themeName) ?? "auto"; }
+
+/** Shows pages in the theme that was chosen last. */
+function applyTheme() {
+  if (!darkRules.length) {
+    const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+    darkRules = rules.filter((r) => r instanceof CSSMediaRule && r.media.mediaText === themes.auto.media).map((r) => /** @type {CSSMediaRule} */ (r));
+  }
+  for (const rule of darkRules) rule.media.mediaText = (themes[theme()] ?? themes.auto).media;
+  document.documentElement.style.colorScheme = theme() === "auto" ? "" : theme();
+}
+
+function themeButton() {
+  const names = Object.keys(themes);
+  const change = () => {
+    localStorage.setItem(themeName, names[(names.indexOf(theme()) + 1) % names.length]);
+    applyTheme();
+    b.title = `Colors: ${themes[theme()].text}`;
+    say(b.title);
+  };
+  const b = button("◐", change, { className: "quiet theme", "aria-label": "Change the colors", title: `Colors: ${(themes[theme()] ?? themes.auto).text}` });
+  return b;
+}
+
+addEventListener("storage", (e) => { if (e.key === themeName) applyTheme(); });
+applyTheme();
 
 /** @param {Event} e */
 function skip(e) {

@@ -1,6 +1,8 @@
 // @ts-check
 // Elements, and the one place where text becomes markup.
 
+import { blob } from "./api.js";
+
 /** @typedef {{createHTML(html: string): any}} Policy */
 
 const types = /** @type {any} */ (globalThis).trustedTypes;
@@ -151,6 +153,28 @@ export function ask({ title, note, yes, value, danger }) {
     (input ?? form.querySelector("button")).focus();
     input?.select();
   });
+}
+
+/**
+ * Asks in which form a session is exported, and has the browser keep the file.
+ * @param {string} id
+ */
+export function exportSession(id) {
+  const format = h("select", { "aria-label": "Format" },
+    ...Object.entries({ html: "A page", markdown: "Markdown", json: "JSON" }).map(([value, text]) => h("option", { value }, text)));
+  const redact = h("input", { type: "checkbox", checked: true });
+  const save = async () => {
+    const file = await blob(`sessions/${encodeURIComponent(id)}/export`, { format: format.value, whole: !redact.checked });
+    const link = h("a", { href: URL.createObjectURL(file), download: `clew-${id.slice(0, 8)}.${format.value === "markdown" ? "md" : format.value}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    say("Exported");
+  };
+  const form = h("form", { method: "dialog", onsubmit: () => save().catch(complain) },
+    h("p", {}, format), h("p", {}, h("label", {}, redact, " remove keys, passwords, addresses and names of home directories")),
+    h("div.actions", {}, h("button", { type: "submit", className: "primary" }, "Export")));
+  show("Export the session", form, "small");
+  format.focus();
 }
 
 /**

@@ -3,7 +3,7 @@
 // document and the rest is a height.
 
 import { get, post } from "./api.js";
-import { ask, button, complain, copy, fragment, h, later, say, soon } from "./dom.js";
+import { ask, button, complain, copy, exportSession, fragment, h, later, say, soon } from "./dom.js";
 import { listen } from "./events.js";
 
 /** @typedef {import("./app.js").Context} Context */
@@ -407,6 +407,7 @@ class ListPage {
     tag: (id) => id && this.setTag(id),
     delete: (id) => id && this.remove(id),
     inspect: () => this.open(),
+    export: (id) => id && this.tab !== "trash" && exportSession(id),
   };
 
   /** @param {number} direction */

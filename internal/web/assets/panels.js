@@ -2,10 +2,37 @@
 // The panels of a session: what the terminal shows for the same keys.
 
 import { get } from "./api.js";
-import { button, fillImages, fragment, h, reachScrolling } from "./dom.js";
+import { button, complain, fillImages, fragment, h, reachScrolling } from "./dom.js";
 
 /** The panels that have a button, by their names in the API. @type {Record<string, string>} */
 export const panelNames = { files: "Files", agents: "Agents", context: "Context", usage: "Usage", branches: "Branches" };
+
+/** How many lines of the outline the server gives at a time. */
+const outlineSize = 1000;
+
+/**
+ * Shows the turns of a session: those of a part that can be chosen, if there are many.
+ * @param {HTMLElement} element
+ * @param {string} api of the session
+ * @param {() => boolean} [isOver] whether it is not wanted any more
+ */
+export async function showOutline(element, api, isOver = () => false) {
+  const from = Number(element.querySelector("select")?.value ?? 0);
+  const { html, total } = await get(`${api}/outline`, { from });
+  if (isOver()) return;
+  const nodes = [fragment(html)];
+  if (total > outlineSize) {
+    const parts = Array.from({ length: Math.ceil(total / outlineSize) }, (_, i) => i * outlineSize);
+    const choice = h("select", { "aria-label": "Part of the turns" },
+      ...parts.map((n) => h("option", { value: n }, `${n + 1} to ${Math.min(n + outlineSize, total)} of ${total}`)));
+    choice.value = String(from);
+    choice.addEventListener("change", () => showOutline(element, api, isOver).catch(complain));
+    nodes.unshift(choice);
+  }
+  const focused = document.activeElement?.matches("select") && element.contains(document.activeElement);
+  element.replaceChildren(...nodes);
+  if (focused) element.querySelector("select")?.focus();
+}
 
 export class Panels {
   /** @param {import("./session.js").SessionPage} page */
@@ -72,11 +99,15 @@ export class Panels {
     this.content.replaceChildren(h("p.empty", {}, "…"));
     this.content.focus({ preventScroll: true });
     try {
-      const { html } = await get(`${this.page.api}/${this.name}`, { turn: this.turn });
+      if (this.name === "outline") await showOutline(this.content, this.page.api, () => visit !== this.visits);
+      else {
+        const { html } = await get(`${this.page.api}/${this.name}`, { turn: this.turn });
+        if (visit !== this.visits) return;
+        const nodes = fragment(html);
+        fillImages(nodes, (row, n) => this.page.fetchImage(row, n));
+        this.content.replaceChildren(nodes);
+      }
       if (visit !== this.visits) return;
-      const nodes = fragment(html);
-      fillImages(nodes, (row, n) => this.page.fetchImage(row, n));
-      this.content.replaceChildren(nodes);
       reachScrolling(this.content);
       if (!this.content.textContent.trim()) this.content.append(h("p.empty", {}, "There is nothing here."));
     } catch (error) {

@@ -2,10 +2,10 @@
 // The page of a session.
 
 import { blob, get, post, text } from "./api.js";
-import { ask, button, complain, copy, fragment, h, put, reachScrolling, say, show as showDialog, soon } from "./dom.js";
+import { ask, button, complain, copy, exportSession, fragment, h, put, reachScrolling, say, show as showDialog, soon } from "./dom.js";
 import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
-import { panelNames, Panels } from "./panels.js";
+import { panelNames, Panels, showOutline } from "./panels.js";
 import { Place } from "./place.js";
 import { RootList, Row, rowOf } from "./segment.js";
 
@@ -53,7 +53,6 @@ export class SessionPage {
     this.newTotal = 0;
     /** Whether the outline is beside the rows. */
     this.hasRoom = matchMedia("(min-width: 72rem)");
-    this.outlineAgain = 0;
     this.refreshing = false;
     this.list = new RootList(this);
     this.build();
@@ -75,6 +74,7 @@ export class SessionPage {
       button("Find", () => this.finder.open(), { title: "Find (/)" }),
       button("Outline", () => this.toggleOutline(), { className: "narrow", title: "Outline (p)" }),
       ...Object.entries(panelNames).map(([name, title]) => button(title, () => this.panels.toggle(name), { "data-panel": name, "aria-pressed": "false" })),
+      button("Export", () => exportSession(this.id), { title: "Export (e)" }),
       button("Fold", () => this.foldAll(), { title: "Fold or unfold all rows (Z)" }),
       this.followButton);
     this.newer = button("", () => this.toEnd(), { className: "newer", hidden: true });
@@ -466,6 +466,7 @@ export class SessionPage {
     resume: () => this.copyCommand(),
     continue: () => this.composer?.focus ? this.composer.focus() : this.copyCommand(),
     rename: () => this.rename(),
+    export: () => exportSession(this.id),
   };
 
   /** @param {number} part of the window */
@@ -550,17 +551,9 @@ export class SessionPage {
 
   // The outline.
 
-  /** Gets the outline if there is room for it, a long one more seldom. */
-  async loadOutline() {
-    const now = performance.now();
-    if (this.closed || !this.hasRoom.matches || now < this.outlineAgain) return;
-    try {
-      const { html } = await get(`${this.api}/outline`);
-      this.outlineAgain = html.length > 100_000 ? now + 20_000 : 0;
-      put(this.outline, html);
-    } catch (error) {
-      this.failed(error);
-    }
+  /** Gets the outline if there is room for it. */
+  loadOutline() {
+    if (!this.closed && this.hasRoom.matches) showOutline(this.outline, this.api, () => this.closed).catch((error) => this.failed(error));
   }
 
   toggleOutline() {
