@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -159,7 +160,7 @@ func TestExport(t *testing.T) {
 		for _, whole := range []string{"", "1"} {
 			var got *httptest.ResponseRecorder
 			for range 1000 { // the list learns of the session a little later
-				if got = d.do("GET", api+"sessions/"+id+"/export?format="+format+"&whole="+whole, ""); got.Code != http.StatusNotFound {
+				if got = d.do("GET", "sessions/"+id+"/export?format="+format+"&whole="+whole, ""); got.Code != http.StatusNotFound {
 					break
 				}
 				_ = waitFor(t.Context(), 20*time.Millisecond, nil) // it ends with the test
