@@ -20,6 +20,7 @@ type callbacks struct {
 	options *Options
 	log     *slog.Logger
 	mcp     *mcphost.Host
+	trace   *tracer // nil if there is none
 	// sendMCP sends a message of an in-process MCP server to the agent.
 	sendMCP func(ctx context.Context, server string, message wire.JSON) error
 
@@ -59,7 +60,9 @@ func (e *unsupportedError) Code() string { return "unsupported_request" }
 // the response. The text of an error goes to the agent; errNoAnswer means that no response is
 // written. The callback gets the context, which ends when the agent withdraws the request or exits.
 func (c *callbacks) serve(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
+	ctx, traced := c.trace.asked(ctx, req)
 	answer, err := c.answer(ctx, req)
+	c.trace.answered(ctx, traced, answer, err)
 	if err != nil {
 		return nil, err
 	}

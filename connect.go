@@ -30,29 +30,39 @@ func connect(ctx context.Context, opts *Options, onePrompt bool) (*Session, erro
 	if err := opts.Budget.err(); err != nil {
 		return nil, err
 	}
-	settings, err := opts.restoreSession(ctx)
+	trace := opts.startTrace(ctx)
+	s, err := opts.open(ctx, onePrompt, trace)
+	if err != nil {
+		trace.end(err) // unless the session has ended it
+	}
+	return s, err
+}
+
+// open starts and initializes an agent with options that are valid.
+func (o *Options) open(ctx context.Context, onePrompt bool, trace *tracer) (*Session, error) {
+	settings, err := o.restoreSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := opts.checkContinue(); err != nil {
+	if err := o.checkContinue(); err != nil {
 		return nil, err
 	}
-	settings, err = opts.hideSettings(settings)
+	settings, err = o.hideSettings(settings)
 	if err != nil {
-		opts.removeConfig(settings)
+		o.removeConfig(settings)
 		return nil, err
 	}
-	plan, err := opts.planFor(ctx, onePrompt)
+	plan, err := o.planFor(ctx, onePrompt)
 	if err != nil {
-		opts.removeConfig(settings)
+		o.removeConfig(settings)
 		return nil, err
 	}
 	conn, err := start(ctx, plan)
 	if err != nil {
-		opts.removeConfig(settings)
+		o.removeConfig(settings)
 		return nil, err
 	}
-	s := newSession(conn, plan)
+	s := newSession(conn, plan, trace)
 	s.agent.settings = settings
 	go s.receive() //nolint:contextcheck // the session and its store outlast the context of the start
 	err = s.agent.initialize(ctx, plan)
@@ -64,6 +74,7 @@ func connect(ctx context.Context, opts *Options, onePrompt bool) (*Session, erro
 		if exit, ok := errors.AsType[*ExitError](err); ok {
 			err = cmp.Or(plan.unknownFlag(exit.Stderr), err)
 		}
+		trace.fail(err)
 		s.agent.abandon()
 		return nil, err
 	}

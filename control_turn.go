@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -83,6 +84,8 @@ func (s *Session) takeBack(uuid string) {
 
 // ownReport begins the UUID of a message that reportCanceled adds.
 const ownReport = "clew:"
+
+func isOwnReport(m *wire.CommandLifecycleMessage) bool { return strings.HasPrefix(m.UUID, ownReport) }
 
 // reportCanceled adds the message about a canceled prompt that an older agent does not send. It is
 // only for this package. It does not wait for room in the backlog, which the caller may have to

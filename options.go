@@ -313,6 +313,9 @@ type Options struct {
 	Stderr func(line string)
 	// Logger gets warnings and debug messages about the session. Nil logs nothing.
 	Logger *slog.Logger
+	// Trace observes the sessions, for spans and metrics; see package clewotel. Nil means nothing
+	// does.
+	Trace *Trace
 	// Debug makes the agent write a debug log: --debug.
 	Debug bool
 	// DebugCategories are the parts of the debug log that are written or, with a "!" in front, are

@@ -29,6 +29,7 @@ func (o *Options) clone() *Options {
 	c.Hooks = cloneMap(o.Hooks, cloneMatchers)
 	c.SettingSources = slices.Clone(o.SettingSources)
 	c.Reconnect = clonePointer(o.Reconnect)
+	c.Trace = clonePointer(o.Trace)
 	return &c
 }
 

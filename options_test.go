@@ -117,7 +117,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	ours := []string{
 		"AgentPath", "AgentVersion", "ControlTimeout", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
 		"MaxBacklogBytes", "Record", "VerbatimPrompts", "Reconnect", "StoreProject", "StoreEager", "StoreTimeout",
-		"KeepBackground",
+		"KeepBackground", "Trace",
 		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
 		// It says how Plugins travel; its value here is none that the agent knows.

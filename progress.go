@@ -30,6 +30,8 @@ type progress struct {
 	answers   int  // how many turns of this conversation have an answer of the model
 	reset     bool // it is not the conversation that the session began with
 	succeeded bool // a prompt was answered without a failure
+
+	done []string // the prompts that the last frame has settled
 }
 
 // sent adds a prompt that is being sent.
@@ -49,22 +51,40 @@ func (p *progress) unsent(uuid string) {
 // see follows a frame. It reports whether the run may be over with it: after a result, when the
 // agent is done with a prompt, and when the agent becomes idle.
 func (p *progress) see(msg wire.Message) bool {
+	mayBeOver, _ := p.seeSettled(msg)
+	return mayBeOver
+}
+
+// seeSettled is like see and also returns the prompts that the frame has settled.
+func (p *progress) seeSettled(msg wire.Message) (mayBeOver bool, settled []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.done = nil
+	mayBeOver = p.follow(msg)
+	return mayBeOver, p.done
+}
+
+// settle removes the prompts that a frame settles, and returns them.
+func (p *progress) settle(msg wire.Message) []string {
+	p.done = p.prompts.see(msg)
+	return p.done
+}
+
+func (p *progress) follow(msg wire.Message) bool {
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
 		p.failed, p.unread, p.spoken, p.midTurn = nil, nil, true, true
 		return false
 	case *wire.StreamEventMessage, *wire.UserMessage:
 		p.failed, p.unread, p.midTurn = nil, nil, true
-		p.prompts.see(msg)
+		p.settle(msg)
 		return false
 	case *wire.ResultMessage:
 		p.result(m)
 		return true
 	case *wire.InvalidFrame:
 		if isResult(m) {
-			p.prompts.see(m)
+			p.settle(m)
 			p.turnEnded(nil, m)
 		}
 		return isResult(m)
@@ -77,10 +97,10 @@ func (p *progress) see(msg wire.Message) bool {
 		p.midTurn = p.midTurn || m.Status != ""
 	case *wire.SessionStateChangedMessage:
 		p.state, p.midTurn = m.State, true
-		p.prompts.see(m)
+		p.settle(m)
 		return m.State == wire.SessionStateIdle
 	case *wire.CommandLifecycleMessage:
-		return len(p.prompts.see(m)) > 0
+		return len(p.settle(m)) > 0
 	default:
 		p.task(msg)
 	}
@@ -88,7 +108,7 @@ func (p *progress) see(msg wire.Message) bool {
 }
 
 func (p *progress) result(m *wire.ResultMessage) {
-	settled := p.prompts.see(m)
+	settled := p.settle(m)
 	p.succeeded = p.succeeded || len(settled) > 0 && !m.Failed()
 	p.setSession(m.SessionID)
 	if m.Failed() {

@@ -72,7 +72,14 @@ func (s *Session) handle(p *agentProcess, msg wire.Message) bool {
 
 // update updates the state of the session after a message for the caller.
 func (s *Session) update(msg wire.Message) {
-	if s.progress.see(msg) {
+	mayBeOver, settled := s.progress.seeSettled(msg)
+	s.trace.message(msg)
+	if len(settled) > 0 {
+		done := new(turn)
+		done.end(msg, nil)
+		s.trace.settled(done.err(), settled...)
+	}
+	if mayBeOver {
 		s.oneShot.update()
 	}
 	switch m := msg.(type) {
@@ -127,6 +134,7 @@ func (s *Session) finish(p *agentProcess) {
 	s.watchdog.stop()
 	s.mirror.end()
 	s.agent.removeSettings()
+	s.trace.end(s.ending.messages)
 	s.backlog.End()
 	close(s.ending.over)
 }

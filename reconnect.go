@@ -146,6 +146,7 @@ func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	}
 	lost := &LostError{Exit: p.unexpectedEnd()}
 	prompts := r.disconnect(lost)
+	s.trace.settled(lost, prompts...)
 	switch err := r.startOutcome(p); {
 	case err == nil:
 		r.outage = outage{began: time.Now(), exit: lost.Exit, lost: prompts, last: lost.Exit}
@@ -312,11 +313,13 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 		return errGone
 	}
 	p.markReady(func(early []wire.Message) {
+		reconnected := down.message()
+		reconnected.Resumed = plan.options.Resume != "" || plan.options.Continue
+		s.trace.message(reconnected)
 		for _, msg := range early {
 			s.update(msg)
 		}
-		reconnected := down.message(s.ID())
-		reconnected.Resumed = plan.options.Resume != "" || plan.options.Continue
+		reconnected.SessionID = s.ID()
 		s.push(append([]wire.Message{reconnected}, early...))
 	})
 	s.log.Info("the session continues with another agent", "attempts", down.attempts)
@@ -373,12 +376,12 @@ func (r *reconnector) repeat(ctx context.Context, c *change) error {
 	return err
 }
 
-// message returns what the caller reads when the outage is over.
-func (o *outage) message(sessionID string) *wire.SessionReconnectedMessage {
+// message returns what the caller reads when the outage is over, without the ID of the session.
+func (o *outage) message() *wire.SessionReconnectedMessage {
 	m := &wire.SessionReconnectedMessage{
 		Error: o.exit.Error(), ExitCode: o.exit.Code, Attempts: o.attempts, LostPrompts: o.lost,
 		Downtime: wire.Millis(float64(time.Since(o.began)) / float64(time.Millisecond)),
-		UUID:     newUUID(), SessionID: sessionID,
+		UUID:     newUUID(),
 	}
 	if o.exit.Signal != nil {
 		m.Signal = o.exit.Signal.String()

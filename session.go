@@ -36,18 +36,19 @@ type Session struct {
 	watchdog *watchdog
 	ending   *ending
 	meter    *meter
+	trace    *tracer // nil if there is none
 }
 
-func newSession(conn Connection, plan *launchPlan) *Session {
+func newSession(conn Connection, plan *launchPlan, trace *tracer) *Session {
 	opts := plan.options
-	s := &Session{opts: opts, log: opts.logger(), ending: newEnding(), meter: plan.meter}
+	s := &Session{opts: opts, log: opts.logger(), ending: newEnding(), meter: plan.meter, trace: trace}
 	s.readers.hides = plan.hidesReplays
 	s.record = newRecorder(plan, s.log)
 	s.agent = newAgent(s, conn)
 	s.agent.planned = plan.version != ""
 	s.out = control.NewOutbox(s.agent.process().input, s.writeFailed)
 	s.callback = newCallbacks(opts)
-	s.callback.sendMCP = s.SendMCPMessage
+	s.callback.sendMCP, s.callback.trace = s.SendMCPMessage, trace
 	s.control = control.New(s.out, control.Config{
 		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 			defer s.watchdog.markActive()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/clewdev/clew/internal/control"
@@ -219,17 +218,24 @@ func (s *Session) queuePrompt(ctx context.Context, prompt *wire.UserMessage, t *
 		t.id = id
 	}
 	answered := prompt.ShouldQuery == nil || *prompt.ShouldQuery
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if answered {
+		s.trace.prompt(ctx, prompt, id)
+	}
 	queued, err := s.queueFrame(frame, id, answered, t)
 	if err != nil && !errors.Is(err, ErrReading) {
 		err = s.errorOf(err)
+	}
+	if err != nil && answered {
+		s.trace.settled(err, id)
 	}
 	return queued, id, err
 }
 
 // queueFrame registers a prompt and puts its frame into the outbox, in the same order everywhere.
+// The sending lock is held.
 func (s *Session) queueFrame(frame []byte, id string, answered bool, t *turn) (*control.QueuedFrame, error) {
-	s.sending.Lock()
-	defer s.sending.Unlock()
 	if t != nil {
 		if err := s.readers.join(t); err != nil {
 			s.agent.forgetPrompt(func(other string) bool { return other == id })
@@ -265,11 +271,12 @@ func (s *Session) waitSent(ctx context.Context, frame *control.QueuedFrame, id s
 	gaveUp := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	if !gaveUp || frame.Withdrawn() {
 		s.unsend(id)
+		defer func() { s.trace.settled(err, id) }()
 	}
-	if gaveUp {
-		return err
+	if !gaveUp {
+		err = s.errorOf(err)
 	}
-	return s.errorOf(err)
+	return err
 }
 
 // readers keeps the readers of a session in order: turns, in the order of their prompts, or one
@@ -417,7 +424,7 @@ func (r *readers) hidden(msg wire.Message) bool {
 	case *wire.UserMessage:
 		return m.Replay && r.hides && slices.Contains(r.prompts.open, m.UUID)
 	case *wire.CommandLifecycleMessage:
-		return strings.HasPrefix(m.UUID, ownReport)
+		return isOwnReport(m)
 	}
 	return false
 }

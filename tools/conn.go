@@ -29,6 +29,7 @@ func newConn(peer *clew.MCPPeer) *conn {
 		in:      make(chan jsonrpc.Message),
 		closed:  make(chan struct{}),
 		waiting: make(map[int64]chan *jsonrpc.Response),
+		calls:   make(map[string]context.Context),
 	}}
 }
 
@@ -67,6 +68,7 @@ func (c *conn) call(ctx context.Context, req *jsonrpc.Request, message wire.JSON
 	}
 	id, reply := c.expect()
 	defer c.forget(id)
+	defer c.keepContext(ctx, req)()
 	var err error
 	if req.ID, err = jsonrpc.MakeID(float64(id)); err != nil {
 		return "", err
@@ -118,6 +120,66 @@ type pipe struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[int64]chan *jsonrpc.Response
+	calls   map[string]context.Context // of the calls of tools, by the agent's ID of the call
+}
+
+// metaToolUseID is the agent's ID of a call in the _meta of its parameters.
+const metaToolUseID = "claudecode/toolUseId"
+
+// keepContext keeps the context of a call for its tool, which the server gives a context of its own.
+// Older agents don't say which call it is. The result forgets it.
+func (p *pipe) keepContext(ctx context.Context, req *jsonrpc.Request) (forget func()) {
+	var params struct {
+		Meta map[string]any `json:"_meta"`
+	}
+	if req.Method != "tools/call" || json.Unmarshal(req.Params, &params) != nil {
+		return func() {}
+	}
+	id, _ := params.Meta[metaToolUseID].(string)
+	if id == "" {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[id] = ctx
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.calls, id)
+	}
+}
+
+type pipeKey struct{}
+
+// withCallValues returns a context that has the values of the call that a request of the agent is
+// for, too.
+func withCallValues(ctx context.Context, req mcp.Request) context.Context {
+	call, ok := req.(*mcp.CallToolRequest)
+	p, connected := ctx.Value(pipeKey{}).(*pipe)
+	if !ok || !connected {
+		return ctx
+	}
+	id, _ := call.Params.GetMeta()[metaToolUseID].(string)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if values := p.calls[id]; values != nil {
+		return callContext{ctx, context.WithoutCancel(values)}
+	}
+	return ctx
+}
+
+// A callContext has the values of two contexts, and ends with the first one.
+type callContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value returns the value of the first context that has one.
+func (c callContext) Value(key any) any {
+	if value := c.Context.Value(key); value != nil {
+		return value
+	}
+	return c.values.Value(key)
 }
 
 // expect makes room for a reply.

@@ -17,7 +17,7 @@ import (
 // [*clew.OptionsError] that names it.
 func Server(tools ...*Tool) *clew.MCPInProcessServer {
 	server := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
-	server.AddReceivingMiddleware(failUnknownTools)
+	server.AddReceivingMiddleware(passValues, failUnknownTools)
 	return &clew.MCPInProcessServer{Opener: &mounted{server, Add(server, tools...)}}
 }
 
@@ -60,7 +60,7 @@ func Mount(server *mcp.Server) *clew.MCPInProcessServer {
 	if server == nil {
 		return &clew.MCPInProcessServer{Opener: &mounted{err: errors.New("tools: the server is nil")}}
 	}
-	server.AddReceivingMiddleware(catchPanics)
+	server.AddReceivingMiddleware(passValues, catchPanics)
 	return &clew.MCPInProcessServer{Opener: &mounted{server: server}}
 }
 
@@ -80,6 +80,7 @@ func (m *mounted) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	}
 	c := newConn(peer)
 	ctx := context.WithValue(context.Background(), loggerKey{}, peer.Logger)
+	ctx = context.WithValue(ctx, pipeKey{}, c.pipe)
 	session, err := m.server.Connect(ctx, c.pipe, nil)
 	if err != nil {
 		return nil, fmt.Errorf("tools: connecting the server: %w", err)
@@ -97,6 +98,14 @@ func failUnknownTools(next mcp.MethodHandler) mcp.MethodHandler {
 			return Failure(refusal.Message), nil
 		}
 		return result, err
+	}
+}
+
+// passValues gives the handler of a tool the values of the context of the session's request: see
+// [clew.Trace].
+func passValues(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		return next(withCallValues(ctx, req), method, req)
 	}
 }
 
