@@ -198,7 +198,15 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 		return nil, usageError("--permission-mode must be one of "+strings.Join(known, ", "), "")
 	}
 	base.PermissionMode = ""
-	return drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Trust: o.flags.trustIn}), nil
+	keep, err := stateFile("prompts")
+	if err != nil {
+		return nil, err
+	}
+	agents := drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Keep: keep, Trust: o.flags.trustIn})
+	if err := agents.Restore(); err != nil {
+		o.say("! prompts of an earlier server are not shown: %s", escaped(err.Error()))
+	}
+	return agents, nil
 }
 
 // trustIn leaves the settings of a directory out of opts unless the user trusts it, and says so.

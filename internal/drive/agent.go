@@ -63,6 +63,8 @@ type Agent struct {
 
 	// project is that of the session, if several projects have one with its ID.
 	project string
+	startID string            // the ID of the request that has started it, or ""
+	earlier map[string]Prompt // prompts of an earlier server by their IDs, nil unless it is one of its agents
 
 	elsewhere bool // another process runs the session: only its questions are here
 
@@ -89,6 +91,7 @@ type Agent struct {
 	failure  string
 	rested   func() // ends the wait for prompts
 	asking   int    // questions of another process
+	unsaved  bool   // what is kept of the prompts has changed
 }
 
 func newAgent(a *Agents, opts *clew.Options) *Agent {
@@ -157,10 +160,15 @@ func (g *Agent) sessionID() string {
 	return g.session
 }
 
-// change changes the agent, and tells the watchers.
+// change changes the agent, and tells the watchers. A change that can't be saved is made all the same:
+// after the death of the server, a prompt then comes back that needed nothing any more.
 func (g *Agent) change(f func()) {
 	g.mu.Lock()
 	f()
+	if g.unsaved {
+		g.unsaved = false
+		_ = g.saveLocked()
+	}
 	g.mu.Unlock()
 	g.agents.changed(g.id)
 }
@@ -233,7 +241,7 @@ func (g *Agent) finish(err error) {
 		for _, p := range g.queue {
 			g.giveBackLocked(p, "unsent")
 		}
-		g.queue, g.asked = nil, nil
+		g.queue, g.asked, g.unsaved = nil, nil, true
 		g.text.Reset()
 	})
 	g.calls.shrink(maxEndedResultBytes)

@@ -60,6 +60,9 @@ type Options struct {
 	// Trust changes the options of an agent whose directory the user does not trust, and returns a
 	// line about it or "". Nil means that every directory is trusted.
 	Trust func(dir string, opts *clew.Options) (note string, err error)
+	// Keep is a directory for the prompts of agents until they are answered, so that they outlive this
+	// process: see [Agents.Restore]. Empty means that nothing is kept.
+	Keep string
 	// Connect starts an agent; nil means [clew.Connect].
 	Connect func(ctx context.Context, opts *clew.Options) (*clew.Session, error)
 	// Names returns the sessions of a project, or for "" those of all, newest first and each ID once;

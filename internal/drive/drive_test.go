@@ -27,6 +27,7 @@ type fixture struct {
 	*drive.Agents
 	sim     *drivetest.Agent
 	dir     string
+	keep    string
 	project string
 	n       int
 }
@@ -35,7 +36,7 @@ const oldSession = "11111111-2222-4333-8444-555555555555"
 
 func newFixture(t *testing.T, change func(*drive.Options)) *fixture {
 	t.Helper()
-	f := &fixture{sim: new(drivetest.Agent), dir: t.TempDir()}
+	f := &fixture{sim: new(drivetest.Agent), dir: t.TempDir(), keep: filepath.Join(t.TempDir(), "prompts")}
 	root := t.TempDir()
 	path := filepath.Join(root, "-p", oldSession+".jsonl")
 	line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"sessionId":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, f.dir, oldSession)
@@ -43,7 +44,7 @@ func newFixture(t *testing.T, change func(*drive.Options)) *fixture {
 		t.Fatal(err)
 	}
 	opts := drive.Options{
-		Connect: f.sim.Connect,
+		Connect: f.sim.Connect, Keep: f.keep,
 		Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
 			return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
 		},

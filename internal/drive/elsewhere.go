@@ -98,6 +98,7 @@ func (a *Agents) forgetLocked() {
 	}
 	if len(ended) >= maxEnded {
 		a.agents = slices.DeleteFunc(a.agents, func(g *Agent) bool { return g == ended[0] })
+		a.forgetFile(ended[0].id)
 	}
 }
 

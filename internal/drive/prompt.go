@@ -95,6 +95,9 @@ func imageBlocks(images [][]byte) ([]wire.Block, error) {
 
 // Prompt accepts a prompt. It is sent when those before it are answered.
 func (g *Agent) Prompt(ctx context.Context, req PromptRequest) (Prompt, error) {
+	if p, ok := g.earlier[req.ID]; ok {
+		return p, nil // it was accepted by an earlier server
+	}
 	return once(ctx, g.agents, g.calls, req.ID, req, func(context.Context) (Prompt, error) {
 		p, err := newPrompt(&req)
 		if err != nil {
@@ -122,6 +125,10 @@ func (g *Agent) enqueueLocked(p *prompt) error {
 		return &Error{Kind: TooMany, Reason: "the prompts that are waiting have more than 64 MiB", Hint: "Wait until some are answered."}
 	}
 	g.queue = append(g.queue, p)
+	if err := g.saveLocked(); err != nil {
+		g.queue = g.queue[:len(g.queue)-1]
+		return err
+	}
 	g.wakeLocked()
 	return nil
 }
@@ -135,19 +142,20 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// next takes the first prompt out of the queue, or returns nil.
-func (g *Agent) next() *prompt {
-	g.mu.Lock()
-	if len(g.queue) == 0 || g.held {
-		g.mu.Unlock()
-		return nil
-	}
-	g.current = g.queue[0]
-	g.queue = g.queue[1:]
-	p := g.current
-	g.failure = ""
-	g.mu.Unlock()
-	g.agents.changed(g.id)
+// next takes the first prompt out of the queue, or returns nil. A prompt that can't be marked as sent
+// goes back to the user: another server would take it for one that the agent has not seen.
+func (g *Agent) next() (p *prompt) {
+	g.change(func() {
+		if len(g.queue) == 0 || g.held {
+			return
+		}
+		p, g.current, g.queue = g.queue[0], g.queue[0], g.queue[1:]
+		g.failure = ""
+		if err := g.saveLocked(); err != nil {
+			g.giveBackLocked(p, "unsent")
+			p, g.current, g.failure = nil, nil, reasonOf(err)
+		}
+	})
 	return p
 }
 
@@ -197,7 +205,7 @@ func (g *Agent) turn(conn *clew.Session, p *prompt) {
 // answeredLocked notes what has become of a prompt that was sent.
 func (g *Agent) answeredLocked(p *prompt, err error) {
 	const remembered = 50
-	g.current = nil
+	g.current, g.unsaved = nil, true
 	g.text.Reset()
 	_, unsent := errors.AsType[*clew.OptionsError](err)
 	_, answered := errors.AsType[*clew.ResultError](err)
@@ -220,6 +228,7 @@ func (g *Agent) answeredLocked(p *prompt, err error) {
 
 // giveBackLocked returns a prompt to the user.
 func (g *Agent) giveBackLocked(p *prompt, state string) {
+	g.unsaved = true
 	g.returned = append(g.returned, p.public(state))
 	if len(g.returned) > 2*MaxQueue { // after as many failures nobody misses the first
 		g.returned = g.returned[1:]
@@ -238,6 +247,7 @@ func (g *Agent) Withdraw(ctx context.Context, req WithdrawRequest) (Prompt, erro
 }
 
 func (g *Agent) withdrawLocked(id string) (Prompt, error) {
+	g.unsaved = true
 	is := func(p *prompt) bool { return p.id == id }
 	if i := slices.IndexFunc(g.queue, is); i >= 0 {
 		p := g.queue[i]

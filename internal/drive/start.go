@@ -62,11 +62,17 @@ func (a *Agents) start(ctx context.Context, req *StartRequest) (*Agent, error) {
 	if err != nil {
 		return nil, failed("the directory can't be used", err)
 	}
+	g.startID = req.ID
 	if first != nil {
 		g.queue = append(g.queue, first)
 	}
-	if err := a.add(g); err != nil {
+	err = g.saveLocked() // nobody else knows the agent yet
+	if err == nil {
+		err = a.add(g)
+	}
+	if err != nil {
 		g.cancel()
+		a.forgetFile(g.id)
 		return nil, err
 	}
 	go g.run() //nolint:contextcheck // the agent has a context of its own

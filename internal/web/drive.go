@@ -140,6 +140,9 @@ func (s *Server) startAgent(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, &body); err != nil {
 		return err
 	}
+	if earlier, ok := s.opts.Drive.Restored(body.ID); ok {
+		return reply(w, withQuestions(&earlier))
+	}
 	if body.Start != "" && body.Start != s.feed.start {
 		return &refusal{
 			status: http.StatusPreconditionFailed, reason: "the server was started again: the prompt may have been sent before",

@@ -16,11 +16,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/drive"
 )
 
 // A Running is a server that runs, as its file describes it. With it, other commands of the same
@@ -116,7 +117,7 @@ func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 			found = append(found, r)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case isNobody(err) && !isAlive(r.PID):
+		case isNobody(err) && !drive.Alive(r.PID):
 			_ = os.Remove(path) // it is only in the way
 		}
 	}
@@ -127,19 +128,6 @@ func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 func isNobody(err error) bool {
 	const refusedOnWindows = syscall.Errno(10061)
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, refusedOnWindows) || errors.Is(err, fs.ErrNotExist)
-}
-
-// isAlive reports whether there is a process, if that can be known.
-func isAlive(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = p.Release() }() // it was not started here
-	return runtime.GOOS == "windows" || !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // readRunning reads the file of a server.

@@ -1,0 +1,204 @@
+package drive
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/clewdev/clew"
+)
+
+// A keptAgent is what is in the file of an agent, in the directory Options.Keep. The file outlives the
+// server, so that a server that was killed loses no prompt: the next one shows those that were not
+// answered. A prompt is in the file before its sender learns that it was accepted, and is marked as
+// sent there before the agent gets it.
+type keptAgent struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // as in [Status]
+	Dir     string `json:"dir"`
+	Start   string `json:"start"` // the ID of the request that has started it
+	PID     int    `json:"pid"`   // that of the server
+	// Prompts are those that are not answered, with their states, and some that are, without texts:
+	// a page whose prompt was accepted may not know it yet.
+	Prompts []Prompt `json:"prompts"`
+}
+
+// answered is the state of a prompt that needs nothing any more.
+const answered = "answered"
+
+// maxKeptFile is how large the file of an agent can be.
+const maxKeptFile = 8 * MaxQueue * MaxPrompt
+
+func (a *Agents) keptPath(id string) string { return filepath.Join(a.opts.Keep, id+".json") }
+
+// saveLocked writes the file of the agent as a whole.
+func (g *Agent) saveLocked() error {
+	if g.agents.opts.Keep == "" || g.elsewhere {
+		return nil
+	}
+	kept := keptAgent{Agent: g.id, Session: g.addressLocked(), Dir: g.opts.Dir, Start: g.startID, PID: os.Getpid()}
+	for _, p := range g.sent {
+		kept.Prompts = append(kept.Prompts, Prompt{ID: p.ID, State: answered})
+	}
+	kept.Prompts = append(kept.Prompts, g.returned...)
+	if g.current != nil {
+		kept.Prompts = append(kept.Prompts, g.current.public("sent"))
+	}
+	for _, p := range g.queue {
+		kept.Prompts = append(kept.Prompts, p.public("queued"))
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = replaceFile(g.agents.keptPath(g.id), text)
+	}
+	if err != nil {
+		return &Error{Kind: Failed, Reason: "the prompt can't be kept: " + err.Error(), Hint: "Make room on the disk."}
+	}
+	return nil
+}
+
+// replaceFile writes a file that only this user can read, as a whole.
+func replaceFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-") // with 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // the first error counts
+	}
+	return err
+}
+
+// forgetFile removes the file of an agent.
+func (a *Agents) forgetFile(id string) {
+	if a.opts.Keep != "" {
+		_ = os.Remove(a.keptPath(id)) // what is left is shown by the next server
+	}
+}
+
+// Restore adds the agents of servers that have ended to those that have ended here, with the prompts
+// that were not answered. Call it before the first request. The error names each file that can't be
+// used, which stays where it is.
+func (a *Agents) Restore() error {
+	entries, err := os.ReadDir(a.opts.Keep)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	type file struct {
+		path string
+		info fs.FileInfo
+	}
+	var files []file
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && filepath.Ext(e.Name()) == ".json" {
+			files = append(files, file{filepath.Join(a.opts.Keep, e.Name()), info})
+		}
+	}
+	slices.SortFunc(files, func(x, y file) int {
+		return cmp.Or(x.info.ModTime().Compare(y.info.ModTime()), cmp.Compare(x.path, y.path))
+	})
+	errs := []error{err}
+	for _, f := range files {
+		kept, err := readKept(f.path)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", f.path, err))
+		case kept.PID == os.Getpid() || !Alive(kept.PID):
+			errs = append(errs, a.restore(kept))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func readKept(path string) (*keptAgent, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKeptFile))
+	if err != nil {
+		return nil, err
+	}
+	kept := new(keptAgent)
+	if err := json.Unmarshal(text, kept); err != nil {
+		return nil, err
+	}
+	if kept.Agent+".json" != filepath.Base(path) || !validID(kept.Agent) {
+		return nil, errors.New("this is not the file of an agent")
+	}
+	return kept, nil
+}
+
+// restore adds an agent that has ended with its server.
+func (a *Agents) restore(kept *keptAgent) error {
+	session, project, _ := strings.Cut(kept.Session, "@")
+	g := newAgent(a, &clew.Options{Dir: kept.Dir, Resume: session})
+	g.cancel()
+	close(g.done) // nothing runs
+	g.id, g.project, g.startID, g.ended, g.why = kept.Agent, project, kept.Start, true, "the server that has started it was ended"
+	g.earlier = map[string]Prompt{}
+	for _, p := range kept.Prompts {
+		switch p.State {
+		case "sent":
+			p.State = "lost"
+		case "queued":
+			p.State = "unsent"
+		}
+		g.earlier[p.ID] = p
+		if p.State == answered {
+			g.sent = append(g.sent, p)
+		} else {
+			g.returned = append(g.returned, p)
+		}
+	}
+	a.mu.Lock()
+	a.forgetLocked()
+	a.agents = append(a.agents, g)
+	a.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.saveLocked() // it is this server's now
+}
+
+// Restored returns the agent of an earlier server that a request with this ID has started.
+func (a *Agents) Restored(start string) (Status, bool) {
+	a.mu.Lock()
+	agents := slices.Clone(a.agents)
+	a.mu.Unlock()
+	for _, g := range agents {
+		if g.earlier != nil && start != "" && g.startID == start {
+			return g.Status(), true
+		}
+	}
+	return Status{}, false
+}
+
+// Alive reports whether there is a process, if that can be known.
+func Alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }() // it was not started here
+	return runtime.GOOS == "windows" || !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
