@@ -35,7 +35,7 @@ const pages = [
 
 async function start() {
   addLiveRegions();
-  onSignOut(askForCode);
+  onSignOut(() => askForCode(me && "The server was started again, or its token was replaced. Agents end with their server. What you have typed is kept."));
   try {
     await login();
   } catch (error) {
@@ -256,6 +256,7 @@ function press(e) {
 }
 
 addEventListener("popstate", visit);
+addEventListener("storage", (e) => { if (e.key === "clew-token" && e.newValue && !page) location.reload(); }); // another tab was logged in
 document.addEventListener("click", followLink);
 document.addEventListener("keydown", press);
 addEventListener("unhandledrejection", (e) => { if (e.reason?.name !== "AbortError") say(String(e.reason?.message ?? e.reason)); });

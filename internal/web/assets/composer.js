@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { ask, button, complain, fragment, h, say, show } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
-import { imagesOf, Outbox, sendOnce } from "./send.js";
+import { imagesOf, isOpen, Outbox, sendOnce, store } from "./send.js";
 
 const maxImages = 20, maxImageBytes = 5 << 20;
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -17,17 +17,27 @@ const modeNames = {
   dontAsk: "deny what is not allowed", bypassPermissions: "never ask",
 };
 
-/** A text with images that is being written. */
+/** Makes an area as high as its text, up to a limit of the style. @param {HTMLTextAreaElement} area */
+const grow = (area) => { area.rows = Math.min(Math.max(area.value.split("\n").length, 1), 12); };
+
+// All tabs have the same draft of a session.
+addEventListener("storage", ({ key, oldValue, newValue }) => {
+  const area = /** @type {HTMLTextAreaElement | null} */ (document.querySelector(`textarea[name="${CSS.escape(key ?? "")}"]`));
+  if (area?.value !== (oldValue ?? "")) return;
+  area.value = newValue ?? "";
+  grow(area);
+});
+
+/** A text with images that is being written. The text outlives the page and its tab. */
 class Editor {
   /**
    * @param {string} name of the draft
    * @param {() => void} submit
    */
   constructor(name, submit) {
-    this.name = `clew-draft-${name}`;
     /** @type {{data: string, url: string}[]} */
     this.images = [];
-    this.area = h("textarea", { rows: 1, "aria-label": "Prompt", value: sessionStorage.getItem(this.name) ?? "" });
+    this.area = h("textarea", { name: `clew-draft-${name}`, "aria-label": "Prompt", value: localStorage.getItem(`clew-draft-${name}`) ?? "" });
     this.thumbs = h("div.thumbs", { hidden: true });
     this.file = h("input", { type: "file", accept: imageTypes.join(","), multiple: true, hidden: true, "aria-label": "Images" });
     this.element = h("div.editor", {}, this.thumbs, this.area, this.file);
@@ -43,19 +53,12 @@ class Editor {
       e.preventDefault();
       submit();
     });
-    this.grow();
+    grow(this.area);
   }
 
   changed() {
-    try {
-      sessionStorage.setItem(this.name, this.area.value);
-    } catch { /* the draft is too long to be kept */ }
-    this.grow();
-  }
-
-  /** Makes the area as high as its text, up to a limit of the style. */
-  grow() {
-    this.area.rows = Math.min(Math.max(this.area.value.split("\n").length, 1), 12);
+    store(this.area.name, this.area.value);
+    grow(this.area);
   }
 
   /** @param {string} text */
@@ -168,7 +171,9 @@ class Composer {
    */
   constructor(dock, page) {
     this.page = page;
-    /** The agent, or null. @type {any} */
+    /** The agents of the session by their ids, the newest one last. @type {Map<string, any>} */
+    this.agents = new Map();
+    /** The one that counts, or null. @type {any} */
     this.agent = null;
     this.outbox = new Outbox(page.id);
     this.questions = new Questions(() => this.fit());
@@ -211,31 +216,17 @@ class Composer {
       const mine = agents.filter((/** @type {any} */ a) => a.session === this.page.id);
       this.questions.set(mine.flatMap((/** @type {any} */ a) => a.questions));
       this.events++;
-      this.agent = mine.toSorted((/** @type {any} */ a, /** @type {any} */ b) => rank(b) - rank(a))[0] ?? null;
-      this.draw();
+      this.agents.clear();
+      this.take(...mine.toReversed());
       break;
     }
-    for (const p of this.outbox.left) await this.sendAgain(p);
+    await this.outbox.sendAgain((p, error) => error && this.giveBack(p.path, p.body, error));
   }
 
-  /** @param {import("./send.js").Unconfirmed} p */
-  async sendAgain({ id, path, body, stripped }) {
-    try {
-      if (stripped) {
-        this.outbox.drop(id);
-        throw new Error("The prompt may have been sent. Its images have to be added again.");
-      }
-      await this.outbox.send(path, body, id);
-    } catch (error) {
-      const lost = path !== "agents" && /** @type {any} */ (error).status === 404; // the server was started again, and does not know the agent
-      this.giveBack(body, lost ? new Error("The prompt may have been sent: its agent is gone.") : error);
-    }
-  }
-
-  /** @param {any} agent */
-  take(agent) {
-    if (agent.agent !== this.agent?.agent && rank(agent) < rank(this.agent)) return;
-    this.agent = agent;
+  /** @param {...any} agents that are new or have changed */
+  take(...agents) {
+    for (const a of agents) this.agents.set(a.agent, a);
+    this.agent = [...this.agents.values()].sort((a, b) => rank(a) - rank(b)).at(-1) ?? null;
     this.draw();
   }
 
@@ -302,7 +293,7 @@ class Composer {
       setValue(this.model, a.model);
     }
     const waiting = (a?.queue ?? []).filter((/** @type {any} */ p) => p.state === "queued");
-    const back = a?.returned ?? [];
+    const back = [...this.agents.values()].flatMap((b) => b.returned.map((/** @type {any} */ p) => ({ ...p, agent: b.agent })));
     this.queue.hidden = !waiting.length && !back.length;
     this.queue.replaceChildren(...waiting.map((/** @type {any} */ p) => this.waitingItem(p)), ...back.map((/** @type {any} */ p) => this.returnedItem(p)));
     this.fit();
@@ -332,7 +323,7 @@ class Composer {
       if (path === "agents") await this.started(result, before);
       else this.takeResult({ ...this.agent, queue: [...this.agent.queue, result] }, before);
     } catch (error) {
-      this.giveBack(body, error);
+      this.giveBack(path, body, error);
     }
   }
 
@@ -361,29 +352,30 @@ class Composer {
   }
 
   /**
-   * Gives a prompt that was not accepted back to the user.
+   * Gives a prompt that was not accepted back to the user. One of which that is not known stays in the
+   * outbox, and is sent again when the page is connected.
+   * @param {string} path
    * @param {any} body
    * @param {any} error
    */
-  giveBack(body, error) {
-    if (error?.status === 0) {
-      complain(error); // it stays in the outbox, and is sent again when the page is connected
-      return;
-    }
-    this.editor.giveBack(body.text ?? body.prompt ?? "", body.images ?? []);
-    complain(error);
+  giveBack(path, body, error) {
+    if (!isOpen(error)) this.editor.giveBack(body.text ?? body.prompt ?? "", body.images ?? []);
+    const lost = path !== "agents" && error?.status === 404; // the server was started again, and does not know the agent
+    complain(lost ? new Error("The prompt may have been sent: its agent is gone.") : error);
     if (error?.status === 409 && !this.isDriven) this.fork.checked = true;
   }
 
   /** @param {any} p */
   async takeBack(p) {
     const before = this.events;
+    const id = p.agent ?? this.agent.agent;
     const others = (/** @type {any[]} */ list) => list.filter((other) => other.id !== p.id);
     try {
-      const { text } = await sendOnce(`agents/${this.agent.agent}/prompts/${encodeURIComponent(p.id)}/withdraw`, {});
+      const { text } = await sendOnce(`agents/${id}/prompts/${encodeURIComponent(p.id)}/withdraw`, {});
       const images = imagesOf(p.id);
       this.editor.giveBack(text, images);
-      this.takeResult({ ...this.agent, queue: others(this.agent.queue), returned: others(this.agent.returned) }, before);
+      const a = this.agents.get(id);
+      this.takeResult({ ...a, queue: others(a.queue), returned: others(a.returned) }, before);
       if (images.length < p.images) say("Its images have to be added again");
       this.editor.area.focus();
     } catch (error) {
@@ -540,18 +532,24 @@ export function mountStart(place, context) {
     try {
       // One that may have arrived is not started twice.
       const before = outbox.left.find((p) => JSON.stringify(p.body) === JSON.stringify(body));
-      outbox.keep(before ? [before] : []);
-      const agent = await outbox.send("agents", body, before?.id);
+      for (const p of outbox.left) if (p !== before) outbox.drop(p.id);
+      const agent = await outbox.send("agents", body, before);
       editor.clear();
       await appears(agent.session);
       context.go(`/s/${agent.session}`);
     } catch (error) {
+      editor.giveBack(body.prompt, body.images);
       complain(error);
       state.textContent = String(/** @type {any} */ (error).message);
     }
     start.disabled = false;
   };
-  place.replaceChildren(h("details.start", {}, h("summary", {}, "Start an agent"),
+  outbox.sendAgain((p, error, agent) => { // the text is still in the draft
+    if (error || agent.returned.some((/** @type {any} */ q) => q.id === p.id)) return complain(error ?? new Error(agent.why));
+    if (editor.text === p.body.prompt) editor.clear();
+    say("The agent was started");
+  });
+  place.replaceChildren(h("details.start", { open: !editor.isEmpty }, h("summary", {}, "Start an agent"),
     h("div.composer", {}, editor.element, h("div.controls", {}, state, project, mode, model,
       button("Image", () => editor.file.click(), { className: "quiet" }), start))));
 }

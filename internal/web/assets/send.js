@@ -28,10 +28,10 @@ export async function sendOnce(path, body, id = crypto.randomUUID()) {
 /**
  * A prompt that the server has not confirmed. Its id counts for one start of the server. One that is
  * stripped has lost its images.
- * @typedef {{id: string, path: string, body: any, start: string, stripped?: boolean}} Unconfirmed
+ * @typedef {{id: string, path: string, body: any, start: string, at: number, stripped?: boolean}} Unconfirmed
  */
 
-/** The outboxes of this page, by name: not everything fits into the storage. @type {Map<string, Unconfirmed[]>} */
+/** The prompts of this page, by their names in the storage: not everything fits into that. @type {Map<string, Unconfirmed>} */
 const held = new Map();
 
 /** The ids that are being sent. @type {Set<string>} */
@@ -45,53 +45,43 @@ const maxPictures = 8;
 export function imagesOf(id) { return pictures.get(id) ?? []; }
 
 /**
- * Prompts of this tab that the server has not confirmed. They survive a reload of the page, and are
- * sent again with the same id.
+ * Reports whether it is not known what became of a request: there was no response, or none before the
+ * browser is logged in again.
+ * @param {any} error
+ */
+export const isOpen = (error) => error?.status === 0 || error?.status === 401;
+
+/**
+ * Prompts of this browser that the server has not confirmed. They outlive the page and its tab, and
+ * are sent again with the same id.
  */
 export class Outbox {
   /** @param {string} session */
-  constructor(session) { this.name = `clew-outbox-${session}`; }
+  constructor(session) { this.prefix = `clew-outbox-${session}-`; }
 
-  /** @returns {Unconfirmed[]} */
-  get list() {
-    const list = held.get(this.name);
-    if (list) return list;
-    try {
-      return JSON.parse(sessionStorage.getItem(this.name) ?? "[]");
-    } catch {
-      return [];
-    }
+  /** Those that are not being sent from here now, in order. @returns {Unconfirmed[]} */
+  get left() {
+    const names = new Set([...held.keys(), ...Object.keys(localStorage)].filter((name) => name.startsWith(this.prefix)));
+    return [...names].map((name) => held.get(name) ?? JSON.parse(localStorage.getItem(name) ?? "{}"))
+      .filter((p) => !underWay.has(p.id)).sort((a, b) => a.at - b.at);
   }
 
-  /** Those that are not being sent now. */
-  get left() { return this.list.filter((p) => !underWay.has(p.id)); }
-
-  /** @param {Unconfirmed[]} list */
-  keep(list) {
-    held.set(this.name, list);
-    if (!list.length) sessionStorage.removeItem(this.name);
-    else if (!this.store(list)) this.store(list.map((p) => (p.body.images?.length ? { ...p, body: { ...p.body, images: [] }, stripped: true } : p)));
-  }
-
-  /** @param {Unconfirmed[]} list @returns {boolean} whether there is room for it */
-  store(list) {
-    try {
-      sessionStorage.setItem(this.name, JSON.stringify(list));
-      return true;
-    } catch {
-      return false;
-    }
+  /** @param {Unconfirmed} p */
+  keep(p) {
+    const name = this.prefix + p.id;
+    held.set(name, p);
+    if (!store(name, JSON.stringify(p))) store(name, JSON.stringify({ ...p, body: { ...p.body, images: [] }, stripped: true }));
   }
 
   /**
    * Sends a prompt.
    * @param {string} path
    * @param {any} body
-   * @param {string} [id]
+   * @param {Unconfirmed} [p] if it was sent before
    */
-  async send(path, body, id = crypto.randomUUID()) {
-    const start = this.list.find((p) => p.id === id)?.start ?? server.start;
-    this.keep([...this.list.filter((p) => p.id !== id), { id, path, body, start }]);
+  async send(path, body, p = { id: crypto.randomUUID(), path, body, start: server.start, at: Date.now() }) {
+    const { id, start } = p;
+    this.keep(p);
     if (body.images?.length) pictures.set(id, body.images);
     if (pictures.size > maxPictures) pictures.delete(/** @type {string} */ (pictures.keys().next().value));
     underWay.add(id);
@@ -101,13 +91,51 @@ export class Outbox {
       this.drop(id);
       return result;
     } catch (error) {
-      if (/** @type {any} */ (error).status !== 0) this.drop(id); // otherwise it stays: it may have arrived
+      if (!isOpen(error)) this.drop(id); // otherwise it stays: it may have arrived
       throw error;
     } finally {
       underWay.delete(id);
     }
   }
 
+  /**
+   * Sends those again that are left, one after the other.
+   * @param {(p: Unconfirmed, error: any, result?: any) => void} done
+   */
+  async sendAgain(done) {
+    for (const p of this.left) {
+      if (!this.left.some((other) => other.id === p.id)) continue; // it was sent since
+      try {
+        if (p.stripped) {
+          this.drop(p.id);
+          throw new Error("The prompt may have been sent. Its images have to be added again.");
+        }
+        done(p, null, await this.send(p.path, p.body, p));
+      } catch (error) {
+        done(p, error);
+      }
+    }
+  }
+
   /** @param {string} id */
-  drop(id) { this.keep(this.list.filter((p) => p.id !== id)); }
+  drop(id) {
+    held.delete(this.prefix + id);
+    localStorage.removeItem(this.prefix + id);
+  }
+}
+
+/**
+ * Keeps a text for the next page, unless there is no room.
+ * @param {string} name
+ * @param {string} text
+ * @returns {boolean} whether there was room
+ */
+export function store(name, text) {
+  try {
+    if (text) localStorage.setItem(name, text);
+    else localStorage.removeItem(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
