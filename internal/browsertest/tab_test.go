@@ -35,6 +35,13 @@ var shared struct {
 
 // TestMain gives the tests a home of their own, and ends the browser.
 func TestMain(m *testing.M) {
+	if origin := os.Getenv(serverOrigin); origin != "" {
+		if err := serveProcess(origin); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	home, err := os.MkdirTemp("", "browsertest-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
