@@ -2,8 +2,14 @@ package browsertest
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
@@ -93,5 +99,94 @@ func TestUsedLink(t *testing.T) {
 		p.open(link)
 		p.until(`document.querySelector(".bar nav")`)
 		p.open("about:blank")
+	}
+}
+
+// twoTabs starts an agent, and returns two tabs of one browser that show its session. They note what
+// they say to the user.
+func twoTabs(s *viewerSite, prompt string) [2]*tab {
+	s.Helper()
+	one := s.enter("/")
+	startIn(one, prompt)
+	tabs := [2]*tab{one, one.another()}
+	tabs[1].open(s.URL + value[string](one, "location.pathname"))
+	for _, p := range tabs {
+		p.until(`document.querySelector(".toast") && document.querySelector(".composer .state")?.textContent`)
+		p.run(`window.said = []; new MutationObserver(() => said.push(document.querySelector(".toast").textContent))
+			.observe(document.querySelector(".toast"), {childList: true})`)
+	}
+	return tabs
+}
+
+// Two tabs answer the same question at once. One answer counts, and the other tab says which.
+func TestTwoTabsAnswer(t *testing.T) {
+	t.Parallel()
+	s, sim := newDrivenSite(t, "")
+	tabs := twoTabs(s, "ask make")
+	for round := range 4 {
+		if round > 0 {
+			tabs[0].run(`said.length = 0`)
+			tabs[1].run(`said.length = 0`)
+			tabs[0].until(editor + `.focus() ?? true`)
+			tabs[0].write("ask make")
+			tabs[0].press("enter")
+		}
+		const shown = `(b => b && !b.closest("[inert]") && !b.closest("[hidden]"))(document.querySelector(".question [data-key=y]"))`
+		tabs[0].until(shown)
+		tabs[1].until(shown)
+		at := value[float64](tabs[0], "Date.now() + 500")
+		for i, key := range []string{"y", "n"} {
+			tabs[i].run(fmt.Sprintf(`setTimeout(() => document.querySelector(".question [data-key=%s]")?.click(), %f - Date.now())`, key, at))
+		}
+		for _, p := range tabs {
+			p.until(`document.querySelector(".question").hidden && document.querySelector(".composer .state").textContent === "idle"`)
+		}
+		answers := sim.Answers()
+		if len(answers) != round+1 {
+			t.Fatalf("the agent got %q in round %d", answers, round)
+		}
+		winner, what := 0, "allowed once"
+		if strings.Contains(answers[round], "deny") {
+			winner, what = 1, "denied"
+		}
+		name := value[string](tabs[winner], `sessionStorage.getItem("clew-tab")`)
+		tabs[1-winner].until(fmt.Sprintf(`said.some(text => text.toLowerCase().includes(%q))`, "answered by page "+name+": "+what))
+		if said := value[string](tabs[winner], `said.join("; ")`); strings.Contains(strings.ToLower(said), "answered by") {
+			t.Errorf("the tab whose answer counts says %q", said)
+		}
+	}
+}
+
+// Tabs share the draft of a session. The same text from two of them is two prompts, and the same ID is
+// one, however often it is sent at once.
+func TestTwoTabsSend(t *testing.T) {
+	t.Parallel()
+	s, sim := newDrivenSite(t, "")
+	sim.Record(filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "projects"), t.TempDir(), time.Now)
+	tabs := twoTabs(s, "say begun")
+	for i, p := range tabs {
+		p.until(editor + `.focus() ?? true`)
+		p.write("say same")
+		tabs[1-i].until(editor + `.value === "say same"`)
+		p.press("enter")
+		tabs[1-i].until(editor + `.value === ""`)
+		p.wait("the agent gets the prompt", func() bool { return len(sim.Prompts()) == i+2 })
+	}
+	agent := value[string](tabs[0], `fetch("/api/v1/driven", {headers: {Authorization: "Bearer " + localStorage.getItem("clew-token")}})
+		.then(r => r.json()).then(a => a.agents[0].agent)`)
+	for _, p := range tabs {
+		p.run(fmt.Sprintf(`window.answers = Promise.all([1, 2, 3].map(() => fetch("/api/v1/agents/%s/prompts", {
+			method: "POST", body: JSON.stringify({id: "the-same-id", text: "say once"}),
+			headers: {"Content-Type": "application/json", Authorization: "Bearer " + localStorage.getItem("clew-token")},
+		}).then(r => r.json().then(a => r.status + " " + a.id))))`, agent))
+	}
+	for _, p := range tabs {
+		if got := value[string](p, `answers.then(a => a.join())`); got != "200 the-same-id,200 the-same-id,200 the-same-id" {
+			t.Errorf("answers %s", got)
+		}
+	}
+	tabs[0].until(`document.querySelector(".composer .state").textContent === "idle"`)
+	if diff := cmp.Diff([]string{"say begun", "say same", "say same", "say once"}, sim.Prompts()); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }
