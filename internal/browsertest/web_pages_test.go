@@ -178,3 +178,49 @@ func TestLongOutline(t *testing.T) {
 	p.click(".turns li:last-child a")
 	p.until(`document.activeElement.matches(".row.prompt") && document.activeElement.innerText.includes("Prompt 1199")`)
 }
+
+// A folded prompt shows its first line, in which matches are marked.
+func TestFoldedPrompt(t *testing.T) {
+	t.Parallel()
+	f := story(t, "folded")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.press("Z")
+	p.until(`(e => !e.classList.contains("open") && e.innerText.includes("Why does it fail?"))(document.querySelector(".row.prompt"))`)
+	p.press("/")
+	p.write("it")
+	p.until(`[...CSS.highlights.get("find") ?? []].some(r => r.startContainer.parentElement.matches(".row.prompt:not(.open) > .line .what"))`)
+	p.until(`[...CSS.highlights.get("find")].every(r => r.startContainer.parentElement.checkVisibility())`)
+}
+
+// The dialog of a row has the old lines of a change beside the new ones, unless it is narrow.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "beside")
+	f.write(f.prompt("Change it."), f.entry("assistant", map[string]any{
+		"id": "m", "role": "assistant", "model": "claude-opus-5-5", "stop_reason": "tool_use", "content": []any{map[string]any{
+			"type": "tool_use", "id": "t", "name": "Edit", "input": map[string]any{
+				"file_path": "/p/a.go", "old_string": "one\ntwo\nthree\nfour", "new_string": "one\n2\nfour\nfive",
+			},
+		}},
+	}), f.entry("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "done"}}}))
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.until(`document.querySelector(".row.call")`)
+	const lines = `[...document.querySelectorAll("dialog .diff tr")].map(r => [...r.cells].filter(c => !c.matches(".no")).map(c => c.textContent).join("|")).join(" / ")`
+	for width, want := range map[int64]string{
+		1280: "|one||one / −|two|+|2 / −|three| / |four||four / |+|five", 700: "|one / −|two / −|three / +|2 / |four / +|five",
+	} {
+		p.look(look{width, "light"})
+		p.run(`document.querySelector(".row.call").focus()`)
+		p.press("i")
+		p.click("dialog [data-part=diff]")
+		p.until(`document.querySelector("dialog .diff tr")`)
+		if got := value[string](p, lines); got != want {
+			t.Errorf("at %d: %s, want %s", width, got, want)
+		}
+		p.press("esc")
+		p.until(`!document.querySelector("dialog")`)
+	}
+}

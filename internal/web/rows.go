@@ -292,7 +292,7 @@ func (d *rowDrawer) line(m *markup, r *rows.Row) {
 	d.time(m, r)
 }
 
-// promptLine writes the line of a prompt, which is a heading.
+// promptLine writes the line of a prompt, which is a heading, and its beginning for when it is folded.
 func (d *rowDrawer) promptLine(m *markup, r *rows.Row) {
 	tag, who := "h2", "You"
 	if r.Depth > 0 {
@@ -303,6 +303,7 @@ func (d *rowDrawer) promptLine(m *markup, r *rows.Row) {
 		m.raw(`<span class="turn">`, strconv.Itoa(r.Turn), "</span> ")
 	}
 	m.raw(who, "</", tag, ">")
+	m.span("what", d.options.RowParts(r).Text)
 	m.span("note", render.Attached(r.Chunk))
 	if r.Depth == 0 {
 		m.span("note cost", d.facts.turns[r.Turn])

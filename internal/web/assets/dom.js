@@ -194,6 +194,58 @@ export function fillImages(root, load) {
   }
 }
 
+/** How wide a diff is that has two sides, in pixels. */
+const twoSides = 800;
+
+/**
+ * Shows diffs with the old lines beside the new ones, where there is room for both.
+ * @param {ParentNode} root
+ */
+export function sideBySide(root) {
+  for (const diff of root.querySelectorAll(".diff")) {
+    const body = diff.querySelector("tbody");
+    if (!body || diff.clientWidth < twoSides) continue;
+    /** @type {HTMLTableRowElement[]} */
+    let old = [], now = [];
+    const rows = [];
+    const pair = () => {
+      for (let i = 0; i < Math.max(old.length, now.length); i++) rows.push(h("tr", {}, ...side(old[i], 0), ...side(now[i], 1)));
+      old = [];
+      now = [];
+    };
+    for (const row of [...body.rows]) {
+      if (row.matches(".add")) {
+        now.push(row);
+        continue;
+      }
+      if (now.length || !row.matches(".del")) pair();
+      if (row.matches(".del")) old.push(row);
+      else if (row.matches(".gap")) {
+        row.cells[3].colSpan = 3;
+        rows.push(row);
+      }
+      else rows.push(h("tr", {}, ...side(row, 0), ...side(row, 1)));
+    }
+    pair();
+    body.replaceChildren(...rows);
+    diff.classList.add("beside");
+  }
+}
+
+/**
+ * The cells of a line on one side of a diff: its number, its sign and its text.
+ * @param {HTMLTableRowElement | undefined} row
+ * @param {number} number which one of its numbers
+ */
+function side(row, number) {
+  if (!row) return [h("td.none", { colSpan: 3 })];
+  return [number, 2, 3].map((i) => {
+    const cell = /** @type {HTMLElement} */ (row.cells[i].cloneNode(true));
+    if (row.className) cell.classList.add(row.className);
+    return cell;
+  });
+}
+
 /**
  * Lets the keyboard reach what scrolls by itself.
  * @param {ParentNode} root

@@ -207,6 +207,7 @@ function* ranges(row, expression) {
   for (const part of row.querySelectorAll(":scope > .line > .head, :scope > .part:not([hidden])")) {
     const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (!node.parentElement?.checkVisibility()) continue; // the beginning of a row that is open
       for (const match of (node.nodeValue ?? "").slice(0, 100000).matchAll(expression)) {
         if (!match[0]) break;
         const range = new Range();

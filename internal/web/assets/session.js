@@ -2,7 +2,7 @@
 // The page of a session.
 
 import { blob, get, post, text } from "./api.js";
-import { ask, button, complain, copy, exportSession, fragment, h, put, reachScrolling, say, show as showDialog, soon } from "./dom.js";
+import { ask, button, complain, copy, exportSession, fragment, h, put, reachScrolling, say, show as showDialog, sideBySide, soon } from "./dom.js";
 import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
 import { panelNames, Panels, showOutline } from "./panels.js";
@@ -520,6 +520,7 @@ export class SessionPage {
         const { html } = await get(`${this.api}/row`, { row: row.id, part: name });
         const nodes = fragment(html);
         content.replaceChildren(nodes);
+        sideBySide(content);
         reachScrolling(content);
       } catch (error) {
         content.replaceChildren(h("p.missing", {}, /** @type {Error} */ (error).message));
