@@ -15,11 +15,12 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/clewdev/clew/internal/cli"
 	"github.com/clewdev/clew/internal/pictures/browser"
 )
 
 // patience is how long a page may take for one step. It only ends tests that fail.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // A machine is the browser that all tests share: it takes seconds to start.
 type machine struct {
@@ -35,6 +36,9 @@ var shared struct {
 
 // TestMain gives the tests a home of their own, and ends the browser.
 func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
 	if origin := os.Getenv(serverOrigin); origin != "" {
 		if err := serveProcess(origin); err != nil {
 			fmt.Fprintln(os.Stderr, err)

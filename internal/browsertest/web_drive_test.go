@@ -65,6 +65,16 @@ func TestQuestionSettles(t *testing.T) {
 	}
 }
 
+// pasteImage pastes an image into the editor.
+const pasteImage = `
+	const image = new OffscreenCanvas(2, 2);
+	image.getContext("2d");
+	const data = new DataTransfer();
+	data.items.add(new File([await image.convertToBlob()], "a.png", {type: "image/png"}));
+	const area = document.querySelector(".editor textarea");
+	area.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
+	area.focus()`
+
 // A prompt that is refused comes back with its images.
 func TestPromptComesBack(t *testing.T) {
 	t.Parallel()
@@ -74,14 +84,8 @@ func TestPromptComesBack(t *testing.T) {
 	p.until(`document.querySelector(".question .answers")`)
 	p.run(`
 		const real = window.fetch;
-		window.fetch = (url, init) => String(url).endsWith("/prompts") ? Promise.resolve(new Response('{"error":"too many"}', {status: 429})) : real(url, init);
-		const image = new OffscreenCanvas(2, 2);
-		image.getContext("2d");
-		const data = new DataTransfer();
-		data.items.add(new File([await image.convertToBlob()], "a.png", {type: "image/png"}));
-		const area = document.querySelector(".editor textarea");
-		area.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
-		area.focus()`)
+		window.fetch = (url, init) => String(url).endsWith("/prompts") ? Promise.resolve(new Response('{"error":"too many"}', {status: 429})) : real(url, init);` +
+		pasteImage)
 	p.until(`document.querySelector(".thumb img")?.naturalWidth === 2`)
 	p.write("look")
 	p.press("enter")
