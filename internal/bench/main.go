@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in five parts; -only names
+// Command bench measures what can be measured without other programs, in six parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -17,6 +17,9 @@
 // what the viewer costs. It runs on Linux.
 //
 // The part "web" runs clew serve, and asks it what pages ask. It runs on Linux.
+//
+// The part "pages" runs clew serve as well, and looks at its pages in Chromium. It runs on Linux, and only
+// if it is named.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -58,9 +61,12 @@ const (
 	programPart     = "program"
 	viewerPart      = "viewer"
 	webPart         = "web"
+	pagesPart       = "pages"
 )
 
-func parts() []string { return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart} }
+func parts() []string {
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart}
+}
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
@@ -136,6 +142,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeFeelings(rep.Web)
+	}
+	if o.only == pagesPart { // there may be no browser
+		var err error
+		if rep.Pages, err = measurePages(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeFeelings(rep.Pages)
 	}
 	return rep, nil
 }

@@ -25,7 +25,9 @@ type report struct {
 	// Viewer is the part about the viewer at a terminal.
 	Viewer []*feeling `json:"viewer,omitempty"`
 	// Web is the part about the web viewer.
-	Web   []*feeling        `json:"web,omitempty"`
+	Web []*feeling `json:"web,omitempty"`
+	// Pages is the part about the web viewer in a browser.
+	Pages []*feeling        `json:"pages,omitempty"`
 	Goals benchreport.Goals `json:"goals"`
 }
 
@@ -99,6 +101,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeProgram(b)
 	r.writeViewer(b)
 	r.writeWeb(b)
+	r.writePages(b)
 	r.Goals.Write(b)
 }
 

@@ -50,30 +50,38 @@ type site struct {
 	token   string
 }
 
-// serve starts a server, and logs in.
+// serve starts a server, notes how long that took, and logs in.
 func (v *visit) serve(ctx context.Context, config string) (*site, error) {
+	s, took, err := v.start(ctx, config)
+	if err == nil {
+		v.add("clew serve, listening", "ms", 30, milliseconds(took))
+	}
+	return s, err
+}
+
+// start starts a server, and logs in. It returns how long it took until the server listened.
+func (v *visit) start(ctx context.Context, config string) (*site, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, v.path, "serve", "--port", "0", "--json")
 	cmd.Env = append(v.environment(config), "XDG_STATE_HOME="+v.dir, "XDG_RUNTIME_DIR="+v.dir)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s := &site{cmd: cmd}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	took := time.Since(began)
 	if err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, 0, errors.Join(err, s.stop())
 	}
-	v.add("clew serve, listening", "ms", 30, milliseconds(took))
 	if err := s.login(ctx, line); err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, 0, errors.Join(err, s.stop())
 	}
-	return s, nil
+	return s, took, nil
 }
 
 // login exchanges the code that the server has printed for a token.
