@@ -1,11 +1,16 @@
 package web
 
 import (
+	"bytes"
+	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
+	"strings"
 )
 
-// page is the shell of all pages: it has no data.
+// page is the shell of all pages: it has no data. The browser gets all scripts of the page at once, and
+// not one after the other as each names the next.
 var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -13,21 +18,47 @@ var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Clew</title>
-<link rel="icon" href="/assets/{{.}}/icon.svg">
-<link rel="stylesheet" href="/assets/{{.}}/page.css">
-<link rel="stylesheet" href="/assets/{{.}}/app.css">
-<script type="module" src="/assets/{{.}}/app.js"></script>
-</head>
+<link rel="icon" href="/assets/{{.Hash}}/icon.svg">
+<link rel="stylesheet" href="/assets/{{.Hash}}/page.css">
+<link rel="stylesheet" href="/assets/{{.Hash}}/app.css">
+<script type="module" src="/assets/{{.Hash}}/app.js"></script>
+{{range .Scripts}}<link rel="modulepreload" href="/assets/{{$.Hash}}/{{.}}">
+{{end}}</head>
 <body>
 <noscript>This page needs JavaScript. To read sessions without it, run: clew</noscript>
 </body>
 </html>
 `))
 
+// pageScripts are the scripts of pages, by the first parts of their paths. app.js imports them when it
+// knows the page.
+var pageScripts = map[string]string{"": "list.js", "s": "session.js", "search": "search.js", "usage": "usage.js", "live": "usage.js"}
+
 // shell answers with the page. Its script looks at the URL.
-func (s *Server) shell(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) shell(w http.ResponseWriter, r *http.Request) error {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	scripts := s.assets.imports("app.js", cmp.Or(pageScripts[first], pageScripts[""]))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return page.Execute(w, s.assets.hash)
+	return page.Execute(w, struct {
+		Hash    string
+		Scripts []string
+	}{s.assets.hash, scripts[1:]})
+}
+
+// imports returns scripts and all that they import. An import has a line of its own.
+func (a *assets) imports(scripts ...string) []string {
+	for i := 0; i < len(scripts); i++ {
+		for line := range bytes.Lines(a.files[scripts[i]]) {
+			if !bytes.HasPrefix(line, []byte("import ")) {
+				continue
+			}
+			_, from, _ := strings.Cut(string(line), ` from "./`)
+			if name, _, ok := strings.Cut(from, `"`); ok && !slices.Contains(scripts, name) {
+				scripts = append(scripts, name)
+			}
+		}
+	}
+	return scripts
 }
 
 // bridge is the page of /open. Its script goes on to the first page, with the code in the fragment: so

@@ -24,7 +24,7 @@ export class Finder {
     this.regex = h("input", { type: "checkbox" });
     this.case = h("input", { type: "checkbox" });
     this.status = h("span.count", { role: "status" });
-    this.soon = later(200, () => this.run(this.input.value));
+    this.soon = later(200, () => { if (this.input.value !== this.query) this.run(this.input.value); });
     this.input.addEventListener("input", this.soon);
     this.input.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.press(e));
     for (const box of [this.regex, this.case]) box.addEventListener("change", () => this.run(this.input.value));

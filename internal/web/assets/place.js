@@ -2,8 +2,6 @@
 // The place in a long page: a row and where it is on the screen. It stays there while rows above it
 // are added, unfolded or loaded, which the browser does not do the same way everywhere.
 
-import { rowOf } from "./segment.js";
-
 /** How near to the end the page counts as at the end, in pixels. */
 const nearEnd = 48;
 
@@ -69,12 +67,11 @@ export class Place {
   note(byUser = false) {
     this.y = scrollY;
     if (byUser) this.setFollowing(this.atEnd() && this.list.total > 0);
-    const { left, width } = this.list.element.getBoundingClientRect();
     const y = Math.max(this.top, 0) + 8;
-    const hit = document.elementFromPoint(left + width / 2, y) ?? null;
-    let element = hit?.closest("article.row, .segment, .summary") ?? null;
+    const { element: all } = this.list;
     // A row that is seen must not move, even if rows that are not there yet come first.
-    if (element?.classList.contains("segment")) element = this.firstRow()?.element ?? element;
+    const element = all.getBoundingClientRect().top > y ? all.previousElementSibling
+      : this.firstRow()?.element ?? this.list.segmentAt(y)?.element;
     if (!element) return;
     const box = element.getBoundingClientRect();
     // The rows of an empty segment come later: keep the part of it that has gone past.
@@ -186,14 +183,7 @@ export class Place {
   dockHeight() { return document.getElementById("dock")?.offsetHeight ?? 0; }
 
   /** The first row that is in view. */
-  firstRow() {
-    const { left, width } = this.list.element.getBoundingClientRect();
-    for (let y = this.top + 12; y < innerHeight; y += 24) {
-      const row = rowOf(document.elementFromPoint(left + width / 2, y));
-      if (row) return row;
-    }
-    return null;
-  }
+  firstRow() { return this.list.rowAt(this.top + 8, innerHeight); }
 }
 
 /** @param {Element} element */

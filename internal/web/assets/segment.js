@@ -20,10 +20,13 @@ import { fillImages, fragment, h, put } from "./dom.js";
  */
 
 /** How many rows a segment has. */
-export const segmentSize = 100;
+export const segmentSize = 50;
 
-/** How many rows of a session stay in the document. */
-const maxLoaded = 3000;
+/** How many rows of a session stay in the document, unless more are near the view. */
+const maxLoaded = 400;
+
+/** How long rows are made until they are put into the document, in milliseconds. Then the browser may draw. */
+const sliceTime = 5;
 
 /** The height of a row before any was measured, in pixels. */
 const guessedHeight = 44;
@@ -103,18 +106,6 @@ export class Row {
     this.part.replaceChildren(nodes);
   }
 
-  /**
-   * Takes a body that was fetched. A row that has just left the view would shrink to the height that it
-   * had before the body, after what is seen was kept in its place and with no change that an observer is
-   * told of: it is laid out until the browser knows its new height.
-   * @param {string} html
-   */
-  takeBody(html) {
-    this.element.style.contentVisibility = "visible";
-    this.setBody(html);
-    requestAnimationFrame(() => requestAnimationFrame(() => { this.element.style.contentVisibility = ""; }));
-  }
-
   /** @param {boolean} open */
   setOpen(open) {
     if (open === this.open) return;
@@ -140,7 +131,7 @@ export class Row {
     this.asked = true;
     this.filling = this.view.fetchBody(this.id).then((html) => {
       this.filling = null;
-      this.view.keep(() => this.takeBody(html));
+      this.view.keep(() => this.setBody(html));
     }, (error) => {
       this.asked = false;
       this.filling = null;
@@ -171,7 +162,7 @@ export class Row {
 
   refetchBody() {
     this.view.fetchBody(this.id).then((html) => {
-      if (html !== this.body) this.view.keep(() => this.takeBody(html));
+      if (html !== this.body) this.view.keep(() => this.setBody(html));
     }, (error) => this.view.failed(error));
   }
 }
@@ -232,10 +223,8 @@ export class RowList {
    */
   async fetch(number, signal) {
     const answer = await this.view.fetchRows(this.parent, number * segmentSize, segmentSize, signal);
-    this.view.keep(() => {
-      this.setTotal(answer.total);
-      this.segments[number]?.show(answer.rows);
-    });
+    this.view.keep(() => this.setTotal(answer.total));
+    await this.segments[number]?.show(answer.rows, signal);
     this.element.setAttribute("aria-busy", "false");
     this.view.loaded(this);
   }
@@ -245,6 +234,7 @@ export class RowList {
    * @param {number} first
    */
   async refresh(first) {
+    await Promise.allSettled(this.segments.map((s) => s.loading)); // they may get rows from before the change
     const loaded = this.segments.filter((s) => s.rows && s.end > first);
     if (!loaded.length) loaded.push(...this.segments.slice(-1).filter((s) => s.rows));
     for (const segment of loaded) {
@@ -256,6 +246,30 @@ export class RowList {
         segment.merge(from, answer.rows);
       });
     }
+  }
+
+  /**
+   * Returns the segment at a height of the window or the first one below, or undefined.
+   * @param {number} y
+   */
+  segmentAt(y) { return this.segments[firstBelow(this.segments, y)]; }
+
+  /**
+   * Returns the first row in the document that is at a height of the window or below, and above an end,
+   * or null.
+   * @param {number} y
+   * @param {number} end
+   * @returns {Row | null}
+   */
+  rowAt(y, end) {
+    for (let i = firstBelow(this.segments, y); i < this.segments.length; i++) {
+      const { rows, element } = this.segments[i];
+      if (element.getBoundingClientRect().top >= end) break;
+      const row = rows?.[firstBelow(rows, y)];
+      if (!row || row.element.getBoundingClientRect().top >= end) continue;
+      return row.open && row.line.getBoundingClientRect().bottom <= y && row.below?.rowAt(y, end) || row;
+    }
+    return null;
   }
 
   /** The first row that is in the document, or null. */
@@ -272,6 +286,28 @@ export class RowList {
     await this.load(number);
     return this.segments[number]?.rows?.[index % segmentSize] ?? null;
   }
+}
+
+/**
+ * Returns the index of the first item, of some that are one below the other, that ends below a height of
+ * the window. It asks for few positions: there can be thousands of items, and a hit test is slow.
+ * @param {{element: Element}[]} items
+ * @param {number} y
+ */
+function firstBelow(items, y) {
+  let from = 0, to = items.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (items[middle].element.getBoundingClientRect().bottom > y) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/** Lets the browser draw, and take input. @returns {Promise<void>} */
+function pause() {
+  const { scheduler } = /** @type {any} */ (globalThis);
+  return scheduler?.yield ? scheduler.yield() : new Promise((done) => { setTimeout(done); });
 }
 
 /** The rows of a session. It loads segments before they come into view, and drops far ones. */
@@ -320,11 +356,13 @@ export class RootList extends RowList {
     };
     const far = loaded.filter((s) => !s.near && !s.element.contains(document.activeElement) && !s.element.querySelector(".selected"))
       .map((s) => ({ s, d: distance(s) })).sort((a, b) => b.d - a.d);
-    for (const { s } of far) {
-      if (n <= maxLoaded * 0.7) break;
-      n -= s.element.querySelectorAll("article.row").length;
-      this.view.keep(() => s.empty());
-    }
+    this.view.keep(() => {
+      for (const { s } of far) {
+        if (n <= maxLoaded * 0.7) break;
+        n -= s.element.querySelectorAll("article.row").length;
+        s.empty();
+      }
+    });
   }
 
   close() {
@@ -383,18 +421,56 @@ export class Segment {
     this.abort = null;
   }
 
-  /** @param {RowData[]} data */
-  show(data) {
-    this.rows = data.map((d, i) => new Row(this.list, this.start + i, d));
-    this.element.style.height = "";
-    this.element.replaceChildren(...this.rows.map((r) => r.element));
-    const { root } = this.list;
-    if (this.rows.length && this.list.depth === 0) {
-      const height = this.element.getBoundingClientRect().height / this.rows.length;
-      const guessed = root.rowHeight === guessedHeight;
-      root.rowHeight = guessed ? height : root.rowHeight * 0.8 + height * 0.2;
-      if (guessed) for (const s of root.segments) s.estimate();
+  /**
+   * Makes the rows, some at a time, so that the browser can draw in between. The segment keeps its height
+   * until all are there.
+   * @param {RowData[]} data
+   * @param {AbortSignal} [signal]
+   */
+  async show(data, signal) {
+    const { style } = this.element;
+    style.minHeight = style.height;
+    style.height = "";
+    /** @type {Row[]} */
+    const rows = [];
+    while (rows.length < data.length) {
+      if (rows.length) await pause();
+      if (signal?.aborted || !this.element.isConnected) break;
+      this.list.view.keep(() => this.add(rows, data));
     }
+    this.list.view.keep(() => {
+      style.minHeight = "";
+      if (rows.length < data.length) return this.empty();
+      this.rows = rows;
+      this.measure();
+    });
+    signal?.throwIfAborted();
+  }
+
+  /**
+   * Adds rows until there are all, or until it has taken long enough.
+   * @param {Row[]} rows
+   * @param {RowData[]} data
+   */
+  add(rows, data) {
+    const part = new DocumentFragment();
+    for (const end = performance.now() + sliceTime; rows.length < data.length; ) {
+      const row = new Row(this.list, this.start + rows.length, data[rows.length]);
+      rows.push(row);
+      part.append(row.element);
+      if (performance.now() > end) break;
+    }
+    this.element.append(part);
+  }
+
+  /** Learns from its rows how high rows are. */
+  measure() {
+    const { root, depth } = this.list;
+    if (!this.rows?.length || depth > 0) return;
+    const height = this.element.getBoundingClientRect().height / this.rows.length;
+    const guessed = root.rowHeight === guessedHeight;
+    root.rowHeight = guessed ? height : root.rowHeight * 0.8 + height * 0.2;
+    if (guessed) for (const s of root.segments) s.estimate();
   }
 
   /**
