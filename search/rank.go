@@ -141,6 +141,10 @@ func (q *Query) window(t *tokenizer, text string) int {
 // best ones by everything else.
 const maxCompared = 256
 
+// maxComparedAny is the same for a query for any of its words, whose order depends on the words that a
+// text has more than on how close they are.
+const maxComparedAny = 64
+
 // A relevance finds the most relevant hits. Candidates are added first, and then taken.
 type relevance struct {
 	query  *Query
@@ -352,7 +356,11 @@ func (r *relevance) step(g *group, read func(*candidate) bool) bool {
 
 // enough reports whether the hits that were taken suffice for the result.
 func (r *relevance) enough(compared, shown int) bool {
-	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= maxCompared)
+	most := maxCompared
+	if r.query.any {
+		most = maxComparedAny
+	}
+	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= most)
 }
 
 // shown returns how many hits that were taken are shown, if most of a session are.
