@@ -86,6 +86,7 @@ var faultUses = []faultUse{
 	{line: "export FILE --force --json"},
 	{line: "export --list-rules", prose: true},
 	{line: "hook permission --remove --yes", homeless: exitInput},
+	{line: "mcp", input: mcpInput("search", `{"query":"Fix"}`), homeless: exitInput},
 	{line: "serve --port 0", endless: true, homeless: exitInput},
 	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
 	{line: "config", prose: true},

@@ -54,6 +54,10 @@ var verbs = map[string]verbTests{
 		golden: "TestScript", noHostile: "it prints nothing of a session",
 		reason: "its answer is for the agent, and a command must not be broken",
 	},
+	"mcp": {
+		golden: "TestScript", noHostile: "TestMCPHostile has it",
+		reason: "it prints messages for a program",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 
