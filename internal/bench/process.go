@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// patience is how long something may take.
+const patience = time.Minute
+
 // peakMemory returns the most memory that a process has had, in megabytes. It is 0 if that is not
 // known, as on other systems than Linux.
 func peakMemory(pid int) float64 {

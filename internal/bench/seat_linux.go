@@ -70,9 +70,6 @@ func (s *seat) look() {
 	}
 }
 
-// patience is how long something may take.
-const patience = time.Minute
-
 // wait waits for a condition of the seat, with its lock held.
 func (s *seat) wait(what string, is func() bool) error {
 	late := false

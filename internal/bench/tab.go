@@ -139,7 +139,11 @@ func (t *tab) press(keys, so string) (float64, error) {
 	if err := chromedp.Do(ctx, chromedp.KeyEvent(keys)); err != nil {
 		return 0, err
 	}
-	return value[float64](t, "awaited.then((at) => at - pressed)")
+	took, err := value[float64](t, "awaited.then((at) => at - pressed)")
+	if err != nil {
+		err = fmt.Errorf("after %q, %s: %w", keys, so, err)
+	}
+	return took, err
 }
 
 // slow makes the processor of the page so many times slower.
