@@ -198,7 +198,7 @@ func TestSecurityNamesTests(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range numbered("A", 35) {
+	for _, id := range numbered("A", 38) {
 		if !attacks[id] {
 			t.Errorf("%s has no row", id)
 		}

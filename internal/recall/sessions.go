@@ -30,7 +30,7 @@ const (
 	maxSessions   = 30
 	titleLength   = 100
 	// maxMeasured is how many bytes of transcripts are read for figures in one call.
-	maxMeasured = 64 << 20
+	maxMeasured = 16 << 20
 	// maxHead is how many bytes of a transcript are read for its first prompt.
 	maxHead = 1 << 20
 )

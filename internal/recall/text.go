@@ -89,7 +89,7 @@ func (r *Recall) safe(text string) string {
 
 // margin is how much of a text around what is shown is searched for secrets, in bytes: longer ones are
 // not known, and a whole text may have megabytes.
-const margin = 16 << 10
+const margin = 4 << 10
 
 // safeHead is like safe for the first bytes of a text.
 func (r *Recall) safeHead(text string, most int) string {
@@ -173,7 +173,7 @@ func terms(question string) []string {
 		list = append(list, stem(word))
 		list = append(list, humps(field)...)
 		if last != "" {
-			list = append(list, last+stem(word)) // some write "time out" and others timeout
+			list = append(list, last+word) // some write "time out" and others timeout
 		}
 		last = word
 	}
