@@ -37,6 +37,16 @@ type UsageOptions struct {
 	// means no limit. All transcripts are read in any case, since a copy of an answer in another
 	// file may be more complete.
 	Since, Until time.Time
+	// Offsets say how far transcripts were read before, by path, as [UsageScan.Offsets] has it: only
+	// what was appended since is read. A transcript that has become shorter is read from its start.
+	// They are ignored for a store that is not a [Folder]. Nil means that nothing was read before.
+	//
+	// A scan of what was appended counts an answer again of which it finds another line. To count
+	// it once, add the calls of [usage.Tally.Copies] to the tally of the scans before.
+	Offsets map[string]int64
+	// ModifiedSince leaves out transcripts that were not modified since. No answer in them is newer.
+	// It is ignored for a store that is not a [Folder]. The zero time means no limit.
+	ModifiedSince time.Time
 	// Tools says that calls of tools are counted as well, which takes longer.
 	Tools bool
 	// Progress is called from time to time with the bytes read so far and their total. The total is
@@ -65,6 +75,9 @@ type UsageScan struct {
 	// Bytes is the size of these transcripts. For a store that is not a [Folder] it is the length
 	// of their entries.
 	Bytes int64
+	// Offsets say how far the transcripts were read, by path: to the end of the last complete line.
+	// Pass them to the next scan. They are nil for a store that is not a [Folder].
+	Offsets map[string]int64
 	// BadLines is the number of lines that are not entries. They count for nothing, so the totals
 	// may be a little too low if there are any.
 	BadLines int

@@ -42,6 +42,7 @@ type usageSegment struct {
 
 	started time.Time // the first time in the transcript
 	lines   int       // the number of lines that were read
+	read    int64     // the offset after the last complete line, if it could be read
 }
 
 // compactionPrefix begins the names of transcripts of compactions, which repeat a conversation.
@@ -189,24 +190,43 @@ func (run *usageRun) add(p usageSegment) {
 		return
 	}
 	size := info.Size()
-	if !info.Mode().IsRegular() || size == 0 {
+	if !info.Mode().IsRegular() || size == 0 || info.ModTime().Before(run.modifiedSince) {
 		return
 	}
 	run.report.Files++
-	run.report.Bytes += size
-	run.total += size
+	if p.start = run.before[p.path()]; p.start < 0 || p.start > size {
+		p.start = 0
+	}
+	run.report.Offsets[p.path()] = p.start
+	run.report.Bytes += size - p.start
+	run.total += size - p.start
 	for ; p.start < size; p.start = p.end {
 		p.end = min(p.start+segmentSize, size)
 		run.segments = append(run.segments, p)
 	}
 }
 
-// numberLines turns the numbers of bad lines in their segment into numbers in the file. The
-// segments of a file are adjacent.
+// numberLines turns the numbers of bad lines in their segment into numbers in the file, or in what
+// was read of it. The segments of a file are adjacent.
 func (run *usageRun) numberLines() {
 	for i, at := range run.badSegments {
-		for k := at; run.segments[k].start > 0; k-- {
+		for k := at; k > 0 && run.segments[k].follows(&run.segments[k-1]); k-- {
 			run.report.Bad[i].Line += run.segments[k-1].lines
+		}
+	}
+}
+
+// follows reports whether a segment begins where another one of the same file ends.
+func (p *usageSegment) follows(o *usageSegment) bool {
+	return p.start > 0 && p.start == o.end && p.root == o.root && p.name == o.name
+}
+
+// noteOffsets records how far the files were read: up to the first segment that could not be.
+func (run *usageRun) noteOffsets() {
+	for i := range run.segments {
+		p := &run.segments[i]
+		if at := p.path(); run.report.Offsets[at] >= p.start {
+			run.report.Offsets[at] = max(run.report.Offsets[at], p.read)
 		}
 	}
 }
@@ -414,7 +434,8 @@ func (p *segmentReader) blank() bool {
 
 // readFolders reads Folders with several goroutines.
 func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where scopes) error {
-	run := &usageRun{report: r, progress: opts.Progress}
+	r.Offsets = map[string]int64{}
+	run := &usageRun{report: r, progress: opts.Progress, before: opts.Offsets, modifiedSince: opts.ModifiedSince}
 	defer run.close()
 	for _, s := range where {
 		if err := run.list(ctx, s); err != nil {
@@ -432,6 +453,7 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 		r.add(&workers[i].usageCounter)
 	}
 	run.numberLines()
+	run.noteOffsets()
 	return ctx.Err()
 }
 
@@ -439,6 +461,10 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 type usageRun struct {
 	report   *UsageScan
 	progress func(done, total int64)
+	// before and modifiedSince are those of the options.
+	before        map[string]int64
+	modifiedSince time.Time
+
 	segments []usageSegment
 	roots    []*os.Root
 	next     atomic.Int64 // the index of the next segment
@@ -514,8 +540,12 @@ func (w *usageWorker) read(ctx context.Context, segment int) error {
 	}
 	w.reader.reset(&endingReader{ctx, file}, p.start, p.end)
 	for ctx.Err() == nil && w.reader.next() {
-		if err := w.line(p); err != nil {
+		err := w.line(p)
+		if err != nil {
 			w.run.bad(segment, BadLine{Line: w.reader.line, Offset: w.reader.offset, Torn: !w.reader.ended, Err: err})
+		}
+		if w.reader.ended || err == nil { // the rest of a torn line is still to come
+			p.read = w.reader.position()
 		}
 	}
 	p.lines = w.reader.line

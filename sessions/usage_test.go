@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -311,6 +314,94 @@ func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", seed+1)
 		}
+	}
+}
+
+// Scans of what was appended add up to a scan of everything, however the files have grown.
+func TestUsageOfWhatWasAppended(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 8))
+	whole, root := t.TempDir(), t.TempDir()
+	if _, err := corpus.Projects(filepath.Join(whole, "projects"), 3, 1<<19); err != nil {
+		t.Fatal(err)
+	}
+	var tally usage.Tally
+	var last *sessions.UsageScan
+	opts := &sessions.UsageOptions{Roots: []string{root}}
+	for step := range 6 {
+		growFiles(t, whole, root, func(size int) int {
+			if step == 5 {
+				return size
+			}
+			return rng.IntN(size + 1)
+		})
+		last = readUsage(t, opts)
+		for c := range last.Tally.Copies() {
+			tally.Add(c)
+		}
+		opts.Offsets = last.Offsets
+	}
+	want := readUsage(t, &sessions.UsageOptions{Roots: []string{whole}})
+	if diff := cmp.Diff(want.Tally.Calls(), tally.Calls()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if again := readUsage(t, opts); again.Bytes != 0 || len(again.Tally.Calls()) != 0 || !maps.Equal(again.Offsets, last.Offsets) {
+		t.Errorf("%d bytes were read again", again.Bytes)
+	}
+	opts.ModifiedSince = time.Now().Add(time.Hour)
+	if none := readUsage(t, opts); none.Files != 0 || len(none.Offsets) != 0 {
+		t.Errorf("%d files were modified in the future", none.Files)
+	}
+}
+
+// growFiles makes files of one directory longer, up to the size that they have in another.
+func growFiles(t *testing.T, from, to string, size func(all int) int) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
+		path := filepath.Join(to, name)
+		if err != nil || entry.IsDir() {
+			return errors.Join(err, os.MkdirAll(path, 0o700))
+		}
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if n := size(len(data)); err != nil || int64(n) > info.Size() {
+			return os.WriteFile(path, data[:n], 0o600)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A transcript that has become shorter is read from its start, and a torn line once it is complete.
+func TestUsageOffsets(t *testing.T) {
+	t.Parallel()
+	whole := usageOf("a", 2) + "\n" + usageOf("b", 3)
+	root := usageRoot(t, map[string][]string{"p/one.jsonl": {whole[:len(whole)-9]}})
+	path := filepath.Join(root, "projects", "p", "one.jsonl")
+	opts := &sessions.UsageOptions{Roots: []string{root}}
+	first := readUsage(t, opts)
+	if got := first.Offsets[path]; got != int64(strings.Index(whole, "\n")+1) || len(counted(first)) != 1 {
+		t.Errorf("offset %d, counted %q", got, counted(first))
+	}
+	opts.Offsets = first.Offsets
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := readUsage(t, opts)
+	if got := counted(second); second.Offsets[path] != int64(len(whole)) || !cmp.Equal(got, []string{"p one  b 3"}) {
+		t.Errorf("offset %d, counted %q", second.Offsets[path], got)
+	}
+	opts.Offsets = second.Offsets
+	if err := os.WriteFile(path, []byte(usageOf("c", 4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := counted(readUsage(t, opts)); !cmp.Equal(got, []string{"p one  c 4"}) {
+		t.Errorf("counted %q", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sort"
@@ -360,6 +361,26 @@ func (t *Tally) Merge(o *Tally) {
 		t.Add(*c)
 	}
 	t.unnamed = append(t.unnamed, o.unnamed...)
+}
+
+// Copies returns everything that the tally distinguishes, in no order: of each answer the best copy
+// of each request, and the searches of tools. Another tally that gets all of it is equal to this one,
+// so that a tally can be saved and added to later. Use [Tally.Calls] to count.
+func (t *Tally) Copies() iter.Seq[Call] {
+	return func(yield func(Call) bool) {
+		for _, calls := range []iter.Seq[*Call]{maps.Values(t.answers), maps.Values(t.searches)} {
+			for c := range calls {
+				if !yield(*c) {
+					return
+				}
+			}
+		}
+		for i := range t.unnamed {
+			if !yield(t.unnamed[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Calls returns each answer once, by time, then by ID. The list is new at each call. Pass it to

@@ -225,6 +225,12 @@ func TestTallyDoesNotDependOnOrder(t *testing.T) {
 		if got := tallyOf(want).Calls(); !slices.Equal(want, got) {
 			t.Fatalf("%v, counted again (-want +got)\n%s", calls, cmp.Diff(want, got))
 		}
+		some := rng.IntN(len(calls) + 1)
+		saved := tallyOf(slices.Collect(tallyOf(calls[:some]).Copies()))
+		saved.Merge(tallyOf(calls[some:]))
+		if got := saved.Calls(); !slices.Equal(want, got) {
+			t.Fatalf("%v, saved after %d (-want +got)\n%s", calls, some, cmp.Diff(want, got))
+		}
 	}
 }
 
