@@ -43,7 +43,7 @@ var (
 
 	// programFolders are the directories of packages that only the program needs.
 	programFolders = []string{"catalog", "cli", "compose", "config", "demo", "drive", "follow", "fuzzy", "hookedit", "paint", "permit", "prompts", "recall",
-		"stats", "termio", "tui", "viewer", "web"}
+		"stats", "statusline", "termio", "tui", "viewer", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal
 	// because users reach them through the test kit. The demo can't use the test kit, because that

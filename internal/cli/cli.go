@@ -122,7 +122,7 @@ Exit codes:
 	root.AddCommand(newStats(s))
 	root.AddCommand(newRun(s))
 	root.AddCommand(newChat(s, st))
-	root.AddCommand(newLs(s), newShow(s), newTail(s), newView(s, st), newServe(s, st), newHook(s), newMCP(s))
+	root.AddCommand(newLs(s), newShow(s), newTail(s), newView(s, st), newServe(s, st), newHook(s), newStatusline(s), newMCP(s))
 	root.AddCommand(newMan(s))
 	root.AddCommand(newConfig(s, st), newDoctor(s, st))
 	st.addFlag(root)

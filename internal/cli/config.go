@@ -499,6 +499,7 @@ type settingsPolicy int
 const (
 	failOnInvalid settingsPolicy = iota
 	warnOnInvalid                // and continue without settings
+	useIfValid                   // and continue without settings otherwise
 	ignoreSettings
 )
 
@@ -506,7 +507,7 @@ const (
 // settings themselves.
 var settingsPolicies = map[string]settingsPolicy{
 	"version": warnOnInvalid, "help": warnOnInvalid, "config": ignoreSettings, "doctor": ignoreSettings,
-	"completion": ignoreSettings, "man": ignoreSettings, "demo": ignoreSettings,
+	"completion": ignoreSettings, "man": ignoreSettings, "demo": ignoreSettings, "statusline": useIfValid,
 	cobra.ShellCompRequestCmd: ignoreSettings, cobra.ShellCompNoDescRequestCmd: ignoreSettings,
 }
 
@@ -529,6 +530,9 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		return applySettings(cmd, c)
+	case len(c.Problems) == 0 && policy == useIfValid:
+		printError(s.streams.Err, applySettings(cmd, c))
+		return nil
 	case len(c.Problems) == 0:
 		return nil
 	case policy == failOnInvalid:

@@ -316,7 +316,7 @@ func TestFaultColours(t *testing.T) {
 				t.Errorf("%s: exit code %d, stdout %q, stderr %q", without, o.code, o.out, o.errs)
 			}
 		}
-		if o := p.run(t, p.command(t, u)); strings.Contains(o.out, "\x1b") {
+		if o := p.run(t, p.command(t, u)); strings.Contains(o.out, "\x1b") != u.painted {
 			t.Errorf("no terminal: %q", o.out)
 		}
 	})

@@ -32,6 +32,8 @@ type faultUse struct {
 	prose bool
 	// farewell says that it ends with a word on stderr.
 	closing bool
+	// painted says that it has colors without a terminal: the agent shows them.
+	painted bool
 	// homeless is the exit code without a home directory.
 	homeless int
 }
@@ -87,6 +89,9 @@ var faultUses = []faultUse{
 	{line: "export --list-rules", prose: true},
 	{line: "hook permission --remove --yes", homeless: exitInput},
 	{line: "mcp", input: mcpInput("search", `{"query":"Fix"}`), homeless: exitInput},
+	{line: "statusline", stdin: true, painted: true},
+	{line: "statusline --json", stdin: true},
+	{line: "statusline --remove --yes", homeless: exitInput},
 	{line: "serve --port 0", endless: true, homeless: exitInput},
 	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
 	{line: "config", prose: true},

@@ -21,9 +21,22 @@ import (
 )
 
 type hookOptions struct {
-	streams         Streams
-	install, remove bool
-	yes             bool
+	streams Streams
+	settingsChange
+}
+
+// A settingsChange are the flags of commands that change the agent's settings.
+type settingsChange struct{ install, remove, yes bool }
+
+func (c *settingsChange) addFlags(cmd *cobra.Command, what string) {
+	addOnOff(cmd, &c.install, "install", "add "+what+" to your settings.json")
+	addOnOff(cmd, &c.remove, "remove", "remove "+what+" from your settings.json")
+	addOnOff(cmd, &c.yes, "yes", "do not ask before the file is changed")
+}
+
+// wanted reports whether the settings are to be changed.
+func (c *settingsChange) wanted() (bool, error) {
+	return c.install || c.remove, atMostOne([]givenFlag{{"install", c.install}, {"remove", c.remove}})
 }
 
 const hookHelp = `Answer permission questions of Claude Code on the pages of "clew serve --drive", also
@@ -52,18 +65,17 @@ func newHook(s Streams) *cobra.Command {
   clew hook permission --remove --yes`,
 		Args: atMost(0), RunE: runE(o.run),
 	}
-	addOnOff(permission, &o.install, "install", "add the hook to your settings.json")
-	addOnOff(permission, &o.remove, "remove", "remove the hook from your settings.json")
-	addOnOff(permission, &o.yes, "yes", "do not ask before the file is changed")
+	o.addFlags(permission, "the hook")
 	hook.AddCommand(permission)
 	return hook
 }
 
 func (o *hookOptions) run(ctx context.Context, _ []string) error {
-	if err := atMostOne([]givenFlag{{"install", o.install}, {"remove", o.remove}}); err != nil {
+	change, err := o.wanted()
+	if err != nil {
 		return err
 	}
-	if o.install || o.remove {
+	if change {
 		return o.change(ctx)
 	}
 	if isTerminal(o.streams.In) {
@@ -77,24 +89,26 @@ const hookTimeout = web.HookWait + 10*time.Second
 
 // permissionHook returns the hook with this program.
 func permissionHook() (hookedit.Hook, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return hookedit.Hook{}, err
-	}
-	if strings.ContainsAny(program, " '\"\\$`") {
-		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
-	}
-	return hookedit.Hook{Event: "PermissionRequest", Command: program + " hook permission", Timeout: int(hookTimeout.Seconds())}, nil
+	program, err := quotedProgram()
+	return hookedit.Hook{Event: "PermissionRequest", Command: program + " hook permission", Timeout: int(hookTimeout.Seconds())}, err
 }
+
+// quotedProgram returns the path of this program as a shell reads it.
+func quotedProgram() (string, error) {
+	program, err := os.Executable()
+	if err == nil && strings.ContainsAny(program, " '\"\\$`") {
+		program = shellQuoted(program)
+	}
+	return program, err
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // change installs or removes the hook.
 func (o *hookOptions) change(ctx context.Context) error {
 	path, before, err := readUserSettings()
 	if err != nil {
-		return &failure{
-			code: exitInput, err: fmt.Errorf("your settings.json can't be read: %s", escaped(err.Error())),
-			hint: "Set HOME, or CLAUDE_CONFIG_DIR to the directory that has it.",
-		}
+		return err
 	}
 	hook, err := permissionHook()
 	if err != nil {
@@ -106,35 +120,39 @@ func (o *hookOptions) change(ctx context.Context) error {
 	}
 	after, err := edit(before, hook)
 	if err != nil {
-		return &failure{code: exitInput, err: fmt.Errorf("%s: %w", printable(path), err), hint: "Nothing was changed. Edit the file yourself."}
+		return invalidSettings(path, err)
 	}
 	if after == before {
-		return o.say(done)
+		return say(o.streams, done)
 	}
 	what := fmt.Sprintf("This %s a %s hook in %s:\n  %s\n", verb, hook.Event, printable(path), printable(hook.Command))
-	if yes, err := o.confirm(ctx, what); err != nil || !yes {
+	if yes, err := o.confirm(ctx, o.streams, what); err != nil || !yes {
 		return err
 	}
 	if err := replaceFile(path, after); err != nil {
 		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
 	}
-	return o.say("Done. It counts for sessions that are started from now on.")
+	return say(o.streams, "Done. It counts for sessions that are started from now on.")
 }
 
-func (o *hookOptions) say(text string) error {
-	if _, err := fmt.Fprintln(o.streams.Out, text); err != nil {
+func invalidSettings(path string, err error) error {
+	return &failure{code: exitInput, err: fmt.Errorf("%s: %w", printable(path), err), hint: "Nothing was changed. Edit the file yourself."}
+}
+
+func say(s Streams, text string) error {
+	if _, err := fmt.Fprintln(s.Out, text); err != nil {
 		return outputError(err)
 	}
 	return nil
 }
 
 // confirm shows what would change, and asks whether to do it.
-func (o *hookOptions) confirm(ctx context.Context, what string) (bool, error) {
-	if o.yes {
-		_, err := io.WriteString(o.streams.Out, what)
+func (c *settingsChange) confirm(ctx context.Context, s Streams, what string) (bool, error) {
+	if c.yes {
+		_, err := io.WriteString(s.Out, what)
 		return err == nil, err
 	}
-	yes, err := askYes(ctx, o.streams, what, "Change the file? [y]es / [N]o: ")
+	yes, err := askYes(ctx, s, what, "Change the file? [y]es / [N]o: ")
 	if err != nil {
 		return false, usageError("nobody can be asked: "+err.Error(), what+"Give --yes to do it without a question.")
 	}
@@ -147,7 +165,7 @@ func readUserSettings() (path, text string, err error) {
 	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", "", err
+			return "", "", unreadSettings(err)
 		}
 		dir = filepath.Join(home, agentDir)
 	}
@@ -156,10 +174,17 @@ func readUserSettings() (path, text string, err error) {
 		path = real // the link stays
 	}
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", unreadSettings(err)
 	}
-	return path, string(data), err
+	return path, string(data), nil
+}
+
+func unreadSettings(err error) error {
+	return &failure{
+		code: exitInput, err: fmt.Errorf("your settings.json can't be read: %s", escaped(err.Error())),
+		hint: "Set HOME, or CLAUDE_CONFIG_DIR to the directory that has it.",
+	}
 }
 
 // replaceFile replaces a file as a whole, and keeps its mode.

@@ -58,6 +58,10 @@ var verbs = map[string]verbTests{
 		golden: "TestScript", noHostile: "TestMCPHostile has it",
 		reason: "it prints messages for a program",
 	},
+	"statusline": {
+		golden: "TestScript", noHostile: "package statusline has hostile inputs",
+		reason: "package statusline has its lines at all widths",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 

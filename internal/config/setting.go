@@ -281,6 +281,7 @@ var (
 	toAgent = []string{"run", "chat", "serve"}
 	toShow  = []string{"show", "tail"}
 	toStats = []string{"stats"}
+	toCosts = []string{"stats", "statusline"}
 )
 
 // table has all settings. Files and directories are personal, since they may contain programs or
@@ -380,11 +381,11 @@ var table = []Setting{
 		Example: "true", Doc: "Whether to show the agent's thinking.",
 	},
 	{
-		Key: "timezone", Kind: Zone, Variable: "CLEW_TIMEZONE", Flag: "timezone", Commands: toStats,
+		Key: "timezone", Kind: Zone, Variable: "CLEW_TIMEZONE", Flag: "timezone", Commands: toCosts,
 		Example: "Europe/Paris", Doc: "Time zone of days in the statistics.",
 	},
 	{
-		Key: "prices", Kind: File, Variable: "CLEW_PRICES", Flag: "prices", Commands: toStats, Example: "prices.json",
+		Key: "prices", Kind: File, Variable: "CLEW_PRICES", Flag: "prices", Commands: toCosts, Example: "prices.json",
 		Personal: true, Doc: "File with prices that are added to the built-in ones.",
 	},
 	{

@@ -1,5 +1,6 @@
-// Package hookedit adds a hook to the text of the agent's settings, and removes it. Everything else
-// stays as it is and in its order; only the spaces between the members change.
+// Package hookedit changes the text of the agent's settings: it adds a hook and removes it, and sets
+// a member. Everything else stays as it is and in its order; only the spaces between the members
+// change.
 package hookedit
 
 import (
@@ -126,11 +127,38 @@ func edit(settings, event string, change func([]json.RawMessage) ([]json.RawMess
 	}
 	hooks = set(hooks, event, array(list), len(list) == 0)
 	top = set(top, "hooks", join(hooks), len(hooks) == 0)
+	return written(top)
+}
+
+// written returns the text of settings.
+func written(top []permit.Member) (string, error) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(join(top)), "", "  "); err != nil {
 		return "", err
 	}
 	return b.String() + "\n", nil
+}
+
+// Member returns the value of a member of the settings, or "" if they don't have it.
+func Member(settings, name string) (value string, err error) {
+	if strings.TrimSpace(settings) == "" {
+		return "", nil
+	}
+	top, err := object(settings)
+	return valueOr(top, name, ""), err
+}
+
+// SetMember returns the settings with a value of a member, which is JSON, or without the member if
+// the value is "".
+func SetMember(settings, name, value string) (string, error) {
+	if strings.TrimSpace(settings) == "" {
+		settings = "{}"
+	}
+	top, err := object(settings)
+	if err != nil {
+		return "", err
+	}
+	return written(set(top, name, value, value == ""))
 }
 
 // object returns the members of an object, each name of which it has once.

@@ -1,0 +1,384 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/hookedit"
+	"github.com/clewdev/clew/internal/statusline"
+	"github.com/clewdev/clew/sessions"
+	agentsettings "github.com/clewdev/clew/settings"
+)
+
+type statuslineOptions struct {
+	streams Streams
+	settingsChange
+	format, prices, timezone string
+	json, refresh            bool
+}
+
+const statuslineHelp = `Print the line that Claude Code shows below its prompt: the model, how full the context
+is, your limits with the time until they begin again, what the session and the day
+cost, and the branch.
+
+"clew statusline --install" sets it in your settings.json, and --remove restores what
+was there before. Both show what they change, and ask before they do it. Claude Code
+then runs the command after each answer, and once a minute.
+
+--format has the names of values in braces, and words between them. A value that is not
+known is left out, with the words around it, and so are the least important values if
+the line is wider than the terminal (COLUMNS, or 80).
+
+%s
+Costs of the day are those of all sessions. They come from a small file, which a process
+in the background replaces at most every 30 seconds; it reads only what was added to
+transcripts since. Nothing here uses the network, or starts git.
+
+The line has colors unless NO_COLOR is set. Run without Claude Code, at a terminal, the
+command shows a line with example values.`
+
+func newStatusline(s Streams) *cobra.Command {
+	o := &statuslineOptions{streams: s}
+	cmd := &cobra.Command{
+		Use: "statusline", Short: "Print a status line for Claude Code",
+		Long: fmt.Sprintf(statuslineHelp, statusline.Describe()),
+		Example: `  clew statusline --install --yes
+  clew statusline --install --yes --format "{model} {context} {5h} {today}"
+  clew statusline --remove --yes`,
+		Args: atMost(0), RunE: runE(o.run),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "", "what the line shows, such as \"{model} {today}\"")
+	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
+	flags.StringVar(&o.timezone, "timezone", "", "time `zone` in which the day begins, such as Europe/Berlin")
+	addOnOff(cmd, &o.json, "json", "print the line and the costs as JSON")
+	addOnOff(cmd, &o.refresh, "refresh", "compute the costs, and print nothing")
+	_ = flags.MarkHidden("refresh") // the flag exists
+	o.addFlags(cmd, "the status line")
+	return cmd
+}
+
+func (o *statuslineOptions) run(ctx context.Context, _ []string) error {
+	change, err := o.wanted()
+	if err != nil {
+		return err
+	}
+	format, wrong := statusline.ParseFormat(cmp.Or(o.format, statusline.DefaultFormat))
+	byHand := isTerminal(o.streams.In)
+	if wrong != nil && (change || byHand) {
+		return usageError("--format: "+escaped(wrong.Error()), "")
+	}
+	switch {
+	case change:
+		return o.change(ctx)
+	case o.refresh:
+		return o.compute(ctx)
+	case byHand:
+		line := format.Line(statusline.Example(o.now()), o.columns(), colored(o.streams.Out))
+		return say(o.streams, "With example values, at "+fmt.Sprint(o.columns())+" columns:\n"+line)
+	}
+	return o.print(ctx, format)
+}
+
+// now returns the time in the user's zone.
+func (o *statuslineOptions) now() time.Time {
+	zone, err := parseZone(o.timezone)
+	if err != nil {
+		zone = time.Local
+	}
+	return time.Now().In(zone)
+}
+
+// agentMargin is how many columns Claude Code leaves free beside the line.
+const agentMargin = 4
+
+func (o *statuslineOptions) columns() int { return max(textWidth(o.streams.Out, 80)-agentMargin, 1) }
+
+// print prints the line. The agent shows nothing if that fails, so that bad input costs only what it
+// would have said.
+func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format) error {
+	view := o.read(ctx)
+	view.Branch = statusline.Branch(view.Input.Workspace.CurrentDir)
+	cache, err := statuslineCache()
+	if err == nil {
+		view.Facts = cache.Facts()
+	}
+	// The agent reads the output through a pipe, and shows colors.
+	color, _ := decideColor(givenColor, os.Getenv, true)
+	line := format.Line(view, o.columns(), color)
+	if o.json {
+		line = format.Line(view, o.columns(), false)
+		err = writeJSON(o.streams.Out, map[string]any{"line": line, "facts": view.Facts, "problem": view.Problem})
+	} else {
+		_, err = io.WriteString(o.streams.Out, line+"\n")
+	}
+	if cache != nil && view.Facts.Stale(view.Now) {
+		o.startRefresh(cache, view.Now)
+	}
+	if err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// maxStatusInput limits what is read of the input.
+const maxStatusInput = 1 << 20
+
+// read reads what the agent says.
+func (o *statuslineOptions) read(ctx context.Context) *statusline.View {
+	view := &statusline.View{Now: o.now()}
+	data, err := await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(o.streams.In, maxStatusInput+1)) })
+	switch {
+	case err != nil:
+		view.Problem = "no input"
+	case len(data) > maxStatusInput:
+		view.Problem = "input too long"
+	case strings.TrimSpace(string(data)) == "":
+		view.Problem = "no input"
+	default:
+		input, err := agentsettings.DecodeStatusLineInput(data)
+		if err != nil {
+			view.Problem = "invalid input"
+			break
+		}
+		view.Input = *input
+	}
+	return view
+}
+
+// statuslineCache returns the cache for the sessions of this user.
+func statuslineCache() (*statusline.Cache, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := sessions.Roots()
+	if err != nil {
+		return nil, err
+	}
+	return statusline.NewCache(filepath.Join(dir, "clew", "statusline"), roots), nil
+}
+
+// startRefresh starts a process that computes the costs, if none has been started just now. Without
+// one the line goes on with what it has: there is nowhere to report it.
+func (o *statuslineOptions) startRefresh(cache *statusline.Cache, now time.Time) {
+	start, err := cache.Claim(now)
+	if err != nil || !start {
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return
+	}
+	args := []string{"statusline", "--refresh"}
+	for flag, value := range map[string]string{"--prices=": o.prices, "--timezone=": o.timezone} {
+		if value != "" {
+			args = append(args, flag+value)
+		}
+	}
+	_ = statusline.Start(program, args...) // the next one tries again
+}
+
+// compute computes the costs. It takes one processor at most, and ends by itself.
+func (o *statuslineOptions) compute(ctx context.Context) error {
+	runtime.GOMAXPROCS(1)
+	ctx, cancel := context.WithTimeout(ctx, statusline.RefreshTimeout)
+	defer cancel()
+	prices, err := (&statsOptions{prices: o.prices}).readPrices(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := statuslineCache()
+	if err == nil {
+		err = cache.Refresh(ctx, prices, o.now())
+	}
+	if err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	return nil
+}
+
+// statusLineSetting is the member of the agent's settings.
+const statusLineSetting = "statusLine"
+
+// refreshSeconds is how often the agent runs the command if nothing happens, so that the time until
+// a limit begins again is right.
+const refreshSeconds = 60
+
+// ownStatusline matches a command that runs this program, wherever it is.
+var ownStatusline = regexp.MustCompile(`(?:^|[/\\])clew(?:\.exe)?'? statusline(?: |$)`)
+
+// setting returns the value of the setting.
+func (o *statuslineOptions) setting() (value, program string, err error) {
+	program, err = quotedProgram()
+	if err != nil {
+		return "", "", err
+	}
+	prices := o.prices
+	if prices != "" {
+		if prices, err = filepath.Abs(prices); err != nil { // the agent runs it in other directories
+			return "", "", err
+		}
+	}
+	command := program + " statusline"
+	for _, flag := range [][2]string{{"--format", o.format}, {"--prices", prices}, {"--timezone", o.timezone}} {
+		if flag[1] != "" {
+			command += " " + flag[0] + " " + shellQuoted(flag[1])
+		}
+	}
+	line, err := jsonLine(struct {
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Refresh int    `json:"refreshInterval"`
+	}{"command", command, refreshSeconds})
+	return strings.TrimSpace(string(line)), program, err
+}
+
+// change installs or removes the status line.
+func (o *statuslineOptions) change(ctx context.Context) error {
+	path, before, err := readUserSettings()
+	if err != nil {
+		return err
+	}
+	old, err := hookedit.Member(before, statusLineSetting)
+	if err != nil {
+		return invalidSettings(path, err)
+	}
+	value, program, err := o.setting()
+	if err != nil {
+		return err
+	}
+	kept, err := readReplaced()
+	if err != nil {
+		return err
+	}
+	own := isStatusline(old, program)
+	switch {
+	case o.remove && !own:
+		return say(o.streams, "The status line is not installed.")
+	case o.remove:
+		value = kept[path]
+	case compacted(old) == value:
+		return say(o.streams, "The status line is installed already.")
+	case own: // with other flags: what was there before it is kept already
+	default:
+		kept[path] = old
+	}
+	after, err := hookedit.SetMember(before, statusLineSetting, value)
+	if err != nil {
+		return invalidSettings(path, err)
+	}
+	if yes, err := o.confirm(ctx, o.streams, changeText(path, old, value)); err != nil || !yes {
+		return err
+	}
+	if err := o.replace(path, after, kept); err != nil {
+		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	}
+	return say(o.streams, "Done.")
+}
+
+// replace writes the settings, and what was there before.
+func (o *statuslineOptions) replace(path, after string, kept map[string]string) error {
+	if o.remove {
+		if err := replaceFile(path, after); err != nil {
+			return err
+		}
+		delete(kept, path)
+		return writeReplaced(kept)
+	}
+	if err := writeReplaced(kept); err != nil {
+		return err
+	}
+	return replaceFile(path, after)
+}
+
+// changeText shows a change of the setting.
+func changeText(path, old, value string) string {
+	text := fmt.Sprintf("This changes the status line in %s:\n", printable(path))
+	for _, line := range []struct{ sign, value string }{{"-", old}, {"+", value}} {
+		if line.value != "" {
+			text += fmt.Sprintf("%s %q: %s\n", line.sign, statusLineSetting, printable(compacted(line.value)))
+		}
+	}
+	return text
+}
+
+// compacted returns JSON without spaces.
+func compacted(text string) string {
+	var v json.RawMessage
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	line, err := jsonLine(v)
+	if err != nil {
+		return text
+	}
+	return strings.TrimSpace(string(line))
+}
+
+// isStatusline reports whether the value of the setting runs this program.
+func isStatusline(value, program string) bool {
+	var setting struct{ Command string }
+	if json.Unmarshal([]byte(value), &setting) != nil {
+		return false
+	}
+	return strings.HasPrefix(setting.Command+" ", program+" statusline ") || ownStatusline.MatchString(setting.Command)
+}
+
+// replacedName is the name of the file with what the status line has replaced, by the path of the
+// settings.
+const replacedName = "statusline.json"
+
+func readReplaced() (map[string]string, error) {
+	kept := map[string]string{}
+	path, err := stateFile(replacedName)
+	if err == nil {
+		err = readJSON(path, &kept, 1<<20)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &failure{
+			code: exitInput, err: fmt.Errorf("what was your status line before can't be read: %s: %s", printable(path), escaped(err.Error())),
+			hint: "Set HOME, or remove the file if you don't need it.",
+		}
+	}
+	if kept == nil { // the file is null
+		kept = map[string]string{}
+	}
+	return kept, nil
+}
+
+func writeReplaced(kept map[string]string) error {
+	path, err := stateFile(replacedName)
+	if err != nil {
+		return err
+	}
+	for name, value := range kept {
+		if value == "" {
+			delete(kept, name)
+		}
+	}
+	if len(kept) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text, err := json.MarshalIndent(kept, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, string(text)+"\n", true)
+}

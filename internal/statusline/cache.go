@@ -1,0 +1,268 @@
+package statusline
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/usage"
+)
+
+const (
+	// version is that of the files. Others are not read.
+	version = 1
+	// Interval is how often facts are computed at most.
+	Interval = 30 * time.Second
+	// RefreshTimeout ends a refresh that hangs.
+	RefreshTimeout = 2 * time.Minute
+
+	maxFacts = 1 << 20
+	maxState = 256 << 20
+)
+
+// A Cache keeps facts about the sessions in some roots, and how far their transcripts were read.
+// Any number of processes may use it at once.
+type Cache struct {
+	roots []string
+	path  string // of the files, without their extensions
+}
+
+// NewCache returns the cache for the sessions in roots, in files in a directory.
+func NewCache(dir string, roots []string) *Cache {
+	sum := sha256.Sum256([]byte(strings.Join(roots, "\x00")))
+	return &Cache{roots: roots, path: filepath.Join(dir, hex.EncodeToString(sum[:8]))}
+}
+
+func (c *Cache) factsPath() string { return c.path + ".json" }
+func (c *Cache) statePath() string { return c.path + ".state.json" }
+func (c *Cache) lockPath() string  { return c.path + ".lock" }
+
+// Facts returns the facts of the last refresh, or nil if there are none that can be used. It reads
+// one small file.
+func (c *Cache) Facts() *Facts {
+	f := new(Facts)
+	if err := readJSON(c.factsPath(), f, maxFacts); err != nil || f.Version != version {
+		return nil
+	}
+	return f
+}
+
+// Stale reports whether facts, which may be nil, are due to be computed again. Those of the future
+// are as well: the clock was set back.
+func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, now) }
+
+// within reports whether a time is at most an Interval ago.
+func within(at, now time.Time) bool {
+	age := now.Sub(at)
+	return age >= 0 && age < Interval
+}
+
+// Claim reports whether the caller has to start a refresh. Of all processes that ask, one at most is
+// told so in an Interval, and none while a refresh runs.
+func (c *Cache) Claim(now time.Time) (bool, error) {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return false, err
+	}
+	lock, err := os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close() // and unlock
+	if !tryLock(lock) {
+		return false, nil
+	}
+	const most = 64
+	text, err := io.ReadAll(io.LimitReader(lock, most))
+	if err != nil {
+		return false, err
+	}
+	if last, err := strconv.ParseInt(string(text), 10, 64); err == nil && within(time.UnixMilli(last), now) {
+		return false, nil
+	}
+	if err := lock.Truncate(0); err != nil {
+		return false, err
+	}
+	_, err = lock.WriteAt([]byte(strconv.FormatInt(now.UnixMilli(), 10)), 0)
+	return err == nil, err
+}
+
+// Refresh computes the facts. It does nothing if another process does it. It reads what was appended
+// to transcripts since the last time.
+func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time) error {
+	lock, err := os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	// The process that has started this one may still hold the lock.
+	for end := time.Now().Add(lockWait); !tryLock(lock); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) || ctx.Err() != nil {
+			return nil
+		}
+	}
+	c.removeLeft()
+	s := c.state(now)
+	if err := s.read(ctx, c.roots, now); err != nil {
+		return err
+	}
+	calls := s.prune(now)
+	if err := replaceJSON(c.factsPath(), newFacts(calls, prices, now)); err != nil {
+		return err
+	}
+	if !s.changed {
+		return nil
+	}
+	return replaceJSON(c.statePath(), s)
+}
+
+// removeLeft removes what a refresh has left that was killed. It needs the lock.
+func (c *Cache) removeLeft() {
+	left, _ := filepath.Glob(c.path + "*.json-*") // the pattern is valid
+	for _, path := range left {
+		_ = os.Remove(path) // the next one tries again
+	}
+}
+
+// lockWait is how long a refresh waits for its lock.
+const lockWait = time.Second
+
+// A state is what a refresh needs to know of the last one.
+type state struct {
+	Version int       `json:"version"`
+	Time    time.Time `json:"time"`
+	// Since is the time from which Calls has everything.
+	Since time.Time `json:"since"`
+	// Offsets are how far the transcripts were read, by path.
+	Offsets map[string]int64 `json:"offsets"`
+	// Calls are the copies of a tally.
+	Calls []usage.Call `json:"calls"`
+
+	tally   usage.Tally
+	changed bool
+}
+
+// firstWindow is how far back the first refresh reads. Where a block of five hours begins depends on
+// the one before, back to the last pause of five hours: it is assumed that there was one.
+const firstWindow = 7 * 24 * time.Hour
+
+// state returns the state of the last refresh, or an empty one if it can't be continued: if it is
+// damaged, if the clock was set back, or if the day begins earlier, in another time zone.
+func (c *Cache) state(now time.Time) *state {
+	s := new(state)
+	err := readJSON(c.statePath(), s, maxState)
+	if err != nil || s.Version != version || s.Time.After(now) || dayOf(now).Before(s.Since) {
+		return &state{Version: version, Since: now.Add(-firstWindow), changed: true}
+	}
+	for i := range s.Calls {
+		s.tally.Add(s.Calls[i])
+	}
+	return s
+}
+
+// dayOf returns when the day of a time begins.
+func dayOf(at time.Time) time.Time {
+	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
+}
+
+// read adds what was appended to transcripts.
+func (s *state) read(ctx context.Context, roots []string, now time.Time) error {
+	if len(roots) == 0 {
+		return nil
+	}
+	const slack = time.Hour // clocks of file systems differ
+	scan, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{
+		Roots: roots, Offsets: s.Offsets, ModifiedSince: s.Since.Add(-slack),
+	})
+	if err != nil {
+		return err
+	}
+	s.changed = s.changed || scan.Bytes > 0
+	s.tally.Merge(&scan.Tally)
+	s.Offsets, s.Time = scan.Offsets, now
+	return nil
+}
+
+// prune forgets the calls that are needed no longer, and returns the others, each once. It keeps
+// those of the day, and those of the block in which the day begins: later blocks follow from it.
+func (s *state) prune(now time.Time) []usage.Call {
+	// A fork copies older answers too. Without their neighbors, they would make other blocks.
+	all := notBefore(s.tally.Calls(), s.Since)
+	since := dayOf(now)
+	for _, b := range usage.FiveHourBlocks(all, nil) {
+		if !b.Gap && b.End.After(since) { // also if it has no call of the day yet
+			since = minTime(since, b.Start)
+			break
+		}
+	}
+	s.Since = since
+	kept := s.Calls[:0]
+	for call := range s.tally.Copies() {
+		if !call.Time.Before(since) {
+			kept = append(kept, call)
+		}
+	}
+	s.Calls = kept
+	return notBefore(all, since)
+}
+
+// notBefore removes the calls before a time.
+func notBefore(calls []usage.Call, since time.Time) []usage.Call {
+	return slices.DeleteFunc(calls, func(call usage.Call) bool { return call.Time.Before(since) })
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// readJSON reads a file of at most so many bytes.
+func readJSON(path string, v any, most int64) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) > most {
+		return fmt.Errorf("%s is too large", path)
+	}
+	return json.Unmarshal(data, v)
+}
+
+// replaceJSON replaces a file as a whole.
+func replaceJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	err = cmp.Or(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temp.Name()))
+	}
+	return err
+}
