@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in six parts; -only names
+// Command bench measures what can be measured without other programs, in seven parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -20,6 +20,8 @@
 //
 // The part "pages" runs clew serve as well, and looks at its pages in Chromium. It runs on Linux, and only
 // if it is named.
+//
+// The part "statusline" builds clew and measures what its status line takes.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -62,10 +64,11 @@ const (
 	viewerPart      = "viewer"
 	webPart         = "web"
 	pagesPart       = "pages"
+	statuslinePart  = "statusline"
 )
 
 func parts() []string {
-	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart}
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart}
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
@@ -149,6 +152,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeFeelings(rep.Pages)
+	}
+	if o.wants(statuslinePart) {
+		var err error
+		if rep.Statusline, err = measureStatusline(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeStatusline()
 	}
 	return rep, nil
 }

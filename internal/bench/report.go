@@ -27,8 +27,10 @@ type report struct {
 	// Web is the part about the web viewer.
 	Web []*feeling `json:"web,omitempty"`
 	// Pages is the part about the web viewer in a browser.
-	Pages []*feeling        `json:"pages,omitempty"`
-	Goals benchreport.Goals `json:"goals"`
+	Pages []*feeling `json:"pages,omitempty"`
+	// Statusline is the part about the status line.
+	Statusline []*feeling        `json:"statusline,omitempty"`
+	Goals      benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -102,6 +104,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeViewer(b)
 	r.writeWeb(b)
 	r.writePages(b)
+	r.writeStatusline(b)
 	r.Goals.Write(b)
 }
 
