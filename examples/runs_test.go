@@ -39,6 +39,17 @@ var runs = []run{
 		want: "Release 1.0\n  1 h  Tag it\n",
 	},
 	{
+		name: "otel",
+		args: []string{"What is in", "this folder?"},
+		model: func(m *clewtest.Model) {
+			m.On("this folder").Reply(clewtest.ToolUse("Glob", map[string]string{"pattern": "*"}))
+			m.OnToolResult("dot.png").Reply(clewtest.Text("A dot."))
+		},
+		want: "A dot.\nclew.session (...)\n  invoke_agent claude-code (..., clew.cost_usd ...)\n" +
+			"    chat ..., gen_ai.usage.output_tokens ...)\n    execute_tool Glob (...)\n" +
+			"    chat ..., gen_ai.usage.output_tokens ...)\n",
+	},
+	{
 		name: "session",
 		model: func(m *clewtest.Model) {
 			m.On("Name a bird").Reply(clewtest.Text("The wren."))

@@ -172,6 +172,15 @@ func TestCheckBroken(t *testing.T) {
 			"the program links a part of testing", []node{imports("/cmd/clew", "testing/iotest")},
 			"/cmd/clew imports testing/iotest: the program does not link testing",
 		},
+		{
+			"the program links OpenTelemetry", []node{imports("/cmd/clew", "/clewotel"), imports("/clewotel", "go.opentelemetry.io/otel")},
+			"/clewotel imports go.opentelemetry.io/otel: the program does not link OpenTelemetry",
+		},
+		{"the SDK makes spans", []node{imports("", "go.opentelemetry.io/otel")}, " imports go.opentelemetry.io/otel: only a package named"},
+		{
+			"clewotel needs the SDK of OpenTelemetry", []node{imports("/clewotel", "go.opentelemetry.io/otel/sdk/trace")},
+			"/clewotel imports go.opentelemetry.io/otel/sdk/trace: clewotel imports",
+		},
 		{"the SDK asks for a terminal", []node{imports("", "golang.org/x/term")}, " imports golang.org/x/term: only the program"},
 		{"wire logs", []node{imports("/wire", "log/slog")}, "/wire imports log/slog: a pure package"},
 		{"the lexer does I/O", []node{imports("/internal/jsonlex", "os")}, "/internal/jsonlex imports os: a pure"},
@@ -272,6 +281,7 @@ func TestCheckSound(t *testing.T) {
 		imports("/internal/process", "os/exec"),
 		imports("/sessions", "os", "/transcript"),
 		imports("/sessions/natsstore", "github.com/nats-io/nats.go"),
+		imports("/clewotel", "go.opentelemetry.io/otel/trace"),
 		imports("/transcript", "io", "/wire", "/usage", "/tooluse"),
 		imports("/usage", "time", "/internal/entrylex"),
 		imports("/tooluse", "/wire", "/internal/entrylex"),

@@ -69,12 +69,13 @@ var (
 	// teaTrees are Bubble Tea and what belongs to it.
 	teaTrees = []string{"charm.land", "github.com/charmbracelet"}
 
-	// engineTrees name, for each database or queue library, the word that its importer's name must
-	// contain.
+	// engineTrees name, for each library of a database, a queue or telemetry, the word that its
+	// importer's name must contain.
 	engineTrees = map[string]string{
-		"database/sql":       "sql",
-		"modernc.org/sqlite": "sqlite",
-		"github.com/nats-io": "nats",
+		"database/sql":        "sql",
+		"modernc.org/sqlite":  "sqlite",
+		"github.com/nats-io":  "nats",
+		"go.opentelemetry.io": "otel",
 	}
 
 	// vagueNames say nothing about what a package is for.
@@ -83,7 +84,7 @@ var (
 
 // rules are all rules of one package.
 var rules = []func(graph, node) []string{
-	pure, leaf, small, engine, ui, tui, pipe, customer, downward, toolless, public, named,
+	pure, leaf, small, engine, otelAPI, ui, tui, pipe, customer, downward, toolless, public, named,
 }
 
 // check returns one sentence for each broken rule, in the order of nodes.
@@ -136,7 +137,7 @@ func small(g graph, n node) []string {
 	}, "the SDK does not depend on transcripts")
 }
 
-// engine keeps a database or queue library in the package that is named after it.
+// engine keeps a library of a database, a queue or telemetry in the package that is named after it.
 func engine(_ graph, n node) []string {
 	var broken []string
 	for _, imp := range n.Imports {
@@ -147,6 +148,16 @@ func engine(_ graph, n node) []string {
 		}
 	}
 	return broken
+}
+
+// otelAPI keeps OpenTelemetry's SDK and exporters with the programs that use clewotel.
+func otelAPI(_ graph, n node) []string {
+	if n.ImportPath != module+"/clewotel" {
+		return nil
+	}
+	return direct(n, func(imp string) bool {
+		return withinAny(imp, []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"})
+	}, "clewotel imports OpenTelemetry's API only")
 }
 
 // ui keeps terminal libraries in the program.
@@ -191,11 +202,14 @@ func demoEngine(p, imp string) bool {
 	return within(p, module+"/internal/demo") && inFolders(imp, engines)
 }
 
-// testless keeps package testing out of the program, in other modules as well. all has the packages
-// of all modules.
+// testless keeps package testing and OpenTelemetry out of the program, in other modules as well. all
+// has the packages of all modules.
 func testless(all graph) []string {
-	return all.reach(all[module+"/cmd/clew"], func(imp string) bool { return within(imp, "testing") },
-		"the program does not link testing")
+	program := all[module+"/cmd/clew"]
+	return append(
+		all.reach(program, func(imp string) bool { return within(imp, "testing") }, "the program does not link testing"),
+		all.reach(program, func(imp string) bool { return within(imp, "go.opentelemetry.io") },
+			"the program does not link OpenTelemetry")...)
 }
 
 // downward keeps the libraries from importing the program. Tools may import anything.

@@ -1,0 +1,199 @@
+package clewotel
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
+)
+
+// Options configure what [Instrument] makes. The zero value means the defaults.
+type Options struct {
+	// TracerProvider makes the spans. Nil means the global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the metrics. Nil means the global one.
+	MeterProvider metric.MeterProvider
+	// Content says whether spans have texts. The default is that they have none.
+	Content Content
+	// MaxTextBytes is the length of the longest text of a span. Longer ones are cut. 0 means 4096.
+	MaxTextBytes int
+	// Semconv says which names tokens have.
+	Semconv Semconv
+	// AgentExport makes the agent export its own spans, as children of the session's. Then there
+	// are no chat, tool and subagent spans from here, so that nothing is there twice; the metrics
+	// stay. The agent's exporter has the usual variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, which
+	// it has to inherit or get by [clew.Options.Env]. AgentExport sets CLAUDE_CODE_ENABLE_TELEMETRY,
+	// CLAUDE_CODE_ENHANCED_TELEMETRY_BETA and OTEL_TRACES_EXPORTER unless they are set already.
+	AgentExport bool
+}
+
+// Content says which texts of a conversation are in spans.
+type Content int
+
+// What spans may have of the conversation.
+const (
+	// NoTexts leaves out all texts: prompts, answers, inputs and results of tools.
+	NoTexts Content = iota
+	// Texts includes them, cut to [Options.MaxTextBytes], without what looks like a secret.
+	Texts
+)
+
+// Instrument returns a copy of opts whose sessions are traced and measured. Both arguments may be
+// nil. A [clew.Options.Trace] that is set in opts still gets all calls.
+func Instrument(opts *clew.Options, o *Options) *clew.Options {
+	var traced clew.Options
+	if opts != nil {
+		traced = *opts
+	}
+	t := newTelemetry(o)
+	traced.Trace = both(traced.Trace, &clew.Trace{Start: t.start})
+	return &traced
+}
+
+// telemetry is what all sessions of instrumented options share. It does not change.
+type telemetry struct {
+	Options
+	tracer trace.Tracer // of sessions and turns
+	inner  trace.Tracer // of everything within turns
+	*instruments
+}
+
+func newTelemetry(o *Options) *telemetry {
+	t := new(telemetry)
+	if o != nil {
+		t.Options = *o
+	}
+	if t.TracerProvider == nil {
+		t.TracerProvider = otel.GetTracerProvider()
+	}
+	if t.MeterProvider == nil {
+		t.MeterProvider = otel.GetMeterProvider()
+	}
+	t.MaxTextBytes = cmp.Or(t.MaxTextBytes, 4096)
+	t.tracer = t.TracerProvider.Tracer(scope)
+	t.inner = t.tracer
+	if t.AgentExport {
+		t.inner = noop.NewTracerProvider().Tracer(scope)
+	}
+	t.instruments = newInstruments(t.MeterProvider, t.Semconv.latest())
+	return t
+}
+
+// start begins the trace of a session.
+func (t *telemetry) start(ctx context.Context, opts *clew.Options) *clew.Trace {
+	s := newSession(ctx, t, opts)
+	if t.AgentExport {
+		for _, variable := range []string{
+			"CLAUDE_CODE_ENABLE_TELEMETRY=1", "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1", "OTEL_TRACES_EXPORTER=otlp",
+		} {
+			if name, _, _ := strings.Cut(variable, "="); variableOf(opts, name) == "" {
+				opts.Env = append(opts.Env, variable)
+			}
+		}
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(s.ctx, carrier)
+	for _, key := range carrier.Keys() {
+		opts.Env = append(opts.Env, strings.ToUpper(key)+"="+carrier[key])
+	}
+	return &clew.Trace{
+		Prompt: s.prompt, Message: s.message, Settled: s.settled, Asked: s.asked, Answered: s.answered, End: s.end,
+	}
+}
+
+// variableOf returns the value that a variable has for the agent, or "".
+func variableOf(opts *clew.Options, name string) string {
+	for _, entry := range slices.Backward(opts.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	if opts.InheritEnv == nil || slices.Contains(opts.InheritEnv, name) {
+		return os.Getenv(name)
+	}
+	return ""
+}
+
+// providerOf returns who serves the models of the agent.
+func providerOf(opts *clew.Options) string {
+	switch {
+	case variableOf(opts, "CLAUDE_CODE_USE_BEDROCK") != "":
+		return "aws.bedrock"
+	case variableOf(opts, "CLAUDE_CODE_USE_VERTEX") != "":
+		return "gcp.vertex_ai"
+	}
+	return "anthropic"
+}
+
+// both returns a trace that calls two others, of which the first may be nil.
+func both(first, second *clew.Trace) *clew.Trace {
+	if first == nil {
+		return second
+	}
+	return &clew.Trace{Start: func(ctx context.Context, opts *clew.Options) *clew.Trace {
+		return join(started(ctx, first, opts), started(ctx, second, opts))
+	}}
+}
+
+// started returns what a trace becomes with its start.
+func started(ctx context.Context, t *clew.Trace, opts *clew.Options) *clew.Trace {
+	if t.Start != nil {
+		if own := t.Start(ctx, opts); own != nil {
+			return own
+		}
+	}
+	return t
+}
+
+// join returns a trace of one session that calls two others. Asked gives the context of the first to
+// the second.
+func join(a, b *clew.Trace) *clew.Trace {
+	return &clew.Trace{
+		Prompt:  sequence(a.Prompt, b.Prompt),
+		Message: sequence(a.Message, b.Message),
+		Settled: func(ctx context.Context, id string, err error) {
+			for _, t := range []*clew.Trace{a, b} {
+				if t.Settled != nil {
+					t.Settled(ctx, id, err)
+				}
+			}
+		},
+		Asked: func(ctx context.Context, req *clew.TraceRequest) context.Context {
+			for _, t := range []*clew.Trace{a, b} {
+				if t.Asked != nil {
+					ctx = cmp.Or(t.Asked(ctx, req), ctx)
+				}
+			}
+			return ctx
+		},
+		Answered: func(ctx context.Context, req *clew.TraceRequest, answer wire.JSON, err error) {
+			for _, t := range []*clew.Trace{a, b} {
+				if t.Answered != nil {
+					t.Answered(ctx, req, answer, err)
+				}
+			}
+		},
+		End: sequence(a.End, b.End),
+	}
+}
+
+// sequence returns a function that calls two others, which may be nil.
+func sequence[T any](a, b func(context.Context, T)) func(context.Context, T) {
+	return func(ctx context.Context, v T) {
+		for _, f := range []func(context.Context, T){a, b} {
+			if f != nil {
+				f(ctx, v)
+			}
+		}
+	}
+}

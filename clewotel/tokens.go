@@ -1,0 +1,303 @@
+package clewotel
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// tokens counts the tokens of one answer or of several. Input does not include cached ones.
+type tokens struct{ input, cacheRead, cacheWrite, output int }
+
+func (t tokens) allInput() int { return t.input + t.cacheRead + t.cacheWrite }
+
+// minus returns the difference, which is not negative.
+func (t tokens) minus(u tokens) tokens {
+	return tokens{
+		max(t.input-u.input, 0), max(t.cacheRead-u.cacheRead, 0), max(t.cacheWrite-u.cacheWrite, 0), max(t.output-u.output, 0),
+	}
+}
+
+// fits reports whether the input of t is a part of that of u.
+func (t tokens) fits(u tokens) bool {
+	return t.input <= u.input && t.cacheRead <= u.cacheRead && t.cacheWrite <= u.cacheWrite
+}
+
+func usageTokens(u *wire.Usage) tokens {
+	if u == nil {
+		return tokens{}
+	}
+	return tokens{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens}
+}
+
+func modelTokens(u wire.ModelUsage) tokens {
+	return tokens{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens}
+}
+
+// A chat is an answer of a model.
+type chat struct {
+	agent   *agent
+	id      string
+	model   string
+	span    trace.Span
+	began   time.Time
+	last    time.Time // when its newest frame came
+	failure string
+	finish  string
+	parts   []part // its texts
+
+	used      tokens // as its frames report it, and then as the result does
+	exact     bool   // its output is known
+	length    int    // of its content, to estimate the output
+	estimated bool
+	unseen    bool
+}
+
+// chatOf returns the answer with an ID, which begins unless it is the newest one of its agent.
+func (s *session) chatOf(a *agent, id, model string) *chat {
+	if a.chat != nil && a.chat.id == id {
+		return a.chat
+	}
+	a.chats++
+	a.chat = s.newChat(a, id, model, a.last)
+	s.ledger.chats = append(s.ledger.chats, a.chat)
+	return a.chat
+}
+
+func (s *session) newChat(a *agent, id, model string, began time.Time) *chat {
+	c := &chat{agent: a, id: id, model: model, began: began, last: began}
+	_, c.span = s.inner.Start(a.ctx, strings.TrimSpace(opChat+" "+model), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithTimestamp(began), trace.WithAttributes(s.common(opChat, keyRequestModel.String(model))...))
+	return c
+}
+
+// cutChat marks an answer that has broken off before its first block, and is asked for again.
+func (s *session) cutChat(failure string) {
+	if s.current == nil {
+		return
+	}
+	if c := s.current.chat; c != nil && c.length == 0 && !c.exact {
+		c.failure = cmp.Or(failure, errorOther)
+	}
+}
+
+// see takes what a frame reports about the answer. Counts that it leaves out stay.
+func (c *chat) see(u *wire.Usage, stop wire.StopReason) {
+	c.finish = cmp.Or(string(stop), c.finish)
+	if n := usageTokens(u); n != (tokens{}) {
+		c.used = tokens{
+			cmp.Or(n.input, c.used.input), cmp.Or(n.cacheRead, c.used.cacheRead),
+			cmp.Or(n.cacheWrite, c.used.cacheWrite), cmp.Or(n.output, c.used.output),
+		}
+	}
+}
+
+// contentLength returns the length of what the model has written.
+func contentLength(content wire.Content) int {
+	n := 0
+	for _, block := range content {
+		switch b := block.(type) {
+		case *wire.TextBlock:
+			n += len(b.Text)
+		case *wire.ThinkingBlock:
+			n += len(b.Thinking)
+		case *wire.ToolUseBlock:
+			n += len(b.Name) + len(b.Input)
+		}
+	}
+	return n
+}
+
+// endChat ends the span of an answer whose tokens are final.
+func (s *session) endChat(c *chat) {
+	attrs := []attribute.KeyValue{keyResponseModel.String(c.model)}
+	if c.id != "" {
+		attrs = append(attrs, keyResponseID.String(c.id))
+	}
+	if c.finish != "" {
+		attrs = append(attrs, keyFinishReasons.StringSlice([]string{c.finish}))
+	}
+	if c.used != (tokens{}) {
+		written := keyCacheCreation
+		if s.latest {
+			written = keyCacheWrite
+		}
+		attrs = append(attrs, keyInputTokens.Int(c.used.allInput()), keyCacheRead.Int(c.used.cacheRead),
+			written.Int(c.used.cacheWrite), keyOutputTokens.Int(c.used.output))
+		s.recordTokens(c.agent.ctx, c.used, s.provider, c.model)
+	}
+	if c.estimated {
+		attrs = append(attrs, keyEstimated.Bool(true))
+	}
+	if c.unseen {
+		attrs = append(attrs, keyUnseen.Bool(true))
+	} else {
+		recordDuration(c.agent.ctx, s.telemetry.chats, c.last.Sub(c.began), c.failure,
+			keyOperation.String(opChat), keyProvider.String(s.provider), keyRequestModel.String(c.model))
+	}
+	if len(c.parts) > 0 {
+		attrs = append(attrs, s.messages(keyOutputTexts, "assistant", c.parts))
+	}
+	c.span.SetAttributes(attrs...)
+	setFailure(c.span, c.failure)
+	c.span.End(trace.WithTimestamp(c.last))
+}
+
+// A ledger has the answers since the last result, and gives each its tokens when a result says how
+// many there were.
+type ledger struct {
+	chats []*chat
+	total map[string]wire.ModelUsage // of the last result, for agents that report only totals
+}
+
+// flush ends all answers with what their frames have reported, since no result will come.
+func (l *ledger) flush(s *session) {
+	for _, c := range l.chats {
+		c.estimated = !c.exact && c.used.output > 0
+		s.endChat(c)
+	}
+	l.chats, l.total = nil, nil
+}
+
+// settle gives the answers of the turn t, and of subagents, the tokens that its result reports. The
+// usage of a result is that of the session's own agent in this turn. What all models have used in
+// addition belongs to subagents, and to requests that no message has shown. The answer of a subagent
+// in the background that is not in these accounts waits for the next result.
+func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage) {
+	left := l.sinceLast(m)
+	var main, subs, later []*chat
+	for _, c := range l.chats {
+		if c.agent.isTurn {
+			main = append(main, c)
+		} else {
+			subs = append(subs, c)
+		}
+	}
+	main = l.share(s, main, usageTokens(m.Usage), t, modelName(left, s.model))
+	for _, c := range main {
+		name := modelName(left, c.model)
+		left[name] = left[name].minus(c.used)
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		var group []*chat
+		budget := left[name]
+		for _, c := range subs {
+			if modelName(left, c.model) != name {
+				continue
+			}
+			switch {
+			case c.used.fits(budget):
+			case c.agent.ended: // the agent does not count it
+				c.used = tokens{}
+			default:
+				later = append(later, c)
+				continue
+			}
+			budget = budget.minus(tokens{c.used.input, c.used.cacheRead, c.used.cacheWrite, 0})
+			group = append(group, c)
+		}
+		main = append(main, l.share(s, group, left[name], l.unseenAgent(t, subs), name)...)
+	}
+	for _, c := range main {
+		s.endChat(c)
+	}
+	l.chats = later
+}
+
+// unseenAgent returns the agent that requests belong to that no message has shown: the only
+// subagent, or else the turn.
+func (l *ledger) unseenAgent(t *agent, subs []*chat) *agent {
+	if len(subs) == 0 || slices.ContainsFunc(subs, func(c *chat) bool { return c.agent != subs[0].agent }) {
+		return t
+	}
+	return subs[0].agent
+}
+
+// sinceLast returns the tokens of each model since the last result.
+func (l *ledger) sinceLast(m *wire.ResultMessage) map[string]tokens {
+	used := make(map[string]tokens)
+	for name, u := range m.ModelUsageSinceLastResult {
+		used[name] = modelTokens(u)
+	}
+	if m.ModelUsageSinceLastResult == nil {
+		for name, u := range m.ModelUsage {
+			before := modelTokens(l.total[name])
+			if now := modelTokens(u); before.fits(now) {
+				used[name] = now.minus(before)
+			} else {
+				used[name] = now // the agent has begun to count again
+			}
+		}
+	}
+	l.total = m.ModelUsage
+	return used
+}
+
+// modelName returns the name that the accounts have for the model of an answer.
+func modelName(used map[string]tokens, model string) string {
+	if _, ok := used[model]; ok || len(used) != 1 {
+		return model
+	}
+	for name := range used {
+		return name
+	}
+	return model
+}
+
+// share divides tokens among answers. The input of each is known. Output that is not known is
+// divided by the length of the answers. What is left belongs to requests that no message has shown:
+// one more answer of an agent, of this model, gets it. It returns all answers.
+func (l *ledger) share(s *session, chats []*chat, total tokens, unseen *agent, model string) []*chat {
+	left := total
+	var unknown []*chat
+	for _, c := range chats {
+		c.used = tokens{
+			min(c.used.input, left.input), min(c.used.cacheRead, left.cacheRead),
+			min(c.used.cacheWrite, left.cacheWrite), min(c.used.output, left.output),
+		}
+		if !c.exact {
+			c.used.output = 0
+			if c.failure == "" || c.used != (tokens{}) {
+				unknown = append(unknown, c)
+			}
+		}
+		left = left.minus(c.used)
+	}
+	if left.allInput() > 0 || left.output > 0 && len(unknown) == 0 {
+		c := s.newChat(unseen, "", model, time.Now())
+		c.used, c.unseen = tokens{left.input, left.cacheRead, left.cacheWrite, 0}, true
+		c.length = meanLength(unknown)
+		chats, unknown = append(chats, c), append(unknown, c)
+	}
+	divide(left.output, unknown)
+	return chats
+}
+
+func meanLength(chats []*chat) int {
+	sum := 0
+	for _, c := range chats {
+		sum += c.length
+	}
+	return sum / max(len(chats), 1)
+}
+
+// divide divides output tokens among answers by their length, so that the sum is exact.
+func divide(output int, among []*chat) {
+	estimated, weight := output > 0 && len(among) > 1, 0
+	for _, c := range among {
+		weight += c.length + 1
+	}
+	for _, c := range among {
+		part := int(int64(output) * int64(c.length+1) / int64(weight))
+		output, weight = output-part, weight-c.length-1
+		c.used.output += part
+		c.estimated = estimated
+	}
+}
