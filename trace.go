@@ -22,11 +22,11 @@ import (
 // session, which may wait for the function. If it panics, the session logs that to [Options.Logger]
 // and goes on. Everything that a function gets belongs to others: don't change it.
 //
-// Start comes first, End comes last, but for an Answered of a callback that returns too late, and
-// both come once for each session. Start and End, Message and Settled never overlap for one
-// session. Prompt, Asked and Answered come from other goroutines, and may overlap with all of them
-// but Start. A Trace that is used by several sessions has to expect calls for all of them at once,
-// unless its Start returns another one for each.
+// Start comes first and End last, each once for a session; only a prompt that comes too late and a
+// callback that returns too late are reported after End. The calls of Message and End never overlap
+// for one session. All others come from other goroutines, at least sometimes, and may overlap with
+// them. A Trace that is used by several sessions has to expect calls for all of them at once, unless
+// its Start returns another one for each.
 type Trace struct {
 	// Start is called when valid options are about to start an agent, in the goroutine of [Connect]
 	// or Query. Its context is theirs; for an agent of a Pool it has the values of the context of
@@ -120,8 +120,6 @@ type tracer struct {
 	ctx context.Context //nolint:containedctx // it has the values of Connect's for the life of the session
 	log *slog.Logger
 
-	calls sync.Mutex // held by Message, Settled and End
-
 	mu      sync.Mutex
 	ended   bool
 	failure error // why Connect has failed
@@ -169,8 +167,6 @@ func (t *tracer) message(msg wire.Message) {
 	if own, ok := msg.(*wire.CommandLifecycleMessage); ok && isOwnReport(own) {
 		return
 	}
-	t.calls.Lock()
-	defer t.calls.Unlock()
 	defer t.recover("Message")
 	t.to.Message(t.ctx, msg)
 }
@@ -180,8 +176,6 @@ func (t *tracer) settled(err error, ids ...string) {
 	if t == nil || t.to.Settled == nil {
 		return
 	}
-	t.calls.Lock()
-	defer t.calls.Unlock()
 	defer t.recover("Settled")
 	for _, id := range ids {
 		t.to.Settled(t.ctx, id, err)
@@ -229,8 +223,6 @@ func (t *tracer) end(err error) {
 	if t == nil || !t.markEnded(&err) || t.to.End == nil {
 		return
 	}
-	t.calls.Lock()
-	defer t.calls.Unlock()
 	defer t.recover("End")
 	t.to.End(t.ctx, err)
 }

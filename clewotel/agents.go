@@ -13,6 +13,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// noSpan is the span of what is not recorded. Within an agent whose span is not recorded, nothing
+// is.
+var noSpan = trace.SpanFromContext(context.Background())
+
 // maxName is the length of the longest name of a tool or subagent. The model makes them up.
 const maxName = 128
 
@@ -22,6 +26,8 @@ type agent struct {
 	ctx        context.Context //nolint:containedctx // it has the span
 	name       string
 	prompt     string // the ID of the prompt of a turn, empty for others
+	recorded   bool   // an ended span does not say so
+	watched    bool   // it is recorded or measured
 	isTurn     bool
 	background bool
 	ended      bool
@@ -54,6 +60,10 @@ func (s *session) newAgent(ctx context.Context, tracer trace.Tracer, name string
 	}
 	options = append(options, trace.WithAttributes(attrs...), trace.WithTimestamp(a.began))
 	a.ctx, a.span = tracer.Start(context.WithoutCancel(ctx), opInvoke+" "+name, options...)
+	a.recorded = a.span.IsRecording()
+	if a.watched = a.recorded || s.telemetry.agents.Enabled(a.ctx); a.watched {
+		s.watched++
+	}
 	return a
 }
 
@@ -63,6 +73,9 @@ func (s *session) endAgent(a *agent, failure string) {
 		return
 	}
 	a.ended = true
+	if a.watched {
+		s.watched--
+	}
 	s.endCalls(a, cmp.Or(failure, errorInterrupted))
 	if s.id != "" {
 		a.span.SetAttributes(keyConversation.String(s.id)) // it may not have been known at the start
@@ -267,21 +280,25 @@ func (s *session) beginCall(a *agent, use *wire.ToolUseBlock, now time.Time) {
 	}
 	a.calls++
 	c := &call{id: use.ID, name: prefix(use.Name, maxName), agent: a, began: now}
+	s.tools[use.ID] = c
+	if c.ctx, c.span = a.ctx, noSpan; !a.recorded {
+		return
+	}
 	attrs := s.common(opTool, keyToolName.String(c.name), keyToolCallID.String(use.ID), keyToolType.String("function"))
 	if s.Content == Texts {
 		attrs = append(attrs, keyToolArguments.String(s.json(use.Input)))
 	}
 	c.ctx, c.span = s.inner.Start(a.ctx, opTool+" "+c.name, trace.WithAttributes(attrs...), trace.WithTimestamp(now))
-	s.tools[use.ID] = c
 }
 
 func (s *session) endCall(c *call, failure string) {
 	delete(s.tools, c.id)
 	setFailure(c.span, failure)
-	now := time.Now()
-	c.span.End(trace.WithTimestamp(now))
-	recordDuration(c.ctx, s.telemetry.tools, now.Sub(c.began), failure, keyOperation.String(opTool),
-		keyToolName.String(c.name), keyAgentName.String(c.agent.name))
+	c.span.End()
+	if h := s.telemetry.tools; h.Enabled(c.ctx) {
+		recordDuration(c.ctx, h, time.Since(c.began), failure, keyOperation.String(opTool),
+			keyToolName.String(c.name), keyAgentName.String(c.agent.name))
+	}
 }
 
 // asked gives callbacks the span of the call that they are about as parent, or else that of the
@@ -292,8 +309,8 @@ func (s *session) asked(ctx context.Context, req *clew.TraceRequest) context.Con
 	span := s.span
 	switch c := s.tools[req.ToolUseID]; {
 	case c != nil:
-		span = c.span
-		span.AddEvent(eventAsked, trace.WithAttributes(requestAttributes(req)...))
+		span = trace.SpanFromContext(c.ctx)
+		c.span.AddEvent(eventAsked, trace.WithAttributes(requestAttributes(req)...))
 	case s.current != nil:
 		span = s.current.span
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package clewotel_test
 
 import (
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +25,7 @@ import (
 // A flood is an agent that answers each prompt with the same frames.
 type flood struct {
 	frames []byte
+	count  int
 	wake   chan struct{}
 
 	mu     sync.Mutex
@@ -29,11 +33,11 @@ type flood struct {
 	ended  bool
 }
 
-const floodAnswers, floodFrames = 2000, 2000 * 25
+const floodAnswers = 2000
 
-// newFlood returns an agent whose turns have answers in pieces, each with a call of a tool: 25
-// frames an answer, 20 of which are pieces.
-func newFlood() *flood {
+// newFlood returns an agent whose turns have answers in 20 pieces, each with a call of a tool if
+// calls is set.
+func newFlood(calls bool) *flood {
 	var b bytes.Buffer
 	said := strings.Repeat("All work and no play makes a dull answer. ", 25)
 	for i := range floodAnswers {
@@ -46,11 +50,13 @@ func newFlood() *flood {
 		}
 		id := fmt.Sprintf("m%d", i)
 		fmt.Fprintln(&b, text("", id, said))
-		fmt.Fprintln(&b, toolUse("", id, "Bash", "t"+id))
 		event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":42}}`)
-		fmt.Fprintln(&b, toolResult("", "t"+id))
+		if calls {
+			fmt.Fprintln(&b, toolUse("", id, "Bash", "t"+id))
+			fmt.Fprintln(&b, toolResult("", "t"+id))
+		}
 	}
-	return &flood{frames: b.Bytes(), wake: make(chan struct{}, 1)}
+	return &flood{frames: b.Bytes(), count: bytes.Count(b.Bytes(), []byte("\n")), wake: make(chan struct{}, 1)}
 }
 
 func (f *flood) Read(p []byte) (int, error) {
@@ -96,10 +102,16 @@ func (f *flood) CloseWrite() error {
 
 func (f *flood) Close() error { return f.CloseWrite() }
 
-// connectFlood opens a session with an agent of its own.
-func connectFlood(b *testing.B, instrument func(*clew.Options) *clew.Options) *clew.Session {
+// A flooded session is one with an agent that floods it.
+type flooded struct {
+	*clew.Session
+	agent *flood
+	best  time.Duration // the least processor time of a turn
+}
+
+func connectFlood(b *testing.B, calls bool, instrument func(*clew.Options) *clew.Options) *flooded {
 	b.Helper()
-	agent := newFlood()
+	agent := newFlood(calls)
 	s, err := clew.Connect(b.Context(), instrument(&clew.Options{
 		Transport: clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) { return agent, nil }),
 	}))
@@ -107,43 +119,82 @@ func connectFlood(b *testing.B, instrument func(*clew.Options) *clew.Options) *c
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = s.Close() })
-	return s
+	return &flooded{Session: s, agent: agent, best: time.Hour}
 }
 
-// readFlood runs a turn, and returns how long it took.
-func readFlood(b *testing.B, s *clew.Session) time.Duration {
+// turn reads a turn.
+func (f *flooded) turn(b *testing.B) {
 	b.Helper()
-	began, n := time.Now(), 0
-	for _, err := range s.Turn(b.Context(), clew.Text("Go")) {
+	began, n := processorTime(b), 0
+	for _, err := range f.Turn(b.Context(), clew.Text("Go")) {
 		if err != nil {
 			b.Fatal(err)
 		}
 		n++
 	}
-	if n != floodFrames+1 {
+	if n != f.agent.count+1 {
 		b.Fatalf("%d messages", n)
 	}
+	f.best = min(f.best, processorTime(b)-began)
+}
+
+// processorTime returns the processor time of this process, which other processes hardly change.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// noTelemetry returns options with a trace that records nothing.
+func noTelemetry(o *clew.Options) *clew.Options {
+	return clewotel.Instrument(o, &clewotel.Options{
+		TracerProvider: tracenoop.NewTracerProvider(), MeterProvider: metricnoop.NewMeterProvider(),
+	})
+}
+
+// traceOnly returns how long the functions of the trace take for a turn, without a session.
+func traceOnly(b *testing.B, messages []wire.Message) time.Duration {
+	b.Helper()
+	opts := noTelemetry(nil)
+	trace := opts.Trace.Start(b.Context(), opts)
+	prompt := clew.Text("Go")
+	prompt.UUID = "p"
+	began := time.Now()
+	trace.Prompt(b.Context(), prompt)
+	for _, msg := range messages {
+		trace.Message(b.Context(), msg)
+	}
+	trace.Settled(b.Context(), "p", nil)
 	return time.Since(began)
 }
 
-// BenchmarkOverhead has turns of 50,000 frames, one after the other without a trace and with one
-// that records nothing. Of each it takes the fastest, since the machine may be busy with others.
+// BenchmarkOverhead has turns of some 50,000 frames, one after the other without a trace and with
+// one that records nothing, and compares the processor time of the cheapest turn of each. On a busy
+// machine that difference is noise. The time of the trace alone is not: the shortest one fits
+// between two other processes.
 func BenchmarkOverhead(b *testing.B) {
-	none := connectFlood(b, func(o *clew.Options) *clew.Options { return o })
-	traced := connectFlood(b, func(o *clew.Options) *clew.Options {
-		return clewotel.Instrument(o, &clewotel.Options{
-			TracerProvider: tracenoop.NewTracerProvider(), MeterProvider: metricnoop.NewMeterProvider(),
+	for name, calls := range map[string]bool{"answers": false, "answers and calls": true} {
+		b.Run(name, func(b *testing.B) {
+			plain := connectFlood(b, calls, func(o *clew.Options) *clew.Options { return o })
+			traced := connectFlood(b, calls, noTelemetry)
+			var messages []wire.Message
+			for line := range bytes.Lines(append(slices.Clip(plain.agent.frames), result("p", 10*floodAnswers, 10*floodAnswers)...)) {
+				messages = append(messages, wire.Decode(bytes.TrimSpace(line)))
+			}
+			alone := time.Hour
+			for b.Loop() {
+				plain.turn(b)
+				traced.turn(b)
+				alone = min(alone, traceOnly(b, messages))
+			}
+			frames, base := float64(plain.agent.count), float64(plain.best)
+			b.ReportMetric(base/frames, "ns/frame-plain")
+			b.ReportMetric(100*(float64(traced.best)/base-1), "%-more")
+			b.ReportMetric(float64(alone)/frames, "ns/frame-trace")
+			b.ReportMetric(100*float64(alone)/base, "%-trace")
 		})
-	})
-	readFlood(b, none)
-	readFlood(b, traced)
-	var without, with []time.Duration
-	for b.Loop() {
-		without = append(without, readFlood(b, none))
-		with = append(with, readFlood(b, traced))
 	}
-	fast, slow := slices.Min(without), slices.Min(with)
-	b.ReportMetric(float64(fast.Nanoseconds())/floodFrames, "ns/frame-plain")
-	b.ReportMetric(float64((slow-fast).Nanoseconds())/floodFrames, "ns/frame-more")
-	b.ReportMetric(100*(float64(slow)/float64(fast)-1), "%-more")
 }

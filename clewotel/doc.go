@@ -25,7 +25,8 @@
 //     Permissions and hooks are events of it. Contexts of callbacks and of tools in package tools
 //     have this span, so that spans made there are its children.
 //
-// API retries, limits and compactions are events of the turn.
+// API retries, limits and compactions are events of the turn. In a turn that is not sampled, nothing
+// is recorded but metrics.
 //
 // # Tokens and cost
 //

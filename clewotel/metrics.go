@@ -88,6 +88,9 @@ func newInstruments(provider metric.MeterProvider, latest bool) *instruments {
 
 // recordTokens counts the tokens of an answer of a model.
 func (in *instruments) recordTokens(ctx context.Context, n tokens, provider, model string) {
+	if in.latest && !in.input.Enabled(ctx) || !in.latest && !in.tokens.Enabled(ctx) {
+		return
+	}
 	attrs := []attribute.KeyValue{keyOperation.String(opChat), keyProvider.String(provider), keyRequestModel.String(model)}
 	if !in.latest {
 		in.tokens.Record(ctx, int64(n.allInput()), metric.WithAttributes(append(attrs, keyTokenType.String("input"))...))
@@ -101,7 +104,8 @@ func (in *instruments) recordTokens(ctx context.Context, n tokens, provider, mod
 	in.cacheWrite.Add(ctx, int64(n.cacheWrite), set)
 }
 
-// recordDuration records how long something took, and how it failed unless that is empty.
+// recordDuration records how long something took, and how it failed unless that is empty. Its
+// attributes take longer than everything else, so that callers ask first whether they are wanted.
 func recordDuration(ctx context.Context, h metric.Float64Histogram, took time.Duration, failure string, attrs ...attribute.KeyValue) {
 	if failure != "" {
 		attrs = append(attrs, keyErrorType.String(failure))

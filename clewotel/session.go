@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -25,6 +26,10 @@ type session struct {
 	ctx       context.Context   //nolint:containedctx // it has the session's span, for the life of the session
 	span      trace.Span
 
+	// skip says that turns run and nothing of them is recorded or measured, so that their messages
+	// don't matter.
+	skip atomic.Bool
+
 	mu      sync.Mutex
 	ended   bool
 	id      string            // of the conversation
@@ -37,6 +42,7 @@ type session struct {
 	tools   map[string]*call  // calls without a result, by ID
 	ledger  ledger            // answers whose tokens are not known for certain
 	cost    float64           // of the conversation at the last result
+	watched int               // turns and subagents that run and are recorded or measured
 }
 
 func newSession(ctx context.Context, t *telemetry, opts *clew.Options) *session {
@@ -80,6 +86,23 @@ func (s *session) prompt(ctx context.Context, prompt *wire.UserMessage) {
 		t.span.SetAttributes(s.messages(keyInputTexts, "user", s.parts(prompt.Content)))
 	}
 	s.turns = append(s.turns, t)
+	s.setSkip()
+}
+
+// setSkip sets skip after a change of the turns.
+func (s *session) setSkip() {
+	s.skip.Store(s.watched == 0 && (s.current != nil || len(s.turns) > 0))
+}
+
+// matters reports whether a message can change anything.
+func (s *session) matters(msg wire.Message) bool {
+	switch m := msg.(type) {
+	case *wire.StreamEventMessage: // most messages are pieces of an answer
+		return !s.skip.Load() && isBoundary(m.Event)
+	case *wire.ResultMessage, *wire.InitMessage, *wire.SessionReconnectedMessage:
+		return true
+	}
+	return !s.skip.Load()
 }
 
 // newTurn begins a turn whose parent is the span in ctx.
@@ -141,6 +164,7 @@ func (s *session) settled(_ context.Context, id string, err error) {
 		s.current = nil
 	}
 	s.endAgent(t, failureOf(err))
+	s.setSkip()
 }
 
 // failureOf returns the kind of an error, or "" for none.
@@ -201,14 +225,15 @@ func (s *session) closeAll(failure string) {
 
 // message follows a message of the agent.
 func (s *session) message(_ context.Context, msg wire.Message) {
-	if event, ok := msg.(*wire.StreamEventMessage); ok && !isBoundary(event.Event) {
-		return // most messages are pieces of an answer
+	if !s.matters(msg) {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return
 	}
+	defer s.setSkip()
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
 		s.assistant(m)

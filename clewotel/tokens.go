@@ -72,7 +72,10 @@ func (s *session) chatOf(a *agent, id, model string) *chat {
 }
 
 func (s *session) newChat(a *agent, id, model string, began time.Time) *chat {
-	c := &chat{agent: a, id: id, model: model, began: began, last: began}
+	c := &chat{agent: a, id: id, model: model, began: began, last: began, span: noSpan}
+	if !a.recorded {
+		return c
+	}
 	_, c.span = s.inner.Start(a.ctx, strings.TrimSpace(opChat+" "+model), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(began), trace.WithAttributes(s.common(opChat, keyRequestModel.String(model))...))
 	return c
@@ -117,6 +120,22 @@ func contentLength(content wire.Content) int {
 
 // endChat ends the span of an answer whose tokens are final.
 func (s *session) endChat(c *chat) {
+	if c.used != (tokens{}) {
+		s.recordTokens(c.agent.ctx, c.used, s.provider, c.model)
+	}
+	if h := s.telemetry.chats; !c.unseen && h.Enabled(c.agent.ctx) {
+		recordDuration(c.agent.ctx, h, c.last.Sub(c.began), c.failure,
+			keyOperation.String(opChat), keyProvider.String(s.provider), keyRequestModel.String(c.model))
+	}
+	if c.span.IsRecording() {
+		c.span.SetAttributes(s.chatAttributes(c)...)
+		setFailure(c.span, c.failure)
+		c.span.End(trace.WithTimestamp(c.last))
+	}
+}
+
+// chatAttributes returns what is known about an answer at its end.
+func (s *session) chatAttributes(c *chat) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{keyResponseModel.String(c.model)}
 	if c.id != "" {
 		attrs = append(attrs, keyResponseID.String(c.id))
@@ -131,23 +150,17 @@ func (s *session) endChat(c *chat) {
 		}
 		attrs = append(attrs, keyInputTokens.Int(c.used.allInput()), keyCacheRead.Int(c.used.cacheRead),
 			written.Int(c.used.cacheWrite), keyOutputTokens.Int(c.used.output))
-		s.recordTokens(c.agent.ctx, c.used, s.provider, c.model)
 	}
 	if c.estimated {
 		attrs = append(attrs, keyEstimated.Bool(true))
 	}
 	if c.unseen {
 		attrs = append(attrs, keyUnseen.Bool(true))
-	} else {
-		recordDuration(c.agent.ctx, s.telemetry.chats, c.last.Sub(c.began), c.failure,
-			keyOperation.String(opChat), keyProvider.String(s.provider), keyRequestModel.String(c.model))
 	}
 	if len(c.parts) > 0 {
 		attrs = append(attrs, s.messages(keyOutputTexts, "assistant", c.parts))
 	}
-	c.span.SetAttributes(attrs...)
-	setFailure(c.span, c.failure)
-	c.span.End(trace.WithTimestamp(c.last))
+	return attrs
 }
 
 // A ledger has the answers since the last result, and gives each its tokens when a result says how
