@@ -61,7 +61,7 @@ func (s *session) newAgent(ctx context.Context, tracer trace.Tracer, name string
 	options = append(options, trace.WithAttributes(attrs...), trace.WithTimestamp(a.began))
 	a.ctx, a.span = tracer.Start(context.WithoutCancel(ctx), opInvoke+" "+name, options...)
 	a.recorded = a.span.IsRecording()
-	if a.watched = a.recorded || s.telemetry.agents.Enabled(a.ctx); a.watched {
+	if a.watched = a.recorded || s.telemetry.agents.Enabled(ctx); a.watched {
 		s.watched++
 	}
 	return a

@@ -102,7 +102,7 @@ func (t *telemetry) start(ctx context.Context, opts *clew.Options) *clew.Trace {
 		}
 	}
 	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(s.ctx, carrier)
+	propagation.TraceContext{}.Inject(trace.ContextWithSpan(ctx, s.span), carrier)
 	for _, key := range carrier.Keys() {
 		opts.Env = append(opts.Env, strings.ToUpper(key)+"="+carrier[key])
 	}
@@ -169,12 +169,7 @@ func join(a, b *clew.Trace) *clew.Trace {
 			}
 		},
 		Asked: func(ctx context.Context, req *clew.TraceRequest) context.Context {
-			for _, t := range []*clew.Trace{a, b} {
-				if t.Asked != nil {
-					ctx = cmp.Or(t.Asked(ctx, req), ctx)
-				}
-			}
-			return ctx
+			return askedBy(askedBy(ctx, a, req), b, req)
 		},
 		Answered: func(ctx context.Context, req *clew.TraceRequest, answer wire.JSON, err error) {
 			for _, t := range []*clew.Trace{a, b} {
@@ -185,6 +180,14 @@ func join(a, b *clew.Trace) *clew.Trace {
 		},
 		End: sequence(a.End, b.End),
 	}
+}
+
+// askedBy returns the context that a trace gives to the callback of a request.
+func askedBy(ctx context.Context, t *clew.Trace, req *clew.TraceRequest) context.Context {
+	if t.Asked == nil {
+		return ctx
+	}
+	return cmp.Or(t.Asked(ctx, req), ctx)
 }
 
 // sequence returns a function that calls two others, which may be nil.

@@ -29,7 +29,7 @@ func playRecording(t *testing.T, s *scene, recording string, o clewotel.Options)
 	opts = clewotel.Instrument(opts, s.telemetry(o)) // it keeps the trace
 	session := s.connect(opts)
 	for range prompts {
-		for range session.Turn(t.Context(), clew.Text("Go")) { //nolint:revive // how it ends is in the tree
+		for range session.Turn(t.Context(), clew.Text("Go")) {
 		}
 		synctest.Wait()
 	}

@@ -146,7 +146,7 @@ func list(attrs []attribute.KeyValue) string {
 	slices.SortFunc(attrs, func(a, b attribute.KeyValue) int { return cmp.Compare(a.Key, b.Key) })
 	for _, attr := range attrs {
 		if !slices.Contains(quiet, attr.Key) {
-			fmt.Fprintf(&b, " %s=%s", attr.Key, attr.Value.Emit())
+			fmt.Fprintf(&b, " %s=%s", attr.Key, attr.Value.String())
 		}
 	}
 	return b.String()

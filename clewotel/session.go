@@ -233,7 +233,12 @@ func (s *session) message(_ context.Context, msg wire.Message) {
 	if s.ended {
 		return
 	}
-	defer s.setSkip()
+	s.follow(msg) //nolint:contextcheck // spans have the contexts of their agents
+	s.setSkip()
+}
+
+// follow follows a message that matters.
+func (s *session) follow(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
 		s.assistant(m)

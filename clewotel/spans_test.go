@@ -84,7 +84,7 @@ func TestSubagentsNest(t *testing.T) {
 			toolUse("c", "mc1", "Read", "c1"), toolResult("a", "a1"), toolResult("c", "c1"),
 			text("c", "mc2", "deep"), toolResult("b", "c"), text("a", "ma2", "one"), toolResult("", "a"),
 			text("b", "mb2", "two"), toolResult("", "b"), text("", "m2", "all"), result("p", 20, 80)), clewotel.Options{}))
-		for range session.Turn(t.Context(), clew.Text("Go")) { //nolint:revive // the spans are compared
+		for range session.Turn(t.Context(), clew.Text("Go")) {
 		}
 		s.close(session)
 		want := `clew.session
@@ -208,7 +208,7 @@ func TestReconnectIsAnEvent(t *testing.T) {
 		opts.Reconnect = new(clew.ReconnectOptions)
 		session := s.connect(opts)
 		for range 2 {
-			for range session.Turn(t.Context(), clew.Text("Go")) { //nolint:revive // the spans are compared
+			for range session.Turn(t.Context(), clew.Text("Go")) {
 			}
 		}
 		s.close(session)
@@ -261,7 +261,7 @@ func TestParents(t *testing.T) {
 		})
 		session := s.connect(opts)
 		ctx, caller := s.traces.Tracer("mine").Start(t.Context(), "caller")
-		for range session.Turn(ctx, clew.Text("Go")) { //nolint:revive // the spans are compared
+		for range session.Turn(ctx, clew.Text("Go")) {
 		}
 		caller.End()
 		s.close(session)
@@ -317,7 +317,7 @@ func TestAgentExport(t *testing.T) {
 			return inner.Connect(ctx, l)
 		})
 		session := s.connect(opts)
-		for range session.Turn(t.Context(), clew.Text("Go")) { //nolint:revive // the spans are compared
+		for range session.Turn(t.Context(), clew.Text("Go")) {
 		}
 		s.close(session)
 		if got := s.shape(); got != "clew.session\n  invoke_agent claude-code\n" {
@@ -348,7 +348,7 @@ func TestContent(t *testing.T) {
 	spans := func(t *testing.T, o clewotel.Options) string {
 		s := newScene(t)
 		session := s.connect(s.options(scenario(), o))
-		for range session.Turn(t.Context(), clew.Text("Say it")) { //nolint:revive // the spans are compared
+		for range session.Turn(t.Context(), clew.Text("Say it")) {
 		}
 		s.close(session)
 		return s.tree()

@@ -141,7 +141,7 @@ func (p *pipe) keepContext(ctx context.Context, req *jsonrpc.Request) (forget fu
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.calls[id] = ctx
+	p.calls[id] = ctx //nolint:fatcontext // each call has its own
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -43,7 +43,7 @@ func printTree(all tracetest.SpanStubs, span tracetest.SpanStub, indent string) 
 	fmt.Printf("%s%s (%v", indent, span.Name, span.EndTime.Sub(span.StartTime).Round(time.Millisecond))
 	for _, attr := range span.Attributes {
 		if strings.HasPrefix(string(attr.Key), "gen_ai.usage.") || attr.Key == "clew.cost_usd" {
-			fmt.Printf(", %s %s", attr.Key, attr.Value.Emit())
+			fmt.Printf(", %s %s", attr.Key, attr.Value.String())
 		}
 	}
 	fmt.Println(")")
