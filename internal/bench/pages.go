@@ -74,6 +74,12 @@ func (t *tab) login(s *site) error {
 	return err
 }
 
+// settle waits until the page of a session has all that is shown beside the rows.
+func (t *tab) settle() error {
+	_, err := t.until(`document.querySelector(".summary[aria-busy=false]") && document.querySelector(".turns li")`)
+	return err
+}
+
 // pageOf is the address of the page of a session, which the name of its file says.
 func (s *site) pageOf(file string) string {
 	return s.address + "s/" + strings.TrimSuffix(filepath.Base(file), ".jsonl")
@@ -136,6 +142,9 @@ func (v *visit) pageRows(ctx context.Context) error {
 			if _, err := t.open(s.pageOf(file)); err != nil {
 				return err
 			}
+			if err := t.settle(); err != nil {
+				return err
+			}
 			middle, _, err := s.rows(ctx, sessionPath(file, fmt.Sprintf("rows?n=1&from=%d", manyRows/2)))
 			if err != nil {
 				return err
@@ -151,7 +160,7 @@ func (v *visit) pageRows(ctx context.Context) error {
 
 // jump goes to the end, to a row in the middle and to a match.
 func (v *visit) jump(t *tab, middle string) error {
-	took, err := t.press("G", fmt.Sprintf(`inView([...document.querySelectorAll("article.row")].at(-1)) && document.body.textContent.includes("Answer %d.")`, manyRows/2-1))
+	took, err := t.press("G", fmt.Sprintf(`inView([...document.querySelectorAll("article.row")].at(-1)) && [...document.querySelectorAll("article.row")].at(-1).textContent.includes("Answer %d.")`, manyRows/2-1))
 	if err != nil {
 		return err
 	}
@@ -164,7 +173,10 @@ func (v *visit) jump(t *tab, middle string) error {
 	if _, err := t.press("/", `document.activeElement.matches(".find input")`); err != nil {
 		return err
 	}
-	if took, err = t.press(rareWord+"\r", `CSS.highlights.get("found").size === 1 && inView(document.querySelector(".row.selected"))`); err != nil {
+	if err := t.write(rareWord); err != nil {
+		return err
+	}
+	if took, err = t.press("Enter", `CSS.highlights.get("found").size === 1 && inView(document.querySelector(".row.selected"))`); err != nil {
 		return err
 	}
 	v.add("100,000 rows, a match found and painted", "ms", 200, took)
@@ -231,7 +243,7 @@ func (v *visit) pageScroll(ctx context.Context) error {
 		if _, err := t.open(s.pageOf(v.truth.Largest)); err != nil {
 			return err
 		}
-		if _, err := t.until(`document.querySelector(".summary[aria-busy=false]") && document.querySelector(".turns *")`); err != nil {
+		if err := t.settle(); err != nil {
 			return err
 		}
 		if err := t.slow(slowdown); err != nil {

@@ -129,21 +129,30 @@ func (t *tab) follow(path, so string) (float64, error) {
 	})()`, path, so))
 }
 
-// press presses keys, and returns how long after the last one something was painted, in milliseconds.
-func (t *tab) press(keys, so string) (float64, error) {
+// press presses a key, and returns how long after it something was painted, in milliseconds. A key that
+// the page takes types nothing.
+func (t *tab) press(key, so string) (float64, error) {
 	if err := t.do("window.awaited = painted(() => " + so + ")"); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.KeyEvent(keys)); err != nil {
+	down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}
+	if key == "Enter" {
+		down.Text, down.WindowsVirtualKeyCode = "\r", '\r'
+	}
+	if _, err := command(t, input.DispatchKeyEvent, down); err != nil {
 		return 0, err
 	}
 	took, err := value[float64](t, "awaited.then((at) => at - pressed)")
 	if err != nil {
-		err = fmt.Errorf("after %q, %s: %w", keys, so, err)
+		err = fmt.Errorf("after %q, %s: %w", key, so, err)
 	}
 	return took, err
+}
+
+// write types a text where the focus is.
+func (t *tab) write(text string) error {
+	_, err := command(t, input.InsertText, input.InsertTextParams{Text: text})
+	return err
 }
 
 // slow makes the processor of the page so many times slower.
