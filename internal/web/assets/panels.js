@@ -10,6 +10,9 @@ export const panelNames = { files: "Files", agents: "Agents", context: "Context"
 /** How many lines of the outline the server gives at a time. */
 const outlineSize = 1000;
 
+/** What the outlines show: most changes of a session don't change them. @type {WeakMap<Element, string>} */
+const shownOutlines = new WeakMap();
+
 /**
  * Shows the turns of a session: those of a part that can be chosen, if there are many.
  * @param {HTMLElement} element
@@ -19,7 +22,8 @@ const outlineSize = 1000;
 export async function showOutline(element, api, isOver = () => false) {
   const from = Number(element.querySelector("select")?.value ?? 0);
   const { html, total } = await get(`${api}/outline`, { from });
-  if (isOver()) return;
+  if (isOver() || (shownOutlines.get(element) === html + total && element.querySelector("ol"))) return;
+  shownOutlines.set(element, html + total);
   const nodes = [fragment(html)];
   if (total > outlineSize) {
     const parts = Array.from({ length: Math.ceil(total / outlineSize) }, (_, i) => i * outlineSize);

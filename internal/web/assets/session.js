@@ -46,6 +46,8 @@ export class SessionPage {
     this.revision = -1;
     this.unseen = 0;
     this.closed = false;
+    /** The beginning, while it lasts. @type {Promise<void> | null} */
+    this.starting = null;
     /** @type {any} */
     this.info = null;
     /** The first row that has changed since the last refresh, or -1. */
@@ -61,7 +63,7 @@ export class SessionPage {
     this.panels = new Panels(this);
     this.endListen = listen((event) => this.heard(event));
     this.refreshOutline = soon(400, () => this.loadOutline());
-    this.begin().catch((error) => this.failed(error, true));
+    this.start();
   }
 
   build() {
@@ -95,6 +97,16 @@ export class SessionPage {
       button("Markdown", () => this.act("copy-more"), { title: "Copy as Markdown (Y)" }),
       button("Entry", () => this.act("inspect"), { title: "The entry as it was written (i)" }),
       button("Link", () => this.copyLink(), { title: "Copy a link to the row" }));
+  }
+
+  /** Begins, unless it does already. If that fails, what has just changed may help: then it begins again. */
+  start() {
+    if (this.starting) {
+      this.starting.catch(() => this.refreshInfo());
+      return;
+    }
+    this.starting = this.begin();
+    this.starting.catch((error) => this.failed(error, true)).finally(() => { this.starting = null; });
   }
 
   async begin() {
@@ -197,7 +209,7 @@ export class SessionPage {
   refreshInfo = soon(500, () => {
     if (this.closed) return;
     if (this.info) this.loadInfo().catch(complain);
-    else this.begin().catch((error) => this.failed(error, true)); // there may be a transcript now
+    else this.start(); // there may be a transcript now
   });
 
   async resync() {
