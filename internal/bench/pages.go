@@ -289,11 +289,7 @@ func (v *visit) pageIdle(ctx context.Context) error {
 		if _, err := t.open(s.address); err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Second) // what is done in the background
-		before := processorTime(s.cmd.Process.Pid)
-		time.Sleep(idleTime)
-		used := processorTime(s.cmd.Process.Pid) - before
-		v.add(fmt.Sprintf("%d sessions and a tab, CPU in ten minutes in which nothing happens", v.crowded), "s", 0.5, used.Seconds()*600/idleTime.Seconds())
+		v.add(fmt.Sprintf("%d sessions and a tab, CPU in ten minutes in which nothing happens", v.crowded), "s", 0.5, s.idle())
 		return nil
 	})
 }

@@ -342,15 +342,27 @@ func (v *visit) webIdle(ctx context.Context) error {
 	if err == nil {
 		var events *eventStream
 		if events, err = s.watch(ctx, got.Rows[len(got.Rows)-1].ID); err == nil {
-			time.Sleep(5 * time.Second) // what is done in the background
-			before := processorTime(s.cmd.Process.Pid)
-			time.Sleep(idleTime)
-			used := processorTime(s.cmd.Process.Pid) - before
-			v.add(fmt.Sprintf("%d sessions and a page, CPU in ten minutes in which nothing happens", v.crowded), "s", 0.5, used.Seconds()*600/idleTime.Seconds())
+			v.add(fmt.Sprintf("%d sessions and a page, CPU in ten minutes in which nothing happens", v.crowded), "s", 0.5, s.idle())
 			_ = events.Close() // it is not read any more
 		}
 	}
 	return errors.Join(err, s.stop())
+}
+
+// idle returns the processor time that the server would use in ten minutes, in seconds. It first waits for
+// what the server does in the background, such as reading the sessions of the list.
+func (s *site) idle() float64 {
+	pid := s.cmd.Process.Pid
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		before := processorTime(pid)
+		time.Sleep(5 * time.Second)
+		if processorTime(pid)-before < 10*time.Millisecond {
+			break
+		}
+	}
+	before := processorTime(pid)
+	time.Sleep(idleTime)
+	return (processorTime(pid) - before).Seconds() * 600 / idleTime.Seconds()
 }
 
 func (r *report) writeWeb(b *strings.Builder) { writeFeelings(b, "clew serve", r.Web) }
