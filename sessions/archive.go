@@ -35,7 +35,7 @@ func Unarchive(ctx context.Context, id string, opts *Options) error {
 }
 
 func setArchived(ctx context.Context, id string, archived bool, opts *Options) error {
-	s, key, err := opts.find(ctx, id)
+	s, key, err := opts.findToChange(ctx, id)
 	if err != nil {
 		return err
 	}

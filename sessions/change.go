@@ -32,7 +32,7 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 	if title == "" {
 		return errors.New("sessions: empty title")
 	}
-	s, key, err := opts.find(ctx, id)
+	s, key, err := opts.findToChange(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	if seen == "" && tag != "" {
 		return fmt.Errorf("sessions: tag %q has no visible characters", tag)
 	}
-	s, key, err := opts.find(ctx, id)
+	s, key, err := opts.findToChange(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 		opts = new(ForkOptions)
 	}
 	where := &Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}
-	s, key, err := where.find(ctx, id)
+	s, key, err := where.findToChange(ctx, id)
 	if err != nil {
 		return "", err
 	}

@@ -24,6 +24,10 @@ import (
 // gives another error.
 var ErrNotFound = errors.New("sessions: not found")
 
+// ErrReadOnly is wrapped by the error that a session can't be changed, since it is a copy from an
+// archive: see [Roots].
+var ErrReadOnly = errors.New("it is a copy from an archive; restore it first")
+
 // A notFoundError says what was not found, and where. It wraps [ErrNotFound].
 type notFoundError struct{ what, where string }
 
@@ -220,6 +224,15 @@ func (o *Options) find(ctx context.Context, id string) (scope, wire.SessionKey, 
 	return s, key, err
 }
 
+// findToChange is find for a session that will be changed.
+func (o *Options) findToChange(ctx context.Context, id string) (scope, wire.SessionKey, error) {
+	s, key, err := o.find(ctx, id)
+	if folder, ok := s.store.(*Folder); err == nil && ok && folder.readOnly {
+		err = fmt.Errorf("sessions: session %s can't be changed: %w", id, ErrReadOnly)
+	}
+	return s, key, err
+}
+
 // findWithTime is find, and also returns the time of the last append to the session. Projects that
 // the user may not read matter only if the session is not found elsewhere.
 func (o *Options) findWithTime(ctx context.Context, id string) (scope, wire.SessionKey, time.Time, error) {
@@ -311,12 +324,35 @@ func isUUID(id string) bool {
 // claude in XDG_CONFIG_HOME, which some versions of the agent have used. It returns an error only
 // if the user has no home directory.
 //
+// The environment variable CLEW_ARCHIVE_ROOTS names more directories, separated as in PATH, which
+// come last. They have sessions that package archive has unpacked, and are only read: functions
+// that change a session of theirs return an error that wraps [ErrReadOnly].
+//
 //	roots, err := sessions.Roots() // such as ["/home/me/.claude"]
 func Roots() ([]string, error) {
 	candidates, err := rootCandidates()
 	if err != nil {
 		return nil, err
 	}
+	return existingRoots(append(candidates, unpackedRoots()...)), nil
+}
+
+// unpackedRoots returns the directories with sessions from archives.
+func unpackedRoots() []string { return filepath.SplitList(os.Getenv("CLEW_ARCHIVE_ROOTS")) }
+
+// FromArchive returns the directory of CLEW_ARCHIVE_ROOTS that a path is in: see [Roots]. It returns
+// false for the path of an agent's own file.
+func FromArchive(path string) (root string, ok bool) {
+	for _, root := range unpackedRoots() {
+		if rest, ok := strings.CutPrefix(path, root); ok && rest != "" && os.IsPathSeparator(rest[0]) {
+			return root, true
+		}
+	}
+	return "", false
+}
+
+// existingRoots returns the directories that exist, each of them once.
+func existingRoots(candidates []string) []string {
 	var roots []string
 	var known []fs.FileInfo
 	for _, dir := range candidates {
@@ -326,7 +362,7 @@ func Roots() ([]string, error) {
 		}
 		roots, known = append(roots, dir), append(known, info)
 	}
-	return roots, nil
+	return roots
 }
 
 // containsFile reports whether info is one of files, under whatever name.
@@ -426,19 +462,24 @@ func AgentFolder() (*Folder, error) {
 	return folders[0], nil
 }
 
-// agentFolders returns a store for each root. There is at least one.
+// agentFolders returns a store for each root. There is at least one, and the first is an agent's.
 func agentFolders() ([]*Folder, error) {
-	roots, err := Roots()
-	if err == nil && len(roots) == 0 {
-		roots, err = rootCandidates()
-		roots = roots[:min(1, len(roots))]
-	}
+	candidates, err := rootCandidates()
 	if err != nil {
 		return nil, err
+	}
+	roots := existingRoots(candidates)
+	if len(roots) == 0 {
+		roots = candidates[:1]
 	}
 	var folders []*Folder
 	for _, root := range roots {
 		folders = append(folders, NewFolder(filepath.Join(root, sessionfile.Folder)))
+	}
+	for _, root := range existingRoots(unpackedRoots()) {
+		folder := NewFolder(filepath.Join(root, sessionfile.Folder))
+		folder.readOnly = true
+		folders = append(folders, folder)
 	}
 	return folders, nil
 }

@@ -52,11 +52,12 @@ type Folder struct {
 	// incomplete last line. Set it before the Folder is used.
 	Skipped func(SkippedLine)
 
-	dir     string
-	deletes sync.RWMutex // write-locked while files are deleted, read-locked while they are created
-	indexes uuidIndexes
-	write   func(*os.File, []byte) (int, error) // for tests; nil means Write
-	link    func(from, to string) error         // for tests; nil means os.Root.Link
+	dir      string
+	readOnly bool         // it has copies from an archive
+	deletes  sync.RWMutex // write-locked while files are deleted, read-locked while they are created
+	indexes  uuidIndexes
+	write    func(*os.File, []byte) (int, error) // for tests; nil means Write
+	link     func(from, to string) error         // for tests; nil means os.Root.Link
 }
 
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append

@@ -47,7 +47,7 @@ type TrashedSession struct {
 //	…
 //	err = sessions.Restore(ctx, id, nil) // the user has changed their mind
 func Delete(ctx context.Context, id string, opts *Options) error {
-	s, key, err := opts.find(ctx, id)
+	s, key, err := opts.findToChange(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func Delete(ctx context.Context, id string, opts *Options) error {
 //
 //	err := sessions.Erase(ctx, id, nil) // can't be undone
 func Erase(ctx context.Context, id string, opts *Options) error {
-	s, key, err := opts.find(ctx, id)
+	s, key, err := opts.findToChange(ctx, id)
 	if err != nil {
 		return err
 	}
