@@ -52,6 +52,9 @@ type SaveReport struct {
 	// Rewritten is the number of files that no longer began with what was saved. The archive has
 	// both contents.
 	Rewritten int
+	// Copies is the number of sessions that another of the roots has in the same project, with a
+	// transcript that is as long or longer. They are not saved.
+	Copies int
 	// Problems are what could not be saved. It is saved later, when the reason is gone.
 	Problems []Problem
 }
@@ -86,8 +89,9 @@ func (a *Archive) Save(ctx context.Context, opts *SaveOptions) (*SaveReport, err
 	if err != nil {
 		return nil, err
 	}
-	live, more := liveSessions(ctx, r.Machine, roots)
-	r.report.Problems = append(problems, more...)
+	live, copies, more := liveSessions(ctx, r.Machine, roots)
+	r.report.Copies = copies
+	r.report.Problems = slices.Concat(problems, more)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

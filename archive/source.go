@@ -70,34 +70,29 @@ type liveWalk struct {
 
 // liveSessions returns the sessions of all roots. If several roots have a session of the same
 // project, it returns the one with the longest transcript.
-func liveSessions(ctx context.Context, machine string, roots []string) ([]*liveSession, []Problem) {
+func liveSessions(ctx context.Context, machine string, roots []string) (all []*liveSession, copies int, problems []Problem) {
 	best := map[Key]*liveSession{}
-	var problems []Problem
 	for _, root := range roots {
 		w := &liveWalk{ctx: ctx, machine: machine, root: root, found: map[Key]*liveSession{}}
 		w.projects()
 		w.findTodos()
 		for key, s := range w.found {
 			w.beside(s)
-			other := best[key]
-			if other == nil {
-				best[key] = s
-				continue
+			if other := best[key]; other != nil {
+				copies++
+				if other.mainSize() >= s.mainSize() {
+					continue
+				}
 			}
-			if s.mainSize() > other.mainSize() {
-				s, other = other, s
-				best[key] = other
-			}
-			w.problem(s.root, fmt.Errorf("session %s is also in %s, which has as much of it and is saved", s.Session, other.root))
+			best[key] = s
 		}
 		problems = append(problems, w.problems...)
 	}
-	var all []*liveSession
 	for _, s := range best {
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b *liveSession) int { return cmp.Compare(a.Key.String(), b.Key.String()) })
-	return all, problems
+	return all, copies, problems
 }
 
 func (w *liveWalk) problem(where string, err error) {

@@ -1,0 +1,90 @@
+package sqlitearchive_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/archive/archivetest"
+	"github.com/clewdev/clew/archive/sqlitearchive"
+)
+
+func open(t *testing.T, path string) *sqlitearchive.Target {
+	t.Helper()
+	target, err := sqlitearchive.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := target.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return target
+}
+
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	archivetest.Run(t, func(t *testing.T) archive.Target { return open(t, filepath.Join(t.TempDir(), "a ü%20?.db")) })
+}
+
+// TestSessions saves with one target and reads with another.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	const id = "00000000-0000-4000-8000-000000000001"
+	dir := filepath.Join(root, "projects", "-p")
+	path := filepath.Join(dir, id+".jsonl")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, []byte("{}\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "archive.db")
+	if _, err := archive.New(open(t, file)).Save(t.Context(), &archive.SaveOptions{Roots: []string{root}, Machine: "box"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	a := archive.New(open(t, file))
+	s, err := a.Find(t.Context(), id[:8], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Restore(t.Context(), s, &archive.RestoreOptions{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "{}\n" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", info, err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := sqlitearchive.OpenExisting(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("no file: got %v", err)
+	}
+	other := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", other)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE mine (x)")
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte("a text that is not a database, and quite long"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{other, text, filepath.Join(dir, "missing", "x.db"), dir} {
+		if _, err := sqlitearchive.Open(t.Context(), path); err == nil {
+			t.Errorf("%s became an archive", path)
+		}
+	}
+}
