@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in seven parts; -only names
+// Command bench measures what can be measured without other programs, in eight parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -22,6 +22,8 @@
 // if it is named.
 //
 // The part "statusline" builds clew and measures what its status line takes.
+//
+// The part "archive" saves the sessions of such a directory to archives, and unpacks them.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -65,10 +67,11 @@ const (
 	webPart         = "web"
 	pagesPart       = "pages"
 	statuslinePart  = "statusline"
+	archivePart     = "archive"
 )
 
 func parts() []string {
-	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart}
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart}
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
@@ -159,6 +162,12 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeStatusline()
+	}
+	if o.wants(archivePart) {
+		var err error
+		if rep.Archive, err = measureArchive(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	return rep, nil
 }

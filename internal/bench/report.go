@@ -29,8 +29,10 @@ type report struct {
 	// Pages is the part about the web viewer in a browser.
 	Pages []*feeling `json:"pages,omitempty"`
 	// Statusline is the part about the status line.
-	Statusline []*feeling        `json:"statusline,omitempty"`
-	Goals      benchreport.Goals `json:"goals"`
+	Statusline []*feeling `json:"statusline,omitempty"`
+	// Archive is the part about archives.
+	Archive []keeping         `json:"archive,omitempty"`
+	Goals   benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -105,6 +107,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeWeb(b)
 	r.writePages(b)
 	r.writeStatusline(b)
+	r.writeArchive(b)
 	r.Goals.Write(b)
 }
 

@@ -40,8 +40,8 @@ directory, and ~ is your home directory.
 
 Since a project may come from someone else, its file cannot set anything that runs
 programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
-settings, setting_sources, agent_path, config_dirs, trusted_dirs, prices,
-project_aliases, keys, color and notify. It can set permission_mode only to default, plan
+settings, setting_sources, agent_path, config_dirs, archive, machine, trusted_dirs,
+prices, project_aliases, keys, color and notify. It can set permission_mode only to default, plan
 or dontAsk. It can make a restriction in your file stricter, but not looser. Clew
 uses the stricter permission_mode; the lower timeout, max_turns and max_budget_usd;
 the tools that both files have in tools; the tools that either has in
@@ -423,6 +423,7 @@ type settings struct {
 	file    string      // named by --config
 	keys    *tui.Keymap // of the viewer; nil means the usual ones
 	agent   string      // the agent binary in a file
+	from    string      // the archive that --from names
 }
 
 // agentPath returns the agent binary of the settings, or "" if a variable or the path decide.
@@ -431,6 +432,7 @@ func (s *settings) agentPath() string { return s.agent }
 func (s *settings) addFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.file, "config", "", "read settings only from this `file`")
 	_ = root.PersistentFlags().MarkHidden("config")
+	addFromFlag(root, &s.from)
 	addColorFlag(root)
 }
 
@@ -445,6 +447,7 @@ func hideGlobalFlags(cmd *cobra.Command) {
 	}
 	hide("config", verb != "" && verb != "config" && verb != "doctor")
 	hide("color", verb != "")
+	hide("from", verb != "" && verb != "restore")
 }
 
 // places returns where settings are looked for.
@@ -513,6 +516,9 @@ var settingsPolicies = map[string]settingsPolicy{
 
 // prepare gives a command its settings, before it runs.
 func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
+	if err := checkFrom(cmd); err != nil {
+		return err
+	}
 	policy := settingsPolicies[verbOf(cmd)]
 	if policy == ignoreSettings {
 		return nil
@@ -529,7 +535,10 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 		if err := s.setKeys(cmd, c); err != nil {
 			return err
 		}
-		return applySettings(cmd, c)
+		if err := applySettings(cmd, c); err != nil {
+			return err
+		}
+		return s.readArchive(cmd)
 	case len(c.Problems) == 0 && policy == useIfValid:
 		printError(s.streams.Err, applySettings(cmd, c))
 		return nil

@@ -303,8 +303,8 @@ func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 		return []diagnosis{{
 			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them at its next start",
 				found, counted(d.Soon, "session"), soon, d.Overdue),
-			Advice: "Set cleanupPeriodDays in the agent's settings.json to a larger number, such as 3650, or export " +
-				"the sessions that you want to keep.",
+			Advice: "Run \"clew archive\" to keep copies of all sessions, which \"clew restore\" brings back. Or set " +
+				"cleanupPeriodDays in the agent's settings.json to a larger number, such as 3650.",
 			Details: d,
 		}}
 	case len(s.files) > 0:

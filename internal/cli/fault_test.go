@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/shelltest"
 )
@@ -92,6 +93,11 @@ var faultUses = []faultUse{
 	{line: "statusline", stdin: true, painted: true},
 	{line: "statusline --json", stdin: true},
 	{line: "statusline --remove --yes", homeless: exitInput},
+	{line: "archive", homeless: exitInput},
+	{line: "archive --json", homeless: exitInput},
+	{line: "archive --status --json", homeless: exitInput},
+	{line: "restore ID", homeless: exitInput},
+	{line: "restore ID --json", homeless: exitInput},
 	{line: "serve --port 0", endless: true, homeless: exitInput},
 	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
 	{line: "config", prose: true},
@@ -107,6 +113,18 @@ var faultUses = []faultUse{
 	{line: "completion bash"},
 	{line: "man"},
 	{line: "man show"},
+}
+
+// save puts the session into the archive of the home.
+func (p faultPlace) save(t *testing.T) {
+	t.Helper()
+	dir, err := archive.OpenDir(filepath.Join(p.home, ".local", "share", "clew", "archive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.New(dir).Save(t.Context(), &archive.SaveOptions{Roots: []string{filepath.Join(p.home, ".claude")}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // verb is the name of the command.
@@ -130,6 +148,7 @@ func newFaultPlace(t *testing.T) faultPlace {
 		t.Fatal(err)
 	}
 	p.write(t, faultTranscript(1))
+	p.save(t)
 	shelltest.Write(t, filepath.Join(p.home, "claude"), "echo "+testedAgent)
 	return p
 }

@@ -64,6 +64,9 @@ programs. Columns are separated by two or more spaces and are never cut: ID, STA
 one object per session with its id, project, path, size, times, title and other
 metadata, and with --figures also the figures.
 
+If an archive is read, and has sessions of several machines, the list has a column
+MACHINE; --json always has the machine then.
+
 --project accepts a project name as shown in the list, a directory, or the name of
 the directory in which the agent keeps the sessions of a project.
 
@@ -261,6 +264,7 @@ type sessionRecord struct {
 	Modified time.Time `json:"modified"`
 	Ongoing  bool      `json:"ongoing"`
 	Title    string    `json:"title"`
+	Machine  string    `json:"machine,omitempty"` // if an archive is read
 	sessions.Summary
 	*figuresRecord
 	Error string `json:"error,omitempty"`
@@ -280,7 +284,7 @@ func newSessionRecord(row *lsRow) sessionRecord {
 	info := &row.SessionInfo
 	r := sessionRecord{
 		ID: info.ID, Project: info.Project, Path: info.Path, Size: info.Size, Modified: info.Modified,
-		Ongoing: info.Ongoing, Title: info.Title(), Summary: info.Summary,
+		Ongoing: info.Ongoing, Title: info.Title(), Summary: info.Summary, Machine: row.machine,
 	}
 	if info.Err != nil {
 		r.Error = info.Err.Error()
@@ -323,6 +327,8 @@ type lsList struct {
 	byDay bool      // the list is sorted by time, so that it has groups
 	found int       // the number of sessions, also of those that are not listed
 	rows  []lsRow
+
+	machines bool // the rows are of several machines
 }
 
 // An lsRow is one session of a list.
@@ -330,13 +336,15 @@ type lsRow struct {
 	sessions.SessionInfo
 	figures *sessions.Figures // nil if they were not counted
 	costs   usage.Costs
+	machine string // "" if no archive is read
 }
 
 // take adds sessions with their figures, of which there may be none.
 func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
 	prices := usage.DefaultPrices()
 	for i := range infos {
-		row := lsRow{SessionInfo: infos[i]}
+		row := lsRow{SessionInfo: infos[i], machine: machineOf(infos[i].Path)}
+		l.machines = l.machines || len(l.rows) > 0 && row.machine != l.rows[0].machine
 		if len(figures) > 0 && figures[i].Err == nil {
 			row.figures = &figures[i]
 			row.costs = usage.Cost(figures[i].Calls, prices)
@@ -359,6 +367,7 @@ var (
 	idColumn       = lsColumn{name: "ID", style: tty.Dim, cell: (*lsList).id, least: leastTitle}
 	titleColumn    = lsColumn{name: "TITLE", cell: (*lsList).title}
 	projectColumn  = lsColumn{name: "PROJECT", style: tty.Path, cell: (*lsList).project, least: leastTitle}
+	machineColumn  = lsColumn{name: "MACHINE", style: tty.Dim, cell: (*lsList).machine, least: leastTitle}
 	branchColumn   = lsColumn{name: "BRANCH", style: tty.Dim, cell: (*lsList).branch, least: leastTitle}
 	modelColumn    = lsColumn{name: "MODEL", style: tty.Dim, cell: (*lsList).model, least: leastTitle}
 	turnsColumn    = lsColumn{name: "TURNS", right: true, cell: (*lsList).turns, least: leastTitle}
@@ -373,12 +382,12 @@ var (
 // chosen until there is no room for another.
 var (
 	screenOrder = []*lsColumn{
-		&idColumn, &titleColumn, &projectColumn, &branchColumn, &modelColumn,
+		&idColumn, &titleColumn, &projectColumn, &machineColumn, &branchColumn, &modelColumn,
 		&turnsColumn, &durationColumn, &tokensColumn, &filesColumn, &costColumn, &ageColumn,
 	}
 	screenRank = []*lsColumn{
-		&ageColumn, &idColumn, &costColumn, &turnsColumn, &durationColumn, &projectColumn, &modelColumn, &branchColumn,
-		&tokensColumn, &filesColumn,
+		&ageColumn, &idColumn, &costColumn, &turnsColumn, &durationColumn, &projectColumn, &machineColumn, &modelColumn,
+		&branchColumn, &tokensColumn, &filesColumn,
 	}
 )
 
@@ -471,6 +480,9 @@ func (l *lsList) style(row *lsRow, c *lsColumn) tty.Style {
 // table returns the list for other programs. Lines are cut to so many columns; 0 means no limit.
 func (l *lsList) table(columns int, color bool) string {
 	names := []string{"ID", "STATE", "MODIFIED", "PROJECT", "BRANCH", "MODEL"}
+	if l.machines {
+		names = append(names, "MACHINE")
+	}
 	if slices.ContainsFunc(l.rows, func(r lsRow) bool { return r.figures != nil }) {
 		names = append(names, "TURNS>", "SECONDS>", "TOKENS>", "COST>", "FILES>")
 	}
@@ -484,6 +496,9 @@ func (l *lsList) table(columns int, color bool) string {
 		cells := []string{
 			l.id(row), state, row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
 			tty.Line(render.ProjectName(row.CWD, row.Project)), l.branch(row), l.model(row),
+		}
+		if l.machines {
+			cells = append(cells, row.machine)
 		}
 		if len(names) > len(cells) {
 			cells = append(cells, row.plainFigures()...)
@@ -526,6 +541,14 @@ func (l *lsList) project(row *lsRow) string {
 		return ""
 	}
 	return tty.Line(render.ProjectName(row.CWD, row.Project))
+}
+
+// machine returns the name of the machine, if the list has sessions of several.
+func (l *lsList) machine(row *lsRow) string {
+	if !l.machines {
+		return ""
+	}
+	return row.machine
 }
 
 func (l *lsList) branch(row *lsRow) string { return tty.Line(render.BranchName(row.GitBranch)) }

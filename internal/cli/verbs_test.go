@@ -62,6 +62,14 @@ var verbs = map[string]verbTests{
 		golden: "TestScript", noHostile: "package statusline has hostile inputs",
 		reason: "package statusline has its lines at all widths",
 	},
+	"archive": {
+		golden: "TestScript", noHostile: "it prints nothing of a session",
+		reason: "a line of figures, and units and lines for other programs",
+	},
+	"restore": {
+		golden: "TestScript", noHostile: "it prints the directory of a session, quoted",
+		reason: "a line, and a command that must not be broken",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 

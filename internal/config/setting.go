@@ -369,6 +369,14 @@ var table = []Setting{
 		Doc:      "Directories in which agents keep their settings and sessions. Agents that\nclew starts use the first one.",
 	},
 	{
+		Key: "archive", Variable: "CLEW_ARCHIVE", Example: "~/archive", Personal: true,
+		Doc: "Archive in which \"clew archive\" keeps sessions, and which all commands that\nread sessions also read: an absolute directory, sqlite:FILE or nats://SERVER.",
+	},
+	{
+		Key: "machine", Variable: "CLEW_MACHINE", Example: "laptop", Personal: true,
+		Doc: "Name of this machine in the archive; by default the name of the host.",
+	},
+	{
 		Key: "trusted_dirs", Kind: FileList, Variable: "CLEW_TRUSTED_DIRS", Example: "[~/work]", Personal: true,
 		Doc: "Directories whose projects may run programs as hooks and MCP servers.",
 	},

@@ -315,6 +315,9 @@ func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
 	if !sessionID.MatchString(job.Info.ID) {
 		return nil, errors.New("this file is not a session of the agent, so it can't be resumed")
 	}
+	if _, ok := sessions.FromArchive(job.Info.Path); ok {
+		return nil, fmt.Errorf("this session is only in the archive: run \"clew restore %s\" first", job.Info.ID)
+	}
 	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the agent, or this program
 	if dir := job.Info.CWD; dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {

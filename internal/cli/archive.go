@@ -1,0 +1,439 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+)
+
+const archiveHelp = `Copy all sessions to an archive, which keeps them when Claude Code deletes its own:
+30 days after their last change, unless its setting cleanupPeriodDays says otherwise.
+The archive has each file byte for byte: transcripts, subagents, long results, tasks
+and the copies of files for rewinding. They are compressed and have checksums.
+
+Run it as often as you like: only what is new is written, and nothing in an archive
+is ever deleted or overwritten. --watch saves whenever sessions have changed, and
+--print-cron and --print-systemd print what you need to run it every hour.
+
+An archive is a directory, a SQLite file (sqlite:FILE) or a NATS server with
+JetStream (nats://SERVER). Several machines can share one; each saves its sessions
+under the name of its host, or of --machine. Without --to, the archive is that of
+the setting archive (CLEW_ARCHIVE), or a directory with your other data.
+
+All commands that read sessions read the archive as well if --from or the setting
+archive names it, each session once. "clew restore ID" puts a session back, so that
+Claude Code can resume it.`
+
+type archiveOptions struct {
+	streams Streams
+	to      string
+	machine string
+	every   time.Duration
+
+	dryRun, watch, status, verify, cron, systemd, json bool
+}
+
+func newArchive(s Streams) *cobra.Command {
+	o := &archiveOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "archive",
+		Short: "Keep copies of all sessions",
+		Long:  archiveHelp,
+		Example: `  clew archive
+  clew archive --to ~/sync/claude --machine laptop
+  clew archive --to sqlite:sessions.db
+  clew archive --print-cron
+  clew ls --all --from ~/sync/claude`,
+		Args: atMost(0),
+		RunE: runE(o.run),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "the `archive`: a directory, sqlite:FILE or nats://SERVER")
+	f.StringVar(&o.machine, "machine", "", "save under this `name` instead of that of the host")
+	addOnOff(cmd, &o.dryRun, "dry-run", "print what would be saved, and write nothing")
+	addOnOff(cmd, &o.watch, "watch", "keep running, and save when sessions have changed")
+	f.DurationVar(&o.every, "every", 5*time.Minute, "how long --watch gathers changes before it saves them")
+	addOnOff(cmd, &o.status, "status", "print what the archive has, by machine")
+	addOnOff(cmd, &o.verify, "verify", "read everything in the archive and compare it with its checksums")
+	addOnOff(cmd, &o.cron, "print-cron", "print a line for crontab that saves every hour")
+	addOnOff(cmd, &o.systemd, "print-systemd", "print units for systemd that save every hour")
+	addOnOff(cmd, &o.json, "json", "print JSON")
+	return cmd
+}
+
+func (o *archiveOptions) run(ctx context.Context, _ []string) error {
+	if err := atMostOne([]givenFlag{
+		{"dry-run", o.dryRun}, {"watch", o.watch}, {"status", o.status}, {"verify", o.verify}, {"print-cron", o.cron},
+		{"print-systemd", o.systemd},
+	}); err != nil {
+		return err
+	}
+	if machine := cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")); machine != "" && archive.CheckMachine(machine) != nil {
+		return usageError(printable(machine)+" can't be the name of a machine", "Use letters, digits, dots and dashes.")
+	}
+	if o.cron || o.systemd {
+		return o.printSchedule()
+	}
+	name, err := archiveNamed(o.to)
+	if err != nil {
+		return err
+	}
+	target, err := o.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer target.Close() //nolint:errcheck // what was written is on disk
+	a := archive.New(target)
+	switch {
+	case o.status:
+		return o.printStatus(ctx, a, name)
+	case o.verify:
+		return o.printVerified(ctx, a, name)
+	case o.watch:
+		return o.saveAgain(ctx, a, name)
+	}
+	return o.save(ctx, a, name)
+}
+
+// open opens the archive. One that does not exist is created if something will be written.
+func (o *archiveOptions) open(ctx context.Context, name string) (archive.Target, error) {
+	target, err := openTarget(ctx, name, false)
+	if !errors.Is(err, archive.ErrNotFound) || o.status || o.verify || o.dryRun {
+		if o.dryRun && errors.Is(err, archive.ErrNotFound) {
+			return nothingSaved{}, nil
+		}
+		return target, err
+	}
+	target, err = openTarget(ctx, name, true)
+	if err == nil && o.to == "" && os.Getenv("CLEW_ARCHIVE") == "" {
+		remark(o.streams.Err, tty.Waiting, "clew archive", "created an archive in "+printable(name)+
+			". To read it with all commands, set archive to this directory in the settings, or CLEW_ARCHIVE.")
+	}
+	return target, err
+}
+
+// nothingSaved is the target of a dry run before anything was saved.
+type nothingSaved struct{ archive.Target }
+
+// Close does nothing.
+func (nothingSaved) Close() error { return nil }
+
+// Manifests yields nothing.
+func (nothingSaved) Manifests(context.Context, string) iter.Seq2[archive.Manifest, error] {
+	return func(func(archive.Manifest, error) bool) {}
+}
+
+// A savedRecord is the result of a run in JSON.
+type savedRecord struct {
+	Archive   string   `json:"archive"`
+	Machine   string   `json:"machine"`
+	DryRun    bool     `json:"dry_run"`
+	Sessions  int      `json:"sessions"`
+	New       int      `json:"new"`
+	Changed   int      `json:"changed"`
+	Bytes     int64    `json:"bytes"`
+	NewBytes  int64    `json:"new_bytes"`
+	Stored    int64    `json:"stored_bytes"`
+	Rewritten int      `json:"rewritten"`
+	Seconds   float64  `json:"seconds"`
+	Problems  []string `json:"problems,omitempty"`
+}
+
+// save saves once, and prints the result.
+func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name string) error {
+	begun := clock()
+	show, clearBar := barOn(o.streams)
+	want := &archive.SaveOptions{Machine: cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")), DryRun: o.dryRun}
+	if show != nil {
+		want.Progress = func(p archive.SaveProgress) { show(p.Bytes, p.AllBytes) }
+	}
+	report, err := a.Save(ctx, want)
+	clearBar()
+	if err != nil {
+		return archiveError(ctx, err)
+	}
+	r := savedRecord{
+		Archive: shownTarget(name), Machine: report.Machine, DryRun: o.dryRun, Sessions: report.Sessions, New: report.New,
+		Changed: report.Changed, Bytes: report.Bytes, NewBytes: report.NewBytes, Stored: report.Stored,
+		Rewritten: report.Rewritten, Seconds: clock().Sub(begun).Seconds(),
+	}
+	for _, p := range report.Problems {
+		r.Problems = append(r.Problems, escaped(p.Error()))
+	}
+	if err := o.print(r, r.text()); err != nil {
+		return err
+	}
+	if report.Copies > 0 {
+		remark(o.streams.Err, tty.Waiting, "clew archive",
+			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", counted(report.Copies, "session")))
+	}
+	return unreadFailure(o.streams, "clew archive", r.Problems)
+}
+
+func (r *savedRecord) text() string {
+	if r.New+r.Changed == 0 {
+		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", printable(r.Archive), counted(r.Sessions, "session"), r.Machine)
+	}
+	verb := "Saved"
+	if r.DryRun {
+		verb = "Would save"
+	}
+	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, counted(r.New, "new session"), r.Changed,
+		group(int64(r.Sessions)), r.Machine, printable(r.Archive), formatSize(r.NewBytes))
+	if !r.DryRun {
+		text += fmt.Sprintf(", %s stored", formatSize(r.Stored))
+		if r.Stored > 0 {
+			text += fmt.Sprintf(" (1:%.1f)", float64(r.NewBytes)/float64(r.Stored))
+		}
+		text += fmt.Sprintf(", in %.1f s", r.Seconds)
+	}
+	return text + "\n"
+}
+
+// print prints a value as JSON or as text.
+func (o *archiveOptions) print(v any, text string) error {
+	return printEither(o.streams.Out, o.json, v, text)
+}
+
+func printEither(w io.Writer, asJSON bool, v any, text string) error {
+	if asJSON {
+		line, err := jsonLine(v)
+		if err != nil {
+			return err
+		}
+		text = string(line)
+	} else if isTerminal(w) {
+		text = wordsWrapped(text, 0, terminalWidth(w))
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// unreadFailure warns about problems, and returns the error of a command that has some.
+func unreadFailure(s Streams, command string, problems []string) error {
+	const most = 10
+	for _, p := range problems[:min(most, len(problems))] {
+		remark(s.Err, tty.Waiting, command, p)
+	}
+	if len(problems) > 0 {
+		return &failure{code: exitInput, err: fmt.Errorf("%s; everything else is complete", counted(len(problems), "problem"))}
+	}
+	return nil
+}
+
+// saveAgain saves, and again each time when sessions have changed, until it is interrupted.
+func (o *archiveOptions) saveAgain(ctx context.Context, a *archive.Archive, name string) error {
+	changed := make(chan struct{}, 1)
+	go func() {
+		for range sessions.Watch(ctx, nil) { // it ends with the context
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	for first := true; ; first = false {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+		if !first { // what is written until then is saved together
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(o.every):
+			}
+		}
+		if err := o.save(ctx, a, name); err != nil && ctx.Err() == nil {
+			f, ok := errors.AsType[*failure](err)
+			if !ok || f.code != exitInput {
+				return err
+			}
+			remark(o.streams.Err, tty.Waiting, "clew archive", f.err.Error()) // it may be readable the next time
+		}
+	}
+}
+
+// A statusRecord is what an archive has, in JSON.
+type statusRecord struct {
+	Archive   string            `json:"archive"`
+	Machines  []archive.Machine `json:"machines"`
+	LiveBytes int64             `json:"live_bytes"`
+	Cache     string            `json:"cache"`
+	CacheSize int64             `json:"cache_bytes"`
+	Problems  []string          `json:"problems,omitempty"`
+}
+
+func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, name string) error {
+	machines, problems, err := a.Machines(ctx)
+	if err != nil {
+		return archiveError(ctx, err)
+	}
+	r := statusRecord{Archive: shownTarget(name), Machines: append([]archive.Machine{}, machines...)}
+	for f, err := range sessions.Files(ctx, nil) {
+		if err == nil { // what can't be read is reported when it is saved
+			r.LiveBytes += f.Info.Size()
+		}
+	}
+	r.Cache, _ = cacheOf(name) // without one there is nothing in it
+	_ = filepath.WalkDir(r.Cache, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				r.CacheSize += info.Size()
+			}
+		}
+		return nil
+	})
+	for _, p := range problems {
+		r.Problems = append(r.Problems, escaped(p.Error()))
+	}
+	if err := o.print(r, r.text(textWidth(o.streams.Out, 0))); err != nil {
+		return err
+	}
+	return unreadFailure(o.streams, "clew archive", r.Problems)
+}
+
+func (r *statusRecord) text(columns int) string {
+	t := newTable("MACHINE", "SESSIONS>", "SIZE>", "STORED>", "RATIO>", "LAST RUN")
+	for _, m := range r.Machines {
+		ratio, last := "-", "-"
+		if m.Stored > 0 {
+			ratio = fmt.Sprintf("1:%.1f", float64(m.Bytes)/float64(m.Stored))
+		}
+		if !m.LastRun.IsZero() {
+			last = m.LastRun.Local().Format("2006-01-02T15:04")
+		}
+		t.add(m.Name, group(int64(m.Sessions)), formatSize(m.Bytes), formatSize(m.Stored), ratio, last)
+	}
+	lines := append(t.lines(columns), "",
+		"archive  "+printable(r.Archive),
+		"live     "+formatSize(r.LiveBytes)+" in the agent's transcripts",
+		"cache    "+formatSize(r.CacheSize)+" unpacked in "+printable(r.Cache))
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// A verifiedRecord is the result of --verify in JSON.
+type verifiedRecord struct {
+	Archive  string   `json:"archive"`
+	Sessions int      `json:"sessions"`
+	Files    int      `json:"files"`
+	Bytes    int64    `json:"bytes"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, name string) error {
+	show, clearBar := barOn(o.streams)
+	var progress func(done, all int)
+	if show != nil {
+		progress = func(done, all int) { show(int64(done), int64(all)) }
+	}
+	report, err := a.Verify(ctx, progress)
+	clearBar()
+	if err != nil {
+		return archiveError(ctx, err)
+	}
+	r := verifiedRecord{Archive: shownTarget(name), Sessions: report.Sessions, Files: report.Files, Bytes: report.Bytes}
+	for _, p := range report.Problems {
+		r.Problems = append(r.Problems, escaped(p.Err.Error()))
+	}
+	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", printable(r.Archive), counted(r.Sessions, "session"),
+		counted(r.Files, "file"), formatSize(r.Bytes))
+	if err := o.print(r, text); err != nil {
+		return err
+	}
+	return unreadFailure(o.streams, "clew archive", r.Problems)
+}
+
+// printSchedule prints what runs the program every hour.
+func (o *archiveOptions) printSchedule() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := []string{program, "archive"}
+	if o.to != "" {
+		if u, err := url.Parse(o.to); err == nil && u.User != nil {
+			return usageError("the archive's password would be readable by others",
+				"Set archive in clew.yaml instead of giving --to. Then the line needs no --to.")
+		}
+		args = append(args, "--to", absoluteTarget(o.to))
+	}
+	if o.machine != "" {
+		args = append(args, "--machine", o.machine)
+	}
+	text := cronText(args)
+	if o.systemd {
+		text = systemdText(args)
+	}
+	_, err = io.WriteString(o.streams.Out, text)
+	return err
+}
+
+// cronText returns a line for crontab. A percent sign would end the command there.
+func cronText(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	line := strings.Join(quoted, " ")
+	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		line = "CLAUDE_CONFIG_DIR='" + strings.ReplaceAll(dir, "'", `'\''`) + "' " + line
+	}
+	return "17 * * * * " + strings.ReplaceAll(line, "%", `\%`) + "\n"
+}
+
+// systemdText returns a service and its timer.
+func systemdText(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = systemdQuote(strings.ReplaceAll(arg, "$", "$$"))
+	}
+	environment := ""
+	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		environment = "Environment=" + systemdQuote("CLAUDE_CONFIG_DIR="+dir) + "\n"
+	}
+	return `# ~/.config/systemd/user/clew-archive.service
+[Unit]
+Description=Save the sessions of Claude Code
+
+[Service]
+Type=oneshot
+Nice=10
+` + environment + "ExecStart=" + strings.Join(quoted, " ") + `
+
+# ~/.config/systemd/user/clew-archive.timer
+[Unit]
+Description=Save the sessions of Claude Code every hour
+
+[Timer]
+OnCalendar=hourly
+RandomizedDelaySec=5m
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+
+# systemctl --user daemon-reload && systemctl --user enable --now clew-archive.timer
+`
+}
+
+func systemdQuote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(text) + `"`
+}

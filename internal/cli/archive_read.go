@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/archive/natsarchive"
+	"github.com/clewdev/clew/archive/sqlitearchive"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+)
+
+type restoreOptions struct {
+	streams Streams
+	st      *settings
+	machine string
+	force   bool
+	json    bool
+}
+
+func newRestore(s Streams, st *settings) *cobra.Command {
+	o := &restoreOptions{streams: s, st: st}
+	cmd := &cobra.Command{
+		Use:   "restore ID",
+		Short: "Put a session back from the archive",
+		Long: `Put the files of a session back from the archive to where they were, so that
+"claude --resume ID" continues it in its directory. ID is the ID of a session or the
+beginning of one. Files get the present time, since Claude Code deletes sessions by
+the age of their files.
+
+A file that exists with another content is not replaced. With --force it is renamed,
+and the one of the archive gets its name. If several machines have saved the session,
+the longest copy is restored, or that of --machine.`,
+		Example: `  clew restore 4f1c
+  clew restore 4f1c --from ~/sync/claude --machine laptop`,
+		Args: exactlyOne("the ID of a session"),
+		RunE: runE(o.run),
+	}
+	cmd.Flags().StringVar(&o.machine, "machine", "", "restore the copy of the machine with this `name`")
+	addOnOff(cmd, &o.force, "force", "rename files that exist with another content")
+	addOnOff(cmd, &o.json, "json", "print JSON")
+	return cmd
+}
+
+// A restoredRecord is the result of restore in JSON.
+type restoredRecord struct {
+	ID      string   `json:"id"`
+	Machine string   `json:"machine"`
+	Path    string   `json:"path"`
+	Files   int      `json:"files"`
+	Bytes   int64    `json:"bytes"`
+	Aside   []string `json:"aside,omitempty"`
+	CWD     string   `json:"cwd,omitempty"`
+}
+
+func (o *restoreOptions) run(ctx context.Context, args []string) error {
+	name, err := archiveNamed(o.st.from)
+	if err != nil {
+		return err
+	}
+	target, err := openTarget(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	defer target.Close() //nolint:errcheck // it was only read
+	a := archive.New(target)
+	session, err := a.Find(ctx, args[0], &archive.FindOptions{Machine: o.machine})
+	if err != nil {
+		return archiveError(ctx, err)
+	}
+	report, err := a.Restore(ctx, session, &archive.RestoreOptions{Force: o.force})
+	if conflict, ok := errors.AsType[*archive.ConflictError](err); ok {
+		return o.conflict(conflict)
+	}
+	if err != nil {
+		return archiveError(ctx, err)
+	}
+	r := restoredRecord{
+		ID: session.Session, Machine: session.Machine, Path: report.Path, Files: report.Written, Bytes: report.Bytes, Aside: report.Aside,
+	}
+	if info, err := sessions.Get(ctx, session.Session, &sessions.Options{ProjectName: session.Project}); err == nil {
+		r.CWD = info.CWD
+	}
+	return printEither(o.streams.Out, o.json, r, r.text())
+}
+
+func (o *restoreOptions) conflict(err *archive.ConflictError) error {
+	f := &failure{code: exitFailed, err: errors.New(escaped(strings.TrimPrefix(err.Error(), "archive: ")))}
+	if err.Longer {
+		f.hint = "There is nothing to restore."
+	} else {
+		f.hint = "Give --force to rename it and restore the session."
+	}
+	return f
+}
+
+func (r *restoredRecord) text() string {
+	var b strings.Builder
+	if r.Files == 0 {
+		fmt.Fprintf(&b, "Session %s is already there, as %s has it in the archive.\n", r.ID, r.Machine)
+	} else {
+		fmt.Fprintf(&b, "Restored session %s of %s: %s, %s.\n", r.ID, r.Machine, counted(r.Files, "file"), formatSize(r.Bytes))
+	}
+	for _, path := range r.Aside {
+		fmt.Fprintf(&b, "Renamed what was there to %s.\n", printable(path))
+	}
+	resume := "claude --resume " + r.ID
+	if r.CWD != "" {
+		resume = "cd " + quoteArg(r.CWD) + " && " + resume
+	}
+	fmt.Fprintf(&b, "To continue it: %s\n", resume)
+	return b.String()
+}
+
+// archiveError describes an error of an archive.
+func archiveError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted()
+	}
+	f := &failure{code: exitInput, err: errors.New(escaped(strings.TrimPrefix(err.Error(), "archive: ")))}
+	if errors.Is(err, archive.ErrNotFound) {
+		f.hint = `Run "clew archive --status" to see what the archive has.`
+	}
+	return f
+}
+
+// archiveNamed returns the name of an archive: the given one, that of the settings, or a directory
+// with the user's data.
+func archiveNamed(given string) (string, error) {
+	if name := cmp.Or(given, os.Getenv("CLEW_ARCHIVE")); name != "" {
+		return absoluteTarget(name), nil
+	}
+	home, err := os.UserHomeDir()
+	data := os.Getenv("XDG_DATA_HOME")
+	switch {
+	case filepath.IsAbs(data):
+		return filepath.Join(data, "clew", "archive"), nil
+	case err != nil:
+		return "", &failure{code: exitInput, err: err, hint: "Give --to, or set CLEW_ARCHIVE."}
+	case runtime.GOOS == "windows" && os.Getenv("LocalAppData") != "":
+		return filepath.Join(os.Getenv("LocalAppData"), "clew", "archive"), nil
+	case runtime.GOOS == "darwin":
+		return filepath.Join(home, "Library", "Application Support", "clew", "archive"), nil
+	}
+	return filepath.Join(home, ".local", "share", "clew", "archive"), nil
+}
+
+const sqliteScheme = "sqlite:"
+
+func isServer(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme)
+}
+
+// absoluteTarget makes the path of an archive absolute, so that it is the same from any directory.
+func absoluteTarget(name string) string {
+	if isServer(name) {
+		return name
+	}
+	path, isSQLite := strings.CutPrefix(name, sqliteScheme)
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		if home, err := os.UserHomeDir(); err == nil {
+			path = filepath.Join(home, rest)
+		}
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if isSQLite {
+		return sqliteScheme + path
+	}
+	return path
+}
+
+// shownTarget returns the name of an archive without a password.
+func shownTarget(name string) string {
+	if u, err := url.Parse(name); isServer(name) && err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return name
+}
+
+// openTarget opens an archive, and may create it.
+func openTarget(ctx context.Context, name string, create bool) (archive.Target, error) {
+	var target archive.Target
+	var err error
+	switch path, isSQLite := strings.CutPrefix(name, sqliteScheme); {
+	case isServer(name):
+		target, err = natsarchive.Open(ctx, name, nil)
+	case isSQLite && create:
+		target, err = sqlitearchive.Open(ctx, path)
+	case isSQLite:
+		target, err = sqlitearchive.OpenExisting(ctx, path)
+	case create:
+		target, err = archive.OpenDir(path)
+	default:
+		target, err = archive.OpenExistingDir(path)
+	}
+	if err == nil {
+		return target, nil
+	}
+	text := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "archive: "), ": "+archive.ErrNotFound.Error())
+	f := &failure{code: exitInput, err: &namedError{escaped(text), err}}
+	if errors.Is(err, archive.ErrNotFound) {
+		f.hint = `Run "clew archive" to create one, or name another archive.`
+	}
+	return nil, f
+}
+
+// A namedError is an error with another text.
+type namedError struct {
+	text string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.text }
+
+func (e *namedError) Unwrap() error { return e.err }
+
+// addFromFlag adds --from to all commands.
+func addFromFlag(root *cobra.Command, from *string) {
+	root.PersistentFlags().StringVar(from, "from", "",
+		"also read the sessions of this `archive`; all commands that read sessions accept it")
+}
+
+// archiveReaders are the commands that read sessions, and so those of an archive.
+var archiveReaders = []string{"", "ls", "show", "tail", "view", "serve", "search", "stats", "export", "mcp"}
+
+// checkFrom refuses --from for a command that reads no archive.
+func checkFrom(cmd *cobra.Command) error {
+	verb := verbOf(cmd)
+	if cmd.Flags().Changed("from") && verb != "restore" && !slices.Contains(archiveReaders, verb) {
+		return misused(cmd, fmt.Errorf("clew %s does not read archives", verb))
+	}
+	return nil
+}
+
+// readArchive makes the sessions of an archive readable for a command that reads sessions: it unpacks
+// those that are not in the agent's files.
+func (s *settings) readArchive(cmd *cobra.Command) error {
+	verb := verbOf(cmd)
+	given := cmd.Flags().Changed("from")
+	switch {
+	case !slices.Contains(archiveReaders, verb):
+		return nil
+	case given && s.from == "" || !given && os.Getenv("CLEW_ARCHIVE") == "":
+		return os.Unsetenv(archiveRoots)
+	}
+	name := absoluteTarget(cmp.Or(s.from, os.Getenv("CLEW_ARCHIVE")))
+	roots, err := s.unpack(cmd, name)
+	var f *failure
+	switch {
+	case cmd.Context().Err() != nil:
+		return &failure{code: exitInterrupted, command: cmd.CommandPath(), err: errors.New("interrupted")}
+	case errors.As(err, &f) && given:
+		f.command = cmd.CommandPath()
+		return f
+	case err != nil && given:
+		return &failure{code: exitInput, command: cmd.CommandPath(), err: errors.New(escaped(err.Error()))}
+	case f != nil: // the agent's own files can be read all the same
+		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+f.err.Error())
+	case err != nil:
+		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+escaped(err.Error()))
+	}
+	return os.Setenv(archiveRoots, strings.Join(roots, string(filepath.ListSeparator)))
+}
+
+// archiveRoots is the variable in which sessions.Roots looks for what was unpacked.
+const archiveRoots = "CLEW_ARCHIVE_ROOTS"
+
+// unpack unpacks an archive to the user's cache, and returns the directories of its machines.
+func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
+	ctx := cmd.Context()
+	dir, err := cacheOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Unsetenv(archiveRoots); err != nil { // of a clew that started this one
+		return nil, err
+	}
+	live, err := sessions.Roots()
+	if err != nil {
+		return nil, err
+	}
+	target, err := openTarget(ctx, name, false)
+	if err != nil {
+		return nil, err
+	}
+	defer target.Close() //nolint:errcheck // it was only read
+	show, clearBar := barOn(s.streams)
+	u, err := archive.New(target).Unpack(ctx, dir, &archive.UnpackOptions{Live: live, Progress: show})
+	clearBar()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range u.Problems {
+		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "archive: "+escaped(strings.TrimPrefix(p.Err.Error(), "archive: ")))
+	}
+	var roots []string
+	for _, root := range u.Roots {
+		roots = append(roots, root)
+	}
+	slices.Sort(roots)
+	return roots, nil
+}
+
+// cacheOf returns the directory to which an archive is unpacked.
+func cacheOf(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(cache, "clew", "archive", hex.EncodeToString(sum[:8])), nil
+}
+
+// machineIn returns the machine whose archived session is at a path, or "" for the agent's own files.
+func machineIn(path string) string {
+	if root, ok := sessions.FromArchive(path); ok {
+		return filepath.Base(root)
+	}
+	return ""
+}
+
+// machineOf returns the machine that a session was recorded on, or "" if no archive is read.
+func machineOf(path string) string {
+	if os.Getenv(archiveRoots) == "" {
+		return ""
+	}
+	return cmp.Or(machineIn(path), os.Getenv("CLEW_MACHINE"), archive.MachineName())
+}
+
+// barOn returns a function that shows progress on a terminal, or nil, and one that removes it.
+func barOn(s Streams) (show func(done, all int64), clearBar func()) {
+	if !isTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
+		return nil, func() {}
+	}
+	bar := newProgress(s.Err, -1, clock)
+	return func(done, all int64) {
+		bar.total = all
+		bar.set(done)
+	}, bar.clear
+}
