@@ -42,11 +42,11 @@ var runs = []run{
 		name: "otel",
 		args: []string{"What is in", "this folder?"},
 		model: func(m *clewtest.Model) {
-			m.On("this folder").Reply(clewtest.ToolUse("Glob", map[string]string{"pattern": "*"}))
+			m.On("this folder").Reply(clewtest.ToolUse("Bash", command("ls")))
 			m.OnToolResult("dot.png").Reply(clewtest.Text("A dot."))
 		},
 		want: "A dot.\nclew.session (...)\n  invoke_agent claude-code (..., clew.cost_usd ...)\n" +
-			"    chat ..., gen_ai.usage.output_tokens ...)\n    execute_tool Glob (...)\n" +
+			"    chat ..., gen_ai.usage.output_tokens ...)\n    execute_tool Bash (...)\n" +
 			"    chat ..., gen_ai.usage.output_tokens ...)\n",
 	},
 	{
