@@ -221,7 +221,7 @@ func (l *lookup) match(ctx context.Context) ([]found, error) {
 	if l.query.any && l.query.Order == Relevance {
 		return l.matchAny(ctx, segments)
 	}
-	numbers, err := l.db.Match(ctx, l.query.expression())
+	numbers, err := l.db.Match(ctx, l.query.table(), l.query.expression())
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (l *lookup) matchAny(ctx context.Context, segments map[int64]sqlite.Segment
 	masks := map[int64][]uint64{}
 	numbers := map[int64][]int{}
 	for i := range l.query.phrases {
-		matched, err := l.db.Match(ctx, l.query.alone(i).expression())
+		matched, err := l.db.Match(ctx, l.query.table(), l.query.alone(i).expression())
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/clewdev/clew/search/internal/sqlite"
 )
 
 // A Role is the kind of a passage.
@@ -237,13 +239,25 @@ func (q *Query) expression() string {
 	if q.any {
 		terms = []string{"(" + strings.Join(terms, " OR ") + ")"}
 	}
-	for _, mark := range marks(q.Role, q.Source, "") {
+	source := q.Source
+	if source == Said {
+		source = AnySource // it has a table of its own
+	}
+	for _, mark := range marks(q.Role, source, "") {
 		terms = append(terms, `"`+mark+`"`)
 	}
 	for _, mark := range marks(AnyRole, AnySource, q.Tool) {
 		terms = append(terms, `("`+mark+`" OR "`+spillMark+`")`) // the tool of a spill is known later
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// table returns the table of the index that has all passages of the source.
+func (q *Query) table() sqlite.Table {
+	if q.Source == Said {
+		return sqlite.Said
+	}
+	return sqlite.Words
 }
 
 // alone returns the query for one of the words.

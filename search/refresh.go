@@ -234,6 +234,9 @@ func (b *batch) write(w *sqlite.Writer) error {
 	if len(b.locations) > 0 {
 		newest := slices.MaxFunc(b.locations, func(a, b location) int { return cmp.Compare(a.time, b.time) }).time
 		content := &sqlite.Content{Locations: encodeLocations(b.locations), Filters: encodeFilters(b.pairs), Words: b.words}
+		for i := range b.locations {
+			content.Said = append(content.Said, b.locations[i].source == Said)
+		}
 		if err := w.Add(sqlite.Segment{File: c.known.ID, Newest: newest}, content); err != nil {
 			return err
 		}

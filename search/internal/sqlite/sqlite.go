@@ -23,7 +23,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 9
+const version = 10
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
@@ -73,7 +73,20 @@ CREATE VIRTUAL TABLE words USING fts5(
 	text, content='', contentless_delete=1, detail=none, tokenize='ascii'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
+CREATE VIRTUAL TABLE said USING fts5(
+	text, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
 `
+
+// A Table is a table of words.
+type Table string
+
+// The tables. Passages of the second are also in the first. They are few, so that a search in them
+// does not read the words of all others.
+const (
+	Words Table = "words"
+	Said  Table = "said"
+)
 
 // Open opens the index in a file, and creates the file if it does not exist. Only its owner may
 // read it.
@@ -333,11 +346,13 @@ func oneOf(row *sql.Row, segment int64) (data []byte, err error) {
 	return data, classify(err)
 }
 
-// Match returns, for each segment, the numbers of the passages that match an FTS5 expression.
-func (d *DB) Match(ctx context.Context, expression string) (map[int64][]int, error) {
+// Match returns, for each segment, the numbers of the passages of a table that match an FTS5
+// expression.
+func (d *DB) Match(ctx context.Context, table Table, expression string) (map[int64][]int, error) {
 	var list sql.NullString
 	// One row is much faster than one for each passage.
-	err := d.conn.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM words WHERE words MATCH ?", expression).Scan(&list)
+	query := fmt.Sprintf("SELECT group_concat(rowid) FROM %s WHERE %[1]s MATCH ?", table)
+	err := d.conn.QueryRowContext(ctx, query, expression).Scan(&list)
 	if err != nil {
 		return nil, classify(err)
 	}

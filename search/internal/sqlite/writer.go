@@ -12,6 +12,7 @@ type Writer struct {
 	ctx   context.Context
 	db    *DB
 	words *sql.Stmt
+	said  *sql.Stmt
 	done  bool
 }
 
@@ -51,7 +52,19 @@ func (w *Writer) prepare() error {
 		}
 	}
 	var err error
-	w.words, err = w.db.conn.PrepareContext(w.ctx, "INSERT INTO words (rowid, text) VALUES (?, ?)")
+	if w.words, err = w.db.conn.PrepareContext(w.ctx, "INSERT INTO words (rowid, text) VALUES (?, ?)"); err == nil {
+		w.said, err = w.db.conn.PrepareContext(w.ctx, "INSERT INTO said (rowid, text) VALUES (?, ?)")
+	}
+	return err
+}
+
+// closeStatements closes what prepare has made.
+func (w *Writer) closeStatements() (err error) {
+	for _, s := range []*sql.Stmt{w.words, w.said} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
 	return err
 }
 
@@ -84,6 +97,7 @@ func (w *Writer) Put(f *File) (int64, error) {
 type Content struct {
 	Locations, Filters []byte
 	Words              [][]byte
+	Said               []bool // which of them are also in the table of that name
 }
 
 // Add adds a segment of a file.
@@ -98,8 +112,14 @@ func (w *Writer) Add(p Segment, c *Content) error {
 		return err
 	}
 	for i, text := range c.Words {
-		if _, err := w.words.ExecContext(w.ctx, id<<segmentBits|int64(i), text); err != nil {
+		row := id<<segmentBits | int64(i)
+		if _, err := w.words.ExecContext(w.ctx, row, text); err != nil {
 			return classify(err)
+		}
+		if c.Said[i] {
+			if _, err := w.said.ExecContext(w.ctx, row, text); err != nil {
+				return classify(err)
+			}
 		}
 	}
 	return nil
@@ -116,9 +136,11 @@ func (w *Writer) Drop(file int64) error {
 
 // Empty removes the segments of a file.
 func (w *Writer) Empty(file int64) error {
+	const rows = "DELETE FROM %s WHERE rowid IN (SELECT d.id FROM parts p JOIN %[1]s_docsize d " +
+		"ON d.id BETWEEN p.id << 16 AND (p.id << 16) + 65535 WHERE p.file = ?)"
 	for _, s := range []string{
-		`DELETE FROM words WHERE rowid IN (
-			SELECT d.id FROM parts p JOIN words_docsize d ON d.id BETWEEN p.id << 16 AND (p.id << 16) + 65535 WHERE p.file = ?)`,
+		fmt.Sprintf(rows, Words),
+		fmt.Sprintf(rows, Said),
 		"DELETE FROM parts WHERE file = ?",
 	} {
 		if _, err := w.db.conn.ExecContext(w.ctx, s, file); err != nil {
@@ -132,7 +154,7 @@ func (w *Writer) Empty(file int64) error {
 // interrupted has none, and is deleted.
 func (w *Writer) Commit() error {
 	w.done = true
-	err := w.words.Close()
+	err := w.closeStatements()
 	if w.db.New {
 		err = errors.Join(err, w.exec("INSERT INTO words (words, rank) VALUES ('automerge', 4)"))
 	}
@@ -157,8 +179,6 @@ func (w *Writer) Abandon() {
 		return
 	}
 	w.done = true
-	if w.words != nil {
-		_ = w.words.Close()
-	}
+	_ = w.closeStatements()
 	_ = w.exec("ROLLBACK")
 }
