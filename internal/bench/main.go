@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in eight parts; -only names
+// Command bench measures what can be measured without other programs, in nine parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -24,6 +24,8 @@
 // The part "statusline" builds clew and measures what its status line takes.
 //
 // The part "archive" saves the sessions of such a directory to archives, and unpacks them.
+//
+// The part "recall" runs clew mcp, and asks it what an agent asks. It runs on Linux.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -68,10 +70,11 @@ const (
 	pagesPart       = "pages"
 	statuslinePart  = "statusline"
 	archivePart     = "archive"
+	recallPart      = "recall"
 )
 
 func parts() []string {
-	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart}
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart, recallPart}
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
@@ -168,6 +171,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 		if rep.Archive, err = measureArchive(ctx, o); err != nil {
 			return nil, err
 		}
+	}
+	if o.wants(recallPart) {
+		var err error
+		if rep.Recall, err = measureRecall(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeFeelings(rep.Recall)
 	}
 	return rep, nil
 }

@@ -31,8 +31,10 @@ type report struct {
 	// Statusline is the part about the status line.
 	Statusline []*feeling `json:"statusline,omitempty"`
 	// Archive is the part about archives.
-	Archive []keeping         `json:"archive,omitempty"`
-	Goals   benchreport.Goals `json:"goals"`
+	Archive []keeping `json:"archive,omitempty"`
+	// Recall is the part about what an agent looks up.
+	Recall []*feeling        `json:"recall,omitempty"`
+	Goals  benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -108,6 +110,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writePages(b)
 	r.writeStatusline(b)
 	r.writeArchive(b)
+	r.writeRecall(b)
 	r.Goals.Write(b)
 }
 

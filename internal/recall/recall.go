@@ -63,7 +63,7 @@ type Recall struct {
 	figured map[string]figures // by path
 }
 
-// New returns a Recall. It reads nothing yet.
+// New returns a Recall. It reads no file yet.
 func New(opts Options) *Recall {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -74,8 +74,13 @@ func New(opts Options) *Recall {
 	r := &Recall{opts: opts, figured: map[string]figures{}}
 	r.index.Path = opts.Index
 	r.ctx, r.stop = context.WithCancel(context.Background())
+	r.group.Go(func() { r.safe(warmText) })
 	return r
 }
+
+// warmText has what most rules for secrets look for, so that they are compiled while the client still
+// introduces itself.
+const warmText = "key token secret password api auth https://a.example/b?c=d a@example.com /home/a eyJhbGci AKIA sk-a ghp_a -----BEGIN"
 
 // Close ends an update of the index in the background, and waits for it.
 func (r *Recall) Close() {
