@@ -126,7 +126,7 @@ func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format
 		_, err = io.WriteString(o.streams.Out, line+"\n")
 	}
 	if cache != nil && view.Facts.Stale(view.Now) {
-		o.startRefresh(cache, view.Now)
+		o.startRefresh(cache, view.Now) //nolint:contextcheck // the process outlives this one
 	}
 	if err != nil {
 		return outputError(err)

@@ -79,7 +79,7 @@ func (c *Cache) Claim(now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer lock.Close() // and unlock
+	defer func() { _ = lock.Close() }() // and unlock
 	if !tryLock(lock) {
 		return false, nil
 	}
@@ -105,7 +105,7 @@ func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	// The process that has started this one may still hold the lock.
 	for end := time.Now().Add(lockWait); !tryLock(lock); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) || ctx.Err() != nil {

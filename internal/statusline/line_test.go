@@ -189,11 +189,11 @@ func TestLineLeavesOut(t *testing.T) {
 
 func TestFormatErrors(t *testing.T) {
 	t.Parallel()
-	f, err := ParseFormat("{model} {modle} {x}")
-	if err == nil || !strings.Contains(err.Error(), "{modle}, {x}") || !strings.Contains(err.Error(), "{model}, {effort}") {
+	f, err := ParseFormat("{model} {modl} {x}")
+	if err == nil || !strings.Contains(err.Error(), "{modl}, {x}") || !strings.Contains(err.Error(), "{model}, {effort}") {
 		t.Error(err)
 	}
-	if got := f.Line(Example(noon), 80, false); got != "Opus 5.5 {modle} {x}" {
+	if got := f.Line(Example(noon), 80, false); got != "Opus 5.5 {modl} {x}" {
 		t.Errorf("%q", got)
 	}
 	if f, err := ParseFormat("  "); err == nil || f.Line(Example(noon), 80, false) != nothing {

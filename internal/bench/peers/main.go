@@ -76,6 +76,7 @@ func measurements() []measurement {
 		{"turns", (*bench).turns},
 		{"idle", (*bench).idle},
 		{"usage", (*bench).usage},
+		{"statusline", (*bench).statusline},
 	}
 }
 

@@ -23,6 +23,7 @@ type report struct {
 	Turns    []turnsRow        `json:"turns,omitempty"`
 	Idle     *contest.Idle     `json:"idle,omitempty"`
 	Usage    []usageRow        `json:"usage,omitempty"`
+	Status   []statusRow       `json:"statusline,omitempty"`
 	Goals    benchreport.Goals `json:"goals"`
 }
 
@@ -61,6 +62,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 			r.Idle.Sessions, r.Idle.Goroutines, r.Idle.Bytes/1024)
 	}
 	r.writeUsage(b)
+	r.writeStatus(b)
 	r.Goals.Write(b)
 }
 
