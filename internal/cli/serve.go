@@ -58,7 +58,8 @@ mode that asks nothing, unless --permission-mode names it here. Hooks and MCP se
 of a directory run only if you have trusted it: see "clew run --help".
 
 Each answer to a question, and each other change, is a line on stderr and in
-$XDG_STATE_HOME/clew/audit.log, or ~/.local/state/clew/audit.log.
+$XDG_STATE_HOME/clew/audit.log, or ~/.local/state/clew/audit.log. Prompts are in
+files beside it until they are answered: the next server shows those that were not.
 
 Ctrl-C ends the server, and the agents that it has started.`
 
