@@ -124,8 +124,14 @@ var sessionNumber atomic.Int64
 // newSession makes an empty session in a project.
 func newSession(t *testing.T, project string) *sessionFile {
 	t.Helper()
+	return newSessionIn(t, os.Getenv("CLAUDE_CONFIG_DIR"), project)
+}
+
+// newSessionIn is like newSession, in a directory of the agent.
+func newSessionIn(t *testing.T, config, project string) *sessionFile {
+	t.Helper()
 	f := &sessionFile{T: t, id: fmt.Sprintf("%08x-0000-4000-8000-%012x", sessionNumber.Add(1), time.Now().UnixNano()&0xffffffffffff)}
-	dir := filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "projects", "-work-"+project)
+	dir := filepath.Join(config, "projects", "-work-"+project)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,15 @@ const programVariable = "BROWSERTEST_PROGRAM"
 // directory. It returns the link that logs a browser in.
 func serveReal(t *testing.T, model *clewtest.Model, dir string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "--drive", "--root", dir, "--port", "0", "--json", "--permission-mode", "default")
-	cmd.Dir = dir
-	cmd.Env = append(model.Env(), programVariable+"=1", "CLEW_AGENT="+clewtest.RealAgent(t))
+	env := append(model.Env(), "CLEW_AGENT="+clewtest.RealAgent(t))
+	return serveProgram(t, dir, env, "--drive", "--root", dir, "--permission-mode", "default")
+}
+
+// serveProgram runs "clew serve" until the end of the test, and returns the link.
+func serveProgram(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "--port", "0", "--json"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(env, programVariable+"=1")
 	cmd.Stderr = t.Output()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	stdout, err := cmd.StdoutPipe()
