@@ -136,6 +136,7 @@ func newSessionIn(t *testing.T, config, project string) *sessionFile {
 		t.Fatal(err)
 	}
 	f.path = filepath.Join(dir, f.id+".jsonl")
+	t.Cleanup(func() { _ = os.Remove(f.path) }) // with -count, the tests run in one home
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func serveReal(t *testing.T, model *clewtest.Model, dir string) string {
 func serveProgram(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "--port", "0", "--json"}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(env, programVariable+"=1")
+	cmd.Dir, cmd.Env = dir, slices.Concat(env, []string{programVariable + "=1"})
 	cmd.Stderr = t.Output()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	stdout, err := cmd.StdoutPipe()
