@@ -31,9 +31,9 @@ func newStory(t *testing.T, model *clewtest.Model, dir string) *story {
 	base.Dir = ""
 	agents := drive.New(drive.Options{
 		Base: *base, Roots: []string{dir},
-		Names: func(ctx context.Context) ([]sessions.SessionInfo, error) {
+		Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
 			projects := sessions.NewFolder(filepath.Join(model.ConfigDir(), "projects"))
-			return sessions.Names(ctx, &sessions.ListOptions{Store: projects})
+			return sessions.Names(ctx, &sessions.ListOptions{Store: projects, ProjectName: project})
 		},
 		Running: func(ctx context.Context) ([]sessions.RunningSession, error) {
 			return sessions.Running(ctx, model.ConfigDir())
