@@ -149,7 +149,7 @@ func archiveNamed(given string) (string, error) {
 	case filepath.IsAbs(data):
 		return filepath.Join(data, "clew", "archive"), nil
 	case err != nil:
-		return "", &failure{code: exitInput, err: err, hint: "Give --to, or set CLEW_ARCHIVE."}
+		return "", &failure{code: exitInput, err: err, hint: "Set HOME, or CLEW_ARCHIVE to the archive and CLAUDE_CONFIG_DIR to the agent's directory."}
 	case runtime.GOOS == "windows" && os.Getenv("LocalAppData") != "":
 		return filepath.Join(os.Getenv("LocalAppData"), "clew", "archive"), nil
 	case runtime.GOOS == "darwin":
