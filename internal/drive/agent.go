@@ -146,6 +146,13 @@ func (g *Agent) hasEnded() bool {
 	return g.ended
 }
 
+// hasReturned reports whether prompts have come back that nobody has taken.
+func (g *Agent) hasReturned() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.returned) > 0
+}
+
 // addressLocked returns the session as the request to start the agent has named it.
 func (g *Agent) addressLocked() string {
 	if g.project != "" && g.session == g.opts.Resume {

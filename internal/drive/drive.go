@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +83,9 @@ type Agents struct {
 	starts *onceEach
 	modes  []wire.PermissionMode // that a page may set
 	work   sync.WaitGroup        // requests that are being fulfilled
+
+	locking sync.Mutex
+	lock    *os.File // held while there are files in Options.Keep, or nil
 
 	mu       sync.Mutex
 	closed   bool
@@ -208,7 +212,7 @@ func (a *Agents) add(g *Agent) error {
 	if running >= MaxAgents {
 		return &Error{Kind: TooMany, Reason: "8 agents are running, which is the most", Hint: "End one of them."}
 	}
-	a.forgetLocked()
+	a.forgetLocked(false)
 	a.agents = append(a.agents, g)
 	return nil
 }
@@ -235,6 +239,7 @@ func (a *Agents) Close() []Status {
 	ending.Wait()
 	a.cancel()
 	a.work.Wait()
+	a.unclaim()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for w := range a.watchers {
@@ -254,6 +259,7 @@ const (
 	Conflict              // the state has changed, or is another one
 	TooMany               // a limit is reached
 	Gone                  // it has ended
+	Fulfilled             // it was fulfilled before, and the result is not known any more
 	Failed                // the agent has refused it, or does not answer
 )
 

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -83,22 +84,31 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 	g := newAgent(a, &clew.Options{Dir: req.Dir, Resume: id})
 	g.elsewhere, g.asking, g.project = true, 1, project
 	close(g.done) // nothing runs
-	a.forgetLocked()
+	a.forgetLocked(true)
 	a.agents = append(a.agents, g)
 	return g, nil
 }
 
-// forgetLocked removes the oldest agent that has ended, if there are too many of them.
-func (a *Agents) forgetLocked() {
-	var ended []*Agent
+// forgetLocked removes the oldest agent that has ended, of those that run elsewhere or here, if there are
+// too many of them. Those with prompts that came back are removed last.
+func (a *Agents) forgetLocked(elsewhere bool) {
+	var oldest, needed *Agent
+	n := 0
 	for _, g := range a.agents {
-		if g.hasEnded() {
-			ended = append(ended, g)
+		if g.elsewhere != elsewhere || !g.hasEnded() {
+			continue
+		}
+		n++
+		if g.hasReturned() {
+			needed = cmp.Or(needed, g)
+		} else {
+			oldest = cmp.Or(oldest, g)
 		}
 	}
-	if len(ended) >= maxEnded {
-		a.agents = slices.DeleteFunc(a.agents, func(g *Agent) bool { return g == ended[0] })
-		a.forgetFile(ended[0].id)
+	if n >= maxEnded {
+		oldest = cmp.Or(oldest, needed)
+		a.agents = slices.DeleteFunc(a.agents, func(g *Agent) bool { return g == oldest })
+		a.forgetFile(oldest.id)
 	}
 }
 

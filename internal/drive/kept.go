@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,9 +41,13 @@ const maxKeptFile = 8 * MaxQueue * MaxPrompt
 
 func (a *Agents) keptPath(id string) string { return filepath.Join(a.opts.Keep, id+".json") }
 
-// saveLocked writes the file of the agent as a whole.
+// saveLocked writes the file of the agent as a whole. An agent that has ended and owes nothing has none.
 func (g *Agent) saveLocked() error {
 	if g.agents.opts.Keep == "" || g.elsewhere {
+		return nil
+	}
+	if g.ended && g.current == nil && len(g.queue)+len(g.returned) == 0 {
+		g.agents.forgetFile(g.id)
 		return nil
 	}
 	kept := keptAgent{Agent: g.id, Session: g.addressLocked(), Dir: g.opts.Dir, Start: g.startID, PID: os.Getpid()}
@@ -57,6 +62,12 @@ func (g *Agent) saveLocked() error {
 		kept.Prompts = append(kept.Prompts, p.public("queued"))
 	}
 	text, err := json.Marshal(kept)
+	if len(text) > maxKeptFile {
+		return &Error{Kind: TooMany, Reason: "the prompts of this agent are too large to be kept", Hint: "Take some back."}
+	}
+	if err == nil {
+		err = g.agents.claim()
+	}
 	if err == nil {
 		err = replaceFile(g.agents.keptPath(g.id), text)
 	}
@@ -94,7 +105,7 @@ func (a *Agents) forgetFile(id string) {
 
 // Restore adds the agents of servers that have ended to those that have ended here, with the prompts
 // that were not answered. Call it before the first request. The error names each file that can't be
-// used, which stays where it is.
+// used, and each server that still runs and has such prompts. Their files stay where they are.
 func (a *Agents) Restore() error {
 	entries, err := os.ReadDir(a.opts.Keep)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,16 +125,65 @@ func (a *Agents) Restore() error {
 		return cmp.Or(x.info.ModTime().Compare(y.info.ModTime()), cmp.Compare(x.path, y.path))
 	})
 	errs := []error{err}
+	running := map[int]int{} // the prompts of servers
 	for _, f := range files {
 		kept, err := readKept(f.path)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", f.path, err))
-		case kept.PID == os.Getpid() || !Alive(kept.PID):
+		case kept.PID == os.Getpid() || abandoned(a.lockPath(kept.PID)):
 			errs = append(errs, a.restore(kept))
+		default:
+			running[kept.PID] += kept.unanswered()
+		}
+	}
+	for _, pid := range slices.Sorted(maps.Keys(running)) {
+		if n := running[pid]; n > 0 {
+			errs = append(errs, fmt.Errorf("another server (process %d) is running and has prompts that are not answered: %d", pid, n))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (k *keptAgent) unanswered() (n int) {
+	for _, p := range k.Prompts {
+		if p.State != answered {
+			n++
+		}
+	}
+	return n
+}
+
+// lockPath returns the file that a server locks while it has prompts here. The number of its process
+// does not show whether it runs: another program may have that by now.
+func (a *Agents) lockPath(pid int) string {
+	return filepath.Join(a.opts.Keep, fmt.Sprintf("%d.lock", pid))
+}
+
+// claim locks the file of this server, until the agents are closed or the process ends.
+func (a *Agents) claim() error {
+	a.locking.Lock()
+	defer a.locking.Unlock()
+	if a.lock != nil {
+		return nil
+	}
+	if err := os.MkdirAll(a.opts.Keep, 0o700); err != nil {
+		return err
+	}
+	lock, err := lockFile(a.lockPath(os.Getpid()))
+	a.lock = lock
+	return err
+}
+
+// unclaim releases the lock and removes its file.
+func (a *Agents) unclaim() {
+	a.locking.Lock()
+	defer a.locking.Unlock()
+	if a.lock != nil {
+		_ = a.lock.Close() // nothing was written
+		abandoned(a.lock.Name())
+		a.lock = nil
+	}
 }
 
 func readKept(path string) (*keptAgent, error) {
@@ -169,7 +229,7 @@ func (a *Agents) restore(kept *keptAgent) error {
 		}
 	}
 	a.mu.Lock()
-	a.forgetLocked()
+	a.forgetLocked(false)
 	a.agents = append(a.agents, g)
 	a.mu.Unlock()
 	g.mu.Lock()

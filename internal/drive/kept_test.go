@@ -1,6 +1,8 @@
 package drive_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,11 +91,11 @@ func TestKeepFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		g := f.start(t, "say hello")
-		good, err := os.ReadDir(f.keep)
+		good, err := filepath.Glob(filepath.Join(f.keep, "*.json"))
 		if err != nil || len(good) != 1 {
 			t.Fatal(good, err)
 		}
-		info, err := good[0].Info()
+		info, err := os.Stat(good[0])
 		if err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 			t.Errorf("mode %v %v", info.Mode(), err)
 		}
@@ -118,6 +120,67 @@ func TestKeepFails(t *testing.T) {
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"say hello"}, f.sim.Prompts()); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// keepFile writes the file of an agent of another process, with a prompt that is not answered.
+func (f *fixture) keepFile(t *testing.T, agent string, pid int) {
+	t.Helper()
+	text := fmt.Sprintf(`{"agent":%q,"session":%q,"pid":%d,"prompts":[{"id":"prompt-one","text":"say one","state":"queued"}]}`, agent, oldSession, pid)
+	if err := errors.Join(os.MkdirAll(f.keep, 0o700), os.WriteFile(filepath.Join(f.keep, agent+".json"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whether a server runs is told by its lock: its process ID may be that of another program.
+func TestServerOfKeptPrompts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	running := os.Getppid()
+	f.keepFile(t, "agent-one", running)
+	if got := f.restarted(t).List(); len(got) != 1 || len(got[0].Returned) != 1 {
+		t.Errorf("of another program's process: %+v", got)
+	}
+	f.keepFile(t, "agent-two", running)
+	lock, err := drive.LockFile(filepath.Join(f.keep, fmt.Sprintf("%d.lock", running)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := drive.New(drive.Options{Keep: f.keep})
+	t.Cleanup(func() { next.Close() })
+	if err := next.Restore(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", running)) || len(next.List()) != 1 {
+		t.Errorf("of a server that runs: %v, %d agents", err, len(next.List()))
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.restarted(t).List(); len(got) != 2 {
+		t.Errorf("%d agents after the server has ended", len(got))
+	}
+}
+
+// An agent that owes nothing is forgotten before one whose prompts came back, and has no file.
+func TestForgottenAgents(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		f.keepFile(t, "agent-one", os.Getpid())
+		if err := f.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 * drive.MaxEnded {
+			g := f.start(t, "say hello")
+			if _, err := g.End(t.Context(), drive.EndRequest{ID: f.id()}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if g, err := f.Agent("agent-one"); err != nil || len(g.Status().Returned) != 1 {
+			t.Errorf("the agent with a prompt was forgotten: %v", err)
+		}
+		files, err := filepath.Glob(filepath.Join(f.keep, "*.json"))
+		if err != nil || len(files) != 1 || len(f.List()) != drive.MaxEnded {
+			t.Errorf("files %q %v, %d agents", files, err, len(f.List()))
 		}
 	})
 }

@@ -33,7 +33,7 @@ type onceCall struct {
 
 // errForgotten is the result of a request whose own result was too large to be kept.
 var errForgotten = &Error{
-	Kind: Gone, Reason: "the request was fulfilled before, and its result is not known any more", Hint: "Reload the page.",
+	Kind: Fulfilled, Reason: "the request was fulfilled before, and its result is not known any more", Hint: "Reload the page.",
 }
 
 func newOnceEach(most int, forgets bool) *onceEach {
@@ -69,12 +69,16 @@ func (o *onceEach) dropLocked() {
 	}
 }
 
-// forgetLocked drops the result of a call, if it has one.
+// forgetLocked drops the result of a call, if it has one. A refusal stays: it is small, and the request
+// was not fulfilled.
 func (o *onceEach) forgetLocked(call *onceCall) {
 	if i := slices.Index(o.kept, call); i >= 0 {
 		o.kept = slices.Delete(o.kept, i, i+1)
 		o.bytes -= call.size
-		call.value, call.err = nil, errForgotten
+		call.value = nil
+		if call.err == nil {
+			call.err = errForgotten
+		}
 	}
 }
 

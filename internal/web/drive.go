@@ -95,7 +95,7 @@ func (s *Server) drivenBy(session string) string {
 var statuses = map[drive.Kind]int{
 	drive.Invalid: http.StatusBadRequest, drive.NotFound: http.StatusNotFound, drive.Forbidden: http.StatusForbidden,
 	drive.Conflict: http.StatusConflict, drive.TooMany: http.StatusTooManyRequests, drive.Gone: http.StatusGone,
-	drive.Failed: http.StatusBadGateway,
+	drive.Failed: http.StatusBadGateway, drive.Fulfilled: http.StatusUnprocessableEntity,
 }
 
 // driveError returns an error as a refusal. A conflict comes with the state of the agent as it is now.

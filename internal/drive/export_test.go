@@ -1,0 +1,6 @@
+package drive
+
+// What tests use.
+const MaxEnded = maxEnded
+
+var LockFile = lockFile
