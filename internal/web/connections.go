@@ -17,6 +17,7 @@ type connections struct {
 	mu        sync.Mutex
 	open      int
 	strangers list.List // of *connection that have not sent the token, the oldest first
+	known     list.List // of *connection that have
 }
 
 // A connection is one of a browser, or of anyone else.
@@ -25,7 +26,8 @@ type connection struct {
 
 	of      *connections
 	release func()
-	place   *list.Element // among the strangers; nil after it has sent the token
+	in      *list.List    // the strangers or the known ones; nil when it is being closed
+	place   *list.Element // there
 }
 
 // add counts a connection, and returns it with the one that has to be closed for it, or nil. It
@@ -38,24 +40,27 @@ func (c *connections) add(conn net.Conn) (added, oldest *connection) {
 			return nil, nil
 		}
 		oldest, _ = c.strangers.Front().Value.(*connection)
+		oldest.moveTo(nil) // the next one must close another
 	}
 	c.open++
 	added = &connection{Conn: conn, of: c}
-	added.place = c.strangers.PushBack(added)
+	added.moveTo(&c.strangers)
 	added.release = sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.open--
-		added.leaveStrangers()
+		added.moveTo(nil)
 	})
 	return added, oldest
 }
 
-// leaveStrangers takes the connection out of those that may be closed for others. The lock is held.
-func (c *connection) leaveStrangers() {
-	if c.place != nil {
-		c.of.strangers.Remove(c.place)
-		c.place = nil
+// moveTo puts the connection at the end of a list, or into none. The lock is held.
+func (c *connection) moveTo(l *list.List) {
+	if c.in != nil {
+		c.in.Remove(c.place)
+	}
+	if c.in, c.place = l, nil; l != nil {
+		c.place = l.PushBack(c)
 	}
 }
 
@@ -83,7 +88,19 @@ func keepConnection(r *http.Request) {
 	}
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.leaveStrangers()
+	if c.in == &c.of.strangers { // otherwise it is known, or is being closed
+		c.moveTo(&c.of.known)
+	}
+}
+
+// forget puts all connections back among the strangers, because the token is another one.
+func (c *connections) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.known.Front(); e != nil; e = c.known.Front() {
+		known, _ := e.Value.(*connection)
+		known.moveTo(&c.strangers)
+	}
 }
 
 // A limitedListener accepts connections that count.

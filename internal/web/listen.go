@@ -318,10 +318,9 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*l.certificate}, MinVersion: tls.VersionTLS12}
 		serve = func(one net.Listener) error { return server.ServeTLS(one, "", "") }
 	}
-	open := new(connections)
 	failed := make(chan error, len(l.listeners))
 	for _, one := range l.listeners {
-		go func() { failed <- serve(&limitedListener{Listener: one, connections: open}) }()
+		go func() { failed <- serve(&limitedListener{Listener: one, connections: &s.connections}) }()
 	}
 	var err error
 	select {

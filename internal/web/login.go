@@ -202,12 +202,14 @@ func (s *Server) NewOpening() string {
 	return text
 }
 
-// rotate replaces the token, and ends the streams of the old one.
+// rotate replaces the token, and ends the streams of the old one. Connections that have sent that count
+// as strangers.
 func (s *Server) rotate() string {
 	s.access.mu.Lock()
 	s.access.renew()
 	token := s.access.token
 	s.access.mu.Unlock()
+	s.connections.forget()
 	if s.opts.Rotated != nil {
 		s.opts.Rotated(token)
 	}

@@ -59,6 +59,8 @@ type Server struct {
 	feed     *feed
 	followed *followed
 
+	connections connections
+
 	auditing sync.Mutex // one line at a time
 
 	ending context.Context // done when the server is closed
