@@ -100,6 +100,9 @@ export class Place {
     else if (this.movedByUser() || !this.anchor?.element.isConnected || !isInView(this.anchor.element)) this.note();
     change();
     this.restore();
+    if (!this.anchor?.element.classList.contains("segment")) return;
+    const row = this.firstRow(); // the first rows of a segment may be there now, and the rest moves them
+    if (row) this.hold(row.element);
   }
 
   /** @param {boolean} following */

@@ -263,9 +263,10 @@ export class RowList {
    */
   rowAt(y, end) {
     for (let i = firstBelow(this.segments, y); i < this.segments.length; i++) {
-      const { rows, element } = this.segments[i];
+      const { partial, element } = this.segments[i];
+      const rows = this.segments[i].rows ?? partial;
       if (element.getBoundingClientRect().top >= end) break;
-      const row = rows?.[firstBelow(rows, y)];
+      const row = rows[firstBelow(rows, y)];
       if (!row || row.element.getBoundingClientRect().top >= end) continue;
       return row.open && row.line.getBoundingClientRect().bottom <= y && row.below?.rowAt(y, end) || row;
     }
@@ -382,6 +383,8 @@ export class Segment {
     this.number = number;
     /** @type {Row[] | null} */
     this.rows = null;
+    /** The rows that are in the document while others are made. @type {Row[]} */
+    this.partial = [];
     /** @type {Promise<void> | null} */
     this.loading = null;
     this.near = false;
@@ -401,7 +404,7 @@ export class Segment {
 
   /** Gives an empty segment its height. */
   estimate() {
-    if (this.rows) return;
+    if (this.rows || this.partial.length) return;
     this.element.style.height = `${Math.round(this.height || (this.end - this.start) * this.list.root.rowHeight)}px`;
   }
 
@@ -411,7 +414,10 @@ export class Segment {
     if (this.rows || this.loading) return;
     this.timer = window.setTimeout(() => {
       this.abort = new AbortController();
-      this.list.load(this.number, this.abort.signal).catch((error) => this.list.view.failed(error));
+      const { signal } = this.abort;
+      this.list.load(this.number, signal).catch((error) => this.list.view.failed(error)).finally(() => {
+        if (signal.aborted && this.near) this.wanted(); // it came back before the load had ended
+      });
     }, 40);
   }
 
@@ -428,11 +434,11 @@ export class Segment {
    * @param {AbortSignal} [signal]
    */
   async show(data, signal) {
-    const { style } = this.element;
-    style.minHeight = style.height;
+    const { style } = this.element, { height } = style;
+    style.minHeight = height;
     style.height = "";
     /** @type {Row[]} */
-    const rows = [];
+    const rows = this.partial = [];
     while (rows.length < data.length) {
       if (rows.length) await pause();
       if (signal?.aborted || !this.element.isConnected) break;
@@ -440,7 +446,12 @@ export class Segment {
     }
     this.list.view.keep(() => {
       style.minHeight = "";
-      if (rows.length < data.length) return this.empty();
+      this.partial = [];
+      if (rows.length < data.length) {
+        this.element.replaceChildren();
+        style.height = height;
+        return;
+      }
       this.rows = rows;
       this.measure();
     });
