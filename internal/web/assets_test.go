@@ -71,6 +71,43 @@ func TestAssetsAreSafe(t *testing.T) {
 	}
 }
 
+// No line has a comment that withoutComments would take code away with.
+func TestCommentsCanBeLeftOut(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(embedded, "assets/*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(embedded, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if hasHardComment(line) {
+				t.Errorf("%s:%d: the code beside the comment would be left out: %s", file, i+1, line)
+			}
+		}
+	}
+	for line, want := range map[string]bool{
+		"*/ f();": true, "/* a */ f(); /* b */": true, "/* a */": false, "/* a */ f();": false, " */": false, "f(); /* a */ g();": false,
+	} {
+		if got := hasHardComment(line); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+// hasHardComment reports whether code follows the end of a comment of several lines, or is between two
+// comments.
+func hasHardComment(line string) bool {
+	line = strings.TrimSpace(line)
+	before, _, ends := strings.Cut(line, "*/")
+	begins := strings.HasPrefix(line, "/*")
+	return ends && !strings.HasSuffix(line, "*/") && !strings.Contains(before, "/*") ||
+		begins && strings.HasSuffix(line, "*/") && strings.Count(line, "*/") > 1
+}
+
 func TestWithoutComments(t *testing.T) {
 	t.Parallel()
 	const text = "// a\n/** b */\n/**\n * c\n * @param {d} e\n */\nf(); // g\n  /** h */ (i).j();\n  // k\nl * 2;\n/* m */ .n {}\n"

@@ -58,21 +58,35 @@ export function doubt() { proof = null; }
 /**
  * Has the server prove that it knows the token, which it does not get for it. When a server has ended,
  * any program of the machine can listen at its address: it gets no token and no prompt.
+ * @param {AbortSignal | null} [signal] ends the wait, and not the proof, which others may wait for
+ * @returns {Promise<void>}
  */
-export function proved() {
-  const token = localStorage.getItem(tokenName) ?? "";
+export async function proved(signal) {
+  const token = localStorage.getItem(tokenName);
+  if (!token) throw new Refusal(401, "This browser is not logged in", "", null);
   if (proof?.token !== token) {
     const mine = proof = { token, done: prove(token) };
     mine.done.catch(() => { if (proof === mine) proof = null; });
   }
-  return proof.done;
+  const { done } = proof;
+  if (!signal) return done;
+  signal.throwIfAborted();
+  const ended = new AbortController();
+  const aborted = new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { signal: ended.signal });
+  });
+  return Promise.race([done, aborted]).finally(() => ended.abort());
 }
+
+/** How long the server may take to prove itself, in milliseconds: every request waits for it. */
+const maxProof = 10000;
 
 /** @param {string} token */
 async function prove(token) {
   const nonce = [...crypto.getRandomValues(new Uint8Array(43))].map((n) => alphabet[n % 64]).join("");
   const response = await fetch(`${base}proof`, {
     method: "POST", body: JSON.stringify({ nonce }), headers: { "Content-Type": "application/json" }, credentials: "omit", redirect: "error",
+    signal: AbortSignal.timeout(maxProof),
   }).catch(() => { throw noAnswer(); });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok || typeof answer.proof !== "string") throw new Refusal(0, "Another program answers", "Is clew serve still running?", null);
@@ -110,7 +124,7 @@ async function request(path, query = {}, init = {}) {
     if (value !== undefined && value !== "" && value !== false) parameters.set(name, value === true ? "1" : String(value));
   }
   const search = parameters.size ? `?${parameters}` : "";
-  if (path !== "login") await proved();
+  if (path !== "login") await proved(init.signal);
   const sent = headers();
   let response;
   try {

@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { ask, button, complain, fragment, h, say, show } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
-import { imagesOf, isOpen, Outbox, sendOnce, store } from "./send.js";
+import { imagesOf, isOld, isOpen, outboxOf, sendOnce, store } from "./send.js";
 
 const maxImages = 20, maxImageBytes = 5 << 20;
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -175,7 +175,9 @@ class Composer {
     this.agents = new Map();
     /** The one that counts, or null. @type {any} */
     this.agent = null;
-    this.outbox = new Outbox(page.id);
+    this.outbox = outboxOf(page.id);
+    this.outbox.settled = (p, error, result) => this.settled(p, error, result);
+    this.outbox.changed = () => this.draw();
     this.questions = new Questions(() => this.fit());
     this.editor = new Editor(page.id, () => this.submit());
     this.editor.area.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.pressed(e));
@@ -220,12 +222,15 @@ class Composer {
       this.take(...mine.toReversed());
       break;
     }
-    await this.outbox.sendAgain((p, error) => error && this.giveBack(p.path, p.body, error));
+    await this.outbox.sendAgain();
   }
 
   /** @param {...any} agents that are new or have changed */
   take(...agents) {
-    for (const a of agents) this.agents.set(a.agent, a);
+    for (const a of agents) {
+      this.agents.set(a.agent, a);
+      for (const p of promptsOf(a)) this.outbox.drop(p.id); // it has arrived
+    }
     this.agent = [...this.agents.values()].sort((a, b) => rank(a) - rank(b)).at(-1) ?? null;
     this.draw();
   }
@@ -294,8 +299,10 @@ class Composer {
     }
     const waiting = (a?.queue ?? []).filter((/** @type {any} */ p) => p.state === "queued");
     const back = [...this.agents.values()].flatMap((b) => b.returned.map((/** @type {any} */ p) => ({ ...p, agent: b.agent })));
-    this.queue.hidden = !waiting.length && !back.length;
-    this.queue.replaceChildren(...waiting.map((/** @type {any} */ p) => this.waitingItem(p)), ...back.map((/** @type {any} */ p) => this.returnedItem(p)));
+    const items = [...waiting.map((/** @type {any} */ p) => this.waitingItem(p)), ...back.map((/** @type {any} */ p) => this.returnedItem(p)),
+      ...this.outbox.stuck.map((p) => this.stuckItem(p))];
+    this.queue.hidden = !items.length;
+    this.queue.replaceChildren(...items);
     this.fit();
   }
 
@@ -310,21 +317,45 @@ class Composer {
     return h("li", {}, h("span.error", {}, `${why} `), h("span.words", {}, inWords(p)), button("Edit", () => this.takeBack(p), { className: "quiet" }));
   }
 
+  /** @param {import("./send.js").Unconfirmed} p */
+  stuckItem(p) {
+    const words = inWords({ text: wordsOf(p), images: p.body.images?.length });
+    return h("li", {}, h("span.error", {}, "not confirmed "), h("span.words", {}, words),
+      ...(isOld(p) ? [button("Send again", () => { this.outbox.renew(p); this.draw(); }, { className: "quiet" })] : []),
+      button("Take back", () => this.takeStuck(p), { className: "quiet" }));
+  }
+
+  /** @param {import("./send.js").Unconfirmed} p */
+  takeStuck(p) {
+    this.outbox.drop(p.id);
+    this.editor.giveBack(wordsOf(p), p.body.images ?? []);
+    say(p.stripped ? "It may have been sent. Its images have to be added again" : "It may have been sent");
+    this.draw();
+    this.editor.area.focus();
+  }
+
   /** Sends what was written. */
-  async submit() {
+  submit() {
     if (this.editor.isEmpty) return;
     const text = this.editor.text, images = this.editor.images.map((image) => image.data);
     const [path, body] = this.isDriven ? [`agents/${this.agent.agent}/prompts`, { text, images }] : ["agents", this.startBody(text, images)];
     this.editor.clear();
     this.page.place?.toEnd();
-    const before = this.events;
-    try {
-      const result = await this.outbox.send(path, body);
-      if (path === "agents") await this.started(result, before);
-      else this.takeResult({ ...this.agent, queue: [...this.agent.queue, result] }, before);
-    } catch (error) {
-      this.giveBack(path, body, error);
-    }
+    this.outbox.send(path, body);
+  }
+
+  /**
+   * Takes what has become of a prompt, unless an event has told it.
+   * @param {import("./send.js").Unconfirmed} p
+   * @param {any} error
+   * @param {any} result
+   */
+  settled(p, error, result) {
+    const agent = this.agents.get(p.path.split("/")[1]);
+    if (error) this.giveBack(p, error);
+    else if (result && p.path === "agents") this.started(p, result).catch(complain);
+    else if (result && agent && !promptsOf(agent).some((q) => q.id === p.id)) this.take({ ...agent, queue: [...agent.queue, result] });
+    this.draw();
   }
 
   /**
@@ -338,14 +369,17 @@ class Composer {
   }
 
   /**
+   * @param {import("./send.js").Unconfirmed} p
    * @param {any} agent
-   * @param {number} before
    */
-  async started(agent, before) {
+  async started(p, agent) {
     if (agent.session === this.page.id) {
-      this.takeResult(agent, before);
+      if (this.agents.has(agent.agent)) return;
+      this.take(agent);
+      if (agent.questions) this.questions.setOf(agent.agent, agent.questions);
       return;
     }
+    if (agent.returned.some((/** @type {any} */ q) => q.id === p.id)) return this.giveBack(p, new Error(agent.why));
     say("The copy is being made");
     await appears(agent.session);
     this.page.context.go(`/s/${agent.session}`);
@@ -354,13 +388,12 @@ class Composer {
   /**
    * Gives a prompt that was not accepted back to the user. One of which that is not known stays in the
    * outbox, and is sent again when the page is connected.
-   * @param {string} path
-   * @param {any} body
+   * @param {import("./send.js").Unconfirmed} p
    * @param {any} error
    */
-  giveBack(path, body, error) {
-    if (!isOpen(error)) this.editor.giveBack(body.text ?? body.prompt ?? "", body.images ?? []);
-    const lost = path !== "agents" && error?.status === 404; // the server was started again, and does not know the agent
+  giveBack(p, error) {
+    if (!isOpen(error)) this.editor.giveBack(wordsOf(p), p.body.images ?? []);
+    const lost = p.path !== "agents" && error?.status === 404; // the server was started again, and does not know the agent
     complain(lost ? new Error("The prompt may have been sent: its agent is gone.") : error);
     if (error?.status === 409 && !this.isDriven) this.fork.checked = true;
   }
@@ -465,6 +498,12 @@ function stateText(a) {
   return [state, a.state === "ended" ? a.why : a.failure].filter(Boolean).join(": ");
 }
 
+/** All prompts that an agent is known to have got. @param {any} a @returns {any[]} */
+const promptsOf = (a) => [...a.queue ?? [], ...a.sent ?? [], ...a.returned ?? []];
+
+/** @param {import("./send.js").Unconfirmed} p @returns {string} */
+const wordsOf = (p) => p.body.text ?? p.body.prompt ?? "";
+
 /** @param {any} p */
 function inWords(p) {
   const images = p.images ? ` (${p.images} ${p.images === 1 ? "image" : "images"})` : "";
@@ -522,33 +561,53 @@ export function mountStart(place, context) {
   const start = button("Start", () => submit(), { className: "primary", disabled: !projects.length });
   const editor = new Editor("start", () => submit());
   editor.area.placeholder = "Prompt for a new session";
-  const outbox = new Outbox("start");
   const state = h("span.state", { role: "status" }, projects.length ? "" : "No project is known. Start clew serve with --root DIR.");
-  const submit = async () => {
-    if (editor.isEmpty || start.disabled) return;
-    const body = { project: project.value, mode: mode.value, model: model.value, prompt: editor.text, images: editor.images.map((i) => i.data) };
-    start.disabled = true;
-    state.textContent = "starting…";
+  const outbox = outboxOf("start");
+  outbox.sends = (p) => outbox.holds(p.id); // other tabs send their own
+  let wanted = "";
+  outbox.settled = async (p, error, agent) => {
     try {
-      // One that may have arrived is not started twice.
-      const before = outbox.left.find((p) => JSON.stringify(p.body) === JSON.stringify(body));
-      for (const p of outbox.left) if (p !== before) outbox.drop(p.id);
-      const agent = await outbox.send("agents", body, before);
-      editor.clear();
+      if (error) throw error;
+      if (agent?.returned.some((/** @type {any} */ q) => q.id === p.id)) throw new Error(agent.why);
+      state.textContent = "";
+      if (editor.text === p.body.prompt) editor.clear();
+      if (!agent || wordsOf(p) !== wanted) return say("The agent was started");
       await appears(agent.session);
       context.go(`/s/${agent.session}`);
-    } catch (error) {
-      editor.giveBack(body.prompt, body.images);
-      complain(error);
-      state.textContent = String(/** @type {any} */ (error).message);
+    } catch (problem) {
+      if (!isOpen(problem) || editor.text === p.body.prompt) editor.giveBack(p.body.prompt, p.body.images);
+      complain(problem);
+      state.textContent = String(/** @type {any} */ (problem).message);
     }
-    start.disabled = false;
   };
-  outbox.sendAgain((p, error, agent) => { // the text is still in the draft
-    if (error || agent.returned.some((/** @type {any} */ q) => q.id === p.id)) return complain(error ?? new Error(agent.why));
-    if (editor.text === p.body.prompt) editor.clear();
-    say("The agent was started");
-  });
+  /** Waits until it is known what has become of a start. @param {Promise<any>} sending */
+  const settle = async (sending) => {
+    start.disabled = true;
+    await sending;
+    start.disabled = !projects.length;
+  };
+  const submit = () => {
+    if (editor.isEmpty || start.disabled) return;
+    const body = { project: project.value, mode: mode.value, model: model.value, prompt: editor.text, images: editor.images.map((i) => i.data) };
+    wanted = body.prompt;
+    state.textContent = "starting…";
+    // One that may have arrived is not started twice.
+    const mine = outbox.all.filter((p) => outbox.holds(p.id));
+    const before = mine.find((p) => JSON.stringify(p.body) === JSON.stringify(body));
+    for (const p of mine) if (p !== before) outbox.drop(p.id);
+    settle(before ? outbox.renew(before) : outbox.send("agents", body));
+  };
+  for (const p of outbox.all.filter((q) => !outbox.holds(q.id))) {
+    if (editor.text !== p.body.prompt || isOld(p)) {
+      outbox.drop(p.id);
+      say(`An agent may have been started with “${p.body.prompt.slice(0, 40)}”. It is not started again.`);
+      continue;
+    }
+    outbox.keep(p);
+    editor.giveBack("", p.body.images);
+    for (const [element, value] of [[project, p.body.project], [mode, p.body.mode], [model, p.body.model]]) setValue(element, value);
+  }
+  settle(outbox.sendAgain());
   place.replaceChildren(h("details.start", { open: !editor.isEmpty }, h("summary", {}, "Start an agent"),
     h("div.composer", {}, editor.element, h("div.controls", {}, state, project, mode, model,
       button("Image", () => editor.file.click(), { className: "quiet" }), start))));

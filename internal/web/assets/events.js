@@ -66,7 +66,7 @@ export function connect() {
 function enter() {
   if (turn) return;
   const missed = lastID !== "";
-  if (missed) doubt(); // without a stream nobody has noticed whether the server has ended
+  if (missed) doubt(); // of what was proved while nobody listened
   turn = new AbortController();
   tellOthers();
   channel.postMessage({ kind: "who", tab: me });
@@ -75,6 +75,7 @@ function enter() {
 }
 
 function leave() {
+  doubt(); // nobody notices any more whether the server ends
   turn?.abort();
   turn = null;
   release();
@@ -207,7 +208,7 @@ async function read(control, began) {
 async function readAll(signal, began, alive) {
   asked = union();
   const query = asked ? `?watch=${encodeURIComponent(asked)}` : "";
-  await proved();
+  await proved(signal);
   const sent = headers();
   const response = await fetch(`/api/v1/events${query}`, {
     headers: { ...sent, Accept: "text/event-stream", ...(lastID ? { "Last-Event-ID": lastID } : {}) },
