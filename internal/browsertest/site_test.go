@@ -27,8 +27,9 @@ type viewerSite struct {
 	web     *web.Server
 	streams atomic.Int64 // event streams that are open
 
-	mu   sync.Mutex
-	seen []string // the requests, with the status of their answers
+	mu      sync.Mutex
+	handler http.Handler // that of the server, or another one in its place
+	seen    []string     // the requests, with the status of their answers
 }
 
 // A statusWriter remembers the status of an answer.
@@ -64,6 +65,7 @@ func viewerOf(t *testing.T, agents *drive.Agents) *viewerSite {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.handler = s.web.Handler()
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	_ = s.Listener.Close() // another one is used
 	s.Listener = listener
@@ -87,7 +89,10 @@ func (s *viewerSite) serve(w http.ResponseWriter, r *http.Request) {
 		defer s.streams.Add(-1)
 	}
 	noted := &statusWriter{w, http.StatusOK}
-	s.web.Handler().ServeHTTP(noted, r)
+	s.mu.Lock()
+	handler := s.handler
+	s.mu.Unlock()
+	handler.ServeHTTP(noted, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, fmt.Sprintf("%d %s %s", noted.status, r.Method, r.URL.RequestURI()))

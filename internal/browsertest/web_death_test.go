@@ -16,6 +16,7 @@ type drivenStory struct {
 
 	typed  string   // what was typed and not sent
 	sent   []string // the prompts that the user has sent, in order
+	seen   bool     // the agent has answered all that was sent, and the page does not know
 	asked  bool     // a question is open, or its answer may not have arrived
 	before int      // answers that agents have got before
 }
@@ -106,6 +107,15 @@ var steps = []struct {
 	{"a prompt is typed", func(d *drivenStory) { d.begin(); d.prompt("say next") }},
 	{"a prompt is lost", func(d *drivenStory) { d.begin(); d.loses("/prompts", false, func() { d.send("say next") }) }},
 	{"the response to a prompt is lost", func(d *drivenStory) { d.begin(); d.loses("/prompts", true, func() { d.send("say next") }) }},
+	{"the response to an image is lost", func(d *drivenStory) {
+		d.begin()
+		before := d.said("assistant", "")
+		d.page.run(pasteImage)
+		d.page.until(`document.querySelector(".thumb img")?.naturalWidth === 2`)
+		d.loses("/prompts", true, func() { d.send("say next") })
+		d.page.wait("the agent answers", func() bool { return d.said("assistant", "") > before })
+		d.seen = true
+	}},
 	{"an answer is written", func(d *drivenStory) { d.begin(); d.send("wait"); d.page.see("Waiting") }},
 	{"a prompt is queued", func(d *drivenStory) {
 		d.begin()
@@ -245,6 +255,9 @@ func TestServerDies(t *testing.T) {
 			if n := d.said("user", text); n != before[i] || n > 1 {
 				d.Errorf("agents got %q %d times, and %d times before", text, n, before[i])
 			}
+		}
+		if d.seen {
+			d.page.until(editor + `.value === "" && !document.querySelector(".thumb")`)
 		}
 		d.resume(inSession)
 	})

@@ -1,42 +1,18 @@
 package browsertest
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
 
-// listenAgain listens where a server was, and answers with a handler until the returned function is
-// called.
-func (s *viewerSite) listenAgain(handler http.Handler) (end func()) {
-	s.Helper()
-	_ = s.Listener.Close() // it may be closed
+// answerWith ends all connections, and has a handler answer at the address of the server from now on.
+func (s *viewerSite) answerWith(handler http.Handler) {
+	s.mu.Lock()
+	s.handler = handler
+	s.mu.Unlock()
 	s.CloseClientConnections()
-	var listener net.Listener
-	s.until("the port is free", func() (err error) {
-		listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", s.Listener.Addr().String())
-		return err
-	})
-	server := &http.Server{Handler: handler}   //nolint:gosec // the test's own browser
-	go func() { _ = server.Serve(listener) }() // it ends with the test
-	end = func() { _ = server.Close() }        // it may be closed
-	s.Cleanup(end)
-	return end
-}
-
-// until tries something until it works.
-func (s *viewerSite) until(what string, try func() error) {
-	s.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for err := try(); err != nil; err = try() {
-		if ctx.Err() != nil {
-			s.Fatalf("%s: %v", what, err)
-		}
-	}
 }
 
 // An impostor is a program that listens where a server was.
@@ -78,19 +54,17 @@ func TestImpostorPage(t *testing.T) {
 		}
 	}
 	silent := new(impostor)
-	end := s.listenAgain(silent)
+	s.answerWith(silent)
 	p.until(`!document.querySelector(".connection").hidden`)
 	p.run(`document.querySelector("[data-panel=files]").click()`)
 	p.see("Another program answers")
 	check(silent)
-	end()
-	end = s.listenAgain(http.HandlerFunc(s.serve))
+	s.answerWith(s.web.Handler())
 	p.until(`document.querySelector(".connection").hidden`)
 	f.write(f.prompt("Are you back?"))
 	p.see("Are you back?")
-	end()
 	liar := &impostor{answer: `{"proof":"AAAA","token":"t","start":"s"}`}
-	s.listenAgain(liar)
+	s.answerWith(liar)
 	p.see("This browser is not logged in")
 	check(liar)
 	if value[bool](p, `localStorage.getItem("clew-token") !== null`) {
