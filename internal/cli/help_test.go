@@ -172,6 +172,12 @@ const (
 	exampleAgent = `case "$*" in
 --version) echo "2.1.325 (Claude Code)"; exit ;;
 -p*) cat ../stream; exit ;;
+"mcp add "*) # a server is what follows --, and one that has no client ends
+	while [ "$1" != -- ]; do shift; done
+	shift
+	"$@" </dev/null
+	echo $? >>codes
+	exit ;;
 esac
 while read -r line; do
 	case $line in

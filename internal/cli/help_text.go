@@ -54,6 +54,12 @@ var verbFlagGroups = map[string][]flagGroup{
 		{"Output", []string{"sort", "reverse", "limit", "figures", "json"}},
 		{"Other", []string{"help"}},
 	},
+	"archive": {
+		{"Archive", []string{"to", "machine", "dry-run", "watch", "every"}},
+		{"Report", []string{"status", "verify", "json"}},
+		{"Print", []string{"print-cron", "print-systemd"}},
+		{"Other", []string{"help"}},
+	},
 	"search": {
 		{"Filter", []string{"project", "session", "role", "tool", "since", "until"}},
 		{"Search", []string{"regex", "no-index"}},

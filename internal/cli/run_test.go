@@ -278,7 +278,7 @@ func TestClosingLine(t *testing.T) {
 var optionsWithoutFlag = map[string]string{
 	"Transport": "is code", "CanUseTool": "asks on the terminal", "OnQuestion": "asks on the terminal",
 	"Hooks": "is code", "OnElicitation": "is code", "OnUserDialog": "is code", "OnOAuthToken": "is code",
-	"OnHostAuthToken": "is code", "OnIdle": "is code", "Stderr": "is code", "Logger": "is code", "Record": "is code",
+	"OnHostAuthToken": "is code", "OnIdle": "is code", "Stderr": "is code", "Logger": "is code", "Trace": "is code", "Record": "is code",
 	"Store": "is code", "StoreProject": "belongs to Store", "StoreEager": "belongs to Store",
 	"StoreTimeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
 	"Reconnect": "is for more than one turn", "Budget": "is for more than one run", "PerTaskStop": "is for more than one turn",
