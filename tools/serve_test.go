@@ -22,7 +22,7 @@ type dialog struct {
 // servePatience only ends a test that hangs.
 const servePatience = 2 * time.Minute
 
-func serve(t *testing.T, ctx context.Context, list ...*Tool) *dialog {
+func serve(ctx context.Context, t *testing.T, list ...*Tool) *dialog {
 	t.Helper()
 	inReader, in := io.Pipe()
 	outReader, out := io.Pipe()
@@ -79,7 +79,7 @@ func adder() *Tool {
 // A client is served until its input ends. Lines that are no messages cost nothing else.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	d := serve(t, t.Context(), adder())
+	d := serve(t.Context(), t, adder())
 	if got := d.ask(initializeLine); !strings.Contains(got, `"name":"calc"`) || !strings.Contains(got, `"instructions":"Count."`) {
 		t.Errorf("initialize: %s", got)
 	}
@@ -113,7 +113,7 @@ func TestServeEndsCalls(t *testing.T) {
 		ended = true
 		return "", ctx.Err()
 	})
-	d := serve(t, t.Context(), slow)
+	d := serve(t.Context(), t, slow)
 	d.ask(initializeLine)
 	if _, err := io.WriteString(d.in, callLine(1, "slow", "{}")+"\n"); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestServeEndsCalls(t *testing.T) {
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	d := serve(t, ctx, adder())
+	d := serve(ctx, t, adder())
 	d.ask(initializeLine)
 	cancel()
 	if err := d.wait(); !errors.Is(err, context.Canceled) {

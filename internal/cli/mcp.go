@@ -1,12 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -87,7 +86,7 @@ func (o *mcpOptions) run(ctx context.Context, _ []string) error {
 
 // recallGCPercent is how much the heap may grow between two collections. Each session of an agent has
 // such a server, so memory counts more than time.
-const recallGCPercent = 50
+const recallGCPercent = 25
 
 // askingSessions returns the IDs of the sessions of the agent that started this server. It may have
 // gone on to another session since, as after /clear.
@@ -102,50 +101,10 @@ func askingSessions(ctx context.Context) []string {
 	return list
 }
 
-// rootsTimeout is how long a client may take to name its directories.
-const rootsTimeout = 2 * time.Second
-
-// askingDirs returns the directories that the agent works in: Claude Code names one in the
-// environment, other clients may name theirs when they are asked, and else it is the working
-// directory.
-func askingDirs(ctx context.Context) []string {
-	if dir := os.Getenv("CLAUDE_PROJECT_DIR"); dir != "" {
-		return []string{dir}
-	}
-	if dirs := clientRoots(ctx); len(dirs) > 0 {
-		return dirs
-	}
-	return []string{"."}
-}
-
-// clientRoots asks the client for its directories.
-func clientRoots(ctx context.Context) (dirs []string) {
-	req := tools.Request(ctx)
-	if req == nil {
-		return nil
-	}
-	params := req.Session.InitializeParams()
-	if params == nil || params.Capabilities == nil || params.Capabilities.RootsV2 == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
-	defer cancel()
-	roots, err := req.Session.ListRoots(ctx, nil)
-	if err != nil {
-		return nil
-	}
-	for _, root := range roots.Roots {
-		u, err := url.Parse(root.URI)
-		if err != nil || u.Scheme != "file" {
-			continue
-		}
-		path := u.Path
-		if len(path) > 2 && path[0] == '/' && path[2] == ':' {
-			path = path[1:] // C:\ on Windows
-		}
-		dirs = append(dirs, filepath.FromSlash(path))
-	}
-	return dirs
+// askingDirs returns the directory that the agent works in: Claude Code names it in the environment,
+// and else it is the working directory. The roots of MCP are not asked for: they are deprecated.
+func askingDirs(context.Context) []string {
+	return []string{cmp.Or(os.Getenv("CLAUDE_PROJECT_DIR"), ".")}
 }
 
 // The inputs of the tools. Descriptions are short: the model reads them in every session.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -227,9 +228,6 @@ func (p *page) checkStart(file io.ReaderAt, offset int64) error {
 	return nil
 }
 
-// errEnough ends reading.
-var errEnough = errors.New("enough")
-
 // forward reads the text at the ref and those after it.
 func (p *page) forward(ctx context.Context, file *os.File, at ref) error {
 	after := p.req.After
@@ -298,7 +296,7 @@ func (p *page) backward(ctx context.Context, file *os.File, offset int64) ([]sho
 			return nil, fmt.Errorf("the session can't be read: %s", reason(err))
 		}
 		end, read = end-int64(len(block)), read+len(block)
-		rest = append(block, rest...)
+		rest = slices.Concat(block, rest)
 		begin := 0
 		if end > 0 {
 			if begin = bytes.IndexByte(rest, '\n') + 1; begin == 0 {

@@ -310,7 +310,8 @@ func TestRead(t *testing.T) {
 	if !strings.Contains(seen, "needle") || !strings.Contains(seen, `agent "last"`) || !strings.HasSuffix(next, "This is the end.\n") {
 		t.Errorf("the end is not reached: %.300s", next)
 	}
-	_, third, _ := strings.Cut(whole[:strings.Index(whole, " agent \"third\"")], "go test\"\n")
+	_, third, _ := strings.Cut(whole, "go test\"\n")
+	third, _, _ = strings.Cut(third, " agent \"third\"")
 	got := mustRead(t, r, ReadRequest{Ref: third, Before: 2, After: 1, MaxTokens: 100})
 	if !strings.Contains(got, `agent "second"`) || !strings.Contains(got, `call "Bash: go test"`) || strings.Contains(got, `"first"`) {
 		t.Errorf("before:\n%s", got)
