@@ -152,7 +152,7 @@ func TestExport(t *testing.T) {
 	const secret = "sk-ant-api03-" + "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345-6789AA"
 	w := &entryWriter{cwd: "/home/dev/shop"}
 	w.prompt("The key is " + secret)
-	const id = "f2000000-0000-4000-8000-000000000001"
+	const id = "f3000000-0000-4000-8000-000000000001"
 	if err := writeSession(project("-home-dev-export"), id, w.String(), testNow.Add(-1000*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
