@@ -141,7 +141,7 @@ type faultPlace struct {
 
 func newFaultPlace(t *testing.T) faultPlace {
 	t.Helper()
-	p := faultPlace{home: t.TempDir()}
+	p := faultPlace{home: tempHome(t)}
 	p.project = filepath.Join(p.home, ".claude", "projects", "-a-project-with-a-rather-long-name-你好你好")
 	p.file = filepath.Join(p.project, faultID+".jsonl")
 	if err := os.MkdirAll(p.project, 0o700); err != nil {
@@ -251,6 +251,26 @@ const faultLimit = 10 * time.Minute
 func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
 	t.Helper()
 	return p.start(t, cmd)()
+}
+
+// tempHome returns a directory that is removed after the test. A status line leaves a process that
+// computes costs for a moment, and writes there.
+func tempHome(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "home-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.RemoveAll(dir)
+		for end := time.Now().Add(faultLimit); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // start starts a process, and returns what waits for it. That fails the test if it takes long or

@@ -78,7 +78,7 @@ type examplePlace struct {
 
 func newExamplePlace(t *testing.T) *examplePlace {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := filepath.EvalSymlinks(tempHome(t))
 	if err != nil {
 		t.Fatal(err)
 	}

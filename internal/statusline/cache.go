@@ -63,11 +63,9 @@ func (c *Cache) Facts() *Facts {
 // are as well: the clock was set back.
 func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, now) }
 
-// within reports whether a time is at most an Interval ago.
-func within(at, now time.Time) bool {
-	age := now.Sub(at)
-	return age >= 0 && age < Interval
-}
+// within reports whether a time is less than an Interval ago, or ahead: a process that has looked at
+// the clock a little earlier than another one may ask after it.
+func within(at, now time.Time) bool { return now.Sub(at).Abs() < Interval }
 
 // Claim reports whether the caller has to start a refresh. Of all processes that ask, one at most is
 // told so in an Interval, and none while a refresh runs.

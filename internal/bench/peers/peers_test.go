@@ -16,7 +16,7 @@ import (
 func TestOptionsChosen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ only, want string }{
-		{"", "events results share cold warm turns idle usage"},
+		{"", "events results share cold warm turns idle usage statusline"},
 		{"idle,events", "events idle"},
 	} {
 		chosen, err := options{rounds: 1, only: tt.only}.chosen()
