@@ -134,7 +134,7 @@ func TestListGolden(t *testing.T) {
 	t.Parallel()
 	d := newDataServer(t)
 	var b strings.Builder
-	for _, query := range []string{"project=-home-dev-shop", "filter=hello", "tab=projects&filter=upload"} {
+	for _, query := range []string{"project=-home-dev-shop", "project=-home-dev-shop&filter=hello", "tab=projects&filter=upload"} {
 		var page listPage
 		d.get("sessions?"+query, &page)
 		for page.Unread > 0 {
