@@ -266,7 +266,7 @@ func TestSessionTerminalStates(t *testing.T) {
 	t.Parallel()
 	f, info := uploader(t)
 	s := tell(t, f, 80, 24, opens(info, Place{}))
-	s.see("16/16").press("?").see("help").press("esc").see("16/16")
+	s.see("16/16").press("?").see("type to filter").press("esc").see("16/16")
 	s.press("ctrl+p").types("usage").press("esc").see("16/16")
 	if m := s.term.Modes(); !m.AltScreen || !m.Mouse || !m.MouseSGR || !m.Paste || m.Cursor {
 		t.Errorf("modes: %+v", m)
