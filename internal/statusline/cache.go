@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -94,6 +95,17 @@ func (c *Cache) Claim(now time.Time) (bool, error) {
 	}
 	_, err = lock.WriteAt([]byte(strconv.FormatInt(now.UnixMilli(), 10)), 0)
 	return err == nil, err
+}
+
+// Start starts a program in the background. It does not wait for it, and the program keeps none of
+// the caller's streams open: who reads the caller's output does not wait for it either.
+func Start(program string, args ...string) error {
+	cmd := exec.CommandContext(context.Background(), program, args...)
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
 }
 
 // Refresh computes the facts. It does nothing if another process does it. It reads what was appended
