@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -23,22 +22,11 @@ const (
 
 // measurePages measures the web viewer in a browser.
 func measurePages(ctx context.Context, o options) ([]*feeling, error) {
-	if runtime.GOOS != "linux" {
-		return nil, nil // what a process uses is read from /proc
-	}
-	dir, err := os.MkdirTemp("", "bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := newProgram(ctx, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	v := &visit{program: p, rounds: o.transcriptRounds}
-	return v.measure(ctx, "browsing", []visitPart{
-		{"a list", v.pageList}, {"a large session", v.pageSession}, {"a session with many rows", v.pageRows},
-		{"a growing session", v.pageGrowing}, {"a session while it is scrolled", v.pageScroll}, {"a page nobody looks at", v.pageIdle},
+	return measureVisit(ctx, o, "browsing", func(v *visit) []visitPart {
+		return []visitPart{
+			{"a list", v.pageList}, {"a large session", v.pageSession}, {"a session with many rows", v.pageRows},
+			{"a growing session", v.pageGrowing}, {"a session while it is scrolled", v.pageScroll}, {"a page nobody looks at", v.pageIdle},
+		}
 	})
 }
 

@@ -7,35 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
 
 // measureRecall measures clew mcp, as an agent uses it: with an index that is there.
 func measureRecall(ctx context.Context, o options) ([]*feeling, error) {
-	if runtime.GOOS != "linux" {
-		return nil, nil // what a process uses is read from /proc
-	}
-	dir, err := os.MkdirTemp("", "bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := newProgram(ctx, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	index := exec.CommandContext(ctx, p.path, "search", searched)
-	index.Env = p.environment(p.agent())
-	if err := index.Run(); err != nil {
-		return nil, fmt.Errorf("building the index: %w", err)
-	}
-	v := &visit{program: p, rounds: o.transcriptRounds}
-	return v.measure(ctx, "asking about", []visitPart{{"a project", v.recall}})
+	return measureVisit(ctx, o, "asking about", func(v *visit) []visitPart {
+		return []visitPart{{"nothing, to build the index", v.buildIndex}, {"a project", v.recall}}
+	})
+}
+
+func (v *visit) buildIndex(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, v.path, "search", searched)
+	cmd.Env = v.environment(v.agent())
+	return cmd.Run()
 }
 
 // recallQuestions are of words that nearly all sessions have, so that they are much work.

@@ -53,8 +53,19 @@ type visit struct {
 
 // measureViewer measures the viewer at a terminal.
 func measureViewer(ctx context.Context, o options) ([]*feeling, error) {
+	return measureVisit(ctx, o, "viewing", func(v *visit) []visitPart {
+		return []visitPart{
+			{"a long session", v.long}, {"a growing session", v.growing}, {"a long result", v.result},
+			{"very many sessions", v.many}, {"a huge session", v.giant}, {"nothing to do", v.idle},
+		}
+	})
+}
+
+// measureVisit builds the program, and measures the parts of a visit. It does so on Linux alone: it
+// needs a terminal, and reads from /proc what processes use.
+func measureVisit(ctx context.Context, o options, doing string, parts func(*visit) []visitPart) ([]*feeling, error) {
 	if runtime.GOOS != "linux" {
-		return nil, nil // there is no terminal for it
+		return nil, nil
 	}
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -66,10 +77,7 @@ func measureViewer(ctx context.Context, o options) ([]*feeling, error) {
 		return nil, err
 	}
 	v := &visit{program: p, rounds: o.transcriptRounds, huge: o.hugeSize}
-	return v.measure(ctx, "viewing", []visitPart{
-		{"a long session", v.long}, {"a growing session", v.growing}, {"a long result", v.result},
-		{"very many sessions", v.many}, {"a huge session", v.giant}, {"nothing to do", v.idle},
-	})
+	return v.measure(ctx, doing, parts(v))
 }
 
 // A visitPart is something that is measured.

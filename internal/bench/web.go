@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -24,22 +23,11 @@ const largeSessions = 5
 
 // measureWeb measures the web viewer, as a page would use it.
 func measureWeb(ctx context.Context, o options) ([]*feeling, error) {
-	if runtime.GOOS != "linux" {
-		return nil, nil // what a process uses is read from /proc
-	}
-	dir, err := os.MkdirTemp("", "bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := newProgram(ctx, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	v := &visit{program: p, rounds: o.transcriptRounds}
-	return v.measure(ctx, "serving", []visitPart{
-		{"a list", v.webList}, {"a long session", v.webSession}, {"a growing session", v.webGrowing},
-		{"several sessions", v.webMemory}, {"a search", v.webSearch}, {"nothing to do", v.webIdle},
+	return measureVisit(ctx, o, "serving", func(v *visit) []visitPart {
+		return []visitPart{
+			{"a list", v.webList}, {"a long session", v.webSession}, {"a growing session", v.webGrowing},
+			{"several sessions", v.webMemory}, {"a search", v.webSearch}, {"nothing to do", v.webIdle},
+		}
 	})
 }
 
