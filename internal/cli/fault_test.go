@@ -257,7 +257,7 @@ func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
 // computes costs for a moment, and writes there.
 func tempHome(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "home-")
+	dir, err := os.MkdirTemp("", "home-") //nolint:usetesting // t.TempDir fails the test if something is written while it removes.
 	if err != nil {
 		t.Fatal(err)
 	}
