@@ -253,26 +253,6 @@ func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
 	return p.start(t, cmd)()
 }
 
-// tempHome returns a directory that is removed after the test. A status line leaves a process that
-// computes costs for a moment, and writes there.
-func tempHome(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "home-") //nolint:usetesting // t.TempDir fails the test if something is written while it removes.
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		err := os.RemoveAll(dir)
-		for end := time.Now().Add(faultLimit); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // start starts a process, and returns what waits for it. That fails the test if it takes long or
 // leaves a stack trace.
 func (p faultPlace) start(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome) {

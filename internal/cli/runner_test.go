@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -354,4 +355,24 @@ func repeat(text string, n int) io.Reader {
 		copies = append(copies, strings.NewReader(text))
 	}
 	return io.MultiReader(copies...)
+}
+
+// tempHome returns a directory that is removed after the test. A status line leaves a process that
+// computes costs for a moment, and writes there.
+func tempHome(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "home-") //nolint:usetesting // t.TempDir fails the test if something is written while it removes.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.RemoveAll(dir)
+		for end := time.Now().Add(10 * time.Minute); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
