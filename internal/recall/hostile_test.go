@@ -218,3 +218,69 @@ func TestTerms(t *testing.T) {
 		t.Errorf("humps %s", got)
 	}
 }
+
+// A secret is recognized wherever an excerpt or a page begins and ends: in a text, in a spilled result,
+// and at an offset inside it.
+func TestSecretsAreNotCut(t *testing.T) {
+	t.Parallel()
+	pgp := "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\nComment: the key (for releases)\n\n" +
+		strings.Repeat("lQdGBGVKEYMATERIALx7bq98Zq1Xk2deployqAbCdEfGhIjKlMnOpQrStUvWxYz0\n", 105) + "=Ab1d\n-----END PGP PRIVATE KEY BLOCK-----"
+	rsa := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEKEYMATERIALx7bq98Zq1Xk2deployABCDEFGH\n", 60) + "-----END RSA PRIVATE KEY-----"
+	token := "gh" + "p_16C7e42F292c6912E7710c838347Ae178B4a"
+	// Words around the secrets, so that sections of the text end in each part of them.
+	long := "The deploy begins.\n" + pgp + "\n" + strings.Repeat("some words in between ", 300) + rsa + "\ndeploy end with " + token + " and words\n" +
+		strings.Repeat("other words after it ", 4000) + pgp + "\nlast deploy"
+	f := newFixture(t)
+	s := id(1)
+	first := prompt(s, long)
+	f.write(f.project(), s+".jsonl", first, says(s, "deploy "+long), prompt(s, "a short text"))
+	f.write(f.project(), s+"/tool-results/toolu_1.txt", long)
+	r := f.start(func(o *Options) { o.Results = true })
+	answers := map[string]string{"sessions": mustSessions(t, r)}
+	for _, query := range []string{"deploy", "keymaterial", "deploy keymaterial begins", "gnupg comment releases", "end private key block", "lQdGBGVKEYMATERIALx7bq98Zq1Xk2deploy*", "16C7e42F292c6912E7710c838347Ae178B4a"} {
+		for _, in := range []string{InSaid, InResults} {
+			answers[in+" "+query] = mustSearch(t, r, SearchRequest{Query: query, In: in})
+		}
+	}
+	refs := []string{s[:8], fmt.Sprintf("%s@%d", s[:8], len(first)+1)}
+	for offset := 0; offset < len(long); offset += 997 {
+		refs = append(refs, fmt.Sprintf("%s.toolu_1@%d", s[:8], offset))
+	}
+	at := strings.Index(long, token)
+	for n := range len(token) {
+		refs = append(refs, fmt.Sprintf("%s.toolu_1@%d", s[:8], at+n))
+	}
+	for _, ref := range refs {
+		answers["read "+ref] = mustRead(t, r, ReadRequest{Ref: ref, Before: 3, MaxTokens: maxTokens})
+	}
+	found := 0
+	for name, answer := range answers {
+		found += strings.Count(answer, "[redacted:")
+		for _, bad := range []string{"KEYMATERIAL", "Zq1Xk2", "p_16C7", "42F292c", "8347Ae178B"} {
+			if strings.Contains(answer, bad) {
+				t.Errorf("%s has %q:\n%.300s", name, bad, answer[max(0, strings.Index(answer, bad)-200):])
+			}
+		}
+	}
+	if found < 20 || !strings.Contains(answers["results deploy"], s[:8]+".toolu_1@") {
+		t.Errorf("%d marks; results: %s", found, answers["results deploy"])
+	}
+	if got, err := r.Read(t.Context(), ReadRequest{Ref: fmt.Sprintf("%s.toolu_1@%d", s[:8], len(long)+10)}); err == nil {
+		t.Errorf("after the end of a result: %s", got)
+	}
+}
+
+// What is shown of a text without secrets is that section of it.
+func TestSafeSection(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t).start(nil)
+	const words = "héllo wörld "
+	text := strings.Repeat(words, 20_000)
+	for _, lines := range [][2]int{{0, 1}, {0, 20_000}, {5000, 5010}, {4000, 15_000}, {19_999, 20_001}, {20_000, 20_001}} {
+		span := [2]int{lines[0] * len(words), lines[1] * len(words)}
+		want := text[span[0]:min(len(text), span[1])]
+		if got := r.safeSection(text, span[0], span[1]); got != want {
+			t.Errorf("%v: %d bytes %.40q, want %d bytes %.40q", span, len(got), got, len(want), want)
+		}
+	}
+}

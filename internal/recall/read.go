@@ -207,12 +207,13 @@ func (p *page) fill(ctx context.Context, file *os.File, at ref) error {
 	room := p.left / 2 // the rest is for the text itself
 	first := len(before)
 	for ; first > 0; first-- {
-		if room -= min(len(before[first-1].text), shortBefore); room < 0 {
+		s := &before[first-1]
+		if room -= len(s.ref) + len(s.who) + min(len(s.text), shortBefore); room < 0 {
 			break
 		}
 	}
 	for _, s := range before[first:] {
-		p.line(s, quoted(p.recall.safeHead(s.text, shortBefore), shortBefore))
+		p.line(s, p.recall.safeHead(s.text, shortBefore))
 	}
 	return p.forward(ctx, file, at)
 }
@@ -222,11 +223,13 @@ func (p *page) checkStart(file io.ReaderAt, offset int64) error {
 	var last [1]byte
 	if offset > 0 {
 		if _, err := file.ReadAt(last[:], offset-1); err != nil || last[0] != '\n' {
-			return errors.New("the ref names no text: the session has changed since, or the ref is not one that search has returned")
+			return errNoText
 		}
 	}
 	return nil
 }
+
+var errNoText = errors.New("the ref names no text: the session has changed since, or the ref is not one that search has returned")
 
 // forward reads the text at the ref and those after it.
 func (p *page) forward(ctx context.Context, file *os.File, at ref) error {
@@ -249,7 +252,7 @@ func (p *page) forward(ctx context.Context, file *os.File, at ref) error {
 			return true // another entry has the prompt
 		}
 		for _, s := range p.texts(e, offset, first) {
-			if count > after || p.left <= 0 {
+			if !first && (count > after || p.left <= 0) {
 				p.next = s.ref
 				return false
 			}
@@ -354,21 +357,27 @@ func callText(p *search.Passage) string { return strings.Replace(p.Text, "\n", "
 // add adds a text to the page, or as much as there is room for.
 func (p *page) add(s shown, skip int) {
 	if !s.whole {
-		p.line(s, quoted(p.recall.safeHead(s.text, shortResult), shortResult))
+		p.line(s, p.recall.safeHead(s.text, shortResult))
 		return
 	}
-	text := p.recall.safeHead(s.text, maxWhole)
-	if len(s.text) > maxWhole {
-		text = strings.ToValidUTF8(text[:min(len(text), maxWhole)], "") + "… (the rest of the text is too long to be read)"
+	p.section(s, 0, skip)
+}
+
+// section adds what a text has after an offset, without its first characters.
+func (p *page) section(s shown, from, skip int) {
+	text := p.recall.safeSection(s.text, from, from+maxWhole)
+	if len(s.text) > from+maxWhole {
+		text += "… (the rest of the text is too long to be read)"
 	}
 	runes := []rune(text)
 	start := min(skip, len(runes))
 	text = string(runes[start:])
-	if len(text) <= p.left {
+	room := max(p.left, minTokens)
+	if len(text) <= room {
 		p.line(s, quote(text))
 		return
 	}
-	cut := strings.ToValidUTF8(text[:max(p.left, minTokens)], "")
+	cut := strings.ToValidUTF8(text[:room], "")
 	p.line(s, quote(cut+"…"))
 	p.next = fmt.Sprintf("%s+%d", s.ref, start+len([]rune(cut)))
 	p.left = 0
@@ -379,15 +388,18 @@ func (p *page) line(s shown, text string) {
 	p.left -= len(text) + len(s.ref) + len(s.who)
 }
 
-// spill reads a section of a spilled result.
+// spill reads a section of a spilled result. A model may give any offset, so that the text before it
+// is searched for secrets as well.
 func (p *page) spill(file io.ReaderAt, at ref) error {
-	section := io.NewSectionReader(file, at.offset, 1<<20)
-	data, err := io.ReadAll(section)
-	if err != nil {
+	data, from, err := readAround(file, at.offset, maxWhole)
+	switch {
+	case err != nil:
 		return fmt.Errorf("the result can't be read: %s", reason(err))
+	case from > 0 && from >= len(data):
+		return errNoText
 	}
 	name := refOf(p.list, p.file, p.file.SessionID, at.offset)
-	p.add(shown{ref: name, who: "result", text: string(data), whole: true}, at.skip)
+	p.section(shown{ref: name, who: "result", text: string(data)}, from, at.skip)
 	return nil
 }
 

@@ -395,3 +395,56 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// A page keeps to any budget, has the text that was asked for, and its last line leads to the next one.
+func TestReadBudgets(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := id(1)
+	var lines []string
+	for i := range 400 {
+		lines = append(lines, says(s, strings.Repeat("é", i%61)+fmt.Sprintf(" text %d.", i)))
+	}
+	f.write(f.project(), s+".jsonl", lines...)
+	r := f.start(nil)
+	middle := fmt.Sprintf("%s@%d", s[:8], len(strings.Join(lines[:200], "\n"))+1)
+	const enough = 1100 // for all texts of a page
+	for tokens := minTokens; tokens <= maxTokens; tokens++ {
+		if tokens > enough {
+			tokens += 99
+		}
+		for _, req := range []ReadRequest{
+			{Ref: s, After: maxAround, MaxTokens: tokens},
+			{Ref: middle, Before: maxAround, MaxTokens: tokens},
+		} {
+			page := mustRead(t, r, req)
+			if most := float64(tokens)*bytesPerToken + 400; float64(len(page)) > most { // the heading and the last text
+				t.Fatalf("%d tokens: %d bytes, want at most %.0f:\n%s", tokens, len(page), most, page)
+			}
+			if want := map[bool]string{true: " text 200.\"", false: " text 0.\""}[req.Ref == middle]; !strings.Contains(page, want) {
+				t.Fatalf("%d tokens: no %s:\n%s", tokens, want, page)
+			}
+			if !strings.Contains(page, "More: read(ref: \"01010101@") {
+				t.Fatalf("%d tokens: the page does not go on:\n%s", tokens, page)
+			}
+		}
+	}
+}
+
+// The ref of a hit in a long result leads to the hit.
+func TestLongResult(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := id(1)
+	f.write(f.project(), s+".jsonl", prompt(s, "first"))
+	f.write(f.project(), s+"/tool-results/toolu_1.txt", strings.Repeat("a line of output\n", 150_000)+"the xylophone is here\n"+strings.Repeat("more output\n", 50_000))
+	r := f.start(func(o *Options) { o.Results = true })
+	got := mustSearch(t, r, SearchRequest{Query: "xylophone", In: InResults})
+	ref := anyRef.FindString(got)
+	if !strings.Contains(got, "the xylophone is here") || ref == "" {
+		t.Fatalf("search:\n%s", got)
+	}
+	if page := mustRead(t, r, ReadRequest{Ref: ref}); !strings.Contains(page, "the xylophone is here") {
+		t.Errorf("read %s:\n%s", ref, page)
+	}
+}

@@ -163,28 +163,33 @@ func (a *answer) choose(limit int) {
 	}
 }
 
-// excerpt returns the part of a hit's text around its matches. It is cut after it was made safe: a
-// secret that is cut can't be recognized. It returns false if the text is gone, or was not what it should be.
+// excerpt returns the part of a hit's text around its matches. It returns false if the text is gone,
+// or was not what it should be.
 func (r *Recall) excerpt(h *search.Hit, q *search.Query) (string, bool) {
-	text, ok := h.Text, true
-	if !h.File.Spill {
-		text, ok = passageText(h)
+	read := passageText
+	if h.File.Spill {
+		read = pieceText
 	}
-	if !ok {
+	text, ok := read(h)
+	at := strings.Index(text, h.Text)
+	if !ok || at < 0 {
 		return "", false
 	}
-	at := max(0, strings.Index(text, h.Text))
-	text = r.safe(text[max(0, at-margin):min(len(text), at+len(h.Text)+margin)])
-	matches := q.Find(text)
-	if len(matches) == 0 { // what matched was a secret
-		return quoted(text, excerptSize), true
+	if h.File.Spill { // its piece may be too long to be read up to the hit
+		h.Offset += int64(at) - min(h.Offset, margin)
 	}
-	cut := (&search.Hit{Text: text, Matches: matches}).Excerpt(excerptSize)
+	from, to := max(0, at-excerptSize), min(len(text), at+len(h.Text)+excerptSize)
+	section := r.safeSection(text, from, to)
+	matches := q.Find(section)
+	if len(matches) == 0 { // what matched was a secret
+		return quoted(section, excerptSize), true
+	}
+	cut := (&search.Hit{Text: section, Matches: matches}).Excerpt(excerptSize)
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(cut.Text, "")), " ")
-	if !cut.Begins {
+	if !cut.Begins || from > 0 {
 		line = "…" + line
 	}
-	if !cut.Ends {
+	if !cut.Ends || to < len(text) {
 		line += "…"
 	}
 	return quote(line), true
@@ -212,6 +217,28 @@ func passageText(h *search.Hit) (string, bool) {
 		return false
 	})
 	return text, found
+}
+
+// maxPiece is the length of the longest piece of a spill that has one offset.
+const maxPiece = 1 << 20
+
+// pieceText reads the piece of a spill that has a hit, and what is around it.
+func pieceText(h *search.Hit) (string, bool) {
+	file, err := os.Open(h.File.Path)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	data, _, err := readAround(file, h.Offset, maxPiece)
+	return string(data), err == nil
+}
+
+// readAround reads so many bytes after an offset, and a margin before and after them. It returns where
+// in the data the offset is.
+func readAround(file io.ReaderAt, offset, size int64) (data []byte, at int, err error) {
+	before := min(offset, margin)
+	data, err = io.ReadAll(io.NewSectionReader(file, offset-before, before+size+margin))
+	return data, int(before), err
 }
 
 // text returns the answer.

@@ -71,7 +71,7 @@ func (r *Recall) Sessions(ctx context.Context, req SessionsRequest) (string, err
 		if req.Project != "" {
 			b.WriteString(" " + quote(plainLine(row.info.Project)))
 		}
-		fmt.Fprintf(&b, " user %s %s\n", quoted(r.safeHead(row.prompt, titleLength), titleLength), row.figures)
+		fmt.Fprintf(&b, " user %s %s\n", r.safeHead(row.prompt, titleLength), row.figures)
 	}
 	return b.String(), nil
 }

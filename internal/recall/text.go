@@ -87,13 +87,31 @@ func (r *Recall) safe(text string) string {
 	return redactor.Text(plain(text))
 }
 
-// margin is how much of a text around what is shown is searched for secrets, in bytes: longer ones are
-// not known, and a whole text may have megabytes.
-const margin = 4 << 10
+// margin is how much of a text before and after what is shown is searched for secrets, in bytes. A
+// part of a secret can't be recognized, the longest ones are armored keys, and a whole text may have
+// megabytes.
+const margin = 64 << 10
 
-// safeHead is like safe for the first bytes of a text.
+// safeSection returns a section of a text as answers may have it. The text is cut after it was made
+// safe: where the section begins and ends then follows from the lengths of what is around it. These
+// differ only if a secret is cut, and the result is a little longer or shorter.
+func (r *Recall) safeSection(text string, from, to int) string {
+	start, end := max(0, from-margin), min(len(text), to+margin)
+	from, to = min(from, end), min(to, end)
+	whole := r.safe(text[start:end])
+	first := min(len(whole), len(r.safe(text[start:from])))
+	last := max(first, len(whole)-len(r.safe(text[to:end])))
+	return strings.ToValidUTF8(whole[first:last], "")
+}
+
+// safeHead returns the beginning of a text for a line of so many characters.
 func (r *Recall) safeHead(text string, most int) string {
-	return r.safe(strings.ToValidUTF8(text[:min(len(text), most+margin)], ""))
+	size := 2 * most // bytes: some characters have several
+	head := r.safeSection(text, 0, size)
+	if size < len(text) {
+		head += "…"
+	}
+	return quoted(head, most)
 }
 
 // quoted returns one line of at most so many characters as a JSON string.
