@@ -41,7 +41,7 @@ type session struct {
 	tasks   map[string]*agent // the same by the ID of their task
 	tools   map[string]*call  // calls without a result, by ID
 	ledger  ledger            // answers whose tokens are not known for certain
-	cost    float64           // of the conversation at the last result
+	totals  totals            // of the last result
 	watched int               // turns and subagents that run and are recorded or measured
 }
 
@@ -274,7 +274,7 @@ func isBoundary(event wire.Event) bool {
 
 func (s *session) init(m *wire.InitMessage) {
 	if m.SessionID != s.id {
-		s.id, s.cost = m.SessionID, 0
+		s.id = m.SessionID
 		s.span.SetAttributes(keyConversation.String(s.id))
 	}
 	s.model = cmp.Or(m.Model, s.model)
@@ -322,7 +322,7 @@ func (s *session) reconnected(m *wire.SessionReconnectedMessage) {
 	s.turns = nil
 	s.closeAll(errorLost)
 	s.turns = waiting
-	s.cost = 0
+	s.totals = totals{} // the new process counts from zero
 	s.span.AddEvent(eventReconnected, trace.WithAttributes(keyAttempts.Int(m.Attempts),
 		keyDowntime.Int64(m.Downtime.Duration().Milliseconds()), keyLost.Int(len(m.LostPrompts))))
 }
@@ -334,11 +334,12 @@ func (s *session) result(m *wire.ResultMessage) {
 	if !goesOn {
 		s.endCalls(t, errorInterrupted)
 	}
-	s.ledger.settle(s, t, m)
+	used, cost := s.totals.since(m)
+	s.ledger.settle(s, t, m, used)
 	if m.StopReason != "" {
 		t.span.SetAttributes(keyFinishReasons.StringSlice([]string{string(m.StopReason)}))
 	}
-	t.cost += s.costOf(m)
+	t.cost += cost
 	s.dropEnded()
 	switch {
 	case goesOn:
@@ -355,22 +356,6 @@ func resultError(m *wire.ResultMessage) error {
 		return &clew.ResultError{Result: m}
 	}
 	return nil
-}
-
-// costOf returns what has been spent since the last result. Older agents report only the total.
-func (s *session) costOf(m *wire.ResultMessage) float64 {
-	cost := m.TotalCostUSD
-	if cost >= s.cost {
-		cost -= s.cost
-	}
-	s.cost = m.TotalCostUSD
-	if m.ModelUsageSinceLastResult != nil {
-		cost = 0
-		for _, use := range m.ModelUsageSinceLastResult {
-			cost += use.CostUSD
-		}
-	}
-	return max(cost, 0)
 }
 
 // setFailure marks a span as failed unless the kind of failure is empty. The description has no text

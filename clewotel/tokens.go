@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -165,10 +167,7 @@ func (s *session) chatAttributes(c *chat) []attribute.KeyValue {
 
 // A ledger has the answers since the last result, and gives each its tokens when a result says how
 // many there were.
-type ledger struct {
-	chats []*chat
-	total map[string]wire.ModelUsage // of the last result, for agents that report only totals
-}
+type ledger struct{ chats []*chat }
 
 // flush ends all answers with what their frames have reported, since no result will come.
 func (l *ledger) flush(s *session) {
@@ -176,15 +175,18 @@ func (l *ledger) flush(s *session) {
 		c.estimated = !c.exact && c.used.output > 0
 		s.endChat(c)
 	}
-	l.chats, l.total = nil, nil
+	l.chats = nil
 }
 
 // settle gives the answers of the turn t, and of subagents, the tokens that its result reports. The
 // usage of a result is that of the session's own agent in this turn. What all models have used in
-// addition belongs to subagents, and to requests that no message has shown. The answer of a subagent
-// in the background that is not in these accounts waits for the next result.
-func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage) {
-	left := l.sinceLast(m)
+// addition, which is left, belongs to subagents, and to requests that no message has shown. The
+// answer of a running subagent that is not in these accounts waits for the next result.
+func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage, left map[string]tokens) {
+	models := m.ModelUsageSinceLastResult
+	if models == nil {
+		models = m.ModelUsage
+	}
 	var main, subs, later []*chat
 	for _, c := range l.chats {
 		if c.agent.isTurn {
@@ -193,32 +195,28 @@ func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage) {
 			subs = append(subs, c)
 		}
 	}
-	main = l.share(s, main, usageTokens(m.Usage), t, modelName(left, s.model))
-	for _, c := range main {
-		name := modelName(left, c.model)
-		left[name] = left[name].minus(c.used)
+	done := l.share(s, main, usageTokens(m.Usage), t, cmp.Or(accountOf(models, s.model), s.model))
+	for _, c := range done {
+		take(left, accountOf(models, c.model), c.used)
+	}
+	unassigned, groups := maps.Clone(left), make(map[string][]*chat)
+	for _, c := range subs {
+		name := accountOf(models, c.model)
+		switch budget, ok := unassigned[name]; {
+		case ok && c.used.fits(budget):
+			unassigned[name] = budget.minus(tokens{c.used.input, c.used.cacheRead, c.used.cacheWrite, 0})
+			groups[name] = append(groups[name], c)
+		case c.agent.ended: // the agent does not count it
+			c.used = tokens{}
+			done = append(done, c)
+		default:
+			later = append(later, c)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		var group []*chat
-		budget := left[name]
-		for _, c := range subs {
-			if modelName(left, c.model) != name {
-				continue
-			}
-			switch {
-			case c.used.fits(budget):
-			case c.agent.ended: // the agent does not count it
-				c.used = tokens{}
-			default:
-				later = append(later, c)
-				continue
-			}
-			budget = budget.minus(tokens{c.used.input, c.used.cacheRead, c.used.cacheWrite, 0})
-			group = append(group, c)
-		}
-		main = append(main, l.share(s, group, left[name], l.unseenAgent(t, subs), name)...)
+		done = append(done, l.share(s, groups[name], left[name], l.unseenAgent(t, subs), name)...)
 	}
-	for _, c := range main {
+	for _, c := range done {
 		s.endChat(c)
 	}
 	l.chats = later
@@ -233,35 +231,85 @@ func (l *ledger) unseenAgent(t *agent, subs []*chat) *agent {
 	return subs[0].agent
 }
 
-// sinceLast returns the tokens of each model since the last result.
-func (l *ledger) sinceLast(m *wire.ResultMessage) map[string]tokens {
-	used := make(map[string]tokens)
-	for name, u := range m.ModelUsageSinceLastResult {
-		used[name] = modelTokens(u)
-	}
-	if m.ModelUsageSinceLastResult == nil {
-		for name, u := range m.ModelUsage {
-			before := modelTokens(l.total[name])
-			if now := modelTokens(u); before.fits(now) {
-				used[name] = now.minus(before)
-			} else {
-				used[name] = now // the agent has begun to count again
-			}
+// take subtracts the tokens of an answer from the account with a name, and what that one does not
+// have from the others, so that no token is counted twice.
+func take(left map[string]tokens, name string, used tokens) {
+	for _, name := range append([]string{name}, slices.Sorted(maps.Keys(left))...) {
+		if have, ok := left[name]; ok {
+			left[name], used = have.minus(used), used.minus(have)
 		}
 	}
-	l.total = m.ModelUsage
-	return used
 }
 
-// modelName returns the name that the accounts have for the model of an answer.
-func modelName(used map[string]tokens, model string) string {
-	if _, ok := used[model]; ok || len(used) != 1 {
+// prices know the names that a model has with different providers.
+var prices = sync.OnceValue(usage.DefaultPrices)
+
+// accountOf returns the name under which the accounts of a result have a model, or "" if they don't.
+// An answer has the name of the API. The agent counts under the name that it was given, which may
+// have a date or the mark [1m], or be the name of a cloud provider.
+func accountOf(models map[string]wire.ModelUsage, model string) string {
+	if _, ok := models[model]; ok {
 		return model
 	}
-	for name := range used {
-		return name
+	plain := prices().Name(model)
+	names := slices.Sorted(maps.Keys(models))
+	for _, name := range names {
+		if canonical := models[name].CanonicalModel; canonical != "" && (canonical == model || canonical == plain) ||
+			prices().Name(name) == plain {
+			return name
+		}
 	}
-	return model
+	if len(names) == 1 && !(isKnown(model) && isKnown(names[0])) {
+		return names[0] // an alias
+	}
+	return ""
+}
+
+func isKnown(model string) bool {
+	_, ok := prices().Lookup(model)
+	return ok
+}
+
+// totals are the accounts of a conversation at its last result, for agents that report only totals.
+type totals struct {
+	session string // the ID of the conversation
+	cost    float64
+	models  map[string]tokens
+}
+
+// since returns what the models have used and what that has cost since the last result. Totals start
+// again with another conversation, and may do so at any other time. A result without accounts, such
+// as that of an error, changes nothing.
+func (t *totals) since(m *wire.ResultMessage) (used map[string]tokens, cost float64) {
+	if t.models == nil || m.SessionID != t.session {
+		*t = totals{session: m.SessionID, models: make(map[string]tokens)}
+	}
+	used = make(map[string]tokens)
+	for name, u := range m.ModelUsage {
+		now, before := modelTokens(u), t.models[name]
+		if now == (tokens{}) {
+			continue
+		}
+		used[name], t.models[name] = now, now
+		if before.fits(now) {
+			used[name] = now.minus(before)
+		}
+	}
+	if cost = max(m.TotalCostUSD, 0); cost > 0 {
+		before := t.cost
+		t.cost = cost
+		if cost >= before {
+			cost -= before
+		}
+	}
+	if m.ModelUsageSinceLastResult != nil {
+		used, cost = make(map[string]tokens), 0
+		for name, u := range m.ModelUsageSinceLastResult {
+			used[name] = modelTokens(u)
+			cost += u.CostUSD
+		}
+	}
+	return used, max(cost, 0)
 }
 
 // share divides tokens among answers. The input of each is known. Output that is not known is
