@@ -3,7 +3,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 GOLANGCI_VERSION := 2.14.0
-# Paths of targets are relative: make splits them at spaces, which the folder's own path may have.
+# Paths of targets are relative: make splits them at spaces, which the directory's own path may have.
 BIN := .cache/bin
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 # What checks workflows and makes releases.
@@ -160,8 +160,10 @@ release-check: $(GORELEASER) ## Build a release without publishing it, in dist, 
 	.ci/release-check $(GORELEASER)
 
 .PHONY: release
-release: $(GORELEASER) ## Publish the release of the tag that is checked out
-	$(GORELEASER) release --clean --release-notes <(.ci/release-notes)
+release: $(GORELEASER) ## Publish the release of the tag that is checked out, or the one that GORELEASER_CURRENT_TAG names
+	mkdir -p .cache
+	.ci/release-notes "$${GORELEASER_CURRENT_TAG:-$$(git describe --tags --exact-match)}" >.cache/release-notes.md
+	$(GORELEASER) release --clean --release-notes .cache/release-notes.md
 
 .PHONY: demo
 demo: ## Show the whole tour of the program, without key, network or agent
