@@ -2,7 +2,10 @@
 # "clew-agent" has Claude Code as well, for running prompts.
 #
 #   docker build --target clew -t clew .
-#   docker run --rm -v ~/.claude:/home/nonroot/.claude:ro clew stats
+#   docker run --rm --user "$(id -u):$(id -g)" -v ~/.claude:/claude:ro clew stats
+#
+# Only their owner can read transcripts, so that the program must run as this user. The context must be a clone, from
+# whose tags and commits the program has its version.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -13,6 +16,7 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags=
 
 FROM gcr.io/distroless/static-debian12:nonroot AS clew
 COPY --from=build /clew /usr/bin/clew
+ENV CLAUDE_CONFIG_DIR=/claude
 ENTRYPOINT ["/usr/bin/clew"]
 
 # The agent's tools need a shell, git and the usual programs, which a distroless image does not have.
@@ -23,9 +27,11 @@ RUN /ci/install-agent "$(sed -n 's/^const AgentVersion = "\(.*\)"$/\1/p' /ci/rea
 
 FROM debian:bookworm-slim AS clew-agent
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/* \
-	&& useradd --create-home --uid 65532 nonroot
+	&& useradd --create-home --uid 65532 nonroot && chmod 1777 /home/nonroot
 COPY --from=agent /agent/claude /usr/bin/claude
 COPY --from=build /clew /usr/bin/clew
 USER nonroot
+# Any user can use it as home, as --user may name one without an entry in /etc/passwd.
+ENV HOME=/home/nonroot
 WORKDIR /home/nonroot
 ENTRYPOINT ["/usr/bin/clew"]
