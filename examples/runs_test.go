@@ -18,7 +18,7 @@ func command(line string) map[string]string {
 var runs = []run{
 	{
 		name:  "query",
-		model: func(m *clewtest.Model) { m.On("this folder").Reply(clewtest.Text("Nothing at all.")) },
+		model: func(m *clewtest.Model) { m.On("this directory").Reply(clewtest.Text("Nothing at all.")) },
 		want:  "Nothing at all.\n$...\n",
 	},
 	{
@@ -42,7 +42,7 @@ var runs = []run{
 		name: "otel",
 		args: []string{"What is in", "this folder?"},
 		model: func(m *clewtest.Model) {
-			m.On("this folder").Reply(clewtest.ToolUse("Bash", command("ls")))
+			m.On("this directory").Reply(clewtest.ToolUse("Bash", command("ls")))
 			m.OnToolResult("dot.png").Reply(clewtest.Text("A dot."))
 		},
 		want: "A dot.\nclew.session (...)\n  invoke_agent claude-code (..., clew.cost_usd ...)\n" +

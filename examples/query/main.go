@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	for msg, err := range clew.Query(context.Background(), "What is in this folder?", nil) {
+	for msg, err := range clew.Query(context.Background(), "What is in this directory?", nil) {
 		if err != nil {
 			log.Fatal(err)
 		}
