@@ -94,10 +94,11 @@ func (s *session) endAgent(a *agent, failure string) {
 	s.toolCalls.Record(a.ctx, int64(a.calls), set)
 }
 
-// endCalls ends the calls of an agent that have no result, and their subagents.
+// endCalls ends the calls of an agent that have no result, and their subagents, and calls that came
+// after the end of their agent.
 func (s *session) endCalls(a *agent, failure string) {
 	for _, c := range s.tools {
-		if c.agent == a {
+		if c.agent == a || c.agent.ended {
 			s.endCall(c, failure)
 			s.endSubagent(c.id, failure)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewotel"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
 )
 
 // A scene has providers in memory.
@@ -93,6 +94,45 @@ func (s *scene) wantNoneOpen() {
 	if n := s.open.n.Load(); n != 0 {
 		s.t.Errorf("%d spans are open", n)
 	}
+}
+
+// A step is something that happens in a traced session.
+type step func(ctx context.Context, trace *clew.Trace)
+
+// frames returns the step in which the agent says something.
+func frames(lines ...string) step {
+	return func(ctx context.Context, trace *clew.Trace) {
+		for _, line := range lines {
+			trace.Message(ctx, wire.Decode([]byte(line)))
+		}
+	}
+}
+
+// prompt returns the step in which a prompt is sent.
+func prompt(id string) step {
+	return func(ctx context.Context, trace *clew.Trace) {
+		msg := clew.Text("Go")
+		msg.UUID = id
+		trace.Prompt(ctx, msg)
+	}
+}
+
+// settled returns the step in which a prompt is settled.
+func settled(id string) step {
+	return func(ctx context.Context, trace *clew.Trace) { trace.Settled(ctx, id, nil) }
+}
+
+// follow plays a traced session, without an agent, from the prompt "p" to its end.
+func (s *scene) follow(o clewotel.Options, steps ...step) {
+	s.t.Helper()
+	ctx, opts := s.t.Context(), clewotel.Instrument(nil, s.telemetry(o))
+	trace := opts.Trace.Start(ctx, opts)
+	prompt("p")(ctx, trace)
+	for _, step := range steps {
+		step(ctx, trace)
+	}
+	trace.End(ctx, nil)
+	s.wantNoneOpen()
 }
 
 // inBubble runs a test with a fake clock: a test that hangs fails at once.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -36,6 +37,7 @@ type session struct {
 	model   string            // that the agent uses, as it reports it
 	turns   []*agent          // whose prompts are not settled, oldest first
 	current *agent            // the turn that the agent works on, or nil
+	free    time.Time         // when it has left the one before
 	names   bool              // the agent names the prompts that it answers
 	agents  map[string]*agent // subagents by the ID of the call that started them
 	tasks   map[string]*agent // the same by the ID of their task
@@ -122,6 +124,9 @@ func (s *session) turnOf(named string) *agent {
 	for _, t := range s.turns {
 		if t.prompt == named || named == "" && !s.names {
 			s.current = t
+			if t.last.Before(s.free) { // the prompt has waited
+				t.last = s.free
+			}
 			return t
 		}
 	}
@@ -161,7 +166,7 @@ func (s *session) settled(_ context.Context, id string, err error) {
 	t := s.turns[i]
 	s.turns = slices.Delete(s.turns, i, i+1)
 	if s.current == t {
-		s.current = nil
+		s.leave()
 	}
 	s.endAgent(t, failureOf(err))
 	s.setSkip()
@@ -216,6 +221,9 @@ func (s *session) closeAll(failure string) {
 	}
 	for _, t := range s.turns {
 		s.endAgent(t, failure)
+	}
+	for _, c := range s.tools { // those of agents that had ended before
+		s.endCall(c, failure)
 	}
 	s.turns, s.current = nil, nil
 	clear(s.agents)
@@ -341,15 +349,17 @@ func (s *session) result(m *wire.ResultMessage) {
 	}
 	t.cost += cost
 	s.dropEnded()
-	switch {
-	case goesOn:
-	case t.prompt == "":
-		s.endAgent(t, failureOf(resultError(m)))
-		s.current = nil
-	default:
-		s.current = nil
+	if goesOn {
+		return
 	}
+	if t.prompt == "" {
+		s.endAgent(t, failureOf(resultError(m)))
+	}
+	s.leave()
 }
+
+// leave follows the end of the agent's work on the current turn.
+func (s *session) leave() { s.current, s.free = nil, time.Now() }
 
 func resultError(m *wire.ResultMessage) error {
 	if m.Failed() {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -128,6 +129,51 @@ func sorted(tree string) []string {
 // working is an agent in the middle of everything: an answer, a call and a subagent with a call.
 func working() *clewtest.Scenario {
 	return prompted().Send(toolUse("", "m1", "Agent", "a"), taskStarted("ta", "a", "first"), toolUse("a", "ma1", "Bash", "a1"))
+}
+
+// taskEnded says that the task of a subagent is over.
+func taskEnded(task, call string) string {
+	return fmt.Sprintf(`{"type":"system","subtype":"task_notification","task_id":%q,"tool_use_id":%q,"status":"completed","session_id":"s"}`,
+		task, call)
+}
+
+// A call that comes after the end of its subagent ends with the next result, or with the session.
+func TestLateCallEnds(t *testing.T) {
+	t.Parallel()
+	begun := frames(toolUse("", "m1", "Agent", "a"), taskStarted("ta", "a", "first"), taskEnded("ta", "a"))
+	late := frames(toolUse("a", "ma1", "Bash", "a1"))
+	s := newScene(t)
+	s.follow(clewotel.Options{}, begun, late, frames(result("p", 10, 10)), func(context.Context, *clew.Trace) {
+		if got := s.find("execute_tool Bash").Status.Description; got != "interrupted" {
+			t.Errorf("the call failed with %q", got)
+		}
+	})
+	s = newScene(t)
+	s.follow(clewotel.Options{}, begun, settled("p"), late)
+	if got := s.find("execute_tool Bash").Status.Description; got != "agent_ended" {
+		t.Errorf("the call failed with %q", got)
+	}
+}
+
+// The first answer to a prompt that has waited begins with the end of the turn before it.
+func TestWaitingPrompt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newScene(t)
+		second := func(context.Context, *clew.Trace) { time.Sleep(time.Second) }
+		s.follow(clewotel.Options{}, prompt("q"),
+			second, frames(text("", "m1", "one")), second, frames(result("p", 10, 10)), settled("p"),
+			second, frames(text("", "m2", "two"), result("q", 10, 10)), settled("q"))
+		var chats []time.Duration
+		began := s.find("clew.session").StartTime
+		for _, span := range s.spans.GetSpans() {
+			if span.Name == "chat m" {
+				chats = append(chats, span.StartTime.Sub(began), span.EndTime.Sub(began))
+			}
+		}
+		if diff := cmp.Diff([]time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, chats); diff != "" {
+			t.Errorf("beginnings and ends (-want +got):\n%s", diff)
+		}
+	})
 }
 
 var errStop = errors.New("stop")

@@ -7,25 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewotel"
-	"github.com/clewdev/clew/wire"
 )
-
-// follow gives frames to a traced session with the prompt "p", without an agent, and ends it.
-func (s *scene) follow(o clewotel.Options, frames ...string) {
-	s.t.Helper()
-	ctx, opts := s.t.Context(), clewotel.Instrument(nil, s.telemetry(o))
-	trace := opts.Trace.Start(ctx, opts)
-	prompt := clew.Text("Go")
-	prompt.UUID = "p"
-	trace.Prompt(ctx, prompt)
-	for _, frame := range frames {
-		trace.Message(ctx, wire.Decode([]byte(frame)))
-	}
-	trace.End(ctx, nil)
-	s.wantNoneOpen()
-}
 
 // answer is an answer of a model with input tokens.
 func answer(parent, id, model string, input int) string {
@@ -72,7 +55,7 @@ func TestTokensByModel(t *testing.T) {
 	t.Parallel()
 	const opus, haiku = "claude-opus-5-5", "claude-haiku-5-5"
 	call, started := toolUse("", "call", "Agent", "a"), taskStarted("ta", "a", "first")
-	ended := `{"type":"system","subtype":"task_notification","task_id":"ta","tool_use_id":"a","status":"completed","session_id":"s"}`
+	ended := taskEnded("ta", "a")
 	for name, test := range map[string]struct {
 		frames []string
 		want   map[string]int64
@@ -136,7 +119,7 @@ func TestTokensByModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			s.follow(clewotel.Options{}, test.frames...)
+			s.follow(clewotel.Options{}, frames(test.frames...))
 			if diff := cmp.Diff(test.want, s.inputs()); diff != "" {
 				t.Errorf("input tokens (-want +got):\n%s%s", diff, s.tree())
 			}
@@ -157,13 +140,13 @@ func TestTotals(t *testing.T) {
 			`"modelUsage":{%s},"total_cost_usd":%v}`, session, own, models, cost)
 	}
 	s := newScene(t)
-	s.follow(clewotel.Options{},
+	s.follow(clewotel.Options{}, frames(
 		answer("", "m1", "m", 10), total("s", 10, 10, 0.5),
 		total("s", 0, 0, 0),
 		answer("", "m2", "m", 20), total("s", 20, 30, 0.75),
 		answer("", "m3", "m", 40), total("other", 40, 40, 1), // another conversation begins at zero
 		answer("", "m4", "m", 5), total("other", 5, 5, 0.25), // and this one again
-	)
+	))
 	want := map[string]int64{"m1": 10, "m2": 20, "m3": 40, "m4": 5}
 	if diff := cmp.Diff(want, s.inputs()); diff != "" {
 		t.Errorf("input tokens (-want +got):\n%s%s", diff, s.tree())
