@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -103,8 +104,8 @@ func (t *telemetry) start(ctx context.Context, opts *clew.Options) *clew.Trace {
 	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpan(ctx, s.span), carrier)
-	for _, key := range carrier.Keys() {
-		opts.Env = append(opts.Env, strings.ToUpper(key)+"="+carrier[key])
+	if parent := carrier["traceparent"]; parent != "" { // an empty state hides that of this process
+		opts.Env = append(opts.Env, "TRACEPARENT="+parent, "TRACESTATE="+carrier["tracestate"])
 	}
 	return &clew.Trace{
 		Prompt: s.prompt, Message: s.message, Settled: s.settled, Asked: s.asked, Answered: s.answered, End: s.end,
@@ -113,23 +114,32 @@ func (t *telemetry) start(ctx context.Context, opts *clew.Options) *clew.Trace {
 
 // variableOf returns the value that a variable has for the agent, or "".
 func variableOf(opts *clew.Options, name string) string {
+	same := func(other string) bool {
+		return other == name || runtime.GOOS == "windows" && strings.EqualFold(other, name)
+	}
 	for _, entry := range slices.Backward(opts.Env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+		if key, value, _ := strings.Cut(entry, "="); same(key) {
 			return value
 		}
 	}
-	if opts.InheritEnv == nil || slices.Contains(opts.InheritEnv, name) {
+	if opts.InheritEnv == nil || slices.ContainsFunc(opts.InheritEnv, same) {
 		return os.Getenv(name)
 	}
 	return ""
 }
 
+// isOn reports whether the agent takes a variable for set: "0" and "false" are not.
+func isOn(opts *clew.Options, name string) bool {
+	value := strings.ToLower(strings.TrimSpace(variableOf(opts, name)))
+	return slices.Contains([]string{"1", "true", "yes", "on"}, value)
+}
+
 // providerOf returns who serves the models of the agent.
 func providerOf(opts *clew.Options) string {
 	switch {
-	case variableOf(opts, "CLAUDE_CODE_USE_BEDROCK") != "":
+	case isOn(opts, "CLAUDE_CODE_USE_BEDROCK"):
 		return "aws.bedrock"
-	case variableOf(opts, "CLAUDE_CODE_USE_VERTEX") != "":
+	case isOn(opts, "CLAUDE_CODE_USE_VERTEX"):
 		return "gcp.vertex_ai"
 	}
 	return "anthropic"
