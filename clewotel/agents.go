@@ -298,24 +298,44 @@ func (s *session) endCall(c *call, failure string) {
 	c.span.End()
 	if h := s.telemetry.tools; h.Enabled(c.ctx) {
 		recordDuration(c.ctx, h, time.Since(c.began), failure, keyOperation.String(opTool),
-			keyToolName.String(c.name), keyAgentName.String(c.agent.name))
+			keyToolName.String(s.measuredTool(c.name, failure)), keyAgentName.String(c.agent.name))
 	}
 }
 
-// asked gives callbacks the span of the call that they are about as parent, or else that of the
-// session.
+// measuredTool returns the name of a tool for a metric. The model makes up names, of which each would
+// be a series that stays. A tool exists if the agent lists it or a call of it has succeeded: some are
+// loaded later than the list.
+func (s *session) measuredTool(name, failure string) string {
+	if failure == "" {
+		s.known[name] = true
+	}
+	if s.known[name] {
+		return name
+	}
+	return errorOther
+}
+
+// askedKey is the key of the span that has the events of a request, in the context of its callback.
+type askedKey struct{ s *session }
+
+// asked gives callbacks the span of the call that they are about as parent, or else that of the turn
+// or of the session, and adds an event to it. The messages with which the agent only gets to know an
+// MCP server are no events.
 func (s *session) asked(ctx context.Context, req *clew.TraceRequest) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	span := s.span
-	switch c := s.tools[req.ToolUseID]; {
-	case c != nil:
-		span = trace.SpanFromContext(c.ctx)
-		c.span.AddEvent(eventAsked, trace.WithAttributes(requestAttributes(req)...))
-	case s.current != nil:
-		span = s.current.span
+	span, c := s.working(), s.tools[req.ToolUseID]
+	if c != nil {
+		span = c.span
+		ctx = trace.ContextWithSpan(ctx, trace.SpanFromContext(c.ctx))
+	} else {
+		ctx = trace.ContextWithSpan(ctx, span)
 	}
-	return trace.ContextWithSpan(ctx, span)
+	if c == nil && req.Subtype == "mcp_message" {
+		return ctx
+	}
+	span.AddEvent(eventAsked, trace.WithAttributes(requestAttributes(req)...))
+	return context.WithValue(ctx, askedKey{s}, span)
 }
 
 func requestAttributes(req *clew.TraceRequest) []attribute.KeyValue {
@@ -326,12 +346,10 @@ func requestAttributes(req *clew.TraceRequest) []attribute.KeyValue {
 	return attrs
 }
 
-// answered adds the answer of a callback to the call that it is about.
+// answered adds the answer of a callback to the span that has the question.
 func (s *session) answered(ctx context.Context, req *clew.TraceRequest, answer wire.JSON, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.tools[req.ToolUseID]
-	if c == nil {
+	span, ok := ctx.Value(askedKey{s}).(trace.Span)
+	if !ok || !span.IsRecording() {
 		return
 	}
 	attrs := requestAttributes(req)
@@ -347,5 +365,5 @@ func (s *session) answered(ctx context.Context, req *clew.TraceRequest, answer w
 	case err != nil:
 		attrs = append(attrs, keyErrorType.String(errorOther))
 	}
-	c.span.AddEvent(eventAnswered, trace.WithAttributes(attrs...))
+	span.AddEvent(eventAnswered, trace.WithAttributes(attrs...))
 }

@@ -42,6 +42,7 @@ type session struct {
 	agents  map[string]*agent // subagents by the ID of the call that started them
 	tasks   map[string]*agent // the same by the ID of their task
 	tools   map[string]*call  // calls without a result, by ID
+	known   map[string]bool   // tools that exist
 	ledger  ledger            // answers whose tokens are not known for certain
 	totals  totals            // of the last result
 	watched int               // turns and subagents that run and are recorded or measured
@@ -52,6 +53,7 @@ func newSession(ctx context.Context, t *telemetry, opts *clew.Options) *session 
 		telemetry: t, provider: providerOf(opts), agentName: cmp.Or(opts.Agent, "claude-code"),
 		parent: trace.SpanContextFromContext(ctx), model: opts.Model,
 		agents: make(map[string]*agent), tasks: make(map[string]*agent), tools: make(map[string]*call),
+		known: make(map[string]bool),
 	}
 	s.ctx, s.span = t.tracer.Start(context.WithoutCancel(ctx), opSession, trace.WithAttributes(s.common(opSession)...))
 	return s
@@ -286,42 +288,58 @@ func (s *session) init(m *wire.InitMessage) {
 		s.span.SetAttributes(keyConversation.String(s.id))
 	}
 	s.model = cmp.Or(m.Model, s.model)
+	for _, name := range m.Tools {
+		s.known[name] = true
+	}
+	s.known["Agent"] = s.known["Agent"] || s.known["Task"] // the list has the old name
 	if m.Version != "" {
 		s.span.SetAttributes(keyAgentVersion.String(m.Version))
 	}
 }
 
-// event adds an event to the turn that is running, or to the session.
-func (s *session) event(msg wire.Message) {
-	var name string
-	var attrs []attribute.KeyValue
-	switch m := msg.(type) {
-	case *wire.APIRetryMessage:
-		name = eventRetry
-		s.cutChat(string(m.Error))
-		attrs = append(attrs, keyAttempt.Int(m.Attempt), keyErrorType.String(string(m.Error)),
-			keyDelay.Int64(m.RetryDelay.Duration().Milliseconds()))
-		if m.ErrorStatus != 0 {
-			attrs = append(attrs, keyStatusCode.Int(m.ErrorStatus))
-		}
-	case *wire.RateLimitMessage:
-		name = eventRateLimit
-		attrs = append(attrs, keyStatus.String(string(m.Info.Status)), keyLimit.String(string(m.Info.Type)))
-	case *wire.CompactBoundaryMessage:
-		name = eventCompaction
-		attrs = append(attrs, keyTrigger.String(string(m.Metadata.Trigger)), keyPreTokens.Int(m.Metadata.PreTokens),
-			keyPostTokens.Int(m.Metadata.PostTokens))
-	default:
-		return
-	}
-	span := s.span
+// working returns the span of the turn that the agent works on, or that of the session.
+func (s *session) working() trace.Span {
 	switch {
 	case s.current != nil:
-		span = s.current.span
+		return s.current.span
 	case len(s.turns) > 0:
-		span = s.turns[0].span
+		return s.turns[0].span
 	}
-	span.AddEvent(name, trace.WithAttributes(attrs...))
+	return s.span
+}
+
+// event adds an event to the turn that is running, or to the session. Only a retry has a message that
+// says which agent it is about.
+func (s *session) event(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.APIRetryMessage:
+		if s.current != nil {
+			s.current.cutChat(string(m.Error))
+		}
+		s.retried(s.working(), m.Attempt, m.RetryDelay, string(m.Error), m.ErrorStatus)
+	case *wire.ToolProgressMessage:
+		if a, r := s.agents[m.ParentToolUseID], m.SubagentRetry; a != nil && r != nil {
+			a.cutChat(r.ErrorCategory)
+			s.retried(a.span, r.Attempt, r.RetryDelay, r.ErrorCategory, r.ErrorStatus)
+		}
+	case *wire.RateLimitMessage:
+		s.working().AddEvent(eventRateLimit, trace.WithAttributes(
+			keyStatus.String(string(m.Info.Status)), keyLimit.String(string(m.Info.Type))))
+	case *wire.CompactBoundaryMessage:
+		s.working().AddEvent(eventCompaction, trace.WithAttributes(keyTrigger.String(string(m.Metadata.Trigger)),
+			keyPreTokens.Int(m.Metadata.PreTokens), keyPostTokens.Int(m.Metadata.PostTokens)))
+	}
+}
+
+// retried adds the event of a request that has failed and is sent again.
+func (s *session) retried(span trace.Span, attempt int, delay wire.Millis, kind string, status int) {
+	attrs := []attribute.KeyValue{
+		keyAttempt.Int(attempt), keyErrorType.String(kind), keyDelay.Int64(delay.Duration().Milliseconds()),
+	}
+	if status != 0 {
+		attrs = append(attrs, keyStatusCode.Int(status))
+	}
+	span.AddEvent(eventRetry, trace.WithAttributes(attrs...))
 }
 
 // reconnected follows the start of another agent: what the old one was doing is over.

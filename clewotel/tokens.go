@@ -84,11 +84,8 @@ func (s *session) newChat(a *agent, id, model string, began time.Time) *chat {
 }
 
 // cutChat marks an answer that has broken off before its first block, and is asked for again.
-func (s *session) cutChat(failure string) {
-	if s.current == nil {
-		return
-	}
-	if c := s.current.chat; c != nil && c.length == 0 && !c.exact {
+func (a *agent) cutChat(failure string) {
+	if c := a.chat; c != nil && c.length == 0 && !c.exact {
 		c.failure = cmp.Or(failure, errorOther)
 	}
 }
