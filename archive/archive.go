@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -215,12 +217,17 @@ func MachineName() string {
 	return machineOf(host)
 }
 
-// rootsOr returns roots, or those of the user's agents if there are none.
+// rootsOr returns roots, or those of the user's agents if there are none. Directories with sessions
+// that were unpacked are not theirs: those sessions are of other machines.
 func rootsOr(roots []string) ([]string, error) {
 	if len(roots) > 0 {
 		return roots, nil
 	}
 	roots, err := sessions.Roots()
+	roots = slices.DeleteFunc(roots, func(root string) bool {
+		_, unpacked := sessions.FromArchive(filepath.Join(root, sessionfile.Folder))
+		return unpacked
+	})
 	if err == nil && len(roots) == 0 {
 		err = errors.New("archive: no directory of an agent was found: set CLAUDE_CONFIG_DIR to it")
 	}

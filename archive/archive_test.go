@@ -15,13 +15,20 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/archive/archivetest"
+	"github.com/clewdev/clew/sessions"
 )
 
 func TestDirTarget(t *testing.T) {
 	t.Parallel()
-	archivetest.Run(t, func(t *testing.T) archive.Target {
-		_, dir := newArchive(t)
-		return dir
+	archivetest.Run(t, func(t *testing.T) func() archive.Target {
+		path := filepath.Join(t.TempDir(), "archive")
+		return func() archive.Target {
+			dir, err := archive.OpenDir(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return dir
+		}
 	})
 }
 
@@ -309,6 +316,23 @@ func TestDamagedManifest(t *testing.T) {
 	}
 	if _, err := a.Find(t.Context(), id(2), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSaveNothingUnpacked saves with the default roots while sessions of another machine are unpacked.
+func TestSaveNothingUnpacked(t *testing.T) {
+	d, other := newAgentDir(t), newAgentDir(t)
+	a, _ := newArchive(t)
+	d.write(mainOf(1), line("mine"))
+	other.write(mainOf(2), line("of another machine"))
+	t.Setenv("CLAUDE_CONFIG_DIR", d.root)
+	sessions.SetArchiveRoots([]string{other.root})
+	t.Cleanup(func() { sessions.SetArchiveRoots(nil) })
+	if _, err := a.Save(t.Context(), &archive.SaveOptions{Machine: "box"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"box/" + mainOf(1): line("mine")}, saved(t, a)); diff != "" {
+		t.Error("(-want +got)\n", diff)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
@@ -25,7 +26,7 @@ import (
 var ErrNotFound = errors.New("sessions: not found")
 
 // ErrReadOnly is wrapped by the error that a session can't be changed, since it is a copy from an
-// archive: see [Roots].
+// archive: see [SetArchiveRoots].
 var ErrReadOnly = errors.New("it is a copy from an archive; restore it first")
 
 // A notFoundError says what was not found, and where. It wraps [ErrNotFound].
@@ -324,9 +325,7 @@ func isUUID(id string) bool {
 // claude in XDG_CONFIG_HOME, which some versions of the agent have used. It returns an error only
 // if the user has no home directory.
 //
-// The environment variable CLEW_ARCHIVE_ROOTS names more directories, separated as in PATH, which
-// come last. They have sessions that package archive has unpacked, and are only read: functions
-// that change a session of theirs return an error that wraps [ErrReadOnly].
+// The directories of [SetArchiveRoots] come last.
 //
 //	roots, err := sessions.Roots() // such as ["/home/me/.claude"]
 func Roots() ([]string, error) {
@@ -334,16 +333,33 @@ func Roots() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return existingRoots(append(candidates, unpackedRoots()...)), nil
+	return existingRoots(append(candidates, ArchiveRoots()...)), nil
 }
 
-// unpackedRoots returns the directories with sessions from archives.
-func unpackedRoots() []string { return filepath.SplitList(os.Getenv("CLEW_ARCHIVE_ROOTS")) }
+// archiveRoots are the directories of SetArchiveRoots. They are no environment variable, since agents
+// and other programs that this one starts must not take them for an agent's directories.
+var archiveRoots atomic.Pointer[[]string]
 
-// FromArchive returns the directory of CLEW_ARCHIVE_ROOTS that a path is in: see [Roots]. It returns
-// false for the path of an agent's own file.
+// SetArchiveRoots adds directories with sessions that package archive has unpacked to [Roots], for the
+// whole process, in place of those of an earlier call. They are only read: functions that change a
+// session of theirs return an error that wraps [ErrReadOnly].
+func SetArchiveRoots(dirs []string) {
+	dirs = slices.Clone(dirs)
+	archiveRoots.Store(&dirs)
+}
+
+// ArchiveRoots returns the directories of [SetArchiveRoots]. The caller does not change them.
+func ArchiveRoots() []string {
+	if dirs := archiveRoots.Load(); dirs != nil {
+		return *dirs
+	}
+	return nil
+}
+
+// FromArchive returns the directory of [SetArchiveRoots] that a path is in. It returns false for the
+// path of an agent's own file.
 func FromArchive(path string) (root string, ok bool) {
-	for _, root := range unpackedRoots() {
+	for _, root := range ArchiveRoots() {
 		if rest, ok := strings.CutPrefix(path, root); ok && rest != "" && os.IsPathSeparator(rest[0]) {
 			return root, true
 		}
@@ -476,7 +492,7 @@ func agentFolders() ([]*Folder, error) {
 	for _, root := range roots {
 		folders = append(folders, NewFolder(filepath.Join(root, sessionfile.Folder)))
 	}
-	for _, root := range existingRoots(unpackedRoots()) {
+	for _, root := range existingRoots(ArchiveRoots()) {
 		folder := NewFolder(filepath.Join(root, sessionfile.Folder))
 		folder.readOnly = true
 		folders = append(folders, folder)

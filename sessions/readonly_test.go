@@ -13,7 +13,8 @@ import (
 func TestUnpackedRoots(t *testing.T) {
 	home, unpacked := t.TempDir(), t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, "agent")) // it does not exist yet
-	t.Setenv("CLEW_ARCHIVE_ROOTS", unpacked)
+	sessions.SetArchiveRoots([]string{unpacked})
+	t.Cleanup(func() { sessions.SetArchiveRoots(nil) })
 	const id = "00000000-0000-4000-8000-000000000001"
 	path := filepath.Join(unpacked, "projects", "-p", id+".jsonl")
 	const line = `{"type":"user","uuid":"1","sessionId":"` + id + `","message":{"role":"user","content":"hello"},"timestamp":"2026-01-02T03:04:05Z"}` + "\n"

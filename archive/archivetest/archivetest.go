@@ -1,7 +1,10 @@
 // Package archivetest tests targets of package archive.
 //
 //	func TestTarget(t *testing.T) {
-//		archivetest.Run(t, func(t *testing.T) archive.Target { return openMine(t) })
+//		archivetest.Run(t, func(t *testing.T) func() archive.Target {
+//			path := filepath.Join(t.TempDir(), "archive")
+//			return func() archive.Target { return openMine(t, path) }
+//		})
 //	}
 package archivetest
 
@@ -19,8 +22,9 @@ import (
 	"github.com/clewdev/clew/archive"
 )
 
-// Run tests a target. open returns a new, empty one, and closes it when its test ends.
-func Run(t *testing.T, open func(t *testing.T) archive.Target) {
+// Run tests a target. newStore makes a new, empty store, and returns a function that opens it, which is
+// called once or twice. The function closes the target when its test ends.
+func Run(t *testing.T, newStore func(t *testing.T) (open func() archive.Target)) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
@@ -29,13 +33,18 @@ func Run(t *testing.T, open func(t *testing.T) archive.Target) {
 		{"blobs", testBlobs},
 		{"large blob", testLargeBlob},
 		{"manifests", testManifests},
+		{"large manifests", testLargeManifests},
 		{"revisions", testRevisions},
 		{"bad names", testNames},
 		{"swaps at once", testSwaps},
 		{"canceled", testCanceled},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, newStore(t)()) })
 	}
+	t.Run("two targets", func(t *testing.T) {
+		open := newStore(t)
+		testTwo(t, open(), open())
+	})
 }
 
 func nameOf(data []byte) string {
@@ -106,6 +115,77 @@ func testManifests(t *testing.T, target archive.Target) {
 	}
 	for range target.Manifests(ctx, "") {
 		break // leaving the loop must not hang
+	}
+}
+
+// testLargeManifests replaces a manifest by a larger one and by a small one again. Sessions with many
+// subagents have manifests of several megabytes.
+func testLargeManifests(t *testing.T, target archive.Target) {
+	ctx, key, other := t.Context(), keyOf("m", "p", 1), keyOf("m", "p", 2)
+	if err := target.Swap(ctx, other, []byte("small"), ""); err != nil {
+		t.Fatal(err)
+	}
+	revision := ""
+	for _, size := range []int{1<<20 - 1, 1 << 20, 5 << 20, 6 << 20, 10} {
+		data := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+		if err := target.Swap(ctx, key, data, revision); err != nil {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		if err := target.Swap(ctx, key, bytes.Repeat([]byte("x"), 2<<20), revision); !errors.Is(err, archive.ErrChanged) {
+			t.Errorf("%d bytes: an old revision was replaced: %v", size, err)
+		}
+		m, err := target.Manifest(ctx, key)
+		if err != nil || !bytes.Equal(m.Data, data) {
+			t.Fatalf("%d bytes: got %d, %v", size, len(m.Data), err)
+		}
+		revision = m.Revision
+		found := 0
+		for m, err := range target.Manifests(ctx, "m") {
+			if err != nil || m.Err != nil {
+				t.Fatal(err, m.Err)
+			}
+			found++
+			if m.Key == key && (!bytes.Equal(m.Data, data) || m.Revision != revision) {
+				t.Errorf("%d bytes: got %d, revision %q", size, len(m.Data), m.Revision)
+			}
+		}
+		if found != 2 {
+			t.Errorf("%d bytes: got %d manifests", size, found)
+		}
+	}
+}
+
+// testTwo uses two targets of one store. Each sees what the other one has written.
+func testTwo(t *testing.T, one, two archive.Target) {
+	ctx, key, data := t.Context(), keyOf("m", "p", 1), []byte("x")
+	if err := one.Put(ctx, nameOf(data), data); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := two.Get(ctx, nameOf(data)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := one.Swap(ctx, key, []byte("1"), ""); err != nil {
+		t.Fatal(err)
+	}
+	m, err := two.Manifest(ctx, key)
+	if err != nil || string(m.Data) != "1" {
+		t.Fatalf("got %q, %v", m.Data, err)
+	}
+	if err := two.Swap(ctx, key, []byte("2"), m.Revision); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Swap(ctx, key, []byte("3"), m.Revision); !errors.Is(err, archive.ErrChanged) {
+		t.Errorf("what the other target has written was replaced: %v", err)
+	}
+	found := ""
+	for m, err := range one.Manifests(ctx, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += string(m.Data)
+	}
+	if found != "2" {
+		t.Errorf("got %q", found)
 	}
 }
 
@@ -203,5 +283,17 @@ func testCanceled(t *testing.T, target archive.Target) {
 	}
 	if _, err := target.Get(ctx, nameOf(data)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Get: got %v", err)
+	}
+	if _, err := target.Manifest(ctx, keyOf("m", "p", 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Manifest: got %v", err)
+	}
+	if err := target.Swap(t.Context(), keyOf("m", "p", 1), data, ""); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for _, last = range target.Manifests(ctx, "") {
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("Manifests: got %v", last)
 	}
 }

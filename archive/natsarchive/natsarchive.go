@@ -1,5 +1,5 @@
 // Package natsarchive keeps an archive in NATS JetStream, for several machines: blobs in an object
-// store, and manifests in a key-value bucket.
+// store, and manifests in a key-value bucket, or in an object if they are large.
 //
 //	target, err := natsarchive.Open(ctx, "nats://archive.example.com:4222", nil)
 //	if err != nil {
@@ -16,11 +16,13 @@ package natsarchive
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,34 +57,72 @@ type Target struct {
 
 var _ archive.Target = (*Target)(nil)
 
-// Open connects to a server, such as "nats://localhost:4222", and creates the buckets if they do not
-// exist. The context bounds only Open. opts may be nil.
+// Open connects to a server, such as "nats://localhost:4222", or to one of several with commas between
+// them, and creates the buckets if they do not exist. After a connection was lost, it is made again. The
+// context bounds only Open. opts may be nil.
 func Open(ctx context.Context, server string, opts *Options) (*Target, error) {
+	return open(ctx, server, opts, true)
+}
+
+// OpenExisting is like [Open], but creates nothing: if there are no buckets, the error wraps
+// [archive.ErrNotFound].
+func OpenExisting(ctx context.Context, server string, opts *Options) (*Target, error) {
+	return open(ctx, server, opts, false)
+}
+
+func open(ctx context.Context, server string, opts *Options, create bool) (*Target, error) {
 	if opts == nil {
 		opts = new(Options)
 	}
-	conn, err := nats.Connect(server, append([]nats.Option{nats.Name("clew archive")}, opts.Connect...)...)
+	// An error of url.Parse has the whole URL with its password, and so has one of nats.Connect.
+	name, ok := redacted(server)
+	if !ok {
+		return nil, errors.New("natsarchive: the server's URL is invalid: it must be like nats://USER:PASSWORD@HOST:4222, " +
+			"with special characters of the password as %2F, %40 and so on")
+	}
+	conn, err := nats.Connect(server, append([]nats.Option{nats.Name("clew archive"), nats.MaxReconnects(-1)}, opts.Connect...)...)
 	if err != nil {
-		return nil, fmt.Errorf("natsarchive: %s: %w", shown(server), err)
+		return nil, fmt.Errorf("natsarchive: %s: %w", name, err)
 	}
 	t := &Target{conn: conn}
-	if err := t.setUp(ctx, max(1, opts.Replicas)); err != nil {
+	err = t.setUp(ctx, max(1, opts.Replicas), create)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		err = fmt.Errorf("there is no archive in %s: %w", name, archive.ErrNotFound)
+	} else if err != nil {
+		err = fmt.Errorf("natsarchive: %s: %w", name, err)
+	}
+	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("natsarchive: %s: %w", shown(server), err)
+		return nil, err
 	}
 	return t, nil
 }
 
-// shown returns a URL without its password, or user name that is a token.
-func shown(server string) string {
-	u, err := url.Parse(server)
-	if err != nil || u.Host == "" {
-		return "the server"
-	}
-	return u.Scheme + "://" + u.Host
+// Redacted returns the URL of a server, or several with commas between them, without the user name and
+// the password. Of an invalid one it returns nothing that was in it.
+func Redacted(server string) string {
+	name, _ := redacted(server)
+	return name
 }
 
-func (t *Target) setUp(ctx context.Context, replicas int) error {
+func redacted(server string) (name string, ok bool) {
+	var names []string
+	for one := range strings.SplitSeq(server, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		// A path, query or fragment may be what follows a special character of the password.
+		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
+			u.RawQuery != "" || u.Fragment != "" {
+			return "a NATS server with an invalid URL", false
+		}
+		names = append(names, u.Scheme+"://"+u.Host)
+	}
+	return strings.Join(names, ","), true
+}
+
+// schemes are the schemes of URLs that package nats knows.
+var schemes = []string{"nats", "tls", "ws", "wss"}
+
+func (t *Target) setUp(ctx context.Context, replicas int, create bool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	js, err := jetstream.New(t.conn)
@@ -90,7 +130,7 @@ func (t *Target) setUp(ctx context.Context, replicas int) error {
 		return err
 	}
 	t.blobs, err = js.ObjectStore(ctx, Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	if create && errors.Is(err, jetstream.ErrBucketNotFound) {
 		t.blobs, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
 			Bucket: Bucket, Description: "files of sessions, kept by clew", Replicas: replicas,
 		})
@@ -99,7 +139,7 @@ func (t *Target) setUp(ctx context.Context, replicas int) error {
 		return err
 	}
 	t.manifests, err = js.KeyValue(ctx, Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	if create && errors.Is(err, jetstream.ErrBucketNotFound) {
 		t.manifests, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: Bucket, Description: "manifests of sessions, kept by clew", Replicas: replicas,
 		})
@@ -185,23 +225,56 @@ func (t *Target) Manifest(ctx context.Context, key archive.Key) (archive.Manifes
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	entry, err := t.manifests.Get(ctx, encode(key))
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return archive.Manifest{}, fmt.Errorf("manifest of %s: %w", key, archive.ErrNotFound)
+	var replaced error
+	for range 10 {
+		entry, err := t.manifests.Get(ctx, encode(key))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return archive.Manifest{}, fmt.Errorf("manifest of %s: %w", key, archive.ErrNotFound)
+		}
+		if err != nil {
+			return archive.Manifest{}, wrapped(err)
+		}
+		data, err := t.content(ctx, entry)
+		if err == nil {
+			return archive.Manifest{Key: key, Data: data, Revision: revisionOf(entry)}, nil
+		}
+		if !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return archive.Manifest{}, wrapped(err)
+		}
+		replaced = err // since the entry was read, perhaps: then the next one is whole
 	}
-	if err != nil {
-		return archive.Manifest{}, wrapped(err)
-	}
-	return archive.Manifest{Key: key, Data: entry.Value(), Revision: revisionOf(entry)}, nil
+	return archive.Manifest{}, wrapped(fmt.Errorf("manifest of %s: %w", key, replaced))
 }
 
+// objectMark begins an entry of the bucket that names an object with the manifest: a message of NATS
+// has a largest size, 1 MiB by default.
+const objectMark = "\x00object "
+
+// content returns the manifest of an entry.
+func (t *Target) content(ctx context.Context, entry jetstream.KeyValueEntry) ([]byte, error) {
+	name, isObject := strings.CutPrefix(string(entry.Value()), objectMark)
+	if !isObject {
+		return entry.Value(), nil
+	}
+	return t.blobs.GetBytes(ctx, name)
+}
+
+// revisionOf returns the revision of an entry, and after a space the object that it names, if any.
 func revisionOf(entry jetstream.KeyValueEntry) string {
-	return strconv.FormatUint(entry.Revision(), 10)
+	revision := strconv.FormatUint(entry.Revision(), 10)
+	if name, isObject := strings.CutPrefix(string(entry.Value()), objectMark); isObject {
+		revision += " " + name
+	}
+	return revision
 }
 
 // Manifests implements [archive.Target].
 func (t *Target) Manifests(ctx context.Context, machine string) iter.Seq2[archive.Manifest, error] {
 	return func(yield func(archive.Manifest, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(archive.Manifest{}, err)
+			return
+		}
 		pattern := []string{">"}
 		if machine != "" {
 			pattern = []string{encodePart(machine), encodePart(machine) + ".>"}
@@ -227,17 +300,10 @@ func (t *Target) read(ctx context.Context, watch jetstream.KeyWatcher, yield fun
 				yield(archive.Manifest{}, wrapped(errors.New("the connection was lost")))
 				return
 			}
-			if entry == nil {
+			if entry == nil || !t.yieldEntry(ctx, entry, yield) {
 				return
 			}
 			silence.Reset(answerTimeout)
-			key, err := decode(entry.Key())
-			if err != nil {
-				continue // not ours
-			}
-			if !yield(archive.Manifest{Key: key, Data: entry.Value(), Revision: revisionOf(entry)}, nil) {
-				return
-			}
 		case <-silence.C:
 			yield(archive.Manifest{}, wrapped(errors.New("the server does not answer")))
 			return
@@ -248,30 +314,74 @@ func (t *Target) read(ctx context.Context, watch jetstream.KeyWatcher, yield fun
 	}
 }
 
+// yieldEntry yields the manifest of an entry, and reports whether the loop goes on.
+func (t *Target) yieldEntry(ctx context.Context, entry jetstream.KeyValueEntry, yield func(archive.Manifest, error) bool) bool {
+	key, err := decode(entry.Key())
+	if err != nil {
+		return true // not ours
+	}
+	if !strings.HasPrefix(string(entry.Value()), objectMark) {
+		return yield(archive.Manifest{Key: key, Data: entry.Value(), Revision: revisionOf(entry)}, nil)
+	}
+	m, err := t.Manifest(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+		yield(archive.Manifest{}, ctx.Err())
+		return false
+	case err != nil:
+		m = archive.Manifest{Key: key, Err: err}
+	}
+	return yield(m, nil)
+}
+
 // Swap implements [archive.Target].
 func (t *Target) Swap(ctx context.Context, key archive.Key, data []byte, old string) error {
 	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
 		return err
 	}
-	if most := t.conn.MaxPayload(); int64(len(data)) > most {
-		return fmt.Errorf("natsarchive: the manifest of %s has %d bytes, and the server takes %d: raise its max_payload", key, len(data), most)
-	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var err error
-	if old == "" {
-		_, err = t.manifests.Create(ctx, encode(key), data)
-	} else {
-		revision, parseErr := strconv.ParseUint(old, 10, 64)
-		if parseErr != nil || revision == 0 {
-			return fmt.Errorf("%s: %w", key, archive.ErrChanged)
+	const overhead = 4 << 10 // more than the subject and the headers of the message
+	var object string
+	if int64(len(data)+overhead) > t.conn.MaxPayload() || strings.HasPrefix(string(data), objectMark) {
+		object = "manifest." + encode(key) + "." + rand.Text() // each swap has its own, so that no other one needs it
+		if _, err := t.blobs.Put(ctx, jetstream.ObjectMeta{Name: object}, bytes.NewReader(data)); err != nil {
+			return wrapped(err)
 		}
-		_, err = t.manifests.Update(ctx, encode(key), data, revision)
+		data = []byte(objectMark + object)
 	}
-	if errors.Is(err, jetstream.ErrKeyExists) || isWrongRevision(err) {
+	revision, before, _ := strings.Cut(old, " ")
+	err := t.swap(ctx, encode(key), data, revision)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyExists) || isWrongRevision(err):
+		t.removeObject(ctx, object)
 		return fmt.Errorf("%s: %w", key, archive.ErrChanged)
+	case err != nil:
+		return wrapped(err) // it may have been done
 	}
-	return wrapped(err)
+	t.removeObject(ctx, before)
+	return nil
+}
+
+func (t *Target) swap(ctx context.Context, key string, data []byte, old string) error {
+	if old == "" {
+		_, err := t.manifests.Create(ctx, key, data)
+		return err
+	}
+	revision, err := strconv.ParseUint(old, 10, 64)
+	if err != nil || revision == 0 {
+		return jetstream.ErrKeyExists
+	}
+	_, err = t.manifests.Update(ctx, key, data, revision)
+	return err
+}
+
+// removeObject removes an object of a manifest that nobody names any more. One that stays takes space
+// and nothing else.
+func (t *Target) removeObject(ctx context.Context, name string) {
+	if name != "" {
+		_ = t.blobs.Delete(ctx, name)
+	}
 }
 
 func isWrongRevision(err error) bool {

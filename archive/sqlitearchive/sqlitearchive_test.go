@@ -28,7 +28,10 @@ func open(t *testing.T, path string) *sqlitearchive.Target {
 
 func TestTarget(t *testing.T) {
 	t.Parallel()
-	archivetest.Run(t, func(t *testing.T) archive.Target { return open(t, filepath.Join(t.TempDir(), "a ü%20?.db")) })
+	archivetest.Run(t, func(t *testing.T) func() archive.Target {
+		path := filepath.Join(t.TempDir(), "a ü%20?.db")
+		return func() archive.Target { return open(t, path) }
+	})
 }
 
 // TestSessions saves with one target and reads with another.

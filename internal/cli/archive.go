@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +39,7 @@ Claude Code can resume it.`
 
 type archiveOptions struct {
 	streams Streams
+	st      *settings
 	to      string
 	machine string
 	every   time.Duration
@@ -47,8 +47,8 @@ type archiveOptions struct {
 	dryRun, watch, status, verify, cron, systemd, json bool
 }
 
-func newArchive(s Streams) *cobra.Command {
-	o := &archiveOptions{streams: s}
+func newArchive(s Streams, st *settings) *cobra.Command {
+	o := &archiveOptions{streams: s, st: st}
 	cmd := &cobra.Command{
 		Use:   "archive",
 		Short: "Keep copies of all sessions",
@@ -96,6 +96,12 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if o.watch { // it opens the archive again each time
+		if err := target.Close(); err != nil {
+			return err
+		}
+		return o.saveAgain(ctx, name)
+	}
 	defer target.Close() //nolint:errcheck // what was written is on disk
 	a := archive.New(target)
 	switch {
@@ -103,10 +109,27 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 		return o.printStatus(ctx, a, name)
 	case o.verify:
 		return o.printVerified(ctx, a, name)
-	case o.watch:
-		return o.saveAgain(ctx, a, name)
 	}
-	return o.save(ctx, a, name)
+	return o.save(ctx, a, name, o.machineName())
+}
+
+// machineName returns the name under which sessions are saved. The first time, it keeps that of the
+// host.
+func (o *archiveOptions) machineName() string {
+	if name := cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")); name != "" {
+		return name
+	}
+	host, kept := archive.MachineName(), keptMachine()
+	switch {
+	case kept == "" && !o.dryRun:
+		if err := keepMachine(host); err != nil {
+			remark(o.streams.Err, tty.Waiting, "clew archive", "can't keep the name of this machine: "+escaped(err.Error()))
+		}
+	case kept != "" && kept != host:
+		remark(o.streams.Err, tty.Waiting, "clew archive", fmt.Sprintf("this machine is saved as %s, the name that it had the first "+
+			"time, although its host is now %s. To choose a name, set machine in clew.yaml, or give --machine.", kept, host))
+	}
+	return cmp.Or(kept, host)
 }
 
 // open opens the archive. One that does not exist is created if something will be written.
@@ -154,10 +177,10 @@ type savedRecord struct {
 }
 
 // save saves once, and prints the result.
-func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name string) error {
+func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, machine string) error {
 	begun := clock()
 	show, clearBar := barOn(o.streams)
-	want := &archive.SaveOptions{Machine: cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")), DryRun: o.dryRun}
+	want := &archive.SaveOptions{Machine: machine, DryRun: o.dryRun}
 	if show != nil {
 		want.Progress = func(p archive.SaveProgress) { show(p.Bytes, p.AllBytes) }
 	}
@@ -232,13 +255,26 @@ func unreadFailure(s Streams, command string, problems []string) error {
 		remark(s.Err, tty.Waiting, command, p)
 	}
 	if len(problems) > 0 {
-		return &failure{code: exitInput, err: fmt.Errorf("%s; everything else is complete", counted(len(problems), "problem"))}
+		return &failure{code: exitInput, err: unreadError(len(problems))}
 	}
 	return nil
 }
 
-// saveAgain saves, and again each time when sessions have changed, until it is interrupted.
-func (o *archiveOptions) saveAgain(ctx context.Context, a *archive.Archive, name string) error {
+// An unreadError is the number of files or sessions that could not be read or saved.
+type unreadError int
+
+func (n unreadError) Error() string {
+	return counted(int(n), "problem") + "; everything else is complete"
+}
+
+// How long --watch waits before it tries again to save to an archive that has failed, at first and at
+// most.
+const firstRetry, lastRetry = 2 * time.Second, 5 * time.Minute
+
+// saveAgain saves, and again each time when sessions have changed, until it is interrupted. If the
+// archive fails, it tries again, at longer and longer intervals.
+func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
+	machine := o.machineName()
 	changed := make(chan struct{}, 1)
 	go func() {
 		for range sessions.Watch(ctx, nil) { // it ends with the context
@@ -248,27 +284,60 @@ func (o *archiveOptions) saveAgain(ctx context.Context, a *archive.Archive, name
 			}
 		}
 	}()
-	for first := true; ; first = false {
+	for wait := time.Duration(0); ; wait = o.every { // what is written until then is saved together
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
 		}
-		if !first { // what is written until then is saved together
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(o.every):
-			}
-		}
-		if err := o.save(ctx, a, name); err != nil && ctx.Err() == nil {
-			f, ok := errors.AsType[*failure](err)
-			if !ok || f.code != exitInput {
-				return err
-			}
-			remark(o.streams.Err, tty.Waiting, "clew archive", f.err.Error()) // it may be readable the next time
+		if !o.saveAfter(ctx, wait, name, machine) {
+			return nil
 		}
 	}
+}
+
+// saveAfter waits and saves, again and again until that succeeds. It returns false if it is
+// interrupted.
+func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) bool {
+	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+		}
+		err := o.saveOnce(ctx, name, machine)
+		_, unread := errors.AsType[unreadError](err)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err == nil:
+			return true
+		case unread:
+			o.remarkWatch(err, "") // it may be readable after the next change
+			return true
+		}
+		wait = retry
+		o.remarkWatch(err, fmt.Sprintf("; trying again in %s", wait))
+	}
+}
+
+// saveOnce opens the archive, which was there before, and saves. A disk that is no longer mounted does
+// not become a new archive.
+func (o *archiveOptions) saveOnce(ctx context.Context, name, machine string) error {
+	target, err := openTarget(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.save(ctx, archive.New(target), name, machine), target.Close())
+}
+
+// remarkWatch warns about an error of --watch.
+func (o *archiveOptions) remarkWatch(err error, then string) {
+	text := err.Error()
+	if f, ok := errors.AsType[*failure](err); ok {
+		text = f.err.Error()
+	}
+	remark(o.streams.Err, tty.Waiting, "clew archive", text+then)
 }
 
 // A statusRecord is what an archive has, in JSON.
@@ -292,7 +361,8 @@ func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, na
 			r.LiveBytes += f.Info.Size()
 		}
 	}
-	r.Cache, _ = cacheOf(name) // without one there is nothing in it
+	live, _ := sessions.Roots()
+	r.Cache, _ = cacheOf(name, live) // without one there is nothing in it
 	_ = filepath.WalkDir(r.Cache, func(_ string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			if info, err := entry.Info(); err == nil {
@@ -363,20 +433,9 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 
 // printSchedule prints what runs the program every hour.
 func (o *archiveOptions) printSchedule() error {
-	program, err := os.Executable()
+	args, err := o.scheduled()
 	if err != nil {
 		return err
-	}
-	args := []string{program, "archive"}
-	if o.to != "" {
-		if u, err := url.Parse(o.to); err == nil && u.User != nil {
-			return usageError("the archive's password would be readable by others",
-				"Set archive in clew.yaml instead of giving --to. Then the line needs no --to.")
-		}
-		args = append(args, "--to", absoluteTarget(o.to))
-	}
-	if o.machine != "" {
-		args = append(args, "--machine", o.machine)
 	}
 	text := cronText(args)
 	if o.systemd {
@@ -386,17 +445,64 @@ func (o *archiveOptions) printSchedule() error {
 	return err
 }
 
+// scheduled returns the command for a scheduler. What comes from flags and from the environment is
+// among its arguments; the files with settings are read each time.
+func (o *archiveOptions) scheduled() ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{program, "archive"}
+	if o.st.file != "" {
+		file, err := filepath.Abs(o.st.file)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--config", file)
+	}
+	to := o.to
+	if setting, ok := o.st.values["archive"]; to == "" && (setting.Variable != "" || !ok && os.Getenv("XDG_DATA_HOME") != "") {
+		if to, err = archiveNamed(""); err != nil {
+			return nil, err
+		}
+	}
+	if to != "" {
+		if isServer(to) && shownTarget(to) != strings.TrimRight(to, "/") {
+			return nil, usageError("the archive's password would be readable by others",
+				"Set archive in clew.yaml instead of giving --to or CLEW_ARCHIVE. Then the line needs no --to.")
+		}
+		args = append(args, "--to", absoluteTarget(to))
+	}
+	if machine := cmp.Or(o.machine, o.st.variable("machine")); machine != "" {
+		args = append(args, "--machine", machine)
+	}
+	return args, nil
+}
+
+// variable returns the value of a setting that comes from an environment variable, or "".
+func (s *settings) variable(key string) string {
+	if v, ok := s.values[key]; ok && v.Variable != "" {
+		return strings.Join(v.Texts, v.Setting.Separator())
+	}
+	return ""
+}
+
+// scheduledVariables are variables that a scheduler does not have, and that say which files are read.
+var scheduledVariables = []string{"CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
+
 // cronText returns a line for crontab. A percent sign would end the command there.
 func cronText(args []string) string {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	var words []string
+	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	for _, name := range scheduledVariables {
+		if value := os.Getenv(name); value != "" {
+			words = append(words, name+"="+quote(value))
+		}
 	}
-	line := strings.Join(quoted, " ")
-	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		line = "CLAUDE_CONFIG_DIR='" + strings.ReplaceAll(dir, "'", `'\''`) + "' " + line
+	for _, arg := range args {
+		words = append(words, quote(arg))
 	}
-	return "17 * * * * " + strings.ReplaceAll(line, "%", `\%`) + "\n"
+	return "17 * * * * " + strings.ReplaceAll(strings.Join(words, " "), "%", `\%`) + "\n"
 }
 
 // systemdText returns a service and its timer.
@@ -406,8 +512,10 @@ func systemdText(args []string) string {
 		quoted[i] = systemdQuote(strings.ReplaceAll(arg, "$", "$$"))
 	}
 	environment := ""
-	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		environment = "Environment=" + systemdQuote("CLAUDE_CONFIG_DIR="+dir) + "\n"
+	for _, name := range scheduledVariables {
+		if value := os.Getenv(name); value != "" {
+			environment += "Environment=" + systemdQuote(name+"="+value) + "\n"
+		}
 	}
 	return `# ~/.config/systemd/user/clew-archive.service
 [Unit]

@@ -7,9 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -160,9 +160,11 @@ func archiveNamed(given string) (string, error) {
 
 const sqliteScheme = "sqlite:"
 
+// serverURL is the beginning of what is no path. One that has a misspelled scheme may have a password.
+var serverURL = regexp.MustCompile(`^(?i:\s*((nats|tls|ws|wss):|[a-z][a-z0-9+.-]+://))`)
+
 func isServer(name string) bool {
-	scheme, _, ok := strings.Cut(name, "://")
-	return ok && slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme)
+	return !strings.HasPrefix(name, sqliteScheme) && serverURL.MatchString(name)
 }
 
 // absoluteTarget makes the path of an archive absolute, so that it is the same from any directory.
@@ -187,8 +189,8 @@ func absoluteTarget(name string) string {
 
 // shownTarget returns the name of an archive without a password.
 func shownTarget(name string) string {
-	if u, err := url.Parse(name); isServer(name) && err == nil {
-		return u.Scheme + "://" + u.Host
+	if isServer(name) {
+		return natsarchive.Redacted(name)
 	}
 	return name
 }
@@ -198,8 +200,10 @@ func openTarget(ctx context.Context, name string, create bool) (archive.Target, 
 	var target archive.Target
 	var err error
 	switch path, isSQLite := strings.CutPrefix(name, sqliteScheme); {
-	case isServer(name):
+	case isServer(name) && create:
 		target, err = natsarchive.Open(ctx, name, nil)
+	case isServer(name):
+		target, err = natsarchive.OpenExisting(ctx, name, nil)
 	case isSQLite && create:
 		target, err = sqlitearchive.Open(ctx, path)
 	case isSQLite:
@@ -257,7 +261,8 @@ func (s *settings) readArchive(cmd *cobra.Command) error {
 	case !slices.Contains(archiveReaders, verb):
 		return nil
 	case given && s.from == "" || !given && os.Getenv("CLEW_ARCHIVE") == "":
-		return os.Unsetenv(archiveRoots)
+		sessions.SetArchiveRoots(nil)
+		return nil
 	}
 	name := absoluteTarget(cmp.Or(s.from, os.Getenv("CLEW_ARCHIVE")))
 	roots, err := s.unpack(cmd, name)
@@ -275,23 +280,19 @@ func (s *settings) readArchive(cmd *cobra.Command) error {
 	case err != nil:
 		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+escaped(err.Error()))
 	}
-	return os.Setenv(archiveRoots, strings.Join(roots, string(filepath.ListSeparator)))
+	sessions.SetArchiveRoots(roots)
+	return nil
 }
-
-// archiveRoots is the variable in which sessions.Roots looks for what was unpacked.
-const archiveRoots = "CLEW_ARCHIVE_ROOTS"
 
 // unpack unpacks an archive to the user's cache, and returns the directories of its machines.
 func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
 	ctx := cmd.Context()
-	dir, err := cacheOf(name)
+	sessions.SetArchiveRoots(nil)
+	live, err := sessions.Roots()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Unsetenv(archiveRoots); err != nil { // of a clew that started this one
-		return nil, err
-	}
-	live, err := sessions.Roots()
+	dir, err := cacheOf(name, live)
 	if err != nil {
 		return nil, err
 	}
@@ -317,13 +318,14 @@ func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
 	return roots, nil
 }
 
-// cacheOf returns the directory to which an archive is unpacked.
-func cacheOf(name string) (string, error) {
+// cacheOf returns the directory to which an archive is unpacked. What is in it depends on the agents'
+// directories: it has what they have not.
+func cacheOf(name string, live []string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(name))
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{name}, live...), "\x00")))
 	return filepath.Join(cache, "clew", "archive", hex.EncodeToString(sum[:8])), nil
 }
 
@@ -335,12 +337,49 @@ func machineIn(path string) string {
 	return ""
 }
 
-// machineOf returns the machine that a session was recorded on, or "" if no archive is read.
-func machineOf(path string) string {
-	if os.Getenv(archiveRoots) == "" {
+// machineOf returns the machine that a session was recorded on, or "" if no archive is read. here is
+// the name of this one.
+func machineOf(path, here string) string {
+	if len(sessions.ArchiveRoots()) == 0 {
 		return ""
 	}
-	return cmp.Or(machineIn(path), os.Getenv("CLEW_MACHINE"), archive.MachineName())
+	return cmp.Or(machineIn(path), here)
+}
+
+// thisMachine returns the name under which this machine saves its sessions.
+func thisMachine() string {
+	return cmp.Or(os.Getenv("CLEW_MACHINE"), keptMachine(), archive.MachineName())
+}
+
+// A machineFile keeps the name under which this machine first saved its sessions: that of the host
+// may change with the network, and the same sessions would be saved again under another name.
+type machineFile struct {
+	Machine string `json:"machine"`
+}
+
+const machineFileName = "machine.json"
+
+// keptMachine returns the kept name, or "" if there is none.
+func keptMachine() string {
+	path, err := stateFile(machineFileName)
+	var file machineFile
+	if err != nil || readJSON(path, &file, 1<<10) != nil || archive.CheckMachine(file.Machine) != nil {
+		return ""
+	}
+	return file.Machine
+}
+
+// keepMachine keeps a name.
+func keepMachine(name string) error {
+	path, err := stateFile(machineFileName)
+	if err != nil {
+		return err
+	}
+	line, err := jsonLine(machineFile{name})
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, string(line), true)
 }
 
 // barOn returns a function that shows progress on a terminal, or nil, and one that removes it.

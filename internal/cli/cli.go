@@ -129,7 +129,7 @@ Exit codes:
 	bare.addFlags(root)
 	root.AddCommand(newSearch(s))
 	root.AddCommand(newExport(s))
-	root.AddCommand(newArchive(s), newRestore(s, st))
+	root.AddCommand(newArchive(s, st), newRestore(s, st))
 	root.AddCommand(newDemo(s, st))
 	addCompletion(root, st)
 	return root

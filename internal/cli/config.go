@@ -175,11 +175,20 @@ func settingRows(c *config.Config, apiKey string) []settingRow {
 	for _, s := range config.All() {
 		row := settingRow{key: s.Key, value: cmp.Or(s.Default, "-"), from: "default"}
 		if v, ok := c.Values[s.Key]; ok {
+			v = shownValue(v)
 			row = settingRow{key: s.Key, value: escaped(cmp.Or(v.String(), `""`)), from: escaped(v.Sources()), isSet: true}
 		}
 		rows = append(rows, row)
 	}
 	return append(rows, settingRow{key: keyVariable, value: apiKey, from: "environment", isSet: apiKey == "set"})
+}
+
+// shownValue returns a value without the archive's password.
+func shownValue(v config.Value) config.Value {
+	if v.Setting.Key == "archive" && len(v.Texts) > 0 {
+		v.Texts = []string{shownTarget(v.Texts[0])}
+	}
+	return v
 }
 
 // styles returns the styles of the key, the value and its origin. A value that is not set is secondary.
@@ -296,7 +305,7 @@ func newSettingRecord(c *config.Config, s *config.Setting) settingRecord {
 	if !ok {
 		return record
 	}
-	record.Value, record.From, record.File, record.Line = v.Data(), "file", v.File, v.Line
+	record.Value, record.From, record.File, record.Line = shownValue(v).Data(), "file", v.File, v.Line
 	if v.Origin.Variable != "" {
 		record.From = "variable"
 	}
@@ -424,6 +433,7 @@ type settings struct {
 	keys    *tui.Keymap // of the viewer; nil means the usual ones
 	agent   string      // the agent binary in a file
 	from    string      // the archive that --from names
+	values  map[string]config.Value
 }
 
 // agentPath returns the agent binary of the settings, or "" if a variable or the path decide.
@@ -527,6 +537,7 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return &failure{code: exitInterrupted, command: cmd.CommandPath(), err: errors.New("interrupted")}
 	}
+	s.values = c.Values
 	switch {
 	case len(c.Problems) == 0 && policy == failOnInvalid:
 		if path := c.Values["agent_path"]; path.File != "" { // the variable is read elsewhere

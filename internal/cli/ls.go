@@ -342,8 +342,9 @@ type lsRow struct {
 // take adds sessions with their figures, of which there may be none.
 func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
 	prices := usage.DefaultPrices()
+	here := thisMachine()
 	for i := range infos {
-		row := lsRow{SessionInfo: infos[i], machine: machineOf(infos[i].Path)}
+		row := lsRow{SessionInfo: infos[i], machine: machineOf(infos[i].Path, here)}
 		l.machines = l.machines || len(l.rows) > 0 && row.machine != l.rows[0].machine
 		if len(figures) > 0 && figures[i].Err == nil {
 			row.figures = &figures[i]
