@@ -132,8 +132,9 @@ const maxBad = 1000
 //
 // It uses as many goroutines as there are processors, and little memory. It blocks until everything
 // is read. Lines that are not entries and files that can't be read are in the result, not in the
-// error. The error is that of the context, or of a store that can't list its sessions. opts may be
-// nil.
+// error. The error is that of the context, or of a store that can't list its sessions. If the context
+// ends while files are read, the result has what was read until then, and Offsets say where the next
+// scan goes on; it is nil with any other error. opts may be nil.
 func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	if opts == nil {
 		opts = new(UsageOptions)
@@ -148,12 +149,12 @@ func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	} else {
 		err = report.readStore(ctx, opts, where[0])
 	}
-	if err != nil {
+	if err != nil && report.Offsets == nil {
 		return nil, err
 	}
 	report.sort()
 	report.limit(opts.Since, opts.Until)
-	return report, nil
+	return report, err
 }
 
 // scopes returns where to read: one store, or any number of Folders.

@@ -439,6 +439,7 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 	defer run.close()
 	for _, s := range where {
 		if err := run.list(ctx, s); err != nil {
+			r.Offsets = nil // they lack files that were read before
 			return err
 		}
 	}

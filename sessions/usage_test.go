@@ -354,6 +354,41 @@ func TestUsageOfWhatWasAppended(t *testing.T) {
 	}
 }
 
+// Scans that end early add up to a scan of everything, if each goes on where the one before ended.
+func TestUsageOfScansThatEnd(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if _, err := corpus.Projects(filepath.Join(root, "projects"), 3, 1<<19); err != nil {
+		t.Fatal(err)
+	}
+	var tally usage.Tally
+	opts := &sessions.UsageOptions{Roots: []string{root}}
+	scans := 0
+	for err := context.Canceled; err != nil; scans++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		opts.Progress = func(_, _ int64) { cancel() } // after the first files
+		var scan *sessions.UsageScan
+		scan, err = sessions.ScanUsage(ctx, opts)
+		cancel()
+		if err != nil && !errors.Is(err, context.Canceled) || scan == nil || scans > 1000 {
+			t.Fatalf("scan %d: %v, result %v", scans, err, scan)
+		}
+		for c := range scan.Tally.Copies() {
+			tally.Add(c)
+		}
+		opts.Offsets = scan.Offsets
+	}
+	want := readUsage(t, &sessions.UsageOptions{Roots: []string{root}})
+	if diff := cmp.Diff(want.Tally.Calls(), tally.Calls()); diff != "" || scans < 3 || !maps.Equal(want.Offsets, opts.Offsets) {
+		t.Errorf("after %d scans (-want +got)\n%s", scans, diff)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if scan, err := sessions.ScanUsage(ended, opts); err == nil || scan != nil {
+		t.Errorf("a scan that could not list files: %v, %v", scan, err)
+	}
+}
+
 // growFiles makes files of one directory longer, up to the size that they have in another.
 func growFiles(t *testing.T, from, to string, size func(all int) int) {
 	t.Helper()

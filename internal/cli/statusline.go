@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,7 @@ func (o *statuslineOptions) columns() int { return max(textWidth(o.streams.Out, 
 // would have said.
 func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format) error {
 	view := o.read(ctx)
-	view.Branch = statusline.Branch(view.Input.Workspace.CurrentDir)
+	view.Branch = statusline.Branch(view.Dir())
 	cache, err := statuslineCache()
 	if err == nil {
 		view.Facts = cache.Facts()
@@ -218,8 +219,18 @@ const statusLineSetting = "statusLine"
 // a limit begins again is right.
 const refreshSeconds = 60
 
-// ownStatusline matches a command that runs this program, wherever it is.
-var ownStatusline = regexp.MustCompile(`(?:^|[/\\])clew(?:\.exe)?'? statusline(?: |$)`)
+// ownStatusline matches a command that only runs this program, wherever it is, with flags that
+// --install writes, quoted in any way. Whatever a user added, such as a pipe, makes it another one.
+var ownStatusline = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		single = `'(?:[^']|'\\'')*`
+		word   = "[^\\s'\"|&;<>()$`\\\\]*"
+		double = "\"[^\"$`\\\\]*\""
+		name   = `clew(?:\.exe)?`
+	)
+	return regexp.MustCompile(`^(?:` + single + `[/\\]` + name + `'|(?:` + word + `/)?` + name + `) statusline` +
+		`(?: +--(?:format|prices|timezone)(?:=| +)(?:` + single + `'|` + double + `|` + word + `))* *$`)
+})
 
 // setting returns the value of the setting.
 func (o *statuslineOptions) setting() (value, program string, err error) {
@@ -335,7 +346,11 @@ func isStatusline(value, program string) bool {
 	if json.Unmarshal([]byte(value), &setting) != nil {
 		return false
 	}
-	return strings.HasPrefix(setting.Command+" ", program+" statusline ") || ownStatusline.MatchString(setting.Command)
+	command := setting.Command
+	if rest, ok := strings.CutPrefix(command, program+" "); ok { // it may have another name
+		command = "clew " + rest
+	}
+	return ownStatusline().MatchString(command)
 }
 
 // replacedName is the name of the file with what the status line has replaced, by the path of the

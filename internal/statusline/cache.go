@@ -68,13 +68,17 @@ func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, n
 // the clock a little earlier than another one may ask after it.
 func within(at, now time.Time) bool { return now.Sub(at).Abs() < Interval }
 
+func (c *Cache) openLock() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+}
+
 // Claim reports whether the caller has to start a refresh. Of all processes that ask, one at most is
 // told so in an Interval, and none while a refresh runs.
 func (c *Cache) Claim(now time.Time) (bool, error) {
-	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
-		return false, err
-	}
-	lock, err := os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := c.openLock()
 	if err != nil {
 		return false, err
 	}
@@ -109,9 +113,10 @@ func Start(program string, args ...string) error {
 }
 
 // Refresh computes the facts. It does nothing if another process does it. It reads what was appended
-// to transcripts since the last time.
+// to transcripts since the last time. If the context ends before all is read, there are no new facts,
+// and the next refresh goes on where this one ended.
 func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time) error {
-	lock, err := os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := c.openLock()
 	if err != nil {
 		return err
 	}
@@ -125,12 +130,18 @@ func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time)
 	c.removeLeft()
 	s := c.state(now)
 	if err := s.read(ctx, c.roots, now); err != nil {
-		return err
+		s.keep(s.Since) // which blocks there are is not known yet
+		return errors.Join(err, c.save(s))
 	}
 	calls := s.prune(now)
 	if err := replaceJSON(c.factsPath(), newFacts(calls, prices, now)); err != nil {
 		return err
 	}
+	return c.save(s)
+}
+
+// save writes the state, if it has changed.
+func (c *Cache) save(s *state) error {
 	if !s.changed {
 		return nil
 	}
@@ -186,7 +197,7 @@ func dayOf(at time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 }
 
-// read adds what was appended to transcripts.
+// read adds what was appended to transcripts, as far as it comes.
 func (s *state) read(ctx context.Context, roots []string, now time.Time) error {
 	if len(roots) == 0 {
 		return nil
@@ -195,13 +206,14 @@ func (s *state) read(ctx context.Context, roots []string, now time.Time) error {
 	scan, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{
 		Roots: roots, Offsets: s.Offsets, ModifiedSince: s.Since.Add(-slack),
 	})
-	if err != nil {
+	if scan == nil {
+		s.changed = false
 		return err
 	}
 	s.changed = s.changed || scan.Bytes > 0
 	s.tally.Merge(&scan.Tally)
 	s.Offsets, s.Time = scan.Offsets, now
-	return nil
+	return err
 }
 
 // prune forgets the calls that are needed no longer, and returns the others, each once. It keeps
@@ -217,6 +229,12 @@ func (s *state) prune(now time.Time) []usage.Call {
 		}
 	}
 	s.Since = since
+	s.keep(since)
+	return notBefore(all, since)
+}
+
+// keep makes the copies of calls since a time those that are saved.
+func (s *state) keep(since time.Time) {
 	kept := s.Calls[:0]
 	for call := range s.tally.Copies() {
 		if !call.Time.Before(since) {
@@ -224,7 +242,6 @@ func (s *state) prune(now time.Time) []usage.Call {
 		}
 	}
 	s.Calls = kept
-	return notBefore(all, since)
 }
 
 // notBefore removes the calls before a time.

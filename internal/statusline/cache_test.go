@@ -1,6 +1,8 @@
 package statusline
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -137,6 +139,54 @@ func TestRefreshIsExact(t *testing.T) {
 		if got != want {
 			t.Errorf("after %d answers, at %v: %s, want %s", i+1, f.now, got, want)
 		}
+	}
+}
+
+// A shortContext ends after it was asked so many times.
+type shortContext struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *shortContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Refreshes that end too early get further each time, and what they have read until then is not shown.
+func TestRefreshGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i := range 300 {
+		f.add(fmt.Sprintf("p/s%d.jsonl", i%10), f.answer(fmt.Sprint(i), time.Duration(i)*time.Minute, 1))
+		f.add(fmt.Sprintf("q/s%d.jsonl", i%7), f.answer(fmt.Sprint(i), time.Duration(i)*time.Minute, 1)) // a copy
+	}
+	refreshes := 0
+	for err := context.DeadlineExceeded; err != nil; refreshes++ {
+		if refreshes == 100 {
+			t.Fatal("no end after 100 refreshes")
+		}
+		if facts := factsText(f.cache.Facts()); facts != "none" {
+			t.Fatalf("after %d refreshes: %s", refreshes, facts)
+		}
+		ctx := &shortContext{Context: t.Context()}
+		ctx.left.Store(100)
+		f.now = f.now.Add(time.Second)
+		if err = f.cache.Refresh(ctx, usage.DefaultPrices(), f.now); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	scan, err := sessions.ScanUsage(t.Context(), &sessions.UsageOptions{Roots: []string{f.root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := scan.Tally.Calls()
+	want := newFacts(calls, usage.DefaultPrices(), f.now)
+	got := f.cache.Facts()
+	if got.Today != want.Today || got.Block.Cost != want.Block.Cost || refreshes < 3 || len(calls) != 300 {
+		t.Errorf("after %d refreshes: %s, want %s of %d calls", refreshes, factsText(got), factsText(want), len(calls))
 	}
 }
 

@@ -278,3 +278,22 @@ func TestBranch(t *testing.T) {
 		t.Error("a path that is not absolute has a branch")
 	}
 }
+
+// The working directory is that of the workspace, and of older agents the one beside it.
+func TestDir(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		`{"workspace":{"current_dir":"/a"},"cwd":"/b"}`: "/a",
+		`{"cwd":"/b"}`:                  "/b",
+		`{"workspace":{},"cwd":"/b"}`:   "/b",
+		`{"model":{"id":"claude-o-1"}}`: "",
+	} {
+		in, err := settings.DecodeStatusLineInput([]byte(input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&View{Input: *in}).Dir(); got != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package statusline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -23,6 +24,9 @@ type View struct {
 	// Problem says why there is no Input, in a few words, or is "".
 	Problem string
 }
+
+// Dir returns the working directory, or "" if it is not known.
+func (v *View) Dir() string { return cmp.Or(v.Input.Workspace.CurrentDir, v.Input.CWD) }
 
 // A value is a part of a line that has a name.
 type value struct {
@@ -218,12 +222,10 @@ func cache(v *View) []part {
 }
 
 func dir(v *View) []part {
-	for _, path := range []string{v.Input.Workspace.CurrentDir, v.Input.CWD} {
-		if path != "" {
-			return words(tty.Path, filepath.Base(path))
-		}
+	if v.Dir() == "" {
+		return nil
 	}
-	return nil
+	return words(tty.Path, filepath.Base(v.Dir()))
 }
 
 func lines(v *View) []part {

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Only a command that is as --install writes it is one that --install and --remove replace.
+func TestIsStatusline(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		"/usr/bin/clew statusline": true,
+		"clew statusline":          true,
+		"'/home/a b/clew' statusline --format '{model} it'\\''s {today}'":        true,
+		`'C:\Program Files\clew.exe' statusline --timezone 'Europe/Berlin'`:      true,
+		`clew statusline --format "{model} | {today}" --prices=/etc/prices.json`: true,
+		"/opt/tool statusline --format '{model}'":                                true,
+		"/opt/tool statusline":                                    true,
+		"/opt/other statusline":                                   false,
+		"/usr/bin/clew statusline | my-filter":                    false,
+		"/usr/bin/clew statusline --format '{model}' | my-filter": false,
+		"/opt/tool statusline | my-filter":                        false,
+		"my-line; clew statusline":                                false,
+		"my-line && /usr/bin/clew statusline":                     false,
+		"NO_COLOR=1 clew statusline":                              false,
+		"clew statusline; my-line":                                false,
+		"clew statusline\nmy-line":                                false,
+		"clew statusline --format \"$(my-line)\"":                 false,
+		"clew statusline --format '{model}'; my-line":             false,
+		"clew statusline > /tmp/line":                             false,
+		"my-clew statusline":                                      false,
+		"clew ls":                                                 false,
+		"":                                                        false,
+	} {
+		value, err := json.Marshal(map[string]string{"type": "command", "command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := isStatusline(string(value), "/opt/tool"); got != want {
+			t.Errorf("%s: %v, want %v", command, got, want)
+		}
+	}
+	if isStatusline("", "/opt/tool") || isStatusline("[]", "/opt/tool") {
+		t.Error("what is not an object runs the program")
+	}
+}
