@@ -57,6 +57,45 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// A session is read as soon as a browser asks for its page, which has nothing of it. Other pages read
+// none.
+func TestExpectedSession(t *testing.T) {
+	t.Parallel()
+	d := newDataServer(t)
+	visit := func(path string) {
+		w := httptest.NewRecorder()
+		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), fixtureID("allowed")) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	visit("/")
+	visit("/s/00000000-0000-4000-8000-0000000000ff")
+	visit("/s/" + fixtureID("allowed"))
+	for end := time.Now().Add(time.Minute); d.readViews() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the session was not read")
+		}
+	}
+	if n := d.readViews(); n != 1 {
+		t.Errorf("%d sessions were read", n)
+	}
+}
+
+// readViews returns how many sessions were read.
+func (d *dataServer) readViews() (n int) {
+	d.views.mu.Lock()
+	defer d.views.mu.Unlock()
+	for _, v := range d.views.byPath {
+		v.mu.RLock()
+		if v.snapshot != nil && v.snapshot.Transcript != nil {
+			n++
+		}
+		v.mu.RUnlock()
+	}
+	return n
+}
+
 func TestEmptySession(t *testing.T) {
 	t.Parallel()
 	d := newDataServer(t)

@@ -66,6 +66,15 @@ func (v *views) close() {
 	v.loops.Wait()
 }
 
+// background runs f, unless the server ends.
+func (v *views) background(f func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.closed {
+		v.loops.Go(f)
+	}
+}
+
 // A view is a session that pages look at: its newest snapshot, and its rows.
 type view struct {
 	info  sessions.SessionInfo
@@ -352,6 +361,19 @@ func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
 		one.mu.RUnlock()
 		release()
 	})}, nil
+}
+
+// expect begins to read a session whose page a browser loads. Its script will ask for the rows, once the
+// server has proved itself and the script has sent the token. Nobody gets anything for asking without
+// one, and nobody guesses the ID of a session.
+func (s *Server) expect(id string) {
+	defer s.listing.hurry()()
+	entry, _, err := s.listing.find(s.ending, id)
+	if err != nil {
+		return // the script will ask, and tell the user
+	}
+	_, release := s.views.open(entry.SessionInfo)
+	release()
 }
 
 // followRows calls changed with the first state of a session, which has First 0, and with each new
