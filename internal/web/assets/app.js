@@ -60,6 +60,7 @@ async function start() {
   connect();
   listen(announceEvent);
   await visit();
+  (window.requestIdleCallback ?? setTimeout)(() => moduleOf("/s/").catch(() => {})); // most visits lead to a session
 }
 
 function draw() {

@@ -2,7 +2,7 @@
 // Rows in segments: those near the view are in the document, a far segment is one empty element of its
 // known or estimated height.
 
-import { fillImages, fragment, h, put } from "./dom.js";
+import { fillImages, fragment, h, later, put } from "./dom.js";
 
 /** @typedef {{id: string, kind: string, state: string, open: boolean, below: number, html: string, body?: string}} RowData */
 
@@ -27,6 +27,18 @@ const maxLoaded = 400;
 
 /** How long rows are made until they are put into the document, in milliseconds. Then the browser may draw. */
 const sliceTime = 5;
+
+/** How far from the view rows are loaded, in heights of the window. */
+const nearby = 1.5;
+
+/** How fast rows may go past to be worth loading, in heights of the window a second. Faster ones can't be read. */
+const readable = 5;
+
+/** How long the page must rest after it went past faster, in milliseconds. */
+const restTime = 60;
+
+/** How long a segment that could not be loaded is left alone, in milliseconds. */
+const failureTime = 2000;
 
 /** The height of a row before any was measured, in pixels. */
 const guessedHeight = 44;
@@ -189,6 +201,8 @@ export class RowList {
     this.total = 0;
     /** @type {Segment[]} */
     this.segments = [];
+    /** The loads of segments, which may not be there yet, by their numbers. @type {Map<number, Promise<void>>} */
+    this.loading = new Map();
   }
 
   /** @param {number} total */
@@ -206,14 +220,14 @@ export class RowList {
    * @param {AbortSignal} [signal]
    */
   async load(number, signal) {
-    const segment = this.segments[number];
-    if (segment?.rows || segment?.loading) return segment.loading;
+    const begun = this.loading.get(number);
+    if (begun || this.segments[number]?.rows) return begun;
     const loading = this.fetch(number, signal);
-    if (segment) segment.loading = loading;
+    this.loading.set(number, loading);
     try {
       await loading;
     } finally {
-      if (this.segments[number]) this.segments[number].loading = null;
+      this.loading.delete(number);
     }
   }
 
@@ -234,7 +248,7 @@ export class RowList {
    * @param {number} first
    */
   async refresh(first) {
-    await Promise.allSettled(this.segments.map((s) => s.loading)); // they may get rows from before the change
+    await Promise.allSettled(this.loading.values()); // they may get rows from before the change
     const loaded = this.segments.filter((s) => s.rows && s.end > first);
     if (!loaded.length) loaded.push(...this.segments.slice(-1).filter((s) => s.rows));
     for (const segment of loaded) {
@@ -253,6 +267,21 @@ export class RowList {
    * @param {number} y
    */
   segmentAt(y) { return this.segments[firstBelow(this.segments, y)]; }
+
+  /**
+   * Adds the segments between two heights of the window to those that are near.
+   * @param {Set<Segment>} near
+   * @param {number} top
+   * @param {number} bottom
+   */
+  collect(near, top, bottom) {
+    for (let i = firstBelow(this.segments, top); i < this.segments.length; i++) {
+      const segment = this.segments[i];
+      if (segment.element.getBoundingClientRect().top >= bottom) break;
+      near.add(segment);
+      for (const row of segment.rows ?? segment.partial) if (row.open) row.below?.collect(near, top, bottom);
+    }
+  }
 
   /**
    * Returns the first row in the document that is at a height of the window or below, and above an end,
@@ -305,7 +334,18 @@ function firstBelow(items, y) {
   return from;
 }
 
-/** Lets the browser draw, and take input. @returns {Promise<void>} */
+/**
+ * Waits until the browser has drawn, or until it is clear that it does not: a hidden page has no frames.
+ * @returns {Promise<void>}
+ */
+function drawn() {
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 50);
+  });
+}
+
+/** Lets the browser take input, and draw if it wants to. @returns {Promise<void>} */
 function pause() {
   const { scheduler } = /** @type {any} */ (globalThis);
   return scheduler?.yield ? scheduler.yield() : new Promise((done) => { setTimeout(done); });
@@ -316,7 +356,16 @@ export class RootList extends RowList {
   /** @param {View} view */
   constructor(view) {
     super(view, "", 0);
-    this.near = new IntersectionObserver((entries) => this.moved(entries), { rootMargin: "150% 0px" });
+    /** The segments that are near the view. @type {Set<Segment>} */
+    this.near = new Set();
+    this.y = scrollY;
+    this.time = 0;
+    this.rested = later(restTime, () => this.look(true));
+    // Thousands of segments would make an IntersectionObserver slow, at each frame.
+    this.scrolled = () => this.look(!this.isFast());
+    addEventListener("scroll", this.scrolled, { passive: true });
+    this.resized = new ResizeObserver(() => this.look(!this.isFast()));
+    this.resized.observe(this.element);
     this.bodies = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const row = rowsOf.get(target);
@@ -327,22 +376,32 @@ export class RootList extends RowList {
     }, { rootMargin: "100% 0px" });
     /** The mean height of a row, of those that were measured. */
     this.rowHeight = guessedHeight;
-    /** @type {WeakMap<Element, Segment>} */
-    this.segmentOf = new WeakMap();
   }
 
   /** @param {Row} row */
   observeBody(row) { this.bodies.observe(row.element); }
 
-  /** @param {IntersectionObserverEntry[]} entries */
-  moved(entries) {
-    for (const { target, isIntersecting } of entries) {
-      const segment = this.segmentOf.get(target);
-      if (!segment) continue;
-      segment.near = isIntersecting;
-      if (isIntersecting) segment.wanted();
-      else segment.unwanted();
-    }
+  /** Whether the page was scrolled since the last call faster than anyone reads. */
+  isFast() {
+    const { y, time } = this;
+    this.y = scrollY;
+    this.time = performance.now();
+    return Math.abs(this.y - y) / (this.time - time) > readable * innerHeight / 1000;
+  }
+
+  /**
+   * Finds the segments that are near the view, and gives up others that are loaded.
+   * @param {boolean} load whether near ones are loaded, or only once the page rests
+   */
+  look(load) {
+    if (!this.element.isConnected) return;
+    /** @type {Set<Segment>} */
+    const near = new Set();
+    this.collect(near, -nearby * innerHeight, (1 + nearby) * innerHeight);
+    for (const segment of this.near) if (!near.has(segment)) segment.unwanted();
+    this.near = near;
+    if (!load) return this.rested();
+    for (const segment of near) segment.wanted();
   }
 
   /** Empties the segments that are farthest from the view, if there are too many rows. */
@@ -355,7 +414,7 @@ export class RootList extends RowList {
       const r = s.element.getBoundingClientRect();
       return Math.max(r.top - middle, middle - r.bottom, 0);
     };
-    const far = loaded.filter((s) => !s.near && !s.element.contains(document.activeElement) && !s.element.querySelector(".selected"))
+    const far = loaded.filter((s) => !this.near.has(s) && !s.element.contains(document.activeElement) && !s.element.querySelector(".selected"))
       .map((s) => ({ s, d: distance(s) })).sort((a, b) => b.d - a.d);
     this.view.keep(() => {
       for (const { s } of far) {
@@ -367,7 +426,8 @@ export class RootList extends RowList {
   }
 
   close() {
-    this.near.disconnect();
+    removeEventListener("scroll", this.scrolled);
+    this.resized.disconnect();
     this.bodies.disconnect();
   }
 }
@@ -385,20 +445,17 @@ export class Segment {
     this.rows = null;
     /** The rows that are in the document while others are made. @type {Row[]} */
     this.partial = [];
-    /** @type {Promise<void> | null} */
-    this.loading = null;
-    this.near = false;
-    this.timer = 0;
     this.height = 0;
+    /** When it may be loaded again after a failure. */
+    this.rest = 0;
     /** @type {AbortController | null} */
     this.abort = null;
     this.element = h("div.segment");
     list.element.append(this.element);
-    list.root.segmentOf.set(this.element, this);
-    list.root.near.observe(this.element);
     this.estimate();
   }
 
+  get loading() { return this.list.loading.has(this.number); }
   get start() { return this.number * segmentSize; }
   get end() { return Math.min(this.start + segmentSize, this.list.total); }
 
@@ -408,28 +465,27 @@ export class Segment {
     this.element.style.height = `${Math.round(this.height || (this.end - this.start) * this.list.root.rowHeight)}px`;
   }
 
-  /** Loads the segment soon: one that only flies past is not worth it. */
+  /** Loads the segment, unless it is there. */
   wanted() {
-    clearTimeout(this.timer);
-    if (this.rows || this.loading) return;
-    this.timer = window.setTimeout(() => {
-      this.abort = new AbortController();
-      const { signal } = this.abort;
-      this.list.load(this.number, signal).catch((error) => this.list.view.failed(error)).finally(() => {
-        if (signal.aborted && this.near) this.wanted(); // it came back before the load had ended
-      });
-    }, 40);
+    if (this.rows || this.loading || performance.now() < this.rest) return;
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    this.list.load(this.number, signal).catch((error) => {
+      if (!signal.aborted) this.rest = performance.now() + failureTime;
+      this.list.view.failed(error);
+    }).finally(() => {
+      if (signal.aborted && this.list.root.near.has(this)) this.wanted(); // it came back before the load had ended
+    });
   }
 
   unwanted() {
-    clearTimeout(this.timer);
     if (this.loading) this.abort?.abort();
     this.abort = null;
   }
 
   /**
-   * Makes the rows, some at a time, so that the browser can draw in between. The segment keeps its height
-   * until all are there.
+   * Makes the rows, some at a time, so that the browser can draw in between, and does so with the first
+   * ones. The segment keeps its height until all are there.
    * @param {RowData[]} data
    * @param {AbortSignal} [signal]
    */
@@ -439,8 +495,8 @@ export class Segment {
     style.height = "";
     /** @type {Row[]} */
     const rows = this.partial = [];
-    while (rows.length < data.length) {
-      if (rows.length) await pause();
+    for (let slice = 0; rows.length < data.length; slice++) {
+      if (slice > 0) await (slice === 1 ? drawn() : pause());
       if (signal?.aborted || !this.element.isConnected) break;
       this.list.view.keep(() => this.add(rows, data));
     }
@@ -520,7 +576,7 @@ export class Segment {
 
   remove() {
     this.unwanted();
-    this.list.root.near.unobserve(this.element);
+    this.list.root.near.delete(this);
     this.element.remove();
   }
 }
