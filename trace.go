@@ -176,10 +176,15 @@ func (t *tracer) settled(err error, ids ...string) {
 	if t == nil || t.to.Settled == nil {
 		return
 	}
-	defer t.recover("Settled")
 	for _, id := range ids {
-		t.to.Settled(t.ctx, id, err)
+		t.settledOne(id, err)
 	}
+}
+
+// settledOne reports one prompt. A panic costs the others nothing.
+func (t *tracer) settledOne(id string, err error) {
+	defer t.recover("Settled")
+	t.to.Settled(t.ctx, id, err)
 }
 
 // asked reports a request of the agent, and returns the context of its callback. The request is nil

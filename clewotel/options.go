@@ -3,8 +3,11 @@ package clewotel
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -15,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -151,61 +155,80 @@ func both(first, second *clew.Trace) *clew.Trace {
 		return second
 	}
 	return &clew.Trace{Start: func(ctx context.Context, opts *clew.Options) *clew.Trace {
-		return join(started(ctx, first, opts), started(ctx, second, opts))
+		g := guard{opts.Logger}
+		return g.join(g.started(ctx, first, opts), g.started(ctx, second, opts))
 	}}
 }
 
-// started returns what a trace becomes with its start.
-func started(ctx context.Context, t *clew.Trace, opts *clew.Options) *clew.Trace {
-	if t.Start != nil {
-		if own := t.Start(ctx, opts); own != nil {
-			return own
-		}
+// A guard calls functions of two traces so that a panic in one costs the other nothing.
+type guard struct{ log *slog.Logger } // nil logs nothing
+
+// recover logs a panic in the way of package clew. It is deferred.
+func (g guard) recover(name string) {
+	if p := recover(); p != nil && g.log != nil {
+		g.log.Error("clew: panic in Trace."+name+": "+redact.Mask(fmt.Sprint(p)), "stack", string(debug.Stack()))
 	}
-	return t
+}
+
+func (g guard) call(name string, f func()) {
+	defer g.recover(name)
+	f()
+}
+
+// started returns what a trace becomes with its start.
+func (g guard) started(ctx context.Context, t *clew.Trace, opts *clew.Options) *clew.Trace {
+	var own *clew.Trace
+	if t.Start != nil {
+		g.call("Start", func() { own = t.Start(ctx, opts) })
+	}
+	return cmp.Or(own, t)
 }
 
 // join returns a trace of one session that calls two others. Asked gives the context of the first to
 // the second.
-func join(a, b *clew.Trace) *clew.Trace {
+func (g guard) join(a, b *clew.Trace) *clew.Trace {
+	traces := []*clew.Trace{a, b}
 	return &clew.Trace{
-		Prompt:  sequence(a.Prompt, b.Prompt),
-		Message: sequence(a.Message, b.Message),
+		Prompt:  sequence(g, "Prompt", a.Prompt, b.Prompt),
+		Message: sequence(g, "Message", a.Message, b.Message),
 		Settled: func(ctx context.Context, id string, err error) {
-			for _, t := range []*clew.Trace{a, b} {
+			for _, t := range traces {
 				if t.Settled != nil {
-					t.Settled(ctx, id, err)
+					g.call("Settled", func() { t.Settled(ctx, id, err) })
 				}
 			}
 		},
 		Asked: func(ctx context.Context, req *clew.TraceRequest) context.Context {
-			return askedBy(askedBy(ctx, a, req), b, req)
+			return g.asked(g.asked(ctx, a, req), b, req)
 		},
 		Answered: func(ctx context.Context, req *clew.TraceRequest, answer wire.JSON, err error) {
-			for _, t := range []*clew.Trace{a, b} {
+			for _, t := range traces {
 				if t.Answered != nil {
-					t.Answered(ctx, req, answer, err)
+					g.call("Answered", func() { t.Answered(ctx, req, answer, err) })
 				}
 			}
 		},
-		End: sequence(a.End, b.End),
+		End: sequence(g, "End", a.End, b.End),
 	}
 }
 
-// askedBy returns the context that a trace gives to the callback of a request.
-func askedBy(ctx context.Context, t *clew.Trace, req *clew.TraceRequest) context.Context {
+// asked returns the context that a trace gives to the callback of a request.
+func (g guard) asked(ctx context.Context, t *clew.Trace, req *clew.TraceRequest) (within context.Context) {
 	if t.Asked == nil {
 		return ctx
 	}
-	return cmp.Or(t.Asked(ctx, req), ctx)
+	within = ctx
+	defer g.recover("Asked")
+	within = cmp.Or(t.Asked(ctx, req), ctx)
+	return within
 }
 
-// sequence returns a function that calls two others, which may be nil.
-func sequence[T any](a, b func(context.Context, T)) func(context.Context, T) {
+// sequence returns a function that calls others, which may be nil.
+func sequence[T any](g guard, name string, all ...func(context.Context, T)) func(context.Context, T) {
 	return func(ctx context.Context, v T) {
-		for _, f := range []func(context.Context, T){a, b} {
+		for _, f := range all {
 			if f != nil {
-				f(ctx, v)
+				g.call(name, func() { f(ctx, v) })
 			}
 		}
 	}

@@ -219,6 +219,30 @@ func TestTraceThatPanics(t *testing.T) {
 	})
 }
 
+// A panic about one prompt does not hide the others that a result settles.
+func TestTraceThatPanicsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		settled := 0
+		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Expect(promptFrame("q", "Ho")).Send(resultFrame("done", "p", "q")),
+			&clew.Options{Trace: &clew.Trace{Settled: func(context.Context, string, error) {
+				settled++
+				panic("not settled")
+			}}})
+		for _, text := range []string{"Hi", "Ho"} {
+			if _, err := s.Send(t.Context(), clew.Text(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if settled != 2 {
+			t.Errorf("Settled was called %d times, want 2", settled)
+		}
+	})
+}
+
 // A tool of package tools gets the values of the context that Asked returns.
 func TestTraceReachesTools(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
