@@ -2,6 +2,7 @@ package clewotel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ type part struct {
 	Content   string `json:"content,omitempty"`
 	ID        string `json:"id,omitempty"`
 	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments,omitempty"`
+	Arguments any    `json:"arguments,omitempty"` // a JSON value, or a text if that is not whole
 }
 
 // parts returns the texts of a message. Images and documents are left out.
@@ -30,7 +31,7 @@ func (s *session) parts(content wire.Content) []part {
 		case *wire.ThinkingBlock:
 			parts = append(parts, part{Type: "reasoning", Content: s.text(b.Thinking)})
 		case *wire.ToolUseBlock:
-			parts = append(parts, part{Type: "tool_call", ID: b.ID, Name: b.Name, Arguments: s.json(b.Input)})
+			parts = append(parts, part{Type: "tool_call", ID: b.ID, Name: b.Name, Arguments: s.arguments(b.Input)})
 		}
 	}
 	return parts
@@ -39,13 +40,41 @@ func (s *session) parts(content wire.Content) []part {
 // maxParts is how many parts of a message are kept.
 const maxParts = 64
 
-// messages returns an attribute with one message.
-func (s *session) messages(key attribute.Key, role string, parts []part) attribute.KeyValue {
-	text, err := json.Marshal([]any{map[string]any{"role": role, "parts": parts[:min(len(parts), maxParts)]}})
-	if err != nil { // it has only strings
+// A message is a message, in the form of the conventions.
+type message struct {
+	Role   string `json:"role"`
+	Parts  []part `json:"parts"`
+	Finish string `json:"finish_reason,omitempty"` // of answers, which have to have one
+}
+
+// attribute returns the message as an attribute.
+func (m message) attribute(key attribute.Key) attribute.KeyValue {
+	m.Parts = m.Parts[:min(len(m.Parts), maxParts)]
+	text, err := json.Marshal([]message{m})
+	if err != nil { // it has only strings, and JSON that is valid
 		return key.String("")
 	}
 	return key.String(string(text))
+}
+
+// finishReason returns why an answer has ended, in the words of the conventions if they have one.
+// Without [clew.Options.IncludePartialMessages] the agent reports it only for the last answer of a
+// turn: others have ended with a call, or because there was nothing left to say.
+func finishReason(c *chat) string {
+	called := slices.ContainsFunc(c.parts, func(p part) bool { return p.Type == "tool_call" })
+	switch reason := wire.StopReason(c.finish); {
+	case c.failure != "":
+		return "error"
+	case reason == wire.StopReasonToolUse, reason == "" && called:
+		return "tool_call"
+	case reason == wire.StopReasonEndTurn, reason == wire.StopReasonStopSequence, reason == "":
+		return "stop"
+	case reason == wire.StopReasonMaxTokens:
+		return "length"
+	case reason == wire.StopReasonRefusal:
+		return "content_filter"
+	}
+	return c.finish
 }
 
 // secretBytes is how long a secret may be that is found although the text is cut in it.
@@ -62,6 +91,16 @@ func (s *session) json(value wire.JSON) string {
 		return s.text(string(value))
 	}
 	return s.cut(redact.MaskJSON(string(value)))
+}
+
+// arguments returns the input of a tool without secrets: the value if it is whole, or else its
+// beginning as a text.
+func (s *session) arguments(input wire.JSON) any {
+	text := s.json(input)
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
 }
 
 func (s *session) cut(text string) string {

@@ -87,7 +87,7 @@ func (s *session) prompt(ctx context.Context, prompt *wire.UserMessage) {
 	t := s.newTurn(ctx, start...)
 	t.prompt = prompt.UUID
 	if s.Content == Texts {
-		t.span.SetAttributes(s.messages(keyInputTexts, "user", s.parts(prompt.Content)))
+		t.span.SetAttributes(message{Role: "user", Parts: s.parts(prompt.Content)}.attribute(keyInputTexts))
 	}
 	s.turns = append(s.turns, t)
 	s.setSkip()
@@ -359,6 +359,9 @@ func (s *session) result(m *wire.ResultMessage) {
 	goesOn := m.TerminalReason == wire.TerminalReasonBackgroundRequested
 	if !goesOn {
 		s.endCalls(t, errorInterrupted)
+	}
+	if c := t.chat; c != nil && c.failure == "" {
+		c.finish = cmp.Or(c.finish, string(m.StopReason))
 	}
 	used, cost := s.totals.since(m)
 	s.ledger.settle(s, t, m, used)

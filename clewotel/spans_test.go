@@ -413,7 +413,7 @@ func TestContent(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			got := spans(t, clewotel.Options{Content: clewotel.Texts, MaxTextBytes: 40})
 			for _, want := range []string{
-				`gen_ai.input.messages=[{"parts":[{"type":"text","content":"Say it"}],"role":"user"}]`,
+				`gen_ai.input.messages=[{"role":"user","parts":[{"type":"text","content":"Say it"}]}]`,
 				`"content":"The token is ghp_***"`, `gen_ai.tool.call.arguments={}`,
 				"gen_ai.tool.call.result=" + strings.Repeat("long ", 8) + "…",
 			} {
@@ -426,6 +426,39 @@ func TestContent(t *testing.T) {
 			}
 		})
 	})
+}
+
+// An answer has the form of the conventions: why it has ended, and the input of a call as a value, or
+// as a text if it was cut.
+func TestOutputMessages(t *testing.T) {
+	t.Parallel()
+	call := func(input string) string {
+		return strings.Replace(toolUse("", "m", "Bash", "t"), `"input":{}`, `"input":`+input, 1)
+	}
+	stop := func(reason string) string {
+		return strings.Replace(result("p", 10, 10), `"result":"done"`, fmt.Sprintf(`"stop_reason":%q`, reason), 1)
+	}
+	const failed = `{"type":"assistant","error":"server_error","message":{"id":"m","content":[]},"session_id":"s"}`
+	for want, lines := range map[string][]string{
+		`[{"type":"tool_call","id":"t","name":"Bash","arguments":{"n":[1,"ghp_***"]}}],"finish_reason":"tool_call"`: {
+			call(`{"n":[1,"ghp_0123456789abcdefghijABCDEFGHIJ012345"]}`), toolResult("", "t"), text("", "m2", "so"), stop("end_turn"),
+		},
+		`[{"type":"tool_call","id":"t","name":"Bash","arguments":"{\"n\":\"looooooooooooooooooooooooooooooooo…"}]`: {
+			call(`{"n":"l` + strings.Repeat("o", 50) + `ng"}`), stop("tool_use"),
+		},
+		`[{"type":"text","content":"so"}],"finish_reason":"stop"`:           {text("", "m", "so"), stop("end_turn")},
+		`[{"type":"text","content":"cut"}],"finish_reason":"length"`:        {text("", "m", "cut"), stop("max_tokens")},
+		`[{"type":"text","content":"no"}],"finish_reason":"content_filter"`: {text("", "m", "no"), stop("refusal")},
+		`[{"type":"text","content":"wait"}],"finish_reason":"pause_turn"`:   {text("", "m", "wait"), stop("pause_turn")},
+		`[{"type":"text","content":"bro"}],"finish_reason":"error"`:         {text("", "m", "bro"), failed, stop("end_turn")},
+		`[{"type":"text","content":"open"}],"finish_reason":"stop"`:         {text("", "m", "open")},
+	} {
+		s := newScene(t)
+		s.follow(clewotel.Options{Content: clewotel.Texts, MaxTextBytes: 40}, frames(lines...))
+		if got := s.tree(); !strings.Contains(got, `gen_ai.output.messages=[{"role":"assistant","parts":`+want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
 }
 
 // The metrics have the values of the dialogue, under the names that are asked for, and no attribute

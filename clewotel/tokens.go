@@ -157,7 +157,7 @@ func (s *session) chatAttributes(c *chat) []attribute.KeyValue {
 		attrs = append(attrs, keyUnseen.Bool(true))
 	}
 	if len(c.parts) > 0 {
-		attrs = append(attrs, s.messages(keyOutputTexts, "assistant", c.parts))
+		attrs = append(attrs, message{"assistant", c.parts, finishReason(c)}.attribute(keyOutputTexts))
 	}
 	return attrs
 }
