@@ -181,6 +181,34 @@ func TestSaveOddFiles(t *testing.T) {
 	}
 }
 
+// TestAgentsBeside saves subagents' transcripts of older agents with the session that they name.
+func TestAgentsBeside(t *testing.T) {
+	t.Parallel()
+	d := newAgentDir(t)
+	a, _ := newArchive(t)
+	dir := "projects/" + project + "/agent-"
+	member := `"sessionId":"` + id(1) + `"`
+	texts := map[string]string{
+		"first":  "{" + member + "}\n",
+		"third":  "{}\nnot JSON\n{" + member + "}\n",
+		"long":   `{"text":"\"sessionId\":\"` + id(2) + `\"",` + member + `,"more":"` + strings.Repeat("x", 2<<20) + `"}` + "\n",
+		"no end": "{" + member + `,"half`,
+	}
+	want := map[string]string{}
+	for name, text := range texts {
+		d.write(dir+name+".jsonl", text)
+		want["box/"+dir+name+".jsonl"] = text
+	}
+	d.write(dir+"empty.jsonl", "")
+	report := d.save(a)
+	if len(report.Problems) > 0 || report.Sessions != 1 {
+		t.Errorf("got %+v", report)
+	}
+	if diff := cmp.Diff(want, saved(t, a)); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+}
+
 // TestSaveLargeFile saves a file of several segments and blobs, appends to it, and changes its middle.
 func TestSaveLargeFile(t *testing.T) {
 	t.Parallel()
@@ -305,7 +333,7 @@ func TestDamagedManifest(t *testing.T) {
 	d.append(mainOf(1), line("more"))
 	d.append(mainOf(2), line("more"))
 	report := d.save(a)
-	if report.Changed != 1 || len(report.Problems) != 1 {
+	if report.Changed != 1 || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].Error(), "not saved any more: move "+path) {
 		t.Errorf("got %+v", report)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "{" {
@@ -316,6 +344,38 @@ func TestDamagedManifest(t *testing.T) {
 	}
 	if _, err := a.Find(t.Context(), id(2), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestManifestChecksum changes each digit and letter of a manifest. None of it passes.
+func TestManifestChecksum(t *testing.T) {
+	t.Parallel()
+	d := newAgentDir(t)
+	a, dir := newArchive(t)
+	d.write(mainOf(1), line("one"))
+	d.save(a)
+	path := filepath.Join(dir.Path(), "sessions", "box", project, id(1)+".json")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := bytes.LastIndex(whole, []byte(`,"sha256":"`))
+	for i := range end {
+		data := bytes.Clone(whole)
+		data[i] ^= 1
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if report, err := a.Verify(t.Context(), nil); err != nil || len(report.Problems) != 1 {
+			t.Errorf("byte %d of %s: got %+v, %v", i, data, report, err)
+		}
+	}
+	// Earlier versions wrote none.
+	if err := os.WriteFile(path, append(whole[:end:end], '}'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := a.Verify(t.Context(), nil); err != nil || len(report.Problems) != 0 || report.Sessions != 1 {
+		t.Errorf("got %+v, %v", report, err)
 	}
 }
 
@@ -439,6 +499,15 @@ func TestOpenDir(t *testing.T) {
 	}
 	if _, err := archive.OpenDir(dir); err == nil {
 		t.Error("a directory with other files became an archive")
+	}
+	odd := t.TempDir()
+	for _, name := range []string{".stfolder", ".DS_Store", ".new-123"} { // the last one is left by a crash
+		if err := os.WriteFile(filepath.Join(odd, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := archive.OpenDir(odd); err != nil {
+		t.Error(err)
 	}
 	newer := t.TempDir()
 	if err := os.WriteFile(filepath.Join(newer, "clew-archive.json"), []byte(`{"format":2}`), 0o600); err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -44,17 +45,19 @@ type dirHead struct {
 }
 
 // OpenDir opens the archive in a directory. If the directory does not exist or is empty, it creates
-// an archive. It returns an error if the directory has other files.
+// an archive. It returns an error if the directory has other files, except those whose names begin with
+// a dot, such as those of programs that sync directories.
 func OpenDir(path string) (*Dir, error) {
 	d, err := openDir(path)
 	if !errors.Is(err, ErrNotFound) {
 		return d, err
 	}
-	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
+	isOther := func(entry fs.DirEntry) bool { return !strings.HasPrefix(entry.Name(), ".") }
+	if entries, err := os.ReadDir(path); err == nil && slices.ContainsFunc(entries, isOther) {
 		return nil, fmt.Errorf("archive: %s is not an archive, and not empty: give an empty directory, or one that does not exist", path)
 	}
 	d = &Dir{path: filepath.Clean(path)}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := mkdirAll(d.path); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	text, err := json.Marshal(dirHead{format})
@@ -110,7 +113,7 @@ func (d *Dir) Put(ctx context.Context, name string, data []byte) error {
 	}
 	path := d.blobPath(name)
 	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(data)) {
-		return d.sync(filepath.Dir(path)) // a process that crashed may have written it
+		return syncDir(filepath.Dir(path)) // a process that crashed may have written it
 	}
 	if err := d.write(path, data); err != nil {
 		return fmt.Errorf("archive: %w", err)
@@ -264,10 +267,11 @@ func (d *Dir) write(path string, data []byte) error {
 		_ = os.Remove(temp.Name()) // the first error says more
 		return err
 	}
-	return d.sync(dir)
+	return syncDir(dir)
 }
 
-// mkdir creates a directory below that of the archive, and syncs the ones above it.
+// mkdir creates a directory below that of the archive, and syncs the ones above it. It does so once for
+// each directory that exists as well: a process that crashed may have created it.
 func (d *Dir) mkdir(dir string) error {
 	if _, ok := d.made.Load(dir); ok {
 		return nil
@@ -276,12 +280,10 @@ func (d *Dir) mkdir(dir string) error {
 		if err := d.mkdir(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		if err := os.Mkdir(dir, 0o700); err == nil {
-			err = d.sync(filepath.Dir(dir))
-			if err != nil {
-				return err
-			}
-		} else if !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := syncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}
@@ -289,12 +291,31 @@ func (d *Dir) mkdir(dir string) error {
 	return nil
 }
 
-// sync makes the names in a directory survive a crash. Windows can't do that for directories.
-func (d *Dir) sync(dir string) error {
+// mkdirAll creates a directory and those above it that are missing, and syncs the one above each.
+func mkdirAll(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() || filepath.Dir(dir) == dir {
+		return err
+	}
+	if err := mkdirAll(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// syncDir makes the names in a directory survive a crash.
+func syncDir(dir string) error {
+	return syncNames(func() (*os.File, error) { return os.Open(dir) })
+}
+
+// syncNames syncs a directory. Windows can't do that.
+func syncNames(open func() (*os.File, error)) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := os.Open(dir)
+	f, err := open()
 	if err != nil {
 		return err
 	}

@@ -96,6 +96,48 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
+// A busyTarget always has another manifest of one session than expected.
+type busyTarget struct {
+	archive.Target
+	busy string
+	data string
+}
+
+func (b *busyTarget) Swap(ctx context.Context, key archive.Key, data []byte, old string) error {
+	if key.Session == b.busy {
+		return archive.ErrChanged
+	}
+	return b.Target.Swap(ctx, key, data, old)
+}
+
+func (b *busyTarget) Manifest(ctx context.Context, key archive.Key) (archive.Manifest, error) {
+	if key.Session == b.busy {
+		return archive.Manifest{Key: key, Data: []byte(b.data), Revision: "1"}, nil
+	}
+	return b.Target.Manifest(ctx, key)
+}
+
+// TestProblemOfOneSession saves all others if the manifest of one can't be written.
+func TestProblemOfOneSession(t *testing.T) {
+	t.Parallel()
+	whole := `{"format":1,"machine":"box","project":"` + project + `","session":"` + id(3) + `"}`
+	for name, data := range map[string]string{"damaged meanwhile": "{", "changed again and again": whole} {
+		d := newAgentDir(t)
+		a, dir := newArchive(t)
+		for n := range 20 {
+			d.write(mainOf(n), line("x"))
+		}
+		busy := archive.New(&busyTarget{dir, id(3), data})
+		report, err := busy.Save(t.Context(), &archive.SaveOptions{Roots: []string{d.root}, Machine: "box"})
+		if err != nil || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].Where, id(3)) {
+			t.Errorf("%s: got %+v, %v", name, report, err)
+		}
+		if n := len(saved(t, a)); n != 19 {
+			t.Errorf("%s: %d sessions were saved", name, n)
+		}
+	}
+}
+
 // TestCanceledSave interrupts a run.
 func TestCanceledSave(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,9 @@ const (
 	maxBlob     = 64 << 20 // bytes of a blob that is read
 )
 
+// errNewer is wrapped by the error that a manifest has another format.
+var errNewer = errors.New("use a newer version of clew")
+
 // A Session is what an archive has of one session: its manifest.
 type Session struct {
 	// Format is the version of the format.
@@ -133,7 +136,40 @@ func (s *Session) clone() *Session {
 	return &c
 }
 
-func (s *Session) encode() ([]byte, error) { return json.Marshal(s) }
+// A manifest ends with the SHA-256 of what is before it, as a member of the object that the rest is:
+//
+//	{"format":1,…,"sha256":"9f86d081…"}
+//
+// Those of earlier versions of clew have none.
+const (
+	sumStart = `,"sha256":"`
+	sumEnd   = `"}`
+)
+
+func (s *Session) encode() ([]byte, error) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	sum := hashOf(data)
+	return append(append(data[:len(data)-1], sumStart+sum...), sumEnd...), nil
+}
+
+// checkSum compares a manifest with its checksum, if it has one.
+func checkSum(data []byte) error {
+	data = bytes.TrimSpace(data)
+	at := len(data) - len(sumEnd) - sha256.Size*2
+	if at < 0 || !bytes.HasSuffix(data[:at], []byte(sumStart)) {
+		return nil
+	}
+	h := sha256.New()
+	h.Write(data[:at-len(sumStart)])
+	h.Write([]byte("}"))
+	if want := string(data[at : len(data)-len(sumEnd)]); hex.EncodeToString(h.Sum(nil)) != want {
+		return fmt.Errorf("its checksum is not %q", want)
+	}
+	return nil
+}
 
 // decodeSession decodes and checks a manifest. What it accepts is safe to unpack.
 func decodeSession(m Manifest) (*Session, error) {
@@ -141,10 +177,14 @@ func decodeSession(m Manifest) (*Session, error) {
 		return nil, m.Err
 	}
 	s := &Session{revision: m.Revision}
-	if err := decodeStrict(m.Data, s); err != nil {
-		return nil, fmt.Errorf("archive: manifest of %s: %w", m.Key, err)
+	err := decodeStrict(m.Data, s)
+	if err == nil {
+		err = s.check(m.Key)
 	}
-	if err := s.check(m.Key); err != nil {
+	if err == nil {
+		err = checkSum(m.Data)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("archive: manifest of %s: %w", m.Key, err)
 	}
 	return s, nil
@@ -167,7 +207,7 @@ func decodeStrict(data []byte, v any) error {
 
 func (s *Session) check(key Key) error {
 	if s.Format != format {
-		return fmt.Errorf("its format is %d, and this version of clew reads %d: use a newer one", s.Format, format)
+		return fmt.Errorf("%w: its format is %d, and this one reads %d", errNewer, s.Format, format)
 	}
 	if s.Key != key || key.Session == "" {
 		return fmt.Errorf("it is that of %s", s.Key)

@@ -9,8 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/sessionfile"
 )
 
 // RestoreOptions say where to restore a session. Nil and the zero value mean the directory of the
@@ -32,12 +37,15 @@ type RestoreReport struct {
 	Bytes int64
 	// Aside are files that were renamed because their content was another one, by their new paths.
 	Aside []string
+	// Problems are files other than the transcript that are damaged in the archive. They were not
+	// written.
+	Problems []Problem
 }
 
 // A ConflictError says that a session can't be restored, since its files exist with another
 // content. Nothing was written.
 type ConflictError struct {
-	// Paths are the paths of the files.
+	// Paths are the paths of the files. If the transcript is one of them, it is the first.
 	Paths []string
 	// Longer reports whether the transcript that exists has all of the archived one, and more.
 	Longer bool
@@ -57,8 +65,13 @@ func (e *ConflictError) Error() string {
 // by them the agent decides what is old enough to be deleted.
 //
 // Files that exist with the same content stay. If one exists with another content, Restore returns
-// a [*ConflictError] and writes nothing, unless Force is set. Everything is compared with its
-// checksums before it gets its name, and the transcript, which makes it a session, comes last.
+// a [*ConflictError] and writes nothing, unless Force is set. Everything is written under other names
+// and compared with its checksums before the first file gets its name, and the transcript, which makes
+// it a session, comes last. A damaged transcript is a [*DamageError]; other files that are damaged are
+// left out, and among the problems of the report.
+//
+// If an error comes after files got their names, the report says what was done until then; it is nil
+// only if nothing was. The directory of a project may be a symbolic link, as for Save.
 func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions) (*RestoreReport, error) {
 	if opts == nil {
 		opts = new(RestoreOptions)
@@ -74,71 +87,146 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 		}
 		dir = roots[0]
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	defer root.Close()
 	r := &restoring{
-		fileWriter: fileWriter{root, &reader{archive: a, session: s}}, session: s, now: time.Now(),
-		report: RestoreReport{Path: filepath.Join(dir, filepath.FromSlash(s.mainPath()))},
+		fileWriter: fileWriter{&reader{archive: a, session: s}}, places: places{dir: dir}, session: s, now: time.Now(),
+		changed: map[rootedDir]bool{}, report: RestoreReport{Path: filepath.Join(dir, filepath.FromSlash(s.mainPath()))},
 	}
+	defer r.close()
 	if err := r.run(ctx, opts.Force); err != nil {
-		return nil, err
+		if r.report.Written+len(r.report.Aside) == 0 {
+			return nil, err
+		}
+		return &r.report, err
 	}
 	return &r.report, nil
+}
+
+// The places of a session's files are directories in that of the agent: of the project, and of the
+// files beside it. Each may be a symbolic link of the user, but nothing in it leads out of it.
+type places struct {
+	dir  string
+	open map[string]*os.Root
+}
+
+// at returns the directory of a file and its path there. If the directory does not exist, it is
+// created, or the error wraps fs.ErrNotExist.
+func (p *places) at(name string, create bool) (*os.Root, string, error) {
+	n := 1
+	if strings.HasPrefix(name, sessionfile.Folder+"/") {
+		n = 2 // with the name of the project
+	}
+	parts := strings.SplitN(name, "/", n+1)
+	base, rel := filepath.Join(parts[:n]...), parts[n] // a checked path has as many parts
+	if root := p.open[base]; root != nil {
+		return root, rel, nil
+	}
+	base = filepath.Join(p.dir, base)
+	if create {
+		if err := mkdirAll(base); err != nil {
+			return nil, "", err
+		}
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.open == nil {
+		p.open = map[string]*os.Root{}
+	}
+	p.open[filepath.Join(parts[:n]...)] = root
+	return root, rel, nil
+}
+
+func (p *places) close() {
+	for _, root := range p.open {
+		_ = root.Close() // what was written is on disk
+	}
 }
 
 // A restoring is one call of Restore.
 type restoring struct {
 	fileWriter
+	places
 	session *Session
 	now     time.Time
+	drafts  []draftFile
+	changed map[rootedDir]bool // directories with new names
 	report  RestoreReport
 }
 
+// A draftFile is a file that was written under another name.
+type draftFile struct {
+	*File
+	root      *os.Root
+	rel, name string // its path and that of the draft, in the root
+}
+
 func (r *restoring) run(ctx context.Context, force bool) error {
-	var missing, present []*File
-	var conflict ConflictError
-	main := r.session.Main()
-	for i := range r.session.Files {
-		f := &r.session.Files[i]
-		switch state, err := r.compare(f); {
-		case err != nil:
-			return fmt.Errorf("archive: %w", err)
-		case state == missingFile:
-			missing = append(missing, f)
-		case state == sameFile:
-			present = append(present, f)
-		default:
-			conflict.Paths = append(conflict.Paths, filepath.Join(r.root.Name(), filepath.FromSlash(f.Path)))
-			conflict.Longer = conflict.Longer || f == main && state == longerFile
-			missing = append(missing, f)
+	missing, present, err := r.compareAll(force)
+	if err != nil {
+		return err
+	}
+	defer r.removeDrafts()
+	for _, f := range missing {
+		if err := r.stage(ctx, f); err != nil {
+			return err
 		}
 	}
-	if len(conflict.Paths) > 0 && !force {
-		return &conflict
-	}
 	for _, f := range present {
-		if err := r.root.Chtimes(f.Path, r.now, r.now); err != nil {
+		root, rel, err := r.at(f.Path, false)
+		if err == nil {
+			err = root.Chtimes(rel, r.now, r.now)
+		}
+		if err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
 		r.report.Same++
 	}
-	var last *File
-	for _, f := range missing {
+	for len(r.drafts) > 0 {
+		if err := r.put(&r.drafts[0]); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+		r.drafts = r.drafts[1:]
+	}
+	return r.sync()
+}
+
+// compareAll returns the files that have to be written, the transcript last, and those that are there.
+func (r *restoring) compareAll(force bool) (missing, present []*File, err error) {
+	var conflict ConflictError
+	main := r.session.Main()
+	states := map[*File]fileState{}
+	for i := range r.session.Files {
+		f := &r.session.Files[i]
+		if states[f], err = r.compare(f); err != nil {
+			return nil, nil, fmt.Errorf("archive: %w", err)
+		}
 		if f == main {
-			last = f
 			continue
 		}
-		if err := r.put(ctx, f); err != nil {
-			return err
+		missing, present = r.assign(f, states[f], missing, present, &conflict)
+	}
+	missing, present = r.assign(main, states[main], missing, present, &conflict)
+	if len(conflict.Paths) > 0 && !force {
+		if states[main] >= longerFile {
+			last := len(conflict.Paths) - 1
+			conflict.Paths = slices.Insert(conflict.Paths[:last], 0, conflict.Paths[last])
 		}
+		conflict.Longer = states[main] == longerFile
+		return nil, nil, &conflict
 	}
-	if last != nil {
-		return r.put(ctx, last)
+	return missing, present, nil
+}
+
+// assign adds a file to one of the lists.
+func (r *restoring) assign(f *File, state fileState, missing, present []*File, conflict *ConflictError) (m, p []*File) {
+	switch state {
+	case sameFile:
+		return missing, append(present, f)
+	case longerFile, otherFile:
+		conflict.Paths = append(conflict.Paths, filepath.Join(r.dir, filepath.FromSlash(f.Path)))
 	}
-	return nil
+	return append(missing, f), present
 }
 
 // The states of a file that is to be restored.
@@ -153,7 +241,14 @@ const (
 
 // compare compares a file with the archive.
 func (r *restoring) compare(f *File) (fileState, error) {
-	info, err := r.root.Lstat(f.Path)
+	root, rel, err := r.at(f.Path, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return missingFile, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	info, err := root.Lstat(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return missingFile, nil
@@ -161,12 +256,12 @@ func (r *restoring) compare(f *File) (fileState, error) {
 		return 0, err
 	case !info.Mode().IsRegular():
 		return otherFile, nil
-	case info.Size() == 0 && f.Path == r.session.mainPath():
-		return missingFile, r.root.Remove(f.Path) // an empty transcript is none
+	case isNothing(f.Path, r.session, info):
+		return missingFile, nil
 	case info.Size() < f.Size:
 		return otherFile, nil
 	}
-	file, err := r.root.Open(f.Path)
+	file, err := root.Open(rel)
 	if err != nil {
 		return 0, err
 	}
@@ -186,25 +281,78 @@ func (r *restoring) compare(f *File) (fileState, error) {
 	return sameFile, nil
 }
 
-// put writes a file. One that has the name by now is renamed.
-func (r *restoring) put(ctx context.Context, f *File) error {
-	name, err := r.draft(ctx, f, r.now, true)
+// isNothing reports whether a file is an empty transcript, which is none.
+func isNothing(name string, s *Session, info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && info.Size() == 0 && name == s.mainPath()
+}
+
+// stage writes a file under another name. One that is damaged in the archive is left out, unless it is
+// the transcript.
+func (r *restoring) stage(ctx context.Context, f *File) error {
+	root, rel, err := r.at(f.Path, true)
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	name, err := r.draft(ctx, root, rel, draftOptions{f, r.now, true})
+	if damage, ok := errors.AsType[*DamageError](err); ok && f != r.session.Main() {
+		r.report.Problems = append(r.report.Problems, Problem{f.Path, damage})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	if _, err := r.root.Lstat(f.Path); err == nil {
-		aside := f.Path + ".before-restore-" + r.now.UTC().Format("20060102T150405Z")
-		if err := r.root.Rename(f.Path, aside); err != nil {
-			_ = r.root.Remove(name)
-			return fmt.Errorf("archive: %w", err)
-		}
-		r.report.Aside = append(r.report.Aside, filepath.Join(r.root.Name(), filepath.FromSlash(aside)))
+	r.drafts = append(r.drafts, draftFile{f, root, rel, name})
+	return nil
+}
+
+// removeDrafts removes what got no name.
+func (r *restoring) removeDrafts() {
+	for _, d := range r.drafts {
+		_ = d.root.Remove(d.name) // the first error says more
 	}
-	if err := r.root.Rename(name, f.Path); err != nil {
-		_ = r.root.Remove(name)
-		return fmt.Errorf("archive: %w", err)
+}
+
+// put gives a draft its name. A file that has the name by now is renamed. The names of all others
+// survive a crash before the transcript gets its own.
+func (r *restoring) put(d *draftFile) error {
+	if d.File == r.session.Main() {
+		if err := r.sync(); err != nil {
+			return err
+		}
+	}
+	if info, err := d.root.Lstat(d.rel); err == nil && !isNothing(d.Path, r.session, info) {
+		end := ".before-restore-" + r.now.UTC().Format("20060102T150405Z")
+		if err := d.root.Rename(d.rel, d.rel+end); err != nil {
+			return err
+		}
+		r.report.Aside = append(r.report.Aside, filepath.Join(r.dir, filepath.FromSlash(d.Path+end)))
+	}
+	if err := d.root.Rename(d.name, d.rel); err != nil {
+		return err
 	}
 	r.report.Written++
-	r.report.Bytes += f.Size
+	r.report.Bytes += d.Size
+	for dir := path.Dir(d.rel); ; dir = path.Dir(dir) {
+		r.changed[rootedDir{d.root, dir}] = true
+		if dir == "." {
+			return nil
+		}
+	}
+}
+
+// sync makes the names in changed directories survive a crash.
+func (r *restoring) sync() error {
+	for dir := range r.changed {
+		if err := syncNames(func() (*os.File, error) { return dir.root.Open(dir.path) }); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	clear(r.changed)
 	return nil
+}
+
+// A rootedDir is a directory below one that nothing can leave.
+type rootedDir struct {
+	root *os.Root
+	path string
 }

@@ -91,7 +91,7 @@ func (a *Archive) Save(ctx context.Context, opts *SaveOptions) (*SaveReport, err
 	}
 	live, copies, more := liveSessions(ctx, r.Machine, roots)
 	r.report.Copies = copies
-	r.report.Problems = slices.Concat(problems, more)
+	r.report.Problems = slices.Concat(a.unsaved(problems, live), more)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -102,6 +102,32 @@ func (a *Archive) Save(ctx context.Context, opts *SaveOptions) (*SaveReport, err
 	}
 	slices.SortFunc(r.report.Problems, func(a, b Problem) int { return strings.Compare(a.Where, b.Where) })
 	return &r.report, err
+}
+
+// unsaved says of manifests that can't be read what becomes of their sessions.
+func (a *Archive) unsaved(problems []Problem, live []*liveSession) []Problem {
+	keys := map[string]Key{}
+	for _, l := range live {
+		keys[l.Key.String()] = l.Key
+	}
+	problems = slices.Clone(problems)
+	for i := range problems {
+		p := &problems[i]
+		key, isLive := keys[p.Where]
+		if !isLive {
+			continue
+		}
+		what := "the manifest"
+		if dir, ok := a.target.(*Dir); ok {
+			what = dir.manifestPath(key)
+		}
+		text := "the session is not saved any more: move " + what + " away, and the next run saves all of it again"
+		if errors.Is(p.Err, errNewer) {
+			text = "the session is not saved by this version"
+		}
+		p.Err = fmt.Errorf("%w; %s", p.Err, text)
+	}
+	return problems
 }
 
 // noteRun keeps when a machine was last saved.
@@ -206,7 +232,8 @@ func (r *saveRun) count(isNew bool) {
 	}
 }
 
-// run saves the sessions, several at a time. The first error of the target ends it.
+// run saves the sessions, several at a time. The first error of the target ends it, unless it is about
+// one session.
 func (r *saveRun) run(ctx context.Context) error {
 	if r.DryRun {
 		return nil
@@ -238,24 +265,36 @@ func (r *saveRun) run(ctx context.Context) error {
 // attempts is how often a session is tried that another process saves at the same time.
 const attempts = 10
 
-// session saves one session.
+// session saves one session. Errors that are only about this one become problems.
 func (r *saveRun) session(ctx context.Context, job saveJob) error {
 	for try := 1; ; try++ {
 		w := &sessionWriter{ctx: ctx, run: r, job: job}
 		err := w.save()
-		if !errors.Is(err, ErrChanged) || try == attempts {
-			w.done(err == nil)
-			return err
+		isSaved := err == nil
+		if errors.Is(err, ErrChanged) && try < attempts {
+			var m Manifest
+			if m, err = r.archive.target.Manifest(ctx, job.live.Key); err == nil {
+				if job.known, err = decodeSession(m); err == nil {
+					continue
+				}
+				err = &sessionFailure{err}
+			}
 		}
-		m, err := r.archive.target.Manifest(ctx, job.live.Key)
-		if err != nil {
-			return err
+		failure, ok := errors.AsType[*sessionFailure](err)
+		if ok || errors.Is(err, ErrChanged) {
+			if ok {
+				err = failure.error
+			}
+			w.problems = append(w.problems, Problem{job.live.Key.String(), err})
+			err = nil
 		}
-		if job.known, err = decodeSession(m); err != nil {
-			return err
-		}
+		w.done(isSaved)
+		return err
 	}
 }
+
+// A sessionFailure is an error about one session, which does not end the run.
+type sessionFailure struct{ error }
 
 // A sessionWriter saves one session, once.
 type sessionWriter struct {
@@ -294,8 +333,11 @@ func (w *sessionWriter) save() error {
 	}
 	w.next.Saved = w.run.now
 	data, err := w.next.encode()
+	if err == nil && len(data) > maxManifest {
+		err = fmt.Errorf("archive: its manifest would have %d bytes, more than %d: it has too many files or changes", len(data), maxManifest)
+	}
 	if err != nil {
-		return err
+		return &sessionFailure{err}
 	}
 	if w.job.known == nil && len(w.next.Files) == 0 { // nothing of it could be read
 		return nil

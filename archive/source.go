@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -143,9 +144,9 @@ func (w *liveWalk) project(dir, project string) {
 		case sessionID.MatchString(id):
 			w.add(w.session(project, id), rel, entry)
 		case isAgentBeside(name):
-			if id, err := firstSession(filepath.Join(dir, name)); err != nil {
+			if id, err := sessionOf(filepath.Join(dir, name)); err != nil {
 				w.problem(filepath.Join(dir, name), err)
-			} else {
+			} else if id != "" {
 				w.add(w.session(project, id), rel, entry)
 			}
 		}
@@ -163,7 +164,8 @@ func (w *liveWalk) session(project, id string) *liveSession {
 	return s
 }
 
-// below adds all regular files of a directory. It follows no symbolic links.
+// below adds all regular files of a directory, except drafts that a crash of Restore has left. It
+// follows no symbolic links.
 func (w *liveWalk) below(dir, rel string, s *liveSession) {
 	for _, entry := range w.read(dir) {
 		name := path.Join(rel, entry.Name())
@@ -172,7 +174,7 @@ func (w *liveWalk) below(dir, rel string, s *liveSession) {
 			return
 		case entry.IsDir():
 			w.below(filepath.Join(dir, entry.Name()), name, s)
-		case entry.Type().IsRegular():
+		case entry.Type().IsRegular() && !strings.HasPrefix(entry.Name(), draftStart):
 			w.add(s, name, entry)
 		}
 	}
@@ -209,25 +211,42 @@ func (w *liveWalk) beside(s *liveSession) {
 	slices.SortFunc(s.files, func(a, b liveFile) int { return strings.Compare(a.path, b.path) })
 }
 
-// maxFirst is how much of a transcript is read to find the session in its first line.
+// maxFirst is how much of a transcript is read to find its session.
 const maxFirst = 1 << 20
 
-// firstSession returns the session that the first line of a transcript names.
-func firstSession(file string) (string, error) {
+// sessionMember is the ID of a session in a line that is too long to be decoded. In a text its quotes
+// would be escaped.
+var sessionMember = regexp.MustCompile(`"sessionId":"([^"\\]*)"`)
+
+// sessionOf returns the session that a line of a transcript names, or "" if the file is empty.
+func sessionOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, maxFirst)).ReadBytes('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+	r := bufio.NewReader(io.LimitReader(f, maxFirst))
+	for empty := true; ; empty = false {
+		line, err := r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		var entry struct {
+			SessionID string `json:"sessionId"`
+		}
+		if json.Unmarshal(line, &entry) != nil && err != nil { // the line goes on
+			if member := sessionMember.FindSubmatch(line); member != nil {
+				entry.SessionID = string(member[1])
+			}
+		}
+		switch {
+		case sessionID.MatchString(entry.SessionID):
+			return entry.SessionID, nil
+		case err == nil:
+		case empty && len(line) == 0:
+			return "", nil
+		default:
+			return "", errors.New("it names no session, so that it can't be saved with one")
+		}
 	}
-	var first struct {
-		SessionID string `json:"sessionId"`
-	}
-	if json.Unmarshal(line, &first) != nil || !sessionID.MatchString(first.SessionID) {
-		return "", errors.New("its first line names no session, so that it can't be saved with one")
-	}
-	return first.SessionID, nil
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -278,14 +279,14 @@ func (u *unpacking) unpack(ctx context.Context, s wantedSession) ([]Problem, err
 	}
 	defer root.Close()
 	r := reader{archive: u.archive, session: s.Session}
-	w := fileWriter{root: root, reader: &r}
+	w := fileWriter{&r}
 	var problems []Problem
 	for i := range s.Files {
 		f := &s.Files[i]
 		if f.Path == s.mainPath() {
 			continue
 		}
-		if err := w.replace(ctx, f, f.Modified); err != nil {
+		if err := w.replace(ctx, root, draftOptions{f, f.Modified, false}); err != nil {
 			problems = append(problems, Problem{s.Key.String(), err})
 		}
 	}
@@ -293,48 +294,57 @@ func (u *unpacking) unpack(ctx context.Context, s wantedSession) ([]Problem, err
 	if !s.newer.IsZero() {
 		modified = s.newer
 	}
-	return problems, w.replace(ctx, s.Main(), modified)
+	return problems, w.replace(ctx, root, draftOptions{s.Main(), modified, false})
 }
 
 // A fileWriter writes files of a session below a directory, which nothing in them can leave.
 type fileWriter struct {
-	root   *os.Root
 	reader *reader
 }
 
-// draft writes the content of a file under another name, which it returns.
-func (w *fileWriter) draft(ctx context.Context, f *File, modified time.Time, sync bool) (name string, err error) {
-	dir := path.Dir(f.Path)
-	if err := w.root.MkdirAll(dir, 0o700); err != nil {
+// draftOptions say what a draft has.
+type draftOptions struct {
+	file     *File
+	modified time.Time
+	sync     bool
+}
+
+// draftStart begins the names of files that are being written. A crash may leave one.
+const draftStart = ".clew-"
+
+// draft writes the content of a file under another name in its directory, which it returns.
+func (w *fileWriter) draft(ctx context.Context, root *os.Root, rel string, o draftOptions) (name string, err error) {
+	dir := path.Dir(rel)
+	if err := root.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	name = fmt.Sprintf("%s/.clew-%d-%d", dir, os.Getpid(), time.Now().UnixNano())
-	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	name = path.Join(dir, draftStart+rand.Text())
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
-	err = w.reader.write(ctx, file, f.Path, f.Segments)
-	if err == nil && sync {
+	err = w.reader.write(ctx, file, o.file.Path, o.file.Segments)
+	if err == nil && o.sync {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = w.root.Chtimes(name, modified, modified)
+		err = root.Chtimes(name, o.modified, o.modified)
 	}
 	if err != nil {
-		_ = w.root.Remove(name) // the first error says more
+		_ = root.Remove(name) // the first error says more
 		return "", err
 	}
 	return name, nil
 }
 
 // replace writes a file, in place of one of the same name.
-func (w *fileWriter) replace(ctx context.Context, f *File, modified time.Time) error {
-	name, err := w.draft(ctx, f, modified, false)
+func (w *fileWriter) replace(ctx context.Context, root *os.Root, o draftOptions) error {
+	name, err := w.draft(ctx, root, o.file.Path, o)
 	if err != nil {
 		return err
 	}
-	if err := w.root.Rename(name, f.Path); err != nil {
-		_ = w.root.Remove(name)
+	if err := root.Rename(name, o.file.Path); err != nil {
+		_ = root.Remove(name)
 		return err
 	}
 	return nil

@@ -54,7 +54,7 @@ PRAGMA user_version = 1;
 func Open(ctx context.Context, path string) (*Target, error) { return open(ctx, path, os.O_CREATE) }
 
 // OpenExisting is like [Open], but creates nothing: if there is no file, the error wraps
-// [archive.ErrNotFound].
+// [archive.ErrNotFound]. A file that can't be written to is opened for reading.
 func OpenExisting(ctx context.Context, path string) (*Target, error) { return open(ctx, path, 0) }
 
 func open(ctx context.Context, path string, create int) (*Target, error) {
@@ -62,18 +62,19 @@ func open(ctx context.Context, path string, create int) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|create, 0o600)
+	mode := "rw"
+	err = tryOpen(path, os.O_RDWR|create)
 	if errors.Is(err, fs.ErrNotExist) && create == 0 {
 		return nil, fmt.Errorf("there is no archive in %s: %w", path, archive.ErrNotFound)
 	}
-	if err == nil {
-		err = file.Close()
+	if err != nil && create == 0 && tryOpen(path, os.O_RDONLY) == nil {
+		mode, err = "ro", nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
 	source := url.URL{Scheme: "file", Path: slashed(path), RawQuery: strings.Join([]string{
-		"mode=rw", "_txlock=immediate", "_synchronous=FULL", "_busy_timeout=60000", "_pragma=fullfsync(1)", "_error_rc=1",
+		"mode=" + mode, "_txlock=immediate", "_synchronous=FULL", "_busy_timeout=60000", "_pragma=fullfsync(1)", "_error_rc=1",
 	}, "&")}
 	db, err := sql.Open("sqlite", source.String())
 	if err != nil {
@@ -81,10 +82,25 @@ func open(ctx context.Context, path string, create int) (*Target, error) {
 	}
 	db.SetMaxOpenConns(1) // the goroutines of a process wait here instead of polling for a lock
 	t := &Target{db}
-	if err := t.setUp(ctx); err != nil {
+	ready, err := isArchive(ctx, db)
+	if err == nil && !ready && create == 0 { // a process that crashed may have created it
+		return nil, errors.Join(fmt.Errorf("there is no archive in %s: %w", path, archive.ErrNotFound), db.Close())
+	}
+	if err == nil && !ready {
+		err = t.setUp(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return t, nil
+}
+
+func tryOpen(path string, flags int) error {
+	file, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func slashed(path string) string {
@@ -95,28 +111,41 @@ func slashed(path string) string {
 	return path
 }
 
+// A rower is a database, or a transaction in one.
+type rower interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// isArchive reports whether the file is an archive. One that is empty is none, and others are an error.
+func isArchive(ctx context.Context, db rower) (bool, error) {
+	var id, version, tables int
+	err := errors.Join(
+		db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id),
+		db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version),
+		db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
+	)
+	switch {
+	case err != nil:
+		return false, err
+	case id == applicationID && version == 1:
+		return true, nil
+	case id == applicationID:
+		return false, fmt.Errorf("its version is %d: use a newer clew", version)
+	case tables > 0 || id != 0:
+		return false, errors.New("it is another database, not an archive")
+	}
+	return false, nil
+}
+
 // setUp creates the tables of an empty file.
 func (t *Target) setUp(ctx context.Context) error {
 	tx, err := t.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	var id, version, tables int
-	err = errors.Join(
-		tx.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id),
-		tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version),
-		tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
-	)
-	switch {
-	case err != nil:
+	defer tx.Rollback()                                        //nolint:errcheck // after a commit there is nothing to roll back
+	if ready, err := isArchive(ctx, tx); err != nil || ready { // another process was faster
 		return err
-	case id == applicationID && version == 1:
-		return nil
-	case id == applicationID:
-		return fmt.Errorf("its version is %d: use a newer clew", version)
-	case tables > 0 || id != 0:
-		return errors.New("it is another database, not an archive")
 	}
 	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA application_id = %d;", applicationID)); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/clewdev/clew/archive"
@@ -89,5 +90,82 @@ func TestOpen(t *testing.T) {
 		if _, err := sqlitearchive.Open(t.Context(), path); err == nil {
 			t.Errorf("%s became an archive", path)
 		}
+	}
+}
+
+// TestOpenWhileWritten opens an archive while another process is in a transaction.
+func TestOpenWhileWritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	open(t, path)
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	target, err := sqlitearchive.OpenExisting(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	for _, err := range target.Manifests(t.Context(), "") {
+		t.Error(err)
+	}
+}
+
+// TestReadOnly reads an archive that can't be written to.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.db")
+	data := []byte("x")
+	const name = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+	if err := open(t, path).Put(t.Context(), name, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(path, 0o400), os.Chmod(dir, 0o500)); err != nil { //nolint:gosec // a directory needs the bit
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) //nolint:gosec // so that it can be removed
+	target, err := sqlitearchive.OpenExisting(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	if got, err := target.Get(t.Context(), name); err != nil || string(got) != "x" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		_ = file.Close()
+		return // the superuser can write to it
+	}
+	if err := target.Put(t.Context(), strings.Repeat("0", 64), data); err == nil {
+		t.Error("it was written to")
+	}
+}
+
+// TestEmptyFile completes the creation of an archive that a crash has interrupted.
+func TestEmptyFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlitearchive.OpenExisting(t.Context(), path); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	open(t, path)
+	target, err := sqlitearchive.OpenExisting(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.Close(); err != nil {
+		t.Error(err)
 	}
 }

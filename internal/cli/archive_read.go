@@ -64,6 +64,8 @@ type restoredRecord struct {
 	Bytes   int64    `json:"bytes"`
 	Aside   []string `json:"aside,omitempty"`
 	CWD     string   `json:"cwd,omitempty"`
+	// Problems are files that are damaged in the archive. They were not written.
+	Problems []string `json:"problems,omitempty"`
 }
 
 func (o *restoreOptions) run(ctx context.Context, args []string) error {
@@ -86,6 +88,11 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 		return o.conflict(conflict)
 	}
 	if err != nil {
+		if report != nil { // what was there must be found again
+			for _, path := range report.Aside {
+				remark(o.streams.Err, tty.Waiting, "clew restore", "renamed what was there to "+escaped(path))
+			}
+		}
 		return archiveError(ctx, err)
 	}
 	r := restoredRecord{
@@ -94,7 +101,13 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	if info, err := sessions.Get(ctx, session.Session, &sessions.Options{ProjectName: session.Project}); err == nil {
 		r.CWD = info.CWD
 	}
-	return printEither(o.streams.Out, o.json, r, r.text())
+	for _, p := range report.Problems {
+		r.Problems = append(r.Problems, escaped(p.Err.Error()))
+	}
+	if err := printEither(o.streams.Out, o.json, r, r.text()); err != nil {
+		return err
+	}
+	return unreadFailure(o.streams, "clew restore", r.Problems)
 }
 
 func (o *restoreOptions) conflict(err *archive.ConflictError) error {
