@@ -129,12 +129,7 @@ func TestRealSpans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model, own := clewtest.NewModel(t), tracetest.NewInMemoryExporter()
-			agent := func(prompt string) wire.Block {
-				return clewtest.ToolUse("Agent", map[string]any{
-					"description": prompt, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false,
-				})
-			}
-			model.On("Delegate").Reply(agent("INNER one"), agent("INNER two"), clewtest.ToolUse("mcp__own__look", nil)).Usage(11, 31, 7, 3)
+			model.On("Delegate").Reply(subagent("INNER one", "opus"), subagent("INNER two", "opus"), clewtest.ToolUse("mcp__own__look", nil)).Usage(11, 31, 7, 3)
 			model.On("INNER one").Reply(scene.Bash("echo first")).Usage(13, 37, 5, 2)
 			model.On("INNER two").Reply(scene.Bash("echo second")).Usage(17, 41, 3, 1)
 			model.OnToolResult("first").Reply(clewtest.Text("One.")).Usage(19, 43, 2, 4)
@@ -154,14 +149,85 @@ func TestRealSpans(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			wantBelow(t, own)
+			wantBelow(t, own, map[string]int{
+				" > clew.session":                                        1,
+				"clew.session > invoke_agent claude-code":                1,
+				"invoke_agent claude-code > execute_tool Agent":          2,
+				"invoke_agent claude-code > execute_tool mcp__own__look": 1,
+				"execute_tool mcp__own__look > my work":                  1,
+				"execute_tool Agent > invoke_agent general-purpose":      2,
+				"invoke_agent general-purpose > execute_tool Bash":       2,
+			})
 			wantTokens(t, own, results[len(results)-1])
 		})
 	}
 }
 
+// subagent returns a call that starts a subagent.
+func subagent(prompt, model string) wire.Block {
+	return clewtest.ToolUse("Agent", map[string]any{
+		"description": prompt, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false, "model": model,
+	})
+}
+
+// delegate runs a turn of a traced session, and returns its spans and its result.
+func delegate(t *testing.T, model *clewtest.Model, opts *clew.Options) (*tracetest.InMemoryExporter, *wire.ResultMessage) {
+	t.Helper()
+	own := tracetest.NewInMemoryExporter()
+	opts.PermissionMode = clew.PermissionModeBypassPermissions
+	s := scene.Connect(t, clewotel.Instrument(scene.Options(t, model, opts), &clewotel.Options{
+		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(own)),
+	}))
+	results := scene.Of[*wire.ResultMessage](scene.Ask(t, s, "Delegate"))
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	return own, results[len(results)-1]
+}
+
+// A subagent of a subagent is below the call that started it. The agent shows none of its answers and
+// calls, but counts its tokens.
+func TestRealNesting(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Delegate").Reply(subagent("INNER one", "opus")).Usage(11, 31, 7, 3)
+	model.On("INNER one").Reply(subagent("DEEP two", "opus")).Usage(13, 37, 5, 2)
+	model.On("DEEP two").Reply(scene.Bash("echo second")).Usage(17, 41, 3, 1)
+	model.OnToolResult("second").Reply(clewtest.Text("Two.")).Usage(19, 43, 2, 4)
+	model.OnToolResult("Two.").Reply(clewtest.Text("One."))
+	model.Reply("All done.")
+	spans, result := delegate(t, model, new(clew.Options))
+	wantBelow(t, spans, map[string]int{
+		" > clew.session":                                   1,
+		"clew.session > invoke_agent claude-code":           1,
+		"invoke_agent claude-code > execute_tool Agent":     1,
+		"execute_tool Agent > invoke_agent general-purpose": 2,
+		"invoke_agent general-purpose > execute_tool Agent": 1,
+	})
+	wantTokens(t, spans, result)
+	if stats := result.SubagentStats; stats == nil || stats.MaxDepth != 2 {
+		t.Errorf("statistics %+v", stats)
+	}
+}
+
+// The agent counts under the name of a model that it was given, which is not that of its answers.
+func TestRealModelNames(t *testing.T) {
+	t.Parallel()
+	const name = "claude-sonnet-4-5[1m]"
+	model := clewtest.NewModel(t)
+	model.On("Delegate").Reply(subagent("INNER one", "haiku")).Usage(11, 31, 7, 3)
+	model.On("INNER one").Reply(scene.Bash("echo second")).Usage(13, 37, 5, 2)
+	model.OnToolResult("second").Reply(clewtest.Text("Two.")).Usage(19, 43, 2, 4)
+	model.Reply("All done.")
+	spans, result := delegate(t, model, &clew.Options{Model: name})
+	if _, ok := result.ModelUsage[name]; !ok || len(result.ModelUsage) != 2 {
+		t.Errorf("accounts %v", result.ModelUsage)
+	}
+	wantTokens(t, spans, result)
+}
+
 // wantBelow checks the parents of the spans.
-func wantBelow(t *testing.T, spans *tracetest.InMemoryExporter) {
+func wantBelow(t *testing.T, spans *tracetest.InMemoryExporter, want map[string]int) {
 	t.Helper()
 	names := make(map[string]string)
 	for _, span := range spans.GetSpans() {
@@ -172,15 +238,6 @@ func wantBelow(t *testing.T, spans *tracetest.InMemoryExporter) {
 		if !isChat(&span) {
 			got[names[span.Parent.SpanID().String()]+" > "+span.Name]++
 		}
-	}
-	want := map[string]int{
-		" > clew.session":                                        1,
-		"clew.session > invoke_agent claude-code":                1,
-		"invoke_agent claude-code > execute_tool Agent":          2,
-		"invoke_agent claude-code > execute_tool mcp__own__look": 1,
-		"execute_tool mcp__own__look > my work":                  1,
-		"execute_tool Agent > invoke_agent general-purpose":      2,
-		"invoke_agent general-purpose > execute_tool Bash":       2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
