@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -500,7 +501,7 @@ func (p *page) hasRoom(image *Image) bool {
 // cutNote writes a note if inputs and results were cut.
 func (p *page) cutNote() {
 	if p.page > 0 && p.most < maxText {
-		p.element("p", `class="missing"`, "This session is long: only the first "+formatSize(p.most)+
+		p.element("p", `class="missing"`, "This session is long: only the first "+tty.Size(int64(p.most))+
 			" of each input and result of a tool are shown. Use --full to show everything.")
 	}
 }
@@ -508,7 +509,7 @@ func (p *page) cutNote() {
 // endNote writes a note if the page ends early.
 func (p *page) endNote() {
 	if p.left > 0 {
-		p.element("p", `class="missing"`, "The page is full: "+plural(p.left, "more element")+
+		p.element("p", `class="missing"`, "The page is full: "+tty.Counted(p.left, "more element")+
 			" not shown. Use --turn to select turns, or --full to show everything.")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -316,7 +317,7 @@ func (p *page) branch(b *Branch, number int) {
 		return
 	}
 	p.raw(`<details class="branch"` + p.open() + `><summary>Rewound: `)
-	p.text(plural(len(b.Chunks), "message"))
+	p.text(tty.Counted(len(b.Chunks), "message"))
 	p.raw("</summary>")
 	inside := *p
 	inside.prefix = fmt.Sprintf("%sb%d-", p.prefix, number+1)
@@ -386,10 +387,10 @@ func (p *page) prompt(c *Chunk) {
 func attached(c *Chunk) string {
 	var counts []string
 	if c.Images > 0 {
-		counts = append(counts, plural(c.Images, "image"))
+		counts = append(counts, tty.Counted(c.Images, "image"))
 	}
 	if c.Documents > 0 {
-		counts = append(counts, plural(c.Documents, "document"))
+		counts = append(counts, tty.Counted(c.Documents, "document"))
 	}
 	return strings.Join(counts, ", ")
 }
@@ -503,7 +504,7 @@ func (p *page) pre(attributes, text string, limit int) {
 
 func (p *page) missing(n int) {
 	if n > 0 {
-		p.element("p", `class="missing"`, formatSize(n)+" more not shown"+p.hint())
+		p.element("p", `class="missing"`, tty.Size(int64(n))+" more not shown"+p.hint())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
@@ -193,7 +194,7 @@ func (s *markdownWriter) call(i *Item) {
 		s.fence(i.shownResult(), "")
 	}
 	if i.ImageCount > 0 {
-		s.block("*" + plural(i.ImageCount, "image") + "*")
+		s.block("*" + tty.Counted(i.ImageCount, "image") + "*")
 	}
 	s.agents(i.Agents)
 }
@@ -277,7 +278,7 @@ func (s *markdownWriter) fence(text, language string) {
 
 func (s *markdownWriter) missing(n int) {
 	if n > 0 {
-		s.block("*" + formatSize(n) + " more not shown; --full shows everything.*")
+		s.block("*" + tty.Size(int64(n)) + " more not shown; --full shows everything.*")
 	}
 }
 

@@ -173,17 +173,6 @@ func shorten(text string, limit int) (head string, missing int) {
 	return head, len(text) - len(head)
 }
 
-// formatSize formats a number of bytes, such as 1.5 kB.
-func formatSize(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
 // formatNumber formats a number with commas, such as 23,045.
 func formatNumber(n int) string { return tty.Thousands(int64(n)) }
 
@@ -209,13 +198,6 @@ func formatDuration(ms int64) string {
 		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return formatNumber(n) + " " + noun + "s"
 }
 
 // markup writes a page. Text from a transcript must go through text or attr, which clean and escape

@@ -92,7 +92,7 @@ func (e *Entry) Turns() string {
 	if e.Figures == nil || e.Figures.Failed {
 		return ""
 	}
-	return render.Counted(e.Figures.Turns, "turn")
+	return tty.Counted(e.Figures.Turns, "turn")
 }
 
 // Cost returns the cost as text, or "". A plus marks one that lacks models without a price.
@@ -115,7 +115,7 @@ func (e *Entry) FilesChanged() string {
 	if e.Figures == nil || e.Figures.Files == 0 {
 		return ""
 	}
-	return render.Counted(e.Figures.Files, "file")
+	return tty.Counted(e.Figures.Files, "file")
 }
 
 // Tokens returns the number of tokens as text, or "".

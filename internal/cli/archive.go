@@ -202,23 +202,23 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, mac
 	}
 	if report.Copies > 0 {
 		remark(o.streams.Err, tty.Waiting, "clew archive",
-			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", counted(report.Copies, "session")))
+			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", tty.Counted(report.Copies, "session")))
 	}
 	return unreadFailure(o.streams, "clew archive", r.Problems)
 }
 
 func (r *savedRecord) text() string {
 	if r.New+r.Changed == 0 {
-		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", printable(r.Archive), counted(r.Sessions, "session"), r.Machine)
+		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", printable(r.Archive), tty.Counted(r.Sessions, "session"), r.Machine)
 	}
 	verb := "Saved"
 	if r.DryRun {
 		verb = "Would save"
 	}
-	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, counted(r.New, "new session"), r.Changed,
-		group(int64(r.Sessions)), r.Machine, printable(r.Archive), formatSize(r.NewBytes))
+	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, tty.Counted(r.New, "new session"), r.Changed,
+		group(int64(r.Sessions)), r.Machine, printable(r.Archive), tty.Size(r.NewBytes))
 	if !r.DryRun {
-		text += fmt.Sprintf(", %s stored", formatSize(r.Stored))
+		text += fmt.Sprintf(", %s stored", tty.Size(r.Stored))
 		if r.Stored > 0 {
 			text += fmt.Sprintf(" (1:%.1f)", float64(r.NewBytes)/float64(r.Stored))
 		}
@@ -264,7 +264,7 @@ func unreadFailure(s Streams, command string, problems []string) error {
 type unreadError int
 
 func (n unreadError) Error() string {
-	return counted(int(n), "problem") + "; everything else is complete"
+	return tty.Counted(int(n), "problem") + "; everything else is complete"
 }
 
 // How long --watch waits before it tries again to save to an archive that has failed, at first and at
@@ -390,12 +390,12 @@ func (r *statusRecord) text(columns int) string {
 		if !m.LastRun.IsZero() {
 			last = m.LastRun.Local().Format("2006-01-02T15:04")
 		}
-		t.add(m.Name, group(int64(m.Sessions)), formatSize(m.Bytes), formatSize(m.Stored), ratio, last)
+		t.add(m.Name, group(int64(m.Sessions)), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
 	}
 	lines := append(t.lines(columns), "",
 		"archive  "+printable(r.Archive),
-		"live     "+formatSize(r.LiveBytes)+" in the agent's transcripts",
-		"cache    "+formatSize(r.CacheSize)+" unpacked in "+printable(r.Cache))
+		"live     "+tty.Size(r.LiveBytes)+" in the agent's transcripts",
+		"cache    "+tty.Size(r.CacheSize)+" unpacked in "+printable(r.Cache))
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -423,8 +423,8 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 	for _, p := range report.Problems {
 		r.Problems = append(r.Problems, escaped(p.Err.Error()))
 	}
-	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", printable(r.Archive), counted(r.Sessions, "session"),
-		counted(r.Files, "file"), formatSize(r.Bytes))
+	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", printable(r.Archive), tty.Counted(r.Sessions, "session"),
+		tty.Counted(r.Files, "file"), tty.Size(r.Bytes))
 	if err := o.print(r, text); err != nil {
 		return err
 	}

@@ -284,7 +284,7 @@ func (c *chat) endError() error {
 	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s failed", c.failed, counted(c.turns, "turn"))
+	return fmt.Errorf("%d of %s failed", c.failed, tty.Counted(c.turns, "turn"))
 }
 
 // closing prints how to resume the session.

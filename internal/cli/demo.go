@@ -428,5 +428,5 @@ func ownSessions(ctx context.Context) string {
 	if err != nil || len(infos) == 0 {
 		return "\nWhen you have used Claude Code, clew shows your own sessions.\n"
 	}
-	return "\nTo browse your own " + counted(len(infos), "session") + ":\n  clew --all\n"
+	return "\nTo browse your own " + tty.Counted(len(infos), "session") + ":\n  clew --all\n"
 }

@@ -375,7 +375,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
-	found := fmt.Sprintf("%s, written %s, %s", formatSize(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
+	found := fmt.Sprintf("%s, written %s, %s", tty.Size(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -252,17 +253,10 @@ func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
 	return append(all, diagnosis{
 		State: stateOK,
 		Found: fmt.Sprintf("%s in %s, %s with their other files; the largest has %s: %s",
-			counted(len(s.files), "session"), strings.Join(s.roots, ", "), formatSize(s.bytes), formatSize(largest.size),
+			tty.Counted(len(s.files), "session"), strings.Join(s.roots, ", "), tty.Size(s.bytes), tty.Size(largest.size),
 			largest.path),
 		Details: transcriptDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
 	})
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return group(int64(n)) + " " + noun + "s"
 }
 
 const (
@@ -297,18 +291,18 @@ func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 		}
 	}
 	found := fmt.Sprintf("the agent deletes sessions %s after their last change%s",
-		counted(int(min(days, 100_000)), "day"), from)
+		tty.Counted(int(min(days, 100_000)), "day"), from)
 	switch {
 	case d.Soon > 0:
 		return []diagnosis{{
 			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them at its next start",
-				found, counted(d.Soon, "session"), soon, d.Overdue),
+				found, tty.Counted(d.Soon, "session"), soon, d.Overdue),
 			Advice: "Run \"clew archive\" to keep copies of all sessions, which \"clew restore\" brings back. Or set " +
 				"cleanupPeriodDays in the agent's settings.json to a larger number, such as 3650.",
 			Details: d,
 		}}
 	case len(s.files) > 0:
-		found += fmt.Sprintf("; the first one in %s", counted(int(left/(24*time.Hour)), "day"))
+		found += fmt.Sprintf("; the first one in %s", tty.Counted(int(left/(24*time.Hour)), "day"))
 	}
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
@@ -363,7 +357,7 @@ func (s *transcriptSet) checkFormat(ctx context.Context) []diagnosis {
 }
 
 func (d formatDetails) diagnosis() diagnosis {
-	within := "in the newest " + counted(d.Read, "session")
+	within := "in the newest " + tty.Counted(d.Read, "session")
 	switch {
 	case d.Read == 0:
 		return diagnosis{State: stateOK, Found: "no sessions to check", Details: d}
@@ -371,13 +365,13 @@ func (d formatDetails) diagnosis() diagnosis {
 		return diagnosis{State: stateOK, Found: "everything is known " + within, Details: d}
 	case len(d.Findings) == 0:
 		return diagnosis{
-			State: stateNote, Found: fmt.Sprintf("%s that are not entries, %s", counted(d.Invalid, "line"), within),
+			State: stateNote, Found: fmt.Sprintf("%s that are not entries, %s", tty.Counted(d.Invalid, "line"), within),
 			Advice: "An agent that was killed leaves incomplete lines; clew skips them.", Details: d,
 		}
 	}
 	var names []string
 	for _, f := range d.Findings[:min(driftsListed, len(d.Findings))] {
-		names = append(names, fmt.Sprintf("%s %s (version %s, %s)", f.Kind, f.Name, f.Version, counted(f.Count, "time")))
+		names = append(names, fmt.Sprintf("%s %s (version %s, %s)", f.Kind, f.Name, f.Version, tty.Counted(f.Count, "time")))
 	}
 	if more := len(d.Findings) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

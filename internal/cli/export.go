@@ -115,7 +115,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	}
 	defer src.close()
 	if size := src.size(); size >= 0 {
-		o.activity.now("reading " + formatSize(size))
+		o.activity.now("reading " + tty.Size(size))
 	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {

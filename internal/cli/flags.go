@@ -177,7 +177,7 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 func (t *turnRange) none(turns int) error {
 	return &failure{
 		code: exitUsage, err: fmt.Errorf("no turn matches %s", t.text),
-		hint: fmt.Sprintf("The session has %s.", counted(turns, "turn")),
+		hint: fmt.Sprintf("The session has %s.", tty.Counted(turns, "turn")),
 	}
 }
 

@@ -46,17 +46,6 @@ func TestByteSizeString(t *testing.T) {
 	}
 }
 
-func TestFormatSize(t *testing.T) {
-	for size, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9_949: "9.9 kB", 9_951: "10 kB", 999_499: "999 kB",
-		999_500: "1.0 MB", 2_147_483_648: "2.1 GB", 5e15: "5000 TB",
-	} {
-		if got := formatSize(size); got != want {
-			t.Errorf("formatSize(%d) = %s, want %s", size, got, want)
-		}
-	}
-}
-
 func TestGroup(t *testing.T) {
 	for n, want := range map[int64]string{
 		-1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",

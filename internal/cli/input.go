@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // An input is a stream that a command reads: a file, or stdin. Its reads end with the context, even
@@ -231,7 +232,7 @@ func readAtMost(name string, most int64) ([]byte, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("longer than %s", formatSize(most))
+		err = fmt.Errorf("longer than %s", tty.Size(most))
 	}
 	return data, err
 }

@@ -563,7 +563,7 @@ func (l *lsList) turns(row *lsRow) string {
 	case row.figures == nil:
 		return ""
 	}
-	return render.Counted(row.figures.Turns, "turn")
+	return tty.Counted(row.figures.Turns, "turn")
 }
 
 // duration returns the time from the first to the last entry, without spaces: 48m, 2h5m, 3d.
@@ -614,7 +614,7 @@ func (l *lsList) files(row *lsRow) string {
 	if row.figures == nil || row.figures.FilesChanged == 0 {
 		return ""
 	}
-	return render.Counted(row.figures.FilesChanged, "file")
+	return tty.Counted(row.figures.FilesChanged, "file")
 }
 
 // cost returns the cost in cents. A plus marks one that lacks models without a price.

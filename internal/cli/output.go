@@ -165,23 +165,6 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// formatSize writes a size for people, in three digits.
-func formatSize(n int64) string {
-	units := []string{"kB", "MB", "GB", "TB"}
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size := float64(n) / 1000
-	for size >= 999.5 && len(units) > 1 {
-		size /= 1000
-		units = units[1:]
-	}
-	if size < 9.95 {
-		return fmt.Sprintf("%.1f %s", size, units[0])
-	}
-	return fmt.Sprintf("%.0f %s", size, units[0])
-}
-
 // group writes a number with a comma between thousands.
 func group(n int64) string { return tty.Thousands(n) }
 

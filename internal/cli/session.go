@@ -428,7 +428,7 @@ func tooLarge(name string, size, memory int64) error {
 	return &failure{
 		code: exitInput,
 		err: fmt.Errorf("%s is too large to read into memory: %s, which would take about %s",
-			printable(name), formatSize(size), formatSize(memory)),
+			printable(name), tty.Size(size), tty.Size(memory)),
 		hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
 	}
 }

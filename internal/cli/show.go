@@ -303,7 +303,7 @@ func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 
 // large shows a transcript that does not fit into memory while it is read.
 func (o *showOptions) large(ctx context.Context, src *source) error {
-	notice := "the transcript is too large to read into memory (" + formatSize(src.size()) +
+	notice := "the transcript is too large to read into memory (" + tty.Size(src.size()) +
 		"): showing rewound messages, without subagents"
 	o.warn(notice)
 	out := bufio.NewWriterSize(o.out(), 16<<10)

@@ -213,16 +213,16 @@ func (h *showHead) figures(w io.Writer, f figures) error {
 		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", render.Count(f.in), f.cached*100/f.in, render.Count(f.out))
 	}
 	if f.files > 0 {
-		files = fmt.Sprintf("%s, +%s -%s", render.Counted(f.files, "file"), group(int64(f.added)), group(int64(f.removed)))
+		files = fmt.Sprintf("%s, +%s -%s", tty.Counted(f.files, "file"), group(int64(f.added)), group(int64(f.removed)))
 	}
-	text := h.dim(render.Join(render.Counted(f.turns, "turn"), f.times(), tokens, f.cost, files))
+	text := h.dim(render.Join(tty.Counted(f.turns, "turn"), f.times(), tokens, f.cost, files))
 	_, err := io.WriteString(w, text+h.rule()+"\n")
 	return err
 }
 
 // end writes the totals once more, and how to continue.
 func (h *showHead) end(w io.Writer, f figures) error {
-	left := render.Join(render.Counted(f.turns, "turn"), workTime(f.took), f.cost, f.context)
+	left := render.Join(tty.Counted(f.turns, "turn"), workTime(f.took), f.cost, f.context)
 	resume := ""
 	if h.id != "" {
 		resume = "clew run --resume " + shortID(tty.Line(h.id))

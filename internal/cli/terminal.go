@@ -196,15 +196,15 @@ func (p *progress) fit(line string) string { return line[:max(0, min(len(line), 
 
 func (p *progress) line(elapsed time.Duration) string {
 	rate := float64(p.read) / elapsed.Seconds()
-	speed := formatSize(int64(rate)) + "/s"
+	speed := tty.Size(int64(rate)) + "/s"
 	if p.total <= 0 {
-		return fmt.Sprintf("%s  %s", formatSize(p.read), speed)
+		return fmt.Sprintf("%s  %s", tty.Size(p.read), speed)
 	}
 	done := min(1, float64(p.read)/float64(p.total))
 	cells := int(done * barCells)
 	bar := strings.Repeat("#", cells) + strings.Repeat("-", barCells-cells)
 	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
-	parts := []string{formatSize(p.read) + " of " + formatSize(p.total), speed}
+	parts := []string{tty.Size(p.read) + " of " + tty.Size(p.total), speed}
 	if left := p.total - p.read; left > 0 && rate > 0 {
 		parts = append(parts, fmt.Sprintf("%v left", time.Duration(float64(left)/rate*1e9).Round(time.Second)))
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -415,7 +416,7 @@ func (p *page) text() string {
 		b.WriteString(line + "\n")
 	}
 	if p.omitted > 0 {
-		fmt.Fprintf(&b, "Left out: %s of tools and others.\n", counted(p.omitted, "text"))
+		fmt.Fprintf(&b, "Left out: %s of tools and others.\n", tty.Counted(p.omitted, "text"))
 	}
 	if p.next != "" {
 		b.WriteString("More: read(ref: " + quote(p.next) + ").\n")

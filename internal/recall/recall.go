@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -403,19 +404,11 @@ func outdatedNote(result *search.Result, now time.Time) string {
 	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 		layout = "2006-01-02 15:04"
 	}
-	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", at.Format(layout), counted(n, "file"))
+	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", at.Format(layout), tty.Counted(n, "file"))
 }
 
 // gone reports whether a file no longer exists.
 func gone(f *sessions.File) bool {
 	_, err := os.Stat(f.Path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// counted returns a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

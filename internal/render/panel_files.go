@@ -57,7 +57,7 @@ func (o Options) changesHeading(files []transcript.FileChanges) PanelEntry {
 	for i := range files {
 		added, removed = added+files[i].Added, removed+files[i].Removed
 	}
-	return heading(Counted(len(files), "file"), Note{}, Note{tty.Addition, signed("+", added)}, Note{tty.Removal, signed("-", removed)})
+	return heading(tty.Counted(len(files), "file"), Note{}, Note{tty.Addition, signed("+", added)}, Note{tty.Removal, signed("-", removed)})
 }
 
 // signed returns a number with its sign, or "" for 0.
@@ -83,7 +83,7 @@ func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, 
 		e.Agent = last.Agent.ID
 	}
 	e.Cells = []Note{
-		{tty.Dim, Counted(len(f.Calls), "change")}, {tty.Addition, signed("+", f.Added)}, {tty.Removal, signed("-", f.Removed)},
+		{tty.Dim, tty.Counted(len(f.Calls), "change")}, {tty.Addition, signed("+", f.Added)}, {tty.Removal, signed("-", f.Removed)},
 	}
 	return e
 }

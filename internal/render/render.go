@@ -134,10 +134,10 @@ func (o Options) prefixed(mark string, lines []string, note string) string {
 func Attached(c *transcript.Chunk) string {
 	images, documents, queued := "", "", ""
 	if c.Images > 0 {
-		images = Counted(c.Images, "image")
+		images = tty.Counted(c.Images, "image")
 	}
 	if c.Documents > 0 {
-		documents = Counted(c.Documents, "document")
+		documents = tty.Counted(c.Documents, "document")
 	}
 	if c.Queued {
 		queued = "queued"

@@ -180,7 +180,7 @@ func (o Options) rowBody(r *rows.Row, to sink) {
 // pictures counts the pictures of a result.
 func (o Options) pictures(i *transcript.DisplayItem, to sink) {
 	if i.ResultImages > 0 {
-		to.text(o, tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
+		to.text(o, tty.Dim, "["+tty.Counted(i.ResultImages, "image")+"]")
 	}
 }
 

@@ -92,14 +92,6 @@ func Money(m usage.Money) string {
 	return Cents(m)
 }
 
-// Counted returns a number with its noun: 1 turn, 12 turns.
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Join joins the parts of a line that are not empty.
 func Join(parts ...string) string {
 	var there []string

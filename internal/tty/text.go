@@ -131,6 +131,32 @@ func Thousands(n int64) string {
 	return text
 }
 
+// Counted writes a number with its noun: 1 turn, 1,200 turns.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Thousands(int64(n)) + " " + noun + "s"
+}
+
+// Size writes a number of bytes for people, in two or three digits: 999 B, 9.9 kB, 450 MB.
+func Size(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	units := []string{"kB", "MB", "GB", "TB"}
+	size := float64(n) / 1000
+	for size >= 999.5 && len(units) > 1 {
+		size /= 1000
+		units = units[1:]
+	}
+	digits := 0
+	if size < 9.95 {
+		digits = 1
+	}
+	return strconv.FormatFloat(size, 'f', digits, 64) + " " + units[0]
+}
+
 // FitWidest is like [Fit], and counts like [Break].
 func FitWidest(line string, columns int) string {
 	used, end := 0, 0 // end is where the line is cut if it does not fit

@@ -93,3 +93,24 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 turns", 1: "1 turn", 2: "2 turns", 1200: "1,200 turns"} {
+		if got := Counted(n, "turn"); got != want {
+			t.Errorf("Counted(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9_949: "9.9 kB", 9_951: "10 kB", 999_499: "999 kB",
+		999_500: "1.0 MB", 2_147_483_648: "2.1 GB", 5e15: "5000 TB",
+	} {
+		if got := Size(size); got != want {
+			t.Errorf("Size(%d) = %q, want %q", size, got, want)
+		}
+	}
+}

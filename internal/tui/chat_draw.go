@@ -232,7 +232,7 @@ func (c *chat) statusLine(width int) string {
 	}
 	left := "  " + c.news.Status.line(width-2)
 	if n := len(c.docks); n > 0 && !c.focus.asks() {
-		return joinColumns(tty.Waiting.Paint(tty.Fit("  ctrl+g: "+counted(n, "question"), width), color),
+		return joinColumns(tty.Waiting.Paint(tty.Fit("  ctrl+g: "+tty.Counted(n, "question"), width), color),
 			tty.Dim.Paint(strings.TrimSpace(left), color), width)
 	}
 	right := "shift+tab mode  ? keys"
@@ -324,7 +324,7 @@ func (c *chat) promptLines(text string) []string {
 	rows := tty.Wrap(tty.Clean(strings.TrimRight(begin, "\n")), max(c.columns-3, 1))
 	for i, row := range rows {
 		if i == maxPromptLines {
-			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", counted(len(rows)-i+strings.Count(rest, "\n"), "line")), c.opts.Color))
+			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", tty.Counted(len(rows)-i+strings.Count(rest, "\n"), "line")), c.opts.Color))
 			break
 		}
 		mark := "  "
@@ -357,11 +357,4 @@ func (c *chat) listKeys() {
 		}
 	}
 	c.above = append(c.above, "  /command, @file and !command do more: /help lists the commands.", "")
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -232,25 +232,11 @@ func (s *sessionScreen) loading() string {
 	case s.snapshot == nil:
 		return "reading …"
 	case s.snapshot.Loading && s.snapshot.Total > 0 && s.snapshot.Done < s.snapshot.Total:
-		return fmt.Sprintf("reading %s of %s", size(s.snapshot.Done), size(s.snapshot.Total))
+		return fmt.Sprintf("reading %s of %s", tty.Size(s.snapshot.Done), tty.Size(s.snapshot.Total))
 	case s.snapshot.Loading && s.snapshot.Transcript == nil:
 		return "reading …"
 	}
 	return ""
-}
-
-// size returns a number of bytes for people.
-func size(n int64) string {
-	const unit = 1000.0
-	switch f := float64(n); {
-	case f < unit:
-		return fmt.Sprintf("%d B", n)
-	case f < unit*unit:
-		return fmt.Sprintf("%.0f kB", f/unit)
-	case f < unit*unit*unit:
-		return fmt.Sprintf("%.1f MB", f/unit/unit)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/unit/unit/unit)
 }
 
 // rowLines returns the rows with the mark of the selected one at the left and a scrollbar at the

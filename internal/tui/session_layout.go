@@ -78,7 +78,7 @@ func (l *sessionLayout) lines(i, width int) []string {
 	body, more := o.RowBody(r, bodyLimit)
 	lines = append(lines, body...)
 	if more > 0 {
-		text := fmt.Sprintf("… %s more %s (enter)", tty.Thousands(int64(more)), plural("line", more))
+		text := fmt.Sprintf("… %s (enter)", tty.Counted(more, "more line"))
 		indent := strings.Repeat(" ", min(indentOf(body), max(width-20, 0)))
 		lines = append(lines, indent+tty.Dim.Paint(tty.Fit(text, width-len(indent)), o.Color))
 	}
@@ -96,13 +96,6 @@ func indentOf(lines []string) int {
 	}
 	last := lines[len(lines)-1]
 	return len(last) - len(strings.TrimLeft(last, " "))
-}
-
-func plural(noun string, n int) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 func (l *sessionLayout) folded(i, width int) string {

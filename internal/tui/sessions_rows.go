@@ -552,7 +552,7 @@ func (s *sessionsScreen) projectLine(p *catalog.Project, selected bool, columns 
 				return listCell{text: fmt.Sprintf("%d live", p.Live), style: tty.Success}
 			}
 		case "count":
-			return listCell{text: render.Counted(p.Count, "session")}
+			return listCell{text: tty.Counted(p.Count, "session")}
 		case "age":
 			return listCell{text: render.Age(p.Newest, now), style: tty.Dim}
 		}

@@ -279,7 +279,7 @@ func (d *fileDrawer) summary(changes []transcript.FileChanges) {
 		added, removed = added+changes[i].Added, removed+changes[i].Removed
 	}
 	d.raw(`<p class="facts">`)
-	d.span("", render.Counted(len(changes), "file")+" changed")
+	d.span("", tty.Counted(len(changes), "file")+" changed")
 	d.lines(added, removed)
 	d.raw("</p>")
 }
@@ -322,7 +322,7 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 		d.span("note", "new")
 	}
 	d.lines(f.Added, f.Removed)
-	d.span("note", render.Counted(len(f.Calls), "change"))
+	d.span("note", tty.Counted(len(f.Calls), "change"))
 	d.raw(`</summary><div class="body">`)
 	for i := range f.Calls[:min(len(f.Calls), maxCalls)] {
 		call := &f.Calls[i]
@@ -340,7 +340,7 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 		d.element("p", "missing", "The changes are not shown here, since there are many. Each call shows its own.")
 	}
 	if more := len(f.Calls) - maxCalls; more > 0 {
-		d.element("p", "missing", render.Counted(more, "more change")+" not shown")
+		d.element("p", "missing", tty.Counted(more, "more change")+" not shown")
 	}
 	d.raw("</div></details>")
 	return nil

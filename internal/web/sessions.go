@@ -371,7 +371,7 @@ func (d *listDrawer) project(m *markup, p *catalog.Project) {
 	if p.Live > 0 {
 		m.span("state good", strconv.Itoa(p.Live)+" live")
 	}
-	m.span("count", render.Counted(p.Count, "session"))
+	m.span("count", tty.Counted(p.Count, "session"))
 	m.time(p.Newest, render.Age(p.Newest, d.now))
 	m.raw("</a>")
 }

@@ -300,7 +300,7 @@ func (d *usageDrawer) table(caption, first string, list []usageRow, total *usage
 	}
 	if left := len(list) - maxUsageRows; left > 0 {
 		d.raw(`<tr><th scope="row">`)
-		d.text(render.Counted(left, "more row") + ", included in the total")
+		d.text(tty.Counted(left, "more row") + ", included in the total")
 		d.raw(`</th></tr>`)
 	}
 	d.usageRow(&usageRow{name: "total", total: *total}, isBlock)
@@ -334,7 +334,7 @@ func (d *usageDrawer) tools() {
 	stats.SortTools(list)
 	p := &plot{title: "Calls by tool"}
 	for i := range list[:min(len(list), maxBars/10)] {
-		p.bars = append(p.bars, bar{label: list[i].Tool, value: int64(list[i].Calls), text: render.Counted(list[i].Calls, "call")})
+		p.bars = append(p.bars, bar{label: list[i].Tool, value: int64(list[i].Calls), text: tty.Counted(list[i].Calls, "call")})
 	}
 	p.write(d.markup)
 	d.tableHead("Calls by tool", []column{
