@@ -22,11 +22,12 @@
 //   - "chat MODEL" is an answer of a model, a child of the agent that asked for it. It begins when
 //     that agent had everything to ask: with the prompt, or the last result of a tool.
 //   - "execute_tool TOOL" is a call of a tool, from the call to its result, a child of its agent.
-//     Permissions and hooks are events of it. Contexts of callbacks and of tools in package tools
-//     have this span, so that spans made there are its children.
+//     Permissions and hooks are events of it, and those about no call are events of the turn or of
+//     the session. Contexts of callbacks and of tools in package tools have this span, so that spans
+//     made there are its children.
 //
-// API retries, limits and compactions are events of the turn. In a turn that is not sampled, nothing
-// is recorded but metrics.
+// API retries are events of the turn or the subagent, limits and compactions of the turn. In a turn
+// that is not sampled, nothing is recorded but metrics.
 //
 // # Tokens and cost
 //
@@ -47,6 +48,6 @@
 //
 // # The agent's own spans
 //
-// The agent gets the span of its session as TRACEPARENT. With [Options.AgentExport] it exports its
+// The agent gets the span of its session as TRACEPARENT and TRACESTATE. With [Options.AgentExport] it exports its
 // own spans as children of that span.
 package clewotel

@@ -186,7 +186,7 @@ func delegate(t *testing.T, model *clewtest.Model, opts *clew.Options) (*tracete
 }
 
 // A subagent of a subagent is below the call that started it. The agent shows none of its answers and
-// calls, but counts its tokens.
+// calls, but counts its tokens, and asks hooks about its calls.
 func TestRealNesting(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -196,7 +196,10 @@ func TestRealNesting(t *testing.T) {
 	model.OnToolResult("second").Reply(clewtest.Text("Two.")).Usage(19, 43, 2, 4)
 	model.OnToolResult("Two.").Reply(clewtest.Text("One."))
 	model.Reply("All done.")
-	spans, result := delegate(t, model, new(clew.Options))
+	allow := func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil }
+	spans, result := delegate(t, model, &clew.Options{Hooks: map[clew.HookEvent][]clew.HookMatcher{
+		clew.HookPreToolUse: {{Matcher: "Bash", Hooks: []clew.HookFunc{allow}}},
+	}})
 	wantBelow(t, spans, map[string]int{
 		" > clew.session":                                   1,
 		"clew.session > invoke_agent claude-code":           1,
@@ -207,6 +210,13 @@ func TestRealNesting(t *testing.T) {
 	wantTokens(t, spans, result)
 	if stats := result.SubagentStats; stats == nil || stats.MaxDepth != 2 {
 		t.Errorf("statistics %+v", stats)
+	}
+	var events []string
+	for _, event := range spanNamed(t, spans, "invoke_agent claude-code").Events {
+		events = append(events, event.Name)
+	}
+	if diff := cmp.Diff([]string{"clew.asked", "clew.answered"}, events); diff != "" {
+		t.Errorf("events of the turn (-want +got):\n%s", diff)
 	}
 }
 
