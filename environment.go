@@ -282,12 +282,14 @@ func (o *Options) workingDir() string {
 }
 
 // projectNamePattern matches valid values of CLAUDE_CODE_PROJECT_DIR_NAME.
-var projectNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var projectNamePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+})
 
 // project returns the agent's name for the project of a working directory. fromEnv says whether
 // CLAUDE_CONFIG_DIR is set for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
 func (p *configDirs) project(dir string, fromEnv bool) string {
-	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern.MatchString(name) {
+	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern().MatchString(name) {
 		return name
 	}
 	return sessionfile.ProjectName(dir)

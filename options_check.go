@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/redact"
 )
@@ -95,8 +97,6 @@ func checkEnv(o *Options) error {
 	return nil
 }
 
-var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
 func checkSession(o *Options) error {
 	resumes := o.Resume != "" || o.Continue
 	switch {
@@ -104,7 +104,7 @@ func checkSession(o *Options) error {
 		return badOption("Continue", "can't be combined with Resume")
 	case o.ForkSession && !resumes:
 		return badOption("ForkSession", "needs Resume or Continue")
-	case o.SessionID != "" && !uuidPattern.MatchString(o.SessionID):
+	case o.SessionID != "" && !sessionfile.IsUUID(o.SessionID):
 		return badOption("SessionID", "%q is not a UUID", o.SessionID)
 	case o.SessionID != "" && resumes && !o.ForkSession:
 		return badOption("SessionID", "with Resume or Continue it needs ForkSession")
@@ -391,7 +391,9 @@ func wholeTools(rules []string) []string {
 }
 
 // extraArg is a flag with or without a value, in one argument.
-var extraArg = regexp.MustCompile(`(?s)^--([A-Za-z][A-Za-z0-9-]*)(=.*)?$`)
+var extraArg = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^--([A-Za-z][A-Za-z0-9-]*)(=.*)?$`)
+})
 
 // ownedFlags are flags that Clew does not use, with the field of Options that does the same in
 // another way. Those without a field would end the session before it begins.
@@ -428,7 +430,7 @@ func checkExtraArgs(args []string) error {
 		owners[name] = option
 	}
 	for _, arg := range args {
-		match := extraArg.FindStringSubmatch(arg)
+		match := extraArg().FindStringSubmatch(arg)
 		if match == nil {
 			name, _, _ := strings.Cut(arg, "=")
 			return badOption("ExtraArgs", "%q is neither --flag nor --flag=value", redact.Mask(name))

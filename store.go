@@ -87,7 +87,7 @@ func (o *Options) checkStore() error {
 		return badOption("Store", "can't be combined with Ephemeral")
 	case o.EnableFileCheckpointing:
 		return badOption("Store", "can't be combined with EnableFileCheckpointing: a store does not keep the files")
-	case o.Resume != "" && !uuidPattern.MatchString(o.Resume):
+	case o.Resume != "" && !sessionfile.IsUUID(o.Resume):
 		return badOption("Resume", "with a Store it must be the ID of a session, not %q", o.Resume)
 	case (o.Resume != "" || o.Continue) && !o.onThisMachine():
 		return badOption("Store", "can't resume with this Transport: the agent may not see the directories of this machine")
@@ -250,7 +250,7 @@ func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
 	})
 	for _, id := range newestFirst {
-		if !uuidPattern.MatchString(id) {
+		if !sessionfile.IsUUID(id) {
 			r.log.Warn("the ID of a session in the store is not a UUID", "id", id)
 			continue
 		}

@@ -123,7 +123,7 @@ func (w *liveWalk) findTodos() {
 	w.todos = map[string][]fs.DirEntry{}
 	for _, entry := range w.read(filepath.Join(w.root, todoFolder)) {
 		id := entry.Name()[:min(36, len(entry.Name()))]
-		if sessionID.MatchString(id) && entry.Type().IsRegular() && strings.HasSuffix(entry.Name(), ".json") {
+		if sessionfile.IsUUID(id) && entry.Type().IsRegular() && strings.HasSuffix(entry.Name(), ".json") {
 			w.todos[id] = append(w.todos[id], entry)
 		}
 	}
@@ -138,10 +138,10 @@ func (w *liveWalk) project(dir, project string) {
 		id, isTranscript := strings.CutSuffix(name, ".jsonl")
 		rel := path.Join(sessionfile.Folder, project, name)
 		switch {
-		case entry.IsDir() && sessionID.MatchString(name):
+		case entry.IsDir() && sessionfile.IsUUID(name):
 			w.below(filepath.Join(dir, name), rel, w.session(project, name))
 		case !entry.Type().IsRegular() || !isTranscript:
-		case sessionID.MatchString(id):
+		case sessionfile.IsUUID(id):
 			w.add(w.session(project, id), rel, entry)
 		case isAgentBeside(name):
 			if id, err := sessionOf(filepath.Join(dir, name)); err != nil {
@@ -240,7 +240,7 @@ func sessionOf(file string) (string, error) {
 			}
 		}
 		switch {
-		case sessionID.MatchString(entry.SessionID):
+		case sessionfile.IsUUID(entry.SessionID):
 			return entry.SessionID, nil
 		case err == nil:
 		case empty && len(line) == 0:

@@ -7,7 +7,9 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+	"sync"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -76,22 +78,25 @@ func (k Key) Check() error {
 	if k.Project == "" && k.Session == "" {
 		return nil
 	}
-	if err := (wire.SessionKey{Project: k.Project, SessionID: k.Session}).Check(); err != nil || !sessionID.MatchString(k.Session) {
+	if err := (wire.SessionKey{Project: k.Project, SessionID: k.Session}).Check(); err != nil || !sessionfile.IsUUID(k.Session) {
 		return fmt.Errorf("archive: %q is not the key of a session", k.String())
 	}
 	return nil
 }
 
 var (
-	machineName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$`)
-	sessionID   = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	blobName    = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	machineName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$`)
+	})
+	blobName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9a-f]{64}$`)
+	})
 )
 
 // CheckMachine returns an error unless name can be the name of a machine: 1 to 63 letters, digits,
 // dots, dashes and underscores, of which the first is not a dot.
 func CheckMachine(name string) error {
-	if !machineName.MatchString(name) {
+	if !machineName().MatchString(name) {
 		return fmt.Errorf("archive: %q can't be the name of a machine: use letters, digits, dots and dashes", name)
 	}
 	return nil
@@ -100,7 +105,7 @@ func CheckMachine(name string) error {
 // CheckBlob returns an error unless name can be that of a blob: a SHA-256 in lower-case hexadecimal
 // digits.
 func CheckBlob(name string) error {
-	if !blobName.MatchString(name) {
+	if !blobName().MatchString(name) {
 		return fmt.Errorf("archive: %q can't be the name of a blob", name)
 	}
 	return nil
@@ -110,7 +115,7 @@ func CheckBlob(name string) error {
 func machineOf(host string) string {
 	host, _, _ = strings.Cut(host, ".") // without the domain, which changes with the network
 	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && machineName.MatchString(string(r)) {
+		if r < 0x80 && machineName().MatchString(string(r)) {
 			return r
 		}
 		return '-'

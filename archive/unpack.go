@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/sessionfile"
 )
 
 // UnpackOptions say what to unpack. Nil and the zero value mean all sessions.
@@ -141,7 +143,7 @@ func mainFiles(roots []string) map[string]liveFile {
 			entries, _ := os.ReadDir(filepath.Join(root, "projects", project.Name()))
 			for _, entry := range entries {
 				id, ok := strings.CutSuffix(entry.Name(), ".jsonl")
-				if !ok || !sessionID.MatchString(id) || !entry.Type().IsRegular() {
+				if !ok || !sessionfile.IsUUID(id) || !entry.Type().IsRegular() {
 					continue
 				}
 				id = strings.ToLower(id)

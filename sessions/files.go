@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -94,7 +95,7 @@ func (w *fileWalk) project(dir, project string) error {
 		name := entry.Name()
 		f := File{Project: project, SessionID: strings.TrimSuffix(name, transcriptExtension)}
 		switch agent, isAgent := strings.CutPrefix(f.SessionID, agentPrefix); {
-		case entry.IsDir() && isUUID(name):
+		case entry.IsDir() && sessionfile.IsUUID(name):
 			if err := w.session(filepath.Join(dir, name), f); err != nil {
 				return err
 			}
@@ -314,7 +315,7 @@ func (f *files) teammates(ctx context.Context, wanted map[string]bool) ([]source
 		return nil, nil
 	}
 	return f.others(ctx, func(name string) (agent *transcript.Agent, fits func(*head) bool) {
-		if !isUUID(strings.TrimSuffix(name, transcriptExtension)) {
+		if !sessionfile.IsUUID(strings.TrimSuffix(name, transcriptExtension)) {
 			return nil, nil
 		}
 		agent = new(transcript.Agent)

@@ -45,7 +45,7 @@ func (e *notFoundError) Unwrap() error { return ErrNotFound }
 
 // checkID returns an error unless id has the form of a session ID.
 func checkID(id string) error {
-	if !isUUID(id) {
+	if !sessionfile.IsUUID(id) {
 		return fmt.Errorf("sessions: invalid session ID %q: not a UUID", id)
 	}
 	return nil
@@ -297,24 +297,6 @@ func (s scope) modified(ctx context.Context, key wire.SessionKey) (time.Time, er
 	}
 	sessions, err := s.store.Sessions(ctx, key.Project)
 	return sessions[key.SessionID], err
-}
-
-// isUUID reports whether id has the form of a UUID, as all session IDs have.
-func isUUID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f'):
-			return false
-		}
-	}
-	return true
 }
 
 // Roots returns the existing directories in which agents of this user keep their settings and

@@ -219,7 +219,7 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 		for _, entry := range entries {
 			id, ok := strings.CutSuffix(entry.Name(), transcriptExtension)
 			key := wire.SessionKey{Project: project, SessionID: id}
-			if !ok || !isUUID(id) && key.Check() != nil {
+			if !ok || !sessionfile.IsUUID(id) && key.Check() != nil {
 				continue
 			}
 			if info := listedFile(root, key, entry); info != nil && !visit(key.SessionID, info) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -338,7 +339,7 @@ func (t *tailer) addBeside(name string) {
 		return
 	}
 	agent := newAgent(name)
-	if agent == nil && (len(t.paths.teammates) == 0 || !isUUID(id)) {
+	if agent == nil && (len(t.paths.teammates) == 0 || !sessionfile.IsUUID(id)) {
 		return
 	}
 	n := t.neighbor(name)

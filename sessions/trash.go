@@ -339,7 +339,7 @@ func (b *trashDir) trashedIn(name string) (TrashedSession, bool) {
 		ID: d.SessionID, Project: d.Project, Title: d.Title, Deleted: d.Deleted,
 		Path: filepath.Join(b.Name(), filepath.FromSlash(dir)),
 	}
-	if !isUUID(t.ID) || t.key().Check() != nil || checkRegular(b.Root, b.trashPaths(dir, t.key()).file) != nil {
+	if !sessionfile.IsUUID(t.ID) || t.key().Check() != nil || checkRegular(b.Root, b.trashPaths(dir, t.key()).file) != nil {
 		return TrashedSession{}, false
 	}
 	return t, true

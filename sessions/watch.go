@@ -17,6 +17,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -326,7 +327,7 @@ func (w *listWatch) readProjects(ctx context.Context, projects []*watchedProject
 func (p *watchedProject) read(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
 	err := p.root.folder.eachSession(ctx, p.name, func(id string, info fs.FileInfo) {
-		if isUUID(id) {
+		if sessionfile.IsUUID(id) {
 			found[id] = stateOf(info)
 		}
 	})
@@ -372,7 +373,7 @@ func (w *listWatch) look(ctx context.Context, paths []string) error {
 			continue
 		}
 		p := w.projectAt(dir)
-		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && isUUID(id) {
+		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && sessionfile.IsUUID(id) {
 			w.checkSession(watchedFile{p, id})
 		}
 	}

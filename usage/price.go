@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Rates are prices of a million tokens. In JSON they are in dollars.
@@ -154,7 +155,7 @@ func (n *pricer) model(name string) pricedModel {
 	}
 	m.name = n.prices.Name(name)
 	m.price, m.known = n.prices.Models[m.name]
-	m.regional = m.name != name && regional.MatchString(strings.ToLower(name))
+	m.regional = m.name != name && regional().MatchString(strings.ToLower(name))
 	if n.models == nil {
 		n.models = make(map[string]pricedModel)
 	}
@@ -298,17 +299,21 @@ func decodeStrictly(data []byte, v any) error {
 //	us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic.claude-opus-5, arn:aws:…/us.anthropic.claude-opus-4-6-v1
 //	claude-sonnet-4-5@20250929, claude-3-5-sonnet-v2@20241022
 //	anthropic/claude-opus-4.6
-var spelling = regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z0-9-]+\.)?anthropic\.)?` +
-	`(claude-[a-z0-9.-]+?)` +
-	`(?:-latest|-[0-9]{8})?(?:-v[0-9]+(?::[0-9]+)?)?(?:@(?:[0-9]{8}|default|latest))?$`)
+var spelling = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z0-9-]+\.)?anthropic\.)?` +
+		`(claude-[a-z0-9.-]+?)` +
+		`(?:-latest|-[0-9]{8})?(?:-v[0-9]+(?::[0-9]+)?)?(?:@(?:[0-9]{8}|default|latest))?$`)
+})
 
 // regional matches the names of profiles that stay in one part of the world.
-var regional = regexp.MustCompile(`^(?:.*/)?(?:us|eu|apac|jp|au|us-gov)\.anthropic\.`)
+var regional = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:.*/)?(?:us|eu|apac|jp|au|us-gov)\.anthropic\.`)
+})
 
 // plainName returns the name of a model without date, provider and marks, or "" if it is not
 // spelled like one.
 func plainName(model string) string {
-	m := spelling.FindStringSubmatch(strings.ToLower(withoutMark(model)))
+	m := spelling().FindStringSubmatch(strings.ToLower(withoutMark(model)))
 	if m == nil {
 		return ""
 	}

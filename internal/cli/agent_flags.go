@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -239,12 +240,14 @@ func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 	return &o, errors.Join(f.resume(ctx, &o), f.permissions(&o), f.prompt(ctx, &o), f.objects(ctx, &o))
 }
 
-var partOfID = regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
+var partOfID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
+})
 
 // resume completes the ID of the session to resume, of which "clew ls" shows the beginning. Other
 // values may be titles, which the agent finds.
 func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
-	if !partOfID.MatchString(o.Resume) {
+	if !partOfID().MatchString(o.Resume) {
 		return nil
 	}
 	found, err := sessionsBy(ctx, o.Resume)

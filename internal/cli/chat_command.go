@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
@@ -50,13 +51,15 @@ func (c *chat) ownCommand(text string) (command func(context.Context) error, ok 
 	return nil, false
 }
 
-var commandName = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_:.-]*)(?:\s|$)`)
+var commandName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_:.-]*)(?:\s|$)`)
+})
 
 // commandIn returns the name of the command that a text begins with, and its argument. The name is
 // "" if the text is a prompt: a path has another slash, and a space before the slash makes a prompt
 // of any text.
 func commandIn(text string) (name, argument string) {
-	match := commandName.FindStringSubmatch(text)
+	match := commandName().FindStringSubmatch(text)
 	if match == nil {
 		return "", ""
 	}

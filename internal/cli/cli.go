@@ -63,7 +63,12 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 }
 
 func execute(ctx context.Context, args []string, s Streams) int {
-	return runRoot(ctx, newRoot(s), args, s) //nolint:contextcheck // the commands get ctx when they run
+	root := newRoot
+	// Claude Code runs it after each answer, and to make all commands would take longer than the line.
+	if len(args) > 0 && args[0] == statuslineName {
+		root = statuslineRoot
+	}
+	return runRoot(ctx, root(s), args, s)
 }
 
 func runRoot(ctx context.Context, root *cobra.Command, args []string, s Streams) int {
@@ -81,7 +86,15 @@ func runRoot(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	return exitCode(err)
 }
 
-func newRoot(s Streams) *cobra.Command {
+// statuslineRoot returns the program with one command.
+func statuslineRoot(s Streams) *cobra.Command {
+	root, _ := bareRoot(s)
+	root.AddCommand(newStatusline(s))
+	return root
+}
+
+// bareRoot returns the program without commands, and its settings.
+func bareRoot(s Streams) (*cobra.Command, *settings) {
 	st := &settings{streams: s}
 	bare := &bareOptions{
 		viewOptions: viewOptions{streams: s, settings: st}, ls: lsOptions{streams: s, now: time.Now, none: noSessionsYet},
@@ -117,6 +130,13 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(misusedFlag)
 	root.SetHelpFunc(showHelp)
+	st.addFlag(root)
+	bare.addFlags(root)
+	return root, st
+}
+
+func newRoot(s Streams) *cobra.Command {
+	root, st := bareRoot(s)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newInspect(s), newVersion(s))
 	root.AddCommand(newStats(s))
@@ -125,8 +145,6 @@ Exit codes:
 	root.AddCommand(newLs(s), newShow(s), newTail(s), newView(s, st), newServe(s, st), newHook(s), newStatusline(s), newMCP(s))
 	root.AddCommand(newMan(s))
 	root.AddCommand(newConfig(s, st), newDoctor(s, st))
-	st.addFlag(root)
-	bare.addFlags(root)
 	root.AddCommand(newSearch(s))
 	root.AddCommand(newExport(s))
 	root.AddCommand(newArchive(s, st), newRestore(s, st))

@@ -78,7 +78,9 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 // versionLimit is how long the agent may take to print its version.
 var versionLimit = 8 * time.Second
 
-var versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+\S*`)
+var versionPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\d+\.\d+\.\d+\S*`)
+})
 
 // agentVersion runs the agent with --version.
 func agentVersion(ctx context.Context, path string) (string, error) {
@@ -102,7 +104,7 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return "", errors.New(strings.Join(strings.Fields(cause(err).Error()+" "+clip(text)), " "))
 	}
-	found := versionPattern.FindString(text)
+	found := versionPattern().FindString(text)
 	if found == "" {
 		return "", fmt.Errorf("it printed %q", clip(text))
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // for systems without a database of time zones
 
@@ -225,7 +226,9 @@ func parseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-var longAgo = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
+var longAgo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
+})
 
 // parseTime parses the value of a flag in the time zone of now. "" is the zero time. A day stands
 // for its beginning, or with whole for its end.
@@ -233,7 +236,7 @@ func parseTime(flag, text string, now time.Time, whole bool) (time.Time, error) 
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if m := longAgo.FindStringSubmatch(text); m != nil {
+	if m := longAgo().FindStringSubmatch(text); m != nil {
 		return backFrom(now, m[1], m[2]), nil
 	}
 	if age, err := time.ParseDuration(text); err == nil && age >= 0 {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -263,10 +264,12 @@ type listEntry struct {
 	column      int
 }
 
-var listLine = regexp.MustCompile(`^( +\S+(?: \S+)* {2,})(\S.*)$`)
+var listLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^( +\S+(?: \S+)* {2,})(\S.*)$`)
+})
 
 func readListEntry(line string) (listEntry, bool) {
-	m := listLine.FindStringSubmatch(line)
+	m := listLine().FindStringSubmatch(line)
 	if m == nil {
 		return listEntry{}, false
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,12 +111,14 @@ func onlySession(ctx context.Context, info sessions.SessionInfo) (*source, error
 }
 
 // sessionID matches the ID of a session.
-var sessionID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+})
 
 // sessionsBy returns the sessions whose ID begins with the prefix, the newest for each ID. For a
 // whole ID it does not list the others.
 func sessionsBy(ctx context.Context, prefix string) ([]sessions.SessionInfo, error) {
-	if id := strings.ToLower(prefix); sessionID.MatchString(id) {
+	if id := strings.ToLower(prefix); sessionID().MatchString(id) {
 		all, err := sessions.GetAll(ctx, id, nil)
 		if len(all) > 0 {
 			return all[:1], nil

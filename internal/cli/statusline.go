@@ -51,10 +51,12 @@ transcripts since. Nothing here uses the network, or starts git.
 The line has colors unless NO_COLOR is set. Run without Claude Code, at a terminal, the
 command shows a line with example values.`
 
+const statuslineName = "statusline"
+
 func newStatusline(s Streams) *cobra.Command {
 	o := &statuslineOptions{streams: s}
 	cmd := &cobra.Command{
-		Use: "statusline", Short: "Print a status line for Claude Code",
+		Use: statuslineName, Short: "Print a status line for Claude Code",
 		Long: fmt.Sprintf(statuslineHelp, statusline.Describe()),
 		Example: `  clew statusline --install --yes
   clew statusline --install --yes --format "{model} {context} {5h} {today}"
@@ -184,7 +186,7 @@ func (o *statuslineOptions) startRefresh(cache *statusline.Cache, now time.Time)
 	if err != nil {
 		return
 	}
-	args := []string{"statusline", "--refresh"}
+	args := []string{statuslineName, "--refresh"}
 	for flag, value := range map[string]string{"--prices=": o.prices, "--timezone=": o.timezone} {
 		if value != "" {
 			args = append(args, flag+value)
@@ -244,7 +246,7 @@ func (o *statuslineOptions) setting() (value, program string, err error) {
 			return "", "", err
 		}
 	}
-	command := program + " statusline"
+	command := program + " " + statuslineName
 	for _, flag := range [][2]string{{"--format", o.format}, {"--prices", prices}, {"--timezone", o.timezone}} {
 		if flag[1] != "" {
 			command += " " + flag[0] + " " + shellQuoted(flag[1])

@@ -3,7 +3,26 @@ package cli
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 )
+
+// The program with one command has the same command as the whole one.
+func TestStatuslineRoot(t *testing.T) {
+	t.Parallel()
+	var texts []string
+	for _, root := range []*cobra.Command{newRoot(Streams{}), statuslineRoot(Streams{})} {
+		cmd, _, err := root.Find([]string{statuslineName})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, cmd.Long+cmd.UsageString())
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" || texts[0] == "" {
+		t.Errorf("(-whole +one)\n%s", diff)
+	}
+}
 
 // Only a command that is as --install writes it is one that --install and --remove replace.
 func TestIsStatusline(t *testing.T) {

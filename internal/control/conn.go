@@ -303,7 +303,9 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Message }
 
 // requestID finds the id of a request in a frame that could not be decoded.
-var requestID = regexp.MustCompile(`"request_id"\s*:\s*"([^"\\]{1,100})"`)
+var requestID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"request_id"\s*:\s*"([^"\\]{1,100})"`)
+})
 
 // ErrBroken is the error of a call whose answer could not be read.
 var ErrBroken = errors.New("control: the answer could not be read")
@@ -316,7 +318,7 @@ func (c *Conn) HandleInvalid(frame *wire.InvalidFrame) {
 	case "control_response":
 		c.lost(frame.Raw(), frame.Err)
 	case "control_request":
-		if id := requestID.FindStringSubmatch(frame.Raw()); id != nil {
+		if id := requestID().FindStringSubmatch(frame.Raw()); id != nil {
 			c.answer(id[1], nil, fmt.Errorf("the control request could not be read: %w", frame.Err))
 		}
 	}

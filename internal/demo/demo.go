@@ -282,8 +282,12 @@ func (r Recording) denial() ([]byte, error) {
 const projectDir = "projects/-home-dev-slug"
 
 var (
-	sessionID = regexp.MustCompile(`"sessionId":"([0-9a-f-]{36})"`)
-	timestamp = regexp.MustCompile(`"timestamp":"([^"]*)"`)
+	sessionID = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"sessionId":"([0-9a-f-]{36})"`)
+	})
+	timestamp = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"timestamp":"([^"]*)"`)
+	})
 )
 
 // Lay writes the transcripts of the recording below config, a directory of settings. Their times
@@ -298,7 +302,7 @@ func (r Recording) lay(config, project, title string, times stretch) error {
 	if err != nil {
 		return err
 	}
-	id, all := sessionID.FindSubmatch(main), timestamp.FindAllSubmatch(main, -1)
+	id, all := sessionID().FindSubmatch(main), timestamp().FindAllSubmatch(main, -1)
 	if id == nil || all == nil {
 		return errors.New("demo: the recording has no session")
 	}
@@ -343,7 +347,7 @@ func (r Recording) copyTo(target, name, more string, times stretch) error {
 
 // move moves all times of a transcript.
 func (s stretch) move(text string) string {
-	return timestamp.ReplaceAllStringFunc(text, func(member string) string {
+	return timestamp().ReplaceAllStringFunc(text, func(member string) string {
 		value := strings.TrimSuffix(strings.TrimPrefix(member, `"timestamp":"`), `"`)
 		at, err := time.Parse(time.RFC3339, value)
 		if err != nil {

@@ -72,7 +72,7 @@ type ModelRequest struct{ ID, Model string }
 // SetModel changes the model of the following turns.
 func (g *Agent) SetModel(ctx context.Context, req ModelRequest) (Status, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
-		if !modelName.MatchString(req.Model) {
+		if !modelName().MatchString(req.Model) {
 			return Status{}, errModelName
 		}
 		model := req.Model

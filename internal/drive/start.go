@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/sessions"
@@ -31,7 +32,9 @@ type StartRequest struct {
 }
 
 // modelName is what a model can be called. It can't be mistaken for a flag.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,99}$`)
+var modelName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,99}$`)
+})
 
 // Start starts an agent, and returns it while it may still be starting. A request with an ID that has
 // come before starts nothing, and gets the result of the first one.
@@ -85,7 +88,7 @@ func firstPrompt(req *StartRequest) (*prompt, error) {
 	if (req.Project == "") == (req.Session == "") {
 		return nil, &Error{Kind: Invalid, Reason: "a project or a session has to be named, and not both"}
 	}
-	if req.Model != "" && !modelName.MatchString(req.Model) {
+	if req.Model != "" && !modelName().MatchString(req.Model) {
 		return nil, errModelName
 	}
 	if req.Prompt == "" && len(req.Images) == 0 {

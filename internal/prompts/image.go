@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
@@ -34,7 +35,9 @@ func Images(text, dir string) []Image {
 
 // imagePath matches what may be the path of an image: a word, or one in quotes. Spaces may have a
 // backslash.
-var imagePath = regexp.MustCompile(`(?i)"[^"\n]+\.(?:png|jpe?g|gif|webp)"|'[^'\n]+\.(?:png|jpe?g|gif|webp)'|(?:\\ |[^\s"'])+\.(?:png|jpe?g|gif|webp)\b`)
+var imagePath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)"[^"\n]+\.(?:png|jpe?g|gif|webp)"|'[^'\n]+\.(?:png|jpe?g|gif|webp)'|(?:\\ |[^\s"'])+\.(?:png|jpe?g|gif|webp)\b`)
+})
 
 // maxImages is how many images a prompt has at most.
 const maxImages = 20
@@ -44,7 +47,7 @@ func imagePaths(text string) []string {
 	const searched = 64 << 10 // a long paste has no images
 	var paths []string
 	seen := map[string]bool{}
-	for _, match := range imagePath.FindAllString(text[:min(len(text), searched)], maxImages) {
+	for _, match := range imagePath().FindAllString(text[:min(len(text), searched)], maxImages) {
 		path := strings.Trim(strings.TrimPrefix(match, "@"), `"'`)
 		path = strings.ReplaceAll(strings.TrimPrefix(path, "file://"), `\ `, " ")
 		if !seen[path] {

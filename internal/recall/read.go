@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
@@ -59,10 +60,12 @@ type ref struct {
 	skip    int
 }
 
-var refForm = regexp.MustCompile(`^([0-9a-f]{8}[0-9a-f-]{0,28})(?:\.([A-Za-z0-9_-]{1,100}))?(?:@([0-9]{1,15}))?(?:\+([0-9]{1,9}))?$`)
+var refForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9a-f]{8}[0-9a-f-]{0,28})(?:\.([A-Za-z0-9_-]{1,100}))?(?:@([0-9]{1,15}))?(?:\+([0-9]{1,9}))?$`)
+})
 
 func parseRef(text string) (ref, error) {
-	m := refForm.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	m := refForm().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if m == nil {
 		return ref{}, fmt.Errorf("%s is not a ref: give one that search or sessions has returned, such as 3f2a9c1e@48213", quoted(plain(text), 80))
 	}
@@ -440,8 +443,11 @@ func eachLine(in io.Reader, splitter *transcript.LineSplitter, visit func(*trans
 		}
 	}
 	ignore := func(transcript.InvalidLine) {}
-	block := make([]byte, readBlock)
+	var block []byte
 	for going {
+		if len(block) < readBlock { // often the first line is enough
+			block = make([]byte, max(4*len(block), readBlock/16))
+		}
 		n, err := in.Read(block)
 		splitter.Feed(block[:n], take, ignore)
 		switch {

@@ -106,7 +106,9 @@ const (
 	shortLength = 8
 )
 
-var sessionID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+})
 
 // list returns the files of all sessions.
 func (r *Recall) list(ctx context.Context) (listing, error) {
@@ -184,7 +186,7 @@ func (r *Recall) scope(l *listing, project string) (files []sessions.File, count
 		switch {
 		case project == "" && !l.own[f.Project]:
 		case project != "" && project != EveryProject && !matchesProject(f.Project, project):
-		case f.SessionID != "" && (l.running[f.SessionID] || !sessionID.MatchString(f.SessionID)):
+		case f.SessionID != "" && (l.running[f.SessionID] || !sessionID().MatchString(f.SessionID)):
 		case (f.AgentID != "" || f.Spill) && !r.opts.Results:
 		default:
 			if f.AgentID == "" && !f.Spill {

@@ -151,7 +151,7 @@ func (a *answer) choose(limit int) {
 		if len(a.hits) == limit || h.Share < leastShare*a.found.Hits[0].Share {
 			break
 		}
-		if !sessionID.MatchString(h.SessionID) || a.list.running[h.SessionID] {
+		if !sessionID().MatchString(h.SessionID) || a.list.running[h.SessionID] {
 			continue
 		}
 		text, ok := a.recall.excerpt(h, a.query)

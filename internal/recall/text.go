@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -181,7 +182,7 @@ func terms(question string) []string {
 		field = strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 		word := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(field, "’", "'")), "'s")
 		switch {
-		case word == "" || stopWords[word] || strings.HasSuffix(word, "n't"):
+		case word == "" || stopWords()[word] || strings.HasSuffix(word, "n't"):
 			last = ""
 			continue
 		case strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }):
@@ -239,7 +240,7 @@ func humps(name string) []string {
 }
 
 // stopWords are words that say nothing about what a question is about.
-var stopWords = func() map[string]bool {
+var stopWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(`
 		a about after again all also am an and any are as ask asked at be because been before being between both but by came can could did do
@@ -252,4 +253,4 @@ var stopWords = func() map[string]bool {
 		words[word] = true
 	}
 	return words
-}()
+})

@@ -3,6 +3,7 @@ package render
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -33,7 +34,9 @@ func (e *Excerpt) Line(columns int, color bool) string {
 }
 
 // colorCodes matches the color codes in the output of programs.
-var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+var colorCodes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+})
 
 // An excerptLine puts pieces of a text on one line.
 type excerptLine struct {
@@ -45,7 +48,7 @@ type excerptLine struct {
 }
 
 func (l *excerptLine) write(text string, marked bool) {
-	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
+	text = l.squeeze(tty.Clean(colorCodes().ReplaceAllString(text, "")))
 	if l.full || text == "" {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
@@ -331,14 +332,16 @@ func commitMessage(i *transcript.DisplayItem) (string, bool) {
 		return "", false
 	}
 	_, rest, ok := strings.Cut(fields[at].text, "git commit")
-	if flag := messageFlag.FindStringIndex(rest); flag != nil {
+	if flag := messageFlag().FindStringIndex(rest); flag != nil {
 		return firstLineOf(rest[flag[1]:]), true
 	}
 	return "git commit" + rest, ok
 }
 
 // messageFlag is the flag of git commit that the message follows.
-var messageFlag = regexp.MustCompile(`\s(-[a-zA-Z]*m|--message)\s*=?`)
+var messageFlag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\s(-[a-zA-Z]*m|--message)\s*=?`)
+})
 
 // firstLineOf returns the first line of a quoted text, or of one that the shell reads from the lines
 // after it.

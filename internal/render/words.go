@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
@@ -12,14 +13,16 @@ import (
 
 // modelExtras are what the names of models have around the part that people use: who serves them,
 // and the day of their release.
-var modelExtras = regexp.MustCompile(`^([a-z]+\.)*anthropic\.|^claude-|-\d{8}|-v\d+:\d+$|@\d{8}$`)
+var modelExtras = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z]+\.)*anthropic\.|^claude-|-\d{8}|-v\d+:\d+$|@\d{8}$`)
+})
 
 // ShortModel returns a clean name of a model as people write it: "opus-5-5" for
 // "claude-opus-5-5-20261001".
 func ShortModel(name string) string {
 	name = tty.Line(name)
 	for {
-		short := modelExtras.ReplaceAllString(name, "")
+		short := modelExtras().ReplaceAllString(name, "")
 		if short == "" || short == name {
 			return name
 		}

@@ -124,7 +124,7 @@ func findable(words string) string {
 			continue
 		}
 		for _, word := range strings.Fields(piece) {
-			if word = strings.TrimSuffix(word, "*"); word != "" && !qualifier.MatchString(word) {
+			if word = strings.TrimSuffix(word, "*"); word != "" && !qualifier().MatchString(word) {
 				found = append(found, word)
 			}
 		}
@@ -143,7 +143,9 @@ func findable(words string) string {
 }
 
 // qualifier is a word of a search that restricts it.
-var qualifier = regexp.MustCompile(`^[a-z]+:\S`)
+var qualifier = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z]+:\S`)
+})
 
 // exactly finds a text as it is.
 type exactly string

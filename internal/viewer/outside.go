@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
@@ -308,11 +309,13 @@ func chatCommand(job tui.Job, flags ...string) (*exec.Cmd, error) {
 }
 
 // sessionID is the form of the IDs of sessions. The name of another file could be taken for a flag.
-var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+})
 
 // inDirectory returns a command in the directory of a session.
 func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
-	if !sessionID.MatchString(job.Info.ID) {
+	if !sessionID().MatchString(job.Info.ID) {
 		return nil, errors.New("this file is not a session of the agent, so it can't be resumed")
 	}
 	if _, ok := sessions.FromArchive(job.Info.Path); ok {
