@@ -37,7 +37,7 @@ var pageScripts = map[string]string{"": "list.js", "s": "session.js", "search": 
 // shell answers with the page. Its script looks at the URL.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request) error {
 	if id := r.PathValue("id"); id != "" {
-		s.views.background(func() { s.expect(id) }) //nolint:contextcheck // it outlives the request
+		s.views.background(func() { s.expect(id) })
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	scripts := s.assets.imports("app.js", cmp.Or(pageScripts[first], pageScripts[""]))
