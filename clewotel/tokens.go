@@ -256,10 +256,10 @@ func accountOf(models map[string]wire.ModelUsage, model string) string {
 			return name
 		}
 	}
-	if len(names) == 1 && !(isKnown(model) && isKnown(names[0])) {
-		return names[0] // an alias
+	if len(names) != 1 || isKnown(model) && isKnown(cmp.Or(models[names[0]].CanonicalModel, names[0])) {
+		return ""
 	}
-	return ""
+	return names[0] // one of the two is an alias
 }
 
 func isKnown(model string) bool {

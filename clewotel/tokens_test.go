@@ -83,6 +83,14 @@ func TestTokensByModel(t *testing.T) {
 			[]string{answer("", "m", opus, 10), started, answer("a", "h", haiku, 20), ended, accounted(10, account(opus, opus, 30))},
 			map[string]int64{"m": 10, "h": 0, "unseen chat " + opus: 20},
 		},
+		"another model than that of the only profile": {
+			[]string{answer("", "m", opus, 10), started, answer("a", "h", haiku, 20), ended, accounted(10, account("arn", opus, 30))},
+			map[string]int64{"m": 10, "h": 0, "unseen chat arn": 20},
+		},
+		"an alias": {
+			[]string{answer("", "m", "served", 10), started, answer("a", "h", "served", 20), ended, accounted(10, account("given", "", 30))},
+			map[string]int64{"m": 10, "h": 20},
+		},
 		"the mark of a large window": {
 			[]string{
 				answer("", "m", opus, 10), call, started, answer("a", "h", haiku, 20), toolResult("", "a"),
