@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,9 @@ import (
 type RestoreOptions struct {
 	// Root is the agent's directory. Empty means the first of sessions.Roots.
 	Root string
+	// Project is the name of the project to restore the session in, as sessions.ProjectName returns it.
+	// Empty means the one that it was in.
+	Project string
 	// Force restores over files with another content. These are renamed first.
 	Force bool
 }
@@ -76,6 +80,11 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 	if opts == nil {
 		opts = new(RestoreOptions)
 	}
+	key := s.Key
+	key.Project = cmp.Or(opts.Project, s.Project)
+	if err := errors.Join(s.check(s.Key), key.Check()); err != nil { // the caller may have made it
+		return nil, err
+	}
 	if s.Main() == nil {
 		return nil, fmt.Errorf("archive: there is no transcript of session %s", s.Session)
 	}
@@ -88,9 +97,10 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 		dir = roots[0]
 	}
 	r := &restoring{
-		fileWriter: fileWriter{&reader{archive: a, session: s}}, places: places{dir: dir}, session: s, now: time.Now(),
-		changed: map[rootedDir]bool{}, report: RestoreReport{Path: filepath.Join(dir, filepath.FromSlash(s.mainPath()))},
+		fileWriter: fileWriter{&reader{archive: a, session: s}}, places: places{dir: dir, project: key.Project}, session: s,
+		now: time.Now(), changed: map[rootedDir]bool{},
 	}
+	r.report.Path = r.path(s.mainPath())
 	defer r.close()
 	if err := r.run(ctx, opts.Force); err != nil {
 		if r.report.Written+len(r.report.Aside) == 0 {
@@ -104,23 +114,35 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 // The places of a session's files are directories in that of the agent: of the project, and of the
 // files beside it. Each may be a symbolic link of the user, but nothing in it leads out of it.
 type places struct {
-	dir  string
-	open map[string]*os.Root
+	dir     string
+	project string // its name
+	open    map[string]*os.Root
+}
+
+// split returns the place of a file of the session, and its path there. A checked path has as many parts.
+func (p *places) split(name string) (base, rel string) {
+	if rest, ok := strings.CutPrefix(name, sessionfile.Folder+"/"); ok {
+		_, rel, _ = strings.Cut(rest, "/")
+		return filepath.Join(sessionfile.Folder, p.project), rel
+	}
+	base, rel, _ = strings.Cut(name, "/")
+	return base, rel
+}
+
+// path returns the path of a file of the session.
+func (p *places) path(name string) string {
+	base, rel := p.split(name)
+	return filepath.Join(p.dir, base, filepath.FromSlash(rel))
 }
 
 // at returns the directory of a file and its path there. If the directory does not exist, it is
 // created, or the error wraps fs.ErrNotExist.
 func (p *places) at(name string, create bool) (*os.Root, string, error) {
-	n := 1
-	if strings.HasPrefix(name, sessionfile.Folder+"/") {
-		n = 2 // with the name of the project
-	}
-	parts := strings.SplitN(name, "/", n+1)
-	base, rel := filepath.Join(parts[:n]...), parts[n] // a checked path has as many parts
-	if root := p.open[base]; root != nil {
+	place, rel := p.split(name)
+	if root := p.open[place]; root != nil {
 		return root, rel, nil
 	}
-	base = filepath.Join(p.dir, base)
+	base := filepath.Join(p.dir, place)
 	if create {
 		if err := mkdirAll(base); err != nil {
 			return nil, "", err
@@ -133,7 +155,7 @@ func (p *places) at(name string, create bool) (*os.Root, string, error) {
 	if p.open == nil {
 		p.open = map[string]*os.Root{}
 	}
-	p.open[filepath.Join(parts[:n]...)] = root
+	p.open[place] = root
 	return root, rel, nil
 }
 
@@ -224,7 +246,7 @@ func (r *restoring) assign(f *File, state fileState, missing, present []*File, c
 	case sameFile:
 		return missing, append(present, f)
 	case longerFile, otherFile:
-		conflict.Paths = append(conflict.Paths, filepath.Join(r.dir, filepath.FromSlash(f.Path)))
+		conflict.Paths = append(conflict.Paths, r.path(f.Path))
 	}
 	return append(missing, f), present
 }
@@ -325,7 +347,7 @@ func (r *restoring) put(d *draftFile) error {
 		if err := d.root.Rename(d.rel, d.rel+end); err != nil {
 			return err
 		}
-		r.report.Aside = append(r.report.Aside, filepath.Join(r.dir, filepath.FromSlash(d.Path+end)))
+		r.report.Aside = append(r.report.Aside, r.path(d.Path)+end)
 	}
 	if err := d.root.Rename(d.name, d.rel); err != nil {
 		return err

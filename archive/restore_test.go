@@ -205,6 +205,37 @@ func TestRestoreLinks(t *testing.T) {
 	}
 }
 
+// TestRestoreElsewhere restores a session in another project, and refuses one that was made up.
+func TestRestoreElsewhere(t *testing.T) {
+	t.Parallel()
+	d := newAgentDir(t)
+	a, _ := newArchive(t)
+	d.fill(1)
+	d.save(a)
+	want := map[string]string{}
+	for path, text := range files(t, d.root) {
+		want[strings.Replace(path, "projects/"+project, "projects/-other", 1)] = text
+	}
+	s := find(t, a, id(1))
+	root := t.TempDir()
+	report, err := a.Restore(t.Context(), s, &archive.RestoreOptions{Root: root, Project: "-other"})
+	if err != nil || report.Path != filepath.Join(root, "projects", "-other", id(1)+".jsonl") {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	if diff := cmp.Diff(want, files(t, root)); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+	for _, name := range []string{"..", "a/b", "../x"} {
+		if _, err := a.Restore(t.Context(), s, &archive.RestoreOptions{Root: root, Project: name}); err == nil {
+			t.Errorf("it was restored in project %q", name)
+		}
+	}
+	s.Files[0].Path = "x"
+	if _, err := a.Restore(t.Context(), s, &archive.RestoreOptions{Root: root}); err == nil {
+		t.Error("a file of no session was restored")
+	}
+}
+
 // TestConflictNames names the transcript, and leaves an empty one as it is.
 func TestConflictNames(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,7 @@ type restoreOptions struct {
 	streams Streams
 	st      *settings
 	machine string
+	dir     string
 	force   bool
 	json    bool
 }
@@ -43,13 +44,16 @@ the age of their files.
 
 A file that exists with another content is not replaced. With --force it is renamed,
 and the one of the archive gets its name. If several machines have saved the session,
-the longest copy is restored, or that of --machine.`,
+the longest copy is restored, or that of --machine. If its directory does not exist
+on this machine, --dir restores it for another one, in which it then continues.`,
 		Example: `  clew restore 4f1c
-  clew restore 4f1c --from ~/sync/claude --machine laptop`,
+  clew restore 4f1c --from ~/sync/claude --machine laptop
+  clew restore 4f1c --dir .`,
 		Args: exactlyOne("the ID of a session"),
 		RunE: runE(o.run),
 	}
 	cmd.Flags().StringVar(&o.machine, "machine", "", "restore the copy of the machine with this `name`")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "restore it as a session of this `directory`")
 	addOnOff(cmd, &o.force, "force", "rename files that exist with another content")
 	addOnOff(cmd, &o.json, "json", "print JSON")
 	return cmd
@@ -64,11 +68,38 @@ type restoredRecord struct {
 	Bytes   int64    `json:"bytes"`
 	Aside   []string `json:"aside,omitempty"`
 	CWD     string   `json:"cwd,omitempty"`
+	// NoCWD says that the directory does not exist here.
+	NoCWD bool `json:"cwd_missing,omitempty"`
 	// Problems are files that are damaged in the archive. They were not written.
 	Problems []string `json:"problems,omitempty"`
 }
 
+// project returns the project of --dir, or "" without it.
+func (o *restoreOptions) project() (string, error) {
+	if o.dir == "" {
+		return "", nil
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err == nil && !isDir(dir) {
+		err = fmt.Errorf("%s is not a directory", printable(o.dir))
+	}
+	if err != nil {
+		return "", usageError(err.Error(), "Give --dir an existing directory.")
+	}
+	o.dir = dir
+	return sessions.ProjectName(dir)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func (o *restoreOptions) run(ctx context.Context, args []string) error {
+	project, err := o.project()
+	if err != nil {
+		return err
+	}
 	name, err := archiveNamed(o.st.from)
 	if err != nil {
 		return err
@@ -83,7 +114,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return archiveError(ctx, err)
 	}
-	report, err := a.Restore(ctx, session, &archive.RestoreOptions{Force: o.force})
+	report, err := a.Restore(ctx, session, &archive.RestoreOptions{Force: o.force, Project: project})
 	if conflict, ok := errors.AsType[*archive.ConflictError](err); ok {
 		return o.conflict(conflict)
 	}
@@ -98,9 +129,11 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	r := restoredRecord{
 		ID: session.Session, Machine: session.Machine, Path: report.Path, Files: report.Written, Bytes: report.Bytes, Aside: report.Aside,
 	}
-	if info, err := sessions.Get(ctx, session.Session, &sessions.Options{ProjectName: session.Project}); err == nil {
+	r.CWD = o.dir
+	if info, err := sessions.Get(ctx, session.Session, &sessions.Options{ProjectName: session.Project}); err == nil && r.CWD == "" {
 		r.CWD = info.CWD
 	}
+	r.NoCWD = r.CWD != "" && !isDir(r.CWD)
 	for _, p := range report.Problems {
 		r.Problems = append(r.Problems, escaped(p.Err.Error()))
 	}
@@ -129,6 +162,10 @@ func (r *restoredRecord) text() string {
 	}
 	for _, path := range r.Aside {
 		fmt.Fprintf(&b, "Renamed what was there to %s.\n", printable(path))
+	}
+	if r.NoCWD {
+		fmt.Fprintf(&b, "Its directory does not exist on this machine: %s\n", printable(r.CWD))
+		fmt.Fprintf(&b, "Create it, or continue the session in another one: clew restore %s --dir DIR\n", r.ID)
 	}
 	resume := "claude --resume " + r.ID
 	if r.CWD != "" {

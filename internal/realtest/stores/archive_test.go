@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/sessions"
 )
 
 // TestRealRestore archives a session, deletes it as the agent would, restores it, and continues it
@@ -75,6 +76,36 @@ func TestRealRestore(t *testing.T) {
 	again, err := a.Save(t.Context(), &archive.SaveOptions{Roots: []string{root}})
 	if err != nil || again.Changed != 1 || again.Rewritten != 0 || again.NewBytes == 0 {
 		t.Errorf("got %+v, %v", again, err)
+	}
+	resumeElsewhere(t, a, model, s.ID())
+}
+
+// resumeElsewhere restores a session for another directory, and continues it there.
+func resumeElsewhere(t *testing.T, a *archive.Archive, model *clewtest.Model, id string) {
+	t.Helper()
+	root, dir := model.ConfigDir(), scene.Dir(t)
+	name, err := sessions.ProjectName(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "projects")); err != nil {
+		t.Fatal(err)
+	}
+	session, err := a.Find(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Restore(t.Context(), session, &archive.RestoreOptions{Root: root, Project: name}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := resume(t, model, dir, id, "And here?"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	said := strings.Join(scene.Said(scene.Newest(model)), "\n")
+	for _, text := range []string{"My number is 7", "What was my number?", "And here?"} {
+		if !strings.Contains(said, text) {
+			t.Errorf("the model was not told %q, but\n%s", text, said)
+		}
 	}
 }
 
