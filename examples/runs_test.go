@@ -40,7 +40,7 @@ var runs = []run{
 	},
 	{
 		name: "otel",
-		args: []string{"What is in", "this folder?"},
+		args: []string{"What is in", "this directory?"},
 		model: func(m *clewtest.Model) {
 			m.On("this directory").Reply(clewtest.ToolUse("Bash", command("ls")))
 			m.OnToolResult("dot.png").Reply(clewtest.Text("A dot."))
