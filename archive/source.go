@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/sessionfile"
@@ -216,7 +217,9 @@ const maxFirst = 1 << 20
 
 // sessionMember is the ID of a session in a line that is too long to be decoded. In a text its quotes
 // would be escaped.
-var sessionMember = regexp.MustCompile(`"sessionId":"([^"\\]*)"`)
+var sessionMember = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"sessionId":"([^"\\]*)"`)
+})
 
 // sessionOf returns the session that a line of a transcript names, or "" if the file is empty.
 func sessionOf(file string) (string, error) {
@@ -235,7 +238,7 @@ func sessionOf(file string) (string, error) {
 			SessionID string `json:"sessionId"`
 		}
 		if json.Unmarshal(line, &entry) != nil && err != nil { // the line goes on
-			if member := sessionMember.FindSubmatch(line); member != nil {
+			if member := sessionMember().FindSubmatch(line); member != nil {
 				entry.SessionID = string(member[1])
 			}
 		}

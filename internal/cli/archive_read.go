@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -211,10 +212,12 @@ func archiveNamed(given string) (string, error) {
 const sqliteScheme = "sqlite:"
 
 // serverURL is the beginning of what is no path. One that has a misspelled scheme may have a password.
-var serverURL = regexp.MustCompile(`^(?i:\s*((nats|tls|ws|wss):|[a-z][a-z0-9+.-]+://))`)
+var serverURL = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:\s*((nats|tls|ws|wss):|[a-z][a-z0-9+.-]+://))`)
+})
 
 func isServer(name string) bool {
-	return !strings.HasPrefix(name, sqliteScheme) && serverURL.MatchString(name)
+	return !strings.HasPrefix(name, sqliteScheme) && serverURL().MatchString(name)
 }
 
 // absoluteTarget makes the path of an archive absolute, so that it is the same from any directory.

@@ -71,7 +71,9 @@ func (u *terminalUser) begin() (end func(), err error) {
 	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
 	opts.Color, opts.Lines, opts.Now = colored(u.out), drawsLines(), clock
 	opts.Dir = u.docked.dir()
-	from := viewer.New(viewer.Options{Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, In: u.in, Out: u.out, Err: u.out, HandOver: handOver})
+	from := viewer.New(viewer.Options{
+		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: handOver,
+	})
 	opts.Source = from
 	done := make(chan struct{})
 	terminalModes.Store(tui.ResetModes(u.full))

@@ -649,7 +649,23 @@ func applyToProgram(cmd *cobra.Command, value config.Value) error {
 	if value.Setting.Key == "config_dirs" && startsAgent(cmd) && verbOf(cmd) != "serve" {
 		texts = texts[:min(1, len(texts))] // an agent takes only one; serve shows all
 	}
-	return os.Setenv(value.Setting.Variable, strings.Join(texts, value.Setting.Separator()))
+	name := value.Setting.Variable
+	if value.File != "" && strings.HasPrefix(name, "CLEW_") {
+		ownVariables = append(ownVariables, name)
+	}
+	return os.Setenv(name, strings.Join(texts, value.Setting.Separator()))
+}
+
+// ownVariables are those that applyToProgram has set to a value from a file.
+var ownVariables []string
+
+// agentEnviron returns the environment for an agent that runs as its users run it: without the values
+// from files, such as the archive with its password, which the agent's tools could print.
+func agentEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(ownVariables, name)
+	})
 }
 
 func startsAgent(cmd *cobra.Command) bool { return cmd.Flags().Lookup("agent-path") != nil }

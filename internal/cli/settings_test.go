@@ -324,3 +324,26 @@ func TestVersionScreen(t *testing.T) {
 		checkLines(t, b.text(canvas{width: width}), width)
 	}
 }
+
+// TestAgentEnviron keeps the archive's password of a file from an agent, and what the user has exported
+// for it.
+func TestAgentEnviron(t *testing.T) {
+	t.Setenv("CLEW_ARCHIVE", "") // and as it was after the test
+	t.Setenv("CLEW_MACHINE", "exported")
+	t.Cleanup(func() { ownVariables = nil })
+	for _, s := range config.All() {
+		if s.Key == "archive" {
+			v := config.Value{Setting: &s, Texts: []string{"nats://me:hunter2@example.com"}, Origin: config.Origin{File: "clew.yaml"}}
+			if err := applyToProgram(&cobra.Command{}, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !strings.Contains(os.Getenv("CLEW_ARCHIVE"), "hunter2") {
+		t.Fatal("the setting was not applied")
+	}
+	environ := agentEnviron()
+	if strings.Contains(strings.Join(environ, "\n"), "hunter2") || !slices.Contains(environ, "CLEW_MACHINE=exported") {
+		t.Errorf("got %q", environ)
+	}
+}

@@ -144,7 +144,8 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 		errFile = out
 	}
 	src := viewer.New(viewer.Options{
-		Dir: dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
+		AgentEnv: agentEnviron(),
+		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
 	})
 	opts := tui.Options{
 		Color: colored(out), Lines: drawsLines(), Links: colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),

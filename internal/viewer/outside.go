@@ -296,7 +296,12 @@ func (s *Source) agentCommand(job tui.Job) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inDirectory(job, path, "--resume", job.Info.ID)
+	cmd, err := inDirectory(job, path, "--resume", job.Info.ID)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = s.opts.AgentEnv
+	return cmd, nil
 }
 
 // chatCommand resumes a session in the chat of this program.

@@ -26,6 +26,9 @@ type Options struct {
 	Dir string
 	// AgentPath is the agent binary, as in clew.Options.
 	AgentPath string
+	// AgentEnv is the environment of an agent that takes over the terminal. Nil means that of this
+	// process.
+	AgentEnv []string
 	// In, Out and Err are the terminal, for programs that take it over.
 	In, Out, Err *os.File
 	// HandOver is called before another program has the terminal, and what it returns after it. It may

@@ -387,3 +387,22 @@ func TestCommandRefusesOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentEnv gives an agent the environment of the options, and the chat of this program its own.
+func TestAgentEnv(t *testing.T) {
+	t.Parallel()
+	src := New(Options{AgentPath: os.Args[0], AgentEnv: []string{"A=b"}})
+	defer src.Close()
+	job := tui.Job{Info: sessions.SessionInfo{ID: one}}
+	agent, err := src.agentCommand(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat, err := chatCommand(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"A=b"}, agent.Env); diff != "" || chat.Env != nil {
+		t.Errorf("(-want +got)\n%s, chat %q", diff, chat.Env)
+	}
+}
