@@ -297,3 +297,23 @@ func TestDir(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the format and the input are, a line is as TestLineFits says.
+func FuzzLine(f *testing.F) {
+	f.Add(DefaultFormat, `{"model":{"display_name":"Opus 5.5"},"context_window":{"used_percentage":42}}`, "main", 80)
+	f.Add("[{model}] 家 {branch}{5h} end {", `{"cwd":"/a\u001b[31m/b\n","cost":{"total_cost_usd":1e9}}`, "a\x1b[31m\nb", 3)
+	f.Add("}{{}} {dir} {name}", "{not json", "\xff", 1)
+	f.Fuzz(func(t *testing.T, format, input, branch string, width int) {
+		width = min(max(width, 1), 500)
+		parsed, _ := ParseFormat(format) // a wrong one has a line as well
+		v := viewOf(input)
+		v.Facts, v.Branch = knownFacts(), branch
+		line := parsed.Line(v, width, false)
+		if line == "" || tty.Width(line) > max(width, 2) || tty.Line(line) != strings.TrimSpace(line) || !utf8.ValidString(line) {
+			t.Fatalf("%q at %d: %q", format, width, line)
+		}
+		if painted := parsed.Line(v, width, true); tty.PaintedWidth(painted) != tty.Width(line) {
+			t.Fatalf("%q at %d: %q and %q", format, width, line, painted)
+		}
+	})
+}
