@@ -30,6 +30,7 @@ type finder struct {
 	current int  // of the matches, or -1
 	looking bool // more matches may come
 	more    bool // there are more matches than are kept
+	ahead   int  // matches to go on by, once there are any
 	started int  // counts the searches, so that results of an old one are dropped
 	stop    context.CancelFunc
 	// again says that the session has grown and is searched again: the matches go to next, and replace the
@@ -62,7 +63,7 @@ const maxMatches = 20000
 // set changes the text. It reports whether there is something to look for.
 func (f *finder) set(text string) bool {
 	f.cancel()
-	f.text, f.matches, f.current, f.more = text, nil, -1, false
+	f.text, f.matches, f.current, f.more, f.ahead = text, nil, -1, false, 0
 	f.matcher, f.err = newMatcher(text)
 	return f.matcher != nil
 }
@@ -347,6 +348,7 @@ func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 		s.replaceMatches()
 	} else {
 		s.goToFirst(true)
+		s.goAhead()
 	}
 	return s.findAgain() // it may have grown meanwhile
 }
@@ -362,6 +364,15 @@ func (s *sessionScreen) goToFirst(complete bool) {
 	if f.current < 0 && len(f.matches) > 0 {
 		s.firstMatch(complete)
 	}
+}
+
+// goAhead goes on from the first match, as was asked for before there was one.
+func (s *sessionScreen) goAhead() {
+	f := &s.finder
+	if n := len(f.matches); n > 0 && f.ahead != 0 {
+		s.goToMatch(((f.current+f.ahead)%n + n) % n)
+	}
+	f.ahead = 0
 }
 
 // replaceMatches takes the matches of a session that has grown.
@@ -470,6 +481,9 @@ func (s *sessionScreen) nextMatch(direction int) tea.Cmd {
 	}
 	n := len(f.matches)
 	if n == 0 {
+		if f.looking {
+			f.ahead += direction
+		}
 		return nil
 	}
 	s.orderMatches()

@@ -109,6 +109,15 @@ func TestSessionFindsWhileItGrows(t *testing.T) {
 	s.press("N").see("4 of 13").selected("answer 4")
 }
 
+// Who asks for the next match before there is one gets it.
+func TestSessionFindsAhead(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 9)
+	s := tell(t, k.source, 80, 24, opens(k.info, Place{}))
+	s.see("18/18").press("g", "/").types("answer").press("enter", "n", "n").see("3 of 9").selected("answer 3")
+	s.press("esc", "g", "/").types("answer").press("enter", "N").selected("answer 9")
+}
+
 // A match in a row or a diff is found again after it was laid out again.
 func TestRowFindsAfterResize(t *testing.T) {
 	t.Parallel()
@@ -268,9 +277,10 @@ func TestSessionTerminalStates(t *testing.T) {
 	s := tell(t, f, 80, 24, opens(info, Place{}))
 	s.see("16/16").press("?").see("type to filter").press("esc").see("16/16")
 	s.press("ctrl+p").types("usage").press("esc").see("16/16")
-	if m := s.term.Modes(); !m.AltScreen || !m.Mouse || !m.MouseSGR || !m.Paste || m.Cursor {
-		t.Errorf("modes: %+v", m)
-	}
+	s.waits("the terminal has other modes", func() bool {
+		m := s.term.Modes()
+		return m.AltScreen && m.Mouse && m.MouseSGR && m.Paste && !m.Cursor
+	})
 	s.press("ctrl+z").see("16/16")
 	s.press("ctrl+c").ends()
 	if got := s.term.Text(); strings.Contains(got, "upload") {
