@@ -122,6 +122,7 @@ type sessionFile struct {
 	id, path string
 	lines    int
 	parent   string
+	agent    string // the ID of the subagent, or ""
 }
 
 var sessionNumber atomic.Int64
@@ -156,6 +157,9 @@ func (f *sessionFile) entry(kind string, message any) []byte {
 	if f.parent != "" {
 		entry["parentUuid"] = f.parent
 	}
+	if f.agent != "" {
+		entry["isSidechain"], entry["agentId"] = true, f.agent
+	}
 	f.lines++
 	f.parent = uuid
 	line, err := json.Marshal(entry)
@@ -179,14 +183,48 @@ func (f *sessionFile) answer(text string) []byte {
 
 // call returns the lines of a call of Bash and its result.
 func (f *sessionFile) call(command, result string, failed bool) []byte {
-	id := fmt.Sprintf("call%d", f.lines)
+	return f.use("Bash", map[string]any{"command": command}, result, failed)
+}
+
+// edit returns the lines of a change of a file.
+func (f *sessionFile) edit(path, before, after string) []byte {
+	return f.use("Edit", map[string]any{"file_path": "/home/dev/project/" + path, "old_string": before, "new_string": after}, "The file was changed.", false)
+}
+
+// use returns the lines of a call of a tool and its result.
+func (f *sessionFile) use(tool string, input map[string]any, result string, failed bool) []byte {
+	id := f.callID()
 	return append(f.entry("assistant", map[string]any{
 		"role": "assistant", "id": fmt.Sprintf("m%d", f.lines), "model": "claude-opus-5-5", "stop_reason": "tool_use",
-		"content": []any{map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": command}}},
+		"content": []any{map[string]any{"type": "tool_use", "id": id, "name": tool, "input": input}},
 		"usage":   map[string]any{"input_tokens": 10, "output_tokens": 5},
 	}), f.entry("user", map[string]any{"role": "user", "content": []any{
 		map[string]any{"type": "tool_result", "tool_use_id": id, "content": result, "is_error": failed},
 	}})...)
+}
+
+// callID is the ID of the next call.
+func (f *sessionFile) callID() string { return fmt.Sprintf("call%d", f.lines) }
+
+// subagent writes the transcript of a subagent, and returns the lines of the call that starts it.
+func (f *sessionFile) subagent(task, answer string) []byte {
+	f.Helper()
+	dir := filepath.Join(strings.TrimSuffix(f.path, ".jsonl"), "subagents")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(dir)) }) // as the session
+	const id = "a0000000000000001"
+	meta, err := json.Marshal(map[string]any{"agentType": "Explore", "description": task, "toolUseId": f.callID()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "agent-"+id+".meta.json"), meta, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	below := &sessionFile{T: f.T, id: f.id, path: filepath.Join(dir, "agent-"+id+".jsonl"), agent: id}
+	below.write(below.prompt(task+", please."), below.answer(answer))
+	return f.use("Agent", map[string]any{"description": task, "prompt": task + ", please.", "subagent_type": "Explore"}, answer, false)
 }
 
 // write appends lines to the transcript.

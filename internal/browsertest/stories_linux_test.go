@@ -25,8 +25,8 @@ type storyViewer interface {
 }
 
 // stories are told of both viewers in the same words, over the same sessions: about a zebra, about a
-// needle, and a long one about sheep, which grows. They begin at the list, and the keys are those of
-// tui.Bindings.
+// needle, about stripes with a change and a subagent, and a long one about sheep, which grows. They begin
+// at the list, and the keys are those of tui.Bindings.
 var stories = []struct {
 	name string
 	tell func(v storyViewer, grows *sessionFile)
@@ -102,6 +102,34 @@ var stories = []struct {
 		v.unseen("o file was changed")
 		v.selected("Why does it fail?")
 	}},
+	{"the changes of a file", func(v storyViewer, _ *sessionFile) {
+		openStripes(v)
+		v.press("g")
+		v.selected("Paint the stripes")
+		v.press("j")
+		v.selected("stripes.txt")
+		v.press("f")
+		v.see("1 file")
+		v.press("q")
+		v.unseen("1 file")
+		v.selected("stripes.txt")
+	}},
+	{"the rows of a subagent", func(v storyViewer, _ *sessionFile) {
+		openStripes(v)
+		v.press("g")
+		v.selected("Paint the stripes")
+		v.press("j j")
+		v.selected("Count them")
+		v.unseen("There are nine.")
+		v.press("enter")
+		v.see("There are nine.")
+		v.press("j j")
+		v.selected("There are nine.")
+		v.press("h")
+		v.selected("Count them")
+		v.press("h")
+		v.unseen("There are nine.")
+	}},
 	{"read while it grows, then follow", func(v storyViewer, f *sessionFile) {
 		openOne(v, "sheep")
 		v.see("Sheep 30.")
@@ -134,6 +162,13 @@ func openNeedle(v storyViewer) {
 	v.see("failed")
 }
 
+// openStripes opens the session about stripes, and waits until all of it was read.
+func openStripes(v storyViewer) {
+	openOne(v, "stripes")
+	v.see("The stripes are white.")
+	v.see("Explore")
+}
+
 // Both viewers are the program itself, which reads one home.
 func TestStories(t *testing.T) {
 	t.Parallel()
@@ -154,6 +189,11 @@ func TestStories(t *testing.T) {
 					needle.prompt("Why does it fail?"), needle.answer("I run the tests."),
 					needle.call("go test ./...", strings.Repeat("ok\n", 20)+"the needle is lost\n"+strings.Repeat("ok\n", 4)+"deep in the hay\n", true), needle.answer("It is lost."),
 					needle.prompt("Then find it."), needle.call("grep -r needle .", "hay.txt", false), needle.answer("Here it is."),
+				)
+				stripes := newSessionIn(t, config, "story")
+				stripes.write(
+					stripes.prompt("Paint the stripes"), stripes.edit("stripes.txt", "black stripes", "white stripes"),
+					stripes.subagent("Count them", "There are nine."), stripes.answer("The stripes are white."),
 				)
 				env := []string{
 					programVariable + "=1", "HOME=" + home, "CLAUDE_CONFIG_DIR=" + config, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
