@@ -165,6 +165,7 @@ func TestSaveOddFiles(t *testing.T) {
 	dir := "projects/" + project + "/" + id(2) + "/tool-results/"
 	d.write(dir+"a b ü.txt", "odd")
 	d.write(dir+`back\slash`, "refused")
+	d.write(dir+".clew-ABC", "a draft of a restore that has crashed")
 	d.write("projects/"+project+"/agent-x.jsonl", "no JSON\n")
 	for _, link := range []string{dir + "link", mainOf(3)} {
 		if err := os.Symlink(filepath.Join(d.root, "secret"), filepath.Join(d.root, filepath.FromSlash(link))); err != nil {

@@ -83,7 +83,7 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 	key := s.Key
 	key.Project = cmp.Or(opts.Project, s.Project)
 	if err := errors.Join(s.check(s.Key), key.Check()); err != nil { // the caller may have made it
-		return nil, err
+		return nil, fmt.Errorf("archive: session %s can't be restored: %w", s.Session, err)
 	}
 	if s.Main() == nil {
 		return nil, fmt.Errorf("archive: there is no transcript of session %s", s.Session)
@@ -210,7 +210,10 @@ func (r *restoring) run(ctx context.Context, force bool) error {
 		}
 		r.drafts = r.drafts[1:]
 	}
-	return r.sync()
+	if err := r.sync(); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
 }
 
 // compareAll returns the files that have to be written, the transcript last, and those that are there.
@@ -366,7 +369,7 @@ func (r *restoring) put(d *draftFile) error {
 func (r *restoring) sync() error {
 	for dir := range r.changed {
 		if err := syncNames(func() (*os.File, error) { return dir.root.Open(dir.path) }); err != nil {
-			return fmt.Errorf("archive: %w", err)
+			return err
 		}
 	}
 	clear(r.changed)

@@ -58,6 +58,24 @@ func TestArchiveNATS(t *testing.T) {
 	run(exitInput, "nats://"+address, "archive", "--to", wrong)
 }
 
+// TestCacheOf has a cache for each archive and each set of agents' directories: what is unpacked depends
+// on both.
+func TestCacheOf(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("LocalAppData", t.TempDir())
+	found := map[string]bool{}
+	for _, live := range [][]string{nil, {"/a"}, {"/b"}, {"/a", "/b"}, {"/a/b"}} {
+		for _, name := range []string{"/one", "/two"} {
+			dir, err := cacheOf(name, live)
+			if err != nil || found[dir] {
+				t.Errorf("%s with %q: got %s, %v", name, live, dir, err)
+			}
+			found[dir] = true
+		}
+	}
+}
+
 // startNATS starts a server with a user, which ends with the test, and returns its address.
 func startNATS(t *testing.T, user, password string) string {
 	t.Helper()
