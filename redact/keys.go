@@ -78,12 +78,18 @@ func privateKeys(text string) [][2]int {
 	return spans
 }
 
+// keyHeaders finds the lines between the first line of a key and its text.
+var keyHeaders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:\s|\\[nr])+(?:Version|Comment|Charset|Proc-Type|DEK-Info): [^\r\n\\]{0,200})*`)
+})
+
 // keyBody returns the beginning of text that belongs to a key. text follows the key's first line.
 func keyBody(text string) string {
 	if end := strings.Index(text, "-----END "); end >= 0 {
 		return text[:end]
 	}
-	return text[:len(text)-len(strings.TrimLeft(text, keyLetters))]
+	rest := text[len(keyHeaders().FindString(text)):]
+	return text[:len(text)-len(strings.TrimLeft(rest, keyLetters))]
 }
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="

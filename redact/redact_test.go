@@ -18,9 +18,11 @@ var redactions = map[string]struct {
 }{
 	"private-key": {
 		map[string]string{
-			"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234567890\nabc=\n-----END RSA PRIVATE KEY-----\nb": "a\n-----BEGIN RSA PRIVATE KEY-----[redacted:private-key]-----END RSA PRIVATE KEY-----\nb",
-			"-----BEGIN PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA1234567890\\n-----END PRIVATE KEY-----":                   "-----BEGIN PRIVATE KEY-----[redacted:private-key]-----END PRIVATE KEY-----",
-			"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n(cut)":                 "-----BEGIN OPENSSH PRIVATE KEY-----[redacted:private-key](cut)",
+			"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234567890\nabc=\n-----END RSA PRIVATE KEY-----\nb":                         "a\n-----BEGIN RSA PRIVATE KEY-----[redacted:private-key]-----END RSA PRIVATE KEY-----\nb",
+			"-----BEGIN PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA1234567890\\n-----END PRIVATE KEY-----":                                           "-----BEGIN PRIVATE KEY-----[redacted:private-key]-----END PRIVATE KEY-----",
+			"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\nComment: for (releases)\n\nlQdGBGVb3BlbnNzaC1rZXktdjEAAAAABG5\n(cut)": "-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted:private-key](cut)",
+			`-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\nMIIEpAIBAAKCAQEA1234567890\n(cut)`:       `-----BEGIN RSA PRIVATE KEY-----[redacted:private-key](cut)`,
+			"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n(cut)":                                         "-----BEGIN OPENSSH PRIVATE KEY-----[redacted:private-key](cut)",
 		},
 		[]string{"-----BEGIN PUBLIC KEY-----\nMIIEpAIBAAKCAQEA1234567890\n-----END PUBLIC KEY-----", "grep -----BEGIN PRIVATE KEY-----"},
 	},
