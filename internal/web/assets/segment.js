@@ -20,16 +20,16 @@ import { fillImages, fragment, h, later, put } from "./dom.js";
  */
 
 /** How many rows a segment has. */
-export const segmentSize = 50;
+export const segmentSize = 25;
 
 /** How many rows of a session stay in the document, unless more are near the view. */
-const maxLoaded = 400;
+const maxLoaded = 200;
 
 /** How long rows are made until they are put into the document, in milliseconds. Then the browser may draw. */
 const sliceTime = 5;
 
 /** How far from the view rows are loaded, in heights of the window. */
-const nearby = 1.5;
+const nearby = 1;
 
 /** How fast rows may go past to be worth loading, in heights of the window a second. Faster ones can't be read. */
 const readable = 5;
@@ -238,25 +238,27 @@ export class RowList {
   async fetch(number, signal) {
     const answer = await this.view.fetchRows(this.parent, number * segmentSize, segmentSize, signal);
     this.view.keep(() => this.setTotal(answer.total));
-    await this.segments[number]?.show(answer.rows, signal);
+    await this.segments[number]?.show(answer, signal);
     this.element.setAttribute("aria-busy", "false");
     this.view.loaded(this);
   }
 
   /**
-   * Takes the changes from a row on, for the segments that are in the document.
+   * Takes the changes from a row on, for the segments that are in the document and older.
    * @param {number} first
+   * @param {number} [revision] of the session that has them
    */
-  async refresh(first) {
+  async refresh(first, revision = Infinity) {
     await Promise.allSettled(this.loading.values()); // they may get rows from before the change
     const loaded = this.segments.filter((s) => s.rows && s.end > first);
     if (!loaded.length) loaded.push(...this.segments.slice(-1).filter((s) => s.rows));
     for (const segment of loaded) {
       const from = Math.max(first, segment.start);
-      if (from >= segment.start + segmentSize) continue;
+      if (from >= segment.start + segmentSize || segment.revision >= revision) continue;
       const answer = await this.view.fetchRows(this.parent, from, segment.start + segmentSize - from);
       this.view.keep(() => {
         this.setTotal(answer.total);
+        segment.revision = answer.revision;
         segment.merge(from, answer.rows);
       });
     }
@@ -360,11 +362,19 @@ export class RootList extends RowList {
     this.near = new Set();
     this.y = scrollY;
     this.time = 0;
-    this.rested = later(restTime, () => this.look(true));
+    /** Whether rows go past faster than anyone reads. */
+    this.fast = false;
+    this.rested = later(restTime, () => {
+      this.fast = false;
+      this.look();
+    });
     // Thousands of segments would make an IntersectionObserver slow, at each frame.
-    this.scrolled = () => this.look(!this.isFast());
+    this.scrolled = () => {
+      this.fast = this.speed() > readable;
+      this.look();
+    };
     addEventListener("scroll", this.scrolled, { passive: true });
-    this.resized = new ResizeObserver(() => this.look(!this.isFast()));
+    this.resized = new ResizeObserver(() => this.look());
     this.resized.observe(this.element);
     this.bodies = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -381,27 +391,24 @@ export class RootList extends RowList {
   /** @param {Row} row */
   observeBody(row) { this.bodies.observe(row.element); }
 
-  /** Whether the page was scrolled since the last call faster than anyone reads. */
-  isFast() {
+  /** Returns how fast the page was scrolled since the last call, in heights of the window a second. */
+  speed() {
     const { y, time } = this;
     this.y = scrollY;
     this.time = performance.now();
-    return Math.abs(this.y - y) / (this.time - time) > readable * innerHeight / 1000;
+    return Math.abs(this.y - y) / innerHeight / (this.time - time) * 1000;
   }
 
-  /**
-   * Finds the segments that are near the view, and gives up others that are loaded.
-   * @param {boolean} load whether near ones are loaded, or only once the page rests
-   */
-  look(load) {
+  /** Loads the segments that are near the view, unless they only fly past, and gives up others. */
+  look() {
     if (!this.element.isConnected) return;
     /** @type {Set<Segment>} */
     const near = new Set();
     this.collect(near, -nearby * innerHeight, (1 + nearby) * innerHeight);
     for (const segment of this.near) if (!near.has(segment)) segment.unwanted();
     this.near = near;
-    if (!load) return this.rested();
-    for (const segment of near) segment.wanted();
+    if (this.fast) this.rested();
+    else for (const segment of near) segment.wanted();
   }
 
   /** Empties the segments that are farthest from the view, if there are too many rows. */
@@ -446,6 +453,8 @@ export class Segment {
     /** The rows that are in the document while others are made. @type {Row[]} */
     this.partial = [];
     this.height = 0;
+    /** The revision of the session that its rows are from. */
+    this.revision = -1;
     /** When it may be loaded again after a failure. */
     this.rest = 0;
     /** @type {AbortController | null} */
@@ -486,10 +495,10 @@ export class Segment {
   /**
    * Makes the rows, some at a time, so that the browser can draw in between, and does so with the first
    * ones. The segment keeps its height until all are there.
-   * @param {RowData[]} data
+   * @param {{revision: number, rows: RowData[]}} answer
    * @param {AbortSignal} [signal]
    */
-  async show(data, signal) {
+  async show({ revision, rows: data }, signal) {
     const { style } = this.element, { height } = style;
     style.minHeight = height;
     style.height = "";
@@ -509,6 +518,7 @@ export class Segment {
         return;
       }
       this.rows = rows;
+      this.revision = revision;
       this.measure();
     });
     signal?.throwIfAborted();

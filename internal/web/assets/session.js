@@ -215,7 +215,9 @@ export class SessionPage {
   async resync() {
     try {
       const { total, revision } = await get(`${this.api}/rows`, { from: 0, n: 1 });
-      this.rowsChanged({ revision: revision === this.revision ? revision : revision + 1, first: 0, total });
+      this.revision = -1; // another server counts anew
+      for (const segment of this.list.segments) segment.revision = -1;
+      this.rowsChanged({ revision, first: 0, total });
       this.refreshInfo();
     } catch (error) {
       this.failed(error);
@@ -249,7 +251,7 @@ export class SessionPage {
     const first = this.dirty, before = this.list.total, following = this.place.following;
     this.dirty = -1;
     this.keep(() => this.list.setTotal(this.newTotal));
-    await this.list.refresh(first);
+    await this.list.refresh(first, this.revision);
     if (following) {
       await this.list.load(this.list.segments.length - 1);
       this.place.toEnd();
