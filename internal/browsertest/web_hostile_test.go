@@ -110,9 +110,9 @@ func TestHostilePages(t *testing.T) {
 		w.check(p, path)
 	}
 	p.open(s.URL + "/s/" + f.id)
-	p.until(`document.querySelectorAll(".row").length >= 50`)
+	p.until(`document.querySelectorAll(".row").length >= 25`)
 	p.press("Z Z") // unfold all
-	p.until(`document.querySelectorAll(".row.open").length >= 50`)
+	p.until(`document.querySelectorAll(".row.open").length >= 25`)
 	for end := false; !end; {
 		p.until(`![...document.querySelectorAll(".segment:empty")].some(e => e.getBoundingClientRect().top < innerHeight && e.getBoundingClientRect().bottom > 0)`)
 		p.run(use + `scrollBy(0, innerHeight * 0.9); await new Promise(done => setTimeout(done, 30))`)

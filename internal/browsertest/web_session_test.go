@@ -85,18 +85,68 @@ func TestSessionLink(t *testing.T) {
 	p := s.enter("/s/" + f.id)
 	p.see("Prompt 0")
 	p.press("G")
-	p.see("Prompt 699")
-	row := value[string](p, `[...document.querySelectorAll(".row.prompt")].find(e => e.textContent.includes("Prompt 690")).dataset.row`)
+	p.see("Prompt 695")
+	row := value[string](p, `[...document.querySelectorAll(".row.prompt")].find(e => e.textContent.includes("Prompt 695")).dataset.row`)
 	p.open(s.URL + "/")
 	p.until(`document.querySelector(".item")`)
 	p.open(s.URL + "/s/" + f.id + "#row=" + row)
-	p.until(`document.activeElement.matches(".row.selected") && document.activeElement.innerText.includes("Prompt 690")`)
+	p.until(`document.activeElement.matches(".row.selected") && document.activeElement.innerText.includes("Prompt 695")`)
 	inView := value[bool](p, `(r => r.top > 0 && r.bottom < innerHeight)(document.activeElement.getBoundingClientRect())`)
 	if !inView {
 		t.Error("the row of the link is not in view")
 	}
 	if n := value[int](p, `document.querySelectorAll(".row").length`); n > 1000 {
 		t.Errorf("%d rows are in the document", n)
+	}
+}
+
+// However many rows are in the document, a far one is reached at once.
+func TestSessionJumps(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "jumps", 700)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Prompt 0")
+	selected := `document.activeElement.matches(".row.selected") && document.activeElement.innerText.includes(%q)`
+	for pages := 15; pages < 30; pages++ {
+		for range pages {
+			p.press("space")
+			p.until(`![...document.querySelectorAll(".segment:empty")].some(e => e.getBoundingClientRect().top < 2 * innerHeight && e.getBoundingClientRect().bottom > -innerHeight)`)
+		}
+		p.press("G")
+		p.until(fmt.Sprintf(selected, "Answer 699."))
+		p.press("g")
+		p.until(fmt.Sprintf(selected, "Prompt 0"))
+	}
+}
+
+// Hidden thinking is passed over, and the place stays when it is hidden.
+func TestSessionHidesThinking(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "thinking")
+	f.write(f.prompt("Think a lot"))
+	for n := range 40 {
+		f.write(f.entry("assistant", map[string]any{
+			"role": "assistant", "id": fmt.Sprintf("m%d", n), "model": "claude-opus-5-5",
+			"content": []any{map[string]any{"type": "thinking", "thinking": fmt.Sprintf("Thought %d", n)}},
+		}), f.answer(fmt.Sprintf("Answer %d.", n)))
+	}
+	p := newViewerSite(t).enter("/s/" + f.id)
+	p.see("Answer 3.")
+	selected := `document.querySelector(".row.selected").innerText.includes(%q)`
+	p.press("g j")
+	p.until(`document.querySelector(".row.selected").matches(".thinking")`)
+	p.press("t")
+	p.until(fmt.Sprintf(selected, "Answer 0.")) // the next row that is shown
+	for n := 1; n < 30; n++ {
+		p.press("j")
+		p.until(fmt.Sprintf(selected, fmt.Sprintf("Answer %d.", n)))
+	}
+	before := value[float64](p, `document.querySelector(".row.selected").getBoundingClientRect().top`)
+	p.press("t")
+	p.until(`document.querySelector(".row.thinking").getClientRects().length > 0`)
+	if after := value[float64](p, `document.querySelector(".row.selected").getBoundingClientRect().top`); after < before-1 || after > before+1 {
+		t.Errorf("the row was at %.0f, and is at %.0f", before, after)
 	}
 }
 

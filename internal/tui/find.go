@@ -348,7 +348,6 @@ func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 		s.replaceMatches()
 	} else {
 		s.goToFirst(true)
-		s.goAhead()
 	}
 	return s.findAgain() // it may have grown meanwhile
 }
@@ -364,15 +363,21 @@ func (s *sessionScreen) goToFirst(complete bool) {
 	if f.current < 0 && len(f.matches) > 0 {
 		s.firstMatch(complete)
 	}
+	s.goAhead(complete)
 }
 
-// goAhead goes on from the first match, as was asked for before there was one.
-func (s *sessionScreen) goAhead() {
+// goAhead goes on from the first match, as was asked for before there was one. complete says that no more
+// matches will come.
+func (s *sessionScreen) goAhead(complete bool) {
 	f := &s.finder
-	if n := len(f.matches); n > 0 && f.ahead != 0 {
-		s.goToMatch(((f.current+f.ahead)%n + n) % n)
+	n, to := len(f.matches), f.current+f.ahead
+	if f.ahead == 0 || f.current < 0 || !complete && (to < 0 || to >= n) {
+		return
 	}
 	f.ahead = 0
+	if f.matches[f.current].index == s.list.selected { // one has not moved since
+		s.goToMatch((to%n + n) % n)
+	}
 }
 
 // replaceMatches takes the matches of a session that has grown.
@@ -486,6 +491,7 @@ func (s *sessionScreen) nextMatch(direction int) tea.Cmd {
 		}
 		return nil
 	}
+	f.ahead = 0
 	s.orderMatches()
 	next := f.current + direction
 	if at := s.list.selected; f.current < 0 || f.matches[f.current].index != at { // one has moved since

@@ -14,6 +14,7 @@ export class Place {
     this.list = list;
     this.changed = changed;
     this.following = false;
+    this.closed = false;
     /** @type {{element: Element, top: number, part: number} | null} */
     this.anchor = null;
     /** Where the page was scrolled to when the place was noted. */
@@ -26,6 +27,7 @@ export class Place {
   }
 
   close() {
+    this.closed = true;
     removeEventListener("scroll", this.scrolled);
     this.observer.disconnect();
   }
@@ -81,6 +83,7 @@ export class Place {
 
   /** Scrolls so that the anchor is where it was. */
   restore() {
+    if (this.closed) return;
     if (this.following) return this.scrollTo(this.root.scrollHeight);
     const { anchor } = this;
     if (!anchor?.element.isConnected) return;

@@ -2,7 +2,7 @@
 // Rows in segments: those near the view are in the document, a far segment is one empty element of its
 // known or estimated height.
 
-import { fillImages, fragment, h, later, put } from "./dom.js";
+import { fillImages, fragment, h, later, put, soon } from "./dom.js";
 
 /** @typedef {{id: string, kind: string, state: string, open: boolean, below: number, html: string, body?: string}} RowData */
 
@@ -36,6 +36,9 @@ const readable = 5;
 
 /** How long the page must rest after it went past faster, in milliseconds. */
 const restTime = 60;
+
+/** How long after a load far rows are dropped, in milliseconds. */
+const trimTime = 500;
 
 /** How long a segment that could not be loaded is left alone, in milliseconds. */
 const failureTime = 2000;
@@ -84,6 +87,9 @@ export class Row {
     if (this.view.isOpen(data)) this.setOpen(true);
   }
 
+  /** Whether it is seen when one scrolls there: thinking may be hidden. */
+  get isShown() { return this.element.getClientRects().length > 0; }
+
   /** Whether there is something to unfold. */
   get folds() { return true; }
 
@@ -127,13 +133,17 @@ export class Row {
     this.part.hidden = !open;
     if (this.below) this.below.element.hidden = !open;
     if (!open) return;
-    if (this.data.below > 0 && !this.below) this.addBelow();
+    if (!this.below?.segments.length) this.addBelow();
     if (!this.asked) this.list.root.observeBody(this);
   }
 
+  /** Begins to load the rows below, if there are any. */
   addBelow() {
-    this.below = new RowList(this.view, this.id, this.list.depth + 1, this.list.root);
-    this.element.append(this.below.element);
+    if (!this.data.below) return;
+    if (!this.below) {
+      this.below = new RowList(this.view, this.id, this.list.depth + 1, this.list.root);
+      this.element.append(this.below.element);
+    }
     this.below.load(0).catch((error) => this.view.failed(error));
   }
 
@@ -158,18 +168,18 @@ export class Row {
    */
   update(data) {
     const same = data.html === this.data.html && data.state === this.data.state && data.below === this.data.below && data.body === this.data.body;
-    const known = this.body;
+    const { asked, filling } = this;
     this.data = { ...data };
     if (!same) {
       this.fill(data);
-      if (this.open && data.body === undefined && known !== undefined) this.refetchBody();
+      if (this.open && data.body === undefined && asked) Promise.resolve(filling).then(() => this.refetchBody());
     }
     if (!this.open) {
       if (!same && data.body === undefined) this.asked = false;
       return;
     }
-    if (data.below > 0 && !this.below) this.addBelow();
-    else this.below?.refresh(0).catch((error) => this.view.failed(error));
+    if (this.below?.segments.length) this.below.renew().catch((error) => this.view.failed(error));
+    else this.addBelow();
   }
 
   refetchBody() {
@@ -203,10 +213,20 @@ export class RowList {
     this.segments = [];
     /** The loads of segments, which may not be there yet, by their numbers. @type {Map<number, Promise<void>>} */
     this.loading = new Map();
+    /** The newest revision of the session that has told the total. */
+    this.revision = -1;
+    /** Whether all is being fetched again, and whether it must be once more. */
+    this.renewing = this.outdated = false;
   }
 
-  /** @param {number} total */
-  setTotal(total) {
+  /**
+   * Takes the number of rows, unless a newer one is known.
+   * @param {number} total
+   * @param {number} revision
+   */
+  setTotal(total, revision) {
+    if (revision < this.revision) return;
+    this.revision = revision;
     this.total = total;
     const n = Math.ceil(total / segmentSize);
     while (this.segments.length > n) this.segments.pop()?.remove();
@@ -237,7 +257,7 @@ export class RowList {
    */
   async fetch(number, signal) {
     const answer = await this.view.fetchRows(this.parent, number * segmentSize, segmentSize, signal);
-    this.view.keep(() => this.setTotal(answer.total));
+    this.view.keep(() => this.setTotal(answer.total, answer.revision));
     await this.segments[number]?.show(answer, signal);
     this.element.setAttribute("aria-busy", "false");
     this.view.loaded(this);
@@ -253,14 +273,40 @@ export class RowList {
     const loaded = this.segments.filter((s) => s.rows && s.end > first);
     if (!loaded.length) loaded.push(...this.segments.slice(-1).filter((s) => s.rows));
     for (const segment of loaded) {
-      const from = Math.max(first, segment.start);
-      if (from >= segment.start + segmentSize || segment.revision >= revision) continue;
+      if (!segment.rows || segment.revision >= revision) continue;
+      const from = Math.max(segment.start, Math.min(first, segment.start + segment.rows.length));
+      if (from >= segment.start + segmentSize) continue;
       const answer = await this.view.fetchRows(this.parent, from, segment.start + segmentSize - from);
       this.view.keep(() => {
-        this.setTotal(answer.total);
-        segment.revision = answer.revision;
+        this.setTotal(answer.total, answer.revision);
+        if (!segment.rows) return; // it was emptied meanwhile
+        segment.revision = from > segment.start ? Math.min(answer.revision, revision) : answer.revision;
         segment.merge(from, answer.rows);
       });
+    }
+  }
+
+  /** Fetches the segments again that are in the document. Of two calls at a time, the second waits. */
+  async renew() {
+    this.outdated = true;
+    if (this.renewing) return;
+    this.renewing = true;
+    try {
+      while (this.outdated) {
+        this.outdated = false;
+        await this.refresh(0);
+      }
+    } finally {
+      this.renewing = false;
+    }
+  }
+
+  /** Forgets the revisions: another server counts anew. */
+  forget() {
+    this.revision = -1;
+    for (const segment of this.segments) {
+      segment.revision = -1;
+      for (const row of segment.rows ?? []) row.below?.forget();
     }
   }
 
@@ -297,7 +343,7 @@ export class RowList {
       const { partial, element } = this.segments[i];
       const rows = this.segments[i].rows ?? partial;
       if (element.getBoundingClientRect().top >= end) break;
-      const row = rows[firstBelow(rows, y)];
+      const row = rows.find((r) => r.isShown && r.element.getBoundingClientRect().bottom > y);
       if (!row || row.element.getBoundingClientRect().top >= end) continue;
       return row.open && row.line.getBoundingClientRect().bottom <= y && row.below?.rowAt(y, end) || row;
     }
@@ -374,8 +420,11 @@ export class RootList extends RowList {
       this.look();
     };
     addEventListener("scroll", this.scrolled, { passive: true });
-    this.resized = new ResizeObserver(() => this.look());
+    this.looked = () => this.look();
+    addEventListener("resize", this.looked);
+    this.resized = new ResizeObserver(this.looked);
     this.resized.observe(this.element);
+    this.trimSoon = soon(trimTime, () => this.trim());
     this.bodies = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const row = rowsOf.get(target);
@@ -411,8 +460,18 @@ export class RootList extends RowList {
     else for (const segment of near) segment.wanted();
   }
 
-  /** Empties the segments that are farthest from the view, if there are too many rows. */
+  /** Loads at once what could not be loaded before. */
+  retry() {
+    for (const segment of this.near) segment.rest = 0;
+    this.look();
+  }
+
+  /**
+   * Empties the segments that are farthest from the view, if there are too many rows. That is done some
+   * time after rows were loaded, since those that one goes to are not near the view before.
+   */
   trim() {
+    if (!this.element.isConnected) return;
     const loaded = this.segments.filter((s) => s.rows);
     let n = loaded.reduce((sum, s) => sum + s.element.querySelectorAll("article.row").length, 0);
     if (n <= maxLoaded) return;
@@ -434,8 +493,11 @@ export class RootList extends RowList {
 
   close() {
     removeEventListener("scroll", this.scrolled);
+    removeEventListener("resize", this.looked);
     this.resized.disconnect();
     this.bodies.disconnect();
+    for (const segment of this.near) segment.unwanted();
+    this.near.clear();
   }
 }
 
@@ -455,8 +517,8 @@ export class Segment {
     this.height = 0;
     /** The revision of the session that its rows are from. */
     this.revision = -1;
-    /** When it may be loaded again after a failure. */
-    this.rest = 0;
+    /** When it may be loaded again after a failure, and how many there were in a row. */
+    this.rest = this.failures = 0;
     /** @type {AbortController | null} */
     this.abort = null;
     this.element = h("div.segment");
@@ -479,12 +541,21 @@ export class Segment {
     if (this.rows || this.loading || performance.now() < this.rest) return;
     this.abort = new AbortController();
     const { signal } = this.abort;
-    this.list.load(this.number, signal).catch((error) => {
-      if (!signal.aborted) this.rest = performance.now() + failureTime;
-      this.list.view.failed(error);
+    this.list.load(this.number, signal).then(() => { this.failures = 0; }, (error) => {
+      if (!signal.aborted) this.failed(error);
     }).finally(() => {
       if (signal.aborted && this.list.root.near.has(this)) this.wanted(); // it came back before the load had ended
     });
+  }
+
+  /**
+   * Tries again in a while. The first failure is told.
+   * @param {any} error
+   */
+  failed(error) {
+    this.rest = performance.now() + failureTime;
+    setTimeout(this.list.root.looked, failureTime + 1);
+    if (this.failures++ === 0) this.list.view.failed(error);
   }
 
   unwanted() {
@@ -568,12 +639,20 @@ export class Segment {
       next.push(row);
     }
     this.rows = next;
-    for (const row of old.values()) moveFocus(row, next);
-    next.forEach((row, i) => {
-      const at = this.element.children[i];
-      if (at !== row.element) this.element.insertBefore(row.element, at ?? null);
-    });
-    while (this.element.children.length > next.length) this.element.lastElementChild?.remove();
+    const stay = new Set(next.map((row) => row.element));
+    const gone = [...this.element.children].filter((e) => !stay.has(/** @type {HTMLElement} */ (e)));
+    let at = this.element.firstElementChild;
+    const skip = () => { while (at && gone.includes(at)) at = at.nextElementSibling; };
+    for (const { element } of next) { // rows that stay are not moved: they would lose the focus
+      skip();
+      if (at === element) at = at.nextElementSibling;
+      else this.element.insertBefore(element, at);
+    }
+    for (const element of gone) {
+      const row = rowsOf.get(element);
+      if (row) moveFocus(row, next);
+      element.remove();
+    }
     this.element.style.height = "";
   }
 

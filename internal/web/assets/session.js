@@ -20,6 +20,9 @@ export function show(context, path) {
   return new SessionPage(context, decodeURIComponent(path.slice("/s/".length)));
 }
 
+/** How long a refresh that has failed waits, in milliseconds. */
+const refreshPause = 5000;
+
 export class SessionPage {
   /** @type {any} */
   newer;
@@ -43,6 +46,7 @@ export class SessionPage {
     this.mode = "usual";
     /** @type {Row | null} */
     this.selected = null;
+    /** The newest revision that an event has told. */
     this.revision = -1;
     this.unseen = 0;
     this.closed = false;
@@ -55,7 +59,7 @@ export class SessionPage {
     this.newTotal = 0;
     /** Whether the outline is beside the rows. */
     this.hasRoom = matchMedia("(min-width: 72rem)");
-    this.refreshing = false;
+    this.refreshing = this.refreshFailed = false;
     this.list = new RootList(this);
     this.build();
     this.place = new Place(this.list, () => this.atEndChanged());
@@ -155,9 +159,7 @@ export class SessionPage {
 
   /** @type {import("./segment.js").View["fetchRows"]} */
   async fetchRows(parent, from, n, signal) {
-    const answer = await get(`${this.api}/rows`, { parent, from, n }, signal);
-    if (!parent) this.revision = Math.max(this.revision, answer.revision);
-    return answer;
+    return get(`${this.api}/rows`, { parent, from, n }, signal);
   }
 
   /** @param {string} row */
@@ -180,7 +182,7 @@ export class SessionPage {
   /** @param {import("./segment.js").RowList} list */
   loaded(list) {
     if (list === this.list && !this.selected) this.select(this.list.first, false);
-    this.list.trim();
+    this.list.trimSoon();
     this.finder?.paint();
   }
 
@@ -200,6 +202,7 @@ export class SessionPage {
   /** @param {import("./events.js").ServerEvent} event */
   heard({ type, data }) {
     if (type === "reload") this.resync();
+    else if (type === "connected") this.retry();
     else if (type === "list" || type === "running") this.refreshInfo();
     else if (data.session !== this.id) return;
     else if (type === "rows") this.rowsChanged(data);
@@ -215,8 +218,8 @@ export class SessionPage {
   async resync() {
     try {
       const { total, revision } = await get(`${this.api}/rows`, { from: 0, n: 1 });
-      this.revision = -1; // another server counts anew
-      for (const segment of this.list.segments) segment.revision = -1;
+      this.revision = -1;
+      this.list.forget();
       this.rowsChanged({ revision, first: 0, total });
       this.refreshInfo();
     } catch (error) {
@@ -230,7 +233,7 @@ export class SessionPage {
     this.revision = Math.max(revision, this.revision);
     this.dirty = this.dirty < 0 ? first : Math.min(this.dirty, first);
     this.newTotal = total;
-    this.refresh().catch((error) => this.failed(error));
+    this.refresh();
     this.refreshOutline();
     this.refreshInfo();
     this.finder.again();
@@ -241,24 +244,45 @@ export class SessionPage {
     if (this.refreshing) return;
     this.refreshing = true;
     try {
-      while (this.dirty >= 0 && !this.closed) await this.refreshFrom();
+      while (this.dirty >= 0 && !this.closed) await this.refreshFrom(this.dirty);
+      this.refreshFailed = false;
+    } catch (error) {
+      if (!this.refreshFailed) this.failed(error);
+      this.refreshFailed = true;
+      setTimeout(() => this.refresh(), refreshPause);
     } finally {
       this.refreshing = false;
     }
   }
 
-  async refreshFrom() {
-    const first = this.dirty, before = this.list.total, following = this.place.following;
+  /**
+   * Fetches what has changed from a row on. If that fails, it is still to be done.
+   * @param {number} first
+   */
+  async refreshFrom(first) {
+    const before = this.list.total, { following } = this.place;
     this.dirty = -1;
-    this.keep(() => this.list.setTotal(this.newTotal));
-    await this.list.refresh(first, this.revision);
+    try {
+      this.keep(() => this.list.setTotal(this.newTotal, this.revision));
+      await this.list.refresh(first, this.revision);
+      if (following) await this.list.load(this.list.segments.length - 1);
+    } catch (error) {
+      this.dirty = this.dirty < 0 ? first : Math.min(first, this.dirty);
+      if (/** @type {Error} */ (error).name !== "AbortError") throw error;
+    }
+    if (this.closed) return;
     if (following) {
-      await this.list.load(this.list.segments.length - 1);
       this.place.toEnd();
     } else if (before && this.list.total > before) {
       this.unseen += this.list.total - before;
       this.showNewer();
     }
+  }
+
+  /** Tries again what has failed while the server was away. */
+  retry() {
+    this.refresh();
+    this.list.retry();
   }
 
   // Moving.
@@ -318,8 +342,9 @@ export class SessionPage {
    * @param {number} direction
    */
   async step(direction) {
-    const current = this.current();
-    const next = current && await (direction > 0 ? this.after(current) : this.before(current));
+    let next = this.current();
+    do next = next && await (direction > 0 ? this.after(next) : this.before(next));
+    while (next && !next.isShown);
     if (!next) {
       if (direction > 0) this.place.toEnd();
       return;
@@ -387,11 +412,11 @@ export class SessionPage {
       list = row.below;
     }
     if (!row) return null;
+    this.select(row); // so it stays
     if (open) {
       this.fold(row, true);
       await row.fetchBody();
     }
-    this.select(row);
     this.place.to(row.element);
     return row;
   }
@@ -468,7 +493,7 @@ export class SessionPage {
     "search-this": () => this.context.go(`/search?q=${encodeURIComponent(this.finder.query)}`),
     preview: () => this.toggleOutline(),
     follow: () => this.toggleFollow(),
-    thinking: () => document.body.classList.toggle("no-thinking"),
+    thinking: (row) => this.toggleThinking(row),
     agents: () => this.panels.toggle("agents"),
     files: () => this.panels.toggle("files"),
     context: () => this.panels.toggle("context"),
@@ -482,6 +507,13 @@ export class SessionPage {
     rename: () => this.rename(),
     export: () => exportSession(this.id),
   };
+
+  /** @param {Row | null} row */
+  async toggleThinking(row) {
+    while (row?.data.kind === "thinking") row = await this.after(row); // it may be hidden, and can't hold the place
+    this.place.keep(() => document.body.classList.toggle("no-thinking"), row?.element);
+    if (row && this.selected && !this.selected.isShown) this.select(row);
+  }
 
   /** @param {number} part of the window */
   page(part) {
