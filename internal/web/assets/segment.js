@@ -260,6 +260,7 @@ export class RowList {
     this.view.keep(() => this.setTotal(answer.total, answer.revision));
     await this.segments[number]?.show(answer, signal);
     this.element.setAttribute("aria-busy", "false");
+    this.root.begun = true;
     this.view.loaded(this);
   }
 
@@ -408,6 +409,8 @@ export class RootList extends RowList {
     this.near = new Set();
     this.y = scrollY;
     this.time = 0;
+    /** Whether there were rows: the first ones come alone, and so at once. */
+    this.begun = false;
     /** Whether rows go past faster than anyone reads. */
     this.fast = false;
     this.rested = later(restTime, () => {
@@ -457,7 +460,7 @@ export class RootList extends RowList {
     for (const segment of this.near) if (!near.has(segment)) segment.unwanted();
     this.near = near;
     if (this.fast) this.rested();
-    else for (const segment of near) segment.wanted();
+    else if (this.begun || !this.loading.size) for (const segment of near) segment.wanted();
   }
 
   /** Loads at once what could not be loaded before. */

@@ -182,6 +182,7 @@ export class SessionPage {
   /** @param {import("./segment.js").RowList} list */
   loaded(list) {
     if (list === this.list && !this.selected) this.select(this.list.first, false);
+    this.list.look();
     this.list.trimSoon();
     this.finder?.paint();
   }
