@@ -36,8 +36,12 @@ import (
 // Bucket is the name of the object store and of the key-value bucket.
 const Bucket = "clew-archive"
 
-// answerTimeout is how long a server may take for one answer.
-const answerTimeout = time.Minute
+const (
+	// connectTimeout is how long a server may take to greet. Commands that read an archive wait for it.
+	connectTimeout = 10 * time.Second
+	// answerTimeout is how long it may take for one answer.
+	answerTimeout = time.Minute
+)
 
 // Options are for the connection. Nil and the zero value mean none.
 type Options struct {
@@ -80,7 +84,7 @@ func open(ctx context.Context, server string, opts *Options, create bool) (*Targ
 		return nil, errors.New("natsarchive: the server's URL is invalid: it must be like nats://USER:PASSWORD@HOST:4222, " +
 			"with special characters of the password as %2F, %40 and so on")
 	}
-	conn, err := nats.Connect(server, append([]nats.Option{nats.Name("clew archive"), nats.MaxReconnects(-1)}, opts.Connect...)...)
+	conn, err := nats.Connect(server, append([]nats.Option{nats.Name("clew archive"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1)}, opts.Connect...)...)
 	if err != nil {
 		return nil, fmt.Errorf("natsarchive: %s: %w", name, err)
 	}

@@ -119,11 +119,9 @@ type rower interface {
 // isArchive reports whether the file is an archive. One that is empty is none, and others are an error.
 func isArchive(ctx context.Context, db rower) (bool, error) {
 	var id, version, tables int
-	err := errors.Join(
-		db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id),
-		db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version),
-		db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
-	)
+	// One statement sees one state of the file, which another process may be creating.
+	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
 		return false, err

@@ -118,6 +118,29 @@ func TestOpenWhileWritten(t *testing.T) {
 	}
 }
 
+// Processes that create an archive at the same time get the same one.
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		path := filepath.Join(t.TempDir(), "a.db")
+		errs := make(chan error)
+		for range 8 {
+			go func() {
+				target, err := sqlitearchive.Open(t.Context(), path)
+				if err == nil {
+					err = target.Close()
+				}
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestReadOnly reads an archive that can't be written to.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()

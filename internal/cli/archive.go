@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -290,31 +291,35 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 			return nil
 		case <-changed:
 		}
-		if !o.saveAfter(ctx, wait, name, machine) {
-			return nil
+		err := o.saveAfter(ctx, wait, name, machine)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // that is how it ends
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// saveAfter waits and saves, again and again until that succeeds. It returns false if it is
-// interrupted.
-func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) bool {
+// saveAfter waits and saves, again and again until that succeeds. It returns an error if the context ends,
+// or if nobody reads what is printed.
+func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) error {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
 		select {
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 		err := o.saveOnce(ctx, name, machine)
 		_, unread := errors.AsType[unreadError](err)
 		switch {
 		case ctx.Err() != nil:
-			return false
-		case err == nil:
-			return true
+			return ctx.Err()
+		case err == nil || errors.Is(err, syscall.EPIPE):
+			return err
 		case unread:
 			o.remarkWatch(err, "") // it may be readable after the next change
-			return true
+			return nil
 		}
 		wait = retry
 		o.remarkWatch(err, fmt.Sprintf("; trying again in %s", wait))

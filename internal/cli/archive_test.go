@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,4 +96,22 @@ func startNATS(t *testing.T, user, password string) string {
 		t.Fatal("the server does not start")
 	}
 	return s.Addr().String()
+}
+
+// A watcher ends when nobody reads what it prints.
+func TestArchiveWatchIntoAClosedPipe(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	project := makeDir(t, filepath.Join(dir, "projects", "-work"))
+	line := `{"type":"user","uuid":"u","message":{"role":"user","content":"Hi"}}` + "\n"
+	if err := os.WriteFile(filepath.Join(project, "4f1c0000-0000-4000-8000-000000000001.jsonl"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed := writerFunc(func([]byte) (int, error) { return 0, syscall.EPIPE })
+	var errs bytes.Buffer
+	args := []string{"archive", "--watch", "--to", filepath.Join(t.TempDir(), "kept")}
+	if code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: closed, Err: &errs}); code != exitDone {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
+	}
 }

@@ -284,3 +284,13 @@ func TestSafeSection(t *testing.T) {
 		}
 	}
 }
+
+// What comes before a private key is shown.
+func TestQuestionBeforeKey(t *testing.T) {
+	t.Parallel()
+	key := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEKEYMATERIALx7bq98Zq1Xk2deployABCDEFGH\n", 60) + "-----END RSA PRIVATE KEY-----"
+	r := new(Recall)
+	if got := r.safeHead("Why is this key refused? "+key, 100); !strings.Contains(got, "Why is this key refused?") || strings.Contains(got, "KEYMATERIAL") {
+		t.Error(got)
+	}
+}

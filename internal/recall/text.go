@@ -101,7 +101,8 @@ func (r *Recall) safeSection(text string, from, to int) string {
 	from, to = min(from, end), min(to, end)
 	whole := r.safe(text[start:end])
 	first := min(len(whole), len(r.safe(text[start:from])))
-	last := max(first, len(whole)-len(r.safe(text[to:end])))
+	// A secret that is cut is not known from its end alone, but it is from its beginning.
+	last := max(first, len(whole)-len(r.safe(text[to:end])), min(len(whole), len(r.safe(text[start:to]))))
 	return strings.ToValidUTF8(whole[first:last], "")
 }
 
