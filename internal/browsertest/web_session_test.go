@@ -182,6 +182,31 @@ func TestSessionGrows(t *testing.T) {
 	p.until(`scrollY + innerHeight >= document.documentElement.scrollHeight - 2`)
 }
 
+// A session that is opened again shows what has happened meanwhile.
+func TestSessionAgain(t *testing.T) {
+	t.Parallel()
+	f := longSession(t, "again", 1)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Answer 0.")
+	other := p.another() // shows it all the time, so the stream is not begun again
+	other.open(s.URL + "/s/" + f.id)
+	other.see("Answer 0.")
+	p.visit("/search")
+	p.until(`document.querySelector("main input")`)
+	f.write(f.prompt("What has changed?"), f.answer("This row."))
+	other.see("This row.")
+	p.visit("/s/" + f.id)
+	p.see("This row.")
+	p.until(`document.querySelectorAll("article.row").length === new Set([...document.querySelectorAll("article.row")].map((r) => r.dataset.row)).size`)
+	p.visit("/search")
+	p.until(`document.querySelector("main input")`)
+	p.visit("/s/" + f.id)
+	p.see("This row.")
+	f.write(f.prompt("And now?"))
+	p.see("And now?")
+}
+
 // The anchor does not move while rows are appended, unfolded and loaded above it.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
 import { panelNames, Panels, showOutline } from "./panels.js";
 import { Place } from "./place.js";
-import { RootList, Row, rowOf } from "./segment.js";
+import { RootList, Row, rowOf, segmentSize } from "./segment.js";
 
 /** @typedef {import("./app.js").Context} Context */
 
@@ -22,6 +22,15 @@ export function show(context, path) {
 
 /** How long a refresh that has failed waits, in milliseconds. */
 const refreshPause = 5000;
+
+/**
+ * The first rows of the sessions that were shown last, by ID: one that is opened again has them at once.
+ * @type {Map<string, Awaited<ReturnType<import("./segment.js").View["fetchRows"]>>>}
+ */
+const firstRows = new Map();
+
+/** Of how many sessions the first rows are kept. */
+const maxFirstRows = 8;
 
 export class SessionPage {
   /** @type {any} */
@@ -115,12 +124,14 @@ export class SessionPage {
 
   async begin() {
     watch([this.id]);
+    const old = firstRows.has(this.id);
     const rows = this.list.load(0);
     rows.catch(() => {}); // it is waited for below
     this.addDock().catch(complain); // a question can come before there is a transcript
     await this.loadInfo();
     await rows;
     if (this.closed) return;
+    if (old) this.resync();
     this.loadOutline();
     this.changed();
   }
@@ -159,7 +170,12 @@ export class SessionPage {
 
   /** @type {import("./segment.js").View["fetchRows"]} */
   async fetchRows(parent, from, n, signal) {
-    return get(`${this.api}/rows`, { parent, from, n }, signal);
+    const isFirst = parent === "" && from === 0 && n === segmentSize;
+    const kept = isFirst && !this.list.begun && firstRows.get(this.id);
+    if (kept) return kept;
+    const answer = await get(`${this.api}/rows`, { parent, from, n }, signal);
+    if (isFirst) keepFirst(this.id, answer);
+    return answer;
   }
 
   /** @param {string} row */
@@ -194,6 +210,7 @@ export class SessionPage {
   failed(error, fatal = false) {
     if (error?.name === "AbortError" || this.closed) return;
     if (!fatal) return complain(error);
+    firstRows.delete(this.id);
     this.header.replaceChildren(h("h1", {}, "The session can't be shown"), h("p.error", {}, error.message), error.hint && h("p", {}, error.hint));
     this.header.setAttribute("aria-busy", "false");
   }
@@ -618,6 +635,17 @@ export class SessionPage {
     this.panels.close();
     this.composer?.close?.();
   }
+}
+
+/**
+ * Keeps the first rows of a session, and forgets those of the one that was kept first.
+ * @param {string} id
+ * @param {Awaited<ReturnType<import("./segment.js").View["fetchRows"]>>} answer
+ */
+function keepFirst(id, answer) {
+  firstRows.delete(id);
+  firstRows.set(id, answer);
+  for (const other of firstRows.keys()) if (firstRows.size > maxFirstRows) firstRows.delete(other);
 }
 
 /** @param {Row} row */
