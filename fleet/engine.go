@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+)
+
+// An Engine keeps records and files, and carries messages. It knows nothing about jobs. Package fleettest
+// tests an implementation. Its methods may be called from several goroutines. They return within the time
+// of their context.
+type Engine interface {
+	// Set writes records of a table, all or none. Each has the revision that it replaces: 0 means that
+	// there must be none with its key. If one of them has changed, the error wraps [ErrConflict], and
+	// nothing is written. With another error it is not known whether they were written. The records
+	// are on disk when Set returns without an error. It returns the new revisions, which rise with each
+	// change of a record.
+	Set(ctx context.Context, t Table, records ...Record) ([]uint64, error)
+	// Get returns a record as it was last written. If there is none, the error wraps [ErrNotFound].
+	Get(ctx context.Context, t Table, key string) (Record, error)
+	// List returns all records of a table, in no order. If wants is not nil, records whose label it
+	// does not want may come without their data. An error is the last pair.
+	List(ctx context.Context, t Table, wants func(label string) bool) iter.Seq2[Record, error]
+	// Watch is like List, and goes on with each change until the context ends: of all records, or of
+	// the one with a key. A zero Record comes after the records that were there. Of changes that follow each other quickly only the last one
+	// may come; none is left out otherwise. A record that was removed comes with the key alone. An
+	// error is the last pair: then the caller watches again.
+	Watch(ctx context.Context, t Table, key string, wants func(label string) bool) iter.Seq2[Record, error]
+	// History returns all that was written under a key, the oldest first.
+	History(ctx context.Context, t Table, key string) iter.Seq2[Record, error]
+	// Remove removes a record with its history, unless it has changed since a revision (ErrConflict).
+	// One that is not there is removed already.
+	Remove(ctx context.Context, t Table, key string, revision uint64) error
+
+	// Publish sends a message to those who listen to a subject now. It may be lost.
+	Publish(ctx context.Context, subject string, message []byte) error
+	// Listen returns the messages of a subject from now on, until the context ends. A listener that is
+	// too slow loses some.
+	Listen(ctx context.Context, subject string) iter.Seq2[[]byte, error]
+
+	// Put stores a file under a name, in place of the one that is there. It is on disk, whole, when Put
+	// returns.
+	Put(ctx context.Context, name string, r io.Reader) error
+	// Open returns a file. If there is none, the error wraps [ErrNotFound].
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
+	// Delete removes the files whose names begin with a prefix.
+	Delete(ctx context.Context, prefix string) error
+}
+
+// A Table is a set of records.
+type Table string
+
+// The tables.
+const (
+	Jobs      Table = "jobs"      // by the ID of the job
+	Workers   Table = "workers"   // by the ID of the worker, which each start makes anew
+	Accounts  Table = "accounts"  // by name
+	Questions Table = "questions" // by the ID of the job, a dot and the ID of the question
+)
+
+// Tables are all tables.
+var Tables = []Table{Jobs, Workers, Accounts, Questions}
+
+// A Record is what an engine keeps under a key. Keys and the names of files consist of letters, digits and
+// "-", "_" and "."; names of files also have "/".
+type Record struct {
+	Key      string
+	Revision uint64
+	Time     time.Time // at which it was written, by the engine's clock
+	Label    string    // at most 2 KB of ASCII without control characters
+	Data     []byte    // at most 256 KB; not nil, unless the record was removed or is not wanted
+}
+
+// Errors of engines.
+var (
+	ErrConflict = errors.New("the record has changed meanwhile")
+	ErrNotFound = errors.New("there is no such record")
+)
+
+// MaxRecord is how much data a record has at most, in bytes.
+const MaxRecord = 256 << 10

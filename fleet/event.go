@@ -1,0 +1,591 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrStale is wrapped by errors of events that are about another attempt than the one that runs: the job
+// was taken away from the worker.
+var ErrStale = errors.New("the job was taken away from this worker")
+
+// A StateError says that an event can't happen to a job in its state.
+type StateError struct {
+	Job   string
+	State State
+	Event string // what was to happen
+	Why   string // if the state alone does not say it
+}
+
+func (e *StateError) Error() string {
+	text := fmt.Sprintf("fleet: job %s is %s and can't be %s", e.Job, e.State, e.Event)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// An Event is something that happens to a job. It is one of [Unblock], [Claim], [Begin], [Release],
+// [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Find], [Requeue], [Cancel] and [Late].
+type Event interface {
+	// name is what becomes of the job.
+	name() string
+	apply(j *Job, at time.Time) error
+}
+
+// Apply returns the job after an event. The job itself does not change. An error is a [*StateError], or
+// wraps [ErrStale].
+func (j *Job) Apply(e Event, at time.Time) (*Job, error) {
+	next := j.clone()
+	if err := e.apply(next, at); err != nil {
+		return nil, err
+	}
+	next.Changed = at
+	return next, nil
+}
+
+// Unblock says that the jobs that must be done first have ended.
+type Unblock struct {
+	// Failed is one of them that was not done, or "".
+	Failed string
+}
+
+// Claim gives the job to a worker, which prepares an attempt.
+type Claim struct{ Worker string }
+
+// An Owner names the attempt that an event is about, and its worker.
+type Owner struct {
+	Worker  string
+	Attempt int
+}
+
+// Begin says that the worker is about to send the prompt. The worker sends it only after the record has
+// this event.
+type Begin struct {
+	Owner
+	Session, Prompt string
+	Base            string // the commit of the repository, if there is one
+}
+
+// Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is told to stop
+// (ByShutdown), or could not prepare it (ByWorker).
+type Release struct {
+	Attempt int
+	Cause   Cause
+	Text    string
+}
+
+// Report says how the attempt goes on. What is zero does not change.
+type Report struct {
+	Owner
+	Status   string
+	Snapshot string
+	CostUSD  float64
+}
+
+// Finish says how the agent has ended. Cause is ByResult if that is its result.
+type Finish struct {
+	Owner
+	Cause   Cause
+	Text    string
+	Result  Result
+	Stored  bool // whether the session can be continued
+	CostUSD float64
+	Patch   string
+}
+
+// Pause says that the attempt has ended and that the next one can't begin before a time: a limit of the
+// account (ByLimit), too many requests (ByThrottling), or credentials that were refused (ByAccount).
+// Stored says that the stored session has the prompt, so that it can be continued, and Progress that the
+// agent has done something since the last pause.
+type Pause struct {
+	Owner
+	Cause            Cause
+	Text             string
+	Until            time.Time
+	Stored, Progress bool
+	CostUSD          float64
+}
+
+// The bounds of a job, after which it has failed.
+const (
+	maxPauses   = 20             // in a row
+	maxPaused   = 24 * time.Hour // in a row
+	maxReleases = 10             // in a row
+	maxAttempts = 100            // in all
+	maxNotes    = 40             // older ones go
+	maxText     = 1 << 10        // of causes and notes, in bytes
+	maxOld      = 100            // of texts of attempts before the last ones
+	maxResult   = 4 << 10        // of a result; the rest is in a file
+)
+
+// Wake says that the time has come that a job waits for.
+type Wake struct{}
+
+// Park says that the agent waits for the answer to a question, and was ended until it comes.
+type Park struct {
+	Owner
+	Question string
+	CostUSD  float64
+}
+
+// Answered says that the question that the job waits for has an answer, or gets none.
+type Answered struct{ Question string }
+
+// Lose says that the worker is gone (ByLoss), that the agent has ended without a result (ByExit), or that
+// the worker has ended it (ByShutdown): how far it came is not known. A finished turn in the transcript is
+// the end of the job; else its policy decides.
+type Lose struct {
+	Attempt int
+	Cause   Cause
+	Text    string
+	// Stored says that the stored session has the prompt, so that it can be continued.
+	Stored bool
+	// Finished is what a finished turn of the stored session says, or nil.
+	Finished *Result
+	CostUSD  float64 // as the transcript says; 0 means that it is not known
+}
+
+// Find says that the stored transcript of a lost attempt shows a finished turn after all.
+type Find struct {
+	Attempt int
+	Result  Result
+	CostUSD float64
+}
+
+// Requeue is the decision of a person to go on with a job that is lost or has failed.
+type Requeue struct {
+	By, Why string
+	Start   Start
+	// BudgetUSD is the new budget of the job; 0 leaves it.
+	BudgetUSD float64
+}
+
+// Cancel is the wish of a person to end a job. A worker that holds it ends it.
+type Cancel struct{ By, Why string }
+
+// Late says that a result has come from an attempt that does not count any more. It is kept as a note.
+type Late struct {
+	Owner
+	Result Result
+}
+
+func (Unblock) name() string  { return "unblocked" }
+func (Claim) name() string    { return "claimed" }
+func (Begin) name() string    { return "begun" }
+func (Release) name() string  { return "released" }
+func (Report) name() string   { return "reported on" }
+func (Finish) name() string   { return "finished" }
+func (Pause) name() string    { return "paused" }
+func (Wake) name() string     { return "woken" }
+func (Park) name() string     { return "parked" }
+func (Answered) name() string { return "answered" }
+func (Lose) name() string     { return "lost" }
+func (Find) name() string     { return "found" }
+func (Requeue) name() string  { return "requeued" }
+func (Cancel) name() string   { return "canceled" }
+func (Late) name() string     { return "noted" }
+
+// only returns an error unless the job is in one of some states.
+func (j *Job) only(e Event, states ...State) error {
+	if slices.Contains(states, j.State) {
+		return nil
+	}
+	return j.refuse(e, "")
+}
+
+func (j *Job) refuse(e Event, why string) error { return &StateError{j.ID, j.State, e.name(), why} }
+
+// own returns the open attempt that an owner has, if the job is in a state.
+func (j *Job) own(e Event, o Owner, state State) (*Attempt, error) {
+	a, err := j.open(e, o.Attempt, state)
+	if err == nil && a.Worker != o.Worker {
+		err = stale(j, o.Attempt)
+	}
+	return a, err
+}
+
+// open returns the attempt with a number, if it has not ended and the job is in a state.
+func (j *Job) open(e Event, number int, state State) (*Attempt, error) {
+	a := j.Attempt()
+	if a == nil || a.Number != number || !a.Ended.IsZero() {
+		return nil, stale(j, number)
+	}
+	return a, j.only(e, state)
+}
+
+func stale(j *Job, number int) error {
+	return fmt.Errorf("fleet: job %s, attempt %d: %w", j.ID, number, ErrStale)
+}
+
+// move changes the state.
+func (j *Job) move(to State, cause Cause, text string) {
+	j.State, j.Cause, j.Text, j.Until, j.Question = to, cause, cut(text, maxText), time.Time{}, ""
+}
+
+// end ends an attempt.
+func (a *Attempt) end(cause Cause, text string, costUSD float64, at time.Time) {
+	a.Cause, a.Text, a.Ended = cause, cut(text, maxText), at
+	if costUSD > 0 {
+		a.CostUSD = costUSD
+	}
+}
+
+func (j *Job) note(n Note) {
+	n.Text = cut(n.Text, maxText)
+	j.Notes = append(j.Notes, n)
+	if more := len(j.Notes) - maxNotes; more > 0 {
+		j.Notes = slices.Delete(j.Notes, 0, more)
+	}
+}
+
+// keep returns the part of a result that a record has room for.
+func keep(r Result) *Result {
+	r.Text = cut(r.Text, maxResult)
+	if len(r.Output) > maxResult {
+		r.Output = nil // the file of the result has it
+	}
+	return &r
+}
+
+// isOneOf returns an error unless a cause is one of some.
+func (j *Job) isOneOf(e Event, c Cause, causes ...Cause) error {
+	if slices.Contains(causes, c) {
+		return nil
+	}
+	return j.refuse(e, fmt.Sprintf("because of %q", c))
+}
+
+func (e Unblock) apply(j *Job, at time.Time) error {
+	if err := j.only(e, Blocked); err != nil {
+		return err
+	}
+	if e.Failed == "" {
+		j.move(Queued, "", "")
+		return nil
+	}
+	j.move(Failed, ByDependency, "job "+e.Failed+" was not done")
+	j.note(Note{At: at, By: "policy", Text: j.Text})
+	return nil
+}
+
+func (e Claim) apply(j *Job, at time.Time) error {
+	if err := j.only(e, Queued); err != nil {
+		return err
+	}
+	for i := range j.Attempts[:max(0, len(j.Attempts)-2)] { // the record stays small; its history has all
+		a := &j.Attempts[i]
+		a.Text, a.Status, a.Result = cut(a.Text, maxOld), "", nil
+	}
+	j.Attempts = append(j.Attempts, Attempt{Number: len(j.Attempts) + 1, Worker: e.Worker, Start: j.Next, Claimed: at})
+	j.move(Claimed, "", "")
+	return nil
+}
+
+// cut returns at most n bytes of a text, whole characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:n-len(more)], "") + more
+}
+
+func (e Begin) apply(j *Job, at time.Time) error {
+	a, err := j.own(e, e.Owner, Claimed)
+	if err != nil {
+		return err
+	}
+	if j.Cancel != nil {
+		return j.refuse(e, "it is to be canceled")
+	}
+	if e.Session == "" || e.Prompt == "" {
+		return j.refuse(e, "without the IDs of session and prompt")
+	}
+	a.Session, a.Prompt, a.Base, a.Started = e.Session, e.Prompt, e.Base, at
+	j.Releases = 0
+	j.move(Running, "", "")
+	return nil
+}
+
+func (e Release) apply(j *Job, at time.Time) error {
+	a, err := j.open(e, e.Attempt, Claimed)
+	if err != nil {
+		return err
+	}
+	if err := j.isOneOf(e, e.Cause, ByWorker, ByLoss, ByShutdown); err != nil {
+		return err
+	}
+	a.end(e.Cause, e.Text, 0, at)
+	if e.Cause != ByShutdown {
+		j.Releases++
+	}
+	if j.Releases >= maxReleases {
+		j.fail(e.Cause, e.Text)
+		return nil
+	}
+	j.toQueue(j.Next, e.Cause, e.Text)
+	return nil
+}
+
+// fail ends the job without a result.
+func (j *Job) fail(cause Cause, text string) {
+	if j.Cancel != nil {
+		j.move(Canceled, ByPerson, "")
+		return
+	}
+	j.move(Failed, cause, text)
+}
+
+// toQueue queues the job, or ends it if that is wanted, or if it has had too many attempts.
+func (j *Job) toQueue(start Start, cause Cause, text string) {
+	if j.Cancel != nil || len(j.Attempts) >= maxAttempts {
+		j.fail(cause, text)
+		return
+	}
+	j.Next = start
+	j.move(Queued, cause, text)
+}
+
+func (e Report) apply(j *Job, _ time.Time) error {
+	a, err := j.own(e, e.Owner, Running)
+	if err != nil {
+		return err
+	}
+	if e.Status != "" {
+		a.Status = cut(e.Status, maxText)
+	}
+	if e.Snapshot != "" {
+		a.Snapshot = e.Snapshot
+	}
+	if e.CostUSD > 0 {
+		a.CostUSD = e.CostUSD
+	}
+	return nil
+}
+
+func (e Finish) apply(j *Job, at time.Time) error {
+	a, err := j.own(e, e.Owner, Running)
+	if err != nil {
+		return err
+	}
+	if err := j.isOneOf(e, e.Cause, ByResult, ByAgent, ByBudget, ByTime, ByPerson, ByAccount, ByExit); err != nil {
+		return err
+	}
+	a.end(e.Cause, e.Text, e.CostUSD, at)
+	a.Result, a.Patch = keep(e.Result), e.Patch
+	if e.Stored {
+		j.From = &From{a.Number, a.Session, e.Cause}
+	}
+	switch {
+	case e.Cause == ByResult && !e.Result.Failed:
+		j.move(Done, e.Cause, e.Text)
+	default:
+		j.fail(e.Cause, e.Text)
+	}
+	return nil
+}
+
+func (e Pause) apply(j *Job, at time.Time) error {
+	a, err := j.own(e, e.Owner, Running)
+	if err != nil {
+		return err
+	}
+	if err := j.isOneOf(e, e.Cause, ByLimit, ByThrottling, ByAccount); err != nil {
+		return err
+	}
+	a.end(e.Cause, e.Text, e.CostUSD, at)
+	if e.Progress {
+		j.progress()
+	}
+	j.Pauses++
+	j.Paused += Duration(max(0, e.Until.Sub(at)))
+	next := Continued
+	if !e.Stored {
+		next = Fresh
+	} else {
+		j.From = &From{a.Number, a.Session, e.Cause}
+	}
+	switch {
+	case j.Cancel != nil, j.Pauses > maxPauses, j.Paused > Duration(maxPaused), len(j.Attempts) >= maxAttempts:
+		j.fail(e.Cause, e.Text)
+	case !e.Stored && j.Spec.OnLost != Restart:
+		j.move(Lost, e.Cause, e.Text) // the agent may have begun, and nothing can be continued
+	default:
+		j.move(Waiting, e.Cause, e.Text)
+		j.Next, j.Until = next, e.Until
+	}
+	return nil
+}
+
+func (e Wake) apply(j *Job, at time.Time) error {
+	if err := j.only(e, Waiting); err != nil {
+		return err
+	}
+	if at.Before(j.Until) {
+		return j.refuse(e, "until "+j.Until.Format(time.RFC3339))
+	}
+	j.toQueue(j.Next, j.Cause, "")
+	return nil
+}
+
+func (e Park) apply(j *Job, at time.Time) error {
+	a, err := j.own(e, e.Owner, Running)
+	if err != nil {
+		return err
+	}
+	if e.Question == "" {
+		return j.refuse(e, "without a question")
+	}
+	a.end(ByQuestion, "", e.CostUSD, at)
+	j.From = &From{a.Number, a.Session, ByQuestion}
+	j.Next = Continued
+	j.progress()
+	if j.Cancel != nil || len(j.Attempts) >= maxAttempts {
+		j.fail(ByQuestion, "")
+		return nil
+	}
+	j.move(Asking, ByQuestion, "")
+	j.Question = e.Question
+	return nil
+}
+
+// progress forgets the limits that the job has waited for: it has come further since.
+func (j *Job) progress() { j.Pauses, j.Paused = 0, 0 }
+
+func (e Answered) apply(j *Job, _ time.Time) error {
+	if err := j.only(e, Asking); err != nil {
+		return err
+	}
+	if j.Question != e.Question {
+		return j.refuse(e, "it waits for another answer")
+	}
+	j.toQueue(j.Next, ByQuestion, "")
+	return nil
+}
+
+func (e Lose) apply(j *Job, at time.Time) error {
+	a, err := j.open(e, e.Attempt, Running)
+	if err != nil {
+		return err
+	}
+	if err := j.isOneOf(e, e.Cause, ByLoss, ByExit, ByShutdown); err != nil {
+		return err
+	}
+	a.end(e.Cause, e.Text, e.CostUSD, at)
+	if e.Stored {
+		j.From = &From{a.Number, a.Session, e.Cause}
+		j.progress()
+	}
+	mayGoOn := e.Cause == ByShutdown || j.counted() < j.Spec.attempts()
+	switch {
+	case e.Finished != nil:
+		j.found(a, *e.Finished, e.CostUSD)
+	case j.Cancel != nil:
+		j.fail(e.Cause, e.Text)
+	case mayGoOn && j.Spec.OnLost == Restart:
+		j.goOn(Restart, Fresh, e, at)
+	case mayGoOn && j.Spec.OnLost == Resume && e.Stored:
+		j.goOn(Resume, Continued, e, at)
+	default:
+		j.move(Lost, e.Cause, e.Text)
+	}
+	return nil
+}
+
+// goOn queues a job that was lost, since its policy says so.
+func (j *Job) goOn(p Policy, start Start, e Lose, at time.Time) {
+	j.toQueue(start, e.Cause, e.Text)
+	if j.State == Queued {
+		j.note(Note{At: at, By: "policy", Text: string(p), Attempt: e.Attempt})
+	}
+}
+
+// found ends the job with what the transcript says.
+func (j *Job) found(a *Attempt, r Result, costUSD float64) {
+	a.Result = keep(r)
+	if costUSD > 0 {
+		a.CostUSD = costUSD
+	}
+	if r.Failed {
+		j.fail(ByTranscript, "")
+		return
+	}
+	j.move(Done, ByTranscript, "")
+}
+
+func (e Find) apply(j *Job, _ time.Time) error {
+	a := j.Attempt()
+	if a == nil || a.Number != e.Attempt {
+		return stale(j, e.Attempt)
+	}
+	if err := j.only(e, Lost); err != nil {
+		return err
+	}
+	j.found(a, e.Result, e.CostUSD)
+	return nil
+}
+
+func (e Requeue) apply(j *Job, at time.Time) error {
+	if err := j.only(e, Lost, Failed); err != nil {
+		return err
+	}
+	switch {
+	case e.By == "":
+		return j.refuse(e, "by nobody")
+	case e.Start != Fresh && e.Start != Continued:
+		return j.refuse(e, fmt.Sprintf("with %q", e.Start))
+	case e.Start == Continued && j.From == nil:
+		return j.refuse(e, "it has no stored session that could be resumed")
+	case len(j.Attempts) >= maxAttempts:
+		return j.refuse(e, fmt.Sprintf("it has had %d attempts", len(j.Attempts)))
+	}
+	failedBefore := j.Cause == ByDependency
+	j.progress()
+	j.Releases, j.Cancel = 0, nil
+	if e.BudgetUSD > 0 {
+		j.Spec.Limits.BudgetUSD = e.BudgetUSD
+	}
+	if e.Start == Fresh {
+		j.From = nil
+	}
+	j.toQueue(e.Start, ByPerson, e.Why)
+	if failedBefore {
+		j.move(Blocked, ByDependency, "")
+	}
+	j.note(Note{At: at, By: e.By, Text: e.Why})
+	return nil
+}
+
+func (e Cancel) apply(j *Job, at time.Time) error {
+	if j.State.Ended() {
+		return j.refuse(e, "")
+	}
+	if j.Cancel != nil {
+		return j.refuse(e, j.Cancel.By+" has canceled it already")
+	}
+	if e.By == "" {
+		return j.refuse(e, "by nobody")
+	}
+	n := Note{At: at, By: e.By, Text: cut(e.Why, maxText)}
+	j.Cancel = &n
+	j.note(n)
+	if !j.State.Held() {
+		j.move(Canceled, ByPerson, e.Why)
+	}
+	return nil
+}
+
+func (e Late) apply(j *Job, at time.Time) error {
+	if e.Attempt < 1 || e.Attempt > len(j.Attempts) || j.Attempts[e.Attempt-1].Worker != e.Worker {
+		return stale(j, e.Attempt)
+	}
+	if j.Attempts[e.Attempt-1].Ended.IsZero() {
+		return j.refuse(e, "the attempt has not ended")
+	}
+	j.note(Note{At: at, By: e.Worker, Attempt: e.Attempt, Result: keep(e.Result)})
+	return nil
+}
