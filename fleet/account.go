@@ -1,0 +1,140 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Account is what the jobs of an account may use, on all machines.
+type Account struct {
+	Name string `json:"name"`
+	// Until is before when no job begins, after a limit.
+	Until time.Time `json:"until,omitzero"`
+	Cause Cause     `json:"cause,omitempty"`
+	Text  string    `json:"text,omitempty"`
+	// Held says that no job begins until a person says so: the credentials were refused.
+	Held bool `json:"held,omitempty"`
+	// DailyUSD is how much the jobs of a day (UTC) may cost; 0 means no limit. SpentUSD is how much
+	// those of Day have cost.
+	DailyUSD float64 `json:"daily_usd,omitempty"`
+	Day      string  `json:"day,omitempty"`
+	SpentUSD float64 `json:"spent_usd,omitempty"`
+	// Changed is when somebody or something has last changed it.
+	Changed time.Time `json:"changed,omitzero"`
+	By      string    `json:"by,omitempty"`
+}
+
+// Blocked reports whether no job of the account may begin at a time, and why.
+func (a *Account) Blocked(at time.Time) (why string, blocked bool) {
+	switch {
+	case a == nil:
+		return "", false
+	case a.Held:
+		return "account " + a.Name + " is held: " + a.Text, true
+	case at.Before(a.Until):
+		return fmt.Sprintf("account %s waits until %s (%s)", a.Name, a.Until.Format(time.RFC3339), a.Cause), true
+	case a.DailyUSD > 0 && a.Day == dayOf(at) && a.SpentUSD >= a.DailyUSD:
+		return fmt.Sprintf("account %s has spent $%.2f of $%.2f today", a.Name, a.SpentUSD, a.DailyUSD), true
+	}
+	return "", false
+}
+
+func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// Accounts returns the accounts that have a record.
+func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
+	var all []*Account
+	for r, err := range f.engine.List(ctx, Accounts, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("fleet: the accounts: %w", err)
+		}
+		a, err := accountOf(r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Release lets the jobs of an account begin again.
+func (f *Fleet) Release(ctx context.Context, account string) error {
+	return f.changeAccount(ctx, account, func(a *Account) {
+		a.Until, a.Cause, a.Text, a.Held, a.By = time.Time{}, "", "", false, f.by
+	})
+}
+
+// SetDaily sets how much the jobs of an account may cost on a day; 0 means no limit.
+func (f *Fleet) SetDaily(ctx context.Context, account string, usd float64) error {
+	return f.changeAccount(ctx, account, func(a *Account) { a.DailyUSD, a.By = usd, f.by })
+}
+
+// block lets no job of an account begin before a time.
+func (f *Fleet) block(ctx context.Context, account string, e *Pause) error {
+	return f.changeAccount(ctx, account, func(a *Account) {
+		a.By = e.Worker
+		if e.Cause == ByAccount {
+			a.Held, a.Cause, a.Text = true, e.Cause, e.Text
+		} else if e.Until.After(a.Until) {
+			a.Until, a.Cause, a.Text = e.Until, e.Cause, e.Text
+		}
+	})
+}
+
+// spend adds what a job has cost.
+func (f *Fleet) spend(ctx context.Context, account string, usd float64) error {
+	if usd <= 0 {
+		return nil
+	}
+	return f.changeAccount(ctx, account, func(a *Account) {
+		if day := dayOf(a.Changed); a.Day != day {
+			a.Day, a.SpentUSD = day, 0
+		}
+		a.SpentUSD += usd
+	})
+}
+
+func accountOf(r Record) (*Account, error) {
+	a := new(Account)
+	if err := json.Unmarshal(r.Data, a); err != nil {
+		return nil, fmt.Errorf("fleet: the account %s, revision %d: %w", r.Key, r.Revision, err)
+	}
+	return a, nil
+}
+
+func (f *Fleet) changeAccount(ctx context.Context, name string, change func(*Account)) error {
+	if err := errors.Join(checkName("the account", name), refuse(name == "", "the account has no name")); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	for try := 1; ; {
+		a := &Account{Name: name}
+		r, err := f.engine.Get(ctx, Accounts, name)
+		if err == nil {
+			a, err = accountOf(r)
+		} else if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		a.Changed = now()
+		change(a)
+		data, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Errorf("fleet: the account %s: %w", name, err)
+		}
+		_, err = f.engine.Set(ctx, Accounts, Record{Key: name, Revision: r.Revision, Data: data})
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, ErrConflict) {
+			try++ // it may be counted twice then, and that is better than not at all
+		}
+		if try > maxTries || ctx.Err() != nil {
+			return fmt.Errorf("fleet: the account %s: %w", name, err)
+		}
+	}
+}

@@ -1,0 +1,431 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Fleet submits jobs, shows them, and decides about them. Its methods may be called from several
+// goroutines.
+type Fleet struct {
+	engine Engine
+	by     string
+}
+
+// Open returns the fleet whose records an engine keeps. Decisions are made in the name of by, such as that
+// of a user with the name of a machine.
+func Open(e Engine, by string) *Fleet { return &Fleet{engine: e, by: by} }
+
+// maxTries is how often a request is repeated whose outcome is not known.
+const maxTries = 4
+
+// Submit submits a job. When it returns without an error, the job is there. A spec with a Key that was
+// submitted before returns the job that is there, whatever else the spec says.
+func (f *Fleet) Submit(ctx context.Context, spec *Spec) (*Job, error) {
+	if err := spec.Check(); err != nil {
+		return nil, fmt.Errorf("fleet: the job can't be submitted: %w", err)
+	}
+	j := newJob(idOf(spec), spec, f.by, now())
+	return f.create(ctx, j)
+}
+
+// create writes the record of a new job.
+func (f *Fleet) create(ctx context.Context, j *Job) (*Job, error) {
+	r, err := j.record(0)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		_, err = f.engine.Set(ctx, Jobs, r)
+		if err == nil {
+			return j, nil
+		}
+		there, _, failure := f.get(ctx, j.ID)
+		if failure == nil {
+			return there, sameJob(j, there)
+		}
+		if !errors.Is(failure, ErrNotFound) || errors.Is(err, ErrConflict) || try == maxTries || ctx.Err() != nil {
+			return nil, fmt.Errorf("fleet: the job could not be submitted: %w", err)
+		}
+	}
+}
+
+// sameJob checks that the job that has the ID of a new one is that one, from an earlier submit.
+func sameJob(j, there *Job) error {
+	if j.Spec.Key != there.Spec.Key || j.Spec.queue() != there.Spec.queue() {
+		return fmt.Errorf("fleet: job %s is there already, with the key %q: choose another key", there.ID, there.Spec.Key)
+	}
+	return nil
+}
+
+// batchSize is how many jobs are written at once.
+const batchSize = 200
+
+// SubmitAll submits jobs, many at once. It returns those that were submitted, in the order of the specs,
+// also with an error; then the others were not, or have to be looked up by their keys.
+func (f *Fleet) SubmitAll(ctx context.Context, specs []*Spec) ([]*Job, error) {
+	for i, s := range specs {
+		if err := s.Check(); err != nil {
+			return nil, fmt.Errorf("fleet: job %d can't be submitted: %w", i+1, err)
+		}
+	}
+	jobs := make([]*Job, 0, len(specs))
+	for part := range slices.Chunk(specs, batchSize) {
+		submitted, err := f.submitPart(ctx, part)
+		jobs = append(jobs, submitted...)
+		if err != nil {
+			return jobs, err
+		}
+	}
+	return jobs, nil
+}
+
+func (f *Fleet) submitPart(ctx context.Context, specs []*Spec) ([]*Job, error) {
+	var records []Record
+	jobs := make([]*Job, len(specs))
+	isNew := make(map[string]bool)
+	for i, s := range specs {
+		jobs[i] = newJob(idOf(s), s, f.by, now())
+		if isNew[jobs[i].ID] {
+			continue // the same key twice
+		}
+		isNew[jobs[i].ID] = true
+		r, err := jobs[i].record(0)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	if _, err := f.engine.Set(ctx, Jobs, records...); err == nil {
+		return jobs, nil
+	}
+	for i, j := range jobs { // one is there already, or it is not known: each by itself
+		there, err := f.create(ctx, j)
+		if err != nil {
+			return jobs[:i], err
+		}
+		jobs[i] = there
+	}
+	return jobs, nil
+}
+
+// Job returns the record of a job. The ID can be shortened, if it is that of one job only.
+func (f *Fleet) Job(ctx context.Context, id string) (*Job, error) {
+	j, _, err := f.get(ctx, id)
+	if !errors.Is(err, ErrNotFound) {
+		return j, err
+	}
+	full, err := f.complete(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	j, _, err = f.get(ctx, full)
+	return j, err
+}
+
+// complete returns the only ID with a prefix.
+func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err error) {
+	if prefix == "" {
+		return "", fmt.Errorf("fleet: the ID of the job is empty: %w", ErrNotFound)
+	}
+	for s, err := range f.Jobs(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(s.ID, prefix) {
+			continue
+		}
+		if id != "" {
+			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s", prefix, id, s.ID)
+		}
+		id = s.ID
+	}
+	if id == "" {
+		return "", fmt.Errorf("fleet: there is no job %s: %w", prefix, ErrNotFound)
+	}
+	return id, nil
+}
+
+// Jobs returns summaries of all jobs, in no order.
+func (f *Fleet) Jobs(ctx context.Context) iter.Seq2[*Summary, error] {
+	return func(yield func(*Summary, error) bool) {
+		for r, err := range f.engine.List(ctx, Jobs, func(string) bool { return false }) {
+			var s *Summary
+			if err == nil {
+				s, err = summaryOf(r.Key, r.Label)
+			}
+			if err != nil {
+				err = fmt.Errorf("fleet: the list of jobs: %w", err)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Changes returns summaries of all jobs, then nil, and then one for each change. One that was removed has
+// no State.
+func (f *Fleet) Changes(ctx context.Context) iter.Seq2[*Summary, error] {
+	return func(yield func(*Summary, error) bool) {
+		for r, err := range f.engine.Watch(ctx, Jobs, "", func(string) bool { return false }) {
+			var s *Summary
+			switch {
+			case err != nil:
+			case r.Key == "":
+			case r.Label == "":
+				s = &Summary{ID: r.Key}
+			default:
+				s, err = summaryOf(r.Key, r.Label)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// History returns the record of a job after each change, the oldest first.
+func (f *Fleet) History(ctx context.Context, id string) iter.Seq2[*Job, error] {
+	return func(yield func(*Job, error) bool) {
+		for r, err := range f.engine.History(ctx, Jobs, id) {
+			var j *Job
+			if err == nil {
+				j, err = jobOf(r)
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Wait waits until a job has ended, and returns it.
+func (f *Fleet) Wait(ctx context.Context, id string) (*Job, error) {
+	for ctx.Err() == nil {
+		for j, err := range f.watchJob(ctx, id) {
+			if err != nil {
+				break // the engine may come back
+			}
+			if j == nil {
+				return nil, fmt.Errorf("fleet: there is no job %s: %w", id, ErrNotFound)
+			}
+			if j.State.Ended() {
+				return j, nil
+			}
+		}
+		pause(ctx, time.Second)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// watchJob returns a job and each change of it, and nil if it is not there.
+func (f *Fleet) watchJob(ctx context.Context, id string) iter.Seq2[*Job, error] {
+	return func(yield func(*Job, error) bool) {
+		there := false
+		for r, err := range f.engine.Watch(ctx, Jobs, id, nil) {
+			var j *Job
+			switch {
+			case err != nil:
+			case r.Key == "" && there:
+				continue
+			case r.Key == "":
+			case r.Data == nil:
+			default:
+				there = true
+				j, err = jobOf(r)
+			}
+			if !yield(j, err) || err != nil || j == nil {
+				return
+			}
+		}
+	}
+}
+
+// Cancel cancels a job. One that a worker holds is ended by the worker, or when its lease is over.
+func (f *Fleet) Cancel(ctx context.Context, id, why string) (*Job, error) {
+	return f.change(ctx, id, Cancel{By: f.by, Why: why})
+}
+
+// Requeue goes on with a job that is lost or has failed.
+func (f *Fleet) Requeue(ctx context.Context, id string, e Requeue) (*Job, error) {
+	e.By = f.by
+	return f.change(ctx, id, e)
+}
+
+// Drop removes a job that has ended with all that belongs to it but its session.
+func (f *Fleet) Drop(ctx context.Context, id string) error {
+	j, revision, err := f.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !j.State.Ended() {
+		return &StateError{id, j.State, "dropped", "cancel it first"}
+	}
+	return f.drop(ctx, id, revision)
+}
+
+func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
+	if err := f.engine.Delete(ctx, id+"/"); err != nil {
+		return fmt.Errorf("fleet: the files of job %s: %w", id, err)
+	}
+	for q, err := range f.Questions(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if err := f.engine.Remove(ctx, Questions, q.key(), q.revision); err != nil {
+			return fmt.Errorf("fleet: a question of job %s: %w", id, err)
+		}
+	}
+	if err := f.engine.Remove(ctx, Jobs, id, revision); err != nil {
+		return fmt.Errorf("fleet: job %s: %w", id, err)
+	}
+	return nil
+}
+
+// File returns a file that a record names, such as a patch.
+func (f *Fleet) File(ctx context.Context, name string) (io.ReadCloser, error) {
+	r, err := f.engine.Open(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: the file %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// get reads the record of a job.
+func (f *Fleet) get(ctx context.Context, id string) (*Job, uint64, error) {
+	if err := checkName("the job", id); err != nil {
+		return nil, 0, fmt.Errorf("fleet: %w", err)
+	}
+	r, err := f.engine.Get(ctx, Jobs, id)
+	if err != nil {
+		return nil, 0, fmt.Errorf("fleet: job %s: %w", id, err)
+	}
+	j, err := jobOf(r)
+	return j, r.Revision, err
+}
+
+// change lets an event happen to a job. It reads the record again until it is the one that it replaces.
+func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
+	unknown := 0
+	for {
+		j, revision, err := f.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if unknown > 0 && happened(e, j) {
+			return j, nil // the write before this read has succeeded
+		}
+		next, err := j.Apply(e, now())
+		if err != nil {
+			return nil, err
+		}
+		r, err := next.record(revision)
+		if err != nil {
+			return nil, err
+		}
+		_, err = f.engine.Set(ctx, Jobs, r)
+		if err == nil {
+			return next, nil
+		}
+		if !errors.Is(err, ErrConflict) {
+			unknown++
+		}
+		if unknown == maxTries || ctx.Err() != nil {
+			return nil, fmt.Errorf("fleet: job %s could not be %s: %w", id, e.name(), err)
+		}
+	}
+}
+
+// happened reports whether an event of a worker is in the record: a write whose outcome was not known has
+// succeeded.
+func happened(e Event, j *Job) bool {
+	ended := func(number int, cause Cause) bool {
+		return number <= len(j.Attempts) && !j.Attempts[number-1].Ended.IsZero() && j.Attempts[number-1].Cause == cause
+	}
+	switch e := e.(type) {
+	case Claim:
+		return j.State == Claimed && j.Attempt().Worker == e.Worker
+	case Begin:
+		return e.Attempt <= len(j.Attempts) && j.Attempts[e.Attempt-1].Prompt == e.Prompt
+	case Release:
+		return ended(e.Attempt, e.Cause)
+	case Finish:
+		return ended(e.Attempt, e.Cause)
+	case Pause:
+		return ended(e.Attempt, e.Cause)
+	case Park:
+		return ended(e.Attempt, ByQuestion)
+	case Lose:
+		return ended(e.Attempt, e.Cause)
+	}
+	return false
+}
+
+// record returns the job as a record that replaces one with a revision.
+func (j *Job) record(revision uint64) (Record, error) {
+	data, err := json.Marshal(j)
+	if err == nil && len(data) > MaxRecord {
+		err = fmt.Errorf("it has %d bytes", len(data))
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("fleet: the record of job %s: %w", j.ID, err)
+	}
+	return Record{Key: j.ID, Revision: revision, Label: j.Summary().label(), Data: data}, nil
+}
+
+// jobOf reads a record.
+func jobOf(r Record) (*Job, error) {
+	j := new(Job)
+	if err := json.Unmarshal(r.Data, j); err != nil {
+		return nil, fmt.Errorf("fleet: the record of job %s, revision %d: %w", r.Key, r.Revision, err)
+	}
+	if j.ID != r.Key || !slices.Contains(States, j.State) || (j.State.Held() && len(j.Attempts) == 0) {
+		return nil, fmt.Errorf("fleet: the record of job %s, revision %d, is damaged", r.Key, r.Revision)
+	}
+	return j, nil
+}
+
+var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
+
+// idLength is how many characters an ID has.
+const idLength = 12
+
+// newID returns a random ID.
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:]) //nolint:errcheck // it never fails
+	return idEncoding.EncodeToString(b[:])[:idLength]
+}
+
+// idOf returns the ID of a job: a random one, or the one that its key has.
+func idOf(s *Spec) string {
+	if s.Key == "" {
+		return newID()
+	}
+	sum := sha256.Sum256([]byte(s.queue() + "\x00" + s.Key))
+	return idEncoding.EncodeToString(sum[:])[:idLength]
+}
+
+// now is the time as records have it.
+func now() time.Time { return time.Now().UTC().Round(time.Millisecond) }
+
+// pause waits for some time, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

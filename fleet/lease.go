@@ -1,0 +1,218 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// DefaultLease is how long a worker may be silent before it is taken for dead.
+const DefaultLease = 30 * time.Second
+
+// grace is how much longer than the lease others wait.
+const grace = 2 * time.Second
+
+// A WorkerInfo is the record of a worker.
+type WorkerInfo struct {
+	ID       string    `json:"id"` // another one for each start
+	Host     string    `json:"host,omitempty"`
+	PID      int       `json:"pid,omitempty"`
+	Version  string    `json:"version,omitempty"`
+	Started  time.Time `json:"started"`
+	Lease    Duration  `json:"lease"`
+	Beat     int       `json:"beat"` // rises with each renewal
+	Slots    int       `json:"slots"`
+	Busy     int       `json:"busy"`
+	Queues   []string  `json:"queues,omitempty"`
+	Accounts []string  `json:"accounts,omitempty"`
+	Draining bool      `json:"draining,omitempty"`
+	// Refused has some of the jobs that the worker does not take, with the reason.
+	Refused map[string]string `json:"refused,omitempty"`
+	// Renewed is when the record was written, by the clock of the engine.
+	Renewed time.Time `json:"-"`
+}
+
+// Workers returns the records of the workers. One that has not renewed its lease for some time may be dead.
+func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
+	var all []*WorkerInfo
+	for r, err := range f.engine.List(ctx, Workers, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("fleet: the workers: %w", err)
+		}
+		info, err := workerOf(r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+func workerOf(r Record) (*WorkerInfo, error) {
+	info := new(WorkerInfo)
+	if err := json.Unmarshal(r.Data, info); err != nil {
+		return nil, fmt.Errorf("fleet: the worker %s, revision %d: %w", r.Key, r.Revision, err)
+	}
+	info.Renewed = r.Time
+	return info, nil
+}
+
+// An instant is a time by two clocks. The larger step of the two counts, so that a machine that has slept
+// notices.
+type instant struct{ t time.Time }
+
+func nowInstant() instant { return instant{time.Now()} }
+
+// since is how much time has passed since an earlier instant.
+func (i instant) since(earlier instant) time.Duration {
+	return max(i.t.Sub(earlier.t), i.t.Round(0).Sub(earlier.t.Round(0)))
+}
+
+// A lease is the right of a worker to act, which it renews. One that was lost is never renewed again.
+type lease struct {
+	engine Engine
+	id     string
+	length time.Duration
+	info   func() *WorkerInfo // what the record says now, but for ID, Lease and Beat
+
+	lost chan struct{} // closed when it is lost
+
+	mu      sync.Mutex
+	renewed instant       // just before the last renewal that succeeded was sent
+	sure    chan struct{} // closed at the next renewal
+	isLost  bool
+
+	// For the goroutine that renews:
+	revision uint64
+	beat     int
+}
+
+func newLease(e Engine, id string, length time.Duration, info func() *WorkerInfo) *lease {
+	return &lease{engine: e, id: id, length: length, info: info, lost: make(chan struct{}), sure: make(chan struct{})}
+}
+
+// The parts of a lease after which a worker that can't renew starts no tools, and ends its agents.
+const (
+	unsureNum, unsureDen = 2, 3
+	overNum, overDen     = 9, 10
+)
+
+// renew renews the lease once. With ErrConflict somebody has taken it away.
+func (l *lease) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.length/3)
+	defer cancel()
+	sent := nowInstant()
+	info := l.info()
+	l.beat++
+	info.ID, info.Lease, info.Beat = l.id, Duration(l.length), l.beat
+	data, err := json.Marshal(info)
+	if err != nil {
+		return fmt.Errorf("fleet: the lease of %s: %w", l.id, err)
+	}
+	revisions, err := l.engine.Set(ctx, Workers, Record{Key: l.id, Revision: l.revision, Data: data})
+	if err == nil {
+		l.revision = revisions[0]
+		l.renewedAt(sent)
+		return nil
+	}
+	r, failure := l.engine.Get(ctx, Workers, l.id) // it may have been written, now or before
+	if failure == nil {
+		if is, damage := workerOf(r); damage == nil && is.Beat <= l.beat && is.Started.Equal(info.Started) {
+			l.revision = r.Revision
+			if is.Beat == l.beat {
+				l.renewedAt(sent)
+				return nil
+			}
+			if errors.Is(err, ErrConflict) {
+				return fmt.Errorf("fleet: the lease of %s: an earlier renewal came late", l.id)
+			}
+		}
+	} else if errors.Is(failure, ErrNotFound) && l.revision > 0 {
+		err = ErrConflict // somebody has removed it
+	}
+	return fmt.Errorf("fleet: the lease of %s: %w", l.id, err)
+}
+
+func (l *lease) renewedAt(sent instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = sent
+	close(l.sure)
+	l.sure = make(chan struct{})
+}
+
+// keep renews the lease until the context ends, or until it is lost.
+func (l *lease) keep(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := l.length / 3
+		if err := l.renew(ctx); errors.Is(err, ErrConflict) {
+			l.lose()
+		} else if err != nil {
+			wait = l.length / 12
+		}
+		if l.over() {
+			l.lose()
+		}
+		select {
+		case <-l.lost:
+			return
+		default:
+			pause(ctx, wait)
+		}
+	}
+}
+
+// watch loses the lease in time when renewals hang.
+func (l *lease) watch(ctx context.Context) {
+	for ctx.Err() == nil && !l.over() {
+		select {
+		case <-l.lost:
+			return
+		default:
+			pause(ctx, max(l.length*overNum/overDen-l.age(), l.length/100))
+		}
+	}
+	if ctx.Err() == nil {
+		l.lose()
+	}
+}
+
+func (l *lease) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isLost {
+		l.isLost = true
+		close(l.lost)
+	}
+}
+
+// age is how long ago the lease was renewed.
+func (l *lease) age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return nowInstant().since(l.renewed)
+}
+
+func (l *lease) over() bool { return l.age() >= l.length*overNum/overDen }
+
+// wait waits until the lease is young enough for a tool to start.
+func (l *lease) wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		sure, isSure := l.sure, !l.isLost && nowInstant().since(l.renewed) < l.length*unsureNum/unsureDen
+		l.mu.Unlock()
+		if isSure {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-l.lost:
+			return ErrLease
+		case <-sure:
+		}
+	}
+}

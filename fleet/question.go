@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// A Question is something that an agent waits for: the permission to use a tool, or the answers to
+// questions of its own. It does not change but that it is answered, once.
+type Question struct {
+	Job     string `json:"job"`
+	ID      string `json:"id"`
+	Attempt int    `json:"attempt"`
+	// Tool is what the agent wants to use. For its own questions it is "AskUserQuestion".
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+	// Call is the ID of the call in the transcript, and Subagent that of the subagent, or "".
+	Call     string    `json:"call,omitempty"`
+	Subagent string    `json:"subagent,omitempty"`
+	Reason   string    `json:"reason,omitempty"` // why the agent has to ask
+	Asked    time.Time `json:"asked"`
+	Until    time.Time `json:"until"` // when it is over without an answer
+	Answer   *Answer   `json:"answer,omitempty"`
+
+	revision uint64
+}
+
+// An Answer is what somebody has decided. The first one counts.
+type Answer struct {
+	At    time.Time `json:"at"`
+	By    string    `json:"by"`
+	Allow bool      `json:"allow"`
+	// Text is told to the agent when Allow is false.
+	Text string `json:"text,omitempty"`
+	// Answers are the answers to the agent's own questions, by question.
+	Answers map[string]string `json:"answers,omitempty"`
+	// Expired says that nobody has answered in time, which is not a refusal.
+	Expired bool `json:"expired,omitempty"`
+}
+
+// ErrAnswered is wrapped by the error of an answer that came too late.
+var ErrAnswered = errors.New("the question was answered already")
+
+func (q *Question) key() string { return q.Job + "." + q.ID }
+
+func (q *Question) record(revision uint64) (Record, error) {
+	data, err := json.Marshal(q)
+	if err == nil && len(data) > MaxRecord {
+		err = fmt.Errorf("it has %d bytes", len(data))
+	}
+	label := "open"
+	if q.Answer != nil {
+		label = "answered"
+	}
+	return Record{Key: q.key(), Revision: revision, Label: label, Data: data}, err
+}
+
+func questionOf(r Record) (*Question, error) {
+	q := new(Question)
+	if err := json.Unmarshal(r.Data, q); err != nil {
+		return nil, fmt.Errorf("fleet: the question %s, revision %d: %w", r.Key, r.Revision, err)
+	}
+	q.revision = r.Revision
+	return q, nil
+}
+
+// Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "".
+func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
+	return func(yield func(*Question, error) bool) {
+		wants := func(label string) bool { return job != "" || label == "open" }
+		for r, err := range f.engine.List(ctx, Questions, wants) {
+			var q *Question
+			if err == nil {
+				if !wants(r.Label) || job != "" && !strings.HasPrefix(r.Key, job+".") {
+					continue
+				}
+				q, err = questionOf(r)
+			}
+			if !yield(q, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Answer answers a question. If it has an answer already, the error wraps [ErrAnswered].
+func (f *Fleet) Answer(ctx context.Context, job, id string, a Answer) (*Question, error) {
+	a.At, a.By, a.Expired = now(), f.by, false
+	return f.answer(ctx, job+"."+id, &a)
+}
+
+func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, error) {
+	for try := 1; ; try++ {
+		r, err := f.engine.Get(ctx, Questions, key)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: the question %s: %w", key, err)
+		}
+		q, err := questionOf(r)
+		if err != nil {
+			return nil, err
+		}
+		if q.Answer != nil {
+			if try > 1 && q.Answer.By == a.By && q.Answer.At.Equal(a.At) {
+				return q, nil // the write before this read has succeeded
+			}
+			return q, fmt.Errorf("fleet: %w, by %s", ErrAnswered, q.Answer.By)
+		}
+		q.Answer = a
+		if r, err = q.record(r.Revision); err != nil {
+			return nil, err
+		}
+		if _, err = f.engine.Set(ctx, Questions, r); err == nil {
+			return q, nil
+		}
+		if try == maxTries || ctx.Err() != nil {
+			return nil, fmt.Errorf("fleet: the question %s: %w", key, err)
+		}
+	}
+}
+
+// ask writes a new question.
+func (f *Fleet) ask(ctx context.Context, q *Question) error {
+	r, err := q.record(0)
+	if err != nil {
+		return fmt.Errorf("fleet: the question: %w", err)
+	}
+	for try := 1; ; try++ {
+		_, err = f.engine.Set(ctx, Questions, r)
+		if err == nil || try > 1 && errors.Is(err, ErrConflict) { // it was written before
+			return nil
+		}
+		if try == maxTries || ctx.Err() != nil {
+			return fmt.Errorf("fleet: the question could not be written: %w", err)
+		}
+	}
+}

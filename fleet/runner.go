@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// A Runner runs the agents of a worker. Package agents has one that drives Claude Code.
+type Runner interface {
+	// Check says why this worker does not take a job, such as that its policy does not allow what the
+	// job asks for, or that the disk is full. It is called often.
+	Check(j *Job) error
+	// Prepare makes ready what an attempt needs, such as a directory and an agent. It sends no prompt.
+	// An error leaves the job to others.
+	Prepare(ctx context.Context, t *Task) (Run, error)
+	// Look says what is stored of the last attempt of a job whose worker is gone.
+	Look(ctx context.Context, j *Job) (*Traces, error)
+}
+
+// A Run is an attempt that is ready to begin.
+type Run interface {
+	// IDs are those that the record has before the prompt is sent.
+	IDs() (session, prompt, base string)
+	// Do sends the prompt, and returns how the attempt has ended: a [Finish], [Pause], [Park] or
+	// [Lose], without an owner. When the context ends, it ends the agent; [context.Cause] is
+	// [ErrCanceled], [ErrLease] or [ErrShutdown].
+	Do(ctx context.Context) Event
+	// Close removes what Prepare has made. It is called once, after Do or without it.
+	Close()
+}
+
+// Traces are what is stored of an attempt.
+type Traces struct {
+	Stored   bool    // the session has the prompt
+	Finished *Result // of a finished turn, or nil
+	CostUSD  float64 // so far
+}
+
+// Why an attempt is ended from outside.
+var (
+	ErrCanceled = errors.New("the job was canceled")
+	ErrLease    = errors.New("the worker could not renew its lease")
+	ErrShutdown = errors.New("the worker is told to stop")
+)
+
+// A Task is an attempt, as its runner sees it.
+type Task struct {
+	Job    *Job // as it was when the attempt was claimed
+	Number int  // of the attempt
+
+	worker *Worker
+	lease  *lease
+}
+
+// Owner is the worker of the attempt.
+func (t *Task) Owner() Owner { return Owner{t.lease.id, t.Number} }
+
+// Report tells how the attempt goes on. What is zero does not change.
+func (t *Task) Report(ctx context.Context, r Report) error {
+	r.Owner = t.Owner()
+	_, err := t.worker.fleet.change(ctx, t.Job.ID, r)
+	return err
+}
+
+// Publish sends a frame of the agent to those who watch the job. It may be lost.
+func (t *Task) Publish(ctx context.Context, frame []byte) error {
+	return t.worker.fleet.engine.Publish(ctx, liveSubject(t.Job.ID), joinFrame(t.Number, frame))
+}
+
+// Put stores a file of the attempt, and returns the name that records have for it.
+func (t *Task) Put(ctx context.Context, name string, r io.Reader) (string, error) {
+	name = fmt.Sprintf("%s/%d/%s", t.Job.ID, t.Number, name)
+	return name, t.worker.fleet.engine.Put(ctx, name, r)
+}
+
+// Open returns a file that a record names.
+func (t *Task) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return t.worker.fleet.File(ctx, name)
+}
+
+// MayAct waits until the worker is sure of its lease. A tool of the agent must not start before. The error
+// is that of the context.
+func (t *Task) MayAct(ctx context.Context) error { return t.lease.wait(ctx) }
+
+// Ask writes a question and waits for its answer. After a time that the job says, it returns [ErrParked]
+// if mayPark is set: then the agent is to be ended with a [Park]. A question that nobody answers in time
+// gets an answer that says so.
+func (t *Task) Ask(ctx context.Context, q *Question, mayPark bool) (*Answer, error) {
+	ask := t.Job.Spec.Ask
+	if ask == nil {
+		return &Answer{By: "policy", Text: "Nobody is there to be asked. Go on without it, or stop and say what you need."}, nil
+	}
+	q.Job, q.Attempt, q.Asked = t.Job.ID, t.Number, now()
+	if q.ID == "" {
+		q.ID = newID()
+	}
+	q.Until = q.Asked.Add(orDefault(ask.Wait, defaultWait))
+	if err := t.worker.fleet.ask(ctx, q); err != nil {
+		return nil, err
+	}
+	park := orDefault(ask.Park, defaultPark)
+	if park < 0 || !mayPark {
+		park = 0
+	}
+	return t.worker.await(ctx, q, park)
+}
+
+// ErrParked says that a question has no answer yet, and that the agent is to be ended until it has.
+var ErrParked = errors.New("the question has no answer yet")
+
+// The times of questions.
+const (
+	defaultWait = 24 * time.Hour
+	defaultPark = 10 * time.Minute
+)
+
+func orDefault(d Duration, or time.Duration) time.Duration {
+	if d == 0 {
+		return or
+	}
+	return time.Duration(d)
+}
+
+func liveSubject(job string) string { return "live." + job }
+
+// joinFrame and splitFrame write and read the message of a frame: the number of the attempt, a line break,
+// the frame.
+func joinFrame(attempt int, frame []byte) []byte {
+	return append(strconv.AppendInt(nil, int64(attempt), 10), append([]byte{'\n'}, frame...)...)
+}
+
+func splitFrame(message []byte) (attempt int, frame []byte, ok bool) {
+	head, frame, ok := bytes.Cut(message, []byte{'\n'})
+	attempt, err := strconv.Atoi(string(head))
+	return attempt, frame, ok && err == nil
+}

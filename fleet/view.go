@@ -1,0 +1,286 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A view is what a worker knows of the records: those of open jobs, of workers, of accounts and of open
+// questions. It is behind the engine by some milliseconds, and decides nothing by itself: each change of a
+// record that follows from it is refused if the record has changed.
+type view struct {
+	engine  Engine
+	changed chan struct{} // has an element when something has changed
+	warn    func(error)
+
+	mu        sync.Mutex
+	complete  map[Table]bool
+	jobs      map[string]*Job // all open ones
+	queued    map[string]*Job // those of them that are queued
+	workers   map[string]*seen
+	accounts  map[string]*Account
+	questions map[string]*Question // those without an answer
+}
+
+// seen is a worker, and when its record was last seen to change.
+type seen struct {
+	info *WorkerInfo // nil if there is no record
+	at   instant
+}
+
+func newView(e Engine, warn func(error)) *view {
+	return &view{
+		engine: e, changed: make(chan struct{}, 1), warn: warn, complete: make(map[Table]bool),
+		jobs: make(map[string]*Job), queued: make(map[string]*Job), workers: make(map[string]*seen),
+		accounts: make(map[string]*Account), questions: make(map[string]*Question),
+	}
+}
+
+// poke says that something has changed.
+func (v *view) poke() {
+	select {
+	case v.changed <- struct{}{}:
+	default:
+	}
+}
+
+// follow keeps the view of all tables up to date until the context ends.
+func (v *view) follow(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, t := range Tables {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if err := v.followTable(ctx, t); err != nil && ctx.Err() == nil {
+					v.warn(err)
+				}
+				pause(ctx, 200*time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// followTable takes the records of a table until an error. What is not there any more when it begins is
+// forgotten.
+func (v *view) followTable(ctx context.Context, t Table) error {
+	there := make(map[string]bool)
+	whole := false
+	for r, err := range v.engine.Watch(ctx, t, "", wantsOf(t)) {
+		switch {
+		case err != nil:
+			return err
+		case r.Key == "":
+			whole = true
+			v.retain(t, there)
+		default:
+			if !whole {
+				there[r.Key] = true
+			}
+			if err := v.take(t, r); err != nil {
+				v.warn(err)
+			}
+		}
+		v.poke()
+	}
+	return nil
+}
+
+// wantsOf says of which records of a table the data is needed.
+func wantsOf(t Table) func(label string) bool {
+	switch t {
+	case Jobs:
+		return isOpen
+	case Questions:
+		return func(label string) bool { return label == "open" }
+	}
+	return nil
+}
+
+// retain forgets the records that are not there.
+func (v *view) retain(t Table, there map[string]bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.complete[t] = true
+	isGone := func(key string) bool { return !there[key] }
+	switch t {
+	case Jobs:
+		maps.DeleteFunc(v.jobs, func(key string, _ *Job) bool { return isGone(key) })
+		maps.DeleteFunc(v.queued, func(key string, _ *Job) bool { return isGone(key) })
+	case Accounts:
+		maps.DeleteFunc(v.accounts, func(key string, _ *Account) bool { return isGone(key) })
+	case Questions:
+		maps.DeleteFunc(v.questions, func(key string, _ *Question) bool { return isGone(key) })
+	case Workers:
+		for key, s := range v.workers {
+			if isGone(key) && s.info != nil {
+				v.workers[key] = &seen{at: nowInstant()}
+			}
+		}
+	}
+}
+
+// take takes a record.
+func (v *view) take(t Table, r Record) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch t {
+	case Jobs:
+		return v.takeJob(r)
+	case Workers:
+		s := &seen{at: nowInstant()}
+		if r.Data != nil {
+			info, err := workerOf(r)
+			if err != nil {
+				return err
+			}
+			if old := v.workers[r.Key]; old != nil && old.info != nil && old.info.Beat == info.Beat {
+				return nil // the same record again, after a watch has begun anew
+			}
+			s.info = info
+		}
+		v.workers[r.Key] = s
+	case Accounts:
+		delete(v.accounts, r.Key)
+		if r.Data != nil {
+			a, err := accountOf(r)
+			if err != nil {
+				return err
+			}
+			v.accounts[r.Key] = a
+		}
+	case Questions:
+		delete(v.questions, r.Key)
+		if r.Data != nil && r.Label == "open" {
+			q, err := questionOf(r)
+			if err != nil {
+				return err
+			}
+			v.questions[r.Key] = q
+		}
+	}
+	return nil
+}
+
+func (v *view) takeJob(r Record) error {
+	delete(v.jobs, r.Key)
+	delete(v.queued, r.Key)
+	if r.Data == nil || !isOpen(r.Label) {
+		return nil
+	}
+	j, err := jobOf(r)
+	if err != nil {
+		return err
+	}
+	v.jobs[j.ID] = j
+	if j.State == Queued {
+		v.queued[j.ID] = j
+	}
+	return nil
+}
+
+// isComplete reports whether all tables were read once.
+func (v *view) isComplete() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.complete) == len(Tables)
+}
+
+// job returns an open job, or nil.
+func (v *view) job(id string) *Job {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.jobs[id]
+}
+
+// isAsked reports whether a question has no answer.
+func (v *view) isAsked(key string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.questions[key] != nil
+}
+
+// account returns the record of an account, or nil.
+func (v *view) account(name string) *Account {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.accounts[name]
+}
+
+// waiting returns the open jobs that are not queued.
+func (v *view) waiting() []*Job {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []*Job
+	for _, j := range v.jobs {
+		if j.State != Queued {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// openQuestions returns the questions that have no answer.
+func (v *view) openQuestions() []*Question {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Values(v.questions))
+}
+
+// candidates returns the queued jobs that a worker may take, the best first.
+func (v *view) candidates(may func(*Job) bool) []*Job {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []*Job
+	for _, j := range v.queued {
+		if may(j) {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// isDead reports whether the record of a worker was not seen to change for its whole lease and the grace,
+// by the clock of this worker. The lease of a worker without a record is that of this one.
+func (v *view) isDead(id string, length time.Duration) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.workers[id]
+	if s == nil { // not seen yet
+		s = &seen{at: nowInstant()}
+		v.workers[id] = s
+	}
+	if s.info != nil {
+		length = time.Duration(s.info.Lease)
+	}
+	return nowInstant().since(s.at) > length+grace
+}
+
+// others returns how many workers seem to be alive, and those whose records have not changed for some time.
+func (v *view) others(old time.Duration) (alive int, silent []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id, s := range v.workers {
+		age := nowInstant().since(s.at)
+		if s.info != nil && age < time.Duration(s.info.Lease) {
+			alive++
+		}
+		if age > old {
+			silent = append(silent, id)
+		}
+	}
+	return alive, silent
+}
+
+// forget forgets a worker.
+func (v *view) forget(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.workers, id)
+}

@@ -1,0 +1,504 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// WorkerOptions are those of a worker. The zero value of each has a meaning.
+type WorkerOptions struct {
+	Host    string // for people
+	PID     int
+	Version string
+	// Slots is how many jobs run at a time; 0 means 1.
+	Slots int
+	// Queues are the queues whose jobs the worker takes; nil means [DefaultQueue].
+	Queues []string
+	// Accounts are the accounts whose jobs the worker takes; nil means all.
+	Accounts []string
+	// Lease is how long the worker may be silent; 0 means [DefaultLease].
+	Lease time.Duration
+	// Drain is how long running jobs have to end after [Worker.Drain]; 0 means as long as they take.
+	Drain time.Duration
+	// Retain is how long jobs are kept after their end; 0 means 30 days, less than 0 for ever.
+	Retain time.Duration
+	// Logger gets what the worker does; nil means nothing.
+	Logger *slog.Logger
+}
+
+func (o *WorkerOptions) withDefaults() WorkerOptions {
+	var c WorkerOptions
+	if o != nil {
+		c = *o
+	}
+	c.Slots = cmp.Or(max(c.Slots, 0), 1)
+	c.Lease = cmp.Or(c.Lease, DefaultLease)
+	c.Retain = cmp.Or(c.Retain, 30*24*time.Hour)
+	if c.Queues == nil {
+		c.Queues = []string{DefaultQueue}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// A Worker takes jobs and runs them. It also looks after the jobs of others: it takes those away whose
+// workers are dead, wakes those that wait, and lets those begin whose dependencies are done.
+type Worker struct {
+	fleet  *Fleet
+	runner Runner
+	opts   WorkerOptions
+	log    *slog.Logger
+	view   *view
+	drain  chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex
+	running map[string]*held     // by job
+	lease   string               // the ID of the worker, while it has a lease
+	avoided map[string]avoidance // jobs that this worker could not begin, or that others were faster to take
+	refused map[string]string    // jobs that the runner does not take
+}
+
+// held is a job that this worker has, or is about to have.
+type held struct {
+	owner  string // the ID of the worker's lease
+	cancel context.CancelCauseFunc
+}
+
+// avoidance says when a job is tried again, and how often it has failed.
+type avoidance struct {
+	from     instant
+	wait     time.Duration
+	failures int
+}
+
+// NewWorker returns a worker. The runner runs its agents. Options can be nil.
+func NewWorker(e Engine, r Runner, o *WorkerOptions) *Worker {
+	opts := o.withDefaults()
+	w := &Worker{
+		fleet: Open(e, "worker "+opts.Host), runner: r, opts: opts, log: opts.Logger, drain: make(chan struct{}),
+		running: make(map[string]*held), avoided: make(map[string]avoidance), refused: make(map[string]string),
+	}
+	w.view = newView(e, func(err error) { w.log.Warn("the engine does not answer", "error", err) })
+	return w
+}
+
+// Drain lets the worker take no more jobs. Run returns when those that run have ended.
+func (w *Worker) Drain() { w.once.Do(func() { close(w.drain) }) }
+
+// Busy returns how many jobs run.
+func (w *Worker) Busy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.running)
+}
+
+// Run takes jobs until the context ends or [Worker.Drain] is called. When the context ends, it ends the
+// agents at once, and their jobs go on by their policies.
+func (w *Worker) Run(ctx context.Context) error {
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	background.Go(func() { w.view.follow(following) })
+	background.Go(func() { w.sweep(following) })
+	defer background.Wait()
+	defer stop()
+	for {
+		again, err := w.runLease(ctx)
+		if !again {
+			return err
+		}
+		w.log.Warn("the lease was lost, and the worker begins anew")
+	}
+}
+
+// runLease registers the worker, and takes jobs as long as it has its lease. It returns whether the lease
+// was lost.
+func (w *Worker) runLease(ctx context.Context) (lost bool, err error) {
+	started := now()
+	l := newLease(w.fleet.engine, newID(), w.opts.Lease, func() *WorkerInfo { return w.info(started) })
+	if err := w.register(ctx, l); err != nil {
+		return false, err
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // also while jobs end
+	var background sync.WaitGroup
+	background.Go(func() { l.keep(keeping) })
+	background.Go(func() { l.watch(keeping) })
+
+	acting, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	w.setLease(l.id)
+	defer w.setLease("")
+	var jobs sync.WaitGroup
+	w.takeJobs(ctx, acting, l, &jobs)
+	w.endJobs(ctx, l, end, &jobs)
+	stop()
+	background.Wait()
+	end(nil)
+	select {
+	case <-l.lost:
+		return ctx.Err() == nil && !w.isDraining(), nil
+	default:
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := w.fleet.engine.Remove(leaving, Workers, l.id, l.revision); err != nil {
+		w.log.Warn("the record of this worker stays until its lease is over", "error", err)
+	}
+	return false, nil
+}
+
+// register writes the record of the worker. It tries until the engine answers.
+func (w *Worker) register(ctx context.Context, l *lease) error {
+	for {
+		err := l.renew(ctx)
+		if err == nil {
+			return nil
+		}
+		w.log.Warn("the worker can't register", "error", err)
+		pause(ctx, min(time.Second, w.opts.Lease/10))
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (w *Worker) setLease(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lease = id
+}
+
+func (w *Worker) isDraining() bool {
+	select {
+	case <-w.drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// info is what the record of the worker says.
+func (w *Worker) info(started time.Time) *WorkerInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &WorkerInfo{
+		Host: w.opts.Host, PID: w.opts.PID, Version: w.opts.Version, Started: started, Slots: w.opts.Slots, Busy: len(w.running),
+		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Refused: maps.Clone(w.refused),
+	}
+}
+
+// takeJobs takes jobs until the worker is told to stop, or its lease is lost.
+func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.WaitGroup) {
+	tick := time.NewTicker(min(time.Second, w.opts.Lease/10))
+	defer tick.Stop()
+	for {
+		w.fill(acting, l, jobs)
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.drain:
+			return
+		case <-l.lost:
+			return
+		case <-w.view.changed:
+		case <-tick.C:
+		}
+	}
+}
+
+// fill begins as many jobs as there are free slots.
+func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
+	free := w.opts.Slots - w.Busy()
+	if free <= 0 || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
+		return
+	}
+	for _, j := range w.choose(free) {
+		ctx, cancel := context.WithCancelCause(acting)
+		w.mu.Lock()
+		w.running[j.ID] = &held{l.id, cancel}
+		w.mu.Unlock()
+		jobs.Go(func() {
+			defer w.view.poke()
+			defer w.release(j.ID)
+			defer cancel(nil)
+			w.attempt(ctx, l, j.ID)
+		})
+	}
+}
+
+// release frees a slot.
+func (w *Worker) release(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, id)
+}
+
+// choose returns up to n jobs to take. Workers that choose at the same time mostly choose different ones:
+// each begins somewhere else among the first jobs, of which there are about as many as workers.
+func (w *Worker) choose(n int) []*Job {
+	alive, _ := w.view.others(time.Hour)
+	at := time.Now()
+	jobs := w.accepted(w.view.candidates(func(j *Job) bool { return w.may(j, at) }), n*max(1, alive))
+	if len(jobs) > n {
+		slices.SortStableFunc(jobs, func(a, b *Job) int {
+			return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), cmp.Compare(w.rank(a), w.rank(b)))
+		})
+	}
+	return jobs[:min(n, len(jobs))]
+}
+
+// accepted returns the first n jobs that the runner takes.
+func (w *Worker) accepted(jobs []*Job, n int) []*Job {
+	var taken []*Job
+	refused := make(map[string]string)
+	for _, j := range jobs {
+		if len(taken) == n {
+			break
+		}
+		err := w.runner.Check(j)
+		switch {
+		case err == nil:
+			taken = append(taken, j)
+		case len(refused) < maxRefused:
+			refused[j.ID] = cut(err.Error(), maxOld)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = refused
+	return taken
+}
+
+// rank orders jobs differently for each worker.
+func (w *Worker) rank(j *Job) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d %s", w.opts.Host, w.opts.PID, j.ID)
+	return h.Sum64()
+}
+
+// maxRefused is how many jobs the record of a worker names that it does not take.
+const maxRefused = 20
+
+// may reports whether this worker takes a queued job now.
+func (w *Worker) may(j *Job, at time.Time) bool {
+	if !slices.Contains(w.opts.Queues, j.Spec.queue()) || w.opts.Accounts != nil && !slices.Contains(w.opts.Accounts, j.Spec.account()) {
+		return false
+	}
+	if _, blocked := w.view.accounts[j.Spec.account()].Blocked(at); blocked { // the view is locked
+		return false
+	}
+	w.mu.Lock()
+	a, avoids := w.avoided[j.ID]
+	_, runs := w.running[j.ID]
+	w.mu.Unlock()
+	return !runs && (!avoids || nowInstant().since(a.from) >= a.wait)
+}
+
+// avoid leaves a job to others for some time, which is longer after each failure to begin it.
+func (w *Worker) avoid(id string, failed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.avoided) > maxAvoided {
+		maps.DeleteFunc(w.avoided, func(_ string, a avoidance) bool { return nowInstant().since(a.from) > a.wait })
+	}
+	a := w.avoided[id]
+	a.from, a.wait = nowInstant(), 100*time.Millisecond
+	if failed {
+		a.wait = min(time.Second<<min(a.failures, 10), 10*time.Minute)
+		a.failures++
+	}
+	w.avoided[id] = a
+}
+
+// maxAvoided is how many jobs are remembered that this worker avoids, before those are forgotten that it
+// may try again.
+const maxAvoided = 1000
+
+// attempt takes a job and runs an attempt of it to its end.
+func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
+	j, err := w.fleet.change(ctx, id, Claim{l.id})
+	if err != nil {
+		w.avoid(id, false) // most often another worker was faster
+		return
+	}
+	t := &Task{Job: j, Number: len(j.Attempts), worker: w, lease: l}
+	log := w.log.With("job", id, "attempt", t.Number)
+	log.Info("claimed")
+	run, err := w.runner.Prepare(ctx, t)
+	if err != nil {
+		log.Warn("the attempt can't begin", "error", err)
+		w.giveBack(ctx, t, err)
+		return
+	}
+	defer run.Close()
+	if err := w.begin(ctx, t, run); err != nil {
+		log.Warn("the attempt did not begin", "error", err)
+		w.giveBack(ctx, t, err)
+		return
+	}
+	log.Info("running")
+	w.end(ctx, t, run.Do(ctx))
+}
+
+// begin writes that the prompt is about to be sent.
+func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
+	if err := t.MayAct(ctx); err != nil {
+		return err
+	}
+	session, prompt, base := run.IDs()
+	_, err := w.fleet.change(ctx, t.Job.ID, Begin{t.Owner(), session, prompt, base})
+	if err != nil {
+		return err
+	}
+	return t.MayAct(ctx) // the write may have taken long
+}
+
+// giveBack gives a job back whose prompt was not sent.
+func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
+	w.avoid(t.Job.ID, true)
+	cause := ByWorker
+	if errors.Is(context.Cause(ctx), ErrShutdown) {
+		cause = ByShutdown
+	}
+	w.write(ctx, t, Release{t.Number, cause, why.Error()}, Lose{Attempt: t.Number, Cause: ByExit, Text: why.Error()})
+}
+
+// end writes how an attempt has ended.
+func (w *Worker) end(ctx context.Context, t *Task, e Event) {
+	cost := 0.0
+	switch end := e.(type) {
+	case Finish:
+		end.Owner, cost = t.Owner(), end.CostUSD
+		e = end
+	case Pause:
+		end.Owner, cost = t.Owner(), end.CostUSD
+		e = end
+		if err := w.fleet.block(context.WithoutCancel(ctx), t.Job.Spec.account(), &end); err != nil {
+			w.log.Warn("the account could not be blocked", "error", err)
+		}
+	case Park:
+		end.Owner, cost = t.Owner(), end.CostUSD
+		e = end
+	case Lose:
+		end.Attempt, cost = t.Number, end.CostUSD
+		e = end
+	default:
+		e = Lose{Attempt: t.Number, Cause: ByExit, Text: fmt.Sprintf("the runner has returned %T", e)}
+	}
+	w.write(ctx, t, e)
+	if err := w.fleet.spend(context.WithoutCancel(ctx), t.Job.Spec.account(), cost); err != nil {
+		w.log.Warn("the account does not have the cost", "job", t.Job.ID, "cost", cost, "error", err)
+	}
+}
+
+// writeTime is how long a worker tries to write the end of an attempt.
+const writeTime = 10 * time.Minute
+
+// write writes an event of an attempt, or another one if that can't happen. It tries for a long time, also
+// after the lease is lost: the record itself refuses what comes too late.
+func (w *Worker) write(ctx context.Context, t *Task, events ...Event) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
+		j, err := w.fleet.change(ctx, t.Job.ID, events[0])
+		_, refused := errors.AsType[*StateError](err)
+		switch {
+		case err == nil:
+			w.log.Info(events[0].name(), "job", t.Job.ID, "attempt", t.Number, "state", j.State)
+			return
+		case errors.Is(err, ErrStale), errors.Is(err, ErrNotFound), refused && len(events) == 1:
+			w.late(ctx, t, events[0])
+			return
+		case refused:
+			events = events[1:]
+			continue
+		}
+		w.log.Warn("the record can't be written", "job", t.Job.ID, "error", err)
+		pause(ctx, wait)
+	}
+}
+
+// late keeps a result that came too late.
+func (w *Worker) late(ctx context.Context, t *Task, e Event) {
+	w.log.Warn("the job was taken away", "job", t.Job.ID, "attempt", t.Number)
+	end, ok := e.(Finish)
+	if !ok {
+		return
+	}
+	if _, err := w.fleet.change(ctx, t.Job.ID, Late{t.Owner(), end.Result}); err != nil {
+		w.log.Warn("a late result could not be kept", "job", t.Job.ID, "error", err)
+	}
+}
+
+// endJobs waits for the jobs that run, and ends them if the lease is lost, the context ends, or the time to
+// drain is over.
+func (w *Worker) endJobs(ctx context.Context, l *lease, end context.CancelCauseFunc, jobs *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		jobs.Wait()
+	}()
+	var late <-chan time.Time
+	if w.opts.Drain > 0 {
+		t := time.NewTimer(w.opts.Drain)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-done:
+	case <-l.lost:
+		end(ErrLease)
+	case <-ctx.Done():
+		end(ErrShutdown)
+	case <-late:
+		end(ErrShutdown)
+	}
+	<-done
+}
+
+// await waits for the answer to a question, and returns ErrParked after some time, unless that is 0.
+func (w *Worker) await(ctx context.Context, q *Question, park time.Duration) (*Answer, error) {
+	var parked <-chan time.Time
+	if park > 0 {
+		t := time.NewTimer(park)
+		defer t.Stop()
+		parked = t.C
+	}
+	asked := false
+	poll := time.NewTicker(min(time.Second, w.opts.Lease/10))
+	defer poll.Stop()
+	for {
+		isAsked := w.view.isAsked(q.key())
+		asked = asked || isAsked
+		if asked && !isAsked || !asked {
+			r, err := w.fleet.engine.Get(ctx, Questions, q.key())
+			if err == nil {
+				now, err := questionOf(r)
+				if err == nil && now.Answer != nil {
+					return now.Answer, nil
+				}
+			} else if errors.Is(err, ErrNotFound) {
+				return nil, fmt.Errorf("fleet: the question of job %s was removed: %w", q.Job, err)
+			}
+		}
+		if !time.Now().Before(q.Until) {
+			w.expire(ctx, q)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-parked:
+			return nil, ErrParked
+		case <-poll.C:
+		}
+	}
+}
