@@ -324,3 +324,15 @@ func formatOf(path string) string {
 	}
 	return export.HTML
 }
+
+// A countingWriter counts the bytes that are written.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -419,7 +419,7 @@ func (l *lsList) screen(columns int, color bool) string {
 		case margin > 0:
 			b.WriteString(strings.Repeat(" ", margin))
 		}
-		b.WriteString(t.joined(&t.rows[i], t.rows[i].cells, t.widths, color) + "\n")
+		b.WriteString(t.line(i, color) + "\n")
 	}
 	return b.String()
 }
@@ -444,12 +444,13 @@ func (l *lsList) fit(room int) *table {
 	}
 	title = min(title, left)
 	var shown []*lsColumn
-	t := new(table)
+	var right []bool
 	for _, c := range screenOrder {
 		if widths[c] > 0 {
-			shown, t.right, t.widths = append(shown, c), append(t.right, c.right), append(t.widths, 0)
+			shown, right = append(shown, c), append(right, c.right)
 		}
 	}
+	t := newPlainTable(right)
 	for i := range l.rows {
 		var cells []string
 		var styles []tty.Style

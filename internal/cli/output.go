@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,9 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/search"
 )
 
 func outputError(err error) error {
@@ -42,63 +39,6 @@ func (o *errWriter) Write(p []byte) (int, error) {
 		_, o.err = o.w.Write(p)
 	}
 	return len(p), nil
-}
-
-// A ctxWriter fails once its context has ended.
-type ctxWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (u *ctxWriter) Write(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.w.Write(p)
-}
-
-// A lineWriter writes whole lines, so that output that is interrupted ends with a line. Call Flush
-// at the end.
-type lineWriter struct {
-	w   io.Writer
-	buf []byte
-	end int // of the last whole line in buf
-}
-
-func (l *lineWriter) Write(p []byte) (int, error) {
-	const enough, most = 64 << 10, 1 << 20 // a longer line is written in pieces
-	if end := bytes.LastIndexByte(p, '\n') + 1; end > 0 {
-		l.end = len(l.buf) + end
-	}
-	l.buf = append(l.buf, p...)
-	switch {
-	case len(l.buf) < enough || l.end == 0 && len(l.buf) < most:
-		return len(p), nil
-	case l.end == 0:
-		l.end = len(l.buf)
-	}
-	_, err := l.w.Write(l.buf[:l.end])
-	l.buf, l.end = append(l.buf[:0], l.buf[l.end:]...), 0
-	return len(p), err
-}
-
-// Flush writes the rest.
-func (l *lineWriter) Flush() error {
-	_, err := l.w.Write(l.buf)
-	l.buf = l.buf[:0]
-	return err
-}
-
-// A countingWriter counts the bytes that are written.
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // jsonLine returns v as a line of JSON that is safe to show on a terminal.
@@ -211,6 +151,18 @@ func newTable(headings ...string) *table {
 	return t
 }
 
+// newPlainTable returns a table without headings. It says of each column whether it is aligned to the
+// right.
+func newPlainTable(right []bool) *table {
+	return &table{right: right, widths: make([]int, len(right))}
+}
+
+// columns returns the number of columns.
+func (t *table) columns() int { return len(t.widths) }
+
+// height returns the number of rows below the headings.
+func (t *table) height() int { return len(t.rows) - 1 }
+
 // style sets the styles of the cells in the row that was added last. The last style is also that of
 // all further cells.
 func (t *table) style(styles ...tty.Style) { t.rows[len(t.rows)-1].styles = styles }
@@ -243,6 +195,12 @@ func (t *table) lines(columns int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// line returns a row as one line that is not cut.
+func (t *table) line(row int, color bool) string {
+	r := &t.rows[row]
+	return t.joined(r, r.cells, t.widths, color)
 }
 
 // joined aligns parts of the cells of a row as one line, and paints them if color is set.
@@ -391,32 +349,4 @@ func wrapMarked(text, mark string, columns int) []string {
 		mark = strings.Repeat(" ", len(mark))
 	}
 	return lines
-}
-
-// validInPlace replaces each byte that is not UTF-8 with a question mark, which keeps the offsets
-// of the matches.
-func validInPlace(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	valid := []byte(text)
-	for i := 0; i < len(valid); {
-		r, size := utf8.DecodeRune(valid[i:])
-		if r == utf8.RuneError && size == 1 {
-			valid[i] = '?'
-		}
-		i += size
-	}
-	return string(valid)
-}
-
-// excerptOf returns the text around the matches, on one line.
-func excerptOf(h *search.Hit, columns int, color bool) string {
-	columns = max(columns, 10)
-	e := h.Excerpt(2 * columns)
-	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
-	for _, m := range e.Matches {
-		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
-	}
-	return x.Line(columns, color)
 }

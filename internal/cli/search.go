@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -656,4 +657,32 @@ func placeInSession(h *search.Hit, zone *time.Location) string {
 		cells = append(cells, h.Time.In(zone).Format(timeLayout))
 	}
 	return joinCells(cells)
+}
+
+// validInPlace replaces each byte that is not UTF-8 with a question mark, which keeps the offsets
+// of the matches.
+func validInPlace(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	valid := []byte(text)
+	for i := 0; i < len(valid); {
+		r, size := utf8.DecodeRune(valid[i:])
+		if r == utf8.RuneError && size == 1 {
+			valid[i] = '?'
+		}
+		i += size
+	}
+	return string(valid)
+}
+
+// excerptOf returns the text around the matches, on one line.
+func excerptOf(h *search.Hit, columns int, color bool) string {
+	columns = max(columns, 10)
+	e := h.Excerpt(2 * columns)
+	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
+	for _, m := range e.Matches {
+		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
+	}
+	return x.Line(columns, color)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -367,4 +368,49 @@ func (f *showFormat) Set(text string) error {
 	}
 	*f = showFormat(text)
 	return nil
+}
+
+// A ctxWriter fails once its context has ended.
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u *ctxWriter) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// A lineWriter writes whole lines, so that output that is interrupted ends with a line. Call Flush
+// at the end.
+type lineWriter struct {
+	w   io.Writer
+	buf []byte
+	end int // of the last whole line in buf
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	const enough, most = 64 << 10, 1 << 20 // a longer line is written in pieces
+	if end := bytes.LastIndexByte(p, '\n') + 1; end > 0 {
+		l.end = len(l.buf) + end
+	}
+	l.buf = append(l.buf, p...)
+	switch {
+	case len(l.buf) < enough || l.end == 0 && len(l.buf) < most:
+		return len(p), nil
+	case l.end == 0:
+		l.end = len(l.buf)
+	}
+	_, err := l.w.Write(l.buf[:l.end])
+	l.buf, l.end = append(l.buf[:0], l.buf[l.end:]...), 0
+	return len(p), err
+}
+
+// Flush writes the rest.
+func (l *lineWriter) Flush() error {
+	_, err := l.w.Write(l.buf)
+	l.buf = l.buf[:0]
+	return err
 }

@@ -467,7 +467,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 		rows.style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}
-	if len(rows.rows) > 1 {
+	if rows.height() > 0 {
 		c.heading("Subagents")
 		c.table(rows)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -20,7 +19,6 @@ import (
 type statsOptions struct {
 	streams Streams
 	now     func() time.Time
-	after   func(time.Duration) <-chan time.Time
 	capture *strings.Builder // gets the output, if it is set
 
 	by           dimensions
@@ -98,7 +96,7 @@ in dollars per million tokens, and per search.
 end of a session.`
 
 func newStats(s Streams) *cobra.Command {
-	o := &statsOptions{streams: s, now: time.Now, after: time.After, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
+	o := &statsOptions{streams: s, now: time.Now, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
 	cmd := &cobra.Command{
 		Use:   "stats [GROUPS]",
 		Short: "Show tokens and cost by day, model, project and more",
@@ -158,15 +156,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 		err := o.count(ctx, prices)
 		return o.capture.String(), err
 	}
-	resized := make(chan struct{}, 1)
-	defer termio.OnResize(func() {
-		select {
-		case resized <- struct{}{}:
-		default: // it is known already
-		}
-	})()
-	s := &statsScreen{w: o.streams.Out, size: func() (int, int) { return screenSize(o.streams.Out) }}
-	return o.watch(ctx, show, s, resized)
+	return newWatch(o.streams.Out).run(ctx, show)
 }
 
 // count reads the transcripts once, and prints what they have.

@@ -230,7 +230,7 @@ func (t *statsTable) addRow(label string, totals *usage.Totals, rate usage.Money
 
 // addGap adds a row about a time without answers.
 func (t *statsTable) addGap(label string) {
-	cells := make([]string, len(t.widths))
+	cells := make([]string, t.columns())
 	cells[0] = label
 	t.add(cells...)
 	t.style(tty.Dim)

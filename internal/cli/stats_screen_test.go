@@ -302,9 +302,11 @@ func TestStatsWatch(t *testing.T) {
 	var waits []time.Duration
 	texts := []string{"head\n1\n2\n3\n4\n", "head\n555555\n", "head\n6\n"}
 	columns := 80
-	resized := make(chan struct{}, 1)
-	o := &statsOptions{now: func() time.Time { return now }}
-	o.after = func(d time.Duration) <-chan time.Time {
+	var out strings.Builder
+	s := newWatch(&out)
+	s.size = func() (int, int) { return columns, 5 }
+	s.now = func() time.Time { return now }
+	s.after = func(d time.Duration) <-chan time.Time {
 		waits = append(waits, d)
 		c := make(chan time.Time, 1)
 		switch len(waits) {
@@ -312,18 +314,17 @@ func TestStatsWatch(t *testing.T) {
 			c <- now
 		case 2:
 			columns = 4
-			resized <- struct{}{}
+			s.resized <- struct{}{}
 		default:
 			cancel()
 		}
 		return c
 	}
-	var out strings.Builder
 	show := func() (string, error) {
 		now = now.Add(time.Duration(len(waits)) * 500 * time.Millisecond)
 		return texts[len(waits)], nil
 	}
-	err := o.watch(ctx, show, &statsScreen{w: &out, size: func() (int, int) { return columns, 5 }}, resized)
+	err := s.run(ctx, show)
 	const c = tty.ClearLine
 	want := c + "head\n" + c + "2\n" + c + "3\n" + c + "4\n" +
 		tty.Up(4) + c + "head\n" + c + "555555\n" + c + "\n" + c + "\n" + tty.Up(2) +

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -392,70 +389,4 @@ func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	}
 	t.add(cells...)
 	t.style(styles...)
-}
-
-// A statsScreen is the part of a terminal that --watch draws on.
-type statsScreen struct {
-	w     io.Writer
-	size  func() (columns, rows int)
-	panel tty.Panel
-}
-
-// draw replaces the last drawing.
-func (s *statsScreen) draw(text string) error {
-	columns, rows := s.size()
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	_, err := io.WriteString(s.w, s.panel.Draw(lines, columns, rows))
-	return err
-}
-
-// fit draws what is there again, after the terminal has got another size.
-func (s *statsScreen) fit() error {
-	_, err := io.WriteString(s.w, s.panel.Redraw(s.size()))
-	return err
-}
-
-// screenSize returns the columns and rows of a terminal.
-func screenSize(stream any) (columns, rows int) {
-	if f, ok := stream.(*os.File); ok {
-		return terminalSize(f)
-	}
-	return defaultColumns, defaultRows
-}
-
-const (
-	watchInterval = 2 * time.Second
-	// watchShare is how many times as long as reading takes --watch waits at least.
-	watchShare = 10
-)
-
-// watch calls show again and again until the context ends, and waits in between. It calls it at once
-// if the terminal has got another size.
-func (o *statsOptions) watch(ctx context.Context, show func() (string, error), s *statsScreen, resized <-chan struct{}) error {
-	for {
-		started := o.now()
-		text, err := show()
-		if err == nil {
-			err = asOutputError(s.draw(text))
-		}
-		if err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errStopped()
-		case <-o.after(max(watchInterval, watchShare*o.now().Sub(started))):
-		case <-resized:
-			if err := s.fit(); err != nil {
-				return outputError(err)
-			}
-		}
-	}
-}
-
-func asOutputError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return outputError(err)
 }
