@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -82,12 +83,12 @@ func (f *agentFlags) addAll(cmd *cobra.Command) {
 func (f *agentFlags) addSession(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVarP(&o.Resume, "resume", "r", "", "resume the `session` with this ID or title")
-	set.VarPF((*onOff)(&o.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
-	addOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, start a new session from a copy")
+	set.VarPF((*clikit.OnOff)(&o.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
+	clikit.AddOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, start a new session from a copy")
 	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, resume only up to the message with this `UUID`")
 	set.StringVar(&o.SessionID, "session-id", "", "`UUID` to use as the ID of the new session")
 	set.StringVarP(&o.Title, "name", "n", "", "`title` of the session")
-	addOnOff(cmd, &o.Ephemeral, "no-session-persistence", "do not save the session to disk")
+	clikit.AddOnOff(cmd, &o.Ephemeral, "no-session-persistence", "do not save the session to disk")
 }
 
 func (f *agentFlags) addModel(cmd *cobra.Command) {
@@ -112,7 +113,7 @@ func (f *agentFlags) addPrompt(cmd *cobra.Command) {
 	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "read the text of --system-prompt from this `file`")
 	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` to append to the system prompt")
 	set.StringVar(&f.appendPromptFile, "append-system-prompt-file", "", "read the text of --append-system-prompt from this `file`")
-	addOnOff(cmd, &f.staticPrompt, "exclude-dynamic-system-prompt-sections",
+	clikit.AddOnOff(cmd, &f.staticPrompt, "exclude-dynamic-system-prompt-sections",
 		"move machine-specific sections from the system prompt to the first message")
 	set.StringVar(&f.snapshot, "system-prompt-snapshot", "",
 		"`off` rebuilds the system prompt for each request")
@@ -122,7 +123,7 @@ func (f *agentFlags) addTools(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&f.permissionMode, "permission-mode", "",
 		"permission `mode`: default, acceptEdits, plan, dontAsk, auto or bypassPermissions")
-	addOnOff(cmd, &f.skipPermissions, "dangerously-skip-permissions", "same as --permission-mode bypassPermissions")
+	clikit.AddOnOff(cmd, &f.skipPermissions, "dangerously-skip-permissions", "same as --permission-mode bypassPermissions")
 	set.StringVar(&f.prompts, "permission-prompts", "", "`who` answers permission requests: host or none")
 	set.StringVar(&o.PermissionPromptTool, "permission-prompt-tool", "", "MCP `tool` that answers permission requests")
 	set.Var((*joined)(&f.tools), "tools", "comma-separated built-in `tools`; an empty list means none")
@@ -141,18 +142,18 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	set.StringVar(&f.agents, "agents", "", "JSON object of subagents by name, or a `file` that contains it")
 	set.StringArrayVar(&o.AddDirs, "add-dir", nil, "additional `directory` that tools may use; repeatable")
 	set.StringArrayVar(&o.MCPConfigFiles, "mcp-config", nil, "`file` with MCP servers; repeatable")
-	addOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use only MCP servers from --mcp-config")
+	clikit.AddOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use only MCP servers from --mcp-config")
 	set.StringArrayVar(&f.plugins, "plugin-dir", nil, "`directory` or .zip file of a plugin; repeatable")
 	set.StringVar(&f.settings, "settings", "", "`file` or JSON object with settings that override the others")
 	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only add restrictions")
 	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `sources` of settings: user, project, local; \"\" means none")
-	addOnOff(cmd, &f.trust, "trust", "let this directory's settings, hooks and MCP servers run programs")
+	clikit.AddOnOff(cmd, &f.trust, "trust", "let this directory's settings, hooks and MCP servers run programs")
 	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "read the project's settings from this `directory`")
-	addOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
-	addOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
-	addOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
-	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
-	addOnOff(cmd, &o.KeepBackground, "keep-background", "do not end background processes that the agent started")
+	clikit.AddOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
+	clikit.AddOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
+	clikit.AddOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
+	clikit.AddOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
+	clikit.AddOnOff(cmd, &o.KeepBackground, "keep-background", "do not end background processes that the agent started")
 	set.StringVar(&o.AgentPath, "agent-path", "", "use this `file` as the agent binary (default $CLEW_AGENT, or claude in PATH)")
 	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "additional `argument` for the agent, such as --new=1; repeatable")
 }
@@ -160,10 +161,10 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 // addReports adds flags for additional messages of the agent.
 func (f *agentFlags) addReports(cmd *cobra.Command) {
 	o := &f.opts
-	addOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, also print hook events")
-	addOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, also print the text of subagents")
-	addOnOff(cmd, &o.ReplayUserMessages, "replay-user-messages", "with stream-json, also print the prompt")
-	addOnOff(cmd, &o.PromptSuggestions, "prompt-suggestions", "with stream-json, also print a suggestion for the next prompt")
+	clikit.AddOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, also print hook events")
+	clikit.AddOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, also print the text of subagents")
+	clikit.AddOnOff(cmd, &o.ReplayUserMessages, "replay-user-messages", "with stream-json, also print the prompt")
+	clikit.AddOnOff(cmd, &o.PromptSuggestions, "prompt-suggestions", "with stream-json, also print a suggestion for the next prompt")
 }
 
 // allDebug stands for all categories of the debug log.
@@ -196,7 +197,7 @@ func list(text string) []string {
 }
 
 func badFlag(text string) error {
-	return &failure{code: exitUsage, err: errors.New(text), hint: `Run "clew run --help" for help.`}
+	return &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New(text), Hint: `Run "clew run --help" for help.`}
 }
 
 // checkPrompt returns a prompt as valid UTF-8, and refuses an empty one.
@@ -354,7 +355,7 @@ func (f *agentFlags) objects(ctx context.Context, o *clew.Options) error {
 	known := json.NewDecoder(strings.NewReader(string(agents)))
 	known.DisallowUnknownFields()
 	if err := known.Decode(&o.Agents); err != nil {
-		return badFlag("--agents: " + printable(strings.TrimPrefix(err.Error(), "json: ")))
+		return badFlag("--agents: " + clikit.Printable(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	return nil
 }
@@ -369,11 +370,11 @@ func readObject(ctx context.Context, flag, value string) (wire.JSON, error) {
 		if text, err = readFlagFile(ctx, flag, value); err != nil {
 			return "", err
 		}
-		name = printable(value)
+		name = clikit.Printable(value)
 	}
 	var object map[string]wire.JSON
 	if err := wire.JSON(text).Decode(&object); err != nil || object == nil {
-		return "", &failure{code: exitInput, err: fmt.Errorf("%s is not a JSON object", name)}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("%s is not a JSON object", name)}
 	}
 	return wire.JSON(text), nil
 }
@@ -385,16 +386,16 @@ func readFlagFile(ctx context.Context, flag, name string) (string, error) {
 	}
 	in, err := openInput(ctx, name, nil)
 	if err != nil {
-		var f *failure
-		if errors.As(err, &f) && f.hint != "" {
-			f.hint = fmt.Sprintf("Give --%s the path of a file.", flag)
+		var f *clikit.Failure
+		if errors.As(err, &f) && f.Hint != "" {
+			f.Hint = fmt.Sprintf("Give --%s the path of a file.", flag)
 		}
 		return "", err
 	}
 	defer in.Close()
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return "", &failure{code: exitInput, err: in.readError(err)}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(err)}
 	}
 	return string(text), nil
 }

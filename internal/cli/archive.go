@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -59,32 +60,32 @@ func newArchive(s Streams, st *settings) *cobra.Command {
   clew archive --to sqlite:sessions.db
   clew archive --print-cron
   clew ls --all --from ~/sync/claude`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", "the `archive`: a directory, sqlite:FILE or nats://SERVER")
 	f.StringVar(&o.machine, "machine", "", "save under this `name` instead of that of the host")
-	addOnOff(cmd, &o.dryRun, "dry-run", "print what would be saved, and write nothing")
-	addOnOff(cmd, &o.watch, "watch", "keep running, and save when sessions have changed")
+	clikit.AddOnOff(cmd, &o.dryRun, "dry-run", "print what would be saved, and write nothing")
+	clikit.AddOnOff(cmd, &o.watch, "watch", "keep running, and save when sessions have changed")
 	f.DurationVar(&o.every, "every", 5*time.Minute, "how long --watch gathers changes before it saves them")
-	addOnOff(cmd, &o.status, "status", "print what the archive has, by machine")
-	addOnOff(cmd, &o.verify, "verify", "read everything in the archive and compare it with its checksums")
-	addOnOff(cmd, &o.cron, "print-cron", "print a line for crontab that saves every hour")
-	addOnOff(cmd, &o.systemd, "print-systemd", "print units for systemd that save every hour")
-	addOnOff(cmd, &o.json, "json", "print JSON")
+	clikit.AddOnOff(cmd, &o.status, "status", "print what the archive has, by machine")
+	clikit.AddOnOff(cmd, &o.verify, "verify", "read everything in the archive and compare it with its checksums")
+	clikit.AddOnOff(cmd, &o.cron, "print-cron", "print a line for crontab that saves every hour")
+	clikit.AddOnOff(cmd, &o.systemd, "print-systemd", "print units for systemd that save every hour")
+	clikit.AddOnOff(cmd, &o.json, "json", "print JSON")
 	return cmd
 }
 
 func (o *archiveOptions) run(ctx context.Context, _ []string) error {
-	if err := atMostOne([]givenFlag{
-		{"dry-run", o.dryRun}, {"watch", o.watch}, {"status", o.status}, {"verify", o.verify}, {"print-cron", o.cron},
-		{"print-systemd", o.systemd},
+	if err := clikit.AtMostOne([]clikit.GivenFlag{
+		{Name: "dry-run", On: o.dryRun}, {Name: "watch", On: o.watch}, {Name: "status", On: o.status}, {Name: "verify", On: o.verify}, {Name: "print-cron", On: o.cron},
+		{Name: "print-systemd", On: o.systemd},
 	}); err != nil {
 		return err
 	}
 	if machine := cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")); machine != "" && archive.CheckMachine(machine) != nil {
-		return usageError(printable(machine)+" can't be the name of a machine", "Use letters, digits, dots and dashes.")
+		return clikit.UsageError(clikit.Printable(machine)+" can't be the name of a machine", "Use letters, digits, dots and dashes.")
 	}
 	if o.cron || o.systemd {
 		return o.printSchedule()
@@ -124,10 +125,10 @@ func (o *archiveOptions) machineName() string {
 	switch {
 	case kept == "" && !o.dryRun:
 		if err := keepMachine(host); err != nil {
-			remark(o.streams.Err, tty.Waiting, "clew archive", "can't keep the name of this machine: "+escaped(err.Error()))
+			clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", "can't keep the name of this machine: "+clikit.Printable(err.Error()))
 		}
 	case kept != "" && kept != host:
-		remark(o.streams.Err, tty.Waiting, "clew archive", fmt.Sprintf("this machine is saved as %s, the name that it had the first "+
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", fmt.Sprintf("this machine is saved as %s, the name that it had the first "+
 			"time, although its host is now %s. To choose a name, set machine in clew.yaml, or give --machine.", kept, host))
 	}
 	return cmp.Or(kept, host)
@@ -144,7 +145,7 @@ func (o *archiveOptions) open(ctx context.Context, name string) (archive.Target,
 	}
 	target, err = openTarget(ctx, name, true)
 	if err == nil && o.to == "" && os.Getenv("CLEW_ARCHIVE") == "" {
-		remark(o.streams.Err, tty.Waiting, "clew archive", "created an archive in "+printable(name)+
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", "created an archive in "+clikit.Printable(name)+
 			". To read it with all commands, set archive to this directory in the settings, or CLEW_ARCHIVE.")
 	}
 	return target, err
@@ -196,13 +197,13 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, mac
 		Rewritten: report.Rewritten, Seconds: clock().Sub(begun).Seconds(),
 	}
 	for _, p := range report.Problems {
-		r.Problems = append(r.Problems, escaped(p.Error()))
+		r.Problems = append(r.Problems, clikit.Printable(p.Error()))
 	}
 	if err := o.print(r, r.text()); err != nil {
 		return err
 	}
 	if report.Copies > 0 {
-		remark(o.streams.Err, tty.Waiting, "clew archive",
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive",
 			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", tty.Counted(report.Copies, "session")))
 	}
 	return unreadFailure(o.streams, "clew archive", r.Problems)
@@ -210,14 +211,14 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, mac
 
 func (r *savedRecord) text() string {
 	if r.New+r.Changed == 0 {
-		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", printable(r.Archive), tty.Counted(r.Sessions, "session"), r.Machine)
+		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", clikit.Printable(r.Archive), tty.Counted(r.Sessions, "session"), r.Machine)
 	}
 	verb := "Saved"
 	if r.DryRun {
 		verb = "Would save"
 	}
 	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, tty.Counted(r.New, "new session"), r.Changed,
-		group(int64(r.Sessions)), r.Machine, printable(r.Archive), tty.Size(r.NewBytes))
+		tty.Thousands(int64(r.Sessions)), r.Machine, clikit.Printable(r.Archive), tty.Size(r.NewBytes))
 	if !r.DryRun {
 		text += fmt.Sprintf(", %s stored", tty.Size(r.Stored))
 		if r.Stored > 0 {
@@ -235,16 +236,16 @@ func (o *archiveOptions) print(v any, text string) error {
 
 func printEither(w io.Writer, asJSON bool, v any, text string) error {
 	if asJSON {
-		line, err := jsonLine(v)
+		line, err := clikit.JSONLine(v)
 		if err != nil {
 			return err
 		}
 		text = string(line)
-	} else if isTerminal(w) {
-		text = wordsWrapped(text, 0, terminalWidth(w))
+	} else if clikit.IsTerminal(w) {
+		text = clikit.WordsWrapped(text, 0, clikit.TerminalWidth(w))
 	}
 	if _, err := io.WriteString(w, text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -253,10 +254,10 @@ func printEither(w io.Writer, asJSON bool, v any, text string) error {
 func unreadFailure(s Streams, command string, problems []string) error {
 	const most = 10
 	for _, p := range problems[:min(most, len(problems))] {
-		remark(s.Err, tty.Waiting, command, p)
+		clikit.Remark(s.Err, tty.Waiting, command, p)
 	}
 	if len(problems) > 0 {
-		return &failure{code: exitInput, err: unreadError(len(problems))}
+		return &clikit.Failure{Code: clikit.ExitInput, Err: unreadError(len(problems))}
 	}
 	return nil
 }
@@ -339,10 +340,10 @@ func (o *archiveOptions) saveOnce(ctx context.Context, name, machine string) err
 // remarkWatch warns about an error of --watch.
 func (o *archiveOptions) remarkWatch(err error, then string) {
 	text := err.Error()
-	if f, ok := errors.AsType[*failure](err); ok {
-		text = f.err.Error()
+	if f, ok := errors.AsType[*clikit.Failure](err); ok {
+		text = f.Err.Error()
 	}
-	remark(o.streams.Err, tty.Waiting, "clew archive", text+then)
+	clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", text+then)
 }
 
 // A statusRecord is what an archive has, in JSON.
@@ -377,16 +378,16 @@ func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, na
 		return nil
 	})
 	for _, p := range problems {
-		r.Problems = append(r.Problems, escaped(p.Error()))
+		r.Problems = append(r.Problems, clikit.Printable(p.Error()))
 	}
-	if err := o.print(r, r.text(textWidth(o.streams.Out, 0))); err != nil {
+	if err := o.print(r, r.text(clikit.TextWidth(o.streams.Out, 0))); err != nil {
 		return err
 	}
 	return unreadFailure(o.streams, "clew archive", r.Problems)
 }
 
 func (r *statusRecord) text(columns int) string {
-	t := newTable("MACHINE", "SESSIONS>", "SIZE>", "STORED>", "RATIO>", "LAST RUN")
+	t := clikit.NewTable("MACHINE", "SESSIONS>", "SIZE>", "STORED>", "RATIO>", "LAST RUN")
 	for _, m := range r.Machines {
 		ratio, last := "-", "-"
 		if m.Stored > 0 {
@@ -395,12 +396,12 @@ func (r *statusRecord) text(columns int) string {
 		if !m.LastRun.IsZero() {
 			last = m.LastRun.Local().Format("2006-01-02T15:04")
 		}
-		t.add(m.Name, group(int64(m.Sessions)), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
+		t.Add(m.Name, tty.Thousands(int64(m.Sessions)), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
 	}
-	lines := append(t.lines(columns), "",
-		"archive  "+printable(r.Archive),
+	lines := append(t.Lines(columns), "",
+		"archive  "+clikit.Printable(r.Archive),
 		"live     "+tty.Size(r.LiveBytes)+" in the agent's transcripts",
-		"cache    "+tty.Size(r.CacheSize)+" unpacked in "+printable(r.Cache))
+		"cache    "+tty.Size(r.CacheSize)+" unpacked in "+clikit.Printable(r.Cache))
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -426,9 +427,9 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 	}
 	r := verifiedRecord{Archive: shownTarget(name), Sessions: report.Sessions, Files: report.Files, Bytes: report.Bytes}
 	for _, p := range report.Problems {
-		r.Problems = append(r.Problems, escaped(p.Err.Error()))
+		r.Problems = append(r.Problems, clikit.Printable(p.Err.Error()))
 	}
-	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", printable(r.Archive), tty.Counted(r.Sessions, "session"),
+	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", clikit.Printable(r.Archive), tty.Counted(r.Sessions, "session"),
 		tty.Counted(r.Files, "file"), tty.Size(r.Bytes))
 	if err := o.print(r, text); err != nil {
 		return err
@@ -473,7 +474,7 @@ func (o *archiveOptions) scheduled() ([]string, error) {
 	}
 	if to != "" {
 		if isServer(to) && shownTarget(to) != strings.TrimRight(to, "/") {
-			return nil, usageError("the archive's password would be readable by others",
+			return nil, clikit.UsageError("the archive's password would be readable by others",
 				"Set archive in clew.yaml instead of giving --to or CLEW_ARCHIVE. Then the line needs no --to.")
 		}
 		args = append(args, "--to", absoluteTarget(to))

@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/archive/natsarchive"
 	"github.com/clewdev/clew/archive/sqlitearchive"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -50,13 +51,13 @@ on this machine, --dir restores it for another one, in which it then continues.`
 		Example: `  clew restore 4f1c
   clew restore 4f1c --from ~/sync/claude --machine laptop
   clew restore 4f1c --dir .`,
-		Args: exactlyOne("the ID of a session"),
-		RunE: runE(o.run),
+		Args: clikit.ExactlyOne("the ID of a session"),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().StringVar(&o.machine, "machine", "", "restore the copy of the machine with this `name`")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "restore it as a session of this `directory`")
-	addOnOff(cmd, &o.force, "force", "rename files that exist with another content")
-	addOnOff(cmd, &o.json, "json", "print JSON")
+	clikit.AddOnOff(cmd, &o.force, "force", "rename files that exist with another content")
+	clikit.AddOnOff(cmd, &o.json, "json", "print JSON")
 	return cmd
 }
 
@@ -82,10 +83,10 @@ func (o *restoreOptions) project() (string, error) {
 	}
 	dir, err := filepath.Abs(o.dir)
 	if err == nil && !isDir(dir) {
-		err = fmt.Errorf("%s is not a directory", printable(o.dir))
+		err = fmt.Errorf("%s is not a directory", clikit.Printable(o.dir))
 	}
 	if err != nil {
-		return "", usageError(err.Error(), "Give --dir an existing directory.")
+		return "", clikit.UsageError(err.Error(), "Give --dir an existing directory.")
 	}
 	o.dir = dir
 	return sessions.ProjectName(dir)
@@ -122,7 +123,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		if report != nil { // what was there must be found again
 			for _, path := range report.Aside {
-				remark(o.streams.Err, tty.Waiting, "clew restore", "renamed what was there to "+escaped(path))
+				clikit.Remark(o.streams.Err, tty.Waiting, "clew restore", "renamed what was there to "+clikit.Printable(path))
 			}
 		}
 		return archiveError(ctx, err)
@@ -136,7 +137,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	}
 	r.NoCWD = r.CWD != "" && !isDir(r.CWD)
 	for _, p := range report.Problems {
-		r.Problems = append(r.Problems, escaped(p.Err.Error()))
+		r.Problems = append(r.Problems, clikit.Printable(p.Err.Error()))
 	}
 	if err := printEither(o.streams.Out, o.json, r, r.text()); err != nil {
 		return err
@@ -145,11 +146,11 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 }
 
 func (o *restoreOptions) conflict(err *archive.ConflictError) error {
-	f := &failure{code: exitFailed, err: errors.New(escaped(strings.TrimPrefix(err.Error(), "archive: ")))}
+	f := &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(strings.TrimPrefix(err.Error(), "archive: ")))}
 	if err.Longer {
-		f.hint = "There is nothing to restore."
+		f.Hint = "There is nothing to restore."
 	} else {
-		f.hint = "Give --force to rename it and restore the session."
+		f.Hint = "Give --force to rename it and restore the session."
 	}
 	return f
 }
@@ -162,10 +163,10 @@ func (r *restoredRecord) text() string {
 		fmt.Fprintf(&b, "Restored session %s of %s: %s, %s.\n", r.ID, r.Machine, tty.Counted(r.Files, "file"), tty.Size(r.Bytes))
 	}
 	for _, path := range r.Aside {
-		fmt.Fprintf(&b, "Renamed what was there to %s.\n", printable(path))
+		fmt.Fprintf(&b, "Renamed what was there to %s.\n", clikit.Printable(path))
 	}
 	if r.NoCWD {
-		fmt.Fprintf(&b, "Its directory does not exist on this machine: %s\n", printable(r.CWD))
+		fmt.Fprintf(&b, "Its directory does not exist on this machine: %s\n", clikit.Printable(r.CWD))
 		fmt.Fprintf(&b, "Create it, or continue the session in another one: clew restore %s --dir DIR\n", r.ID)
 	}
 	resume := "claude --resume " + r.ID
@@ -179,11 +180,11 @@ func (r *restoredRecord) text() string {
 // archiveError describes an error of an archive.
 func archiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errInterrupted()
+		return clikit.Interrupted()
 	}
-	f := &failure{code: exitInput, err: errors.New(escaped(strings.TrimPrefix(err.Error(), "archive: ")))}
+	f := &clikit.Failure{Code: clikit.ExitInput, Err: errors.New(clikit.Printable(strings.TrimPrefix(err.Error(), "archive: ")))}
 	if errors.Is(err, archive.ErrNotFound) {
-		f.hint = `Run "clew archive --status" to see what the archive has.`
+		f.Hint = `Run "clew archive --status" to see what the archive has.`
 	}
 	return f
 }
@@ -200,7 +201,7 @@ func archiveNamed(given string) (string, error) {
 	case filepath.IsAbs(data):
 		return filepath.Join(data, "clew", "archive"), nil
 	case err != nil:
-		return "", &failure{code: exitInput, err: err, hint: "Set HOME, or CLEW_ARCHIVE to the archive and CLAUDE_CONFIG_DIR to the agent's directory."}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: err, Hint: "Set HOME, or CLEW_ARCHIVE to the archive and CLAUDE_CONFIG_DIR to the agent's directory."}
 	case runtime.GOOS == "windows" && os.Getenv("LocalAppData") != "":
 		return filepath.Join(os.Getenv("LocalAppData"), "clew", "archive"), nil
 	case runtime.GOOS == "darwin":
@@ -270,9 +271,9 @@ func openTarget(ctx context.Context, name string, create bool) (archive.Target, 
 		return target, nil
 	}
 	text := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "archive: "), ": "+archive.ErrNotFound.Error())
-	f := &failure{code: exitInput, err: &namedError{escaped(text), err}}
+	f := &clikit.Failure{Code: clikit.ExitInput, Err: &namedError{clikit.Printable(text), err}}
 	if errors.Is(err, archive.ErrNotFound) {
-		f.hint = `Run "clew archive" to create one, or name another archive.`
+		f.Hint = `Run "clew archive" to create one, or name another archive.`
 	}
 	return nil, f
 }
@@ -300,7 +301,7 @@ var archiveReaders = []string{"", "ls", "show", "tail", "view", "serve", "search
 func checkFrom(cmd *cobra.Command) error {
 	verb := verbOf(cmd)
 	if cmd.Flags().Changed("from") && verb != "restore" && !slices.Contains(archiveReaders, verb) {
-		return misused(cmd, fmt.Errorf("clew %s does not read archives", verb))
+		return clikit.Misused(cmd, fmt.Errorf("clew %s does not read archives", verb))
 	}
 	return nil
 }
@@ -319,19 +320,19 @@ func (s *settings) readArchive(cmd *cobra.Command) error {
 	}
 	name := absoluteTarget(cmp.Or(s.from, os.Getenv("CLEW_ARCHIVE")))
 	roots, err := s.unpack(cmd, name)
-	var f *failure
+	var f *clikit.Failure
 	switch {
 	case cmd.Context().Err() != nil:
-		return &failure{code: exitInterrupted, command: cmd.CommandPath(), err: errors.New("interrupted")}
+		return &clikit.Failure{Code: clikit.ExitInterrupted, Command: cmd.CommandPath(), Err: errors.New("interrupted")}
 	case errors.As(err, &f) && given:
-		f.command = cmd.CommandPath()
+		f.Command = cmd.CommandPath()
 		return f
 	case err != nil && given:
-		return &failure{code: exitInput, command: cmd.CommandPath(), err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitInput, Command: cmd.CommandPath(), Err: errors.New(clikit.Printable(err.Error()))}
 	case f != nil: // the agent's own files can be read all the same
-		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+f.err.Error())
+		clikit.Remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+f.Err.Error())
 	case err != nil:
-		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+escaped(err.Error()))
+		clikit.Remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "without the archive: "+clikit.Printable(err.Error()))
 	}
 	sessions.SetArchiveRoots(roots)
 	return nil
@@ -361,7 +362,7 @@ func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
 		return nil, err
 	}
 	for _, p := range u.Problems {
-		remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "archive: "+escaped(strings.TrimPrefix(p.Err.Error(), "archive: ")))
+		clikit.Remark(s.streams.Err, tty.Waiting, cmd.CommandPath(), "archive: "+clikit.Printable(strings.TrimPrefix(p.Err.Error(), "archive: ")))
 	}
 	var roots []string
 	for _, root := range u.Roots {
@@ -428,7 +429,7 @@ func keepMachine(name string) error {
 	if err != nil {
 		return err
 	}
-	line, err := jsonLine(machineFile{name})
+	line, err := clikit.JSONLine(machineFile{name})
 	if err != nil {
 		return err
 	}
@@ -437,12 +438,12 @@ func keepMachine(name string) error {
 
 // barOn returns a function that shows progress on a terminal, or nil, and one that removes it.
 func barOn(s Streams) (show func(done, all int64), clearBar func()) {
-	if !isTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
+	if !clikit.IsTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
 	}
-	bar := newProgress(s.Err, -1, clock)
+	bar := clikit.NewProgress(s.Err, -1, clock)
 	return func(done, all int64) {
-		bar.total = all
-		bar.set(done)
-	}, bar.clear
+		bar.Total = all
+		bar.Set(done)
+	}, bar.Clear
 }

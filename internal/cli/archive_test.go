@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -42,9 +43,9 @@ func TestArchiveNATS(t *testing.T) {
 			t.Fatalf("%v: code %d, output\n%s", args, code, all)
 		}
 	}
-	run(exitInput, "there is no archive in nats://"+address, "ls", "--all", "--from", to)
+	run(clikit.ExitInput, "there is no archive in nats://"+address, "ls", "--all", "--from", to)
 	run(0, "Would save 1 new session", "archive", "--dry-run", "--to", to)
-	run(exitInput, "there is no archive in nats://"+address, "archive", "--status", "--to", to)
+	run(clikit.ExitInput, "there is no archive in nats://"+address, "archive", "--status", "--to", to)
 	run(0, "Saved 1 new session and 0 changed of 1 as laptop in nats://"+address, "archive", "--to", to)
 	run(0, "Verified nats://"+address+": 1 session with 1 file", "archive", "--verify", "--to", to)
 	if err := os.Remove(path); err != nil {
@@ -56,7 +57,7 @@ func TestArchiveNATS(t *testing.T) {
 		t.Errorf("got %q, %v", data, err)
 	}
 	wrong := strings.Replace(to, "hunter2", "hunter22", 1)
-	run(exitInput, "nats://"+address, "archive", "--to", wrong)
+	run(clikit.ExitInput, "nats://"+address, "archive", "--to", wrong)
 }
 
 // TestCacheOf has a cache for each archive and each set of agents' directories: what is unpacked depends
@@ -111,7 +112,7 @@ func TestArchiveWatchIntoAClosedPipe(t *testing.T) {
 	closed := writerFunc(func([]byte) (int, error) { return 0, syscall.EPIPE })
 	var errs bytes.Buffer
 	args := []string{"archive", "--watch", "--to", filepath.Join(t.TempDir(), "kept")}
-	if code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: closed, Err: &errs}); code != exitDone {
+	if code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: closed, Err: &errs}); code != clikit.ExitDone {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
 }

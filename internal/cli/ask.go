@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -482,7 +483,7 @@ func choicePrompt(q *clew.Question, s *sheet) string {
 func describeQuestion(q *clew.Question, v view) *sheet {
 	s := &sheet{view: v, head: "Question"}
 	if q.Header != "" {
-		s.head += ": " + tty.CleanLine(clip(q.Header))
+		s.head += ": " + tty.CleanLine(clikit.Clip(q.Header))
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(q.Question, "\n"), "\n") {
 		s.addStyled(tty.Strong, 0, line)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
@@ -277,7 +278,7 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 		b.WriteString("(tool)" + word(req.ToolName))
 	}
 	if req.DecisionReason != "" {
-		b.WriteString("(" + tty.CleanLine(clip(req.DecisionReason)) + ")")
+		b.WriteString("(" + tty.CleanLine(clikit.Clip(req.DecisionReason)) + ")")
 	}
 	var members []struct{ name, text string }
 	decoder := json.NewDecoder(strings.NewReader(string(req.Input)))

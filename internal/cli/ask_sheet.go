@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -350,7 +351,7 @@ func describeCall(req *clew.PermissionRequest, v view, w permit.Workspace) *shee
 		s.add(0, "(tool) "+tool)
 	}
 	if req.DecisionReason != "" {
-		s.add(0, "("+clip(req.DecisionReason)+")")
+		s.add(0, "("+clikit.Clip(req.DecisionReason)+")")
 	}
 	if err != nil {
 		s.addText("input", string(req.Input))

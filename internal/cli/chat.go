@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
@@ -107,13 +108,13 @@ func newChat(s Streams, st *settings) *cobra.Command {
   clew chat --continue --model opus
   clew chat --resume 5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c --fork-session
   printf 'Read main.go.\nWhat does it do?\n' | clew chat`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().SortFlags = false
 	o.flags.add(cmd)
-	addOnOff(cmd, &o.full, "full", "use the whole screen, on which PgUp, PgDn and the wheel scroll")
-	addOnOff(cmd, &o.plain, "plain", "use lines only, for screen readers: no boxes, and nothing is drawn again")
+	clikit.AddOnOff(cmd, &o.full, "full", "use the whole screen, on which PgUp, PgDn and the wheel scroll")
+	clikit.AddOnOff(cmd, &o.plain, "plain", "use lines only, for screen readers: no boxes, and nothing is drawn again")
 	return cmd
 }
 
@@ -176,7 +177,7 @@ func (a *questioner) dir() string { return a.workspace.Dir }
 
 // user returns the user of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
-	terminal := isTerminal(o.streams.In) && isTerminal(o.streams.Out) && isTerminal(o.streams.Err)
+	terminal := clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && clikit.IsTerminal(o.streams.Err)
 	if terminal && !o.isPlain() {
 		u := newTerminalUser(ctx, o.streams, c)
 		u.full, u.keys = o.full, o.settings.keys
@@ -193,8 +194,8 @@ func (o *chatOptions) isPlain() bool {
 
 // ofChat changes the hint of a failure from run to chat.
 func ofChat(err error) error {
-	if f, ok := errors.AsType[*failure](err); ok {
-		f.hint = strings.ReplaceAll(f.hint, "clew run", "clew chat")
+	if f, ok := errors.AsType[*clikit.Failure](err); ok {
+		f.Hint = strings.ReplaceAll(f.Hint, "clew run", "clew chat")
 	}
 	return err
 }
@@ -295,7 +296,7 @@ func (c *chat) closing() {
 	}
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
 		resume := "Resume with: clew chat --resume "
-		if width := c.screen.width; width > 0 && tty.Width(resume+printable(id)) >= width {
+		if width := c.screen.width; width > 0 && tty.Width(resume+clikit.Printable(id)) >= width {
 			resume, id = "Resume: clew chat --resume ", tty.Cut(tty.Line(id), 8) // that is enough to find it
 		}
 		c.screen.note("Session " + id)
@@ -313,7 +314,7 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	p := &textPrinter{screen: c.screen, structured: len(c.opts.OutputSchema) > 0}
 	stopped, err := c.answer(ctx, prompt, p)
 	c.screen.idle()
-	if broken, ok := errors.AsType[*writeError](errors.Join(err, p.finish(err))); ok {
+	if broken, ok := errors.AsType[*clikit.WriteError](errors.Join(err, p.finish(err))); ok {
 		return "", broken
 	}
 	if ctx.Err() == nil && !stopped {
@@ -339,7 +340,7 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	if c.session.Err() != nil {
 		return "", err
 	}
-	c.screen.say(cleanText(reason(ctx, err)) + "\n")
+	c.screen.say(tty.CleanExactly(reason(ctx, err)) + "\n")
 	return "", nil
 }
 
@@ -375,7 +376,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		}
 		c.user.questions().waitForAnswer()
 		if err := p.print(msg); err != nil {
-			return false, &writeError{err} // Close interrupts the turn
+			return false, &clikit.WriteError{Err: err} // Close interrupts the turn
 		}
 		c.follow(msg)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/prompts"
@@ -95,7 +96,7 @@ func (c *chat) unknownCommand(text string) string {
 
 // refuse reports a text that was not sent. It is a failed turn, unless the user can edit the text.
 func (c *chat) refuse(problem string) {
-	c.screen.say(cleanText(problem) + "\n")
+	c.screen.say(tty.CleanExactly(problem) + "\n")
 	c.turns++
 	c.failed++
 }
@@ -125,15 +126,15 @@ func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
 	case waiting.Err() != nil:
 		c.screen.note("the agent did not answer")
 	default:
-		c.screen.say(cleanText(reason(ctx, err)) + "\n")
+		c.screen.say(tty.CleanExactly(reason(ctx, err)) + "\n")
 	}
 	return nil
 }
 
 // print writes text of several lines to stdout.
 func (c *chat) print(text string) error {
-	if err := c.screen.write(cleanText(strings.TrimRight(text, "\n")) + "\n"); err != nil {
-		return &writeError{err}
+	if err := c.screen.write(tty.CleanExactly(strings.TrimRight(text, "\n")) + "\n"); err != nil {
+		return &clikit.WriteError{Err: err}
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (c *chat) changeMode(mode wire.PermissionMode) {
 	ctx, cancel := context.WithTimeout(c.ctx, commandLimit)
 	defer cancel()
 	if err := session.SetPermissionMode(ctx, mode); err != nil {
-		c.screen.say(cleanText(reason(ctx, err)) + "\n")
+		c.screen.say(tty.CleanExactly(reason(ctx, err)) + "\n")
 		return
 	}
 	c.status.change(func() { c.status.mode = mode })
@@ -207,9 +208,9 @@ func (c *chat) showContext(ctx context.Context, _ string) error {
 			return err
 		}
 		fmt.Fprintf(&text, "%s of %s tokens, %.0f%%\n",
-			group(int64(report.TotalTokens)), group(int64(report.MaxTokens)), report.Percentage)
+			tty.Thousands(int64(report.TotalTokens)), tty.Thousands(int64(report.MaxTokens)), report.Percentage)
 		for _, part := range report.Categories {
-			fmt.Fprintf(&text, "%10s  %s\n", group(int64(part.Tokens)), tty.Line(part.Name))
+			fmt.Fprintf(&text, "%10s  %s\n", tty.Thousands(int64(part.Tokens)), tty.Line(part.Name))
 		}
 		return nil
 	})
@@ -238,7 +239,7 @@ func (c *chat) showHelp(context.Context, string) error {
 	slices.Sort(others)
 	width := c.screen.width
 	if width == 0 {
-		width = textWidth(nil, 80)
+		width = clikit.TextWidth(nil, 80)
 	}
 	if len(hidden) > 0 {
 		fmt.Fprintf(&text, "They replace these commands of the agent: %s\n", strings.Join(hidden, ", "))
@@ -292,7 +293,7 @@ func (c *chat) commandChoices() []compose.Choice {
 // choicesWith returns the choices that begin with a text.
 func choicesWith(with string, choices []compose.Choice) []compose.Choice {
 	return slices.DeleteFunc(choices, func(c compose.Choice) bool {
-		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)
+		return !strings.HasPrefix(c.Text, with) || c.Text != clikit.Printable(c.Text)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"golang.org/x/sys/unix"
 )
 
@@ -92,7 +93,7 @@ func TestRunLeavesTheTerminal(t *testing.T) {
 	c.see(t, "\ninterrupting\n|")
 	c.press(t, "\x03")
 	c.see(t, "\ninterrupting\n^C\n|")
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 }
 
 func TestChatDumb(t *testing.T) {
@@ -104,7 +105,7 @@ func TestChatDumb(t *testing.T) {
 	c.press(t, "yes\n")
 	c.see(t, "behavior is allow\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 	if strings.Contains(c.paper.all(), "claude-opus-5") {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}
@@ -123,7 +124,7 @@ func TestChatDumbTypedAhead(t *testing.T) {
 	c.press(t, "2\n")
 	c.see(t, second+"2\n! Bash denied\n\nbehavior is deny\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestChatDumbAsksBetweenTurns(t *testing.T) {
@@ -141,7 +142,7 @@ func TestChatDumbAsksBetweenTurns(t *testing.T) {
 	c.press(t, "next\n")
 	c.see(t, "You said next\n\ndone in 0.0 s\n> |")
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func (p *paper) all() string {
@@ -168,7 +169,7 @@ func TestChatPlain(t *testing.T) {
 		c.press(t, "2\n")
 		c.see(t, "behavior is allow Blue\n\ndone in 0.0 s\n> |")
 		c.press(t, "\x04")
-		c.end(t, exitDone)
+		c.end(t, clikit.ExitDone)
 		if strings.Contains(c.paper.written, "\x1b") {
 			t.Errorf("%s: the terminal gets sequences: %q", name, c.paper.written)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/prompts"
@@ -56,7 +57,7 @@ func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	u := &terminalUser{
 		chat: c, in: in, out: out, mail: tui.NewMailbox(), prompts: make(chan string, 1), ended: make(chan struct{}),
 	}
-	u.columns, u.rows = terminalSize(out)
+	u.columns, u.rows = clikit.TerminalSize(out)
 	u.docked = newDockedQuestions(ctx, c, u.mail)
 	u.docked.gone = u.ended
 	return u
@@ -69,7 +70,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	u.chat.screen.useBoard(u)
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
 	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
-	opts.Color, opts.Lines, opts.Now = colored(u.out), drawsLines(), clock
+	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), drawsLines(), clock
 	opts.Dir = u.docked.dir()
 	from := viewer.New(viewer.Options{
 		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: handOver,
@@ -353,7 +354,7 @@ func (c *chat) agentName() string {
 
 // say writes a line of the chat itself.
 func (c *chat) say(line string) {
-	for _, row := range tty.Wrap(printable(line), max(c.screen.width-1, 1)) {
+	for _, row := range tty.Wrap(clikit.Printable(line), max(c.screen.width-1, 1)) {
 		c.screen.say(tty.Dim.Paint(row, c.screen.color) + "\n")
 	}
 }
@@ -362,9 +363,9 @@ func (c *chat) say(line string) {
 func (s *chatStatus) forTerminal() tui.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status := tui.Status{Model: render.ShortModel(s.model), Mode: printable(string(s.mode))}
+	status := tui.Status{Model: render.ShortModel(s.model), Mode: clikit.Printable(string(s.mode))}
 	if s.counted {
-		status.Cost = dollars(s.cost)
+		status.Cost = clikit.Dollars(s.cost)
 	}
 	if s.context != nil && s.context.MaxTokens > 0 {
 		status.Context = fmt.Sprintf("context %.0f %%", s.context.Percentage)
@@ -525,7 +526,7 @@ func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question 
 	q := &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
 		return sheetForTerminal(describeCall(req, dockedView(columns, color), w))
 	})}
-	q.Sheet(defaultColumns, false) // so that drawing reads no file
+	q.Sheet(clikit.DefaultColumns, false) // so that drawing reads no file
 	for _, update := range permit.Updates(req) {
 		q.Always = append(q.Always, tui.Change{Text: update.Text, Marked: update.Marked})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/termtest"
@@ -166,7 +167,7 @@ func TestChatTypes(t *testing.T) {
 	c.see(t, "  sonnet-5 · default · context 7 % · $0.25")
 	c.press(t, "\x04")
 	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 	// Another chat knows what was typed in this one.
 	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
 	if err != nil || string(history) != "\"one\\ntwo\\nthree\\nfour !世界\"\n\"/model sonnet\"\n" {
@@ -179,7 +180,7 @@ func TestChatTypes(t *testing.T) {
 	next.press(t, "\x03\x03")
 	next.see(t, "ctrl+c once more, or ctrl+d, ends the chat")
 	next.press(t, "\x03")
-	next.end(t, exitDone)
+	next.end(t, clikit.ExitDone)
 }
 
 // A question is answered by its own keys, once it has the focus.
@@ -207,7 +208,7 @@ func TestChatAsks(t *testing.T) {
 	c.press(t, "\x03")
 	c.see(t, "denied\ninterrupted\n"+emptyComposer+chatAfterTurn)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestChatChooses(t *testing.T) {
@@ -236,7 +237,7 @@ func TestChatChooses(t *testing.T) {
 	c.press(t, "\x03")
 	c.see(t, "interrupted\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // A question can come while a prompt is being typed, which stays.
@@ -257,7 +258,7 @@ func TestChatAsksBetweenTurns(t *testing.T) {
 	c.press(t, "\r")
 	c.see(t, "You said yes, next\n"+emptyComposer+chatAfterTurn)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // letAsk lets the agent ask its question after the turn.
@@ -278,7 +279,7 @@ func TestChatInterruptedTwice(t *testing.T) {
 	c.see(t, "Hanging.\n\n  N s · interrupting                             ctrl+c ends the chat\n")
 	c.press(t, "\x03")
 	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n█")
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 }
 
 // A chat that is killed by the second signal leaves the terminal as it was.
@@ -295,7 +296,7 @@ func TestChatTerminatedTwice(t *testing.T) {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 }
 
 func TestChatTerminated(t *testing.T) {
@@ -305,7 +306,7 @@ func TestChatTerminated(t *testing.T) {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 }
 
 // Prompts wait while the agent works. The last one can be taken back.
@@ -332,7 +333,7 @@ func TestChatQueues(t *testing.T) {
 	c.see(t, "Waiting.\n\ninterrupted\n\n> four")
 	c.see(t, "You said four\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // Prompts that wait when the chat is ended are in the history of the next one.
@@ -345,7 +346,7 @@ func TestChatKeepsTheQueue(t *testing.T) {
 	c.press(t, "one\rtwo\nlines\r")
 	c.see(t, "  queued: one\n  queued: two lines\n+--")
 	c.press(t, "\x04\x04")
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
 	if err != nil || string(history) != "\"wait\"\n\"one\"\n\"two\\nlines\"\n" {
 		t.Errorf("the history is %q, %v", history, err)
@@ -369,7 +370,7 @@ func TestChatEscape(t *testing.T) {
 	c.see(t, "interrupting")
 	c.press(t, "\x1b\x03")
 	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n█")
-	c.end(t, exitInterrupted)
+	c.end(t, clikit.ExitInterrupted)
 }
 
 // A command with a spelling mistake is not sent, and can be corrected.
@@ -389,7 +390,7 @@ func TestChatUnknownCommand(t *testing.T) {
 	c.press(t, "/usr/bin is missing\r")
 	c.see(t, "You said /usr/bin is missing\n")
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestChatOutlivesTheAgent(t *testing.T) {
@@ -405,7 +406,7 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 	c.press(t, "\x03live\r")
 	c.see(t, "> live\n\nYou said live\n")
 	c.press(t, "/exit\r")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // What was written before a crash is above what is said of it.
@@ -425,7 +426,7 @@ func TestChatCrashOrder(t *testing.T) {
 		}
 	}
 	c.press(t, "\x03\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // The line above the text says what the agent does.
@@ -438,7 +439,7 @@ func TestChatSaysWhatHappens(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, "Streamed\n\ninterrupted\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // A command of the user runs in a shell, and the agent learns of it.
@@ -455,7 +456,7 @@ func TestChatShell(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, "signal: killed\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // Images that are named are sent with the text.
@@ -471,7 +472,7 @@ func TestChatImages(t *testing.T) {
 	c.see(t, "a shot.png\n")
 	c.see(t, "\n[\"image \"]\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // A chat can be suspended and resumed. Meanwhile the terminal is the shell's.
@@ -515,7 +516,7 @@ func TestChatFull(t *testing.T) {
 	c.see(t, "more lines below, 0 new: page down --\n")
 	c.press(t, "\x1b[<65;5;5M\x1b[6~\x1b[6~\x1b[6~\x1b[6~\x03\x04")
 	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // The rows of the conversation can be read above the chat.
@@ -546,7 +547,7 @@ func TestChatRows(t *testing.T) {
 			t.Errorf("the answer is there %d times:\n%s", n, c.shown())
 		}
 		c.press(t, "\x04")
-		c.end(t, exitDone)
+		c.end(t, clikit.ExitDone)
 	}
 }
 
@@ -574,7 +575,7 @@ func TestChatEditor(t *testing.T) {
 	c.press(t, "\r")
 	c.see(t, "You said one three\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // A long text that is pasted is one element, and is sent whole.
@@ -585,7 +586,7 @@ func TestChatPaste(t *testing.T) {
 	go io.WriteString(c.keys, "count \x1b[200~"+strings.Repeat("0123456789abcde\r", 1<<16)+"\x1b[201~\r") //nolint:errcheck // it is seen below
 	c.see(t, "You sent 1048582 bytes\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // Keys may arrive in pieces.
@@ -599,7 +600,7 @@ func TestChatPieces(t *testing.T) {
 	c.see(t, "| 世!pa")
 	c.see(t, "| ste█界")
 	c.press(t, "\x03\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // Whatever happens to the size of the terminal, in the end there is one composer.
@@ -620,7 +621,7 @@ func TestChatResized(t *testing.T) {
 		t.Errorf("%d composers:\n%s", got, c.Text())
 	}
 	c.press(t, "\x03\x04")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // A chat that is killed leaves the screen of the shell, on which it was.
@@ -652,7 +653,7 @@ func TestChatScreen(t *testing.T) {
 			c.see(t, "context 7 % · $0.12")
 			c.press(t, "\x04")
 			c.see(t, ": clew chat --resume "+id+"\n█")
-			c.end(t, exitDone)
+			c.end(t, clikit.ExitDone)
 			golden.Check(t, fmt.Sprintf("screens/chat_%d%s", width, name), c.painted(color == "always"))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -417,7 +418,7 @@ func TestChatHostile(t *testing.T) {
 	useAgent(t, scenario)
 	var out, errs bytes.Buffer
 	in := strings.NewReader("Hi\n/model x\n/mode x\n/cost\n/context\n/model\n/mode\n/help\n")
-	if code := execute(t.Context(), []string{"chat"}, Streams{In: in, Out: &out, Err: &errs}); code != exitFailed {
+	if code := execute(t.Context(), []string{"chat"}, Streams{In: in, Out: &out, Err: &errs}); code != clikit.ExitFailed {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
 	if n := strings.Count(out.String(), "owned"); n < 8 {

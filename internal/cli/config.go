@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
@@ -70,10 +71,10 @@ func newConfig(s Streams, st *settings) *cobra.Command {
 		Example: `  clew config
   clew config --json | jq '.settings[] | select(.from != "default")'
   clew config init --user`,
-		Args: noSuchCommand,
-		RunE: runE(o.run),
+		Args: clikit.NoSuchCommand,
+		RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.json, "json", "print one JSON object")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object")
 	cmd.AddCommand(newConfigInit(s, st))
 	return cmd
 }
@@ -81,7 +82,7 @@ func newConfig(s Streams, st *settings) *cobra.Command {
 func (o *configOptions) run(ctx context.Context, _ []string) error {
 	c, err := o.settings.load(ctx)
 	if err != nil {
-		return errStopped()
+		return clikit.Stopped()
 	}
 	if v, ok := c.Values["keys"]; ok {
 		if _, err := keymapOf(v); err != nil {
@@ -93,16 +94,16 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
-	text := configText(c, isSet(keyVariable), canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)})
+	text := configText(c, isSet(keyVariable), canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)})
 	if o.json {
-		line, err := jsonLine(newConfigReport(c))
+		line, err := clikit.JSONLine(newConfigReport(c))
 		if err != nil {
 			return err
 		}
 		text = string(line)
 	}
 	if _, err := io.WriteString(o.streams.Out, text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	if len(c.Problems) == 0 {
 		return nil
@@ -110,17 +111,17 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 	if !o.json {
 		o.printProblems(c.Problems)
 	}
-	return &failure{code: problemCode(c.Problems[0]), err: fmt.Errorf("invalid settings: %d", len(c.Problems))}
+	return &clikit.Failure{Code: problemCode(c.Problems[0]), Err: fmt.Errorf("invalid settings: %d", len(c.Problems))}
 }
 
 // printProblems prints invalid settings.
 func (o *configOptions) printProblems(problems []config.Problem) {
 	for _, p := range problems {
-		text := printable(p.Error())
+		text := clikit.Printable(p.Error())
 		if p.Hint != "" {
-			text += "\n" + escaped(p.Hint)
+			text += "\n" + clikit.Printable(p.Hint)
 		}
-		remark(o.streams.Err, tty.Failure, "clew config", text)
+		clikit.Remark(o.streams.Err, tty.Failure, "clew config", text)
 	}
 }
 
@@ -128,7 +129,7 @@ func (o *configOptions) printProblems(problems []config.Problem) {
 func configText(c *config.Config, apiKey string, on canvas) string {
 	var b strings.Builder
 	note := func(label, text string, style tty.Style) {
-		lines := tty.Wrap(label+printable(text), on.width)
+		lines := tty.Wrap(label+clikit.Printable(text), on.width)
 		rest, whole := strings.CutPrefix(lines[0], label)
 		if !whole {
 			label, rest = "", lines[0]
@@ -148,19 +149,19 @@ func configText(c *config.Config, apiKey string, on canvas) string {
 	}
 	b.WriteString("\n")
 	rows := settingRows(c, apiKey)
-	if on.width > 0 && on.width < narrow {
+	if on.width > 0 && on.width < clikit.Narrow {
 		for i := range rows {
 			rows[i].list(&b, on)
 		}
 		return b.String()
 	}
-	t := newTable("SETTING", "VALUE", "FROM")
-	t.color = on.color
+	t := clikit.NewTable("SETTING", "VALUE", "FROM")
+	t.Color = on.color
 	for _, row := range rows {
-		t.addClean(row.key, row.value, row.from)
-		t.style(row.styles()...)
+		t.AddClean(row.key, row.value, row.from)
+		t.Style(row.styles()...)
 	}
-	t.print(&b, on.width)
+	t.Print(&b, on.width)
 	return b.String()
 }
 
@@ -176,7 +177,7 @@ func settingRows(c *config.Config, apiKey string) []settingRow {
 		row := settingRow{key: s.Key, value: cmp.Or(s.Default, "-"), from: "default"}
 		if v, ok := c.Values[s.Key]; ok {
 			v = shownValue(v)
-			row = settingRow{key: s.Key, value: escaped(cmp.Or(v.String(), `""`)), from: escaped(v.Sources()), isSet: true}
+			row = settingRow{key: s.Key, value: clikit.Printable(cmp.Or(v.String(), `""`)), from: clikit.Printable(v.Sources()), isSet: true}
 		}
 		rows = append(rows, row)
 	}
@@ -202,7 +203,7 @@ func (r *settingRow) styles() []tty.Style {
 // list writes a setting on a narrow screen: the value beside the key or, if it is long, below it, and
 // then where a value that is set comes from. Nothing is cut.
 func (r *settingRow) list(b *strings.Builder, on canvas) {
-	const column, indented, leastIndented = len(keyVariable) + cellGap, 2, 12
+	const column, indented, leastIndented = len(keyVariable) + clikit.CellGap, 2, 12
 	indent := indented
 	if on.width < leastIndented {
 		indent = 0
@@ -214,9 +215,9 @@ func (r *settingRow) list(b *strings.Builder, on canvas) {
 		}
 	}
 	if column+tty.Width(r.value) <= on.width {
-		b.WriteString(pad(r.key, column, false) + styles[1].Paint(r.value, on.color) + "\n")
+		b.WriteString(clikit.Pad(r.key, column, false) + styles[1].Paint(r.value, on.color) + "\n")
 	} else {
-		b.WriteString(wrapped(r.key, on.width))
+		b.WriteString(clikit.Wrapped(r.key, on.width))
 		below(r.value, styles[1])
 	}
 	if r.isSet {
@@ -334,11 +335,11 @@ func newConfigInit(s Streams, st *settings) *cobra.Command {
 		Long:  configInitHelp,
 		Example: `  clew config init --user
   clew config init`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.user, "user", "write your own settings file instead of the project's")
-	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
+	clikit.AddOnOff(cmd, &o.user, "user", "write your own settings file instead of the project's")
+	clikit.AddOnOff(cmd, &o.force, "force", "overwrite an existing file")
 	return cmd
 }
 
@@ -347,16 +348,16 @@ func (o *configInitOptions) run(context.Context, []string) error {
 	path, project := places.Project, true
 	switch {
 	case places.File != "" && o.user:
-		return &failure{
-			code: exitUsage, err: errors.New("--config can't be used with --user"), hint: "Leave out one of them.",
+		return &clikit.Failure{
+			Code: clikit.ExitUsage, Err: errors.New("--config can't be used with --user"), Hint: "Leave out one of them.",
 		}
 	case places.File != "":
 		path, project = places.File, false
 	case o.user && places.User == "":
-		return &failure{
-			code: exitFailed,
-			err:  errors.New("there is no settings directory: the home directory is not known"),
-			hint: "Set HOME, or give a file with --config.",
+		return &clikit.Failure{
+			Code: clikit.ExitFailed,
+			Err:  errors.New("there is no settings directory: the home directory is not known"),
+			Hint: "Set HOME, or give a file with --config.",
 		}
 	case o.user:
 		path, project = places.User, false
@@ -364,19 +365,19 @@ func (o *configInitOptions) run(context.Context, []string) error {
 	if err := writePrivate(path, config.Template(project), o.force); err != nil {
 		return o.failure(path, err)
 	}
-	if _, err := fmt.Fprintln(o.streams.Out, printable(path)); err != nil {
-		return outputError(err)
+	if _, err := fmt.Fprintln(o.streams.Out, clikit.Printable(path)); err != nil {
+		return clikit.OutputError(err)
 	}
 	return nil
 }
 
 func (o *configInitOptions) failure(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{
-			code: exitFailed, err: fmt.Errorf("%s already exists", printable(path)), hint: "Use --force to overwrite it.",
+		return &clikit.Failure{
+			Code: clikit.ExitFailed, Err: fmt.Errorf("%s already exists", clikit.Printable(path)), Hint: "Use --force to overwrite it.",
 		}
 	}
-	return unwritable(path, err)
+	return clikit.Unwritable(path, err)
 }
 
 // writePrivate writes a file that only the user can read, and creates its directory. An existing
@@ -443,7 +444,7 @@ func (s *settings) addFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.file, "config", "", "read settings only from this `file`")
 	_ = root.PersistentFlags().MarkHidden("config")
 	addFromFlag(root, &s.from)
-	addColorFlag(root)
+	clikit.AddColorFlag(root)
 }
 
 // hideGlobalFlags hides flags that all commands have from the help of cmd: --config unless cmd is
@@ -535,7 +536,7 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	c, err := s.load(cmd.Context())
 	if err != nil {
-		return &failure{code: exitInterrupted, command: cmd.CommandPath(), err: errors.New("interrupted")}
+		return &clikit.Failure{Code: clikit.ExitInterrupted, Command: cmd.CommandPath(), Err: errors.New("interrupted")}
 	}
 	s.values = c.Values
 	switch {
@@ -551,14 +552,14 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 		}
 		return s.readArchive(cmd)
 	case len(c.Problems) == 0 && policy == useIfValid:
-		printError(s.streams.Err, applySettings(cmd, c))
+		clikit.PrintError(s.streams.Err, applySettings(cmd, c))
 		return nil
 	case len(c.Problems) == 0:
 		return nil
 	case policy == failOnInvalid:
 		return settingsFailure(cmd, c.Problems)
 	}
-	printError(s.streams.Err, settingsFailure(cmd, c.Problems))
+	clikit.PrintError(s.streams.Err, settingsFailure(cmd, c.Problems))
 	return nil
 }
 
@@ -574,20 +575,20 @@ func verbOf(cmd *cobra.Command) string {
 // problemCode returns the exit code: an invalid file is bad input, an invalid variable bad usage.
 func problemCode(p config.Problem) int {
 	if p.Variable != "" {
-		return exitUsage
+		return clikit.ExitUsage
 	}
-	return exitInput
+	return clikit.ExitInput
 }
 
 // settingsFailure reports the first problem.
-func settingsFailure(cmd *cobra.Command, problems []config.Problem) *failure {
+func settingsFailure(cmd *cobra.Command, problems []config.Problem) *clikit.Failure {
 	first := problems[0]
-	f := &failure{
-		code: problemCode(first), command: cmd.CommandPath(), err: errors.New(printable(first.Error())),
-		hint: escaped(first.Hint),
+	f := &clikit.Failure{
+		Code: problemCode(first), Command: cmd.CommandPath(), Err: errors.New(clikit.Printable(first.Error())),
+		Hint: clikit.Printable(first.Hint),
 	}
 	if more := len(problems) - 1; more > 0 {
-		f.hint = strings.TrimSpace(f.hint + fmt.Sprintf("\nRun \"clew config\" to see %d more.", more))
+		f.Hint = strings.TrimSpace(f.Hint + fmt.Sprintf("\nRun \"clew config\" to see %d more.", more))
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -58,7 +59,7 @@ func (a *questioner) open() error {
 
 func findConsole(s Streams) (console, error) {
 	in, isFile := s.In.(*os.File)
-	typed, seen := isFile && isTerminal(in), isTerminal(s.Err)
+	typed, seen := isFile && clikit.IsTerminal(in), clikit.IsTerminal(s.Err)
 	if typed && seen {
 		return console{in: newLineSource(in, in), tty: in, size: sizeOf(s.Err)}, nil
 	}
@@ -81,9 +82,9 @@ func findConsole(s Streams) (console, error) {
 func sizeOf(out io.Writer) func() (columns, rows int) {
 	return func() (columns, rows int) {
 		if f, ok := out.(*os.File); ok {
-			return terminalSize(f)
+			return clikit.TerminalSize(f)
 		}
-		return defaultColumns, defaultRows
+		return clikit.DefaultColumns, clikit.DefaultRows
 	}
 }
 
@@ -92,7 +93,7 @@ func (a *questioner) colored() bool {
 	if a.console.out == nil {
 		return a.screen.color
 	}
-	return colored(a.console.out)
+	return clikit.Colored(a.console.out)
 }
 
 // say writes to the console. It ignores errors: without output, there will be no answer.
@@ -172,7 +173,7 @@ func (a *questioner) notify() {
 	switch out := a.console.out; {
 	case out == nil:
 		a.screen.noticeLocked(questionWaits)
-	case isTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
+	case clikit.IsTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
 		_, _ = io.WriteString(out, a.screen.notice(questionWaits)) // as say does
 	}
 }

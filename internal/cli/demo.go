@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
@@ -64,22 +65,22 @@ func newDemo(s Streams, st *settings) *cobra.Command {
   clew demo --yes --fast | less
   clew demo --web
   clew demo --real --dir /tmp/tour`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.yes, "yes", "answer the question with yes")
-	addOnOff(cmd, &o.fast, "fast", "do not pause")
-	addOnOff(cmd, &o.real, "real", "use the installed Claude Code with a scripted model")
-	addOnOff(cmd, &o.web, "web", "show the sessions of the demo in a browser")
+	clikit.AddOnOff(cmd, &o.yes, "yes", "answer the question with yes")
+	clikit.AddOnOff(cmd, &o.fast, "fast", "do not pause")
+	clikit.AddOnOff(cmd, &o.real, "real", "use the installed Claude Code with a scripted model")
+	clikit.AddOnOff(cmd, &o.web, "web", "show the sessions of the demo in a browser")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "new or empty `directory` for all files (default a temporary one)")
 	return cmd
 }
 
 func (o *demoOptions) run(ctx context.Context, _ []string) error {
-	if err := atMostOne([]givenFlag{{"web", o.web}, {"real", o.real}}); err != nil {
+	if err := clikit.AtMostOne([]clikit.GivenFlag{{Name: "web", On: o.web}, {Name: "real", On: o.real}}); err != nil {
 		return err
 	}
-	if !isTerminal(o.streams.Out) {
+	if !clikit.IsTerminal(o.streams.Out) {
 		o.fast = true
 	}
 	if err := o.takeSettings(ctx); err != nil {
@@ -100,14 +101,14 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if err := demo.LayPasts(config, time.Now()); err != nil {
-		return &failure{code: exitFailed, err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
 	}
 	if err := t.show(); err != nil { //nolint:contextcheck // commands get theirs when they run
 		return err
 	}
 	t.print(t.closing() + ownSessions(ctx))
 	if t.err != nil {
-		return outputError(t.err)
+		return clikit.OutputError(t.err)
 	}
 	return nil
 }
@@ -128,13 +129,13 @@ func (t *tour) show() error {
 func (t *tour) serve() error {
 	now := time.Now()
 	if err := errors.Join(demo.AllowedRecording.Lay(t.config, now), demo.LayPasts(t.config, now)); err != nil {
-		return &failure{code: exitFailed, err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("cannot write the sessions of the tour: %w", err)}
 	}
 	defer withEnv(map[string]string{
 		"CLAUDE_CONFIG_DIR": t.config, "XDG_STATE_HOME": filepath.Join(t.dir, "state"), "XDG_CACHE_HOME": filepath.Join(t.dir, "cache"),
 	})()
 	args := []string{"serve", "--port", "0"}
-	if isTerminal(t.streams.Out) {
+	if clikit.IsTerminal(t.streams.Out) {
 		args = append(args, "--open")
 	}
 	return t.command(args)
@@ -145,7 +146,7 @@ func (t *tour) serve() error {
 func (o *demoOptions) takeSettings(ctx context.Context) error {
 	c, err := o.settings.load(ctx)
 	if err != nil {
-		return errStopped()
+		return clikit.Stopped()
 	}
 	if path := c.Values["agent_path"]; path.File != "" { // the variable is read elsewhere
 		o.agent = path.String()
@@ -161,8 +162,8 @@ func (o *demoOptions) directory() (string, error) {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "clew-demo-")
 		if err != nil {
-			return "", &failure{
-				code: exitFailed, err: fmt.Errorf("cannot create a temporary directory: %w", cause(err)), hint: "Give a directory with --dir.",
+			return "", &clikit.Failure{
+				Code: clikit.ExitFailed, Err: fmt.Errorf("cannot create a temporary directory: %w", clikit.Cause(err)), Hint: "Give a directory with --dir.",
 			}
 		}
 		return dir, nil
@@ -172,11 +173,11 @@ func (o *demoOptions) directory() (string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot create directory %s: %w", printable(o.dir), cause(err))
+		return "", fmt.Errorf("cannot create directory %s: %w", clikit.Printable(o.dir), clikit.Cause(err))
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		return "", &failure{
-			code: exitUsage, err: fmt.Errorf("directory %s is not empty", printable(o.dir)), hint: "Give a new one with --dir.",
+		return "", &clikit.Failure{
+			Code: clikit.ExitUsage, Err: fmt.Errorf("directory %s is not empty", clikit.Printable(o.dir)), Hint: "Give a new one with --dir.",
 		}
 	}
 	return dir, nil
@@ -194,7 +195,7 @@ func (o *demoOptions) introduction() string {
 	if o.real {
 		who = "Claude Code does the task with a scripted model on this machine: no key, no network."
 	}
-	columns := textWidth(o.streams.Out, 100)
+	columns := clikit.TextWidth(o.streams.Out, 100)
 	lines := tty.Wrap(who, columns)
 	lines = append(lines, tty.Wrap("The task: slug.sh turns titles into URL slugs, and its test fails.", columns)...)
 	return strings.Join(lines, "\n") + "\n"
@@ -254,13 +255,13 @@ func (t *tour) head(args ...string) error {
 	for _, arg := range args {
 		line += " " + quoteArg(arg)
 	}
-	t.print("\n" + tty.Prompt.Paint(line, colored(t.streams.Out)) + "\n")
+	t.print("\n" + tty.Prompt.Paint(line, clikit.Colored(t.streams.Out)) + "\n")
 	t.pause(600 * time.Millisecond)
 	switch {
 	case t.ctx.Err() != nil:
-		return errStopped()
+		return clikit.Stopped()
 	case t.err != nil:
-		return outputError(t.err)
+		return clikit.OutputError(t.err)
 	}
 	return nil
 }
@@ -273,7 +274,7 @@ func quoteArg(arg string) string {
 	case strings.ContainsAny(arg, " \t'()*?[]{}<>|&;#~!"):
 		arg = `"` + arg + `"`
 	}
-	return printable(arg)
+	return clikit.Printable(arg)
 }
 
 // pause waits, so that the user can read.
@@ -327,9 +328,9 @@ func (t *tour) realTask() (err error) {
 	opts := model.Options(work, t.config)
 	opts.AgentPath = t.agent
 	err = t.converse(opts)
-	var f *failure
-	if errors.As(err, &f) && f.code == exitAgent {
-		f.hint = "Install Claude Code (npm install -g @anthropic-ai/claude-code), set CLEW_AGENT to its binary,\n" +
+	var f *clikit.Failure
+	if errors.As(err, &f) && f.Code == clikit.ExitAgent {
+		f.Hint = "Install Claude Code (npm install -g @anthropic-ai/claude-code), set CLEW_AGENT to its binary,\n" +
 			"or leave out --real."
 	}
 	return err
@@ -338,7 +339,7 @@ func (t *tour) realTask() (err error) {
 // converse is like "clew run" with these options. If stdout is not a terminal, stderr goes there.
 func (t *tour) converse(opts *clew.Options) error {
 	streams := t.streams
-	if !isTerminal(streams.Out) {
+	if !clikit.IsTerminal(streams.Out) {
 		streams.Err = streams.Out
 	}
 	scr := newScreen(streams)
@@ -348,7 +349,7 @@ func (t *tour) converse(opts *clew.Options) error {
 	questioner.workspace = t.workspace()
 	scr.worksIn(questioner.workspace.Dir, "")
 	opts.CanUseTool = questioner.decide
-	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
+	if t.yes || !clikit.IsTerminal(streams.In) || !clikit.IsTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)
 	}
 	p := &textPrinter{screen: scr}
@@ -372,7 +373,7 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 		scr.pause(true)
 		defer scr.pause(false)
 		s := describe(req, view{
-			columns: terminalWidth(scr.err), rows: defaultRows, color: colored(scr.err), lines: isTerminal(scr.err) && drawsLines(),
+			columns: clikit.TerminalWidth(scr.err), rows: clikit.DefaultRows, color: clikit.Colored(scr.err), lines: clikit.IsTerminal(scr.err) && drawsLines(),
 		}, t.workspace())
 		scr.say(s.all() + promptOf(req, s))
 		t.pause(2 * time.Second)
@@ -405,8 +406,8 @@ func (t *tour) command(args []string) error {
 	}
 	root := newRoot(t.streams)
 	root.PersistentPreRunE = nil // a demo does not use the user's settings
-	if code := runRoot(t.ctx, root, args, t.streams); code != exitDone {
-		return &failure{code: code, err: fmt.Errorf("clew %s failed", args[0])}
+	if code := runRoot(t.ctx, root, args, t.streams); code != clikit.ExitDone {
+		return &clikit.Failure{Code: code, Err: fmt.Errorf("clew %s failed", args[0])}
 	}
 	t.pause(1500 * time.Millisecond)
 	return nil
@@ -417,7 +418,7 @@ func (t *tour) closing() string {
 	if runtime.GOOS == "windows" {
 		setting = `$env:CLAUDE_CONFIG_DIR = "` + t.config + `"; `
 	}
-	return "\nAll files are in " + printable(t.dir) + ". To continue:\n" +
+	return "\nAll files are in " + clikit.Printable(t.dir) + ". To continue:\n" +
 		"  " + setting + "clew show last --expand\n" +
 		"  " + setting + "clew show last --diff\n"
 }

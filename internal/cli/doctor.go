@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/viewer"
@@ -54,10 +55,10 @@ func newDoctor(s Streams, st *settings) *cobra.Command {
 		Long:  doctorHelp,
 		Example: `  clew doctor
   clew doctor --json | jq '.checks[] | select(.state == "problem")'`,
-		Args: atMost(0),
+		Args: clikit.AtMost(0),
 	}
-	cmd.RunE = runE(func(ctx context.Context, _ []string) error { return o.run(ctx, cmd) })
-	addOnOff(cmd, &o.json, "json", "print one JSON object")
+	cmd.RunE = clikit.RunE(func(ctx context.Context, _ []string) error { return o.run(ctx, cmd) })
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object")
 	return cmd
 }
 
@@ -89,17 +90,17 @@ type check struct {
 func (o *doctorOptions) run(ctx context.Context, cmd *cobra.Command) error {
 	c, err := o.settings.load(ctx)
 	if err != nil {
-		return errStopped()
+		return clikit.Stopped()
 	}
 	if err := applySettings(cmd, c); err != nil {
 		return err
 	}
 	found := o.examine(ctx, o.checks(c))
 	if ctx.Err() != nil {
-		return errStopped()
+		return clikit.Stopped()
 	}
 	if err := o.print(found); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	problems := 0
 	for _, d := range found {
@@ -196,17 +197,17 @@ type waiting struct {
 
 func (o *doctorOptions) newWaiting() *waiting {
 	w := &waiting{notice: time.NewTimer(o.notice), end: time.NewTimer(o.limit + grace)}
-	if isTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
+	if clikit.IsTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
 		w.w = o.streams.Err
 	}
 	return w
 }
 
 func (w *waiting) show(name string) {
-	w.notice.Reset(redrawInterval)
+	w.notice.Reset(clikit.RedrawInterval)
 	if w.w != nil {
 		w.visible = true
-		_, _ = io.WriteString(w.w, clearLine+fitLine("checking: "+name, terminalWidth(w.w)))
+		_, _ = io.WriteString(w.w, clikit.ClearLine+clikit.FitLine("checking: "+name, clikit.TerminalWidth(w.w)))
 	}
 }
 
@@ -214,20 +215,20 @@ func (w *waiting) done() {
 	w.notice.Stop()
 	w.end.Stop()
 	if w.visible {
-		_, _ = io.WriteString(w.w, clearLine)
+		_, _ = io.WriteString(w.w, clikit.ClearLine)
 	}
 }
 
 func (o *doctorOptions) print(found []diagnosis) error {
 	text := ""
 	if o.json {
-		line, err := jsonLine(map[string][]diagnosis{"checks": found})
+		line, err := clikit.JSONLine(map[string][]diagnosis{"checks": found})
 		if err != nil {
 			return err
 		}
 		text = string(line)
 	} else {
-		text = doctorText(found, textWidth(o.streams.Out, 0), colored(o.streams.Out))
+		text = doctorText(found, clikit.TextWidth(o.streams.Out, 0), clikit.Colored(o.streams.Out))
 	}
 	_, err := io.WriteString(o.streams.Out, text)
 	return err
@@ -237,7 +238,7 @@ func (o *doctorOptions) print(found []diagnosis) error {
 func doctorText(found []diagnosis, columns int, color bool) string {
 	const label = len("problem  agent settings  ")
 	indent := label
-	if columns > 0 && columns < narrow {
+	if columns > 0 && columns < clikit.Narrow {
 		indent = min(2, columns/4)
 	}
 	room, advice := 0, "> "
@@ -257,9 +258,9 @@ func doctorText(found []diagnosis, columns int, color bool) string {
 			}
 			head += "\n" + strings.Repeat(" ", indent)
 		}
-		lines := wrapMarked(escaped(d.Found), "", room)
+		lines := clikit.WrapMarked(clikit.Printable(d.Found), "", room)
 		if d.Advice != "" {
-			lines = append(lines, wrapMarked(escaped(d.Advice), advice, room)...)
+			lines = append(lines, clikit.WrapMarked(clikit.Printable(d.Advice), advice, room)...)
 		}
 		text := head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 		b.WriteString(painted(text, d.State, color))
@@ -292,13 +293,13 @@ type terminalDetails struct {
 // checkTerminal reports the abilities of the terminal.
 func checkTerminal(s Streams) []diagnosis {
 	d := terminalDetails{
-		Stdin: isTerminal(s.In), Stdout: isTerminal(s.Out), Stderr: isTerminal(s.Err), Term: os.Getenv("TERM"),
+		Stdin: clikit.IsTerminal(s.In), Stdout: clikit.IsTerminal(s.Out), Stderr: clikit.IsTerminal(s.Err), Term: os.Getenv("TERM"),
 		Colors: colorDepth(s), UTF8: speaksUTF8(),
 	}
 	if !d.Stdout {
 		return []diagnosis{{State: stateOK, Found: "stdout is not a terminal: plain output", Details: d}}
 	}
-	d.Columns = terminalWidth(s.Out)
+	d.Columns = clikit.TerminalWidth(s.Out)
 	found := fmt.Sprintf("%d columns, TERM is %s, colors: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colors)
 	state, advice := stateOK, ""
 	switch {
@@ -307,8 +308,8 @@ func checkTerminal(s Streams) []diagnosis {
 		advice = "Set LANG to a UTF-8 locale such as C.UTF-8, or characters may look wrong."
 	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
 		state, advice = stateNote, "Set TERM to a terminal that can clear a line to get colors and progress."
-	case d.Columns < narrow:
-		state, advice = stateNote, fmt.Sprintf("Lists show more with %d or more columns.", narrow)
+	case d.Columns < clikit.Narrow:
+		state, advice = stateNote, fmt.Sprintf("Lists show more with %d or more columns.", clikit.Narrow)
 	case !d.Stdin || !d.Stderr:
 		state, advice = stateNote, "To answer permission requests, stdin and stderr must also be terminals."
 	}
@@ -317,7 +318,7 @@ func checkTerminal(s Streams) []diagnosis {
 
 // colorDepth returns how many colors there are or, unless the terminal decides, what does.
 func colorDepth(s Streams) string {
-	switch color, by := decideColor(givenColor, os.Getenv, isTerminal(s.Out)); {
+	switch color, by := clikit.DecideColor(clikit.GivenColor, os.Getenv, clikit.IsTerminal(s.Out)); {
 	case color && by != "":
 		return "always, from " + by
 	case by != "":
@@ -371,7 +372,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	}
 	if err != nil {
 		return []diagnosis{{
-			State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+			State: stateWarning, Found: fmt.Sprintf("%s: %v", path, clikit.Cause(err)),
 			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
@@ -500,7 +501,7 @@ func checkAgentSettings() []diagnosis {
 			right = append(right, path)
 		case !errors.Is(err, fs.ErrNotExist):
 			all = append(all, diagnosis{
-				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, clikit.Cause(err)),
 				Advice: "Fix it: the agent ignores it or refuses to start.",
 			})
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/version"
@@ -102,13 +103,13 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("still running after %v", versionLimit)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return "", errors.New(strings.Join(strings.Fields(cause(err).Error()+" "+clip(text)), " "))
+		return "", errors.New(strings.Join(strings.Fields(clikit.Cause(err).Error()+" "+clikit.Clip(text)), " "))
 	}
 	found := versionPattern().FindString(text)
 	if found == "" {
-		return "", fmt.Errorf("it printed %q", clip(text))
+		return "", fmt.Errorf("it printed %q", clikit.Clip(text))
 	}
-	return clip(found), nil
+	return clikit.Clip(found), nil
 }
 
 // A clipped is a writer that keeps the beginning of the output. It refuses more, which ends the

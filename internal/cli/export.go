@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
 )
@@ -29,7 +30,7 @@ type exportOptions struct {
 	listRules bool
 	json      bool
 	project   string
-	activity  *activity
+	activity  *clikit.Activity
 }
 
 const exportLong = `Write a session to a file as an HTML page, Markdown or JSON, and print the path of
@@ -66,13 +67,13 @@ func newExport(s Streams) *cobra.Command {
   clew export last --format markdown -o - | less
   clew export --list-rules`,
 		Args: o.args,
-		RunE: runE(o.run),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().Var(&o.format, "format", "output format: html, markdown or json (default: from the file name, or html)")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file`; - means stdout (default clew-ID.html)")
-	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
-	addOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
-	addOnOff(cmd, &o.json, "json", "print one JSON object about the file or, with --list-rules, per rule")
+	clikit.AddOnOff(cmd, &o.force, "force", "overwrite an existing file")
+	clikit.AddOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object about the file or, with --list-rules, per rule")
 	addProjectOf(cmd, &o.project)
 	o.selection.addFlags(cmd)
 	return cmd
@@ -84,9 +85,9 @@ const exportGCPercent = 50
 
 func (o *exportOptions) args(cmd *cobra.Command, args []string) error {
 	if o.listRules {
-		return atMost(0)(cmd, args)
+		return clikit.AtMost(0)(cmd, args)
 	}
-	return exactlyOne("a session, a file, or -")(cmd, args)
+	return clikit.ExactlyOne("a session, a file, or -")(cmd, args)
 }
 
 func (o *exportOptions) run(ctx context.Context, args []string) error {
@@ -94,7 +95,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	case o.listRules:
 		return o.printRules()
 	case o.output == "-" && o.json:
-		return usageError("--json and -o - both print to stdout", "Leave out one of them.")
+		return clikit.UsageError("--json and -o - both print to stdout", "Leave out one of them.")
 	}
 	format := cmp.Or(string(o.format), formatOf(o.output))
 	if o.output != "" && o.output != "-" {
@@ -108,14 +109,14 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.activity = startActivity(o.streams.Err, "reading")
-	defer o.activity.end()
+	o.activity = clikit.StartActivity(o.streams.Err, "reading")
+	defer o.activity.End()
 	if err := src.open(ctx, o.streams.In); err != nil {
 		return err
 	}
 	defer src.close()
 	if size := src.size(); size >= 0 {
-		o.activity.now("reading " + tty.Size(size))
+		o.activity.Now("reading " + tty.Size(size))
 	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {
@@ -128,8 +129,8 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 
 // warn reports something that is not exported.
 func (o *exportOptions) warn(text string) {
-	o.activity.hide()
-	remark(o.streams.Err, tty.Waiting, "clew export", text)
+	o.activity.Hide()
+	clikit.Remark(o.streams.Err, tty.Waiting, "clew export", text)
 }
 
 // free returns an error if the file exists and must not be overwritten.
@@ -139,19 +140,19 @@ func (o *exportOptions) free(path string) error {
 	case err != nil:
 		return nil //nolint:nilerr // other errors show when the file is created
 	case info.IsDir():
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is a directory", printable(path)), hint: "Give the path of a file."}
+		return &clikit.Failure{Code: clikit.ExitUsage, Err: fmt.Errorf("%s is a directory", clikit.Printable(path)), Hint: "Give the path of a file."}
 	case o.force:
 		return nil
 	}
-	return &failure{
-		code: exitUsage, err: fmt.Errorf("%s already exists", printable(path)),
-		hint: "Use --force to overwrite it, or -o to choose another name.",
+	return &clikit.Failure{
+		Code: clikit.ExitUsage, Err: fmt.Errorf("%s already exists", clikit.Printable(path)),
+		Hint: "Use --force to overwrite it, or -o to choose another name.",
 	}
 }
 
 func (o *exportOptions) write(ctx context.Context, r *reading, format string) error {
 	if o.redact {
-		o.activity.now("redacting")
+		o.activity.Now("redacting")
 	}
 	doc, found, err := o.document(ctx, r)
 	if err != nil {
@@ -159,18 +160,18 @@ func (o *exportOptions) write(ctx context.Context, r *reading, format string) er
 	}
 	view := o.view()
 	if o.output == "-" {
-		o.activity.end() // both outputs may be the same terminal
+		o.activity.End() // both outputs may be the same terminal
 		return o.failed(ctx, "", export.Write(ctx, o.streams.Out, doc, format, view))
 	}
 	path := cmp.Or(o.output, defaultName(doc, format))
 	if err := o.free(path); err != nil {
 		return err
 	}
-	o.activity.now("writing " + printable(path))
+	o.activity.Now("writing " + clikit.Printable(path))
 	size, err := o.writeFile(path, func(w io.Writer) error {
 		return export.Write(ctx, w, doc, format, view)
 	})
-	o.activity.end()
+	o.activity.End()
 	if err != nil {
 		return o.failed(ctx, path, err)
 	}
@@ -183,11 +184,11 @@ func (o *exportOptions) failed(ctx context.Context, path string, err error) erro
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return errInterrupted()
+		return clikit.Interrupted()
 	case path == "":
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
-	return unwritable(path, err)
+	return clikit.Unwritable(path, err)
 }
 
 // defaultName returns the name of the file if the user gives none.
@@ -246,12 +247,12 @@ func (o *exportOptions) report(r exportReport) error {
 		if r.Redactions == nil {
 			r.Redactions = map[string]int{}
 		}
-		return o.print(writeJSON(o.streams.Out, r))
+		return o.print(clikit.WriteJSON(o.streams.Out, r))
 	}
 	if r.Redactions != nil {
 		o.warn(redactionLine(r.Redactions))
 	}
-	_, err := fmt.Fprintln(o.streams.Out, printable(r.Path))
+	_, err := fmt.Fprintln(o.streams.Out, clikit.Printable(r.Path))
 	return o.print(err)
 }
 
@@ -267,20 +268,20 @@ func redactionLine(found map[string]int) string {
 }
 
 func (o *exportOptions) printRules() error {
-	t := newTable("RULE", "REMOVES")
-	t.color = colored(o.streams.Out)
+	t := clikit.NewTable("RULE", "REMOVES")
+	t.Color = clikit.Colored(o.streams.Out)
 	for _, rule := range redact.Rules() {
 		if o.json {
-			if err := writeJSON(o.streams.Out, rule); err != nil {
-				return outputError(err)
+			if err := clikit.WriteJSON(o.streams.Out, rule); err != nil {
+				return clikit.OutputError(err)
 			}
 			continue
 		}
-		t.add(rule.Name, rule.About)
+		t.Add(rule.Name, rule.About)
 	}
 	var b strings.Builder
 	if !o.json {
-		t.print(&b, textWidth(o.streams.Out, 80))
+		t.Print(&b, clikit.TextWidth(o.streams.Out, 80))
 	}
 	_, err := io.WriteString(o.streams.Out, b.String())
 	return o.print(err)
@@ -288,7 +289,7 @@ func (o *exportOptions) printRules() error {
 
 func (o *exportOptions) print(err error) error {
 	if err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termio"
@@ -50,7 +51,7 @@ func TestFaultHuge(t *testing.T) {
 				cmd.Stdin = test.stdin
 			}
 			o, peak := p.measured(t, cmd)
-			if o.code != exitDone || o.out == "" {
+			if o.code != clikit.ExitDone || o.out == "" {
 				t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 			}
 			if t.Logf("%d MB", peak>>20); peak > test.most {
@@ -166,7 +167,7 @@ func TestFaultSignals(t *testing.T) {
 				}
 				rest, _ := io.ReadAll(out)
 				o := wait()
-				if o.code != exitInterrupted || !strings.HasPrefix(o.errs, "clew "+u.verb()+": interrupted") {
+				if o.code != clikit.ExitInterrupted || !strings.HasPrefix(o.errs, "clew "+u.verb()+": interrupted") {
 					t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 				}
 				if len(rest) > 0 && rest[len(rest)-1] != '\n' {
@@ -212,7 +213,7 @@ func TestFaultSignalWhileWaiting(t *testing.T) {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)
 			}
-			if o := wait(); o.code != exitInterrupted || !strings.Contains(o.errs, "interrupted") {
+			if o := wait(); o.code != clikit.ExitInterrupted || !strings.Contains(o.errs, "interrupted") {
 				t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 			}
 		})
@@ -236,8 +237,8 @@ func TestFaultSignalClearsBar(t *testing.T) {
 		t.Error(err)
 	}
 	rest, _ := io.ReadAll(shown) // ends with an error when the other end is closed
-	want := clearLine + tty.Failure.Paint("clew stats:", true) + " interrupted\r\n"
-	if o := wait(); o.code != exitInterrupted || !strings.HasSuffix(string(rest), want) {
+	want := clikit.ClearLine + tty.Failure.Paint("clew stats:", true) + " interrupted\r\n"
+	if o := wait(); o.code != clikit.ExitInterrupted || !strings.HasSuffix(string(rest), want) {
 		t.Errorf("exit code %d, stderr %q", o.code, rest)
 	}
 }
@@ -287,7 +288,7 @@ func TestFaultNarrow(t *testing.T) {
 			t.Skip("its lines are as long as they are, or it goes on")
 		}
 		o := p.onTerminal(t, p.command(t, u), columns)
-		if o.code != exitDone || o.out == "" {
+		if o.code != clikit.ExitDone || o.out == "" {
 			t.Errorf("on a terminal: exit code %d, stdout %q, stderr %q", o.code, o.out, o.errs)
 		}
 		checkFits(t, o.out, columns)
@@ -312,7 +313,7 @@ func TestFaultColours(t *testing.T) {
 		for _, without := range []string{"NO_COLOR=1", "TERM=dumb", "CLICOLOR=0"} {
 			cmd := p.command(t, u)
 			cmd.Env = append(cmd.Env, without)
-			if o := p.onTerminal(t, cmd, 80); o.code != exitDone || styleSequence.MatchString(o.out) || strings.Contains(o.out, "\x1b]") {
+			if o := p.onTerminal(t, cmd, 80); o.code != clikit.ExitDone || styleSequence.MatchString(o.out) || strings.Contains(o.out, "\x1b]") {
 				t.Errorf("%s: exit code %d, stdout %q, stderr %q", without, o.code, o.out, o.errs)
 			}
 		}
@@ -353,7 +354,7 @@ func TestAskForgetsWhatWasTyped(t *testing.T) {
 	if _, err := io.WriteString(user, "no\n"); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-code; got != exitDone {
+	if got := <-code; got != clikit.ExitDone {
 		t.Errorf("exit code %d", got)
 	}
 }

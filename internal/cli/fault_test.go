@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/shelltest"
 )
 
@@ -40,37 +41,37 @@ type faultUse struct {
 }
 
 var faultUses = []faultUse{
-	{line: "ls --all", prose: true, homeless: exitInput},
-	{line: "ls --all --json", homeless: exitInput},
-	{line: "show ID", prose: true, homeless: exitInput},
-	{line: "show ID --expand --thinking --branches", prose: true, homeless: exitInput},
-	{line: "show ID --diff", homeless: exitInput}, // broken lines are no diff
-	{line: "show ID --format json", homeless: exitInput},
-	{line: "show ID --format ndjson", homeless: exitInput},
-	{line: "show ID --format messages", homeless: exitInput},
-	{line: "show last", prose: true, homeless: exitInput},
+	{line: "ls --all", prose: true, homeless: clikit.ExitInput},
+	{line: "ls --all --json", homeless: clikit.ExitInput},
+	{line: "show ID", prose: true, homeless: clikit.ExitInput},
+	{line: "show ID --expand --thinking --branches", prose: true, homeless: clikit.ExitInput},
+	{line: "show ID --diff", homeless: clikit.ExitInput}, // broken lines are no diff
+	{line: "show ID --format json", homeless: clikit.ExitInput},
+	{line: "show ID --format ndjson", homeless: clikit.ExitInput},
+	{line: "show ID --format messages", homeless: clikit.ExitInput},
+	{line: "show last", prose: true, homeless: clikit.ExitInput},
 	{line: "show FILE", prose: true},
 	{line: "show FILE --format json"},
 	{line: "show -", prose: true, stdin: true},
 	{line: "show - --format json", stdin: true},
-	{line: "view ID", prose: true, homeless: exitInput},
+	{line: "view ID", prose: true, homeless: clikit.ExitInput},
 	{line: "view FILE", prose: true},
 	{line: "view -", prose: true, stdin: true},
-	{line: "tail ID -n 99", prose: true, endless: true, homeless: exitInput},
+	{line: "tail ID -n 99", prose: true, endless: true, homeless: clikit.ExitInput},
 	{line: "tail FILE -n 99", prose: true, endless: true},
-	{line: "stats", prose: true, homeless: exitInput},
-	{line: "stats --by project,session,model,agent", prose: true, homeless: exitInput},
-	{line: "stats --by session --plot", prose: true, homeless: exitInput},
-	{line: "stats blocks", prose: true, homeless: exitInput},
-	{line: "stats blocks --plot", prose: true, homeless: exitInput},
-	{line: "stats tools", prose: true, homeless: exitInput},
-	{line: "stats tools --json", homeless: exitInput},
-	{line: "stats mcp", prose: true, homeless: exitInput},
-	{line: "stats mcp --csv", homeless: exitInput},
-	{line: "stats projects --alias *project*=你好你好你好 --project 你好你好你好", prose: true, homeless: exitInput},
-	{line: "stats --reconcile", prose: true, homeless: exitInput},
-	{line: "stats --json", homeless: exitInput},
-	{line: "stats --csv", homeless: exitInput},
+	{line: "stats", prose: true, homeless: clikit.ExitInput},
+	{line: "stats --by project,session,model,agent", prose: true, homeless: clikit.ExitInput},
+	{line: "stats --by session --plot", prose: true, homeless: clikit.ExitInput},
+	{line: "stats blocks", prose: true, homeless: clikit.ExitInput},
+	{line: "stats blocks --plot", prose: true, homeless: clikit.ExitInput},
+	{line: "stats tools", prose: true, homeless: clikit.ExitInput},
+	{line: "stats tools --json", homeless: clikit.ExitInput},
+	{line: "stats mcp", prose: true, homeless: clikit.ExitInput},
+	{line: "stats mcp --csv", homeless: clikit.ExitInput},
+	{line: "stats projects --alias *project*=你好你好你好 --project 你好你好你好", prose: true, homeless: clikit.ExitInput},
+	{line: "stats --reconcile", prose: true, homeless: clikit.ExitInput},
+	{line: "stats --json", homeless: clikit.ExitInput},
+	{line: "stats --csv", homeless: clikit.ExitInput},
 	{line: "stats --price-table", prose: true},
 	{line: "inspect FILE", prose: true},
 	{line: "inspect -", prose: true, stdin: true},
@@ -79,27 +80,27 @@ var faultUses = []faultUse{
 	{line: "run --output-format json Hi", agent: true},
 	{line: "run --output-format stream-json Hi", agent: true},
 	{line: "chat", agent: true, input: "Hi\n", closing: true},
-	{line: "search Fix", prose: true, homeless: exitInput},
-	{line: "search --no-index Fix", prose: true, homeless: exitInput},
-	{line: "search --regex Fi.", prose: true, homeless: exitInput},
-	{line: "search --json Fix", homeless: exitInput},
-	{line: "export ID -o -", homeless: exitInput},
-	{line: "export ID -o - --format markdown", homeless: exitInput},
-	{line: "export ID -o - --format json --redact", homeless: exitInput},
+	{line: "search Fix", prose: true, homeless: clikit.ExitInput},
+	{line: "search --no-index Fix", prose: true, homeless: clikit.ExitInput},
+	{line: "search --regex Fi.", prose: true, homeless: clikit.ExitInput},
+	{line: "search --json Fix", homeless: clikit.ExitInput},
+	{line: "export ID -o -", homeless: clikit.ExitInput},
+	{line: "export ID -o - --format markdown", homeless: clikit.ExitInput},
+	{line: "export ID -o - --format json --redact", homeless: clikit.ExitInput},
 	{line: "export FILE --force --json"},
 	{line: "export --list-rules", prose: true},
-	{line: "hook permission --remove --yes", homeless: exitInput},
-	{line: "mcp", input: mcpInput("search", `{"query":"Fix"}`), homeless: exitInput},
+	{line: "hook permission --remove --yes", homeless: clikit.ExitInput},
+	{line: "mcp", input: mcpInput("search", `{"query":"Fix"}`), homeless: clikit.ExitInput},
 	{line: "statusline", stdin: true, painted: true},
 	{line: "statusline --json", stdin: true},
-	{line: "statusline --remove --yes", homeless: exitInput},
-	{line: "archive", homeless: exitInput},
-	{line: "archive --json", homeless: exitInput},
-	{line: "archive --status --json", homeless: exitInput},
-	{line: "restore ID", homeless: exitInput},
-	{line: "restore ID --json", homeless: exitInput},
-	{line: "serve --port 0", endless: true, homeless: exitInput},
-	{line: "serve --port 0 --json", endless: true, homeless: exitInput},
+	{line: "statusline --remove --yes", homeless: clikit.ExitInput},
+	{line: "archive", homeless: clikit.ExitInput},
+	{line: "archive --json", homeless: clikit.ExitInput},
+	{line: "archive --status --json", homeless: clikit.ExitInput},
+	{line: "restore ID", homeless: clikit.ExitInput},
+	{line: "restore ID --json", homeless: clikit.ExitInput},
+	{line: "serve --port 0", endless: true, homeless: clikit.ExitInput},
+	{line: "serve --port 0 --json", endless: true, homeless: clikit.ExitInput},
 	{line: "config", prose: true},
 	{line: "config --json"},
 	{line: "config init --force"},
@@ -327,7 +328,7 @@ func TestFaultNone(t *testing.T) {
 		if u.endless {
 			t.Skip("it goes on")
 		}
-		if o := p.run(t, p.command(t, u)); o.code != exitDone || o.out == "" {
+		if o := p.run(t, p.command(t, u)); o.code != clikit.ExitDone || o.out == "" {
 			t.Errorf("exit code %d, stdout %q, stderr %q", o.code, o.out, o.errs)
 		}
 	})
@@ -344,7 +345,7 @@ func TestFaultClosedPipe(t *testing.T) {
 		defer w.Close()
 		cmd := p.command(t, u)
 		cmd.Stdout = w
-		if o := p.run(t, cmd); o.code != exitDone || o.errs != "" && !u.closing {
+		if o := p.run(t, cmd); o.code != clikit.ExitDone || o.errs != "" && !u.closing {
 			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 		}
 	})
@@ -363,7 +364,7 @@ func TestFaultFullDisk(t *testing.T) {
 		cmd := p.command(t, u)
 		cmd.Stdout = full
 		o := p.run(t, cmd)
-		if o.code != exitFailed || !strings.HasSuffix(o.errs, "cannot write the output: no space left on device\n") {
+		if o.code != clikit.ExitFailed || !strings.HasSuffix(o.errs, "cannot write the output: no space left on device\n") {
 			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 		}
 	})
@@ -380,7 +381,7 @@ func TestFaultClosedStreams(t *testing.T) {
 			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" ` + closed, cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = "/bin/sh"
 			o := p.run(t, cmd)
-			if want := []int{exitDone, exitFailed, exitInput}; o.code > exitFailed && o.code != exitInput {
+			if want := []int{clikit.ExitDone, clikit.ExitFailed, clikit.ExitInput}; o.code > clikit.ExitFailed && o.code != clikit.ExitInput {
 				t.Errorf("%s: exit code %d, want one of %v; stderr %q", closed, o.code, want, o.errs)
 			}
 		}
@@ -389,7 +390,7 @@ func TestFaultClosedStreams(t *testing.T) {
 
 func TestFaultNoHome(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
-		if u.endless && u.homeless == exitDone {
+		if u.endless && u.homeless == clikit.ExitDone {
 			t.Skip("it goes on")
 		}
 		cmd := p.command(t, u)
@@ -398,7 +399,7 @@ func TestFaultNoHome(t *testing.T) {
 		if o.code != u.homeless {
 			t.Errorf("exit code %d, want %d: %s", o.code, u.homeless, o.errs)
 		}
-		if u.homeless != exitDone && !strings.Contains(o.errs, "CLAUDE_CONFIG_DIR") {
+		if u.homeless != clikit.ExitDone && !strings.Contains(o.errs, "CLAUDE_CONFIG_DIR") {
 			t.Errorf("it does not say what to do: %s", o.errs)
 		}
 	})
@@ -417,7 +418,7 @@ func TestFaultUnreadableFile(t *testing.T) {
 					p := newFaultPlace(t)
 					replace(t, p.file)
 					o := p.run(t, p.command(t, u))
-					if o.code != exitInput || !strings.HasPrefix(o.errs, "clew "+u.verb()+": ") {
+					if o.code != clikit.ExitInput || !strings.HasPrefix(o.errs, "clew "+u.verb()+": ") {
 						t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 					}
 				})
@@ -484,7 +485,7 @@ func TestFaultUnreadableNeighbours(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := p.run(t, p.command(t, u))
-		if o.code != exitDone && o.code != exitInput || o.out == "" {
+		if o.code != clikit.ExitDone && o.code != clikit.ExitInput || o.out == "" {
 			t.Errorf("exit code %d, stdout %q, stderr %q", o.code, o.out, o.errs)
 		}
 	})
@@ -507,7 +508,7 @@ func TestFaultUnreadableHome(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := p.run(t, p.command(t, u))
-			if o.code != exitDone && o.code != exitInput {
+			if o.code != clikit.ExitDone && o.code != clikit.ExitInput {
 				t.Errorf("%s is a file: exit code %d, stderr %q", dir, o.code, o.errs)
 			}
 			if o.out == "" && o.errs == "" && !strings.Contains(u.line, "json") {
@@ -534,8 +535,8 @@ func TestFaultVanishing(t *testing.T) {
 				cmd := p.command(t, faultUse{line: line})
 				cmd.Stdout = &spoiler{do: func() error { return spoil(p.file) }}
 				o := p.run(t, cmd)
-				cut := o.code == exitFailed && strings.HasPrefix(o.errs, "clew inspect: frames with problems: 1 of ")
-				if o.code != exitDone && o.code != exitInput && !cut {
+				cut := o.code == clikit.ExitFailed && strings.HasPrefix(o.errs, "clew inspect: frames with problems: 1 of ")
+				if o.code != clikit.ExitDone && o.code != clikit.ExitInput && !cut {
 					t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 				}
 			})
@@ -579,7 +580,7 @@ func TestFaultRestless(t *testing.T) {
 	for _, line := range []string{"ls --all", "stats", "show last", "show ID"} {
 		for range 5 {
 			// The last session may disappear before it is read.
-			if o := p.run(t, p.command(t, faultUse{line: line})); o.code != exitDone && o.code != exitInput {
+			if o := p.run(t, p.command(t, faultUse{line: line})); o.code != clikit.ExitDone && o.code != clikit.ExitInput {
 				t.Errorf("%s: exit code %d, stderr %q", line, o.code, o.errs)
 			}
 		}

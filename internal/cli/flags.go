@@ -4,115 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
-	_ "time/tzdata" // for systems without a database of time zones
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/spf13/cobra"
 )
-
-// An onOff is a flag that is on when it is given without a value. Unlike pflag's own, it has a
-// readable error for other values.
-type onOff bool
-
-// addOnOff adds a flag to cmd that sets target.
-func addOnOff(cmd *cobra.Command, target *bool, name, usage string) {
-	cmd.Flags().VarPF((*onOff)(target), name, "", usage).NoOptDefVal = "true"
-}
-
-// Type is bool, which the help leaves out.
-func (o *onOff) Type() string { return "bool" }
-
-func (o *onOff) String() string { return strconv.FormatBool(bool(*o)) }
-
-// Set reads true and false, as strconv.ParseBool does.
-func (o *onOff) Set(text string) error {
-	on, err := strconv.ParseBool(text)
-	if err != nil {
-		return errors.New("must be true or false")
-	}
-	*o = onOff(on)
-	return nil
-}
-
-// A timeFlag is a flag for a time: a day, a day with a time, or an age.
-type timeFlag struct {
-	time.Time
-	end bool // a day stands for its end
-}
-
-// Type names the value in the help.
-func (m *timeFlag) Type() string { return "time" }
-
-func (m *timeFlag) String() string {
-	if m.IsZero() {
-		return ""
-	}
-	return m.Format(time.RFC3339)
-}
-
-// Set reads a time. It is local unless it has an offset.
-func (m *timeFlag) Set(text string) error {
-	at, err := parseTime("", text, time.Now(), m.end)
-	if err != nil || text == "" {
-		return errors.New("must be a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
-	}
-	m.Time = at
-	return nil
-}
-
-// A byteSize is a flag: a whole number, with or without a unit.
-type byteSize int
-
-// sizeUnits are in the order in which they are tried: the others also end in "B".
-var sizeUnits = []struct {
-	name  string
-	bytes uint64
-}{
-	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
-	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
-}
-
-// Type names the value in the help.
-func (s *byteSize) Type() string { return "size" }
-
-// String returns the size in the largest unit of which it is a multiple.
-func (s *byteSize) String() string {
-	for _, u := range sizeUnits {
-		if n := uint64(*s); n >= u.bytes && n%u.bytes == 0 {
-			return strconv.FormatUint(n/u.bytes, 10) + u.name
-		}
-	}
-	return "0B"
-}
-
-// Set reads a size. Units may be in any case.
-func (s *byteSize) Set(text string) error {
-	number, unit := text, uint64(1)
-	for _, u := range sizeUnits {
-		if cut := len(text) - len(u.name); cut > 0 && strings.EqualFold(text[cut:], u.name) {
-			number, unit = strings.TrimSpace(text[:cut]), u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || n == 0 || n > math.MaxInt/unit {
-		return errors.New("must be a positive whole number of bytes, such as 500000, 512KiB or 64MiB")
-	}
-	*s = byteSize(n * unit)
-	return nil
-}
 
 // A turnRange is a flag for some turns of a session, such as 3, 3..5, 3.. or ..5. The zero value
 // means all turns.
@@ -176,9 +80,9 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 
 // none reports that a session with so many turns has none of the range.
 func (t *turnRange) none(turns int) error {
-	return &failure{
-		code: exitUsage, err: fmt.Errorf("no turn matches %s", t.text),
-		hint: fmt.Sprintf("The session has %s.", tty.Counted(turns, "turn")),
+	return &clikit.Failure{
+		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
+		Hint: fmt.Sprintf("The session has %s.", tty.Counted(turns, "turn")),
 	}
 }
 
@@ -189,97 +93,6 @@ func countTurns(chunks []transcript.Chunk) (n int) {
 		}
 	}
 	return n
-}
-
-// A givenFlag says whether a flag was given.
-type givenFlag struct {
-	name string
-	on   bool
-}
-
-// atMostOne refuses flags that exclude each other.
-func atMostOne(flags []givenFlag) error {
-	first := ""
-	for _, f := range flags {
-		switch {
-		case f.on && first != "":
-			return usageError(fmt.Sprintf("--%s can't be used with --%s", first, f.name), "")
-		case f.on:
-			first = f.name
-		}
-	}
-	return nil
-}
-
-func usageError(text, hint string) error {
-	return &failure{code: exitUsage, err: errors.New(text), hint: hint}
-}
-
-func parseZone(name string) (*time.Location, error) {
-	if name == "" {
-		return time.Local, nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, usageError("unknown time zone "+printable(name), "Give a name such as UTC or Europe/Paris.")
-	}
-	return zone, nil
-}
-
-var longAgo = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
-})
-
-// parseTime parses the value of a flag in the time zone of now. "" is the zero time. A day stands
-// for its beginning, or with whole for its end.
-func parseTime(flag, text string, now time.Time, whole bool) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if m := longAgo().FindStringSubmatch(text); m != nil {
-		return backFrom(now, m[1], m[2]), nil
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
-		return now.Add(-age), nil
-	}
-	if day, ok := parseDay(text, now); ok {
-		if whole {
-			day = startOfDay(day, 1)
-		}
-		return day, nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, usageError(fmt.Sprintf("--%s %s is not a valid time", flag, printable(text)),
-		"Give a day such as 2026-11-15 or yesterday, a time such as 2026-11-15T14:00, or an age: 12h, 7d, 2w.")
-}
-
-// backFrom goes back by days or weeks on the calendar.
-func backFrom(now time.Time, number, unit string) time.Time {
-	n, _ := strconv.Atoi(number) // five digits at most
-	if unit == "w" {
-		n *= 7
-	}
-	return now.AddDate(0, 0, -n)
-}
-
-func parseDay(text string, now time.Time) (time.Time, bool) {
-	switch text {
-	case "today":
-		return startOfDay(now, 0), true
-	case "yesterday":
-		return startOfDay(now, -1), true
-	}
-	day, err := time.ParseInLocation(time.DateOnly, text, now.Location())
-	return day, err == nil
-}
-
-// startOfDay returns the beginning of the day that is so many days after the day of t.
-func startOfDay(t time.Time, days int) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }
 
 // findProject returns where the sessions of a project are. The word of the flag --project is a name
@@ -330,7 +143,7 @@ func findSourceIn(ctx context.Context, project, word string) (*source, error) {
 	list := &sessions.ListOptions{Project: where.Project, ProjectName: where.ProjectName, Limit: 1}
 	switch {
 	case word == "" || strings.ContainsAny(word, `./\`) || word == "-":
-		return nil, usageError("--project can't be used with a file", `Give a session ID or a prefix of one, or "last".`)
+		return nil, clikit.UsageError("--project can't be used with a file", `Give a session ID or a prefix of one, or "last".`)
 	case word != "last":
 		list.ID, list.Limit = strings.ToLower(word), 0
 	}
@@ -342,9 +155,9 @@ func findSourceIn(ctx context.Context, project, word string) (*source, error) {
 	case err != nil:
 		return nil, findError(ctx, err)
 	}
-	return nil, &failure{
-		code: exitInput, err: fmt.Errorf("project %s has no session %s", printable(project), printable(word)),
-		hint: `Run "clew ls --all" to list the sessions of all projects.`,
+	return nil, &clikit.Failure{
+		Code: clikit.ExitInput, Err: fmt.Errorf("project %s has no session %s", clikit.Printable(project), clikit.Printable(word)),
+		Hint: `Run "clew ls --all" to list the sessions of all projects.`,
 	}
 }
 
@@ -386,10 +199,10 @@ func ambiguousProject(word string, found []sessions.ProjectInfo) error {
 		if where := placeOf(&p); where.Project == "" {
 			place = p.Name
 		}
-		hint += "\n  " + printable(place)
+		hint += "\n  " + clikit.Printable(place)
 	}
-	return &failure{
-		code: exitUsage, err: fmt.Errorf("%d projects are named %s", len(found), printable(word)), hint: hint,
+	return &clikit.Failure{
+		Code: clikit.ExitUsage, Err: fmt.Errorf("%d projects are named %s", len(found), clikit.Printable(word)), Hint: hint,
 	}
 }
 
@@ -399,7 +212,7 @@ func noProject(word string, projects []sessions.ProjectInfo) error {
 	if near := nearProject(word, projects); near != "" {
 		hint = "Did you mean " + near + "?\n" + hint
 	}
-	return &failure{code: exitUsage, err: errors.New("no project matches " + printable(word)), hint: hint}
+	return &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New("no project matches " + clikit.Printable(word)), Hint: hint}
 }
 
 // nearProject returns the name of a project that is like a word, or "".

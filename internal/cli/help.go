@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -42,10 +43,10 @@ func newHelp() *cobra.Command {
 func findTopic(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	topic, rest, err := cmd.Root().Find(args)
 	if err != nil {
-		return nil, misused(cmd, err)
+		return nil, clikit.Misused(cmd, err)
 	}
 	if len(rest) > 0 {
-		return nil, noSuchCommand(topic, rest)
+		return nil, clikit.NoSuchCommand(topic, rest)
 	}
 	return topic, nil
 }
@@ -71,7 +72,7 @@ func newMan(s Streams) *cobra.Command {
 		Long:  manHelp,
 		Example: `  clew man run | man -l -
   clew man --dir ~/.local/share/man/man1 && man clew-run`,
-		RunE: runE(o.run),
+		RunE: clikit.RunE(o.run),
 	}
 	o.cmd.Flags().StringVar(&o.dir, "dir", "", "write the pages of all commands to this `directory`")
 	return o.cmd
@@ -86,7 +87,7 @@ func (o *manOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if _, err := io.WriteString(o.streams.Out, manPage(topic)); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -95,20 +96,20 @@ func (o *manOptions) run(ctx context.Context, args []string) error {
 func (o *manOptions) writeAll(ctx context.Context, args []string) error {
 	switch {
 	case len(args) > 0:
-		return usageError("--dir writes the pages of all commands", "Leave out "+printable(strings.Join(args, " "))+".")
+		return clikit.UsageError("--dir writes the pages of all commands", "Leave out "+clikit.Printable(strings.Join(args, " "))+".")
 	case o.dir == "":
-		return usageError("--dir is empty", "")
+		return clikit.UsageError("--dir is empty", "")
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
-		return unwritable(o.dir, err)
+		return clikit.Unwritable(o.dir, err)
 	}
 	for _, cmd := range commandsOf(o.cmd.Root()) {
 		if ctx.Err() != nil {
-			return errStopped()
+			return clikit.Stopped()
 		}
 		path := filepath.Join(o.dir, manName(cmd)+".1")
 		if err := os.WriteFile(path, []byte(manPage(cmd)), 0o644); err != nil {
-			return unwritable(path, err)
+			return clikit.Unwritable(path, err)
 		}
 	}
 	return nil
@@ -336,10 +337,10 @@ func addCompletion(root *cobra.Command, st *settings) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			cmd.Short, cmd.Long = "Print a completion script for a shell", completionHelp
-			cmd.Args, cmd.RunE = noSuchCommand, printHelp
+			cmd.Args, cmd.RunE = clikit.NoSuchCommand, clikit.PrintHelp
 			for _, shell := range cmd.Commands() {
 				shell.Short = "Print the completion script for " + shell.Name()
-				shell.Args, shell.RunE = atMost(0), printCompletion
+				shell.Args, shell.RunE = clikit.AtMost(0), printCompletion
 			}
 		}
 		completeArguments(cmd, st)
@@ -382,7 +383,7 @@ func completeArguments(cmd *cobra.Command, st *settings) {
 	case "man":
 		cmd.ValidArgsFunction = completeTopic
 	case "stats":
-		cmd.ValidArgsFunction = completeList(groupArguments)
+		cmd.ValidArgsFunction = clikit.CompleteList(groupArguments)
 	case "inspect": // files, as shells do
 	default:
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -413,7 +414,7 @@ func completeFlags(cmd *cobra.Command, st *settings) {
 	}
 	for name, values := range flagValues {
 		if verb, flag, _ := strings.Cut(name, " "); verb == cmd.Name() {
-			complete(flag, completeList(values))
+			complete(flag, clikit.CompleteList(values))
 		}
 	}
 	complete("resume", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -423,18 +424,6 @@ func completeFlags(cmd *cobra.Command, st *settings) {
 		complete(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		})
-	}
-}
-
-// completeList completes the last word of a comma-separated list.
-func completeList(values []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		before := word[:strings.LastIndex(word, ",")+1]
-		all := make([]string, len(values))
-		for i, value := range values {
-			all[i] = before + value
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -509,16 +498,16 @@ func newVersion(s Streams) *cobra.Command {
 		Short: "Print the version of clew",
 		Example: `  clew version
   clew version --json | jq -r .revision`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.json, "json", "print one JSON object")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object")
 	return cmd
 }
 
 func (o *versionOptions) run(context.Context, []string) error {
 	b := readBuild()
-	text := b.text(canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)})
+	text := b.text(canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)})
 	if o.json {
 		line, err := json.Marshal(b)
 		if err != nil {
@@ -527,7 +516,7 @@ func (o *versionOptions) run(context.Context, []string) error {
 		text = string(line) + "\n"
 	}
 	if _, err := io.WriteString(o.streams.Out, text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -573,7 +562,7 @@ func (b build) text(on canvas) string {
 	}{
 		{"clew " + b.Version, tty.Title}, {"revision " + b.revision(), tty.Plain}, {b.Go + " " + b.Platform, tty.Dim},
 	} {
-		text += line.style.Paint(strings.TrimSuffix(wrapped(line.text, on.width), "\n"), on.color) + "\n"
+		text += line.style.Paint(strings.TrimSuffix(clikit.Wrapped(line.text, on.width), "\n"), on.color) + "\n"
 	}
 	return text
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/tty"
@@ -25,7 +26,7 @@ import (
 
 // The codes that examples end with, other than 0.
 var exampleCodes = map[string]int{
-	"clew demo --real --dir /tmp/tour": exitAgent, // the agent of this test is none that could do the task
+	"clew demo --real --dir /tmp/tour": clikit.ExitAgent, // the agent of this test is none that could do the task
 }
 
 // Each example in the help works as it stands.
@@ -133,7 +134,7 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		var errs bytes.Buffer
 		args := append([]string{"tail"}, strings.Fields(args)...)
 		out := &watcher{text: "deadlock", seen: cancel}
-		if code := execute(ctx, args, Streams{Out: out, Err: &errs}); code != exitInterrupted || out.text != "" {
+		if code := execute(ctx, args, Streams{Out: out, Err: &errs}); code != clikit.ExitInterrupted || out.text != "" {
 			t.Errorf("exit code %d: %s%s", code, out.all.String(), errs.String())
 		}
 		return
@@ -142,14 +143,14 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		out, errs := &watcher{text: "http://", seen: cancel}, &bytes.Buffer{}
-		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: out, Err: errs}); code != exitDone || out.text != "" || errs.Len() > 0 {
+		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: out, Err: errs}); code != clikit.ExitDone || out.text != "" || errs.Len() > 0 {
 			t.Errorf("exit code %d: %s%s", code, out.all.String(), errs.String())
 		}
 		return
 	}
 	want := exampleCodes[line]
 	env := p.env
-	if want == exitAgent {
+	if want == clikit.ExitAgent {
 		env = append(env, "CLEW_AGENT=nowhere")
 	}
 	// A pipe ends with the code of its last command, so that of clew is kept.
@@ -159,7 +160,7 @@ func (p *examplePlace) try(t *testing.T, line string) {
 	cmd.Dir, cmd.Env = p.dir, env
 	out, err := cmd.CombinedOutput()
 	codes, _ := os.ReadFile(filepath.Join(p.dir, "codes")) // without them, the next line fails
-	if string(codes) != fmt.Sprintln(want) || err != nil && want == exitDone {
+	if string(codes) != fmt.Sprintln(want) || err != nil && want == clikit.ExitDone {
 		t.Errorf("%v, exit codes %q, want %d:\n%s", err, codes, want, out)
 	}
 }
@@ -358,7 +359,7 @@ func TestManPagesOfAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var errs strings.Builder
-	if code := execute(t.Context(), []string{"man", "--dir", dir}, Streams{Out: &errs, Err: &errs}); code != exitDone {
+	if code := execute(t.Context(), []string{"man", "--dir", dir}, Streams{Out: &errs, Err: &errs}); code != clikit.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	all := commandsOf(newRoot(Streams{}))
@@ -427,7 +428,7 @@ func TestDemoInterrupted(t *testing.T) {
 			defer cancel()
 			out := &watcher{text: at, seen: cancel}
 			var errs bytes.Buffer
-			if code := execute(ctx, []string{"demo"}, Streams{In: strings.NewReader(""), Out: out, Err: &errs}); code != exitInterrupted {
+			if code := execute(ctx, []string{"demo"}, Streams{In: strings.NewReader(""), Out: out, Err: &errs}); code != clikit.ExitInterrupted {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
 			if got := errs.String(); !strings.HasPrefix(got, "clew demo: ") && !strings.HasPrefix(got, "clew show: ") {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -146,10 +147,10 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	hideGlobalFlags(cmd)
 	out := cmd.OutOrStdout()
 	stream := any(out)
-	if kept, ok := out.(*errWriter); ok {
-		stream = kept.w
+	if kept, ok := out.(*clikit.ErrWriter); ok {
+		stream = kept.W
 	}
-	h := &helpText{columns: textWidth(stream, 80), prose: textWidth(stream, 0), color: colored(stream)}
+	h := &helpText{columns: clikit.TextWidth(stream, 80), prose: clikit.TextWidth(stream, 0), color: clikit.Colored(stream)}
 	h.command(cmd)
 	_, _ = io.WriteString(out, h.String()) // an errWriter keeps the error
 }
@@ -233,7 +234,7 @@ func (h *helpText) paragraphs(text string) {
 	filled, listed := "", listEntry{}
 	end := func() {
 		if filled != "" {
-			h.WriteString(wrapped(filled, h.prose))
+			h.WriteString(clikit.Wrapped(filled, h.prose))
 		}
 		h.listed(listed)
 		filled, listed = "", listEntry{}

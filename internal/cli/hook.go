@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/wire"
@@ -29,14 +30,14 @@ type hookOptions struct {
 type settingsChange struct{ install, remove, yes bool }
 
 func (c *settingsChange) addFlags(cmd *cobra.Command, what string) {
-	addOnOff(cmd, &c.install, "install", "add "+what+" to your settings.json")
-	addOnOff(cmd, &c.remove, "remove", "remove "+what+" from your settings.json")
-	addOnOff(cmd, &c.yes, "yes", "do not ask before the file is changed")
+	clikit.AddOnOff(cmd, &c.install, "install", "add "+what+" to your settings.json")
+	clikit.AddOnOff(cmd, &c.remove, "remove", "remove "+what+" from your settings.json")
+	clikit.AddOnOff(cmd, &c.yes, "yes", "do not ask before the file is changed")
 }
 
 // wanted reports whether the settings are to be changed.
 func (c *settingsChange) wanted() (bool, error) {
-	return c.install || c.remove, atMostOne([]givenFlag{{"install", c.install}, {"remove", c.remove}})
+	return c.install || c.remove, clikit.AtMostOne([]clikit.GivenFlag{{Name: "install", On: c.install}, {Name: "remove", On: c.remove}})
 }
 
 const hookHelp = `Answer permission questions of Claude Code on the pages of "clew serve --drive", also
@@ -54,7 +55,7 @@ A page can allow a call once, or deny it.`
 
 func newHook(s Streams) *cobra.Command {
 	hook := &cobra.Command{
-		Use: "hook", Short: "Answer questions of Claude Code that runs elsewhere", Args: noSuchCommand, RunE: printHelp,
+		Use: "hook", Short: "Answer questions of Claude Code that runs elsewhere", Args: clikit.NoSuchCommand, RunE: clikit.PrintHelp,
 		Long:    "Hooks that Claude Code runs. Its settings name them.",
 		Example: "  clew hook permission --install --yes",
 	}
@@ -63,7 +64,7 @@ func newHook(s Streams) *cobra.Command {
 		Use: "permission", Short: "Ask for permissions on the pages of clew serve", Long: hookHelp,
 		Example: `  clew hook permission --install --yes
   clew hook permission --remove --yes`,
-		Args: atMost(0), RunE: runE(o.run),
+		Args: clikit.AtMost(0), RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(permission, "the hook")
 	hook.AddCommand(permission)
@@ -78,8 +79,8 @@ func (o *hookOptions) run(ctx context.Context, _ []string) error {
 	if change {
 		return o.change(ctx)
 	}
-	if isTerminal(o.streams.In) {
-		return usageError("Claude Code runs this hook; stdin is a terminal", `Run "clew hook permission --install" to install it.`)
+	if clikit.IsTerminal(o.streams.In) {
+		return clikit.UsageError("Claude Code runs this hook; stdin is a terminal", `Run "clew hook permission --install" to install it.`)
 	}
 	return o.answer(ctx)
 }
@@ -125,23 +126,23 @@ func (o *hookOptions) change(ctx context.Context) error {
 	if after == before {
 		return say(o.streams, done)
 	}
-	what := fmt.Sprintf("This %s a %s hook in %s:\n  %s\n", verb, hook.Event, printable(path), printable(hook.Command))
+	what := fmt.Sprintf("This %s a %s hook in %s:\n  %s\n", verb, hook.Event, clikit.Printable(path), clikit.Printable(hook.Command))
 	if yes, err := o.confirm(ctx, o.streams, what); err != nil || !yes {
 		return err
 	}
 	if err := replaceFile(path, after); err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return say(o.streams, "Done. It counts for sessions that are started from now on.")
 }
 
 func invalidSettings(path string, err error) error {
-	return &failure{code: exitInput, err: fmt.Errorf("%s: %w", printable(path), err), hint: "Nothing was changed. Edit the file yourself."}
+	return &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("%s: %w", clikit.Printable(path), err), Hint: "Nothing was changed. Edit the file yourself."}
 }
 
 func say(s Streams, text string) error {
 	if _, err := fmt.Fprintln(s.Out, text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (c *settingsChange) confirm(ctx context.Context, s Streams, what string) (b
 	}
 	yes, err := askYes(ctx, s, what, "Change the file? [y]es / [N]o: ")
 	if err != nil {
-		return false, usageError("nobody can be asked: "+err.Error(), what+"Give --yes to do it without a question.")
+		return false, clikit.UsageError("nobody can be asked: "+err.Error(), what+"Give --yes to do it without a question.")
 	}
 	return yes, nil
 }
@@ -181,9 +182,9 @@ func readUserSettings() (path, text string, err error) {
 }
 
 func unreadSettings(err error) error {
-	return &failure{
-		code: exitInput, err: fmt.Errorf("your settings.json can't be read: %s", escaped(err.Error())),
-		hint: "Set HOME, or CLAUDE_CONFIG_DIR to the directory that has it.",
+	return &clikit.Failure{
+		Code: clikit.ExitInput, Err: fmt.Errorf("your settings.json can't be read: %s", clikit.Printable(err.Error())),
+		Hint: "Set HOME, or CLAUDE_CONFIG_DIR to the directory that has it.",
 	}
 }
 
@@ -223,12 +224,12 @@ func (o *hookOptions) answer(ctx context.Context) error {
 	if answer == nil {
 		return nil
 	}
-	line, err := jsonLine(hookAnswer(answer))
+	line, err := clikit.JSONLine(hookAnswer(answer))
 	if err != nil {
 		return err
 	}
 	if _, err := o.streams.Out.Write(line); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }

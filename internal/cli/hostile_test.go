@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
@@ -153,7 +154,7 @@ func TestHostileTranscript(t *testing.T) {
 				args[i] = strings.ReplaceAll(args[i], "\x00", path)
 			}
 			code := execute(t.Context(), args, Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
-			if code != exitDone && !strings.HasPrefix(line, "inspect") {
+			if code != clikit.ExitDone && !strings.HasPrefix(line, "inspect") {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
 			if !strings.Contains(out.String(), "owned") && !strings.Contains(out.String(), "Title") && !strings.Contains(out.String(), "not JSON") {
@@ -189,7 +190,7 @@ func TestTailHostile(t *testing.T) {
 	var errs bytes.Buffer
 	args := []string{"tail", hostileID, "--expand", "--thinking", "-n", "99"}
 	code := execute(ctx, args, Streams{Out: out, Err: &errs})
-	if code != exitInterrupted {
+	if code != clikit.ExitInterrupted {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 	if out.text != "" {
@@ -212,7 +213,7 @@ func TestTailFollows(t *testing.T) {
 			`"sessionId":"`+hostileID+`","timestamp":"2026-11-15T11:00:00Z","message":{"role":"user","content":"One more"}}`+"\n")
 	}
 	args := []string{"tail", hostileID, "-n", "1"}
-	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != exitInterrupted {
+	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != clikit.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 	if !strings.Contains(out.all.String(), "> One more") || !strings.Contains(out.all.String(), "#2 · ") || strings.Contains(out.all.String(), "#1 · ") {
@@ -236,7 +237,7 @@ func TestTailSubagent(t *testing.T) {
 			`"message":{"role":"user","content":"Deeper"}}`+"\n")
 	}
 	args := []string{"tail", hostileID, "-n", "1"}
-	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != exitInterrupted {
+	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != clikit.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 	_, added, _ := strings.Cut(out.all.String(), "你好")
@@ -290,7 +291,7 @@ func TestHostileRun(t *testing.T) {
 				var out, errs bytes.Buffer
 				args := []string{"run", "--output-format", format, "--include-partial-messages", "Hi"}
 				code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-				if failed := ending != "success"; failed != (code == exitFailed) || !strings.Contains(out.String()+errs.String(), "owned") {
+				if failed := ending != "success"; failed != (code == clikit.ExitFailed) || !strings.Contains(out.String()+errs.String(), "owned") {
 					t.Errorf("exit code %d: %s", code, errs.String())
 				}
 				checkHarmless(t, "stdout", out.String())

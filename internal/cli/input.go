@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -29,11 +30,11 @@ type input struct {
 // openInput opens the file of that name. "-" means stdin, and so does "" unless stdin is a
 // terminal, where nobody means to type frames.
 func openInput(ctx context.Context, name string, stdin io.Reader) (*input, error) {
-	if name == "" && isTerminal(stdin) {
-		return nil, &failure{
-			code: exitUsage,
-			err:  errors.New("no input: stdin is a terminal"),
-			hint: "Give a file, - to type frames, or a pipe: claude -p --verbose --output-format stream-json hello | clew inspect",
+	if name == "" && clikit.IsTerminal(stdin) {
+		return nil, &clikit.Failure{
+			Code: clikit.ExitUsage,
+			Err:  errors.New("no input: stdin is a terminal"),
+			Hint: "Give a file, - to type frames, or a pipe: claude -p --verbose --output-format stream-json hello | clew inspect",
 		}
 	}
 	if name == "" || name == "-" {
@@ -61,12 +62,12 @@ func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return nil, &failure{code: exitInput, err: in.readError(err)}
+		return nil, &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(err)}
 	case info.IsDir():
-		return nil, &failure{
-			code: exitInput,
-			err:  fmt.Errorf("%s is a directory", printable(name)),
-			hint: "Give the path of a file.",
+		return nil, &clikit.Failure{
+			Code: clikit.ExitInput,
+			Err:  fmt.Errorf("%s is a directory", clikit.Printable(name)),
+			Hint: "Give the path of a file.",
 		}
 	case info.Mode().IsRegular():
 		in.Reader = file
@@ -94,28 +95,28 @@ func (in *input) Close() error {
 
 // readError describes a failed read.
 func (in *input) readError(err error) error {
-	return fmt.Errorf("cannot read %s: %w", printable(in.name), cause(err))
+	return fmt.Errorf("cannot read %s: %w", clikit.Printable(in.name), clikit.Cause(err))
 }
 
 func openError(ctx context.Context, name string, err error) error {
-	shown := printable(name)
+	shown := clikit.Printable(name)
 	switch {
 	case ctx.Err() != nil:
-		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted while opening %s", shown)}
+		return &clikit.Failure{Code: clikit.ExitInterrupted, Err: fmt.Errorf("interrupted while opening %s", shown)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &failure{
-			code: exitInput,
-			err:  missingFile(shown + " does not exist"),
-			hint: "Give the path of a stream-json file, or - for stdin.",
+		return &clikit.Failure{
+			Code: clikit.ExitInput,
+			Err:  missingFile(shown + " does not exist"),
+			Hint: "Give the path of a stream-json file, or - for stdin.",
 		}
 	case errors.Is(err, fs.ErrPermission):
-		return &failure{
-			code: exitInput,
-			err:  fmt.Errorf("cannot open %s: permission denied", shown),
-			hint: "Make the file readable, or pipe it in.",
+		return &clikit.Failure{
+			Code: clikit.ExitInput,
+			Err:  fmt.Errorf("cannot open %s: permission denied", shown),
+			Hint: "Make the file readable, or pipe it in.",
 		}
 	}
-	return &failure{code: exitInput, err: fmt.Errorf("cannot open %s: %w", shown, cause(err))}
+	return &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("cannot open %s: %w", shown, clikit.Cause(err))}
 }
 
 // A missingFile is the error of a file that does not exist.
@@ -126,25 +127,16 @@ func (m missingFile) Error() string { return string(m) }
 // Is reports that the file does not exist, for errors.Is.
 func (m missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
-// cause removes the operation and the path from an error of the file system.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
 // readPrompt returns the prompt from the arguments or stdin.
 func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, error) {
 	if len(args) > 0 && args[0] != "-" {
 		return checkPrompt(args[0])
 	}
-	if len(args) == 0 && isTerminal(stdin) {
-		return "", &failure{
-			code: exitUsage,
-			err:  errors.New("no prompt: stdin is a terminal"),
-			hint: `Give it as an argument, as in clew run "Why does the build fail?", or - to type it.`,
+	if len(args) == 0 && clikit.IsTerminal(stdin) {
+		return "", &clikit.Failure{
+			Code: clikit.ExitUsage,
+			Err:  errors.New("no prompt: stdin is a terminal"),
+			Hint: `Give it as an argument, as in clew run "Why does the build fail?", or - to type it.`,
 		}
 	}
 	in, err := newInput(ctx, "stdin", stdin)
@@ -154,9 +146,9 @@ func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, er
 	text, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	switch {
 	case ctx.Err() != nil:
-		return "", &failure{code: exitInterrupted, err: errors.New("interrupted while reading the prompt")}
+		return "", &clikit.Failure{Code: clikit.ExitInterrupted, Err: errors.New("interrupted while reading the prompt")}
 	case err != nil:
-		return "", &failure{code: exitInput, err: in.readError(err)}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(err)}
 	case len(text) > maxPrompt:
 		return "", errPromptTooLong()
 	}
@@ -166,10 +158,10 @@ func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, er
 const maxPrompt = 16 << 20
 
 func errPromptTooLong() error {
-	return &failure{
-		code: exitInput,
-		err:  errors.New("the prompt is longer than 16 MiB"),
-		hint: "Write it to a file, and ask the agent to read the file.",
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err:  errors.New("the prompt is longer than 16 MiB"),
+		Hint: "Write it to a file, and ask the agent to read the file.",
 	}
 }
 
@@ -347,7 +339,7 @@ func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &lineReader{screen: scr, in: in, typed: isTerminal(s.In) && isTerminal(s.Err)}
+	r := &lineReader{screen: scr, in: in, typed: clikit.IsTerminal(s.In) && clikit.IsTerminal(s.Err)}
 	r.questioner = newQuestioner(ctx, s, scr)
 	r.lines = newLineSource(in, nil)
 	if r.typed {
@@ -417,7 +409,7 @@ func (r *lineReader) last(text string) (string, error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return "", errPromptTooLong()
 	case err != nil:
-		return "", &failure{code: exitInput, err: r.in.readError(err)}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: r.in.readError(err)}
 	case strings.TrimSpace(text) != "":
 		return strings.ToValidUTF8(text, "\uFFFD"), nil
 	}

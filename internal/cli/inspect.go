@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
@@ -27,7 +28,7 @@ import (
 type inspectOptions struct {
 	streams  Streams
 	json     bool
-	maxFrame byteSize
+	maxFrame clikit.ByteSize
 }
 
 const inspectHelp = `Read stream-json from a file or from stdin, and count its frames by type and
@@ -64,10 +65,10 @@ func newInspect(s Streams) *cobra.Command {
   claude -p --verbose --output-format stream-json hello | clew inspect
   clew inspect --json session.ndjson |
     jq 'select(.problem != "" or (.known | not) or .unknown_fields or .unknown_blocks or .unknown_event)'`,
-		Args: atMost(1),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(1),
+		RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.json, "json", "print one JSON object per frame")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per frame")
 	cmd.Flags().Var(&o.maxFrame, "max-frame-bytes", "longest frame to decode; longer ones are reported as invalid")
 	return cmd
 }
@@ -77,7 +78,7 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		name = args[0]
 		if name == "" {
-			return usageError("the name of the file is empty", "Give the path of a stream-json file, or - for stdin.")
+			return clikit.UsageError("the name of the file is empty", "Give the path of a stream-json file, or - for stdin.")
 		}
 	}
 	in, err := openInput(ctx, name, o.streams.In)
@@ -103,19 +104,19 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
 	i := &inspection{in: in, out: out, report: o.report(out), bar: o.progress(in)}
 	readErr, err := i.run(ctx, &wire.ReaderOptions{MaxFrameBytes: int(o.maxFrame)})
-	i.bar.clear()
+	i.bar.Clear()
 	if err == nil {
 		err = errors.Join(i.report.finish(), out.Flush())
 	}
 	switch {
 	case err != nil:
-		return outputError(err)
+		return clikit.OutputError(err)
 	case ctx.Err() != nil:
-		return errInterrupted()
+		return clikit.Interrupted()
 	case readErr != nil:
-		return &failure{code: exitInput, err: in.readError(readErr)}
+		return &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(readErr)}
 	case i.problems > 0:
-		return fmt.Errorf("frames with problems: %s of %s", group(i.problems), group(i.frames))
+		return fmt.Errorf("frames with problems: %s of %s", tty.Thousands(i.problems), tty.Thousands(i.frames))
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ type inspection struct {
 	in     *input
 	out    *bufio.Writer
 	report report
-	bar    *progress
+	bar    *clikit.Progress
 
 	frames, problems int64       // how many there were, and how many of them had one
 	unwritable       atomic.Bool // there is nobody to report to
@@ -200,7 +201,7 @@ func (i *inspection) examine(batch []frame) error {
 		if err := i.report.add(found); err != nil {
 			return err
 		}
-		i.bar.set(f.pos.Offset + f.pos.Bytes + 1) // with the end of the line
+		i.bar.Set(f.pos.Offset + f.pos.Bytes + 1) // with the end of the line
 		batch[n].msg = nil
 	}
 	if i.in.size >= 0 {
@@ -213,17 +214,17 @@ func (o *inspectOptions) report(out *bufio.Writer) report {
 	if o.json {
 		return newListing(out)
 	}
-	return &summary{out: out, on: canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}}
+	return &summary{out: out, on: canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}}
 }
 
 // progress returns the bar for an input, or nil if it would disturb the output.
-func (o *inspectOptions) progress(in *input) *progress {
-	typed := in.file == nil && isTerminal(o.streams.In)
-	listed := o.json && isTerminal(o.streams.Out)
-	if typed || listed || !isTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
+func (o *inspectOptions) progress(in *input) *clikit.Progress {
+	typed := in.file == nil && clikit.IsTerminal(o.streams.In)
+	listed := o.json && clikit.IsTerminal(o.streams.Out)
+	if typed || listed || !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return newProgress(o.streams.Err, in.size, time.Now)
+	return clikit.NewProgress(o.streams.Err, in.size, time.Now)
 }
 
 // A finding is the result of examining one frame.
@@ -251,7 +252,7 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 		f.invalid = msg.Err
 		return f
 	case *wire.TextLine:
-		f.text, f.isText = clip(msg.Text), true
+		f.text, f.isText = clikit.Clip(msg.Text), true
 		return f
 	case *wire.SystemMessage:
 		f.misfits = wire.Misfits(msg)
@@ -442,7 +443,7 @@ func (l *listing) add(f finding) error {
 	if err := l.enc.Encode(newRecord(f)); err != nil {
 		return err
 	}
-	_, err := l.w.Write(escapeLine(l.line.Bytes()))
+	_, err := l.w.Write(tty.JSON(l.line.Bytes()))
 	return err
 }
 
@@ -487,19 +488,19 @@ func (s *summary) add(f finding) error {
 }
 
 func (s *summary) addFrame(f finding) {
-	kind := wire.Kind{Type: clip(f.kind.Type), Subtype: clip(f.kind.Subtype)}
+	kind := wire.Kind{Type: clikit.Clip(f.kind.Type), Subtype: clikit.Clip(f.kind.Subtype)}
 	s.kinds.add(kind, f.pos)
 	if !f.known {
 		s.unknownKinds.add(kind, f.pos)
 	}
 	for _, path := range f.unknownFields {
-		s.unknownFields.add(fieldName{clip(path), kind}, f.pos)
+		s.unknownFields.add(fieldName{clikit.Clip(path), kind}, f.pos)
 	}
 	for _, name := range f.unknownBlocks {
-		s.unknownBlocks.add(clip(name), f.pos)
+		s.unknownBlocks.add(clikit.Clip(name), f.pos)
 	}
 	if f.unknownEvent != "" {
-		s.unknownEvents.add(clip(f.unknownEvent), f.pos)
+		s.unknownEvents.add(clikit.Clip(f.unknownEvent), f.pos)
 	}
 	for _, err := range f.blockErrors {
 		s.invalidBlocks.add(f.pos, err.Error())
@@ -539,18 +540,18 @@ type page struct {
 }
 
 // table begins a table below a title, in a style that says how bad it is.
-func (w *page) table(title string, style tty.Style, headings ...string) *table {
+func (w *page) table(title string, style tty.Style, headings ...string) *clikit.Table {
 	if title != "" {
-		w.WriteString("\n" + style.Paint(strings.TrimSuffix(wrapped(title+":", w.width), "\n"), w.color) + "\n")
+		w.WriteString("\n" + style.Paint(strings.TrimSuffix(clikit.Wrapped(title+":", w.width), "\n"), w.color) + "\n")
 	}
-	t := newTable(headings...)
-	t.color = w.color
+	t := clikit.NewTable(headings...)
+	t.Color = w.color
 	return t
 }
 
 // printKinds prints the main table. On a narrow screen it has fewer columns.
 func (s *summary) printKinds(w *page) {
-	brief := w.width > 0 && w.width < narrow
+	brief := w.width > 0 && w.width < clikit.Narrow
 	t := w.table("", tty.Plain, "TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
 	if brief {
 		t = w.table("", tty.Plain, "TYPE", "COUNT>", "BYTES>")
@@ -560,11 +561,11 @@ func (s *summary) printKinds(w *page) {
 		case s.count == 0:
 			return
 		case brief:
-			t.add(kind.String(), group(s.count), group(s.bytes))
+			t.Add(kind.String(), tty.Thousands(s.count), tty.Thousands(s.bytes))
 		default:
-			t.add(kind.Type, kind.Subtype, group(s.count), group(s.bytes), group(s.largest))
+			t.Add(kind.Type, kind.Subtype, tty.Thousands(s.count), tty.Thousands(s.bytes), tty.Thousands(s.largest))
 		}
-		t.style(style)
+		t.Style(style)
 	}
 	for _, kind := range s.kinds.names(compareKinds) {
 		row(kind, s.kinds.stats[kind], tty.Plain)
@@ -573,7 +574,7 @@ func (s *summary) printKinds(w *page) {
 	row(wire.Kind{Type: "(invalid frames)"}, &s.invalidFrames.total, tty.Failure)
 	row(wire.Kind{Type: "(not JSON)"}, &s.textLines.total, tty.Waiting)
 	row(wire.Kind{Type: "total"}, &s.total, tty.Title)
-	t.print(&w.Builder, w.width)
+	t.Print(&w.Builder, w.width)
 }
 
 // printTally prints the number and the first line of each name.
@@ -584,11 +585,11 @@ func printTally[K comparable](w *page, title string, names *tally[K], compare fu
 	t := w.table(title, tty.Waiting, "  NAME", "COUNT>", "FIRST LINE>")
 	for _, name := range names.names(compare) {
 		s := names.stats[name]
-		t.add("  "+show(name), group(s.count), strconv.Itoa(s.line))
+		t.Add("  "+show(name), tty.Thousands(s.count), strconv.Itoa(s.line))
 	}
-	t.print(&w.Builder, w.width)
+	t.Print(&w.Builder, w.width)
 	if n := names.rest.count; n > 0 {
-		w.WriteString(w.secondary(fmt.Sprintf("  and %s more, with names that are not listed", group(n))))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more, with names that are not listed", tty.Thousands(n))))
 	}
 }
 
@@ -599,11 +600,11 @@ func printNotes(w *page, title, heading string, all *notes) {
 	}
 	t := w.table(title, tty.Failure, "  LINE>", "OFFSET>", heading)
 	for _, n := range all.kept {
-		t.add(strconv.Itoa(n.pos.Line), strconv.FormatInt(n.pos.Offset, 10), n.text)
+		t.Add(strconv.Itoa(n.pos.Line), strconv.FormatInt(n.pos.Offset, 10), n.text)
 	}
-	t.print(&w.Builder, w.width)
+	t.Print(&w.Builder, w.width)
 	if more := all.total.count - int64(len(all.kept)); more > 0 {
-		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", group(more))))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", tty.Thousands(more))))
 	}
 }
 
@@ -694,6 +695,6 @@ type notes struct {
 func (n *notes) add(pos wire.Position, text string) {
 	n.total.add(pos)
 	if len(n.kept) < maxNotes {
-		n.kept = append(n.kept, note{pos, clip(text)})
+		n.kept = append(n.kept, note{pos, clikit.Clip(text)})
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/golden"
@@ -43,10 +46,10 @@ func TestInspectRecorded(t *testing.T) {
 			}
 			frames := fromAgent(string(text))
 			stdout, stderr, code := inspectText(t, strings.NewReader(frames))
-			if code != exitDone || stderr != "" || strings.Contains(stdout, "known") || strings.Contains(stdout, "valid") {
+			if code != clikit.ExitDone || stderr != "" || strings.Contains(stdout, "known") || strings.Contains(stdout, "valid") {
 				t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 			}
-			want := group(int64(strings.Count(frames, "\n")))
+			want := tty.Thousands(int64(strings.Count(frames, "\n")))
 			if total := strings.Fields(stdout[strings.LastIndex(stdout, "\ntotal "):]); total[1] != want {
 				t.Errorf("%s frames counted, want %s:\n%s", total[1], want, stdout)
 			}
@@ -106,8 +109,8 @@ func TestInspectManyNames(t *testing.T) {
 func TestInspectReadError(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"type":"keep_alive"}`+"\n"), iotest.ErrReader(errors.New("the disk is gone")))
 	stdout, stderr, code := inspectText(t, in)
-	if want := "clew inspect: cannot read stdin: the disk is gone\n"; code != exitInput || stderr != want {
-		t.Errorf("exit code %d, stderr %q; want %d, %q", code, stderr, exitInput, want)
+	if want := "clew inspect: cannot read stdin: the disk is gone\n"; code != clikit.ExitInput || stderr != want {
+		t.Errorf("exit code %d, stderr %q; want %d, %q", code, stderr, clikit.ExitInput, want)
 	}
 	if !strings.Contains(stdout, "keep_alive") {
 		t.Errorf("what was read is not in the summary:\n%s", stdout)
@@ -123,8 +126,8 @@ func TestInspectWriteError(t *testing.T) {
 		var errs strings.Builder
 		in := strings.NewReader(`{"type":"keep_alive"}` + "\n")
 		code := execute(t.Context(), args, Streams{In: in, Out: fullDisk{}, Err: &errs})
-		if want := "clew inspect: cannot write the output: the disk is full\n"; code != exitFailed || errs.String() != want {
-			t.Errorf("%v: exit code %d, stderr %q; want %d, %q", args, code, errs.String(), exitFailed, want)
+		if want := "clew inspect: cannot write the output: the disk is full\n"; code != clikit.ExitFailed || errs.String() != want {
+			t.Errorf("%v: exit code %d, stderr %q; want %d, %q", args, code, errs.String(), clikit.ExitFailed, want)
 		}
 	}
 }
@@ -164,8 +167,8 @@ func TestInspectLive(t *testing.T) {
 	if l.out.Scan() {
 		t.Errorf("listed %q after the interrupt", l.out.Text())
 	}
-	if code := <-l.code; code != exitInterrupted {
-		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	if code := <-l.code; code != clikit.ExitInterrupted {
+		t.Errorf("exit code %d, want %d", code, clikit.ExitInterrupted)
 	}
 }
 
@@ -372,9 +375,9 @@ func TestTallyIsBounded(t *testing.T) {
 func TestNotesAreBounded(t *testing.T) {
 	var remarks notes
 	for i := range maxNotes + 5 {
-		remarks.add(wire.Position{Line: i + 1}, strings.Repeat("long", maxText))
+		remarks.add(wire.Position{Line: i + 1}, strings.Repeat("long", clikit.MaxText))
 	}
-	if len(remarks.kept) != maxNotes || remarks.total.count != maxNotes+5 || len(remarks.kept[0].text) > maxText+3 {
+	if len(remarks.kept) != maxNotes || remarks.total.count != maxNotes+5 || len(remarks.kept[0].text) > clikit.MaxText+3 {
 		t.Errorf("%d kept of %d, %d bytes each", len(remarks.kept), remarks.total.count, len(remarks.kept[0].text))
 	}
 }

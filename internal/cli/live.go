@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -43,20 +44,20 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 		builder:     transcript.NewBuilder(nil),
 		feed:        &render.Feed{Options: o.style.options(o.streams)},
 	}
-	if out, ok := o.streams.Out.(*os.File); ok && isTerminal(out) && os.Getenv("TERM") != "dumb" {
+	if out, ok := o.streams.Out.(*os.File); ok && clikit.IsTerminal(out) && os.Getenv("TERM") != "dumb" {
 		l.terminal, l.feed.Redraws = out, true
 	}
 	readErr := src.feed(l.builder, func(msg wire.Message) error {
 		if err := l.show(l.extra(msg), false); err != nil {
-			return &writeError{err}
+			return &clikit.WriteError{Err: err}
 		}
 		return nil
 	})
 	if err := l.show("", true); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
-	if written, ok := errors.AsType[*writeError](readErr); ok {
-		return outputError(written.err)
+	if written, ok := errors.AsType[*clikit.WriteError](readErr); ok {
+		return clikit.OutputError(written.Err)
 	}
 	if readErr != nil {
 		return src.readError(ctx, readErr)
@@ -68,7 +69,7 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 	case l.shown || len(t.Chunks) > 0:
 		return nil
 	case ctx.Err() != nil:
-		return errInterrupted()
+		return clikit.Interrupted()
 	}
 	return noConversation(src.name())
 }
@@ -80,7 +81,7 @@ func (l *liveShow) show(text string, final bool) error {
 		text = l.live.replace(nil) + text
 	}
 	if l.terminal != nil {
-		width, height := terminalSize(l.terminal)
+		width, height := clikit.TerminalSize(l.terminal)
 		text += l.live.replace(lastRows(l.feed.Open(), width, height))
 	}
 	_, err := io.WriteString(l.streams.Out, text)
@@ -193,11 +194,11 @@ func (o *showOptions) writeMessages(ctx context.Context, all iter.Seq2[*sessions
 			return errors.Join(findError(ctx, err), out.Flush())
 		}
 		if err := o.writeMessage(out, m.Raw(), ""); err != nil {
-			return outputError(err)
+			return clikit.OutputError(err)
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -218,13 +219,13 @@ func (o *showOptions) writeMessage(w io.Writer, raw, role string) error {
 	if o.redact {
 		entry.Message.Content = json.RawMessage(newRedactor().JSON(string(entry.Message.Content)))
 	}
-	return writeJSON(w, entry.Message)
+	return clikit.WriteJSON(w, entry.Message)
 }
 
 // fileMessages prints the messages of a file or of stdin.
 func (o *showOptions) fileMessages(ctx context.Context, src *source) error {
 	if o.agent != "" {
-		return usageError("--agent needs a session ID with --format messages, not a file",
+		return clikit.UsageError("--agent needs a session ID with --format messages, not a file",
 			"Give the ID of a session, or leave out --agent.")
 	}
 	if err := src.open(ctx, o.streams.In); err != nil {
@@ -235,7 +236,7 @@ func (o *showOptions) fileMessages(ctx context.Context, src *source) error {
 	case streamInput:
 		return o.streamMessages(ctx, src)
 	case exportedInput:
-		return usageError("exported JSON does not contain API messages",
+		return clikit.UsageError("exported JSON does not contain API messages",
 			"Give the session or its transcript, or use --format ndjson.")
 	}
 	return o.entryMessages(ctx, src)
@@ -251,7 +252,7 @@ func (o *showOptions) streamMessages(ctx context.Context, src *source) error {
 		skipped.count(msg, false)
 		if role := speaker(msg); role != "" {
 			if err := o.writeMessage(o.streams.Out, msg.Raw(), role); err != nil {
-				return outputError(err)
+				return clikit.OutputError(err)
 			}
 		}
 	}
@@ -351,13 +352,13 @@ func newTail(s Streams) *cobra.Command {
 		Long:  tailHelp,
 		Example: `  clew tail
   clew tail 4f1c -n 1 --thinking`,
-		Args: atMost(1),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(1),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "`number` of prompts and answers to start with")
 	addProjectOf(cmd, &o.project)
 	o.style.addFlags(cmd)
-	addOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
+	clikit.AddOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
 	return cmd
 }
 
@@ -371,7 +372,7 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if src.stdin {
-		return &failure{code: exitUsage, err: errors.New("cannot follow stdin"), hint: "Use \"clew show -\"."}
+		return &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New("cannot follow stdin"), Hint: "Use \"clew show -\"."}
 	}
 	if src.info.ID == "" {
 		in, err := openInput(ctx, src.path, nil) // returns a readable error
@@ -403,10 +404,10 @@ func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Up
 		}
 		o.remark(u)
 		if err := o.begin(u); err != nil {
-			return outputError(err)
+			return clikit.OutputError(err)
 		}
 		if _, err := io.WriteString(o.streams.Out, o.text(u)); err != nil {
-			return outputError(err)
+			return clikit.OutputError(err)
 		}
 	}
 	return nil
@@ -434,19 +435,19 @@ func (o *tailOptions) end() error {
 		}
 		_, err := io.WriteString(o.streams.Out, text)
 		if err := errors.Join(err, o.head.end(o.streams.Out, figuresOf(o.main, nil))); err != nil {
-			return outputError(err)
+			return clikit.OutputError(err)
 		}
 	}
-	return errStopped()
+	return clikit.Stopped()
 }
 
 // remark reports what happened to the files.
 func (o *tailOptions) remark(u *sessions.Update) {
 	switch {
 	case u.Err != nil:
-		remark(o.streams.Err, tty.Waiting, "clew tail", escaped(u.Err.Error()))
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew tail", clikit.Printable(u.Err.Error()))
 	case u.Gone && u.Agent == nil:
-		remark(o.streams.Err, tty.Waiting, "clew tail", "the transcript was removed; waiting for it to appear again")
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew tail", "the transcript was removed; waiting for it to appear again")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/clikit"
 )
 
 // A glass is a terminal that understands what liveRows writes.
@@ -20,8 +22,8 @@ func (g *glass) write(t *testing.T, text string) {
 	}
 	for text != "" {
 		switch {
-		case strings.HasPrefix(text, clearLine):
-			g.rows[g.cursor], text = "", text[len(clearLine):]
+		case strings.HasPrefix(text, clikit.ClearLine):
+			g.rows[g.cursor], text = "", text[len(clikit.ClearLine):]
 		case strings.HasPrefix(text, "\x1b[A"):
 			g.cursor--
 			text = text[3:]

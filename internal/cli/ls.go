@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -29,8 +30,8 @@ type lsOptions struct {
 	reverse bool
 	figures givenBool
 	limit   givenInt
-	since   timeFlag
-	until   timeFlag
+	since   clikit.TimeFlag
+	until   clikit.TimeFlag
 	order   sortOrder
 	project string
 	list    sessions.ListOptions
@@ -83,33 +84,33 @@ func newLs(s Streams) *cobra.Command {
   clew ls --all --since 7d
   clew ls --project website --limit 0
   clew ls --model opus --text "login page" --json | jq -r .id`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
 	f := cmd.Flags()
-	addOnOff(cmd, &o.all, "all", "list the sessions of all projects")
+	clikit.AddOnOff(cmd, &o.all, "all", "list the sessions of all projects")
 	f.StringVar(&o.project, "project", "", "list the sessions of the project with this `name` or directory")
 	f.StringVar(&o.list.Branch, "branch", "", "list sessions on this git `branch`")
 	f.StringVar(&o.list.Tag, "tag", "", "list sessions with this `tag`")
 	f.StringVar(&o.list.Model, "model", "", "list sessions whose model name contains this `text`")
 	f.StringVar(&o.list.Text, "text", "", "list sessions with this `text` in the title or in the first or last prompt")
 	f.Var(&o.since, "since", "list sessions modified since this time")
-	o.until.end = true
+	o.until.End = true
 	f.Var(&o.until, "until", "list sessions modified until this time")
-	addOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; --ongoing=false lists the others")
+	clikit.AddOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; --ongoing=false lists the others")
 	f.Var(&o.order, "sort", "sort by modified, created, size or title")
-	addOnOff(cmd, &o.reverse, "reverse", "reverse the order")
+	clikit.AddOnOff(cmd, &o.reverse, "reverse", "reverse the order")
 	f.IntVar(&o.limit.n, "limit", 0, "maximum `number` of sessions to list; 0 means all (default 20 on a terminal)")
-	addOnOff(cmd, &o.figures.on, "figures",
+	clikit.AddOnOff(cmd, &o.figures.on, "figures",
 		"count turns, tokens and cost of all listed sessions (default on a terminal, up to 48 MB)")
-	addOnOff(cmd, &o.json, "json", "print one JSON object per session")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per session")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		o.figures.given, o.limit.given = f.Changed("figures"), f.Changed("limit")
 		if f.Changed("ongoing") {
 			o.list.Ongoing = &o.ongoing
 		}
 		if o.all && f.Changed("project") {
-			return misused(cmd, errors.New("--all can't be used with --project"))
+			return clikit.Misused(cmd, errors.New("--all can't be used with --project"))
 		}
 		return nil
 	}
@@ -134,11 +135,11 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 	infos, err := sessions.List(ctx, list)
 	l.take(infos, o.measure(ctx, infos))
 	if writeErr := o.print(l, list); writeErr != nil {
-		return outputError(writeErr)
+		return clikit.OutputError(writeErr)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errInterrupted()
+		return clikit.Interrupted()
 	case err != nil:
 		return sessionsError(err)
 	case len(infos) == 0 && !o.json:
@@ -161,7 +162,7 @@ func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
 		list.Project = "."
 	}
 	list.Limit = o.limit.n
-	if !o.limit.given && !o.json && isTerminal(o.streams.Out) {
+	if !o.limit.given && !o.json && clikit.IsTerminal(o.streams.Out) {
 		list.Limit = terminalLimit
 	}
 	return &list, nil
@@ -173,7 +174,7 @@ func (o *lsOptions) measure(ctx context.Context, infos []sessions.SessionInfo) [
 	switch {
 	case o.figures.given && o.figures.on:
 		return sessions.Measure(ctx, infos, nil)
-	case o.figures.given || o.json || !isTerminal(o.streams.Out):
+	case o.figures.given || o.json || !clikit.IsTerminal(o.streams.Out):
 		return nil
 	}
 	return sessions.Measure(ctx, infos, &sessions.MeasureOptions{MaxBytes: maxMeasured})
@@ -184,7 +185,7 @@ func (o *lsOptions) sayNone() {
 	if !o.all {
 		text = "No sessions match in this project; --all lists the sessions of all projects."
 	}
-	h := &helpText{columns: textWidth(o.streams.Err, 80), prose: textWidth(o.streams.Err, 0)}
+	h := &helpText{columns: clikit.TextWidth(o.streams.Err, 80), prose: clikit.TextWidth(o.streams.Err, 0)}
 	h.paragraphs(cmp.Or(o.none, text))
 	_, _ = io.WriteString(o.streams.Err, h.String())
 }
@@ -196,10 +197,10 @@ func (o *lsOptions) print(l *lsList, list *sessions.ListOptions) error {
 		return o.printJSON(l)
 	case len(l.rows) == 0:
 		return nil
-	case isTerminal(o.streams.Out):
-		text = l.screen(terminalWidth(o.streams.Out), colored(o.streams.Out)) + o.footer(l, list)
+	case clikit.IsTerminal(o.streams.Out):
+		text = l.screen(clikit.TerminalWidth(o.streams.Out), clikit.Colored(o.streams.Out)) + o.footer(l, list)
 	default:
-		text = l.table(textWidth(o.streams.Out, 0), colored(o.streams.Out))
+		text = l.table(clikit.TextWidth(o.streams.Out, 0), clikit.Colored(o.streams.Out))
 	}
 	_, err := io.WriteString(o.streams.Out, text)
 	return err
@@ -208,7 +209,7 @@ func (o *lsOptions) print(l *lsList, list *sessions.ListOptions) error {
 func (o *lsOptions) printJSON(l *lsList) error {
 	var out bytes.Buffer
 	for i := range l.rows {
-		line, err := jsonLine(newSessionRecord(&l.rows[i]))
+		line, err := clikit.JSONLine(newSessionRecord(&l.rows[i]))
 		if err != nil {
 			return err
 		}
@@ -227,7 +228,7 @@ func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fitted(parts, terminalWidth(o.streams.Out), colored(o.streams.Out)) + "\n"
+	return fitted(parts, clikit.TerminalWidth(o.streams.Out), clikit.Colored(o.streams.Out)) + "\n"
 }
 
 // omitted says what a list that is not complete leaves out.
@@ -236,7 +237,7 @@ func (o *lsOptions) omitted(l *lsList, list *sessions.ListOptions) []string {
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
 		return nil
 	}
-	parts := []string{fmt.Sprintf("%d of %s sessions", n, group(int64(l.found))), "--limit 0 lists all"}
+	parts := []string{fmt.Sprintf("%d of %s sessions", n, tty.Thousands(int64(l.found))), "--limit 0 lists all"}
 	filtered := list.Branch+list.Tag+list.Model+list.Text != "" || list.Ongoing != nil ||
 		!list.Since.IsZero() || !list.Until.IsZero()
 	if filtered { // the others may not pass the filters
@@ -419,13 +420,13 @@ func (l *lsList) screen(columns int, color bool) string {
 		case margin > 0:
 			b.WriteString(strings.Repeat(" ", margin))
 		}
-		b.WriteString(t.line(i, color) + "\n")
+		b.WriteString(t.Line(i, color) + "\n")
 	}
 	return b.String()
 }
 
 // fit returns a table of the columns for which there is room, without headings.
-func (l *lsList) fit(room int) *table {
+func (l *lsList) fit(room int) *clikit.Table {
 	widths := map[*lsColumn]int{}
 	for _, c := range screenOrder {
 		for i := range l.rows {
@@ -435,7 +436,7 @@ func (l *lsList) fit(room int) *table {
 	title := min(widths[&titleColumn], mostTitle)
 	left := room
 	for _, c := range screenRank {
-		need := min(widths[c], mostCell) + cellGap
+		need := min(widths[c], mostCell) + clikit.CellGap
 		if widths[c] == 0 || left-need < min(title, c.least) {
 			widths[c] = 0
 			continue
@@ -450,7 +451,7 @@ func (l *lsList) fit(room int) *table {
 			shown, right = append(shown, c), append(right, c.right)
 		}
 	}
-	t := newPlainTable(right)
+	t := clikit.NewPlainTable(right)
 	for i := range l.rows {
 		var cells []string
 		var styles []tty.Style
@@ -462,8 +463,8 @@ func (l *lsList) fit(room int) *table {
 			cells = append(cells, tty.Fit(cmp.Or(c.cell(l, &l.rows[i]), "-"), width))
 			styles = append(styles, l.style(&l.rows[i], c))
 		}
-		t.addClean(cells...)
-		t.style(styles...)
+		t.AddClean(cells...)
+		t.Style(styles...)
 	}
 	return t
 }
@@ -488,7 +489,7 @@ func (l *lsList) table(columns int, color bool) string {
 	if slices.ContainsFunc(l.rows, func(r lsRow) bool { return r.figures != nil }) {
 		names = append(names, "TURNS>", "SECONDS>", "TOKENS>", "COST>", "FILES>")
 	}
-	t := newTable(append(names, "TITLE")...)
+	t := clikit.NewTable(append(names, "TITLE")...)
 	for i := range l.rows {
 		row := &l.rows[i]
 		state := ""
@@ -509,9 +510,9 @@ func (l *lsList) table(columns int, color bool) string {
 		for k, cell := range cells {
 			cells[k] = cmp.Or(cell, "-")
 		}
-		t.addClean(cells...)
+		t.AddClean(cells...)
 	}
-	lines := t.lines(columns)
+	lines := t.Lines(columns)
 	lines[0] = tty.Title.Paint(lines[0], color)
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -531,7 +532,7 @@ func (l *lsList) id(row *lsRow) string { return shortID(row.ID) }
 
 func (l *lsList) title(row *lsRow) string {
 	if row.Err != nil {
-		return tty.Line("cannot read: " + cause(row.Err).Error())
+		return tty.Line("cannot read: " + clikit.Cause(row.Err).Error())
 	}
 	return tty.Line(row.Title())
 }
@@ -623,7 +624,7 @@ func (l *lsList) cost(row *lsRow) string {
 	if row.figures == nil || len(row.figures.Calls) == 0 {
 		return ""
 	}
-	text := dollars(row.costs.Total.Dollars())
+	text := clikit.Dollars(row.costs.Total.Dollars())
 	switch unknown := len(row.costs.Unknown) > 0; {
 	case unknown && row.costs.Total == 0:
 		return "?"

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/recall"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/sessions"
@@ -53,20 +54,20 @@ func newMCP(s Streams) *cobra.Command {
 		Use: "mcp", Short: "Let an agent look up past sessions", Long: mcpHelp,
 		Example: `  claude mcp add --scope user recall -- clew mcp
   claude mcp add --scope user recall -- clew mcp --all`,
-		Args: atMost(0), RunE: runE(o.run),
+		Args: clikit.AtMost(0), RunE: clikit.RunE(o.run),
 	}
-	addOnOff(cmd, &o.all, "all", "let the agent look up all projects")
-	addOnOff(cmd, &o.results, "results", "let the agent look up results of tools, and other text that you did not write")
+	clikit.AddOnOff(cmd, &o.all, "all", "let the agent look up all projects")
+	clikit.AddOnOff(cmd, &o.results, "results", "let the agent look up results of tools, and other text that you did not write")
 	return cmd
 }
 
 func (o *mcpOptions) run(ctx context.Context, _ []string) error {
-	if isTerminal(o.streams.In) {
-		return usageError("an agent runs this server; stdin is a terminal", `Run "clew mcp --help" to see how to add it to Claude Code.`)
+	if clikit.IsTerminal(o.streams.In) {
+		return clikit.UsageError("an agent runs this server; stdin is a terminal", `Run "clew mcp --help" to see how to add it to Claude Code.`)
 	}
 	index, err := viewer.IndexPath()
 	if err != nil {
-		return &failure{code: exitInput, err: errors.New(escaped(err.Error())), hint: "Set HOME, or CLAUDE_CONFIG_DIR and XDG_CACHE_HOME."}
+		return &clikit.Failure{Code: clikit.ExitInput, Err: errors.New(clikit.Printable(err.Error())), Hint: "Set HOME, or CLAUDE_CONFIG_DIR and XDG_CACHE_HOME."}
 	}
 	home, _ := os.UserHomeDir() // without one, there is no path to remove
 	r := recall.New(recall.Options{
@@ -77,9 +78,9 @@ func (o *mcpOptions) run(ctx context.Context, _ []string) error {
 	about := &tools.ServeOptions{Name: "clew", Version: readBuild().Version}
 	if err := tools.Serve(ctx, o.streams.In, o.streams.Out, about, o.tools(r)...); err != nil {
 		if ctx.Err() != nil {
-			return errStopped()
+			return clikit.Stopped()
 		}
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -181,9 +182,9 @@ func (o *mcpOptions) refine(schema *jsonschema.Schema) {
 
 // recallTime returns the time of a since, or the zero time for "".
 func recallTime(text string) (time.Time, error) {
-	at, err := parseTime("since", strings.TrimSpace(text), time.Now(), false)
+	at, err := clikit.ParseTime("since", strings.TrimSpace(text), time.Now(), false)
 	if err != nil {
-		return at, fmt.Errorf("since must be a day such as 2026-11-01 or yesterday, or an age such as 36h, 7d or 2w, not %s", printable(text))
+		return at, fmt.Errorf("since must be a day such as 2026-11-01 or yesterday, or an age such as 36h, 7d or 2w, not %s", clikit.Printable(text))
 	}
 	return at, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/clikit"
 )
 
 // mcpInput returns the lines of a client that calls one tool after the other, and then ends.
@@ -55,7 +57,7 @@ func callMCP(t *testing.T, args []string, calls ...string) []string {
 	var errs bytes.Buffer
 	out := &mcpClient{left: 1 + len(calls)/2, end: stop}
 	in := &heldInput{strings.NewReader(mcpInput(calls...)), end.Done()}
-	if code := execute(t.Context(), append([]string{"mcp"}, args...), Streams{In: in, Out: out, Err: &errs}); code != exitDone || errs.Len() > 0 {
+	if code := execute(t.Context(), append([]string{"mcp"}, args...), Streams{In: in, Out: out, Err: &errs}); code != clikit.ExitDone || errs.Len() > 0 {
 		t.Fatalf("exit code %d, stderr %s", code, errs.String())
 	}
 	texts := make([]string, len(calls)/2)
@@ -131,7 +133,7 @@ func listMCPTools(t *testing.T, args ...string) string {
 	end, stop := context.WithCancel(t.Context())
 	out := &mcpClient{left: 2, end: stop}
 	in := &heldInput{strings.NewReader(mcpInput() + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n"), end.Done()}
-	if code := execute(t.Context(), append([]string{"mcp"}, args...), Streams{In: in, Out: out, Err: new(bytes.Buffer)}); code != exitDone {
+	if code := execute(t.Context(), append([]string{"mcp"}, args...), Streams{In: in, Out: out, Err: new(bytes.Buffer)}); code != clikit.ExitDone {
 		t.Fatalf("exit code %d", code)
 	}
 	var list struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -82,12 +83,12 @@ func newRun(s Streams) *cobra.Command {
   git diff | clew run --append-system-prompt "Review this change." -
   clew run --continue --allowedTools Edit "Now fix it."
   clew run --output-format json --json-schema schema.json "List the packages." | jq .structured_output`,
-		Args: atMost(1),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(1),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Var(&o.format, "output-format", "output format: text, json or stream-json")
-	addOnOff(cmd, &o.partial, "include-partial-messages", "with stream-json, also print partial answers")
+	clikit.AddOnOff(cmd, &o.partial, "include-partial-messages", "with stream-json, also print partial answers")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "interrupt the turn after this `duration`, such as 90s or 5m")
 	o.flags.add(cmd)
 	o.flags.addReports(cmd)
@@ -148,7 +149,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	if unwritten := p.finish(err); unwritten != nil {
 		return unwritten
 	}
-	if text, ok := p.(*textPrinter); ok && isTerminal(o.streams.Err) {
+	if text, ok := p.(*textPrinter); ok && clikit.IsTerminal(o.streams.Err) {
 		scr.conclude(text.account.parts(scr.elapsed(), opts.Ephemeral))
 	}
 	if ctx.Err() == nil || timedOut(ctx) {
@@ -196,7 +197,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	tokens, cost := a.tokens, ""
 	if r := a.result; r != nil {
 		elapsed = cmp.Or(r.Duration.Duration(), elapsed)
-		cost = dollars(r.TotalCostUSD)
+		cost = clikit.Dollars(r.TotalCostUSD)
 		tokens = cmp.Or(tokensOf(r.Usage), tokens)
 	}
 	parts := []string{render.Duration(elapsed)}
@@ -263,7 +264,7 @@ func converse(ctx context.Context, c conversation) error {
 		}
 		c.questioner.waitForAnswer()
 		if err := c.printer.print(msg); err != nil {
-			return &writeError{err} // Close interrupts the turn
+			return &clikit.WriteError{Err: err} // Close interrupts the turn
 		}
 		scr.follow(msg)
 	}
@@ -321,7 +322,7 @@ func (p *textPrinter) line(text string) error {
 	if err := p.screen.newLine(); err != nil {
 		return err
 	}
-	return p.screen.write(cleanText(text) + "\n")
+	return p.screen.write(tty.CleanExactly(text) + "\n")
 }
 
 func (p *textPrinter) event(event wire.Event) error {
@@ -407,19 +408,19 @@ func (p *textPrinter) completeBlock(text string) error {
 
 // finish writes the result, unless it was written before, and ends the line.
 func (p *textPrinter) finish(err error) error {
-	if errors.As(err, new(*writeError)) {
+	if errors.As(err, new(*clikit.WriteError)) {
 		return nil
 	}
 	if err := p.endBlock(); err != nil {
-		return &writeError{err}
+		return &clikit.WriteError{Err: err}
 	}
 	if p.result != nil && err == nil {
 		if err := p.conclude(p.result); err != nil {
-			return &writeError{err}
+			return &clikit.WriteError{Err: err}
 		}
 	}
 	if err := p.screen.newLine(); err != nil {
-		return &writeError{err}
+		return &clikit.WriteError{Err: err}
 	}
 	return nil
 }
@@ -428,9 +429,9 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 	text := ""
 	switch {
 	case p.structured:
-		text = string(escapeLine([]byte(r.StructuredOutput)))
+		text = string(tty.JSON([]byte(r.StructuredOutput)))
 	case !p.said.has(r.Result):
-		text = cleanText(r.Result)
+		text = tty.CleanExactly(r.Result)
 	}
 	if text == "" {
 		return nil
@@ -480,7 +481,7 @@ func (p *framePrinter) print(msg wire.Message) error {
 	if line == "" || !json.Valid([]byte(line)) {
 		return nil
 	}
-	return p.screen.write(string(escapeLine([]byte(line + "\n"))))
+	return p.screen.write(string(tty.JSON([]byte(line + "\n"))))
 }
 
 func (p *framePrinter) finish(error) error { return nil }
@@ -520,10 +521,10 @@ func (p *objectPrinter) print(msg wire.Message) error {
 func (p *objectPrinter) finish(err error) error {
 	line, err := json.Marshal(p.outcome(err))
 	if err == nil {
-		err = p.screen.write(string(escapeLine(append(line, '\n'))))
+		err = p.screen.write(string(tty.JSON(append(line, '\n'))))
 	}
 	if err != nil {
-		return &writeError{err}
+		return &clikit.WriteError{Err: err}
 	}
 	return nil
 }
@@ -579,21 +580,21 @@ func runFailure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if broken, ok := errors.AsType[*writeError](err); ok {
+	if broken, ok := errors.AsType[*clikit.WriteError](err); ok {
 		return broken
 	}
-	f := &failure{code: exitFailed, err: errors.New(cleanText(err.Error()))}
+	f := &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(tty.CleanExactly(err.Error()))}
 	switch {
 	case timedOut(ctx):
-		f.hint = "Allow more time with --timeout, or resume with --continue."
+		f.Hint = "Allow more time with --timeout, or resume with --continue."
 	case ctx.Err() != nil:
-		f.code = exitInterrupted
+		f.Code = clikit.ExitInterrupted
 	case errors.As(err, new(*clew.NotFoundError)):
-		f.code = exitAgent
-		f.hint = "Install Claude Code, or set --agent-path or CLEW_AGENT to its binary."
+		f.Code = clikit.ExitAgent
+		f.Hint = "Install Claude Code, or set --agent-path or CLEW_AGENT to its binary."
 	case errors.As(err, new(*clew.OptionsError)):
-		f.code = exitUsage
-		f.hint = `Run "clew run --help" for help.`
+		f.Code = clikit.ExitUsage
+		f.Hint = `Run "clew run --help" for help.`
 	}
 	return f
 }

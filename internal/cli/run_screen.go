@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
@@ -73,19 +74,19 @@ var clock = time.Now
 
 func newScreen(s Streams) *screen {
 	scr := &screen{
-		out: s.Out, err: s.Err, shared: s.Out == s.Err, color: colored(s.Err), now: clock,
+		out: s.Out, err: s.Err, shared: s.Out == s.Err, color: clikit.Colored(s.Err), now: clock,
 		calls: map[string]*toolCall{}, stop: func() {},
 	}
 	scr.changed.L = &scr.mu
 	isDumb := os.Getenv("TERM") == "dumb"
-	if out, ok := s.Out.(*os.File); ok && isTerminal(out) && !isDumb {
-		scr.window, scr.windowColor = func() (int, int) { return terminalSize(out) }, colored(out)
+	if out, ok := s.Out.(*os.File); ok && clikit.IsTerminal(out) && !isDumb {
+		scr.window, scr.windowColor = func() (int, int) { return clikit.TerminalSize(out) }, clikit.Colored(out)
 	}
-	if !isTerminal(s.Err) {
+	if !clikit.IsTerminal(s.Err) {
 		return scr
 	}
-	scr.shared = isTerminal(s.Out)
-	scr.width = terminalWidth(s.Err)
+	scr.shared = clikit.IsTerminal(s.Out)
+	scr.width = clikit.TerminalWidth(s.Err)
 	if !isDumb {
 		scr.animated, scr.wanted = true, wantsNotices()
 		scr.animate()
@@ -101,8 +102,8 @@ func (s *screen) usePlain() {
 	defer s.mu.Unlock()
 	s.wipe()
 	s.plain, s.animated = true, false
-	if out, ok := s.out.(*os.File); ok && isTerminal(out) && s.window == nil {
-		s.window = func() (int, int) { return terminalSize(out) }
+	if out, ok := s.out.(*os.File); ok && clikit.IsTerminal(out) && s.window == nil {
+		s.window = func() (int, int) { return clikit.TerminalSize(out) }
 	}
 }
 
@@ -117,7 +118,7 @@ func (s *screen) state(word string) {
 
 // animate draws the last line until the screen is closed.
 func (s *screen) animate() {
-	tick := time.NewTicker(redrawInterval)
+	tick := time.NewTicker(clikit.RedrawInterval)
 	done := make(chan struct{})
 	var drawing sync.WaitGroup
 	drawing.Go(func() {
@@ -146,7 +147,7 @@ func (s *screen) draw() {
 	spokes := []string{"|", "/", "-", `\`}
 	s.frame++
 	s.visible = true
-	s.toErr(clearLine + s.activity(spokes[s.frame%len(spokes)]))
+	s.toErr(clikit.ClearLine + s.activity(spokes[s.frame%len(spokes)]))
 }
 
 // activity returns the last line: the time of the turn, what the agent does, and how long that has
@@ -168,7 +169,7 @@ func (s *screen) activity(spoke string) string {
 	if room := s.width - 1 - tty.Width(head) - tty.Width(tail); s.width > 0 && room > 0 {
 		label = tty.Fit(label, room)
 	}
-	return fitLine(head+label+tail, s.width)
+	return clikit.FitLine(head+label+tail, s.width)
 }
 
 // close removes the last line from the screen.
@@ -230,7 +231,7 @@ func (s *screen) reportWork() {
 func (s *screen) wipe() {
 	if s.visible {
 		s.visible = false
-		s.toErr(clearLine)
+		s.toErr(clikit.ClearLine)
 	}
 }
 
@@ -300,7 +301,7 @@ func (s *screen) newLine() error {
 func (s *screen) note(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line = printable(line)
+	line = clikit.Printable(line)
 	if s.width > 0 {
 		line = strings.Join(tty.Wrap(line, max(s.width-1, 1)), "\n")
 	}
@@ -308,7 +309,7 @@ func (s *screen) note(line string) {
 }
 
 // wrote reports a line of the agent that does not belong on stdout.
-func (s *screen) wrote(line string) { s.note("the agent wrote: " + clip(line)) }
+func (s *screen) wrote(line string) { s.note("the agent wrote: " + clikit.Clip(line)) }
 
 // say writes a text to stderr unchanged, on a new line.
 func (s *screen) say(text string) {
@@ -409,7 +410,7 @@ func (s *screen) follow(msg wire.Message) {
 	case *wire.APIRetryMessage:
 		s.note(fmt.Sprintf("the API failed (%s); retrying, attempt %d of %d", m.Error, m.Attempt, m.MaxRetries))
 	case *wire.InvalidFrame:
-		s.note("the agent wrote an invalid frame: " + clip(m.Err.Error()))
+		s.note("the agent wrote an invalid frame: " + clikit.Clip(m.Err.Error()))
 	}
 	s.misfits(msg)
 }
@@ -429,7 +430,7 @@ func (s *screen) streams(event wire.Event) {
 		case *wire.ThinkingBlock, *wire.RedactedThinkingBlock:
 			doing = "thinking"
 		case *wire.ToolUseBlock:
-			doing = printable(clip(b.Name)) // its input is not there yet
+			doing = clikit.Printable(clikit.Clip(b.Name)) // its input is not there yet
 		}
 	}
 	s.mu.Lock()
@@ -459,7 +460,7 @@ func (s *screen) misfits(msg wire.Message) {
 		s.misfitKinds = map[wire.Kind]bool{}
 	}
 	s.misfitKinds[kind] = true
-	s.note(fmt.Sprintf("the agent wrote a frame of type %s with a field that does not fit: %s", clip(kind.String()), clip(fields[0].Error())))
+	s.note(fmt.Sprintf("the agent wrote a frame of type %s with a field that does not fit: %s", clikit.Clip(kind.String()), clikit.Clip(fields[0].Error())))
 }
 
 // A toolCall is a call of a tool that has no result yet.
@@ -482,7 +483,7 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	s.begun++
 	c := &toolCall{began: s.now(), number: s.begun, parent: s.calls[parent]}
 	c.Type, c.ToolName, c.ToolID, c.ToolInput = transcript.ItemToolCall, use.Name, use.ID, use.Input
-	c.ToolSummary = clip(transcript.ToolSummaryIn(s.dir, use.Name, use.Input))
+	c.ToolSummary = clikit.Clip(transcript.ToolSummaryIn(s.dir, use.Name, use.Input))
 	c.Nested = parent != ""
 	s.announceParent(c)
 	summary := c.ToolSummary
@@ -492,7 +493,7 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	if !s.animated {
 		s.sayLocked(s.plainRow(c, summary))
 	}
-	c.doing = printable(doing(use.Name, summary))
+	c.doing = clikit.Printable(doing(use.Name, summary))
 	s.calls[use.ID] = c
 	s.attend(c)
 	s.changed.Broadcast()
@@ -520,7 +521,7 @@ func (s *screen) plainRow(c *toolCall, summary string) string {
 	if c.Nested {
 		line = "  " + line
 	}
-	return fitLine(printable(line), s.width) + "\n"
+	return clikit.FitLine(clikit.Printable(line), s.width) + "\n"
 }
 
 // rows returns how the rows of calls are written.
@@ -628,7 +629,7 @@ func (s *screen) refused(id, tool, reason string) {
 	defer s.mu.Unlock()
 	c := s.calls[id]
 	if c == nil || !s.animated {
-		s.sayLocked(printable("! "+tool+" denied: "+reason) + "\n")
+		s.sayLocked(clikit.Printable("! "+tool+" denied: "+reason) + "\n")
 	}
 	if c != nil {
 		c.began, c.Denied, c.Reason = s.now(), true, reason
@@ -646,7 +647,7 @@ func (s *screen) toolEnds(result *wire.ToolResultBlock, structured wire.JSON) {
 		}
 		s.endCall(c)
 		if c.ToolError && !s.animated {
-			s.sayLocked(fitLine(printable("! "+c.ToolName+failureOf(c)), s.width) + "\n")
+			s.sayLocked(clikit.FitLine(clikit.Printable("! "+c.ToolName+failureOf(c)), s.width) + "\n")
 		}
 	}
 	if len(s.calls) == 0 && s.label != "" {
@@ -660,13 +661,5 @@ func failureOf(c *toolCall) string {
 		return " denied"
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(c.ToolResult), "\n")
-	return " failed: " + clip(first)
-}
-
-// fitLine cuts a line so that it does not wrap. A width of 0 means no limit.
-func fitLine(line string, width int) string {
-	if width <= 0 {
-		return line
-	}
-	return tty.Cut(line, width-1)
+	return " failed: " + clikit.Clip(first)
 }

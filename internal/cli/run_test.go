@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
+
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
@@ -69,7 +72,7 @@ func TestRunInterrupted(t *testing.T) {
 		return out.Write(p)
 	})
 	code := execute(ctx, []string{"run", "Hi"}, Streams{In: strings.NewReader(""), Out: stdout, Err: &errs})
-	if code != exitInterrupted || out.String() != "Well\n" || errs.String() != "interrupting\nclew run: interrupted\n" {
+	if code != clikit.ExitInterrupted || out.String() != "Well\n" || errs.String() != "interrupting\nclew run: interrupted\n" {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out.String(), errs.String())
 	}
 }
@@ -103,7 +106,7 @@ func TestRunInterruptedTwice(t *testing.T) {
 		}
 	}
 	_ = cmd.Wait() // the code says it
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+	if code := cmd.ProcessState.ExitCode(); code != clikit.ExitInterrupted {
 		t.Errorf("the program ended with %v", cmd.ProcessState)
 	}
 }
@@ -114,7 +117,7 @@ func TestRunIntoAClosedPipe(t *testing.T) {
 	closed := writerFunc(func([]byte) (int, error) { return 0, syscall.EPIPE })
 	var errs bytes.Buffer
 	code := execute(t.Context(), []string{"run", "Hi"}, Streams{In: strings.NewReader(""), Out: closed, Err: &errs})
-	if code != exitDone || errs.Len() > 0 {
+	if code != clikit.ExitDone || errs.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
 }
@@ -136,7 +139,7 @@ func TestRunFlags(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
-	if code != exitDone {
+	if code != clikit.ExitDone {
 		t.Fatalf("exit code %d, stderr %q", code, errs.String())
 	}
 	got := strings.Join(agent.Args(), " ")
@@ -156,7 +159,7 @@ func TestRunPromptTooLong(t *testing.T) {
 	var errs bytes.Buffer
 	in := io.LimitReader(endless("x"), maxPrompt+1)
 	code := execute(t.Context(), []string{"run"}, Streams{In: in, Out: io.Discard, Err: &errs})
-	if code != exitInput || !strings.HasPrefix(errs.String(), "clew run: the prompt is longer than 16 MiB\n") {
+	if code != clikit.ExitInput || !strings.HasPrefix(errs.String(), "clew run: the prompt is longer than 16 MiB\n") {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
 }
@@ -181,7 +184,7 @@ func TestHarmless(t *testing.T) {
 		"\u2028\U000E0041":        `\u2028\U000e0041`,
 		"back\\slash":             "back\\slash",
 	} {
-		if got := cleanText(text); got != want {
+		if got := tty.CleanExactly(text); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -195,7 +198,7 @@ func TestFitLine(t *testing.T) {
 	}{
 		{"abcdef", 0, "abcdef"}, {"abcdef", 7, "abcdef"}, {"abcdef", 6, "abcde"}, {"世界世界", 6, "世界"}, {"abc", 1, ""},
 	} {
-		if got := fitLine(tt.line, tt.width); got != tt.want {
+		if got := clikit.FitLine(tt.line, tt.width); got != tt.want {
 			t.Errorf("fitLine(%q, %d) = %q, want %q", tt.line, tt.width, got, tt.want)
 		}
 	}

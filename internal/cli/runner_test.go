@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 )
 
 // A runnerCase is what an agent writes in a turn, and what becomes of it.
@@ -172,7 +173,7 @@ func (c *runnerCase) run(t *testing.T, format string) (stdout, stderr string) {
 	var out, errs bytes.Buffer
 	args := []string{"run", "--output-format", format, "Hi"}
 	code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	if failed := code == exitFailed; failed != c.failed || !failed && code != exitDone {
+	if failed := code == clikit.ExitFailed; failed != c.failed || !failed && code != clikit.ExitDone {
 		t.Errorf("%s: exit code %d: %s", format, code, errs.String())
 	}
 	return out.String(), errs.String()
@@ -244,7 +245,7 @@ func TestStreamRunnerShow(t *testing.T) {
 			} {
 				var out, errs bytes.Buffer
 				code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: &out, Err: &errs})
-				if diff := cmp.Diff(c.shown, out.String()); code != exitDone || diff != "" {
+				if diff := cmp.Diff(c.shown, out.String()); code != clikit.ExitDone || diff != "" {
 					t.Errorf("%s: exit code %d, %s\n(-want +got):\n%s", cut, code, errs.String(), diff)
 				}
 			}
@@ -276,7 +277,7 @@ func TestShowWhileItIsWritten(t *testing.T) {
 	}
 	send(framed(textDelta("One two ")))
 	code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: out, Err: io.Discard})
-	if code != exitDone || out.text != "" {
+	if code != clikit.ExitDone || out.text != "" {
 		t.Errorf("exit code %d, %q", code, out.all.String())
 	}
 }
@@ -287,7 +288,7 @@ func TestStreamRunnerIsLinear(t *testing.T) {
 		in := strings.NewReader(strings.Repeat(framed(textDelta("one ")), events) + resultOne)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: io.Discard, Err: io.Discard}); code != exitDone {
+		if code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: io.Discard, Err: io.Discard}); code != clikit.ExitDone {
 			t.Errorf("exit code %d", code)
 		}
 		runtime.ReadMemStats(&after)
@@ -319,8 +320,8 @@ func TestSignal(t *testing.T) {
 			}
 			_ = cmd.Wait() // the code says it
 			want := "clew inspect: interrupted; the output is incomplete\n"
-			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || errs.String() != want {
-				t.Errorf("exit code %d, stderr %q; want %d, %q", code, errs.String(), exitInterrupted, want)
+			if code := cmd.ProcessState.ExitCode(); code != clikit.ExitInterrupted || errs.String() != want {
+				t.Errorf("exit code %d, stderr %q; want %d, %q", code, errs.String(), clikit.ExitInterrupted, want)
 			}
 		})
 	}

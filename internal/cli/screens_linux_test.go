@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
 )
@@ -117,7 +118,7 @@ func TestHostileTerminal(t *testing.T) {
 			if len(shown) < 20 {
 				t.Errorf("it shows %q", shown)
 			}
-			checkHarmless(t, "the terminal", strings.NewReplacer(clearLine, "", "\x1b[A", "").Replace(shown))
+			checkHarmless(t, "the terminal", strings.NewReplacer(clikit.ClearLine, "", "\x1b[A", "").Replace(shown))
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/viewer"
@@ -32,8 +33,8 @@ type searchOptions struct {
 	project string
 	session string
 	order   searchOrder
-	since   timeFlag
-	until   timeFlag
+	since   clikit.TimeFlag
+	until   clikit.TimeFlag
 	role    searchRole
 	tool    string
 	limit   int
@@ -106,25 +107,25 @@ func newSearch(s Streams) *cobra.Command {
   clew search deadlock --json | jq -r .session`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return misused(cmd, errors.New("missing argument: the words to search for"))
+				return clikit.Misused(cmd, errors.New("missing argument: the words to search for"))
 			}
 			return nil
 		},
-		RunE: runE(o.run),
+		RunE: clikit.RunE(o.run),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.project, "project", "", "search the project with this `name` or directory")
 	f.StringVar(&o.session, "session", "", "search the session with this `ID`, or the beginning of one")
 	f.Var(&o.order, "sort", "sort by relevance or newest")
 	f.Var(&o.since, "since", "search texts since this time")
-	o.until.end = true
+	o.until.End = true
 	f.Var(&o.until, "until", "search texts until this time")
 	f.Var(&o.role, "role", "search texts with this role: prompt, answer, tool, thinking or title")
 	f.StringVar(&o.tool, "tool", "", "search inputs and results of the tool with this `name`")
 	f.IntVar(&o.limit, "limit", 20, "maximum `number` of results to show; 0 means all")
-	addOnOff(cmd, &o.regex, "regex", "treat the argument as a regular expression (RE2)")
-	addOnOff(cmd, &o.noIndex, "no-index", "read the transcripts instead of building an index")
-	addOnOff(cmd, &o.json, "json", "print one JSON object per result")
+	clikit.AddOnOff(cmd, &o.regex, "regex", "treat the argument as a regular expression (RE2)")
+	clikit.AddOnOff(cmd, &o.noIndex, "no-index", "read the transcripts instead of building an index")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per result")
 	return cmd
 }
 
@@ -198,7 +199,7 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	}
 	o.repeated = repeatedIDs(files)
 	if writeErr := o.print(ctx, result); writeErr != nil {
-		return outputError(writeErr)
+		return clikit.OutputError(writeErr)
 	}
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func (o *searchOptions) choose(q *search.Query, files []sessions.File) error {
 	}
 	switch {
 	case len(found) == 0:
-		return &failure{code: exitInput, err: fmt.Errorf("no session matches %q", o.session), hint: `Run "clew ls --all" to list sessions.`}
+		return &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("no session matches %q", o.session), Hint: `Run "clew ls --all" to list sessions.`}
 	case len(found) > 1:
 		return ambiguous(o.session, found)
 	}
@@ -235,30 +236,32 @@ func (o *searchOptions) query(args []string) (*search.Query, error) {
 	if !o.regex {
 		q, err := search.Words(args...)
 		if err != nil {
-			return nil, usageError(queryError(err), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
+			return nil, clikit.UsageError(queryError(err), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
 		}
 		return o.filtered(q)
 	}
 	if len(args) > 1 {
-		return nil, usageError("--regex takes one argument", "Put the expression in quotes.")
+		return nil, clikit.UsageError("--regex takes one argument", "Put the expression in quotes.")
 	}
 	q, err := search.Pattern(args[0])
 	if err != nil {
-		return nil, usageError(queryError(err), "")
+		return nil, clikit.UsageError(queryError(err), "")
 	}
 	return o.filtered(q)
 }
 
 // queryError returns what is wrong with a query. The name of the command is printed before it.
-func queryError(err error) string { return escaped(strings.TrimPrefix(err.Error(), "search: ")) }
+func queryError(err error) string {
+	return clikit.Printable(strings.TrimPrefix(err.Error(), "search: "))
+}
 
 func (o *searchOptions) filtered(q *search.Query) (*search.Query, error) {
 	if o.limit < 0 {
-		return nil, usageError("--limit must not be negative", "")
+		return nil, clikit.UsageError("--limit must not be negative", "")
 	}
 	q.Since, q.Until = o.since.Time, o.until.Time
 	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
-		return nil, usageError("--since must be before --until", "")
+		return nil, clikit.UsageError("--since must be before --until", "")
 	}
 	q.Role, q.Tool, q.Limit = search.Role(o.role), o.tool, o.limit
 	if !o.order.newest {
@@ -290,20 +293,20 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *se
 		result, err := o.searchIndex(ctx, files, q)
 		switch {
 		case ctx.Err() != nil:
-			return nil, &failure{code: exitInterrupted, err: errors.New("interrupted; the next search continues from here")}
+			return nil, &clikit.Failure{Code: clikit.ExitInterrupted, Err: errors.New("interrupted; the next search continues from here")}
 		case err == nil:
 			return result, nil
 		case errors.Is(err, search.ErrBusy):
 			o.note("another clew is writing the index; reading the transcripts instead")
 		default:
-			o.note("cannot use the index, reading the transcripts instead: " + escaped(cause(err).Error()))
+			o.note("cannot use the index, reading the transcripts instead: " + clikit.Printable(clikit.Cause(err).Error()))
 		}
 	}
 	progress, clearLine := o.bar()
 	result, err := search.Scan(ctx, files, q, progress)
 	clearLine()
 	if err != nil {
-		return result, errInterrupted()
+		return result, clikit.Interrupted()
 	}
 	return result, nil
 }
@@ -332,18 +335,20 @@ const searchGCPercent = 400
 
 // bar returns a function that shows progress on a terminal, or nil, and one that removes it.
 func (o *searchOptions) bar() (progress func(done, total int64), clearLine func()) {
-	if !isTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
+	if !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
 	}
-	bar := newProgress(o.streams.Err, -1, o.now)
+	bar := clikit.NewProgress(o.streams.Err, -1, o.now)
 	return func(done, total int64) {
-		bar.total = total
-		bar.set(done)
-	}, bar.clear
+		bar.Total = total
+		bar.Set(done)
+	}, bar.Clear
 }
 
 // note prints a note to stderr.
-func (o *searchOptions) note(text string) { remark(o.streams.Err, tty.Waiting, "clew search", text) }
+func (o *searchOptions) note(text string) {
+	clikit.Remark(o.streams.Err, tty.Waiting, "clew search", text)
+}
 
 // reportGaps reports what is missing from the result.
 func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error {
@@ -361,15 +366,15 @@ func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error 
 		return nil
 	}
 	text := cmp.Or(strings.TrimPrefix(unread[0].Error(), "sessions: "), "unknown")
-	return &failure{
-		code: exitInput,
-		err:  fmt.Errorf("files that could not be read and were not searched: %d; the first is %s", len(unread), escaped(text)),
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err:  fmt.Errorf("files that could not be read and were not searched: %d; the first is %s", len(unread), clikit.Printable(text)),
 	}
 }
 
 // moreHits tells how many results there are beside those that are shown, and in how many sessions.
 func moreHits(r *search.Result) string {
-	text := group(int64(r.More)) + " more"
+	text := tty.Thousands(int64(r.More)) + " more"
 	if r.AtMost {
 		text = "at most " + text
 	}
@@ -381,13 +386,13 @@ func moreHits(r *search.Result) string {
 	for _, g := range r.Groups {
 		inShown += g.More
 	}
-	switch others := group(int64(r.MoreSessions)); {
+	switch others := tty.Thousands(int64(r.MoreSessions)); {
 	case r.MoreSessions == 0 || r.AtMost:
 		return text
 	case inShown == 0:
 		return text + " in " + others + " other " + sessions
 	default:
-		return text + ", " + group(int64(r.More-inShown)) + " of them in " + others + " other " + sessions
+		return text + ", " + tty.Thousands(int64(r.More-inShown)) + " of them in " + others + " other " + sessions
 	}
 }
 
@@ -433,14 +438,14 @@ func (o *searchOptions) print(ctx context.Context, result *search.Result) error 
 		}
 		for i := range result.Hits {
 			h := &result.Hits[i]
-			line, err := jsonLine(newSearchRecord(h, titles[h]))
+			line, err := clikit.JSONLine(newSearchRecord(h, titles[h]))
 			if err != nil {
 				return err
 			}
 			_, _ = out.Write(line)
 		}
-	case isTerminal(o.streams.Out):
-		color, columns := colored(o.streams.Out), terminalWidth(o.streams.Out)
+	case clikit.IsTerminal(o.streams.Out):
+		color, columns := clikit.Colored(o.streams.Out), clikit.TerminalWidth(o.streams.Out)
 		for _, g := range groupHits(result) {
 			g.name(ctx, o.repeated)
 			_, _ = out.WriteString(g.text(o.now(), columns, color))
@@ -455,8 +460,8 @@ func (o *searchOptions) print(ctx context.Context, result *search.Result) error 
 
 // printHit ignores errors of the output: Flush returns them.
 func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) {
-	columns := cmp.Or(textWidth(o.streams.Out, 0), excerptColumns)
-	excerpt := excerptOf(h, columns-len(excerptIndent), colored(o.streams.Out))
+	columns := cmp.Or(clikit.TextWidth(o.streams.Out, 0), excerptColumns)
+	excerpt := excerptOf(h, columns-len(excerptIndent), clikit.Colored(o.streams.Out))
 	place := tty.Fit(hitPlace(h), columns)
 	if o.repeated[h.SessionID] {
 		place = tty.Line(mainPath(h)) + "\n" + excerptIndent + place // show needs the path
@@ -613,7 +618,7 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 
 // rest tells how many hits of the session are not shown, and how to see them.
 func (g *hitGroup) rest(columns int) string {
-	more, flag := group(int64(g.more))+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
+	more, flag := tty.Thousands(int64(g.more))+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
 	if g.atMost {
 		more = "at most " + more
 	}
@@ -632,7 +637,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 		about = render.Join(about, render.Age(at, now))
 	}
 	title := cmp.Or(tty.Line(g.title), "-")
-	room := columns - tty.Width(id) - tty.Width(about) - cellGap
+	room := columns - tty.Width(id) - tty.Width(about) - clikit.CellGap
 	if room < leastHeading {
 		about, room = "", columns-tty.Width(id)
 	}
@@ -642,7 +647,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	title = tty.Fit(title, max(room, 1))
 	line := tty.Dim.Paint(id, color) + tty.Title.Paint(title, color)
 	if about != "" {
-		line += strings.Repeat(" ", cellGap) + tty.Dim.Paint(about, color)
+		line += strings.Repeat(" ", clikit.CellGap) + tty.Dim.Paint(about, color)
 	}
 	return line
 }

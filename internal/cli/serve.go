@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/internal/web"
@@ -73,15 +74,15 @@ func newServe(s Streams, st *settings) *cobra.Command {
   clew serve --drive --root .
   clew serve --socket clew.sock --public-url http://localhost:8000
   clew serve --port 0 --json`,
-		Args: atMost(0),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(0),
+		RunE: clikit.RunE(o.run),
 	}
 	o.addAgentFlags(cmd)
-	addOnOff(cmd, &o.open, "open", "open the first page in the browser")
-	addOnOff(cmd, &o.json, "json", "print one JSON object about the server")
-	addOnOff(cmd, &o.link, "link", "print a new link of the server that runs")
-	addOnOff(cmd, &o.rotate, "rotate", "replace the token of the server that runs, which logs its pages out, and print a new link")
-	addOnOff(cmd, &o.drive, "drive", "let pages start agents and answer their questions")
+	clikit.AddOnOff(cmd, &o.open, "open", "open the first page in the browser")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object about the server")
+	clikit.AddOnOff(cmd, &o.link, "link", "print a new link of the server that runs")
+	clikit.AddOnOff(cmd, &o.rotate, "rotate", "replace the token of the server that runs, which logs its pages out, and print a new link")
+	clikit.AddOnOff(cmd, &o.drive, "drive", "let pages start agents and answer their questions")
 	set := cmd.Flags()
 	set.StringArrayVar(&o.roots, "root", nil, "with --drive, let agents work in this `directory` and below it; repeatable")
 	set.StringVar(&o.address.Port, "port", "", fmt.Sprintf("listen on this `number`; 0 means any that is free (default %d, or the next that is free)", web.DefaultPort))
@@ -137,37 +138,37 @@ func (o *serveOptions) check() error {
 	port, socket, listen := o.address.Port != "", o.address.Socket != "", o.address.Listen != ""
 	tls := o.address.CertFile != "" || o.address.KeyFile != ""
 	err := errors.Join(
-		atMostOne([]givenFlag{{"port", port}, {"socket", socket}, {"listen", listen}}),
-		atMostOne([]givenFlag{{"socket", socket}, {"tls-cert", tls}}),
-		atMostOne([]givenFlag{{"link", o.link}, {"rotate", o.rotate}, {"open", o.open}}),
+		clikit.AtMostOne([]clikit.GivenFlag{{Name: "port", On: port}, {Name: "socket", On: socket}, {Name: "listen", On: listen}}),
+		clikit.AtMostOne([]clikit.GivenFlag{{Name: "socket", On: socket}, {Name: "tls-cert", On: tls}}),
+		clikit.AtMostOne([]clikit.GivenFlag{{Name: "link", On: o.link}, {Name: "rotate", On: o.rotate}, {Name: "open", On: o.open}}),
 	)
 	switch {
 	case err != nil:
 		return err
 	case len(o.roots) > 0 && !o.drive:
-		return usageError("--root needs --drive", "")
+		return clikit.UsageError("--root needs --drive", "")
 	case o.open && socket && o.address.PublicURL == "":
-		return usageError("--open can't be used with --socket", "Say with --public-url how the browser reaches the socket.")
+		return clikit.UsageError("--open can't be used with --socket", "Say with --public-url how the browser reaches the socket.")
 	}
 	return nil
 }
 
 // ofServe changes the hint of a failure from run to serve.
 func ofServe(err error) error {
-	if f, ok := errors.AsType[*failure](err); ok {
-		f.hint = strings.ReplaceAll(f.hint, `"clew run --help"`, `"clew serve --help"`)
+	if f, ok := errors.AsType[*clikit.Failure](err); ok {
+		f.Hint = strings.ReplaceAll(f.Hint, `"clew run --help"`, `"clew serve --help"`)
 	}
 	return err
 }
 
 // listenFailure says why the server can't listen.
 func listenFailure(err error) error {
-	f := &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+	f := &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	if why, ok := errors.AsType[*web.AddressError](err); ok {
-		f.code, f.hint = exitUsage, escaped(why.Hint)
+		f.Code, f.Hint = clikit.ExitUsage, clikit.Printable(why.Hint)
 	} else if errors.Is(err, syscall.EADDRINUSE) {
-		f.err = errors.New(strings.TrimSuffix(f.err.Error(), ": "+syscall.EADDRINUSE.Error()))
-		f.hint = "Give another port, or --port 0 for any that is free."
+		f.Err = errors.New(strings.TrimSuffix(f.Err.Error(), ": "+syscall.EADDRINUSE.Error()))
+		f.Hint = "Give another port, or --port 0 for any that is free."
 	}
 	return f
 }
@@ -187,7 +188,7 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 			return nil, err
 		}
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
-			return nil, usageError("--root "+printable(root)+" is not a directory", "")
+			return nil, clikit.UsageError("--root "+clikit.Printable(root)+" is not a directory", "")
 		}
 	}
 	if dirs := os.Getenv("CLAUDE_CONFIG_DIR"); strings.Contains(dirs, ",") { // an agent takes only one
@@ -196,7 +197,7 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 	}
 	mode := base.PermissionMode
 	if known := flagValues["chat permission-mode"]; mode != "" && !slices.Contains(known, string(mode)) {
-		return nil, usageError("--permission-mode must be one of "+strings.Join(known, ", "), "")
+		return nil, clikit.UsageError("--permission-mode must be one of "+strings.Join(known, ", "), "")
 	}
 	base.PermissionMode = ""
 	keep, err := stateFile("prompts")
@@ -205,7 +206,7 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 	}
 	agents := drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Keep: keep, Trust: o.flags.trustIn})
 	if err := agents.Restore(); err != nil {
-		o.say("! prompts of an earlier server are not shown: %s", escaped(err.Error()))
+		o.say("! prompts of an earlier server are not shown: %s", clikit.Printable(err.Error()))
 	}
 	return agents, nil
 }
@@ -246,13 +247,13 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 		err = errors.Join(err, server.Close(), source.Close(), log.Close(), place.Close())
 	}()
 	if err := place.write(server.Describe(listener)); err != nil { // other commands don't find the server then
-		o.say("! cannot write the file for \"clew serve --link\": %s", escaped(err.Error()))
+		o.say("! cannot write the file for \"clew serve --link\": %s", clikit.Printable(err.Error()))
 	}
 	if err := o.greet(ctx, server, listener, place); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if err := server.Serve(ctx, listener); err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return nil
 }
@@ -266,7 +267,7 @@ func (o *serveOptions) say(format string, args ...any) {
 func (o *serveOptions) tellEnded(open []drive.Status) {
 	for i := range open {
 		if id := open[i].Session; id != "" {
-			o.say("An agent has ended with the server. To go on: clew chat --resume %s", printable(id))
+			o.say("An agent has ended with the server. To go on: clew chat --resume %s", clikit.Printable(id))
 		}
 	}
 }
@@ -290,22 +291,22 @@ func (o *serveOptions) greet(ctx context.Context, server *web.Server, l *web.Lis
 		if l.URL() != "" {
 			at.URL = l.URL() + "#" + code
 		}
-		line, err := jsonLine(at)
+		line, err := clikit.JSONLine(at)
 		if err != nil {
 			return err
 		}
 		text = line
 	} else {
-		text = []byte(o.greeting(l, code, textWidth(o.streams.Out, 0)))
+		text = []byte(o.greeting(l, code, clikit.TextWidth(o.streams.Out, 0)))
 	}
 	if _, err := o.streams.Out.Write(text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	if !o.open {
 		return nil
 	}
 	if err := place.openPage(ctx, l.URL()+"open#"+server.NewOpening()); err != nil {
-		o.say("! %s; open the link yourself", escaped(err.Error()))
+		o.say("! %s; open the link yourself", clikit.Printable(err.Error()))
 	}
 	return nil
 }
@@ -314,7 +315,7 @@ func (o *serveOptions) greet(ctx context.Context, server *web.Server, l *web.Lis
 func (o *serveOptions) greeting(l *web.Listener, code string, width int) string {
 	url, after := l.URL(), ""
 	if url == "" {
-		url, after = "http://localhost:8000/", fmt.Sprintf("\nafter: ssh -L 8000:%s HOST", printable(l.Socket))
+		url, after = "http://localhost:8000/", fmt.Sprintf("\nafter: ssh -L 8000:%s HOST", clikit.Printable(l.Socket))
 	}
 	safe := "Only this machine reaches it, and no page of another site: requests need a token."
 	switch {
@@ -334,7 +335,7 @@ func (o *serveOptions) greeting(l *web.Listener, code string, width int) string 
 	text := "Your sessions are at\n  " + url + "#" + code + after + "\n"
 	for _, line := range []string{`The link works once, within two minutes: "clew serve --link" prints another.`, safe, drives, ends} {
 		if width > 0 {
-			text += wrapped(line, width)
+			text += clikit.Wrapped(line, width)
 		} else {
 			text += line + "\n"
 		}
@@ -350,7 +351,7 @@ func (o *serveOptions) callRunning(ctx context.Context) error {
 	}
 	found, err := web.FindRunning(ctx, dir)
 	if err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	server, err := o.choose(found)
 	if err != nil {
@@ -362,17 +363,17 @@ func (o *serveOptions) callRunning(ctx context.Context) error {
 	}
 	link, err := call(ctx)
 	if err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	if o.json {
-		line, err := jsonLine(serving{URL: link, Code: link[strings.LastIndexByte(link, '#')+1:], Expires: time.Now().Add(web.CodeLifetime).UTC(), PID: server.PID})
+		line, err := clikit.JSONLine(serving{URL: link, Code: link[strings.LastIndexByte(link, '#')+1:], Expires: time.Now().Add(web.CodeLifetime).UTC(), PID: server.PID})
 		if err != nil {
 			return err
 		}
 		link = strings.TrimSuffix(string(line), "\n")
 	}
 	if _, err := fmt.Fprintln(o.streams.Out, link); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -392,15 +393,15 @@ func (o *serveOptions) choose(found []*web.Running) (*web.Running, error) {
 	}
 	switch len(fit) {
 	case 0:
-		return nil, &failure{code: exitFailed, err: errors.New("no server runs"), hint: `Start one with "clew serve".`}
+		return nil, &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New("no server runs"), Hint: `Start one with "clew serve".`}
 	case 1:
 		return fit[0], nil
 	}
 	hint := "Name one of them with --port, --listen or --socket:"
 	for _, r := range fit {
-		hint += "\n  " + printable(r.Address)
+		hint += "\n  " + clikit.Printable(r.Address)
 	}
-	return nil, &failure{code: exitUsage, err: fmt.Errorf("%d servers run", len(fit)), hint: hint}
+	return nil, &clikit.Failure{Code: clikit.ExitUsage, Err: fmt.Errorf("%d servers run", len(fit)), Hint: hint}
 }
 
 // runtimeDir returns the directory of files about servers that run.
@@ -497,7 +498,7 @@ func (l *auditLog) Write(line []byte) (int, error) {
 	if l.file == nil && !l.failed {
 		if err := l.create(); err != nil {
 			l.failed = true
-			_, _ = fmt.Fprintf(l.screen, "! cannot write the audit log: %s\n", escaped(err.Error())) // there is nowhere else
+			_, _ = fmt.Fprintf(l.screen, "! cannot write the audit log: %s\n", clikit.Printable(err.Error())) // there is nowhere else
 		}
 	}
 	_, err := l.screen.Write(line)

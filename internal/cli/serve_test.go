@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
@@ -71,7 +72,7 @@ func (s *served) end() {
 	}
 	s.stop()
 	s.stop = nil
-	if code := <-s.code; code != exitDone {
+	if code := <-s.code; code != clikit.ExitDone {
 		s.t.Errorf("exit code %d: %s", code, s.errs.String())
 	}
 }
@@ -141,7 +142,7 @@ func TestServe(t *testing.T) { // not parallel: it sets variables
 	}
 	stream := s.openStream(client, token)
 	var link, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"serve", "--rotate"}, Streams{Out: &link, Err: &errs}); code != exitDone {
+	if code := execute(t.Context(), []string{"serve", "--rotate"}, Streams{Out: &link, Err: &errs}); code != clikit.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	if _, err := io.Copy(io.Discard, stream); err != nil {
@@ -237,7 +238,7 @@ func TestDemoWeb(t *testing.T) { // not parallel: it sets variables
 		t.Errorf("%d %s, %v", status, body, err)
 	}
 	cancel()
-	if code := <-code; code != exitDone {
+	if code := <-code; code != clikit.ExitDone {
 		t.Errorf("exit code %d: %s", code, s.errs.String())
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
@@ -47,7 +48,7 @@ type source struct {
 func findSource(ctx context.Context, word string) (*source, error) {
 	switch word {
 	case "":
-		return nil, &failure{code: exitUsage, err: errors.New("the name is empty"), hint: sourceHint}
+		return nil, &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New("the name is empty"), Hint: sourceHint}
 	case "-":
 		return &source{stdin: true}, nil
 	case "last":
@@ -73,7 +74,7 @@ func lastSession(ctx context.Context) (*source, error) {
 			return nil, findError(ctx, err)
 		}
 	}
-	return nil, &failure{code: exitInput, err: errors.New("there are no sessions yet")}
+	return nil, &clikit.Failure{Code: clikit.ExitInput, Err: errors.New("there are no sessions yet")}
 }
 
 func sessionBy(ctx context.Context, prefix string) (*source, error) {
@@ -86,8 +87,8 @@ func sessionBy(ctx context.Context, prefix string) (*source, error) {
 	case err != nil:
 		return nil, findError(ctx, err)
 	}
-	return nil, &failure{
-		code: exitInput, err: fmt.Errorf("no session or file matches %q", prefix), hint: sourceHint,
+	return nil, &clikit.Failure{
+		Code: clikit.ExitInput, Err: fmt.Errorf("no session or file matches %q", prefix), Hint: sourceHint,
 	}
 }
 
@@ -103,10 +104,10 @@ func onlySession(ctx context.Context, info sessions.SessionInfo) (*source, error
 	}
 	hint := "Give the path of one of them:"
 	for _, info := range all {
-		hint += "\n  " + printable(info.Path)
+		hint += "\n  " + clikit.Printable(info.Path)
 	}
-	return nil, &failure{
-		code: exitUsage, err: fmt.Errorf("%d projects have session %s", len(all), printable(info.ID)), hint: hint,
+	return nil, &clikit.Failure{
+		Code: clikit.ExitUsage, Err: fmt.Errorf("%d projects have session %s", len(all), clikit.Printable(info.ID)), Hint: hint,
 	}
 }
 
@@ -133,18 +134,18 @@ func sessionsBy(ctx context.Context, prefix string) ([]sessions.SessionInfo, err
 
 func findError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errInterrupted()
+		return clikit.Interrupted()
 	}
 	return sessionsError(err)
 }
 
 // sessionsError reports that the agent's directories could not be read.
 func sessionsError(err error) error {
-	f := &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
+	f := &clikit.Failure{Code: clikit.ExitInput, Err: errors.New(clikit.Printable(err.Error()))}
 	if errors.Is(err, os.ErrPermission) {
-		f.hint = "Check the permissions of the directory."
+		f.Hint = "Check the permissions of the directory."
 	} else if roots, err := sessions.Roots(); err != nil || len(roots) == 0 {
-		f.hint = "Set CLAUDE_CONFIG_DIR to the directory in which the agent keeps its files."
+		f.Hint = "Set CLAUDE_CONFIG_DIR to the directory in which the agent keeps its files."
 	}
 	return f
 }
@@ -158,10 +159,10 @@ func ambiguous(prefix string, found []sessions.SessionInfo) error {
 	if len(found) > most {
 		ids = append(ids, "...")
 	}
-	return &failure{
-		code: exitUsage,
-		err:  fmt.Errorf("%d sessions begin with %s", len(found), printable(prefix)),
-		hint: "Give more of the ID: " + strings.Join(ids, ", "),
+	return &clikit.Failure{
+		Code: clikit.ExitUsage,
+		Err:  fmt.Errorf("%d sessions begin with %s", len(found), clikit.Printable(prefix)),
+		Hint: "Give more of the ID: " + strings.Join(ids, ", "),
 	}
 }
 
@@ -183,15 +184,15 @@ func (s *source) open(ctx context.Context, stdin io.Reader) error {
 	s.format = sniff(s.r)
 	if ctx.Err() != nil {
 		s.close()
-		return errInterrupted()
+		return clikit.Interrupted()
 	}
 	return nil
 }
 
 // missingHint gives the error of a file that does not exist another hint.
 func missingHint(err error, hint string) error {
-	if f, ok := errors.AsType[*failure](err); ok && errors.Is(f.err, fs.ErrNotExist) {
-		f.hint = hint
+	if f, ok := errors.AsType[*clikit.Failure](err); ok && errors.Is(f.Err, fs.ErrNotExist) {
+		f.Hint = hint
 	}
 	return err
 }
@@ -228,9 +229,9 @@ func (s *source) isFile() bool {
 // readError reports that the input could not be read to its end.
 func (s *source) readError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errInterrupted()
+		return clikit.Interrupted()
 	}
-	return &failure{code: exitInput, err: s.in.readError(err)}
+	return &clikit.Failure{Code: clikit.ExitInput, Err: s.in.readError(err)}
 }
 
 // A reading is a session in memory: a transcript, or a document that was exported before.
@@ -312,12 +313,12 @@ func (s *source) read(ctx context.Context, warn func(string)) (*reading, error) 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, errInterrupted()
+		return nil, clikit.Interrupted()
 	case t == nil:
-		why := escaped(cause(err).Error())
-		return nil, &failure{code: exitInput, err: fmt.Errorf("cannot read %s: %s", printable(s.name()), why)}
+		why := clikit.Printable(clikit.Cause(err).Error())
+		return nil, &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("cannot read %s: %s", clikit.Printable(s.name()), why)}
 	case err != nil:
-		warn(escaped(err.Error()))
+		warn(clikit.Printable(err.Error()))
 	}
 	if err := s.check(t, warn); err != nil {
 		return nil, err
@@ -340,7 +341,7 @@ func (s *source) readStream(ctx context.Context, warn func(string)) (*reading, e
 	skipped.warn(warn)
 	transcript.Link(t, transcript.InlineAgents(t))
 	if ctx.Err() != nil {
-		return nil, errInterrupted()
+		return nil, clikit.Interrupted()
 	}
 	return &reading{Transcript: t}, s.check(t, warn)
 }
@@ -382,15 +383,15 @@ func (s *source) readExported(ctx context.Context, warn func(string)) (*reading,
 	doc, err := export.Read(s.r)
 	switch {
 	case errors.Is(err, export.ErrFormat):
-		why := escaped(strings.TrimPrefix(err.Error(), "export: "))
-		return nil, &failure{
-			code: exitInput, err: fmt.Errorf("cannot read %s: %s", printable(s.name()), why),
-			hint: "Export the session again.",
+		why := clikit.Printable(strings.TrimPrefix(err.Error(), "export: "))
+		return nil, &clikit.Failure{
+			Code: clikit.ExitInput, Err: fmt.Errorf("cannot read %s: %s", clikit.Printable(s.name()), why),
+			Hint: "Export the session again.",
 		}
 	case err != nil:
 		return nil, s.readError(ctx, err)
 	case ctx.Err() != nil:
-		return nil, errInterrupted()
+		return nil, clikit.Interrupted()
 	}
 	r := &reading{Transcript: doc.Transcript(), doc: doc}
 	return r, s.check(r.Transcript, warn)
@@ -420,19 +421,19 @@ func warnInvalid(lines lineCount, warn func(string)) {
 }
 
 func noConversation(name string) error {
-	return &failure{
-		code: exitInput,
-		err:  fmt.Errorf("%s contains no conversation", printable(name)),
-		hint: "Give a transcript or a stream-json file.",
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err:  fmt.Errorf("%s contains no conversation", clikit.Printable(name)),
+		Hint: "Give a transcript or a stream-json file.",
 	}
 }
 
 func tooLarge(name string, size, memory int64) error {
-	return &failure{
-		code: exitInput,
-		err: fmt.Errorf("%s is too large to read into memory: %s, which would take about %s",
-			printable(name), tty.Size(size), tty.Size(memory)),
-		hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err: fmt.Errorf("%s is too large to read into memory: %s, which would take about %s",
+			clikit.Printable(name), tty.Size(size), tty.Size(memory)),
+		Hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
 	}
 }
 
@@ -530,14 +531,14 @@ type style struct {
 }
 
 func (s *style) addFlags(cmd *cobra.Command) {
-	addOnOff(cmd, &s.expand, "expand", "show complete tool inputs and results, and the work of subagents")
-	addOnOff(cmd, &s.thinking, "thinking", "show the agent's thinking")
+	clikit.AddOnOff(cmd, &s.expand, "expand", "show complete tool inputs and results, and the work of subagents")
+	clikit.AddOnOff(cmd, &s.thinking, "thinking", "show the agent's thinking")
 }
 
 func (s *style) options(streams Streams) render.Options {
 	return render.Options{
-		Width:    textWidth(streams.Out, 80),
-		Color:    colored(streams.Out),
+		Width:    clikit.TextWidth(streams.Out, 80),
+		Color:    clikit.Colored(streams.Out),
 		Expand:   s.expand,
 		Thinking: s.thinking,
 		Zone:     s.zone,
@@ -560,9 +561,9 @@ func (s *selection) addFlags(cmd *cobra.Command) {
 	s.style.addFlags(cmd)
 	cmd.Flags().Var(&s.turns, "turn", "show only these turns, such as 3, 3..5 or 3..")
 	cmd.Flags().StringVar(&s.agent, "agent", "", "show the subagent with this `ID` or ID prefix")
-	addOnOff(cmd, &s.branches, "branches", "also show messages that were rewound")
-	addOnOff(cmd, &s.full, "full", "do not shorten long results (html and markdown)")
-	addOnOff(cmd, &s.redact, "redact",
+	clikit.AddOnOff(cmd, &s.branches, "branches", "also show messages that were rewound")
+	clikit.AddOnOff(cmd, &s.full, "full", "do not shorten long results (html and markdown)")
+	clikit.AddOnOff(cmd, &s.redact, "redact",
 		`remove keys, tokens, addresses and home directories; "clew export --list-rules" lists the rules`)
 }
 
@@ -649,7 +650,7 @@ func findAgent(t *transcript.Transcript, prefix string) (*transcript.Agent, erro
 	if ids := agentIDs(agentsOf(t)); ids != "" {
 		hint = "The subagents are: " + ids
 	}
-	return nil, &failure{code: exitUsage, err: errors.New(text + printable(prefix)), hint: hint}
+	return nil, &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New(text + clikit.Printable(prefix)), Hint: hint}
 }
 
 func agentIDs(agents []*transcript.Agent) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
@@ -306,7 +307,7 @@ func TestConfigScreenFits(t *testing.T) {
 		for width := 1; width <= 200; width++ {
 			text := configText(c, "set", canvas{width: width})
 			checkLinesFit(t, text, width)
-			if joined := strings.Join(strings.Fields(text), ""); width < narrow && !strings.Contains(joined, "/srv/a/directory/with/a/rather/long/path/and/more") {
+			if joined := strings.Join(strings.Fields(text), ""); width < clikit.Narrow && !strings.Contains(joined, "/srv/a/directory/with/a/rather/long/path/and/more") {
 				t.Fatalf("at %d columns, a value is cut:\n%s", width, text)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -27,8 +28,8 @@ type showOptions struct {
 	noPager bool
 	most    int64 // bytes of the largest transcript that is held in memory
 
-	head  *showHead // of a session whose text is shown, once it is known
-	paged *pager    // nil if the output is not paged
+	head  *showHead     // of a session whose text is shown, once it is known
+	paged *clikit.Pager // nil if the output is not paged
 }
 
 const showLong = `Show a session: prompts, answers, tools and subagents.
@@ -64,15 +65,15 @@ func newShow(s Streams) *cobra.Command {
   clew show 4f1c --turn 3..5 --expand
   clew show last --diff --project website
   claude -p --verbose --output-format stream-json hello | clew show -`,
-		Args: exactlyOne("a session, a file, or -"),
-		RunE: runE(o.run),
+		Args: clikit.ExactlyOne("a session, a file, or -"),
+		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().Var(&o.format, "format", "output format: text, markdown, html, json, ndjson or messages")
 	addProjectOf(cmd, &o.project)
 	o.selection.addFlags(cmd)
-	addOnOff(cmd, &o.diff, "diff", "show only the changes to files")
-	addOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
-	addOnOff(cmd, &o.noPager, "no-pager", "do not use a pager")
+	clikit.AddOnOff(cmd, &o.diff, "diff", "show only the changes to files")
+	clikit.AddOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
+	clikit.AddOnOff(cmd, &o.noPager, "no-pager", "do not use a pager")
 	return cmd
 }
 
@@ -105,7 +106,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		return o.live(ctx, src)
 	}
 	if err := o.begin(src); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {
@@ -120,12 +121,12 @@ func (o *showOptions) page() (end func()) {
 	if o.noPager || o.format != "text" {
 		return func() {}
 	}
-	p := newPager(o.streams)
+	p := clikit.NewPager(o.streams)
 	if p == nil {
 		return func() {}
 	}
 	o.paged = p
-	return p.close
+	return p.Close
 }
 
 // out returns where the output goes.
@@ -148,9 +149,9 @@ func (o *showOptions) begin(src *source) error {
 func (o *showOptions) check() error {
 	switch {
 	case o.diff && o.format != "text":
-		return usageError("--diff can't be used with --format", "Leave out one of them.")
+		return clikit.UsageError("--diff can't be used with --format", "Leave out one of them.")
 	case o.format == "messages" && (o.turns.text != "" || o.branches):
-		return usageError("--format messages can't be used with --turn or --branches",
+		return clikit.UsageError("--format messages can't be used with --turn or --branches",
 			"Leave them out, or use --format ndjson.")
 	}
 	return nil
@@ -162,7 +163,7 @@ func (o *showOptions) whole() bool {
 }
 
 // warn reports something that is not shown.
-func (o *showOptions) warn(text string) { remark(o.streams.Err, tty.Waiting, "clew show", text) }
+func (o *showOptions) warn(text string) { clikit.Remark(o.streams.Err, tty.Waiting, "clew show", text) }
 
 // print prints the selected part of a session.
 func (o *showOptions) print(ctx context.Context, r *reading) error {
@@ -179,9 +180,9 @@ func (o *showOptions) print(ctx context.Context, r *reading) error {
 	out := &lineWriter{w: &ctxWriter{ctx: ctx, w: o.out()}}
 	if err = errors.Join(write(out), out.Flush()); err != nil {
 		if ctx.Err() != nil {
-			return errInterrupted()
+			return clikit.Interrupted()
 		}
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -197,7 +198,7 @@ func (o *showOptions) document(ctx context.Context, r *reading) (func(io.Writer)
 	}
 	return func(out io.Writer) error {
 		for i := range doc.Chunks {
-			if err := writeJSON(out, &doc.Chunks[i]); err != nil {
+			if err := clikit.WriteJSON(out, &doc.Chunks[i]); err != nil {
 				return err
 			}
 		}
@@ -288,7 +289,7 @@ func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 	opts.Dir = chosen.CWD
 	changes := transcript.Diffs(chosen.chunks)
 	show := opts.Diff
-	if isTerminal(o.streams.Out) {
+	if clikit.IsTerminal(o.streams.Out) {
 		show = opts.FileChanges
 	}
 	for i := range changes {
@@ -316,7 +317,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	for c, err := range transcript.Stream(&ctxReader{ctx: ctx, src: src.r}, read) {
 		if err != nil {
 			if flushErr := out.Flush(); flushErr != nil {
-				return outputError(flushErr)
+				return clikit.OutputError(flushErr)
 			}
 			return src.readError(ctx, err)
 		}
@@ -335,11 +336,11 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 		}
 		shown = true
 		if _, err := io.WriteString(out, opts.Chunk(c, turn)); err != nil {
-			return outputError(err)
+			return clikit.OutputError(err)
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	switch {
 	case empty:

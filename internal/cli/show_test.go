@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -51,23 +52,6 @@ func TestTurnRange(t *testing.T) {
 	for _, text := range []string{"", "..", "0", "-1", "3..2", "x", "1..x", "1..2..3", "99999999999999999999"} {
 		if new(turnRange).Set(text) == nil {
 			t.Errorf("%q is a range", text)
-		}
-	}
-}
-
-func TestMoment(t *testing.T) {
-	t.Parallel()
-	var m timeFlag
-	if err := m.Set("2026-11-01T15:04:05Z"); err != nil || !m.Equal(time.Date(2026, 11, 1, 15, 4, 5, 0, time.UTC)) {
-		t.Errorf("%v, %v", m, err)
-	}
-	before := time.Now().Add(-48 * time.Hour)
-	if err := m.Set("2d"); err != nil || m.Before(before) || m.After(time.Now().Add(-47*time.Hour)) {
-		t.Errorf("2d is %v, %v", m, err)
-	}
-	for _, text := range []string{"", "d", "-3d", "-1h", "999999999d", "2026-13-01", "monday"} {
-		if m.Set(text) == nil {
-			t.Errorf("%q is a time", text)
 		}
 	}
 }
@@ -119,7 +103,7 @@ func TestShowPipeAsItComes(t *testing.T) {
 		t.Fatal("nothing is shown while the pipe is open")
 	}
 	_ = w.Close()
-	if code := <-done; code != exitDone {
+	if code := <-done; code != clikit.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -203,7 +187,7 @@ func TestSearchTurnsAreThoseOfShow(t *testing.T) {
 				var out, errs, shown bytes.Buffer
 				code := execute(t.Context(), []string{"search", flag, "--json", words}, Streams{Out: &out, Err: &errs})
 				var hit searchRecord
-				if err := json.Unmarshal(out.Bytes(), &hit); err != nil || code != exitDone || hit.Turn != want {
+				if err := json.Unmarshal(out.Bytes(), &hit); err != nil || code != clikit.ExitDone || hit.Turn != want {
 					t.Errorf("%s %q: exit code %d, %v, turn %d, want %d\n%s%s", flag, words, code, err, hit.Turn, want, out.String(), errs.String())
 				}
 				if want == 0 {
@@ -339,7 +323,7 @@ func exportHome(t *testing.T) string {
 func exportPage(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), append([]string{"export", "-o", "-"}, args...), Streams{Out: &out, Err: &errs}); code != exitDone {
+	if code := execute(t.Context(), append([]string{"export", "-o", "-"}, args...), Streams{Out: &out, Err: &errs}); code != clikit.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	return out.String()
@@ -411,7 +395,7 @@ func TestSearchInterrupted(t *testing.T) {
 	for _, args := range [][]string{{"search", "owned"}, {"search", "owned", "--no-index"}, {"search", "--regex", "owned"}} {
 		var out, errs bytes.Buffer
 		code := execute(ctx, args, Streams{Out: &out, Err: &errs})
-		if code != exitInterrupted || !strings.Contains(errs.String(), "interrupted") {
+		if code != clikit.ExitInterrupted || !strings.Contains(errs.String(), "interrupted") {
 			t.Errorf("%v: exit code %d, stderr %q", args, code, errs.String())
 		}
 	}

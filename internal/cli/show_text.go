@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
@@ -213,7 +214,7 @@ func (h *showHead) figures(w io.Writer, f figures) error {
 		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", render.Count(f.in), f.cached*100/f.in, render.Count(f.out))
 	}
 	if f.files > 0 {
-		files = fmt.Sprintf("%s, +%s -%s", tty.Counted(f.files, "file"), group(int64(f.added)), group(int64(f.removed)))
+		files = fmt.Sprintf("%s, +%s -%s", tty.Counted(f.files, "file"), tty.Thousands(int64(f.added)), tty.Thousands(int64(f.removed)))
 	}
 	text := h.dim(render.Join(tty.Counted(f.turns, "turn"), f.times(), tokens, f.cost, files))
 	_, err := io.WriteString(w, text+h.rule()+"\n")
@@ -273,16 +274,16 @@ func (c *contextPrinter) heading(text string) {
 }
 
 // table writes a table, or its rows as lists if it does not fit.
-func (c *contextPrinter) table(t *table) {
-	t.color = c.opts.Color
-	t.print(&c.text, c.opts.Width)
+func (c *contextPrinter) table(t *clikit.Table) {
+	t.Color = c.opts.Color
+	t.Print(&c.text, c.opts.Width)
 }
 
 // turns writes how full the context was at each turn, what it grew by, and what the turn cost.
 func (c *contextPrinter) turns(t *transcript.Transcript) {
 	c.heading("Turns")
 	turns, _ := t.Turns()
-	rows := newTable("TURN>", "TOKENS>", "FULL>", "COST>", "GREW BY", "PROMPT")
+	rows := clikit.NewTable("TURN>", "TOKENS>", "FULL>", "COST>", "GREW BY", "PROMPT")
 	before := map[transcript.ContextClass]int{}
 	for _, turn := range turns {
 		full := c.at(turn.Chunks)
@@ -295,9 +296,9 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 				percent = render.Percent(full.Tokens, full.Window)
 			}
 		}
-		rows.addClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
+		rows.AddClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
 			grew, tty.Fit(tty.Line(promptOfTurn(&turn)), 40))
-		rows.style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain, tty.Prompt)
+		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain, tty.Prompt)
 	}
 	c.table(rows)
 	for _, compaction := range c.report.Compactions {
@@ -386,16 +387,16 @@ func (c *contextPrinter) filling() {
 		return cmp.Or(cmp.Compare(last.By[b], last.By[a]), cmp.Compare(a, b))
 	})
 	percentPerCell := 4
-	if c.opts.Width > 0 && c.opts.Width < narrow {
+	if c.opts.Width > 0 && c.opts.Width < clikit.Narrow {
 		percentPerCell = 10
 	}
 	cell := barCell()
-	rows := newTable("", "TOKENS>", "SHARE>", "")
+	rows := clikit.NewTable("", "TOKENS>", "SHARE>", "")
 	for _, class := range classes {
 		tokens := last.By[class]
 		bar := strings.Repeat(cell, max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
-		rows.addClean(render.ClassName(class), render.Count(tokens), render.Percent(tokens, last.Tokens), bar)
-		rows.style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
+		rows.AddClean(render.ClassName(class), render.Count(tokens), render.Percent(tokens, last.Tokens), bar)
+		rows.Style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
 	}
 	c.table(rows)
 }
@@ -442,32 +443,32 @@ func (c *contextPrinter) uses(title, column string, by map[string]stats.ToolSums
 		first, second := by[a], by[b]
 		return cmp.Or(first.Compare(&second, ""), cmp.Compare(a, b))
 	})
-	rows := newTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
+	rows := clikit.NewTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
 	for _, name := range names {
 		use := by[name]
-		rows.addClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), toolCost(&use, false))
+		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), toolCost(&use, false))
 		failed := tty.Plain
 		if use.Failed > 0 {
 			failed = tty.Failure
 		}
-		rows.style(tty.Tool, tty.Plain, failed, tty.Plain, tty.Cost)
+		rows.Style(tty.Tool, tty.Plain, failed, tty.Plain, tty.Cost)
 	}
 	c.table(rows)
 }
 
 // agents writes what subagents took.
 func (c *contextPrinter) agents(t *transcript.Transcript) {
-	rows := newTable("AGENT", "CALLS>", "TOKENS>", "COST>", "TASK")
+	rows := clikit.NewTable("AGENT", "CALLS>", "TOKENS>", "COST>", "TASK")
 	for _, a := range agentsOf(t) {
 		if a.Transcript == nil || a.Kind() != transcript.AgentWork {
 			continue
 		}
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
-		rows.addClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), render.Count(total.Usage.TotalTokens()),
+		rows.AddClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), render.Count(total.Usage.TotalTokens()),
 			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
-		rows.style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
+		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}
-	if rows.height() > 0 {
+	if rows.Height() > 0 {
 		c.heading("Subagents")
 		c.table(rows)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -110,7 +111,7 @@ func newStats(s Streams) *cobra.Command {
   clew stats --project . --by session --csv >usage.csv
   clew stats --json | jq .total.cost`,
 		Args: o.by.addArguments,
-		RunE: runE(o.run),
+		RunE: clikit.RunE(o.run),
 	}
 	flags := cmd.Flags()
 	flags.Var(&o.by, "by", "comma-separated groups")
@@ -120,20 +121,20 @@ func newStats(s Streams) *cobra.Command {
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
 	flags.StringVar(&o.project, "project", "", "count only the project with this `name` or directory")
 	flags.Var(&o.aliases, "alias", "show a project under another name, such as old-shop=shop; repeatable")
-	addOnOff(cmd, &o.all, "all", "count all projects, which is the default")
+	clikit.AddOnOff(cmd, &o.all, "all", "count all projects, which is the default")
 	_ = flags.MarkHidden("all") // it fails only for unknown flags
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
 	flags.Var(&o.order, "sort", "sort by name, cost, tokens or answers")
 	flags.IntVar(&o.limit, "limit", 0, "maximum `number` of groups to show; 0 means all")
 	flags.IntVar(&o.last, "last", 0, "`number` of last groups to count, such as days; 0 means all")
-	addOnOff(cmd, &o.active, "active", "count only the current block")
-	addOnOff(cmd, &o.recent, "recent", "count only the blocks of the last three days")
-	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
-	addOnOff(cmd, &o.watched, "watch", "refresh every few seconds until interrupted (on a terminal)")
-	addOnOff(cmd, &o.json, "json", "print one JSON object")
-	addOnOff(cmd, &o.csv, "csv", "print CSV, without a total")
-	addOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own totals")
-	addOnOff(cmd, &o.priceTable, "price-table", "print the prices and their date")
+	clikit.AddOnOff(cmd, &o.active, "active", "count only the current block")
+	clikit.AddOnOff(cmd, &o.recent, "recent", "count only the blocks of the last three days")
+	clikit.AddOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
+	clikit.AddOnOff(cmd, &o.watched, "watch", "refresh every few seconds until interrupted (on a terminal)")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object")
+	clikit.AddOnOff(cmd, &o.csv, "csv", "print CSV, without a total")
+	clikit.AddOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own totals")
+	clikit.AddOnOff(cmd, &o.priceTable, "price-table", "print the prices and their date")
 	return cmd
 }
 
@@ -156,7 +157,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 		err := o.count(ctx, prices)
 		return o.capture.String(), err
 	}
-	return newWatch(o.streams.Out).run(ctx, show)
+	return clikit.NewWatch(o.streams.Out).Run(ctx, show)
 }
 
 // count reads the transcripts once, and prints what they have.
@@ -197,45 +198,45 @@ func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 
 // check refuses flags that exclude each other.
 func (o *statsOptions) check() error {
-	for _, group := range [][]givenFlag{
-		{{"plot", o.plot}, {"json", o.json}, {"csv", o.csv}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"plot", o.plot}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"by", o.by.given}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"sort", o.order != ""}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"limit", o.limit != 0}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"last", o.last != 0}},
-		{{"project", o.project != ""}, {"all", o.all}},
-		{{"active", o.active}, {"recent", o.recent}},
-		{{"watch", o.watched}, {"json", o.json}}, {{"watch", o.watched}, {"csv", o.csv}},
-		{{"watch", o.watched}, {"reconcile", o.reconcile}}, {{"watch", o.watched}, {"price-table", o.priceTable}},
-		{{"reconcile", o.reconcile}, {"since", o.since != ""}},
-		{{"reconcile", o.reconcile}, {"until", o.until != ""}},
+	for _, group := range [][]clikit.GivenFlag{
+		{{Name: "plot", On: o.plot}, {Name: "json", On: o.json}, {Name: "csv", On: o.csv}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "price-table", On: o.priceTable}, {Name: "plot", On: o.plot}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "price-table", On: o.priceTable}, {Name: "by", On: o.by.given}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "price-table", On: o.priceTable}, {Name: "sort", On: o.order != ""}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "price-table", On: o.priceTable}, {Name: "limit", On: o.limit != 0}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "price-table", On: o.priceTable}, {Name: "last", On: o.last != 0}},
+		{{Name: "project", On: o.project != ""}, {Name: "all", On: o.all}},
+		{{Name: "active", On: o.active}, {Name: "recent", On: o.recent}},
+		{{Name: "watch", On: o.watched}, {Name: "json", On: o.json}}, {{Name: "watch", On: o.watched}, {Name: "csv", On: o.csv}},
+		{{Name: "watch", On: o.watched}, {Name: "reconcile", On: o.reconcile}}, {{Name: "watch", On: o.watched}, {Name: "price-table", On: o.priceTable}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "since", On: o.since != ""}},
+		{{Name: "reconcile", On: o.reconcile}, {Name: "until", On: o.until != ""}},
 	} {
-		if err := atMostOne(group); err != nil {
+		if err := clikit.AtMostOne(group); err != nil {
 			return err
 		}
 	}
-	if o.watched && (!isTerminal(o.streams.Out) || os.Getenv("TERM") == "dumb") {
-		return usageError("--watch needs a terminal", "")
+	if o.watched && (!clikit.IsTerminal(o.streams.Out) || os.Getenv("TERM") == "dumb") {
+		return clikit.UsageError("--watch needs a terminal", "")
 	}
 	if o.limit < 0 {
-		return usageError("--limit must not be negative", "")
+		return clikit.UsageError("--limit must not be negative", "")
 	}
 	if o.by.tools != "" && (len(o.by.list) > 0 || o.plot || o.last > 0) {
-		return usageError("tool and mcp are groups of their own, without --plot and --last", "")
+		return clikit.UsageError("tool and mcp are groups of their own, without --plot and --last", "")
 	}
 	if (o.active || o.recent) && !byBlock(o.by.list) {
-		return usageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)
+		return clikit.UsageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)
 	}
 	if o.last < 0 {
-		return usageError("--last must not be negative", "")
+		return clikit.UsageError("--last must not be negative", "")
 	}
 	return nil
 }
 
 // wanted returns what to read, and the time zone of the groups.
 func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *time.Location, error) {
-	zone, err := parseZone(o.timezone)
+	zone, err := clikit.ParseZone(o.timezone)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,14 +245,14 @@ func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *tim
 		return nil, nil, err
 	}
 	now := o.now().In(zone)
-	if want.Since, err = parseTime("since", o.since, now, false); err != nil {
+	if want.Since, err = clikit.ParseTime("since", o.since, now, false); err != nil {
 		return nil, nil, err
 	}
-	if want.Until, err = parseTime("until", o.until, now, true); err != nil {
+	if want.Until, err = clikit.ParseTime("until", o.until, now, true); err != nil {
 		return nil, nil, err
 	}
 	if !want.Since.IsZero() && !want.Until.IsZero() && !want.Since.Before(want.Until) {
-		return nil, nil, usageError("--since must be before --until", "")
+		return nil, nil, clikit.UsageError("--since must be before --until", "")
 	}
 	return want, zone, nil
 }
@@ -315,23 +316,23 @@ func renameProjects(used *sessions.UsageScan, calls []usage.Call, aliases map[st
 
 // read reads the transcripts, with a progress bar on a terminal.
 func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*sessions.UsageScan, error) {
-	var bar *progress
-	if isTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
-		bar = newProgress(o.streams.Err, -1, o.now)
+	var bar *clikit.Progress
+	if clikit.IsTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
+		bar = clikit.NewProgress(o.streams.Err, -1, o.now)
 		want.Progress = func(done, total int64) {
-			bar.total = total
-			bar.set(done)
+			bar.Total = total
+			bar.Set(done)
 		}
 	}
 	used, err := sessions.ScanUsage(ctx, want)
-	bar.clear()
+	bar.Clear()
 	switch {
 	case ctx.Err() != nil:
-		return nil, errStopped()
+		return nil, clikit.Stopped()
 	case err != nil:
-		return nil, &failure{
-			code: exitInput, err: fmt.Errorf("cannot read the transcripts: %s", escaped(err.Error())),
-			hint: "If the agent's directory is not ~/.claude, set CLAUDE_CONFIG_DIR to it.",
+		return nil, &clikit.Failure{
+			Code: clikit.ExitInput, Err: fmt.Errorf("cannot read the transcripts: %s", clikit.Printable(err.Error())),
+			Hint: "If the agent's directory is not ~/.claude, set CLAUDE_CONFIG_DIR to it.",
 		}
 	}
 	return used, nil
@@ -375,7 +376,7 @@ func (o *statsOptions) write(text string) error {
 		return nil
 	}
 	if _, err := io.WriteString(o.streams.Out, text); err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -385,15 +386,15 @@ func (o *statsOptions) write(text string) error {
 func (o *statsOptions) reportUnread(used *sessions.UsageScan) error {
 	if n := used.BadLines; n > 0 {
 		first := used.Bad[0]
-		remark(o.streams.Err, tty.Waiting, "clew stats", fmt.Sprintf(
-			"skipped lines that are not entries: %s; the first is line %d of %s", group(int64(n)), first.Line, printable(first.Path)))
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew stats", fmt.Sprintf(
+			"skipped lines that are not entries: %s; the first is line %d of %s", tty.Thousands(int64(n)), first.Line, clikit.Printable(first.Path)))
 	}
 	if len(used.Unread) == 0 {
 		return nil
 	}
 	text := strings.TrimPrefix(used.Unread[0].Error(), "sessions: ")
-	return &failure{
-		code: exitInput,
-		err:  fmt.Errorf("files that could not be read and do not count: %d; the first is %s", len(used.Unread), escaped(text)),
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err:  fmt.Errorf("files that could not be read and do not count: %d; the first is %s", len(used.Unread), clikit.Printable(text)),
 	}
 }

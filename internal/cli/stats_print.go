@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -29,7 +30,7 @@ type canvas struct {
 }
 
 func (o *statsOptions) canvas() canvas {
-	return canvas{cell: barCell(), width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}
+	return canvas{cell: barCell(), width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}
 }
 
 // barCell is what bars are made of.
@@ -42,7 +43,7 @@ func barCell() string {
 
 // secondary returns a remark, broken into lines.
 func (on canvas) secondary(text string) string {
-	return tty.Dim.Paint(strings.TrimSuffix(wrapped(text, on.width), "\n"), on.color) + "\n"
+	return tty.Dim.Paint(strings.TrimSuffix(clikit.Wrapped(text, on.width), "\n"), on.color) + "\n"
 }
 
 // text returns the table and the remarks below it.
@@ -56,7 +57,7 @@ func (r *statsReport) text(on canvas) string {
 		groups = r.describeBlocks(groups)
 	}
 	w := new(strings.Builder)
-	r.table(groups, on).print(w, on.width)
+	r.table(groups, on).Print(w, on.width)
 	r.remarks(w, on)
 	return w.String()
 }
@@ -81,7 +82,7 @@ type statsLayout struct {
 }
 
 // table returns the table with the most columns that fit. If none fits, some cells are broken.
-func (r *statsReport) table(groups []*statsGroup, on canvas) *table {
+func (r *statsReport) table(groups []*statsGroup, on canvas) *clikit.Table {
 	titles := r.isBy(usage.BySession)
 	if on.width == 0 {
 		return r.tableOf(groups, statsLayout{titles: titles, rates: byBlock(r.by)}, on)
@@ -93,8 +94,8 @@ func (r *statsReport) table(groups []*statsGroup, on canvas) *table {
 			continue
 		}
 		l.cents, l.rates = least.cents, byBlock(r.by) && !l.tokens
-		rest := on.width - r.tableOf(groups, l.withoutLast(), on).width()
-		switch l.room = rest - cellGap; {
+		rest := on.width - r.tableOf(groups, l.withoutLast(), on).Width()
+		switch l.room = rest - clikit.CellGap; {
 		case titles && (l.room >= leastRoom && l.brief || l.room >= goodTitle):
 			l.titles, l.room = true, min(l.room, mostRoom)
 			return r.tableOf(groups, l, on)
@@ -137,24 +138,24 @@ func (l statsLayout) headings() []string {
 }
 
 // tableOf returns the table in a layout.
-func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *table {
+func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *clikit.Table {
 	name := strings.ToUpper(strings.Join(r.By, " / "))
 	t := &statsTable{
-		table: newTable(append([]string{name}, l.headings()...)...), layout: l, cell: on.cell,
+		Table: clikit.NewTable(append([]string{name}, l.headings()...)...), layout: l, cell: on.cell,
 		inexact: r.Total.UnknownCost,
 	}
-	t.color = on.color
+	t.Color = on.color
 	for _, g := range groups {
 		t.most.raise(&g.totals)
 	}
 	t.addGroups(groups, 0)
 	t.addRow("total", &r.Total, 0, "", tty.Title)
-	return t.table
+	return t.Table
 }
 
 // A statsTable adds groups to a table.
 type statsTable struct {
-	*table
+	*clikit.Table
 	layout  statsLayout
 	cell    string
 	inexact bool // some costs have a plus
@@ -224,16 +225,16 @@ func (t *statsTable) addRow(label string, totals *usage.Totals, rate usage.Money
 	if t.layout.titles {
 		cells, styles = append(cells, last), append(styles, style)
 	}
-	t.add(cells...)
-	t.style(styles...)
+	t.Add(cells...)
+	t.Style(styles...)
 }
 
 // addGap adds a row about a time without answers.
 func (t *statsTable) addGap(label string) {
-	cells := make([]string, t.columns())
+	cells := make([]string, t.Columns())
 	cells[0] = label
-	t.add(cells...)
-	t.style(tty.Dim)
+	t.Add(cells...)
+	t.Style(tty.Dim)
 }
 
 // cellStyles returns the styles of the cells in a row: zeros are dim.
@@ -254,7 +255,7 @@ func shortTitle(title string) string { return tty.Fit(tty.Line(title), mostRoom)
 
 func (t *statsTable) cells(totals *usage.Totals) []string {
 	u := &totals.Usage
-	answers := group(int64(totals.Calls))
+	answers := tty.Thousands(int64(totals.Calls))
 	cost := shownCost(totals, t.layout.cents)
 	if t.inexact && !strings.HasSuffix(cost, "+") {
 		cost += " " // below the plus of the others
@@ -269,8 +270,8 @@ func (t *statsTable) cells(totals *usage.Totals) []string {
 		}
 	}
 	return []string{
-		answers, group(int64(u.InputTokens)), group(int64(u.OutputTokens)),
-		group(int64(u.CacheCreationTokens)), group(int64(u.CacheReadTokens)), cost,
+		answers, tty.Thousands(int64(u.InputTokens)), tty.Thousands(int64(u.OutputTokens)),
+		tty.Thousands(int64(u.CacheCreationTokens)), tty.Thousands(int64(u.CacheReadTokens)), cost,
 	}
 }
 
@@ -297,7 +298,7 @@ func shownMoney(m usage.Money, cents bool) string {
 // remarks writes the remarks below the figures.
 func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 	if r.LeftOut > 0 {
-		text := "groups that are not shown but are included in the total: " + group(int64(r.LeftOut))
+		text := "groups that are not shown but are included in the total: " + tty.Thousands(int64(r.LeftOut))
 		w.WriteString("\n" + on.secondary(text))
 	}
 	if models := r.unpriced(); models != "" {
@@ -319,8 +320,8 @@ func (r *statsReport) plot(on canvas) string {
 	}
 	w := new(strings.Builder)
 	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell, color: on.color})
-	total := fmt.Sprintf("total: %s tokens, %s", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total, false))
-	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(wrapped(total, on.width), "\n"), on.color) + "\n")
+	total := fmt.Sprintf("total: %s tokens, %s", tty.Thousands(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total, false))
+	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(clikit.Wrapped(total, on.width), "\n"), on.color) + "\n")
 	r.remarks(w, on)
 	return w.String()
 }
@@ -336,12 +337,12 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	if row.Title != "" {
 		labels = append(labels, tty.Fit(shortTitle(row.Title), 40))
 	}
-	b := plotLine{label: printable(strings.Join(labels, "  "))}
+	b := plotLine{label: clikit.Printable(strings.Join(labels, "  "))}
 	if r.Total.Cost > 0 {
 		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals, false)
 	} else {
 		b.value = int64(row.Usage.TotalTokens())
-		b.figure = group(b.value)
+		b.figure = tty.Thousands(b.value)
 	}
 	return b
 }
@@ -357,22 +358,22 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 		figure = max(figure, len(bars[i].figure))
 		most = max(most, bars[i].value)
 	}
-	half := max(on.width/2, min(on.width-figure-cellGap, leastLabel))
-	stacked := on.width < figure+cellGap+leastLabel
+	half := max(on.width/2, min(on.width-figure-clikit.CellGap, leastLabel))
+	stacked := on.width < figure+clikit.CellGap+leastLabel
 	if stacked {
 		half, figure = on.width, 0
 	}
 	for i := range bars {
-		bars[i].label = tty.Fit(bars[i].label, min(half, on.width-figure-cellGap*min(figure, 1)))
+		bars[i].label = tty.Fit(bars[i].label, min(half, on.width-figure-clikit.CellGap*min(figure, 1)))
 		label = max(label, tty.Width(bars[i].label))
 	}
-	room := on.width - label - figure - 2*cellGap - 1
+	room := on.width - label - figure - 2*clikit.CellGap - 1
 	for _, b := range bars {
 		if stacked {
-			w.WriteString(b.label + "\n" + tty.Cost.Paint(strings.TrimSuffix(wrapped(b.figure, on.width), "\n"), on.color) + "\n")
+			w.WriteString(b.label + "\n" + tty.Cost.Paint(strings.TrimSuffix(clikit.Wrapped(b.figure, on.width), "\n"), on.color) + "\n")
 			continue
 		}
-		line := pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-len(b.figure)) + tty.Cost.Paint(b.figure, on.color)
+		line := clikit.Pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-len(b.figure)) + tty.Cost.Paint(b.figure, on.color)
 		if bar := strings.Repeat(on.cell, barLength(b.value, most, room)); bar != "" {
 			line += "  " + tty.Cost.Paint(bar, on.color)
 		}
@@ -397,7 +398,7 @@ func (o *statsOptions) writeJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	return o.write(string(escapeLine(line.Bytes())))
+	return o.write(string(tty.JSON(line.Bytes())))
 }
 
 // writeRecords writes comma-separated values. The first record has the headings.
@@ -448,7 +449,7 @@ func csvFigures(t *usage.Totals) []string {
 // our own.
 func csvNames(names []string) []string {
 	for i, name := range names {
-		if names[i] = printable(name); startsFormula(name) {
+		if names[i] = clikit.Printable(name); startsFormula(name) {
 			names[i] = "'" + names[i]
 		}
 	}
@@ -478,18 +479,18 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 	}
 	data, err := await(ctx, func() ([]byte, error) { return readAtMost(o.prices, maxPrices) })
 	if ctx.Err() != nil {
-		return prices, errStopped()
+		return prices, clikit.Stopped()
 	}
 	var own usage.Prices
 	if err == nil {
 		own, err = usage.ParsePrices(data)
 	}
 	if err != nil {
-		text := strings.TrimPrefix(cause(err).Error(), "usage: ")
-		return prices, &failure{
-			code: exitInput,
-			err:  fmt.Errorf("cannot use %s: %s", printable(o.prices), escaped(text)),
-			hint: `Run "clew stats --help" to see the format of the file.`,
+		text := strings.TrimPrefix(clikit.Cause(err).Error(), "usage: ")
+		return prices, &clikit.Failure{
+			Code: clikit.ExitInput,
+			Err:  fmt.Errorf("cannot use %s: %s", clikit.Printable(o.prices), clikit.Printable(text)),
+			Hint: `Run "clew stats --help" to see the format of the file.`,
 		}
 	}
 	if own.USPercent > 0 {
@@ -512,23 +513,23 @@ func (o *statsOptions) printPrices(p usage.Prices) error {
 func pricesText(p usage.Prices, on canvas) string {
 	w := new(strings.Builder)
 	title := fmt.Sprintf("List prices of %s, in dollars per million tokens:", p.Date)
-	w.WriteString(on.secondary(printable(title)) + "\n")
-	t := newTable("MODEL", "INPUT>", "OUTPUT>", "CACHE READ>", "WRITE 5M>", "WRITE 1H>", "FAST>")
-	t.color = on.color
+	w.WriteString(on.secondary(clikit.Printable(title)) + "\n")
+	t := clikit.NewTable("MODEL", "INPUT>", "OUTPUT>", "CACHE READ>", "WRITE 5M>", "WRITE 1H>", "FAST>")
+	t.Color = on.color
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
 		m := p.Models[name]
 		fast := ""
 		if m.FastMultiplier > 0 {
 			fast = fmt.Sprintf("x%d", m.FastMultiplier)
 		}
-		t.add(append(append([]string{clip(name)}, shownRates(&m.Rates)...), fast)...)
-		t.style(tty.Plain, tty.Cost)
+		t.Add(append(append([]string{clikit.Clip(name)}, shownRates(&m.Rates)...), fast)...)
+		t.Style(tty.Plain, tty.Cost)
 		if long := m.LongPrompt; long != nil {
-			t.add(append(append([]string{"  above " + group(int64(long.AboveTokens))}, shownRates(&long.Rates)...), "")...)
-			t.style(tty.Dim, tty.Cost)
+			t.Add(append(append([]string{"  above " + tty.Thousands(int64(long.AboveTokens))}, shownRates(&long.Rates)...), "")...)
+			t.Style(tty.Dim, tty.Cost)
 		}
 	}
-	t.print(w, on.width)
+	t.Print(w, on.width)
 	return w.String()
 }
 
@@ -594,16 +595,16 @@ type reconciliation struct {
 func (r *reconciliation) text(on canvas) string {
 	w := new(strings.Builder)
 	t := r.table(on, false)
-	if brief := r.table(on, true); on.width > 0 && t.width() > on.width && brief.width() <= on.width {
+	if brief := r.table(on, true); on.width > 0 && t.Width() > on.width && brief.Width() <= on.width {
 		t = brief
 	}
-	t.print(w, on.width)
+	t.Print(w, on.width)
 	var reasons []usage.Reason
 	for i := range r.Models {
 		reasons = append(reasons, r.Models[i].Reason)
 	}
 	covered := fmt.Sprintf("sessions with totals of the agent: %s; answers in other sessions, left out: %s",
-		group(int64(r.Sessions)), group(int64(r.LeftOut)))
+		tty.Thousands(int64(r.Sessions)), tty.Thousands(int64(r.LeftOut)))
 	w.WriteString("\n" + on.secondary(covered))
 	for _, e := range explanations {
 		if slices.Contains(reasons, e.reason) {
@@ -614,15 +615,15 @@ func (r *reconciliation) text(on canvas) string {
 }
 
 // table returns the comparison as a table, with short headings and numbers if it is to be brief.
-func (r *reconciliation) table(on canvas, brief bool) *table {
+func (r *reconciliation) table(on canvas, brief bool) *clikit.Table {
 	headings := []string{"MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY"}
-	count := func(n int) string { return group(int64(n)) }
+	count := func(n int) string { return tty.Thousands(int64(n)) }
 	if brief {
 		headings[2], headings[4] = "AGENT'S>", "AGENT'S>"
 		count = render.Count
 	}
-	t := newTable(headings...)
-	t.color = on.color
+	t := clikit.NewTable(headings...)
+	t.Color = on.color
 	styles := []tty.Style{tty.Plain, tty.Plain, tty.Plain, tty.Cost, tty.Cost, tty.Cost, tty.Dim}
 	tokens, own := 0, 0
 	for i := range r.Models {
@@ -633,12 +634,12 @@ func (r *reconciliation) table(on canvas, brief bool) *table {
 		}
 		tokens += m.Computed.Usage.TotalTokens()
 		own += m.Agent.Usage.TotalTokens()
-		t.add(clip(cmp.Or(m.Computed.Model, "(unknown)")), count(m.Computed.Usage.TotalTokens()),
+		t.Add(clikit.Clip(cmp.Or(m.Computed.Model, "(unknown)")), count(m.Computed.Usage.TotalTokens()),
 			count(m.Agent.Usage.TotalTokens()), computed, m.Agent.Cost.String(), m.Cost.String(), string(m.Reason))
-		t.style(styles...)
+		t.Style(styles...)
 	}
-	t.add("total", count(tokens), count(own), r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
-	t.style(append([]tty.Style{tty.Title, tty.Title, tty.Title}, styles[3:]...)...)
+	t.Add("total", count(tokens), count(own), r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
+	t.Style(append([]tty.Style{tty.Title, tty.Title, tty.Title}, styles[3:]...)...)
 	return t
 }
 

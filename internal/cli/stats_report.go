@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
@@ -198,13 +199,13 @@ func (r *statsReport) labels(row *statsRow) []string {
 		case label == "":
 			labels[i] = "(unknown)"
 		case r.by[i] == usage.ByProject:
-			labels[i] = clip(r.projectLabel(row))
+			labels[i] = clikit.Clip(r.projectLabel(row))
 		case r.by[i] == usage.BySession:
-			labels[i] = clip(shortID(label))
+			labels[i] = clikit.Clip(shortID(label))
 		case r.by[i] == usage.ByModel:
-			labels[i] = clip(r.modelLabel(label))
+			labels[i] = clikit.Clip(r.modelLabel(label))
 		default:
-			labels[i] = clip(label)
+			labels[i] = clikit.Clip(label)
 		}
 	}
 	return labels
@@ -215,7 +216,7 @@ func (r *statsReport) unpriced() string {
 	var names []string
 	for _, m := range r.Total.Models {
 		if m.UnknownCost {
-			names = append(names, printable(clip(cmp.Or(m.Model, "(no name)"))))
+			names = append(names, clikit.Printable(clikit.Clip(cmp.Or(m.Model, "(no name)"))))
 		}
 	}
 	const most = 5
@@ -448,12 +449,12 @@ func groupName(word string) string {
 // addArguments reads the arguments of the command, which are groups as well.
 func (d *dimensions) addArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && d.given {
-		return misused(cmd, errors.New("groups are given both as arguments and with --by"))
+		return clikit.Misused(cmd, errors.New("groups are given both as arguments and with --by"))
 	}
 	for _, text := range args {
 		for word := range strings.SplitSeq(text, ",") {
 			if !d.add(strings.TrimSpace(word)) {
-				return misused(cmd, unknownGroup(word))
+				return clikit.Misused(cmd, unknownGroup(word))
 			}
 		}
 	}
@@ -467,7 +468,7 @@ func oneOf(words []string) string {
 }
 
 func unknownGroup(word string) error {
-	text := fmt.Sprintf("unknown group %q", clip(word))
+	text := fmt.Sprintf("unknown group %q", clikit.Clip(word))
 	if near := config.Nearest(word, slices.Concat(groupArguments, groupNames)); near != "" {
 		return fmt.Errorf("%s; did you mean %s?", text, near)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -289,51 +288,5 @@ func TestStatsKeepsBlocks(t *testing.T) {
 		if len(r.Rows) != tt.rows || len(r.Blocks) != tt.blocks || r.Total.Calls != tt.calls {
 			t.Errorf("active %t, recent %t: %d rows, %d blocks, %d answers", tt.active, tt.recent, len(r.Rows), len(r.Blocks), r.Total.Calls)
 		}
-	}
-}
-
-// --watch draws over what it has drawn, within the screen, waits longer if reading takes long, and
-// draws at once if the terminal gets another size.
-func TestStatsWatch(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	now := statsNow
-	var waits []time.Duration
-	texts := []string{"head\n1\n2\n3\n4\n", "head\n555555\n", "head\n6\n"}
-	columns := 80
-	var out strings.Builder
-	s := newWatch(&out)
-	s.size = func() (int, int) { return columns, 5 }
-	s.now = func() time.Time { return now }
-	s.after = func(d time.Duration) <-chan time.Time {
-		waits = append(waits, d)
-		c := make(chan time.Time, 1)
-		switch len(waits) {
-		case 1:
-			c <- now
-		case 2:
-			columns = 4
-			s.resized <- struct{}{}
-		default:
-			cancel()
-		}
-		return c
-	}
-	show := func() (string, error) {
-		now = now.Add(time.Duration(len(waits)) * 500 * time.Millisecond)
-		return texts[len(waits)], nil
-	}
-	err := s.run(ctx, show)
-	const c = tty.ClearLine
-	want := c + "head\n" + c + "2\n" + c + "3\n" + c + "4\n" +
-		tty.Up(4) + c + "head\n" + c + "555555\n" + c + "\n" + c + "\n" + tty.Up(2) +
-		tty.Up(3) + c + "head\n" + c + "5555\n" + c + "\n" + tty.Up(1) +
-		tty.Up(2) + c + "head\n" + c + "6\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" || exitCode(err) != exitInterrupted {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	if diff := cmp.Diff([]time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}, waits); diff != "" {
-		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }

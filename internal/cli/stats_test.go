@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/usage"
@@ -22,7 +23,7 @@ func statsOf(t *testing.T, args ...string) *usage.Report {
 	var out, errs bytes.Buffer
 	args = append([]string{"stats", "--json", "--timezone", "UTC"}, args...)
 	code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	if code != exitDone || errs.Len() > 0 {
+	if code != clikit.ExitDone || errs.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	var r usage.Report
@@ -88,7 +89,7 @@ func TestStatsIsExact(t *testing.T) {
 
 func TestParseMoment(t *testing.T) {
 	t.Parallel()
-	paris, err := parseZone("Europe/Paris")
+	paris, err := clikit.ParseZone("Europe/Paris")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,17 +105,17 @@ func TestParseMoment(t *testing.T) {
 		{"2026-10-20T14:00", "2026-10-20T14:00:00+02:00", "2026-10-20T14:00:00+02:00"},
 		{"2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z"},
 	} {
-		since, err := parseTime("since", tt.text, now, false)
+		since, err := clikit.ParseTime("since", tt.text, now, false)
 		if got := since.Format(time.RFC3339); got != tt.since || err != nil {
 			t.Errorf("since %s is %s, want %s, error %v", tt.text, got, tt.since, err)
 		}
-		until, err := parseTime("until", tt.text, now, true)
+		until, err := clikit.ParseTime("until", tt.text, now, true)
 		if got := until.Format(time.RFC3339); got != tt.until || err != nil {
 			t.Errorf("until %s is %s, want %s, error %v", tt.text, got, tt.until, err)
 		}
 	}
 	for _, bad := range []string{"soon", "7", "d", "-7d", "2026-13-01", "123456d", "\x1b[2J"} {
-		if at, err := parseTime("since", bad, now, false); err == nil {
+		if at, err := clikit.ParseTime("since", bad, now, false); err == nil {
 			t.Errorf("%q is %v", bad, at)
 		}
 	}
@@ -150,7 +151,7 @@ func TestStatsInterrupted(t *testing.T) {
 	cancel()
 	var out, errs bytes.Buffer
 	code := execute(ctx, []string{"stats"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	if code != exitInterrupted || out.Len() > 0 || errs.String() != "clew stats: interrupted\n" {
+	if code != clikit.ExitInterrupted || out.Len() > 0 || errs.String() != "clew stats: interrupted\n" {
 		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
 	}
 }
@@ -163,12 +164,12 @@ func TestCSVFormulas(t *testing.T) {
 		"=1+1", "+1", "-2+3+cmd|' /C calc'!A0", "-", "@SUM(1)", "\t=1", "\tx", "\r=1", "\rx", " =1", "\u00a0-1", "\u200b=1",
 		"\ufeff+1", "\"=1", "'=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x", "\u22121", "\n=1",
 	} {
-		if got := csvNames([]string{name})[0]; got != "'"+printable(name) {
+		if got := csvNames([]string{name})[0]; got != "'"+clikit.Printable(name) {
 			t.Errorf("%q becomes %q", name, got)
 		}
 	}
 	for _, name := range []string{"", "a", "claude-opus-5-5", "2026-11-01", "a=1", "/-x", "1-2", " x"} {
-		if got := csvNames([]string{name})[0]; got != printable(name) {
+		if got := csvNames([]string{name})[0]; got != clikit.Printable(name) {
 			t.Errorf("%q becomes %q", name, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
@@ -280,17 +281,17 @@ const (
 // text returns the table with the most columns that fit, and the remarks below it.
 func (r *toolsReport) text(on canvas) string {
 	t := r.table(on, allTools)
-	for l := briefTools; on.width > 0 && t.width() > on.width && l <= leastTools; l++ {
+	for l := briefTools; on.width > 0 && t.Width() > on.width && l <= leastTools; l++ {
 		t = r.table(on, l)
 	}
 	w := new(strings.Builder)
-	t.print(w, on.width)
+	t.Print(w, on.width)
 	var remarks []string
 	if r.Total.EstimatedCost > 0 {
 		remarks = append(remarks, stats.ToolCostRemark)
 	}
 	if r.LeftOut > 0 {
-		remarks = append(remarks, "tools that are not shown but are included in the total: "+group(int64(r.LeftOut)))
+		remarks = append(remarks, "tools that are not shown but are included in the total: "+tty.Thousands(int64(r.LeftOut)))
 	}
 	if r.Total.UnknownCost {
 		remarks = append(remarks, "+ some calls are of models without a known price; add it with --prices")
@@ -301,7 +302,7 @@ func (r *toolsReport) text(on canvas) string {
 	return w.String()
 }
 
-func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
+func (r *toolsReport) table(on canvas, layout toolsLayout) *clikit.Table {
 	first := "TOOL"
 	if r.By[0] == "mcp" {
 		first = "SERVER / TOOL"
@@ -313,21 +314,21 @@ func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
 	case leastTools:
 		headings = []string{first, "CALLS>", "TOKENS>", "COST>"}
 	}
-	t := &toolsTable{table: newTable(headings...), layout: layout, exact: on.width == 0}
+	t := &toolsTable{Table: clikit.NewTable(headings...), layout: layout, exact: on.width == 0}
 	t.cents = !t.exact && r.Total.EstimatedCost >= usage.Dollar
-	t.color = on.color
+	t.Color = on.color
 	for _, server := range r.servers() {
 		indent, style := "", tty.Plain
 		if server.Server != "" {
-			t.addSums(clip(server.Server), &server.ToolSums, tty.Plain)
+			t.addSums(clikit.Clip(server.Server), &server.ToolSums, tty.Plain)
 			indent, style = "  ", tty.Dim
 		}
 		for _, row := range server.tools {
-			t.addSums(indent+clip(row.Tool), &row.ToolSums, style)
+			t.addSums(indent+clikit.Clip(row.Tool), &row.ToolSums, style)
 		}
 	}
 	t.addSums("total", &r.Total, tty.Title)
-	return t.table
+	return t.Table
 }
 
 // A toolServer is an MCP server with its tools, or all tools.
@@ -356,7 +357,7 @@ func (r *toolsReport) servers() []*toolServer {
 
 // A toolsTable adds the sums of tools to a table.
 type toolsTable struct {
-	*table
+	*clikit.Table
 	layout       toolsLayout
 	exact, cents bool // numbers are not shortened; costs are rounded to cents
 }
@@ -365,14 +366,14 @@ type toolsTable struct {
 func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	count := func(n int) string {
 		if t.exact {
-			return group(int64(n))
+			return tty.Thousands(int64(n))
 		}
 		return render.Count(n)
 	}
 	layout := t.layout
-	cells := []string{name, group(int64(s.Calls))}
+	cells := []string{name, tty.Thousands(int64(s.Calls))}
 	if layout != leastTools {
-		cells = append(cells, group(int64(s.Failed)))
+		cells = append(cells, tty.Thousands(int64(s.Failed)))
 	}
 	if layout == allTools {
 		cells = append(cells, count(s.InputTokens), count(s.ResultTokens))
@@ -387,6 +388,6 @@ func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	if styles[len(styles)-1] = tty.Cost; s.EstimatedCost == 0 {
 		styles[len(styles)-1] = tty.Dim
 	}
-	t.add(cells...)
-	t.style(styles...)
+	t.Add(cells...)
+	t.Style(styles...)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/statusline"
 	"github.com/clewdev/clew/sessions"
@@ -61,14 +62,14 @@ func newStatusline(s Streams) *cobra.Command {
 		Example: `  clew statusline --install --yes
   clew statusline --install --yes --format "{model} {context} {5h} {today}"
   clew statusline --remove --yes`,
-		Args: atMost(0), RunE: runE(o.run),
+		Args: clikit.AtMost(0), RunE: clikit.RunE(o.run),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "", "what the line shows, such as \"{model} {today}\"")
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
 	flags.StringVar(&o.timezone, "timezone", "", "time `zone` in which the day begins, such as Europe/Berlin")
-	addOnOff(cmd, &o.json, "json", "print the line and the costs as JSON")
-	addOnOff(cmd, &o.refresh, "refresh", "compute the costs, and print nothing")
+	clikit.AddOnOff(cmd, &o.json, "json", "print the line and the costs as JSON")
+	clikit.AddOnOff(cmd, &o.refresh, "refresh", "compute the costs, and print nothing")
 	_ = flags.MarkHidden("refresh") // the flag exists
 	o.addFlags(cmd, "the status line")
 	return cmd
@@ -80,9 +81,9 @@ func (o *statuslineOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	format, wrong := statusline.ParseFormat(cmp.Or(o.format, statusline.DefaultFormat))
-	byHand := isTerminal(o.streams.In)
+	byHand := clikit.IsTerminal(o.streams.In)
 	if wrong != nil && (change || byHand) {
-		return usageError("--format: "+escaped(wrong.Error()), "")
+		return clikit.UsageError("--format: "+clikit.Printable(wrong.Error()), "")
 	}
 	switch {
 	case change:
@@ -90,7 +91,7 @@ func (o *statuslineOptions) run(ctx context.Context, _ []string) error {
 	case o.refresh:
 		return o.compute(ctx)
 	case byHand:
-		line := format.Line(statusline.Example(o.now()), o.columns(), colored(o.streams.Out))
+		line := format.Line(statusline.Example(o.now()), o.columns(), clikit.Colored(o.streams.Out))
 		return say(o.streams, "With example values, at "+fmt.Sprint(o.columns())+" columns:\n"+line)
 	}
 	return o.print(ctx, format)
@@ -98,7 +99,7 @@ func (o *statuslineOptions) run(ctx context.Context, _ []string) error {
 
 // now returns the time in the user's zone.
 func (o *statuslineOptions) now() time.Time {
-	zone, err := parseZone(o.timezone)
+	zone, err := clikit.ParseZone(o.timezone)
 	if err != nil {
 		zone = time.Local
 	}
@@ -108,7 +109,9 @@ func (o *statuslineOptions) now() time.Time {
 // agentMargin is how many columns Claude Code leaves free beside the line.
 const agentMargin = 4
 
-func (o *statuslineOptions) columns() int { return max(textWidth(o.streams.Out, 80)-agentMargin, 1) }
+func (o *statuslineOptions) columns() int {
+	return max(clikit.TextWidth(o.streams.Out, 80)-agentMargin, 1)
+}
 
 // print prints the line. The agent shows nothing if that fails, so that bad input costs only what it
 // would have said.
@@ -120,11 +123,11 @@ func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format
 		view.Facts = cache.Facts()
 	}
 	// The agent reads the output through a pipe, and shows colors.
-	color, _ := decideColor(givenColor, os.Getenv, true)
+	color, _ := clikit.DecideColor(clikit.GivenColor, os.Getenv, true)
 	line := format.Line(view, o.columns(), color)
 	if o.json {
 		line = format.Line(view, o.columns(), false)
-		err = writeJSON(o.streams.Out, map[string]any{"line": line, "facts": view.Facts, "problem": view.Problem})
+		err = clikit.WriteJSON(o.streams.Out, map[string]any{"line": line, "facts": view.Facts, "problem": view.Problem})
 	} else {
 		_, err = io.WriteString(o.streams.Out, line+"\n")
 	}
@@ -132,7 +135,7 @@ func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format
 		o.startRefresh(cache, view.Now) //nolint:contextcheck // the process outlives this one
 	}
 	if err != nil {
-		return outputError(err)
+		return clikit.OutputError(err)
 	}
 	return nil
 }
@@ -209,7 +212,7 @@ func (o *statuslineOptions) compute(ctx context.Context) error {
 		err = cache.Refresh(ctx, prices, o.now())
 	}
 	if err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return nil
 }
@@ -252,7 +255,7 @@ func (o *statuslineOptions) setting() (value, program string, err error) {
 			command += " " + flag[0] + " " + shellQuoted(flag[1])
 		}
 	}
-	line, err := jsonLine(struct {
+	line, err := clikit.JSONLine(struct {
 		Type    string `json:"type"`
 		Command string `json:"command"`
 		Refresh int    `json:"refreshInterval"`
@@ -298,7 +301,7 @@ func (o *statuslineOptions) change(ctx context.Context) error {
 		return err
 	}
 	if err := o.replace(path, after, kept); err != nil {
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return say(o.streams, "Done.")
 }
@@ -320,10 +323,10 @@ func (o *statuslineOptions) replace(path, after string, kept map[string]string) 
 
 // changeText shows a change of the setting.
 func changeText(path, old, value string) string {
-	text := fmt.Sprintf("This changes the status line in %s:\n", printable(path))
+	text := fmt.Sprintf("This changes the status line in %s:\n", clikit.Printable(path))
 	for _, line := range []struct{ sign, value string }{{"-", old}, {"+", value}} {
 		if line.value != "" {
-			text += fmt.Sprintf("%s %q: %s\n", line.sign, statusLineSetting, printable(compacted(line.value)))
+			text += fmt.Sprintf("%s %q: %s\n", line.sign, statusLineSetting, clikit.Printable(compacted(line.value)))
 		}
 	}
 	return text
@@ -335,7 +338,7 @@ func compacted(text string) string {
 	if json.Unmarshal([]byte(text), &v) != nil {
 		return text
 	}
-	line, err := jsonLine(v)
+	line, err := clikit.JSONLine(v)
 	if err != nil {
 		return text
 	}
@@ -366,9 +369,9 @@ func readReplaced() (map[string]string, error) {
 		err = readJSON(path, &kept, 1<<20)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{
-			code: exitInput, err: fmt.Errorf("what was your status line before can't be read: %s: %s", printable(path), escaped(err.Error())),
-			hint: "Set HOME, or remove the file if you don't need it.",
+		return nil, &clikit.Failure{
+			Code: clikit.ExitInput, Err: fmt.Errorf("what was your status line before can't be read: %s: %s", clikit.Printable(path), clikit.Printable(err.Error())),
+			Hint: "Set HOME, or remove the file if you don't need it.",
 		}
 	}
 	if kept == nil { // the file is null

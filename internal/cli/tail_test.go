@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
@@ -121,7 +122,7 @@ func tailedScreen(t *testing.T, main, agent string, expand bool) string {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := o.follow(ctx, updates); exitCode(err) != exitInterrupted {
+	if err := o.follow(ctx, updates); clikit.ExitCode(err) != clikit.ExitInterrupted {
 		t.Errorf("tail ends with %v", err)
 	}
 	return out.String()

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
 )
 
@@ -41,7 +42,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 	}
 	w, err := newWorkplace(".", opts.ProjectConfigRoot)
 	if err != nil {
-		return "", &failure{code: exitInput, err: err}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: err}
 	}
 	if len(w.files) == 0 || !f.changed("trust") && w.trusted() {
 		return "", nil
@@ -50,7 +51,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 		yes, err := askTrust(ctx, s, w)
 		switch {
 		case ctx.Err() != nil:
-			return "", &failure{code: exitInterrupted, err: errors.New("interrupted")}
+			return "", &clikit.Failure{Code: clikit.ExitInterrupted, Err: errors.New("interrupted")}
 		case err != nil:
 			note = w.untrustedNote()
 		case yes:
@@ -319,7 +320,7 @@ func (w *workplace) remember() (note string) {
 		err = w.save(path)
 	}
 	if err != nil {
-		return fmt.Sprintf("! cannot save the answer: %s: %v", path, cause(err))
+		return fmt.Sprintf("! cannot save the answer: %s: %v", path, clikit.Cause(err))
 	}
 	return ""
 }
@@ -392,11 +393,11 @@ func (w *workplace) question() string {
 	var b strings.Builder
 	var names []string
 	for _, dir := range w.dirs {
-		names = append(names, printable(project(dir)))
+		names = append(names, clikit.Printable(project(dir)))
 	}
 	fmt.Fprintf(&b, "? These files of %s can run programs on this machine:\n", strings.Join(names, " and "))
 	for _, file := range w.files {
-		fmt.Fprintf(&b, "  %s\n", printable(file))
+		fmt.Fprintf(&b, "  %s\n", clikit.Printable(file))
 	}
 	return b.String()
 }

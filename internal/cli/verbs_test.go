@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 )
 
@@ -196,7 +197,7 @@ func TestRemark(t *testing.T) {
 		t.Setenv("CLEW_COLOR", color)
 		t.Setenv("COLUMNS", "40")
 		var out strings.Builder
-		printError(&out, &failure{code: exitFailed, command: "clew export", err: fmt.Errorf("cannot write %s: no space", path)})
+		clikit.PrintError(&out, &clikit.Failure{Code: clikit.ExitFailed, Command: "clew export", Err: fmt.Errorf("cannot write %s: no space", path)})
 		if out.String() != want {
 			t.Errorf("color %s: %q", color, out.String())
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/viewer"
@@ -54,8 +55,8 @@ func newView(s Streams, st *settings) *cobra.Command {
 		Example: `  clew view
   clew view 4f1c
   clew view last --project website`,
-		Args: atMost(1),
-		RunE: runE(o.run),
+		Args: clikit.AtMost(1),
+		RunE: clikit.RunE(o.run),
 	}
 	addProjectOf(cmd, &o.project)
 	o.addFlags(cmd)
@@ -64,7 +65,7 @@ func newView(s Streams, st *settings) *cobra.Command {
 
 // addFlags adds the flags that bare clew has as well.
 func (o *viewOptions) addFlags(cmd *cobra.Command) {
-	addOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
+	clikit.AddOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
 }
 
 func (o *viewOptions) run(ctx context.Context, args []string) error {
@@ -119,7 +120,7 @@ func (o *viewOptions) onTerminal() bool {
 	_, in := o.streams.In.(*os.File)
 	_, out := o.streams.Out.(*os.File)
 	kind := os.Getenv("TERM")
-	return in && out && isTerminal(o.streams.In) && isTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
+	return in && out && clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
 }
 
 // viewerGC is by how much the memory may grow before unused parts of it are collected, in percent. The
@@ -148,7 +149,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
 	})
 	opts := tui.Options{
-		Color: colored(out), Lines: drawsLines(), Links: colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
+		Color: clikit.Colored(out), Lines: drawsLines(), Links: clikit.Colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Keys: o.settings.keys,
 	}
 	terminalModes.Store(tui.ResetModes(true))
@@ -156,9 +157,9 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	err = errors.Join(show(ctx, terminalOf(in, out), src, opts), src.Close())
 	switch {
 	case ctx.Err() != nil:
-		return errStopped()
+		return clikit.Stopped()
 	case err != nil:
-		return &failure{code: exitFailed, err: errors.New(escaped(err.Error()))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 func terminalOf(in, out *os.File) tui.Terminal {
 	return tui.Terminal{
 		In: in, Out: out, OnResize: termio.OnResize, Suspend: termio.Suspend, OnSuspend: termio.OnSuspend, Cuts: cutsLines(os.Getenv),
-		Size: func() (columns, rows int) { return terminalSize(out) },
+		Size: func() (columns, rows int) { return clikit.TerminalSize(out) },
 		Raw: func() (func() error, error) {
 			fd := int(in.Fd())
 			before, err := term.MakeRaw(fd)
@@ -212,7 +213,7 @@ type bareOptions struct {
 }
 
 func (o *bareOptions) addFlags(root *cobra.Command) {
-	addOnOff(root, &o.all, "all", "begin with the sessions of all projects")
+	clikit.AddOnOff(root, &o.all, "all", "begin with the sessions of all projects")
 	o.viewOptions.addFlags(root)
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/termtest"
 )
@@ -59,7 +60,7 @@ func TestViewerStarts(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, listed)
 	c.press(t, "q")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 	if text := strings.TrimSpace(c.Text()); text != "" {
 		t.Errorf("it leaves on the screen of the shell:\n%s", text)
 	}
@@ -74,11 +75,11 @@ func TestViewerOfASession(t *testing.T) {
 			t.Errorf("%v: the mouse is %t", args, mouse)
 		}
 		c.press(t, "q")
-		c.end(t, exitDone)
+		c.end(t, clikit.ExitDone)
 	}
 	c := openViewer(t, 80, 24, "view", "nope")
 	c.see(t, "no session or file matches")
-	c.end(t, exitInput)
+	c.end(t, clikit.ExitInput)
 }
 
 // A key may arrive in pieces, and Escape is one by itself.
@@ -95,7 +96,7 @@ func TestViewerKeyInPieces(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, listed)
 	c.press(t, "q")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestViewerPaste(t *testing.T) {
@@ -110,7 +111,7 @@ func TestViewerPaste(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, listed)
 	c.press(t, "q")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestViewerResizeStorm(t *testing.T) {
@@ -130,7 +131,7 @@ func TestViewerResizeStorm(t *testing.T) {
 	c.resize(t, 80, 24)
 	c.see(t, viewed)
 	c.press(t, "qq")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 func TestViewerSignals(t *testing.T) {
@@ -143,7 +144,7 @@ func TestViewerSignals(t *testing.T) {
 			if err := c.cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			c.end(t, exitInterrupted)
+			c.end(t, clikit.ExitInterrupted)
 		})
 	}
 }
@@ -189,7 +190,7 @@ func TestViewerHangUp(t *testing.T) {
 	}
 	_ = master.Close() // nobody reads from it
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+	if code := cmd.ProcessState.ExitCode(); code != clikit.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -226,7 +227,7 @@ func TestViewerSuspend(t *testing.T) {
 	c.press(t, "q")
 	c.see(t, "shell> ")
 	c.press(t, "exit\r")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 }
 
 // stopChild asks the program that the shell runs to stop.
@@ -261,7 +262,7 @@ func TestViewerHandsOver(t *testing.T) {
 	c.press(t, "\r")
 	c.see(t, viewed)
 	c.press(t, "q")
-	c.end(t, exitDone)
+	c.end(t, clikit.ExitDone)
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "clew-show-*")); len(left) > 0 {
 		t.Errorf("it leaves %q", left)
 	}

@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,5 +113,31 @@ func TestSize(t *testing.T) {
 		if got := Size(size); got != want {
 			t.Errorf("Size(%d) = %q, want %q", size, got, want)
 		}
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{
+		-1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",
+	} {
+		if got := Thousands(n); got != want {
+			t.Errorf("Thousands(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in := map[string]string{"a": "\u009b31m\x7f\u202e\U000e0001 ß 😀\x1b"}
+	line, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := JSON(append(line, '\n'))
+	if want := `{"a":"\u009b31m\u007f\u202e\udb40\udc01 ß 😀\u001b"}` + "\n"; string(got) != want {
+		t.Errorf("JSON = %s, want %s", got, want)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(got, &back); err != nil || back["a"] != in["a"] {
+		t.Errorf("the line reads %q, %v; want %q", back, err, in)
 	}
 }

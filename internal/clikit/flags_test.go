@@ -1,7 +1,8 @@
-package cli
+package clikit
 
 import (
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -9,7 +10,7 @@ import (
 func TestByteSizeSet(t *testing.T) {
 	tests := []struct {
 		in   string
-		want byteSize // 0 for an error
+		want ByteSize // 0 for an error
 	}{
 		{"1", 1},
 		{"500000", 500_000},
@@ -30,7 +31,7 @@ func TestByteSizeSet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
-			var got byteSize
+			var got ByteSize
 			if err := got.Set(tt.in); got != tt.want || (err != nil) != (tt.want == 0) {
 				t.Errorf("Set gives %d, %v; want %d", got, err, tt.want)
 			}
@@ -39,19 +40,26 @@ func TestByteSizeSet(t *testing.T) {
 }
 
 func TestByteSizeString(t *testing.T) {
-	for want, size := range map[string]byteSize{"64MiB": 64 << 20, "1MB": 1e6, "3KiB": 3072, "1001B": 1001, "0B": 0} {
+	for want, size := range map[string]ByteSize{"64MiB": 64 << 20, "1MB": 1e6, "3KiB": 3072, "1001B": 1001, "0B": 0} {
 		if got := size.String(); got != want {
 			t.Errorf("String of %d = %s, want %s", int(size), got, want)
 		}
 	}
 }
 
-func TestGroup(t *testing.T) {
-	for n, want := range map[int64]string{
-		-1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",
-	} {
-		if got := group(n); got != want {
-			t.Errorf("group(%d) = %s, want %s", n, got, want)
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	var m TimeFlag
+	if err := m.Set("2026-11-01T15:04:05Z"); err != nil || !m.Equal(time.Date(2026, 11, 1, 15, 4, 5, 0, time.UTC)) {
+		t.Errorf("%v, %v", m, err)
+	}
+	before := time.Now().Add(-48 * time.Hour)
+	if err := m.Set("2d"); err != nil || m.Before(before) || m.After(time.Now().Add(-47*time.Hour)) {
+		t.Errorf("2d is %v, %v", m, err)
+	}
+	for _, text := range []string{"", "d", "-3d", "-1h", "999999999d", "2026-13-01", "monday"} {
+		if m.Set(text) == nil {
+			t.Errorf("%q is a time", text)
 		}
 	}
 }

@@ -1,0 +1,191 @@
+package clikit
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// FitLine cuts a line so that it does not wrap. A width of 0 means no limit.
+func FitLine(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	return tty.Cut(line, width-1)
+}
+
+// A Progress is a line on a terminal that shows how much has been read. A nil progress draws
+// nothing.
+type Progress struct {
+	w     io.Writer
+	width int
+	Total int64 // bytes to read, or -1
+	now   func() time.Time
+
+	read    int64
+	started time.Time
+	drawn   time.Time // when the line was last drawn, or could have been
+	visible bool
+}
+
+const (
+	// RedrawInterval is the time between two drawings of a line that changes.
+	RedrawInterval = 100 * time.Millisecond
+	// ClearLine clears the line of the cursor.
+	ClearLine = tty.ClearLine
+
+	barCells = 20
+)
+
+// NewProgress begins a progress of so many bytes, or -1 if their number is not known. The function
+// now is time.Now outside of tests.
+func NewProgress(w io.Writer, total int64, now func() time.Time) *Progress {
+	started := now()
+	return &Progress{w: w, width: TerminalWidth(w), Total: total, now: now, started: started, drawn: started}
+}
+
+// Set sets the number of bytes that have been read, and redraws the line if it is time.
+func (p *Progress) Set(read int64) {
+	if p == nil {
+		return
+	}
+	p.read = read
+	now := p.now()
+	if now.Sub(p.drawn) < RedrawInterval {
+		return
+	}
+	p.drawn = now
+	p.visible = true
+	p.print(ClearLine + p.fit(p.line(now.Sub(p.started))))
+}
+
+// Clear removes the line from the screen.
+func (p *Progress) Clear() {
+	if p == nil || !p.visible {
+		return
+	}
+	p.visible = false
+	p.print(ClearLine)
+}
+
+// print ignores errors: the work goes on even if nobody can watch it.
+func (p *Progress) print(text string) { _, _ = io.WriteString(p.w, text) }
+
+// fit cuts the line so that it does not wrap: a wrapped line could not be cleared.
+func (p *Progress) fit(line string) string { return line[:max(0, min(len(line), p.width-1))] }
+
+func (p *Progress) line(elapsed time.Duration) string {
+	rate := float64(p.read) / elapsed.Seconds()
+	speed := tty.Size(int64(rate)) + "/s"
+	if p.Total <= 0 {
+		return fmt.Sprintf("%s  %s", tty.Size(p.read), speed)
+	}
+	done := min(1, float64(p.read)/float64(p.Total))
+	cells := int(done * barCells)
+	bar := strings.Repeat("#", cells) + strings.Repeat("-", barCells-cells)
+	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
+	parts := []string{tty.Size(p.read) + " of " + tty.Size(p.Total), speed}
+	if left := p.Total - p.read; left > 0 && rate > 0 {
+		parts = append(parts, fmt.Sprintf("%v left", time.Duration(float64(left)/rate*1e9).Round(time.Second)))
+	}
+	for _, part := range parts {
+		if len(line)+2+len(part) >= p.width {
+			break
+		}
+		line += "  " + part
+	}
+	return line
+}
+
+// An Activity is a line on a terminal that says what takes so long. It appears after a second. A
+// nil activity draws nothing.
+type Activity struct {
+	w     io.Writer
+	begun time.Time
+	done  chan struct{}
+	drawn sync.WaitGroup
+
+	mu      sync.Mutex
+	doing   string
+	visible bool
+}
+
+// StartActivity begins an activity, or returns nil if w is not a terminal that can clear a line.
+func StartActivity(w io.Writer, doing string) *Activity {
+	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return newActivity(w, doing)
+}
+
+func newActivity(w io.Writer, doing string) *Activity {
+	a := &Activity{w: w, doing: doing, begun: time.Now(), done: make(chan struct{})}
+	tick := time.NewTicker(time.Second)
+	a.drawn.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				a.draw()
+			case <-a.done:
+				return
+			}
+		}
+	})
+	return a
+}
+
+func (a *Activity) draw() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.visible = true
+	line := fmt.Sprintf("%s, %.0f s", a.doing, time.Since(a.begun).Seconds())
+	_, _ = io.WriteString(a.w, ClearLine+FitLine(line, TerminalWidth(a.w))) // nobody may be watching
+}
+
+// Now says what is being done from now on.
+func (a *Activity) Now(doing string) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	a.doing = doing
+	visible := a.visible
+	a.mu.Unlock()
+	if visible {
+		a.draw()
+	}
+}
+
+// Hide removes the line until it is drawn again.
+func (a *Activity) Hide() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.visible {
+		a.visible = false
+		_, _ = io.WriteString(a.w, ClearLine)
+	}
+}
+
+// End removes the line. It may be called again.
+func (a *Activity) End() {
+	if a == nil {
+		return
+	}
+	select {
+	case <-a.done:
+		return
+	default:
+	}
+	close(a.done)
+	a.drawn.Wait()
+	a.Hide()
+}
