@@ -306,6 +306,9 @@ func (e Begin) apply(j *Job, at time.Time) error {
 		return j.refuse(e, "without the IDs of session and prompt")
 	}
 	a.Session, a.Prompt, a.Base, a.Started = e.Session, e.Prompt, e.Base, at
+	if a.Start == Continued && j.From != nil {
+		a.Snapshot = j.Attempts[j.From.Attempt-1].Snapshot // until it has its own
+	}
 	j.Releases = 0
 	j.move(Running, "", "")
 	return nil

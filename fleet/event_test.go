@@ -420,15 +420,15 @@ func TestContinue(t *testing.T) {
 	t.Parallel()
 	first, third := Owner{worker, 1}, Owner{worker, 3}
 	j := newJob("j", &Spec{Prompt: "p", OnLost: Resume}, "me", start)
-	j = must(t, j, Claim{worker}, Begin{first, "s1", "p1", ""}, Lose{Attempt: 1, Cause: ByLoss, Stored: true},
-		Claim{worker}, Release{2, ByWorker, "no space"})
+	j = must(t, j, Claim{worker}, Begin{first, "s1", "p1", ""}, Report{Owner: first, Snapshot: "work"},
+		Lose{Attempt: 1, Cause: ByLoss, Stored: true}, Claim{worker}, Release{2, ByWorker, "no space"})
 	want := &From{1, "s1", ByLoss}
 	if diff := cmp.Diff(want, j.From); diff != "" || j.Next != Continued || j.State != Queued {
 		t.Errorf("%s, %s:\n%s", j.State, j.Next, diff)
 	}
 	j = must(t, j, Claim{worker}, Begin{third, "s3", "p3", ""}, Finish{Owner: third, Cause: ByBudget, Stored: true})
-	if diff := cmp.Diff(&From{3, "s3", ByBudget}, j.From); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(&From{3, "s3", ByBudget}, j.From); diff != "" || j.Attempt().Snapshot != "work" {
+		t.Errorf("the work is in %q\n%s", j.Attempt().Snapshot, diff)
 	}
 	if again := must(t, j, Requeue{By: "me", Start: Continued, BudgetUSD: 5}); again.Spec.Limits.BudgetUSD != 5 || again.Next != Continued {
 		t.Errorf("%s with a budget of %v", again.Next, again.Spec.Limits.BudgetUSD)

@@ -1,0 +1,369 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
+)
+
+// A runner is a runner whose agents do what a function says.
+type runner struct {
+	check   func(*fleet.Job) error
+	prepare func(context.Context, *fleet.Task) error
+	do      func(context.Context, *fleet.Task) fleet.Event
+	traces  fleet.Traces
+}
+
+func (r *runner) Check(j *fleet.Job) error {
+	if r.check == nil {
+		return nil
+	}
+	return r.check(j)
+}
+
+func (r *runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) {
+	if r.prepare != nil {
+		if err := r.prepare(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return &attempt{r, t}, nil
+}
+
+func (r *runner) Look(context.Context, *fleet.Job) (*fleet.Traces, error) {
+	t := r.traces
+	return &t, nil
+}
+
+type attempt struct {
+	runner *runner
+	task   *fleet.Task
+}
+
+func (a *attempt) IDs() (session, prompt, base string) {
+	id := fmt.Sprintf("%s-%d", a.task.Job.ID, a.task.Number)
+	return "s-" + id, "p-" + id, ""
+}
+
+func (a *attempt) Do(ctx context.Context) fleet.Event { return a.runner.do(ctx, a.task) }
+
+func (a *attempt) Close() {}
+
+// say ends an attempt with a text.
+func say(text string) fleet.Finish { return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: text}} }
+
+// inBubble runs a test with a clock of its own, over an engine in memory.
+func inBubble(t *testing.T, test func(t *testing.T, e fleet.Engine, f *fleet.Fleet)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := memfleet.New()
+		test(t, e, fleet.Open(e, "tester"))
+	})
+}
+
+// work runs a worker until the test ends, and returns it with a function that stops it at once.
+func work(t *testing.T, e fleet.Engine, r fleet.Runner, o *fleet.WorkerOptions) (w *fleet.Worker, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	w = fleet.NewWorker(e, r, o)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("the worker: %v", err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	t.Cleanup(stop)
+	return w, stop
+}
+
+func submit(t *testing.T, f *fleet.Fleet, s *fleet.Spec) *fleet.Job {
+	t.Helper()
+	if s.Prompt == "" {
+		s.Prompt = "Do it."
+	}
+	j, err := f.Submit(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// reach waits until a job is in a state.
+func reach(t *testing.T, f *fleet.Fleet, id string, want fleet.State) *fleet.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Hour)
+	defer cancel()
+	var last *fleet.Job
+	for u, err := range f.Watch(ctx, id) {
+		if err != nil {
+			t.Fatalf("%v; the job is %+v", err, last)
+		}
+		if u.Job == nil {
+			continue
+		}
+		if last = u.Job; last.State == want {
+			return last
+		}
+	}
+	t.Fatalf("the job has ended as %s by %s (%s), want %s", last.State, last.Cause, last.Text, want)
+	return nil
+}
+
+func TestWorkerRunsJobs(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			j, err := f.Job(ctx, task.Job.ID)
+			if err != nil || j.State != fleet.Running || j.Attempt().Prompt == "" {
+				t.Errorf("the prompt is sent while the job is %+v: %v", j, err)
+			}
+			return say("done: " + task.Job.Spec.Prompt)
+		}}
+		_, stop := work(t, e, r, &fleet.WorkerOptions{Slots: 2})
+		for i := range 5 {
+			prompt := fmt.Sprintf("Do %d.", i)
+			j := submit(t, f, &fleet.Spec{Prompt: prompt})
+			end, err := f.Wait(t.Context(), j.ID)
+			if err != nil || end.State != fleet.Done || end.Result().Text != "done: "+prompt {
+				t.Errorf("%+v, %v", end, err)
+			}
+		}
+		stop()
+		if workers, err := f.Workers(t.Context()); err != nil || len(workers) != 0 {
+			t.Errorf("%d workers are left: %v", len(workers), err)
+		}
+	})
+}
+
+// A worker that is stopped at once leaves its jobs to their policies; one that drains ends them first.
+func TestWorkerStops(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			select {
+			case <-ctx.Done():
+				return fleet.Lose{Cause: fleet.ByShutdown, Stored: true}
+			case <-time.After(time.Minute):
+				return say("done")
+			}
+		}}
+		w, _ := work(t, e, r, &fleet.WorkerOptions{Host: "a"})
+		drained := submit(t, f, &fleet.Spec{})
+		reach(t, f, drained.ID, fleet.Running)
+		w.Drain()
+		later := submit(t, f, &fleet.Spec{OnLost: fleet.Resume})
+		reach(t, f, drained.ID, fleet.Done)
+		_, stop := work(t, e, r, &fleet.WorkerOptions{Host: "b"})
+		reach(t, f, later.ID, fleet.Running)
+		stop()
+		j := reach(t, f, later.ID, fleet.Queued)
+		if j.Next != fleet.Continued || j.From == nil {
+			t.Errorf("%s, %+v", j.Next, j.From)
+		}
+	})
+}
+
+// A job is canceled while it waits, is prepared and runs.
+func TestWorkerCancels(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		slow := func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		r := &runner{
+			prepare: func(ctx context.Context, task *fleet.Task) error {
+				if task.Job.Spec.Title == "slow" {
+					return slow(ctx)
+				}
+				return nil
+			},
+			do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+				if err := slow(ctx); !errors.Is(err, fleet.ErrCanceled) {
+					t.Errorf("ended by %v", err)
+				}
+				return fleet.Finish{Cause: fleet.ByPerson}
+			},
+		}
+		work(t, e, r, nil)
+		for _, tt := range []struct {
+			title string
+			at    fleet.State
+		}{{"slow", fleet.Claimed}, {"", fleet.Running}} {
+			j := submit(t, f, &fleet.Spec{Title: tt.title})
+			reach(t, f, j.ID, tt.at)
+			if _, err := f.Cancel(t.Context(), j.ID, "not needed"); err != nil {
+				t.Fatal(err)
+			}
+			if end, err := f.Wait(t.Context(), j.ID); err != nil || end.State != fleet.Canceled || end.Cancel.By != "tester" {
+				t.Errorf("%s: %+v, %v", tt.at, end, err)
+			}
+		}
+	})
+}
+
+// A limit blocks the account until its reset; the job goes on by itself and counts no attempt.
+func TestWorkerWaitsForLimits(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		begun := time.Now()
+		r := &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
+			if task.Number == 1 && task.Job.Spec.Title == "first" {
+				return fleet.Pause{Cause: fleet.ByLimit, Until: begun.Add(5 * time.Hour), Stored: true}
+			}
+			if time.Since(begun) < 5*time.Hour {
+				t.Errorf("job %s began after %v", task.Job.Spec.Title, time.Since(begun))
+			}
+			return say("done")
+		}}
+		work(t, e, r, nil)
+		first := submit(t, f, &fleet.Spec{Title: "first", Account: "team"})
+		reach(t, f, first.ID, fleet.Waiting)
+		second := submit(t, f, &fleet.Spec{Title: "second", Account: "team"})
+		for _, id := range []string{first.ID, second.ID} {
+			if j := reach(t, f, id, fleet.Done); j.Pauses > 1 {
+				t.Errorf("%d pauses", j.Pauses)
+			}
+		}
+	})
+}
+
+// Jobs that come after others wait for them, and fail with them.
+func TestWorkerKeepsOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
+			if task.Job.Spec.Title == "bad" {
+				return fleet.Finish{Cause: fleet.ByAgent, Result: fleet.Result{Failed: true}}
+			}
+			return say("done")
+		}}
+		good, bad := submit(t, f, &fleet.Spec{}), submit(t, f, &fleet.Spec{Title: "bad"})
+		after := submit(t, f, &fleet.Spec{After: []string{good.ID}})
+		never := submit(t, f, &fleet.Spec{After: []string{good.ID, bad.ID}})
+		work(t, e, r, nil)
+		reach(t, f, after.ID, fleet.Done)
+		if j := reach(t, f, never.ID, fleet.Failed); j.Cause != fleet.ByDependency {
+			t.Errorf("%s", j.Cause)
+		}
+	})
+}
+
+// The jobs of a worker that is cut off are lost, and go on by their policies; its late result is a note.
+func TestWorkerIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		shared := e.(*memfleet.Engine)
+		client := shared.Client(nil)
+		cut := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			<-ctx.Done()
+			if err := context.Cause(ctx); !errors.Is(err, fleet.ErrLease) {
+				t.Errorf("ended by %v", err)
+			}
+			return say("too late")
+		}}
+		work(t, client, cut, &fleet.WorkerOptions{Host: "a", Slots: 2})
+		held, resumed := submit(t, f, &fleet.Spec{}), submit(t, f, &fleet.Spec{OnLost: fleet.Resume})
+		reach(t, f, held.ID, fleet.Running)
+		reach(t, f, resumed.ID, fleet.Running)
+		other := &runner{traces: fleet.Traces{Stored: true}, do: func(_ context.Context, task *fleet.Task) fleet.Event {
+			if task.Job.From == nil {
+				t.Errorf("%s begins anew", task.Job.ID)
+			}
+			return say("resumed")
+		}}
+		cutAt := time.Now()
+		client.Cut()
+		work(t, e, other, &fleet.WorkerOptions{Host: "b"})
+		reach(t, f, held.ID, fleet.Lost)
+		if took := time.Since(cutAt); took > fleet.DefaultLease+3*time.Second+fleet.DefaultLease/3 {
+			t.Errorf("lost after %v", took)
+		}
+		reach(t, f, resumed.ID, fleet.Done)
+		client.Reconnect()
+		for {
+			j, err := f.Job(t.Context(), held.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(j.Notes) > 0 && j.Notes[0].Result != nil && j.Notes[0].Result.Text == "too late" {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// A question is answered by the first answer, or expires.
+func TestWorkerAsks(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			a, err := task.Ask(ctx, &fleet.Question{Tool: "Bash", Input: []byte(`{}`)}, false)
+			if err != nil {
+				t.Error(err)
+				return fleet.Lose{Cause: fleet.ByExit}
+			}
+			return say(fmt.Sprintf("%v %v %s", a.Allow, a.Expired, a.Text))
+		}}
+		work(t, e, r, nil)
+		for _, tt := range []struct {
+			ask  *fleet.Ask
+			want string
+		}{
+			{&fleet.Ask{}, "false false better not"},
+			{&fleet.Ask{Wait: fleet.Duration(time.Hour)}, "false true Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need."},
+			{nil, "false false Nobody is there to be asked. Go on without it, or stop and say what you need."},
+		} {
+			j := submit(t, f, &fleet.Spec{Ask: tt.ask})
+			if tt.ask != nil && tt.ask.Wait == 0 {
+				reach(t, f, j.ID, fleet.Running)
+				synctest.Wait()
+				for q, err := range f.Questions(t.Context(), "") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := f.Answer(t.Context(), q.Job, q.ID, fleet.Answer{Text: "better not"}); err != nil {
+						t.Error(err)
+					}
+					if _, err := f.Answer(t.Context(), q.Job, q.ID, fleet.Answer{Allow: true}); !errors.Is(err, fleet.ErrAnswered) {
+						t.Errorf("a second answer: %v", err)
+					}
+				}
+			}
+			if end := reach(t, f, j.ID, fleet.Done); end.Result().Text != tt.want {
+				t.Errorf("%q, want %q", end.Result().Text, tt.want)
+			}
+		}
+	})
+}
+
+// A job that is parked goes on when its question is answered.
+func TestWorkerParks(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			if task.Number > 1 {
+				return say("after " + string(task.Job.From.Cause))
+			}
+			q := &fleet.Question{Tool: "Bash", Input: []byte(`{}`)}
+			if _, err := task.Ask(ctx, q, true); !errors.Is(err, fleet.ErrParked) {
+				t.Errorf("%v", err)
+			}
+			return fleet.Park{Question: q.ID}
+		}}
+		work(t, e, r, nil)
+		j := reach(t, f, submit(t, f, &fleet.Spec{Ask: &fleet.Ask{}}).ID, fleet.Asking)
+		time.Sleep(time.Hour)
+		if _, err := f.Answer(t.Context(), j.ID, j.Question, fleet.Answer{Allow: true}); err != nil {
+			t.Fatal(err)
+		}
+		if end := reach(t, f, j.ID, fleet.Done); end.Result().Text != "after question" {
+			t.Errorf("%q", end.Result().Text)
+		}
+	})
+}
