@@ -1,0 +1,16 @@
+//go:build unix
+
+package worktree
+
+import "golang.org/x/sys/unix"
+
+// diskSpace returns the bytes of the file system of a directory: those that the user can still
+// write, and all.
+func diskSpace(dir string) (free, total int64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, 0, err
+	}
+	size := int64(s.Bsize) //nolint:unconvert // its type differs by system
+	return int64(s.Bavail) * size, int64(s.Blocks) * size, nil
+}

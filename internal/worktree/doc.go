@@ -1,0 +1,30 @@
+// Package worktree makes the working directories of jobs, with git.
+//
+// A [Root] is a directory of one machine. It has a bare mirror of each repository, and a [Tree] for
+// each attempt at a job: a working directory at an exact commit, on a branch of its own. What the
+// agent did there becomes a commit with [Tree.Snapshot], which [Tree.Bundle] writes for another
+// machine, [Tree.Patch] as a patch, and [Tree.Push] pushes. [Apply] applies such a patch.
+//
+// # Trees share nothing that they write
+//
+// A tree is a repository that borrows the objects of the mirror, and not one that "git worktree"
+// makes: those have branches, stashes, settings and hooks in common, so that one agent could change
+// those of another. Nothing ever writes to the mirror but a fetch, and nothing is pruned from it.
+//
+//	mirrors/<hash>.git    a bare mirror
+//	trees/<name>/work     the working directory of the agent, a repository
+//	trees/<name>/repo.git the repository of the worker: snapshots and their index
+//	trees/<name>/tree.json what the tree was made from; it is written last
+//	trees/<name>.lock     locked while a process has the tree
+//
+// # What is not trusted
+//
+// A repository, and the settings that an agent leaves in its own, can name programs: hooks, filters,
+// monitors, helpers of transports. None of them runs here. After a tree was made, git is not run in
+// the agent's repository again: snapshots are made with the repository of the worker, which has its
+// own settings and index and only reads the agent's files and objects. The settings of the user are
+// read where the network is used, since credentials, proxies and certificates are there, and by
+// [Apply], which changes a directory of the user. Other commands read no settings but those of this
+// package. Submodules are not fetched, and filters such as those of LFS don't run: a setup command
+// can do both.
+package worktree

@@ -1,0 +1,179 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxPacks is how many packs a mirror may have. Each fetch adds one, and each slows git down.
+const maxPacks = 50
+
+// A mirror is a bare copy of a repository. Only fetches write to it, one at a time.
+type mirror struct {
+	dir     string
+	address string
+	git     *git
+}
+
+func (r *Root) mirror(address string) *mirror {
+	sum := sha256.Sum256([]byte(address))
+	return &mirror{dir: filepath.Join(r.mirrors(), hex.EncodeToString(sum[:16])+".git"), address: address, git: r.git}
+}
+
+func (m *mirror) objects() string { return filepath.Join(m.dir, "objects") }
+
+// command returns a command of git in the mirror.
+func (m *mirror) command(args ...string) *command {
+	return &command{args: args, dir: m.dir, env: []string{"GIT_DIR=" + m.dir}}
+}
+
+// commit returns the hash of the commit that a ref of the repository names, after a fetch. It does
+// not fetch a commit that is there. An empty ref is the default branch.
+func (m *mirror) commit(ctx context.Context, ref string) (hash string, err error) {
+	lock, err := awaitLock(ctx, m.dir+lockSuffix)
+	if err != nil {
+		return "", fmt.Errorf("worktree: lock the mirror of %s: %w", m.address, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := m.prepare(ctx, lock); err != nil {
+		return "", fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err)
+	}
+	if fullHash.MatchString(ref) {
+		if hash, ok := m.resolve(ctx, ref); ok {
+			return hash, m.settle(lock)
+		}
+	}
+	if err := m.fetch(ctx, ref); err != nil {
+		return "", fmt.Errorf("worktree: fetch %s: %w", m.address, err)
+	}
+	for _, name := range candidates(ref) {
+		if hash, ok := m.resolve(ctx, name); ok {
+			m.repack(ctx)
+			return hash, m.settle(lock)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	return "", errors.Join(fmt.Errorf("worktree: %s has no commit %.100q", m.address, ref), m.settle(lock))
+}
+
+// The lock file of a mirror has this text while its owner works. If the next owner finds it, the
+// last one was killed.
+const dirty = "dirty"
+
+// prepare makes the mirror if there is none, and removes what a killed process has left.
+func (m *mirror) prepare(ctx context.Context, lock *os.File) error {
+	info, err := lock.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > 0 {
+		if err := m.clean(); err != nil {
+			return err
+		}
+	}
+	if _, err := lock.WriteAt([]byte(dirty), 0); err != nil {
+		return err
+	}
+	if exists(filepath.Join(m.dir, "HEAD")) && info.Size() == 0 {
+		return nil
+	}
+	return m.git.run(ctx, &command{args: []string{"init", "--quiet", "--bare", "--template=", m.dir}, dir: filepath.Dir(m.dir)})
+}
+
+func (m *mirror) settle(lock *os.File) error { return lock.Truncate(0) }
+
+// clean removes lock files and temporary files, and the files that init makes, which may be cut. This
+// process has the lock of the mirror, so nobody uses them. The objects stay, since trees use them.
+func (m *mirror) clean() error {
+	for _, name := range []string{"HEAD", "config"} {
+		if err := os.Remove(filepath.Join(m.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return filepath.WalkDir(m.dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if name := entry.Name(); strings.HasSuffix(name, lockSuffix) || strings.HasPrefix(name, "tmp_") {
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// fetch fetches all branches and tags, and ref if it may be neither.
+func (m *mirror) fetch(ctx context.Context, ref string) error {
+	specs := []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
+	switch {
+	case ref == "":
+		specs = append(specs, "+HEAD:"+fetchedRef("HEAD"))
+	case strings.HasPrefix(ref, "refs/") && !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/"):
+		specs = append(specs, "+"+ref+":"+fetchedRef(ref))
+	}
+	if err := m.fetchSpecs(ctx, specs); err != nil || !fullHash.MatchString(ref) {
+		return err
+	}
+	if _, ok := m.resolve(ctx, ref); ok {
+		return nil
+	}
+	return m.fetchSpecs(ctx, []string{"+" + ref + ":" + fetchedRef(ref)})
+}
+
+func (m *mirror) fetchSpecs(ctx context.Context, specs []string) error {
+	c := m.command(append([]string{"fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--no-auto-maintenance", "--end-of-options", m.address}, specs...)...)
+	c.user = true
+	return m.git.run(ctx, c)
+}
+
+// fetchedRef returns the ref of the mirror for one of the repository that is no branch and no tag.
+func fetchedRef(ref string) string { return "refs/clew/" + ref }
+
+// candidates returns the refs of the mirror that a ref of a job may mean, the first one that exists
+// first.
+func candidates(ref string) []string {
+	switch {
+	case ref == "":
+		return []string{fetchedRef("HEAD")}
+	case fullHash.MatchString(ref):
+		return []string{ref}
+	case strings.HasPrefix(ref, "refs/"):
+		return []string{ref, fetchedRef(ref)}
+	}
+	list := []string{"refs/heads/" + ref, "refs/tags/" + ref}
+	if shortHash.MatchString(ref) {
+		list = append(list, ref)
+	}
+	return list
+}
+
+// resolve returns the commit that a ref or hash of the mirror names.
+func (m *mirror) resolve(ctx context.Context, name string) (hash string, ok bool) {
+	hash, err := m.git.output(ctx, m.command("rev-parse", "--quiet", "--verify", name+"^{commit}"))
+	return hash, err == nil && fullHash.MatchString(hash)
+}
+
+// repack joins the packs when there are many. Objects that no ref has any more stay, since trees may
+// use them. A mirror that was not repacked is slower, and no worse.
+func (m *mirror) repack(ctx context.Context) {
+	files, err := os.ReadDir(filepath.Join(m.objects(), "pack"))
+	if err != nil || len(files) <= 2*maxPacks { // each has an index
+		return
+	}
+	_ = m.git.run(ctx, m.command("repack", "-a", "-d", "--keep-unreachable", "--quiet"))
+}

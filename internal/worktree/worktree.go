@@ -1,0 +1,241 @@
+package worktree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options configures a [Root]. Nil means the defaults.
+type Options struct {
+	// MinFree and MinFreeShare are how much of the disk must be free for [Root.Add], in bytes and as
+	// a part of the whole. Both must hold. 0 means 5 GB and 0.1; a negative value means no minimum.
+	MinFree      int64
+	MinFreeShare float64
+	// MaxSize and MaxFiles limit the files of a commit that is checked out, of a copied directory
+	// and of the commits of an agent. 0 means 10 GB and a million.
+	MaxSize  int64
+	MaxFiles int64
+}
+
+const (
+	defaultMinFree  = 5e9
+	defaultMinShare = 0.1
+	defaultMaxSize  = 10e9
+	defaultMaxFiles = 1e6
+)
+
+// orDefault returns the value that a number of the options stands for.
+func orDefault[N int64 | float64](value, standard N) N {
+	if value == 0 {
+		return standard
+	}
+	return max(value, 0)
+}
+
+// ErrInUse means that a process has a tree, this one or another.
+var ErrInUse = errors.New("worktree: the tree is in use")
+
+var errLocked = errors.New("worktree: locked")
+
+// A Root is the directory in which a worker keeps mirrors and trees. Its methods may be called from
+// several goroutines, and several processes may use one directory.
+type Root struct {
+	dir  string
+	git  *git
+	opts Options
+}
+
+// Open returns the root in a directory, which it makes if it is missing. It needs git.
+func Open(dir string, opts *Options) (*Root, error) {
+	git, err := findGit()
+	if err != nil {
+		return nil, err
+	}
+	if opts == nil {
+		opts = new(Options)
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	if strings.ContainsAny(dir, "\n\r\"") {
+		return nil, fmt.Errorf("worktree: git can't use the path of %q", dir)
+	}
+	r := &Root{dir: dir, git: git, opts: Options{
+		MinFree: orDefault(opts.MinFree, defaultMinFree), MinFreeShare: orDefault(opts.MinFreeShare, defaultMinShare),
+		MaxSize: orDefault(opts.MaxSize, defaultMaxSize), MaxFiles: orDefault(opts.MaxFiles, defaultMaxFiles),
+	}}
+	for _, dir := range []string{r.mirrors(), r.trees()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("worktree: %w", err)
+		}
+	}
+	return r, nil
+}
+
+func (r *Root) mirrors() string { return filepath.Join(r.dir, "mirrors") }
+func (r *Root) trees() string   { return filepath.Join(r.dir, "trees") }
+
+// Space is the space of a disk in bytes.
+type Space struct {
+	Free, Total int64
+}
+
+// Share returns which part is free.
+func (s Space) Share() float64 {
+	if s.Total <= 0 {
+		return 0
+	}
+	return float64(s.Free) / float64(s.Total)
+}
+
+// ErrDisk means that too little of the disk is free. The error of [Root.CheckDisk] says how much.
+var ErrDisk = errors.New("too little of the disk is free")
+
+// Free returns how much of the disk is free.
+func (r *Root) Free() (Space, error) {
+	free, total, err := diskSpace(r.dir)
+	if err != nil {
+		return Space{}, fmt.Errorf("worktree: free space of %s: %w", r.dir, err)
+	}
+	return Space{Free: free, Total: total}, nil
+}
+
+// CheckDisk returns an [ErrDisk] if less of the disk is free than the options ask for.
+func (r *Root) CheckDisk() error {
+	space, err := r.Free()
+	if err != nil {
+		return err
+	}
+	need := max(r.opts.MinFree, int64(r.opts.MinFreeShare*float64(space.Total)))
+	if space.Free < need {
+		const gb = 1e9
+		return fmt.Errorf("worktree: %w: %s has %.1f GB, and %.1f GB are the least", ErrDisk, r.dir,
+			float64(space.Free)/gb, float64(need)/gb)
+	}
+	return nil
+}
+
+// record is the file that says what a tree was made from.
+type record struct {
+	Repo   string `json:"repo"`
+	Base   string `json:"base"`
+	Branch string `json:"branch"`
+}
+
+// Tree returns a tree that an earlier process has made, as after a restart. The error is an
+// [fs.ErrNotExist] if there is none, or if it was not finished, and an [ErrInUse] if a process has
+// it. The caller must close or remove the tree.
+func (r *Root) Tree(name string) (*Tree, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	t := r.newTree(name)
+	data, err := os.ReadFile(t.recordPath())
+	if err != nil {
+		return nil, fmt.Errorf("worktree: tree %s: %w", name, err)
+	}
+	var rec record
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return nil, fmt.Errorf("worktree: %s: %w", t.recordPath(), err)
+	}
+	t.repo, t.Base, t.Branch = rec.Repo, rec.Base, rec.Branch
+	if err := t.acquire(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(t.recordPath()); err != nil { // it was removed before it was locked
+		return nil, errors.Join(fmt.Errorf("worktree: tree %s: %w", name, err), removeLock(t.lock))
+	}
+	return t, nil
+}
+
+// Sweep removes the trees for which keep returns false, and those that a killed process has not
+// finished, and returns their names. It leaves those that a process has. A tree that can't be
+// removed does not keep it from the others: the error is about all of them.
+func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed []string, err error) {
+	entries, err := os.ReadDir(r.trees())
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	var failed []error
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			failed = append(failed, context.Cause(ctx))
+			break
+		}
+		name := strings.TrimSuffix(entry.Name(), lockSuffix)
+		if checkName(name) != nil || name != entry.Name() && exists(filepath.Join(r.trees(), name)) {
+			continue // not one of ours, or the lock of a tree that is in the list
+		}
+		gone, err := r.sweep(name, keep)
+		if err != nil {
+			failed = append(failed, err)
+		} else if gone {
+			removed = append(removed, name)
+		}
+	}
+	return removed, errors.Join(failed...)
+}
+
+// sweep removes a tree unless it is in use or is to be kept. It reports whether there was one.
+func (r *Root) sweep(name string, keep func(name string) bool) (removed bool, err error) {
+	t := r.newTree(name)
+	if exists(t.recordPath()) && keep(name) {
+		return false, nil
+	}
+	switch err := t.acquire(); {
+	case errors.Is(err, ErrInUse):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	removed = exists(t.folder)
+	return removed, t.remove()
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// lockInterval is how often a lock is tried that another process has.
+const lockInterval = 50 * time.Millisecond
+
+// awaitLock locks a file. It waits for the process that has it, until the context ends.
+func awaitLock(ctx context.Context, path string) (*os.File, error) {
+	tick := time.NewTicker(lockInterval)
+	defer tick.Stop()
+	for {
+		file, err := tryLock(path)
+		if !errors.Is(err, errLocked) {
+			return file, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// removeAll removes a directory with all that is in it, also directories that nobody may write, as
+// caches of modules have them.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs the bit to be read
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
