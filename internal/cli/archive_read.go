@@ -433,7 +433,7 @@ func keepMachine(name string) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(path, string(line), true)
+	return clikit.WritePrivate(path, string(line), true)
 }
 
 // barOn returns a function that shows progress on a terminal, or nil, and one that removes it.

@@ -362,7 +362,7 @@ func (o *configInitOptions) run(context.Context, []string) error {
 	case o.user:
 		path, project = places.User, false
 	}
-	if err := writePrivate(path, config.Template(project), o.force); err != nil {
+	if err := clikit.WritePrivate(path, config.Template(project), o.force); err != nil {
 		return o.failure(path, err)
 	}
 	if _, err := fmt.Fprintln(o.streams.Out, clikit.Printable(path)); err != nil {
@@ -378,44 +378,6 @@ func (o *configInitOptions) failure(path string, err error) error {
 		}
 	}
 	return clikit.Unwritable(path, err)
-}
-
-// writePrivate writes a file that only the user can read, and creates its directory. An existing
-// file is replaced, or is an error.
-func writePrivate(path, text string, replace bool) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if !replace {
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		return fill(file, text)
-	}
-	temp, err := os.CreateTemp(dir, "."+settingsName+"-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	if err := fill(temp, text); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		_ = os.Remove(temp.Name()) // the first error says more
-		return err
-	}
-	return nil
-}
-
-// fill writes a new file, and removes it if that fails.
-func fill(file *os.File, text string) error {
-	_, err := file.WriteString(text)
-	err = errors.Join(err, file.Close())
-	if err != nil {
-		_ = os.Remove(file.Name()) // the first error says more
-	}
-	return err
 }
 
 // settingsName is the name of settings files.
@@ -504,7 +466,7 @@ func keymapOf(value config.Value) (*tui.Keymap, error) {
 }
 
 func (s *settings) load(ctx context.Context) (*config.Config, error) {
-	return await(ctx, func() (*config.Config, error) { return config.Load(s.places()), nil })
+	return clikit.Await(ctx, func() (*config.Config, error) { return config.Load(s.places()), nil })
 }
 
 // A settingsPolicy says what a command does about invalid settings.

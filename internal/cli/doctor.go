@@ -376,7 +376,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
-	found := fmt.Sprintf("%s, written %s, %s", tty.Size(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
+	found := fmt.Sprintf("%s, written %s, %s", tty.Size(d.Bytes), info.ModTime().Local().Format(clikit.TimeLayout), path)
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 
@@ -454,7 +454,7 @@ func readAgentSettings(path string) (agentSettings, error) {
 	if !info.Mode().IsRegular() {
 		return s, errors.New("not a file")
 	}
-	data, err := readAtMost(path, maxAgentSettings)
+	data, err := clikit.ReadAtMost(path, maxAgentSettings)
 	if err != nil {
 		return s, err
 	}

@@ -194,7 +194,7 @@ func replaceFile(path, text string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := writePrivate(path, text, true); err != nil {
+	if err := clikit.WritePrivate(path, text, true); err != nil {
 		return err
 	}
 	return os.Chmod(path, mode)

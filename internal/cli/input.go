@@ -15,7 +15,6 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/tty"
 )
 
 // An input is a stream that a command reads: a file, or stdin. Its reads end with the context, even
@@ -40,7 +39,7 @@ func openInput(ctx context.Context, name string, stdin io.Reader) (*input, error
 	if name == "" || name == "-" {
 		return newInput(ctx, "stdin", stdin)
 	}
-	file, err := await(ctx, func() (*os.File, error) { return os.Open(name) })
+	file, err := clikit.Await(ctx, func() (*os.File, error) { return os.Open(name) })
 	if err != nil {
 		return nil, openError(ctx, name, err)
 	}
@@ -191,42 +190,8 @@ func (r *ctxReader) fill() {
 	if r.buf == nil {
 		r.buf = make([]byte, 64<<10)
 	}
-	n, err := await(r.ctx, func() (int, error) { return r.src.Read(r.buf) })
+	n, err := clikit.Await(r.ctx, func() (int, error) { return r.src.Read(r.buf) })
 	r.pending, r.err = r.buf[:n], err
-}
-
-// await returns the results of f, or the zero value and the context's error if the context ends
-// first. In that case f keeps running, and its results are lost.
-func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		value, err := f()
-		done <- outcome{value, err}
-	}()
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
-
-func readAtMost(name string, most int64) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("longer than %s", tty.Size(most))
-	}
-	return data, err
 }
 
 // An inputFormat is the format of a recorded conversation.

@@ -482,7 +482,7 @@ func mainPath(h *search.Hit) string {
 func hitPlace(h *search.Hit) string {
 	cells := []string{shortID(h.SessionID)}
 	if !h.Time.IsZero() {
-		cells = append(cells, h.Time.Local().Format(timeLayout))
+		cells = append(cells, h.Time.Local().Format(clikit.TimeLayout))
 	}
 	return joinCells(slices.Concat(cells, []string{cmp.Or(h.Directory, h.File.Project)}, cellsInSession(h)))
 }
@@ -659,7 +659,7 @@ const leastHeading = 16
 func placeInSession(h *search.Hit, zone *time.Location) string {
 	cells := cellsInSession(h)
 	if !h.Time.IsZero() {
-		cells = append(cells, h.Time.In(zone).Format(timeLayout))
+		cells = append(cells, h.Time.In(zone).Format(clikit.TimeLayout))
 	}
 	return joinCells(cells)
 }

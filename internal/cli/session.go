@@ -680,5 +680,3 @@ func agentsOf(t *transcript.Transcript) []*transcript.Agent {
 
 // shortID is the part of a session's ID that lists show.
 func shortID(id string) string { return id[:min(8, len(id))] }
-
-const timeLayout = "2006-01-02 15:04"

@@ -477,7 +477,7 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 	if o.prices == "" {
 		return prices, nil
 	}
-	data, err := await(ctx, func() ([]byte, error) { return readAtMost(o.prices, maxPrices) })
+	data, err := clikit.Await(ctx, func() ([]byte, error) { return clikit.ReadAtMost(o.prices, maxPrices) })
 	if ctx.Err() != nil {
 		return prices, clikit.Stopped()
 	}

@@ -146,7 +146,7 @@ const maxStatusInput = 1 << 20
 // read reads what the agent says.
 func (o *statuslineOptions) read(ctx context.Context) *statusline.View {
 	view := &statusline.View{Now: o.now()}
-	data, err := await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(o.streams.In, maxStatusInput+1)) })
+	data, err := clikit.Await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(o.streams.In, maxStatusInput+1)) })
 	switch {
 	case err != nil:
 		view.Problem = "no input"
@@ -400,5 +400,5 @@ func writeReplaced(kept map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(path, string(text)+"\n", true)
+	return clikit.WritePrivate(path, string(text)+"\n", true)
 }

@@ -339,7 +339,7 @@ func (w *workplace) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(path, string(text)+"\n", true)
+	return clikit.WritePrivate(path, string(text)+"\n", true)
 }
 
 // askTrust asks on the terminal whether the user trusts the directories. It returns an error if

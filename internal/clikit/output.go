@@ -93,6 +93,9 @@ func Clip(s string) string {
 	return s[:end] + "…"
 }
 
+// TimeLayout is the layout of times in tables.
+const TimeLayout = "2006-01-02 15:04"
+
 // Dollars returns an amount in cents.
 func Dollars(amount float64) string {
 	if amount > 0 && amount < 0.005 {
