@@ -83,7 +83,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) fleet.Engine) 
 }
 
 // patience is how long a test waits before it says that something does not come.
-var patience = time.Minute
+var patience = 3 * time.Minute
 
 // A tester has the engine of one test.
 type tester struct {

@@ -345,13 +345,18 @@ var historyTests = map[string]func(*tester){
 	"a loop can be left, and run again": func(x *tester) {
 		x.set(fleet.Jobs, "key", x.set(fleet.Jobs, "key", 0, "first"), "second")
 		history := x.e.History(x.ctx, fleet.Jobs, "key")
+		begun := 0
 		for range 50 {
 			for r, err := range history {
 				if err != nil || string(r.Data) != "first" {
 					x.Fatalf("got %s, %v", short(r.Data), err)
 				}
+				begun++
 				break
 			}
+		}
+		if begun != 50 {
+			x.Errorf("%d of 50 loops had a record", begun)
 		}
 		x.checkHistory(fleet.Jobs, "key", "first", "second")
 	},
