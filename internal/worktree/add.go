@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Request describes a tree.
@@ -37,8 +38,8 @@ type Request struct {
 
 // Add makes a tree. It fetches the repository, unless Ref is a commit that is there already. It
 // blocks until that is done, and while another process fetches the same repository. When it fails,
-// nothing is left of the tree. The error is an [ErrDisk] if the disk is too full, and an [ErrInUse]
-// or [fs.ErrExist] if there is a tree of that name. The caller must close or remove the tree.
+// nothing is left of the tree. The error is an [ErrDisk] if the disk is too full, or becomes so
+// meanwhile, and an [ErrInUse] or [fs.ErrExist] if there is a tree of that name. The caller must close or remove the tree.
 func (r *Root) Add(ctx context.Context, req *Request) (*Tree, error) {
 	plan, err := req.check()
 	if err != nil {
@@ -55,6 +56,8 @@ func (r *Root) Add(ctx context.Context, req *Request) (*Tree, error) {
 	if err := os.Mkdir(t.folder, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("worktree: %w", err), t.Close())
 	}
+	ctx, stop := r.watchDisk(ctx)
+	defer stop()
 	if err := t.make(ctx, plan); err != nil {
 		return nil, errors.Join(err, t.remove())
 	}
@@ -94,11 +97,16 @@ func (req *Request) check() (*addPlan, error) {
 // make makes the files of a tree. The record comes last: a tree without it was not finished.
 func (t *Tree) make(ctx context.Context, plan *addPlan) error {
 	m := t.root.mirror(t.repo)
-	base, err := m.commit(ctx, plan.Ref)
+	err := m.use(ctx, func() (err error) {
+		if t.Base, err = m.commit(ctx, plan.Ref); err != nil {
+			return err
+		}
+		return t.clone(ctx, m)
+	})
 	if err != nil {
 		return err
 	}
-	t.Base, t.head, t.last = base, base, base
+	t.head, t.last = t.Base, t.Base
 	if err := t.initRepo(ctx, m); err != nil {
 		return fmt.Errorf("worktree: tree %s: %w", t.Name, err)
 	}
@@ -110,7 +118,7 @@ func (t *Tree) make(ctx context.Context, plan *addPlan) error {
 	if err := t.checkSize(ctx, t.last); err != nil {
 		return err
 	}
-	if err := t.checkOut(ctx, m); err != nil {
+	if err := t.checkOut(ctx); err != nil {
 		return fmt.Errorf("worktree: tree %s: %w", t.Name, err)
 	}
 	if err := t.copyFiles(ctx, plan.from, plan.Copy); err != nil {
@@ -137,7 +145,7 @@ func (t *Tree) initRepo(ctx context.Context, m *mirror) error {
 	if err := os.MkdirAll(filepath.Dir(alternates), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(alternates, []byte(m.objects()+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(alternates, []byte(filepath.ToSlash(m.objects())+"\n"), 0o600); err != nil {
 		return err
 	}
 	return t.keep(ctx, t.Base, t.Base)
@@ -254,18 +262,24 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// checkOut makes the repository of the agent, with the files of the last snapshot and the branch at
-// the head. Clone takes the branches and tags of the mirror along, and copies no objects.
-func (t *Tree) checkOut(ctx context.Context, m *mirror) error {
-	work := func(args ...string) *command { return &command{args: args, dir: t.Dir} }
-	clone := &command{dir: t.folder, args: []string{"clone", "--quiet", "--shared", "--no-checkout", "--template=",
-		"--end-of-options", m.dir, t.Dir}}
-	if err := t.root.git.run(ctx, clone); err != nil {
-		return err
+// clone makes the repository of the agent. It has the branches and tags of the mirror, and borrows
+// its objects.
+func (t *Tree) clone(ctx context.Context, m *mirror) error {
+	err := t.root.git.run(ctx, &command{dir: t.folder, args: []string{"clone", "--quiet", "--shared", "--no-checkout", "--template=",
+		"--end-of-options", m.dir, t.Dir}})
+	if err != nil {
+		return fmt.Errorf("worktree: tree %s: %w", t.Name, err)
 	}
-	// A snapshot's objects are in the repository of the worker.
-	alternates := filepath.Join(t.Dir, ".git", "objects", "info", "alternates")
-	if err := os.WriteFile(alternates, []byte(m.objects()+"\n"+filepath.Join(t.repoDir(), "objects")+"\n"), 0o600); err != nil {
+	return nil
+}
+
+// checkOut writes the files of the last snapshot, with the branch at the head.
+func (t *Tree) checkOut(ctx context.Context) error {
+	work := func(args ...string) *command { return &command{args: args, dir: t.Dir} }
+	// The objects of a snapshot are in the repository of the worker.
+	err := appendFile(filepath.Join(t.Dir, ".git", "objects", "info", "alternates"),
+		filepath.ToSlash(filepath.Join(t.repoDir(), "objects"))+"\n")
+	if err != nil {
 		return err
 	}
 	steps := []*command{
@@ -287,11 +301,20 @@ func (t *Tree) checkOut(ctx context.Context, m *mirror) error {
 }
 
 // copyIndex copies the index of the agent's repository, which has the times of all files: without
-// them the first snapshot would read every file.
+// them the first snapshot would read every file. Its own time is copied as well. Git does not trust
+// the times of files that are as new as the index.
 func (t *Tree) copyIndex() error {
-	data, err := os.ReadFile(filepath.Join(t.Dir, ".git", "index"))
+	path := filepath.Join(t.Dir, ".git", "index")
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(t.indexPath(), data, 0o600)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.indexPath(), data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(t.indexPath(), time.Time{}, info.ModTime())
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/clewdev/clew/internal/version"
 )
 
 const (
@@ -82,6 +84,25 @@ func findGit() (*git, error) {
 		return nil, fmt.Errorf("worktree: git is not installed, or not in PATH: %w", err)
 	}
 	return &git{path: path}, nil
+}
+
+// minVersion is the first version that can be told to leave the settings of the user alone.
+const minVersion = "2.32"
+
+// check returns an error if git is too old.
+func (g *git) check() error {
+	text, err := g.output(context.Background(), &command{args: []string{"version"}})
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	return checkVersion(strings.TrimPrefix(text, "git version "))
+}
+
+func checkVersion(found string) error {
+	if version.Compare(found, minVersion) < 0 {
+		return fmt.Errorf("worktree: git %.100q is too old: install %s or newer", found, minVersion)
+	}
+	return nil
 }
 
 // run runs a command until it has ended. When the context ends, so does git, with the programs that

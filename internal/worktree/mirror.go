@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // maxPacks is how many packs a mirror may have. Each fetch adds one, and each slows git down.
@@ -34,20 +36,27 @@ func (m *mirror) command(args ...string) *command {
 	return &command{args: args, dir: m.dir, env: []string{"GIT_DIR=" + m.dir}}
 }
 
-// commit returns the hash of the commit that a ref of the repository names, after a fetch. It does
-// not fetch a commit that is there. An empty ref is the default branch.
-func (m *mirror) commit(ctx context.Context, ref string) (hash string, err error) {
+// use calls f while no other process uses the mirror. It makes the mirror if there is none.
+func (m *mirror) use(ctx context.Context, f func() error) error {
 	lock, err := awaitLock(ctx, m.dir+lockSuffix)
 	if err != nil {
-		return "", fmt.Errorf("worktree: lock the mirror of %s: %w", m.address, err)
+		return fmt.Errorf("worktree: lock the mirror of %s: %w", m.address, err)
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := m.prepare(ctx, lock); err != nil {
-		return "", fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err)
+		return errors.Join(fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err), lock.Close())
 	}
+	if err := f(); err != nil {
+		return errors.Join(err, m.clean(), lock.Close()) // a part of a repository may fill the disk
+	}
+	return errors.Join(lock.Truncate(0), lock.Close())
+}
+
+// commit returns the hash of the commit that a ref of the repository names, after a fetch. It does
+// not fetch a commit that is there. An empty ref is the default branch.
+func (m *mirror) commit(ctx context.Context, ref string) (string, error) {
 	if fullHash.MatchString(ref) {
 		if hash, ok := m.resolve(ctx, ref); ok {
-			return hash, m.settle(lock)
+			return hash, nil
 		}
 	}
 	if err := m.fetch(ctx, ref); err != nil {
@@ -56,16 +65,13 @@ func (m *mirror) commit(ctx context.Context, ref string) (hash string, err error
 	for _, name := range candidates(ref) {
 		if hash, ok := m.resolve(ctx, name); ok {
 			m.repack(ctx)
-			return hash, m.settle(lock)
+			return hash, nil
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
-	if ref == "" {
-		ref = "HEAD"
-	}
-	return "", errors.Join(fmt.Errorf("worktree: %s has no commit %.100q", m.address, ref), m.settle(lock))
+	return "", fmt.Errorf("worktree: %s has no commit %.100q", m.address, cmp.Or(ref, "HEAD"))
 }
 
 // The lock file of a mirror has this text while its owner works. If the next owner finds it, the
@@ -91,8 +97,6 @@ func (m *mirror) prepare(ctx context.Context, lock *os.File) error {
 	}
 	return m.git.run(ctx, &command{args: []string{"init", "--quiet", "--bare", "--template=", m.dir}, dir: filepath.Dir(m.dir)})
 }
-
-func (m *mirror) settle(lock *os.File) error { return lock.Truncate(0) }
 
 // clean removes lock files and temporary files, and the files that init makes, which may be cut. This
 // process has the lock of the mirror, so nobody uses them. The objects stay, since trees use them.
@@ -176,4 +180,67 @@ func (m *mirror) repack(ctx context.Context) {
 		return
 	}
 	_ = m.git.run(ctx, m.command("repack", "-a", "-d", "--keep-unreachable", "--quiet"))
+}
+
+// sweepMirrors removes the mirrors that no tree uses and that were not used for long, and cleans
+// those in which a process was killed.
+func (r *Root) sweepMirrors() error {
+	used, err := r.usedMirrors()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.mirrors())
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	var failed []error
+	for _, entry := range entries {
+		info, err := entry.Info()
+		dir, isLock := strings.CutSuffix(filepath.Join(r.mirrors(), entry.Name()), lockSuffix)
+		if err != nil || !isLock {
+			continue
+		}
+		m := &mirror{dir: dir, git: r.git}
+		old := r.opts.MirrorAge >= 0 && !used[dir] && time.Since(info.ModTime()) > r.opts.MirrorAge
+		if old || info.Size() > 0 {
+			failed = append(failed, m.sweep(old))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// sweep removes a mirror or cleans it, unless a process uses it. The text in the lock file stays, so
+// that the mirror is prepared when it is used again.
+func (m *mirror) sweep(remove bool) error {
+	lock, err := tryLock(m.dir + lockSuffix)
+	if errors.Is(err, errLocked) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if !remove {
+		return errors.Join(m.clean(), lock.Close())
+	}
+	if err := removeAll(m.dir); err != nil {
+		return errors.Join(fmt.Errorf("worktree: %w", err), lock.Close())
+	}
+	return removeLock(lock)
+}
+
+// usedMirrors returns the directories of the mirrors that trees borrow objects from. A tree that is
+// being made has used its mirror a moment ago.
+func (r *Root) usedMirrors() (map[string]bool, error) {
+	entries, err := os.ReadDir(r.trees())
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	used := map[string]bool{}
+	for _, entry := range entries {
+		rec, err := r.newTree(entry.Name()).record()
+		if err == nil {
+			used[r.mirror(rec.Repo).dir] = true
+		}
+	}
+	return used, nil
 }

@@ -26,7 +26,8 @@ type Snapshot struct {
 	// Changed says that it differs from the snapshot before, or from the base if it is the first.
 	Changed bool
 	// Skipped says what is not in the snapshot, with reasons, up to 100 of them: repositories inside
-	// of the tree, and files that can't be read.
+	// of the tree, and files that are too large or can't be read. A file that the snapshot before had
+	// is as it was there.
 	Skipped []string
 }
 
@@ -153,6 +154,9 @@ func (t *Tree) writeTree(ctx context.Context, s *Snapshot) (string, error) {
 		return "", err
 	}
 	changed, gone, err := t.changes(ctx, s)
+	if err == nil {
+		changed, err = t.affordable(changed, s)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -226,6 +230,31 @@ func (t *Tree) changes(ctx context.Context, s *Snapshot) (changed, gone []string
 	return changed, gone, nil
 }
 
+// affordable returns the files without those that are too large. The error is a LimitError if they
+// are too large together.
+func (t *Tree) affordable(paths []string, s *Snapshot) ([]string, error) {
+	opts := &t.root.opts
+	if int64(len(paths)) > opts.MaxFiles {
+		return nil, &LimitError{What: "the number of changed files", Limit: opts.MaxFiles}
+	}
+	var total int64
+	kept := paths[:0]
+	for _, path := range paths {
+		if info, err := os.Lstat(filepath.Join(t.Dir, filepath.FromSlash(path))); err == nil && info.Mode().IsRegular() {
+			if info.Size() > opts.MaxFile {
+				s.skip(path, fmt.Errorf("it has %d bytes, and %d are the most", info.Size(), opts.MaxFile))
+				continue
+			}
+			total += info.Size()
+		}
+		kept = append(kept, path)
+	}
+	if total > opts.MaxSize {
+		return nil, &LimitError{What: "the size of the changed files", Limit: opts.MaxSize}
+	}
+	return kept, nil
+}
+
 // list returns the output of a command that ends each value with a NUL.
 func (t *Tree) list(ctx context.Context, c *command) (list []string, err error) {
 	size := 0
@@ -257,25 +286,29 @@ func (t *Tree) forget(ctx context.Context, paths []string) error {
 	return t.root.git.run(ctx, c)
 }
 
-// update puts files into the index. One that git can't read is left as it was in the index. Git
-// writes no index if it fails, so the files before that one are put into it again.
+// update puts files into the index. Git writes no index if it can't read one of them, so the others
+// are put into it without that one. It is tried once more alone, since the agent may have been
+// writing it, and else left as it was in the index.
 func (t *Tree) update(ctx context.Context, paths []string, s *Snapshot) error {
-	for skipped := 0; len(paths) > 0; skipped++ {
-		err := t.updateAll(ctx, paths, s)
-		if err == nil {
-			return nil
+	batches := [][]string{paths}
+	for failures := 0; len(batches) > 0; {
+		batch := batches[len(batches)-1]
+		batches = batches[:len(batches)-1]
+		if len(batch) == 0 {
+			continue
 		}
-		i, why := culprit(err, paths)
-		if i < 0 || skipped == maxSkipped {
+		err := t.updateAll(ctx, batch, s)
+		if err == nil {
+			continue
+		}
+		i, why := culprit(err, batch)
+		if failures++; i < 0 || failures > maxSkipped {
 			return err
 		}
-		s.skip(paths[i], why)
-		if i > 0 {
-			if err := t.updateAll(ctx, paths[:i], s); err != nil {
-				return err
-			}
+		if t.updateAll(ctx, batch[i:i+1], s) != nil {
+			s.skip(batch[i], why)
 		}
-		paths = paths[i+1:]
+		batches = append(batches, batch[i+1:], batch[:i])
 	}
 	return nil
 }
@@ -294,8 +327,8 @@ func (t *Tree) updateAll(ctx context.Context, paths []string, s *Snapshot) error
 	return nil
 }
 
-// errName is why a file is not in a snapshot that could be written on no other system, or would be
-// the directory of a repository there.
+// errName is why a file is not in a snapshot whose name would be that of a repository on another
+// system.
 var errName = errors.New("git does not allow the name")
 
 // culprit returns the index of the path that update-index failed at, or -1, and what git said about

@@ -3,11 +3,14 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -230,6 +233,66 @@ func TestSnapshotSkips(t *testing.T) {
 	differ(t, "skipped", []string{`"nested/": a repository of its own`, `"pipe": pipe: unsupported file type`,
 		`"git~1": git does not allow the name`}, s.Skipped)
 	differ(t, "the other submodule", "160000 commit "+commit+"\tuntouched", gitIn(t, tree.repoDir(), "ls-tree", s.Commit, "untouched"))
+}
+
+func TestSnapshotLimits(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t, map[string]string{"a": "one\n"})
+	r := newRoot(t)
+	tree := add(t, r, &Request{Repo: repo, Name: "a"})
+	write(t, tree.Dir, map[string]string{"a": "1234567890", "b": "1234567890", "c": "123"})
+	r.opts.MaxFile, r.opts.MaxSize = 9, 1000
+	s := snapshot(t, tree)
+	differ(t, "files", map[string]string{"a": "one\n", "c": "123"}, filesOf(t, tree, s.Commit))
+	differ(t, "skipped", []string{`"a": it has 10 bytes, and 9 are the most`, `"b": it has 10 bytes, and 9 are the most`}, s.Skipped)
+
+	for _, opts := range []Options{{MaxFile: 1000, MaxSize: 19, MaxFiles: 1000}, {MaxFile: 1000, MaxSize: 1000, MaxFiles: 1}} {
+		r.opts = opts
+		var over *LimitError
+		if _, err := tree.Snapshot(t.Context()); !errors.As(err, &over) {
+			t.Errorf("%+v: %v", opts, err)
+		}
+	}
+}
+
+// TestSnapshotWhileAgentWorks makes snapshots of files that come, go and change their kind.
+func TestSnapshotWhileAgentWorks(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t, map[string]string{"still": "one\n", "dir0/file": "x\n"})
+	tree := add(t, newRoot(t), &Request{Repo: repo, Name: "a"})
+	ctx, stop := context.WithCancel(t.Context())
+	var agent sync.WaitGroup
+	for worker := range 2 {
+		agent.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(worker), 1))
+			for ctx.Err() == nil {
+				path := filepath.Join(tree.Dir, fmt.Sprintf("dir%d", rng.IntN(5)))
+				switch rng.IntN(4) {
+				case 0:
+					_ = os.RemoveAll(path)
+				case 1:
+					_ = os.WriteFile(path, content(rng), 0o644)
+				case 2:
+					_ = os.Mkdir(path, 0o755)
+					_ = os.WriteFile(filepath.Join(path, "file"), content(rng), 0o644)
+				case 3:
+					_ = os.Symlink("nowhere/else", path)
+				}
+			}
+		})
+	}
+	for range 15 {
+		s, err := tree.Snapshot(t.Context())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		differ(t, "a file that nobody changes", "one", gitIn(t, tree.repoDir(), "cat-file", "blob", s.Commit+":still"))
+	}
+	stop()
+	agent.Wait()
+	s := snapshot(t, tree)
+	differ(t, "files in the end", read(t, tree.Dir), filesOf(t, tree, s.Commit))
 }
 
 // makePipe puts a pipe in the place of a file.

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,16 @@ type Options struct {
 	// a part of the whole. Both must hold. 0 means 5 GB and 0.1; a negative value means no minimum.
 	MinFree      int64
 	MinFreeShare float64
-	// MaxSize and MaxFiles limit the files of a commit that is checked out, of a copied directory
-	// and of the commits of an agent. 0 means 10 GB and a million.
+	// MaxSize and MaxFiles limit the files of a commit that is checked out, of a copied directory,
+	// of the changes in a snapshot and of the commits of an agent. 0 means 10 GB and a million.
 	MaxSize  int64
 	MaxFiles int64
+	// MaxFile is the size of the largest file that a snapshot takes: it skips larger ones. 0 means
+	// 256 MiB.
+	MaxFile int64
+	// MirrorAge is how long [Root.Sweep] keeps a mirror that no tree uses. 0 means 30 days; a
+	// negative value means forever.
+	MirrorAge time.Duration
 }
 
 const (
@@ -29,6 +36,8 @@ const (
 	defaultMinShare = 0.1
 	defaultMaxSize  = 10e9
 	defaultMaxFiles = 1e6
+	defaultMaxFile  = DefaultBundleLimit
+	defaultAge      = 30 * 24 * time.Hour
 )
 
 // orDefault returns the value that a number of the options stands for.
@@ -68,9 +77,13 @@ func Open(dir string, opts *Options) (*Root, error) {
 	if strings.ContainsAny(dir, "\n\r\"") {
 		return nil, fmt.Errorf("worktree: git can't use the path of %q", dir)
 	}
+	if err := git.check(); err != nil {
+		return nil, err
+	}
 	r := &Root{dir: dir, git: git, opts: Options{
 		MinFree: orDefault(opts.MinFree, defaultMinFree), MinFreeShare: orDefault(opts.MinFreeShare, defaultMinShare),
 		MaxSize: orDefault(opts.MaxSize, defaultMaxSize), MaxFiles: orDefault(opts.MaxFiles, defaultMaxFiles),
+		MaxFile: orDefault(opts.MaxFile, defaultMaxFile), MirrorAge: cmp.Or(opts.MirrorAge, defaultAge),
 	}}
 	for _, dir := range []string{r.mirrors(), r.trees()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -123,6 +136,30 @@ func (r *Root) CheckDisk() error {
 	return nil
 }
 
+// diskInterval is how often the disk is looked at while a tree is made.
+const diskInterval = time.Second
+
+// watchDisk returns a context that ends when the disk is too full: nobody knows how large a
+// repository is before it was fetched.
+func (r *Root) watchDisk(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(diskInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := r.CheckDisk(); err != nil {
+					cancel(err)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 // record is the file that says what a tree was made from.
 type record struct {
 	Repo   string `json:"repo"`
@@ -138,13 +175,9 @@ func (r *Root) Tree(name string) (*Tree, error) {
 		return nil, err
 	}
 	t := r.newTree(name)
-	data, err := os.ReadFile(t.recordPath())
+	rec, err := t.record()
 	if err != nil {
 		return nil, fmt.Errorf("worktree: tree %s: %w", name, err)
-	}
-	var rec record
-	if err := json.Unmarshal(data, &rec); err != nil {
-		return nil, fmt.Errorf("worktree: %s: %w", t.recordPath(), err)
 	}
 	t.repo, t.Base, t.Branch = rec.Repo, rec.Base, rec.Branch
 	if err := t.acquire(); err != nil {
@@ -156,9 +189,21 @@ func (r *Root) Tree(name string) (*Tree, error) {
 	return t, nil
 }
 
+func (t *Tree) record() (rec record, err error) {
+	data, err := os.ReadFile(t.recordPath())
+	if err != nil {
+		return rec, err
+	}
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return rec, fmt.Errorf("%s: %w", t.recordPath(), err)
+	}
+	return rec, nil
+}
+
 // Sweep removes the trees for which keep returns false, and those that a killed process has not
-// finished, and returns their names. It leaves those that a process has. A tree that can't be
-// removed does not keep it from the others: the error is about all of them.
+// finished, and returns their names. It leaves those that a process has. It also removes mirrors that
+// were not used for long, and what a killed process has left in others. What can't be removed does
+// not keep it from the rest: the error is about all of that.
 func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed []string, err error) {
 	entries, err := os.ReadDir(r.trees())
 	if err != nil {
@@ -181,7 +226,7 @@ func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed 
 			removed = append(removed, name)
 		}
 	}
-	return removed, errors.Join(failed...)
+	return removed, errors.Join(append(failed, r.sweepMirrors())...)
 }
 
 // sweep removes a tree unless it is in use or is to be kept. It reports whether there was one.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -272,6 +273,12 @@ func TestDisk(t *testing.T) {
 		if _, err := r.Add(t.Context(), &Request{Repo: repo, Name: "a"}); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), r.dir) {
 			t.Errorf("%+v: %v", opts, err)
 		}
+		ctx, stop := r.watchDisk(t.Context()) // as if it had become full while a tree is made
+		<-ctx.Done()
+		stop()
+		if err := context.Cause(ctx); !errors.Is(err, ErrDisk) {
+			t.Errorf("%+v: the context of a tree that is made has ended: %v", opts, err)
+		}
 		space, err := r.Free()
 		if err != nil || space.Total <= 0 || space.Free > space.Total || space.Share() < 0 || space.Share() > 1 {
 			t.Errorf("free space: %+v, %v", space, err)
@@ -285,7 +292,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	differ(t, "options", Options{MinFree: 5e9, MinFreeShare: 0.1, MaxSize: 10e9, MaxFiles: 1e6}, r.opts)
+	differ(t, "options", Options{
+		MinFree: 5e9, MinFreeShare: 0.1, MaxSize: 10e9, MaxFiles: 1e6, MaxFile: 256 << 20, MirrorAge: 30 * 24 * time.Hour}, r.opts)
 }
 
 func TestSizeLimits(t *testing.T) {
@@ -443,10 +451,10 @@ func TestMirrorAfterKill(t *testing.T) {
 	commit := commitAll(t, repo, map[string]string{"a": "two\n"})
 	write(t, m.dir, map[string]string{
 		"refs/heads/main.lock": "", "packed-refs.lock": "", "config.lock": "", "objects/pack/tmp_pack_x": "half"})
-	if _, err := r.Add(t.Context(), &Request{Repo: repo, Name: "b"}); err == nil {
-		t.Fatal("a lock of git does not matter, so this test shows nothing")
+	if out, err := tryGit(t, m.dir, "fetch", repo, "+refs/heads/*:refs/heads/*"); err == nil {
+		t.Fatalf("a lock of git does not matter, so this test shows nothing: %s", out)
 	}
-	// The failed fetch has left the mark of a process that was killed.
+	write(t, filepath.Dir(m.dir), map[string]string{filepath.Base(m.dir) + lockSuffix: dirty})
 	tree := add(t, r, &Request{Repo: repo, Name: "b"})
 	differ(t, "base", commit, tree.Base)
 	differ(t, "temporary file", false, exists(filepath.Join(m.dir, "objects/pack/tmp_pack_x")))
@@ -460,22 +468,68 @@ func TestMirrorAfterKill(t *testing.T) {
 	differ(t, "base in a new mirror", commit, add(t, r, &Request{Repo: repo, Name: "c"}).Base)
 }
 
+func TestSweepMirrors(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	dirs := map[string]string{}
+	for _, name := range []string{"used", "old", "killed", "new"} {
+		repo := newRepo(t, map[string]string{"a": name})
+		tree := add(t, root, &Request{Repo: repo, Name: name})
+		dirs[name] = root.mirror(repo).dir
+		if name != "used" {
+			if err := tree.Remove(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	long := time.Now().Add(-31 * 24 * time.Hour)
+	for _, name := range []string{"used", "old"} {
+		if err := os.Chtimes(dirs[name]+lockSuffix, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	garbage := filepath.Join(dirs["killed"], "objects", "pack", "tmp_pack_1")
+	write(t, filepath.Dir(garbage), map[string]string{filepath.Base(garbage): "half a repository"})
+	write(t, root.mirrors(), map[string]string{filepath.Base(dirs["killed"]) + lockSuffix: dirty})
+	if _, err := root.Sweep(t.Context(), func(string) bool { return true }); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]bool{"used": true, "old": false, "killed": true, "new": true} {
+		differ(t, name, []bool{want, want}, []bool{exists(dirs[name]), exists(dirs[name] + lockSuffix)})
+	}
+	differ(t, "what a killed process has left", false, exists(garbage))
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for version, ok := range map[string]bool{"2.39.5": true, "2.32.0": true, "2.100.1.windows.1": true, "3.0 (Apple Git-154)": true, "2.31.9": false, "1.99": false, "": false} {
+		if err := checkVersion(version); (err == nil) != ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
 func TestMirrorIsRepacked(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": "one\n"})
 	r := newRoot(t)
 	ctx := t.Context()
 	m := r.mirror(repo)
-	first, err := m.commit(ctx, "")
-	if err != nil {
-		t.Fatal(err)
+	fetch := func() (hash string) {
+		err := m.use(ctx, func() (err error) {
+			hash, err = m.commit(ctx, "main")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
 	}
+	first := fetch()
 	gitIn(t, repo, "commit", "-q", "--amend", "-m", "another") // the first is in no branch any more
 	for i := range maxPacks + 1 {
 		commitAll(t, repo, map[string]string{"a": fmt.Sprint(i)})
-		if _, err := m.commit(ctx, "main"); err != nil {
-			t.Fatal(err)
-		}
+		fetch()
 	}
 	files, err := os.ReadDir(filepath.Join(m.objects(), "pack"))
 	if err != nil || len(files) > 10 {
