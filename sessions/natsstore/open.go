@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/internal/natsclient"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -231,57 +230,10 @@ func (s *Store) connect(ctx context.Context, opts *Options) error {
 		s.conn = opts.Conn
 		return nil
 	}
-	conn, err := dial(ctx, opts.URL, opts.Connect...)
+	conn, err := natsclient.Dial(ctx, opts.URL, opts.Connect...)
 	if err != nil {
-		return dialError(opts.URL, err)
+		return fmt.Errorf("natsstore: %w", natsclient.DialError(opts.URL, err))
 	}
 	s.conn, s.shutdown = conn, func() error { conn.Close(); return nil }
 	return nil
-}
-
-// dial connects to a server. It stops waiting when the context ends.
-func dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn, error) {
-	opts = append([]nats.Option{
-		nats.Name("clew"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the default one writes to stderr
-	}, opts...)
-	type result struct {
-		conn *nats.Conn
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		conn, err := nats.Connect(address, opts...)
-		done <- result{conn, err}
-	}()
-	select {
-	case r := <-done:
-		return r.conn, r.err
-	case <-ctx.Done():
-		go func() {
-			if r := <-done; r.err == nil {
-				r.conn.Close()
-			}
-		}()
-		return nil, ctx.Err()
-	}
-}
-
-// dialError returns the error of a connection to a URL. The URL may contain a password, so an
-// invalid URL is not shown.
-func dialError(address string, err error) error {
-	if _, bad := errors.AsType[*url.Error](err); bad {
-		return errors.New("natsstore: invalid URL (special characters in a password must be escaped)")
-	}
-	var hosts []string
-	for server := range strings.SplitSeq(address, ",") {
-		server = strings.TrimSpace(server)
-		if !strings.Contains(server, "://") {
-			server = "nats://" + server
-		}
-		if u, err := url.Parse(server); err == nil {
-			hosts = append(hosts, u.Host)
-		}
-	}
-	return fmt.Errorf("natsstore: connect to %s: %w", strings.Join(hosts, ","), err)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/internal/natsclient"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -163,7 +164,7 @@ func (s *Store) heads(ctx context.Context, project string) (map[string]head, err
 	consumer, err := answered(ctx, s.conn, func(ctx context.Context) (jetstream.Consumer, error) {
 		return s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 			DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-			FilterSubject:     s.pattern(escape(project), "*", mainToken),
+			FilterSubject:     s.pattern(natsclient.Escape(project), "*", mainToken),
 			HeadersOnly:       true,
 			AckPolicy:         jetstream.AckNonePolicy,
 			MemoryStorage:     true,
@@ -296,7 +297,7 @@ func (s *Store) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, er
 	if _, err := s.checkedSubject(ctx, key); err != nil {
 		return nil, err
 	}
-	keys, err := s.keys(ctx, s.pattern(escape(key.Project), escape(key.SessionID), "*"))
+	keys, err := s.keys(ctx, s.pattern(natsclient.Escape(key.Project), natsclient.Escape(key.SessionID), "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +319,7 @@ func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
 		return err
 	}
 	if key.Subpath == "" {
-		subject = s.pattern(escape(key.Project), escape(key.SessionID), "*")
+		subject = s.pattern(natsclient.Escape(key.Project), natsclient.Escape(key.SessionID), "*")
 	}
 	err = s.mark.removing(func() (uint64, error) {
 		return answered(ctx, s.conn, func(ctx context.Context) (uint64, error) {

@@ -2,12 +2,12 @@ package natsstore
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"hash/maphash"
 	"strings"
 	"sync"
 
+	"github.com/clewdev/clew/internal/natsclient"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -157,9 +157,9 @@ func (s *Store) subject(key wire.SessionKey) (string, error) {
 	}
 	last := mainToken
 	if key.Subpath != "" {
-		last = escape(key.Subpath)
+		last = natsclient.Escape(key.Subpath)
 	}
-	subject := s.pattern(escape(key.Project), escape(key.SessionID), last)
+	subject := s.pattern(natsclient.Escape(key.Project), natsclient.Escape(key.SessionID), last)
 	if len(subject) > maxSubject {
 		return "", fmt.Errorf("natsstore: key of %d bytes is too long", len(key.String()))
 	}
@@ -183,47 +183,9 @@ func (s *Store) key(subject string) (wire.SessionKey, error) {
 	}
 	for i, field := range []*string{&key.Project, &key.SessionID, &key.Subpath} {
 		var err error
-		if *field, err = unescape(tokens[i+1]); err != nil {
+		if *field, err = natsclient.Unescape(tokens[i+1]); err != nil {
 			return key, fmt.Errorf("%q is not the subject of a transcript: %w", subject, err)
 		}
 	}
 	return key, key.Check()
-}
-
-// escape makes a name safe for a subject, in which dots, stars and spaces have a meaning.
-func escape(name string) string {
-	var b strings.Builder
-	for _, c := range []byte(name) {
-		if isPlain(c) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "=%02X", c)
-		}
-	}
-	return b.String()
-}
-
-func isPlain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/'
-}
-
-func unescape(token string) (string, error) {
-	head, rest, found := strings.Cut(token, "=")
-	if !found {
-		return token, nil
-	}
-	var b strings.Builder
-	for b.WriteString(head); found; {
-		if len(rest) < 2 {
-			return "", hex.ErrLength
-		}
-		c, err := hex.DecodeString(rest[:2])
-		if err != nil {
-			return "", err
-		}
-		b.Write(c)
-		head, rest, found = strings.Cut(rest[2:], "=")
-		b.WriteString(head)
-	}
-	return b.String(), nil
 }

@@ -1,10 +1,13 @@
-package natsstore
+//go:build unix
+
+package natsserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/windows"
+	"golang.org/x/sys/unix"
 )
 
 // lockFile opens a file that only one process can lock, until it closes the file or ends.
@@ -13,10 +16,12 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	if err := windows.LockFileEx(windows.Handle(file.Fd()), flags, 0, 1, 0, new(windows.Overlapped)); err != nil {
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("%s is in use: %w", path, err)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = ErrInUse
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return file, nil
 }

@@ -1,0 +1,126 @@
+// Package natsserver runs a NATS server with JetStream in this process, which syncs what it
+// acknowledges.
+package natsserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// ErrInUse is wrapped by the error of New if another server uses the directory.
+var ErrInUse = errors.New("it is in use")
+
+// lockName is the name of the file in its directory that a server locks. It is that of the package
+// which was the first to run a server.
+const lockName = "natsstore.lock"
+
+// A Server runs in this process.
+type Server struct {
+	*server.Server
+	lock    *os.File
+	log     errorLog
+	started chan struct{}
+}
+
+// New makes a server for a directory, which it creates and locks. The options say how to listen and
+// who may connect; the other ones are set here. The caller has to start the server, or to stop it.
+func New(ctx context.Context, dir string, opts server.Options) (*Server, error) {
+	// The server itself would create the directory with permissions for others.
+	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	var srv *server.Server
+	if err = checkBlocks(ctx, dir); err == nil {
+		opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
+		srv, err = server.NewServer(&opts)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &Server{Server: srv, lock: lock, started: make(chan struct{})}, nil
+}
+
+// Start starts the server. It must be stopped even if Start fails.
+func (s *Server) Start(ctx context.Context) error {
+	s.SetLoggerV2(&s.log, false, false, false)
+	go func() {
+		defer close(s.started)
+		s.Server.Start()
+	}()
+	select {
+	case <-s.started:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !s.JetStreamEnabled() {
+		return fmt.Errorf("JetStream is not enabled: %w", s.log.last())
+	}
+	return nil
+}
+
+// Stop stops the server, and then unlocks its directory. It waits for that as long as it may.
+func (s *Server) Stop(limit time.Duration) error {
+	done := make(chan error, 1)
+	go func() {
+		<-s.started
+		s.Shutdown()
+		s.WaitForShutdown()
+		done <- s.lock.Close()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("the server did not stop within %v", limit)
+	}
+}
+
+// LastError returns the last error that the server has logged, or nil. A server that can't write
+// reports the reason nowhere else.
+func (s *Server) LastError() error { return s.log.last() }
+
+// errorLog is the log of a server. It keeps the last error.
+type errorLog struct {
+	mu  sync.Mutex
+	err error
+}
+
+// last returns the last error, or nil.
+func (c *errorLog) last() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Errorf keeps the error.
+func (c *errorLog) Errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = fmt.Errorf(format, args...)
+}
+
+// Fatalf is the same as Errorf: the process continues.
+func (c *errorLog) Fatalf(format string, args ...any) { c.Errorf(format, args...) }
+
+// Noticef does nothing.
+func (c *errorLog) Noticef(string, ...any) {}
+
+// Warnf does nothing.
+func (c *errorLog) Warnf(string, ...any) {}
+
+// Debugf does nothing.
+func (c *errorLog) Debugf(string, ...any) {}
+
+// Tracef does nothing.
+func (c *errorLog) Tracef(string, ...any) {}
