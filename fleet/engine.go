@@ -28,7 +28,8 @@ type Engine interface {
 	// may come; none is left out otherwise. A record that was removed comes with the key alone. An
 	// error is the last pair: then the caller watches again.
 	Watch(ctx context.Context, t Table, key string, wants func(label string) bool) iter.Seq2[Record, error]
-	// History returns all that was written under a key, the oldest first.
+	// History returns all that was written under a key, the oldest first. Of workers, which change every
+	// few seconds, an engine may keep only the last record.
 	History(ctx context.Context, t Table, key string) iter.Seq2[Record, error]
 	// Remove removes a record with its history, unless it has changed since a revision (ErrConflict).
 	// One that is not there is removed already.

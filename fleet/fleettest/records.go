@@ -328,10 +328,10 @@ var historyTests = map[string]func(*tester){
 		var want []string
 		revision := uint64(0)
 		for i := range 300 {
-			revision = x.set(fleet.Workers, "key", revision, text(i))
+			revision = x.set(fleet.Jobs, "key", revision, text(i))
 			want = append(want, text(i))
 		}
-		x.checkHistory(fleet.Workers, "key", want...)
+		x.checkHistory(fleet.Jobs, "key", want...)
 	},
 	"keys are apart": func(x *tester) {
 		keys := []string{"a", "A", "a.b", "ab"}

@@ -1,0 +1,73 @@
+// Package natsfleet keeps the jobs of a fleet in NATS JetStream: a [fleet.Engine] for one machine and for
+// many.
+//
+// [Open] connects to a server or a cluster, version 2.12 or newer, or runs a server in this process, on a
+// directory. The other programs of the same user find that server by the directory: Open connects to it if
+// another process runs it, and [Find] returns how to. If its process ends, the next Open starts it again, at
+// the same port if that is free, so that the others get their connections back.
+//
+//	engine, err := natsfleet.Open(ctx, &natsfleet.Options{Dir: dir})
+//	if err != nil {
+//		return err
+//	}
+//	defer engine.Close()
+//
+// # Durability
+//
+// With the defaults of a NATS server, what it has acknowledged may not be on disk for two minutes. The server
+// in this process syncs before it acknowledges. For others, [Options] has to say that they do so as well
+// (SyncAlways), or that a loss is accepted (AllowUnsynced). Streams that Open creates are on one server, unless
+// Options.Replicas says otherwise.
+//
+// Jepsen has tested clusters of NATS 2.12.1 (https://jepsen.io/analyses/nats-2.12.1). This means for jobs:
+//
+//   - Servers that lose their power together, within two minutes after a job was submitted, lose the job, unless
+//     they sync always. With pauses or broken connections between servers, the crash of a single machine was
+//     enough.
+//   - With files that were damaged or cut on a minority of the servers, records were lost, and even whole
+//     streams, also with sync always. Records have checksums, so damage is noticed, but what is missing
+//     altogether is noticed only as a gap in the history of a record.
+//   - Servers that were added and removed while others were killed lost records, also with sync always.
+//   - Processes that were killed lost nothing.
+//
+// A lost record of a job means that the job is not done, or that it runs a second time. [Engine.Doctor] says
+// what can be known about the servers.
+//
+// # Layout
+//
+// Each table is a stream, and each record a subject in it:
+//
+//	CLEW_JOBS.<key>         the records of jobs
+//	CLEW_WORKERS.<key>      of workers; only the last of each is kept
+//	CLEW_ACCOUNTS.<key>     of accounts
+//	CLEW_QUESTIONS.<key>    of questions
+//	CLEW_FILES.I.<name>     what describes a file; an element of the name is a token
+//	CLEW_FILES.C.<name>.<version>    the parts of a file
+//	CLEW_SESSIONS.>         transcripts, see package natsstore
+//	CLEW_LIVE.<subject>     messages that nobody keeps, outside of streams
+//
+// Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits.
+//
+// Each change of a record is a message with the whole record. It names the message that it replaces, in the
+// header Nats-Expected-Last-Subject-Sequence: if another one was faster, the server refuses it, and the history
+// of a record shows whether a change is missing. The number of the message is the revision. The label is in the
+// header Clew-Label, so that lists need no bodies. Several records are an atomic batch. A record that is removed
+// leaves a message without a body and with the header Clew-Removed, which the server drops after an hour. Each
+// message has a CRC-32C of its subject, its headers and its body, in the header Clew-Checksum.
+//
+// A file has parts of 128 KB, and is there when the message that describes it is. It is not an object store of
+// NATS, since that leaves a message for each file that was removed, and has to be listed as a whole to find the
+// files of a job.
+//
+// # Access
+//
+// The server in this process listens on the loopback interface. Programs of the same user prove that they have
+// read the secret in the file fleet.json of its directory, and never send it. They can't tell whether the program
+// that listens on that port is the server, so on a machine with several users, another one who takes the port while no
+// server runs could receive jobs: set Options.Certificate there. On an address that others can reach, the server
+// needs a certificate and users. [Permissions] has the subjects of three roles, and says what they can't separate.
+//
+// Roles guard against mistakes and curiosity. A user that may ask the server for messages can also have the answer
+// sent to the subject of a record. Such a message has no valid checksum, or no right predecessor, so it is never taken
+// for a record, but it hides one until that is written again. Don't give any role to somebody who wants to do harm.
+package natsfleet

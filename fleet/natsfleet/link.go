@@ -1,0 +1,231 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// retryDelay is how long to wait for a server that can't do yet what is asked.
+const retryDelay = 20 * time.Millisecond
+
+var errNoAnswer = errors.New("no answer from the server")
+
+// A link knows whether there is a connection. Its contexts end with the connection.
+type link struct {
+	mu   sync.Mutex
+	up   chan struct{} // is closed while there is a connection
+	down context.CancelCauseFunc
+	life context.Context
+
+	calls   map[*call]bool // that wait for an answer
+	refusal error          // the last message or subscription that the server did not permit
+}
+
+// A call is a message that was sent.
+type call struct {
+	subject string
+	cancel  context.CancelCauseFunc
+}
+
+func newLink() *link {
+	l := &link{up: make(chan struct{}), calls: map[*call]bool{}}
+	l.connected()
+	return l
+}
+
+// options are those of a connection that the link knows about.
+func (l *link) options() []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.disconnected(nats.ErrDisconnected) }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.ClosedHandler(func(*nats.Conn) { l.closed() }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err) }),
+	}
+}
+
+// failed notes what the server does not permit. It does not answer then, so those who wait are told.
+func (l *link) failed(err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refusal = err
+	for c := range l.calls {
+		if strings.Contains(err.Error(), strconv.Quote(c.subject)) {
+			c.cancel(err)
+		}
+	}
+}
+
+// refused returns what the server did not permit last, or nil.
+func (l *link) refused() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refusal
+}
+
+// expect returns a context for a message to a subject. It ends if the server does not permit the message. The
+// caller has to call the function.
+func (l *link) expect(ctx context.Context, subject string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &call{subject, cancel}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls[c] = true
+	return ctx, func() {
+		cancel(nil)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.calls, c)
+	}
+}
+
+func (l *link) connected() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life == nil || l.life.Err() != nil {
+		l.life, l.down = context.WithCancelCause(context.Background())
+		close(l.up)
+	}
+}
+
+func (l *link) disconnected(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life.Err() == nil {
+		l.down(cause)
+		l.up = make(chan struct{})
+	}
+}
+
+// closed lets nobody wait for a connection.
+func (l *link) closed() {
+	l.disconnected(nats.ErrConnectionClosed)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.life, l.down = context.WithCancelCause(context.Background())
+	l.down(nats.ErrConnectionClosed)
+	select {
+	case <-l.up:
+	default:
+		close(l.up)
+	}
+}
+
+// during waits for a connection and returns a context that ends with it. The caller has to call the
+// function.
+func (l *link) during(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	for {
+		l.mu.Lock()
+		up, life := l.up, l.life
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		case <-up:
+		}
+		if errors.Is(context.Cause(life), nats.ErrConnectionClosed) {
+			return nil, nil, nats.ErrConnectionClosed
+		}
+		if life.Err() != nil {
+			continue // it has just come back
+		}
+		linked, cancel := context.WithCancelCause(ctx)
+		unlink := context.AfterFunc(life, func() { cancel(context.Cause(life)) })
+		return linked, func() { unlink(); cancel(nil) }, nil
+	}
+}
+
+// answered waits for an answer, but not longer than answerTimeout, and not after the connection is lost.
+func answered[T any](ctx context.Context, e *Engine, wait func(context.Context) (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("%w within %v", errNoAnswer, answerTimeout))
+	defer cancel()
+	linked, unlink, err := e.link.during(limited)
+	if err != nil {
+		return none, err
+	}
+	defer unlink()
+	answer, err := wait(linked)
+	if err != nil && ctx.Err() == nil && linked.Err() != nil {
+		err = context.Cause(linked)
+	}
+	return answer, err
+}
+
+// request sends a message and returns the answer. While nobody is there to receive the message, as when a
+// cluster elects a leader, it tries again.
+func (e *Engine) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
+	return answered(ctx, e, func(ctx context.Context) (*nats.Msg, error) {
+		ctx, done := e.link.expect(ctx, m.Subject)
+		defer done()
+		for {
+			answer, err := e.conn.RequestMsgWithContext(ctx, m)
+			if err != nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if !errors.Is(err, nats.ErrNoResponders) {
+				return answer, err
+			}
+			if err := pause(ctx); err != nil {
+				return nil, err
+			}
+		}
+	})
+}
+
+// ask sends a request to the server's interface, and decodes the answer.
+func (e *Engine) ask(ctx context.Context, subject string, question, answer any) error {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	m, err := e.request(ctx, &nats.Msg{Subject: subject, Data: text})
+	if err != nil {
+		return err
+	}
+	var refusal struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &refusal); err != nil {
+		return fmt.Errorf("decoding the server's answer: %w", err)
+	}
+	if refusal.Error != nil {
+		return refusal.Error
+	}
+	return json.Unmarshal(m.Data, answer)
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(retryDelay):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wrapError adds what was done to an error, and what the server says about it.
+func (e *Engine) wrapError(what string, err error) error {
+	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
+	if refusal := e.link.refused(); late && refusal != nil {
+		err = fmt.Errorf("%w (%w)", err, refusal)
+	}
+	if late && e.srv != nil && e.srv.LastError() != nil {
+		err = fmt.Errorf("%w (server: %w)", err, e.srv.LastError())
+	}
+	return fmt.Errorf("natsfleet: %s: %w", what, err)
+}

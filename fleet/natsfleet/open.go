@@ -1,0 +1,298 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/natsclient"
+	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/sessions/natsstore"
+)
+
+// DefaultName is the prefix of all streams if [Options] does not have another.
+const DefaultName = "CLEW"
+
+// answerTimeout is how long a server may take for one answer. It is a variable since tests, which
+// may run on a busy machine, set a longer one.
+var answerTimeout = 10 * time.Second
+
+// Options say where the records are. Exactly one of URL and Dir must be set.
+type Options struct {
+	// URL is the URL of a server, such as "nats://localhost:4222", or of several servers of a
+	// cluster, separated by commas. A lost connection is made again, however long that takes.
+	URL string
+	// User and Password, Token, the file Credentials (of a user with a JWT) or the seed NKey say who
+	// connects to URL. The URL may have a user and a password as well.
+	User, Password string
+	Token          string
+	Credentials    string
+	NKey           string
+	// Role is the role of that user, if its permissions are those of [Permissions]. Empty means that
+	// it may do anything.
+	Role Role
+	// RootCA is a file with the certificates that vouch for the server. Empty means those of the
+	// system. With Dir, those that connect need a certificate that one of these vouches for.
+	RootCA string
+	// Certificate and Key are the files of the client's certificate, if the server wants one. With
+	// Dir they are those of the server.
+	Certificate, Key string
+	// SyncAlways states that the servers of URL sync records to disk before they acknowledge them, as
+	// with the line sync_interval: always in the section jetstream of their configuration. By
+	// default a server syncs every two minutes, and what it has acknowledged since is lost with its
+	// power. Clients can't see which of both is true, so Open needs this or AllowUnsynced. Dir needs
+	// neither: its server always syncs.
+	SyncAlways bool
+	// AllowUnsynced accepts servers and streams that acknowledge records before they are on disk: a
+	// loss of power may lose them, and a job may then run twice. With several replicas, that takes a
+	// loss of several servers at once.
+	AllowUnsynced bool
+
+	// Dir is the directory of a server that runs in this process. It is created if it does not exist.
+	// If a server of another process uses the directory already, Open connects to that one.
+	Dir string
+	// Listen is where the server of Dir listens, as "127.0.0.1:4222". Empty means a port of the
+	// loopback interface that stays the same where it can. The programs of this user find it in the
+	// file fleet.json of the directory, which has a secret for them and which nobody else can read.
+	// An address that others can reach needs Certificate, Key and Users.
+	Listen string
+	// Users may connect to the server of Dir from elsewhere.
+	Users []User
+
+	// Name is the prefix of all streams and subjects. Empty means [DefaultName].
+	Name string
+	// Replicas is how many servers of a cluster keep streams that Open creates: 1, 3 or 5. 0 means 1,
+	// so that the loss of one server is a loss of the records; 3 survives that of one.
+	Replicas int
+
+	pinned string // the file with the certificate of the server, if it is that of a directory
+}
+
+// An Engine is a [fleet.Engine] in NATS JetStream. Several engines, on several machines, may use the
+// same streams at the same time.
+//
+// Its methods wait for the server until the context ends, but at most ten seconds for each answer. While
+// there is no connection they wait as long for that; once a request is sent, a lost connection is an
+// error, since the server may have done what was asked.
+type Engine struct {
+	name string
+	opts Options
+	conn *nats.Conn
+	link *link
+	js   jetstream.JetStream
+	srv  *natsserver.Server // nil unless the server is in this process
+
+	shutdown func() error
+
+	mu    sync.Mutex
+	extra []*nats.Conn // of stores
+}
+
+var _ fleet.Engine = (*Engine)(nil)
+
+// Open connects to the server, or starts one, and creates the streams that do not exist. It returns an
+// error if a stream has settings with which it would drop or refuse records, or unless allowed lose them
+// with the power of the server. The context bounds only Open. The caller has to close the engine.
+func Open(ctx context.Context, opts *Options) (*Engine, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	e := &Engine{name: cmp.Or(opts.Name, DefaultName), opts: *opts}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close())
+	}
+	return e, nil
+}
+
+func (e *Engine) open(ctx context.Context) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	var err error
+	if e.opts.Dir != "" {
+		err = e.openDir(ctx)
+	} else {
+		err = e.dial(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if e.js, err = jetstream.New(e.conn); err != nil {
+		return err
+	}
+	return e.openStreams(ctx)
+}
+
+// errUnknownSync is the error of a server that may lose what it has acknowledged.
+var errUnknownSync = errors.New("a power failure of the server may lose jobs that it has acknowledged: " +
+	"start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
+	"or set Options.AllowUnsynced to accept that")
+
+// check returns an error if the options contradict each other.
+func (e *Engine) check() error {
+	o := &e.opts
+	switch {
+	case (o.URL == "") == (o.Dir == ""):
+		return errors.New("exactly one of URL and Dir must be set")
+	case o.URL != "" && !o.SyncAlways && !o.AllowUnsynced:
+		return errUnknownSync
+	case o.URL != "" && (o.Listen != "" || len(o.Users) > 0):
+		return errors.New("Listen and Users are for the server of Dir")
+	case !isName(e.name):
+		return fmt.Errorf("name %q must consist of letters, digits, '-' and '_'", e.name)
+	case o.Dir != "":
+		return o.checkListen()
+	}
+	return nil
+}
+
+func isName(s string) bool {
+	return s != "" && len(s) <= 64 && natsclient.Escape(s) == s && !strings.Contains(s, "/")
+}
+
+// Close closes the connection, and stops the server in this process. It waits at most ten seconds for
+// that. Calls in progress fail. Close may be called more than once.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, conn := range e.extra {
+		conn.Close()
+	}
+	e.extra = nil
+	if e.shutdown == nil {
+		return nil
+	}
+	err := e.shutdown()
+	e.shutdown = nil
+	return err
+}
+
+// URL returns the URL of the server that the engine is connected to, without a user and a password. It is
+// empty while there is no connection.
+func (e *Engine) URL() string {
+	if e.srv != nil {
+		return e.srv.ClientURL()
+	}
+	return e.conn.ConnectedUrlRedacted()
+}
+
+// Store opens a session store on the same server, for the transcripts of jobs, with a connection of its
+// own, so that long transcripts don't delay records. It ends with the engine.
+func (e *Engine) Store(ctx context.Context) (sessions.Store, error) {
+	conn, err := e.connect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("natsfleet: %w", err)
+	}
+	store, err := natsstore.Open(ctx, &natsstore.Options{
+		Conn: conn, Stream: e.sessionStream(), Replicas: e.opts.Replicas,
+		SyncAlways: e.synced(), AllowUnsynced: e.opts.AllowUnsynced,
+	})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shutdown == nil {
+		conn.Close()
+		return nil, errors.New("natsfleet: the engine is closed")
+	}
+	e.extra = append(e.extra, conn)
+	return store, nil
+}
+
+// synced reports whether the server syncs what it acknowledges, as far as the engine was told.
+func (e *Engine) synced() bool { return e.opts.SyncAlways || e.opts.Dir != "" }
+
+// dial makes the connection of the engine.
+func (e *Engine) dial(ctx context.Context) error {
+	e.link = newLink()
+	conn, err := e.connect(ctx, e.link.options()...)
+	if err != nil {
+		return err
+	}
+	e.conn = conn
+	stop := func() error { return nil }
+	if e.srv != nil {
+		stop = func() error { return e.srv.Stop(answerTimeout) }
+	}
+	e.shutdown = func() error {
+		conn.Close()
+		return stop()
+	}
+	return nil
+}
+
+// connect makes a connection to the server.
+func (e *Engine) connect(ctx context.Context, more ...nats.Option) (*nats.Conn, error) {
+	opts, err := e.opts.connectOptions()
+	if err != nil {
+		return nil, err
+	}
+	if e.srv != nil {
+		opts = append(opts, nats.InProcessServer(e.srv))
+	}
+	conn, err := natsclient.Dial(ctx, e.opts.URL, append(opts, more...)...)
+	if err != nil {
+		return nil, natsclient.DialError(e.opts.URL, err)
+	}
+	return conn, nil
+}
+
+// connectOptions returns who connects, and how.
+func (o *Options) connectOptions() ([]nats.Option, error) {
+	opts := []nats.Option{
+		nats.Timeout(answerTimeout), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
+		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2), nats.RetryOnFailedConnect(false),
+	}
+	if o.Role != "" {
+		opts = append(opts, nats.CustomInboxPrefix(o.Role.inbox()))
+	}
+	if o.User != "" {
+		opts = append(opts, nats.UserInfo(o.User, o.Password))
+	}
+	if o.Token != "" {
+		opts = append(opts, nats.Token(o.Token))
+	}
+	if o.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	}
+	if o.NKey != "" {
+		signed, err := signer(o.NKey)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, signed)
+	}
+	if o.URL == "" {
+		return opts, nil
+	}
+	if o.pinned != "" {
+		pinned, err := pin(o.pinned)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, pinned)
+	}
+	if o.RootCA != "" {
+		opts = append(opts, nats.RootCAs(o.RootCA))
+	}
+	if o.Certificate != "" {
+		opts = append(opts, nats.ClientCert(o.Certificate, o.Key))
+	}
+	return opts, nil
+}
+
+const (
+	reconnectWait = 250 * time.Millisecond
+	pingInterval  = 20 * time.Second
+)

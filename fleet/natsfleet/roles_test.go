@@ -1,0 +1,185 @@
+package natsfleet_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/wire"
+)
+
+// TestRoles does with each role what others may do, and sees what the server refuses.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	const password = "0123456789abcdef"
+	var users []natsfleet.User
+	roles := []natsfleet.Role{natsfleet.Watch, natsfleet.Submit, natsfleet.Work}
+	for _, r := range roles {
+		users = append(users, natsfleet.User{Name: string(r), Password: password, Role: r})
+	}
+	dir := t.TempDir()
+	all := open(t, &natsfleet.Options{Dir: dir, Users: users})
+	if _, err := all.Store(t.Context()); err != nil { // it creates the stream
+		t.Fatal(err)
+	}
+	revision := set(t, all, "job", "data")
+	if err := all.Put(t.Context(), "job/patch", strings.NewReader("a patch")); err != nil {
+		t.Fatal(err)
+	}
+	as := func(r natsfleet.Role) *natsfleet.Engine {
+		return open(t, &natsfleet.Options{URL: all.URL(), User: string(r), Password: password, Role: r, SyncAlways: true})
+	}
+	for _, r := range roles {
+		mayRead(t, as(r))
+	}
+	for _, test := range []struct {
+		role      natsfleet.Role
+		table     fleet.Table
+		mayChange bool
+	}{
+		{natsfleet.Watch, fleet.Jobs, false},
+		{natsfleet.Watch, fleet.Workers, false},
+		{natsfleet.Watch, fleet.Questions, false},
+		{natsfleet.Submit, fleet.Jobs, true},
+		{natsfleet.Submit, fleet.Questions, true},
+		{natsfleet.Submit, fleet.Accounts, true},
+		{natsfleet.Submit, fleet.Workers, false},
+		{natsfleet.Work, fleet.Jobs, true},
+		{natsfleet.Work, fleet.Workers, true},
+		{natsfleet.Work, fleet.Questions, true},
+	} {
+		_, err := as(test.role).Set(t.Context(), test.table, fleet.Record{Key: "of-" + string(test.role), Data: []byte("data")})
+		if (err == nil) != test.mayChange || err != nil && !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("%s writes to %s: got %v", test.role, test.table, err)
+		}
+		if _, there := all.Get(t.Context(), test.table, "of-"+string(test.role)); (there == nil) != test.mayChange {
+			t.Errorf("%s has written to %s: %v", test.role, test.table, there)
+		}
+	}
+	watcher := as(natsfleet.Watch)
+	for name, call := range map[string]func(ctx context.Context) error{
+		"remove": func(ctx context.Context) error { return watcher.Remove(ctx, fleet.Jobs, "job", revision) },
+		"put":    func(ctx context.Context) error { return watcher.Put(ctx, "job/patch", strings.NewReader("another")) },
+		"delete": func(ctx context.Context) error { return watcher.Delete(ctx, "job/") },
+	} {
+		if err := call(t.Context()); !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("a watcher may %s: %v", name, err)
+		}
+	}
+	store, err := watcher.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the store does not know why there is no answer
+	defer cancel()
+	if store.Append(ctx, wire.SessionKey{Project: "p", SessionID: "s"}, []wire.JSON{`{"uuid":"u"}`}) == nil {
+		t.Error("a watcher may append to a transcript")
+	}
+	check(t, all, "job", "data")
+	if got := readAll(t, all, "job/patch"); got != "a patch" {
+		t.Errorf("got %q", got)
+	}
+	mayPublish(t, as(natsfleet.Work), as(natsfleet.Submit), watcher)
+}
+
+func readAll(t *testing.T, e *natsfleet.Engine, name string) string {
+	t.Helper()
+	r, err := e.Open(t.Context(), name)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(data)
+}
+
+func mayRead(t *testing.T, e *natsfleet.Engine) {
+	t.Helper()
+	check(t, e, "job", "data")
+	if got := readAll(t, e, "job/patch"); got != "a patch" {
+		t.Errorf("got %q", got)
+	}
+	for _, wants := range []func(string) bool{nil, func(string) bool { return true }} {
+		n := 0
+		for r, err := range e.Watch(t.Context(), fleet.Jobs, "", wants) {
+			if err != nil {
+				t.Error(err)
+			}
+			if r.Key == "" {
+				break
+			}
+			n++
+		}
+		if n == 0 {
+			t.Error("got no records")
+		}
+	}
+	for _, err := range e.History(t.Context(), fleet.Jobs, "job") {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	store, err := e.Store(t.Context())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, err := range store.Load(t.Context(), wire.SessionKey{Project: "p", SessionID: "s"}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mayPublish lets each publish in turn. Only the messages of a worker arrive.
+func mayPublish(t *testing.T, worker *natsfleet.Engine, others ...*natsfleet.Engine) {
+	t.Helper()
+	messages := others[0].Listen(t.Context(), "job")
+	for _, e := range others {
+		if err := e.Publish(t.Context(), "job", []byte("of another")); err != nil {
+			t.Error(err)
+		}
+		if _, err := e.Get(t.Context(), fleet.Jobs, "job"); err != nil { // so the server has seen the message
+			t.Error(err)
+		}
+	}
+	if err := worker.Publish(t.Context(), "job", []byte("of the worker")); err != nil {
+		t.Error(err)
+	}
+	for m, err := range messages {
+		if err != nil || string(m) != "of the worker" {
+			t.Errorf("got %q, %v", m, err)
+		}
+		break
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	if _, _, err := natsfleet.Permissions("", "king"); err == nil {
+		t.Error("there is a king")
+	}
+	if _, _, err := natsfleet.Permissions("A.>", natsfleet.Watch); err == nil {
+		t.Error("a name has wildcards")
+	}
+	publish, _, err := natsfleet.Permissions("TEAM", natsfleet.Watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range publish {
+		if !strings.HasPrefix(subject, "$JS.") {
+			t.Errorf("a watcher may publish to %s", subject)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+)
+
+// openStreams opens the streams, and creates those that do not exist.
+func (e *Engine) openStreams(ctx context.Context) error {
+	for _, want := range e.streams() {
+		stream, err := answered(ctx, e, func(ctx context.Context) (jetstream.Stream, error) {
+			stream, err := e.js.Stream(ctx, want.Name)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				stream, err = e.js.CreateStream(ctx, want)
+			}
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else has just created it
+				stream, err = e.js.Stream(ctx, want.Name)
+			}
+			return stream, err
+		})
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", want.Name, err)
+		}
+		if fault := e.streamFault(want, stream.CachedInfo().Config); fault != "" {
+			return fmt.Errorf("stream %s %s", want.Name, fault)
+		}
+	}
+	return nil
+}
+
+// streams are the settings of all streams.
+func (e *Engine) streams() []jetstream.StreamConfig {
+	var streams []jetstream.StreamConfig
+	for _, t := range fleet.Tables {
+		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), "*")
+		if t == fleet.Workers { // each is written every few seconds
+			config.MaxMsgsPerSubject = 1
+		}
+		streams = append(streams, config)
+	}
+	return append(streams, e.stream(e.fileStream(), "files of Clew", ">"))
+}
+
+func (e *Engine) stream(name, description, subjects string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:               name,
+		Description:        description,
+		Subjects:           []string{name + "." + subjects},
+		Discard:            jetstream.DiscardNew,
+		Replicas:           max(e.opts.Replicas, 1),
+		AllowDirect:        true,
+		AllowAtomicPublish: true,
+		AllowRollup:        true,
+		AllowMsgTTL:        true,
+	}
+}
+
+// streamFault says what is unsuitable about the settings of a stream, or "".
+func (e *Engine) streamFault(want, c jetstream.StreamConfig) string {
+	switch {
+	case c.Storage != jetstream.FileStorage && !e.opts.AllowUnsynced:
+		return "is kept in memory only; set Options.AllowUnsynced to accept that"
+	case !slices.Equal(c.Subjects, want.Subjects):
+		return "has other subjects"
+	case c.PersistMode != jetstream.DefaultPersistMode: // atomic batches exclude it, too
+		return "acknowledges messages before they are on disk"
+	case !c.AllowAtomicPublish:
+		return "does not allow atomic batches, which need server 2.12"
+	case !c.AllowDirect:
+		return "does not allow direct access"
+	case !c.AllowRollup || c.DenyPurge || !c.AllowMsgTTL:
+		return "does not allow to remove records"
+	case c.NoAck:
+		return "does not acknowledge messages"
+	case c.Retention != jetstream.LimitsPolicy:
+		return "drops messages that were read"
+	case c.MaxAge > 0 || c.Discard != jetstream.DiscardNew || want.MaxMsgsPerSubject <= 0 && c.MaxMsgsPerSubject > 0:
+		return "drops old messages"
+	case want.MaxMsgsPerSubject > 0 && c.MaxMsgsPerSubject != want.MaxMsgsPerSubject:
+		return "keeps old messages"
+	case c.MaxMsgSize > 0 && c.MaxMsgSize < fleet.MaxRecord+16<<10:
+		return "refuses large messages"
+	}
+	return ""
+}

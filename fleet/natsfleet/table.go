@@ -1,0 +1,300 @@
+package natsfleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/natsclient"
+)
+
+// tableStream returns the name of the stream of a table, which is also the first token of its subjects.
+func (e *Engine) tableStream(t fleet.Table) string { return e.name + "_" + strings.ToUpper(string(t)) }
+
+func (e *Engine) sessionStream() string { return e.name + "_SESSIONS" }
+
+// subject returns the subject of a record.
+func (e *Engine) subject(t fleet.Table, key string) string {
+	return e.tableStream(t) + "." + natsclient.Escape(key)
+}
+
+func checkTable(t fleet.Table) error {
+	if !slices.Contains(fleet.Tables, t) {
+		return fmt.Errorf("there is no table %q", t)
+	}
+	return nil
+}
+
+// Set implements [fleet.Engine]. At most 1,000 records can be set at a time.
+func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
+	if err := errors.Join(ctx.Err(), checkTable(t), checkRecords(records)); err != nil {
+		return nil, e.wrapError("set", err)
+	}
+	if len(records) == 0 {
+		return nil, nil
+	}
+	after := make([]uint64, len(records))
+	for i, r := range records {
+		after[i] = r.Revision
+	}
+	for {
+		revisions, err := e.publishRecords(ctx, t, records, after)
+		if err == nil {
+			return revisions, nil
+		}
+		if !conflicting(err) {
+			return nil, e.wrapError("set "+records[0].Key, err)
+		}
+		changed, err := e.passMarks(ctx, t, records, after)
+		if err != nil {
+			return nil, e.wrapError("set "+records[0].Key, err)
+		}
+		if changed {
+			return nil, e.wrapError("set "+records[0].Key, fleet.ErrConflict)
+		}
+	}
+}
+
+// passMarks finds the marks of records that were removed, which new ones follow. It reports whether there
+// are none that the records don't follow already, so that one of the records has changed.
+func (e *Engine) passMarks(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64) (changed bool, err error) {
+	changed = true
+	for i, r := range records {
+		if r.Revision != 0 {
+			continue
+		}
+		last, err := e.last(ctx, e.tableStream(t), e.subject(t, r.Key))
+		if err != nil {
+			return false, err
+		}
+		var mark uint64
+		if last != nil && !last.removed() {
+			return true, nil
+		}
+		if last != nil {
+			mark = last.sequence
+		}
+		if mark != after[i] {
+			after[i], changed = mark, false
+		}
+	}
+	return changed, nil
+}
+
+// publishRecords writes records after the given messages of their subjects.
+func (e *Engine) publishRecords(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64) ([]uint64, error) {
+	messages := make([]*nats.Msg, len(records))
+	for i, r := range records {
+		messages[i] = recordMessage(e.subject(t, r.Key), r)
+		messages[i].Header.Set(afterHeader, strconv.FormatUint(after[i], 10))
+	}
+	last, err := e.publish(ctx, messages)
+	if err != nil {
+		return nil, err
+	}
+	revisions := make([]uint64, len(records))
+	for i := range revisions {
+		revisions[i] = last - uint64(len(records)-1-i)
+	}
+	return revisions, nil
+}
+
+// publish writes messages, all or none, and returns the number of the last one. It waits while the server
+// has no room for another batch: a server accepts 50 at a time, and drops an unfinished one after ten
+// seconds. A batch is also dropped if another server becomes the leader meanwhile.
+func (e *Engine) publish(ctx context.Context, messages []*nats.Msg) (uint64, error) {
+	if len(messages) == 1 {
+		return e.send(ctx, messages[0])
+	}
+	for {
+		last, err := e.publishBatch(ctx, messages)
+		if !refused(err, tooManyBatches, incompleteBatch) {
+			return last, err
+		}
+		if err := pause(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (e *Engine) publishBatch(ctx context.Context, messages []*nats.Msg) (uint64, error) {
+	batch := rand.Text()
+	for i, m := range messages {
+		m.Header.Set(batchHeader, batch)
+		m.Header.Set(batchSequenceHeader, strconv.Itoa(i+1))
+	}
+	last := messages[len(messages)-1]
+	last.Header.Set(commitHeader, "1")
+	// The answer to the first message says whether there is room. If one of those after it gets lost,
+	// the server refuses the last one.
+	if _, err := e.send(ctx, messages[0]); err != nil {
+		return 0, err
+	}
+	for _, m := range messages[1 : len(messages)-1] {
+		if err := e.conn.PublishMsg(m); err != nil {
+			return 0, err
+		}
+	}
+	number, err := e.send(ctx, last)
+	if err == nil && number < uint64(len(messages)) {
+		err = errors.New("the server did not confirm the batch")
+	}
+	return number, err
+}
+
+// send publishes a message and waits until the server has it. It returns the number of the message, or 0
+// for a message of a batch that is not the last.
+func (e *Engine) send(ctx context.Context, m *nats.Msg) (uint64, error) {
+	answer, err := e.request(ctx, m)
+	if err != nil {
+		return 0, err
+	}
+	if len(answer.Data) == 0 && m.Header.Get(batchHeader) != "" {
+		return 0, nil
+	}
+	return sequenceOf(answer)
+}
+
+// sequenceOf returns the number of a message that the server confirms, or the error with which it refuses it.
+func sequenceOf(answer *nats.Msg) (uint64, error) {
+	if answer.Header.Get("Status") == "503" {
+		return 0, nats.ErrNoResponders
+	}
+	var ack struct {
+		Error    *jetstream.APIError `json:"error"`
+		Sequence uint64              `json:"seq"`
+	}
+	if err := json.Unmarshal(answer.Data, &ack); err != nil {
+		return 0, fmt.Errorf("decoding the server's answer: %w", err)
+	}
+	if ack.Error != nil {
+		return 0, ack.Error
+	}
+	if ack.Sequence == 0 {
+		return 0, errors.New("the server did not confirm the message")
+	}
+	return ack.Sequence, nil
+}
+
+// Error codes of the server.
+const (
+	tooManyBatches  jetstream.ErrorCode = 10210
+	incompleteBatch jetstream.ErrorCode = 10176
+)
+
+// conflicting reports whether the server has refused a message since another one is the last of its
+// subject, or is about to be.
+func conflicting(err error) bool {
+	return refused(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// refused reports whether the server has returned one of these error codes.
+func refused(err error, codes ...jetstream.ErrorCode) bool {
+	refusal, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && slices.Contains(codes, refusal.ErrorCode)
+}
+
+// Get implements [fleet.Engine].
+func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
+	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+		return fleet.Record{}, e.wrapError("get", err)
+	}
+	r, err := e.get(ctx, t, key)
+	if err != nil {
+		return fleet.Record{}, e.wrapError("get "+key, err)
+	}
+	return r, nil
+}
+
+func (e *Engine) get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
+	m, err := e.last(ctx, e.tableStream(t), e.subject(t, key))
+	if err != nil {
+		return fleet.Record{}, err
+	}
+	if m == nil || m.removed() {
+		return fleet.Record{}, fleet.ErrNotFound
+	}
+	return m.record()
+}
+
+// A getRequest asks the server for stored messages.
+type getRequest struct {
+	Sequence      uint64   `json:"seq,omitempty"`
+	NextBySubject string   `json:"next_by_subj,omitempty"`
+	LastBySubject string   `json:"last_by_subj,omitempty"`
+	MultiLast     []string `json:"multi_last,omitempty"`
+	Batch         int      `json:"batch,omitempty"`
+	MaxBytes      int      `json:"max_bytes,omitempty"`
+}
+
+// last returns the last message of a subject, which may have wildcards, or nil if there is none. It asks
+// the leader of a cluster, which knows it.
+func (e *Engine) last(ctx context.Context, stream, subject string) (*message, error) {
+	var found struct {
+		Message struct {
+			Subject  string    `json:"subject"`
+			Sequence uint64    `json:"seq"`
+			Header   []byte    `json:"hdrs"`
+			Data     []byte    `json:"data"`
+			Time     time.Time `json:"time"`
+		} `json:"message"`
+	}
+	err := e.ask(ctx, "$JS.API.STREAM.MSG.GET."+stream, getRequest{LastBySubject: subject}, &found)
+	if refused(err, jetstream.JSErrCodeMessageNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &message{subject: found.Message.Subject, sequence: found.Message.Sequence, time: found.Message.Time, data: found.Message.Data}
+	if len(found.Message.Header) > 0 {
+		if m.header, err = nats.DecodeHeadersMsg(found.Message.Header); err != nil {
+			return nil, fmt.Errorf("message %d: %w", m.sequence, err)
+		}
+	}
+	return m, nil
+}
+
+// Remove implements [fleet.Engine]. A mark without data takes the place of the record for an hour.
+func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
+	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+		return e.wrapError("remove", err)
+	}
+	if err := e.remove(ctx, t, key, revision); err != nil {
+		return e.wrapError("remove "+key, err)
+	}
+	return nil
+}
+
+func (e *Engine) remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
+	m := markMessage(e.subject(t, key))
+	m.Header.Set(afterHeader, strconv.FormatUint(revision, 10))
+	for {
+		last, err := e.last(ctx, e.tableStream(t), m.Subject)
+		if err != nil {
+			return err
+		}
+		if last == nil || last.removed() {
+			return nil
+		}
+		if last.sequence != revision {
+			return fleet.ErrConflict
+		}
+		if _, err = e.send(ctx, m); !conflicting(err) {
+			return err
+		}
+		if err := pause(ctx); err != nil { // what has changed it is not visible yet
+			return err
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/clewdev/clew/fleet"
+)
+
+// List implements [fleet.Engine]. A record that is damaged does not keep others from being listed: the error
+// comes after them.
+func (e *Engine) List(ctx context.Context, t fleet.Table, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
+	return e.follow(ctx, follower{engine: e, table: t, wants: wants})
+}
+
+// Watch implements [fleet.Engine]. It ends with an error if the connection is lost. A record that is damaged
+// comes without data; [Engine.Get] says what is wrong with it.
+func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
+	return e.follow(ctx, follower{engine: e, table: t, key: key, wants: wants, live: true})
+}
+
+// A follower yields the records of a table, and if it is live the changes after that.
+type follower struct {
+	engine *Engine
+	table  fleet.Table
+	key    string // or "" for all
+	wants  func(string) bool
+	live   bool
+
+	filter string
+	target uint64            // the last message that was there
+	seen   uint64            // the last message that was received
+	ready  bool              // seen has reached the target
+	ahead  map[string]uint64 // revisions that were yielded before their messages came
+	faults []error           // of damaged records
+	yield  func(fleet.Record, error) bool
+}
+
+func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		f := f
+		f.yield, f.ahead = yield, map[string]uint64{}
+		err := f.run(ctx)
+		if err == nil && len(f.faults) > 0 {
+			err = errors.Join(f.faults...)
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			what := "list"
+			if f.live {
+				what = "watch"
+			}
+			yield(fleet.Record{}, e.wrapError(what+" "+string(f.table), err))
+		}
+	}
+}
+
+// errStopped says that the loop was left.
+var errStopped = errors.New("stopped")
+
+func (f *follower) run(ctx context.Context) error {
+	if err := errors.Join(ctx.Err(), checkTable(f.table)); err != nil {
+		return err
+	}
+	f.filter = f.engine.tableStream(f.table) + ".*"
+	if f.key != "" {
+		if err := checkKey(f.key); err != nil {
+			return err
+		}
+		f.filter = f.engine.subject(f.table, f.key)
+	}
+	if err := f.aim(ctx); err != nil {
+		return err
+	}
+	if f.target == 0 && !f.live {
+		return nil
+	}
+	return f.receive(ctx)
+}
+
+// aim finds the last message that is there.
+func (f *follower) aim(ctx context.Context) error {
+	last, err := f.engine.last(ctx, f.engine.tableStream(f.table), f.filter)
+	if err != nil {
+		return err
+	}
+	f.target = 0
+	if last != nil {
+		f.target = last.sequence
+	}
+	return nil
+}
+
+// receive yields what comes until the list is complete, or a live one ends.
+func (f *follower) receive(ctx context.Context) error {
+	linked, unlink, err := f.engine.link.during(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlink()
+	feed, err := f.engine.openFeed(linked, f.engine.tableStream(f.table), f.filter, f.wants != nil)
+	if err != nil {
+		return err
+	}
+	defer feed.close()
+	for {
+		if err := f.checkReady(); err != nil || f.ready && !f.live {
+			return err
+		}
+		batch, err := feed.next(linked)
+		if err == nil && len(batch) == 0 && !f.ready {
+			err = f.aim(ctx) // the last message may have gone
+		}
+		if err == nil {
+			err = f.deliver(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// checkReady yields a zero record if all records that were there have been yielded.
+func (f *follower) checkReady() error {
+	if f.ready || f.seen < f.target {
+		return nil
+	}
+	f.ready = true
+	if f.live && !f.yield(fleet.Record{}, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// deliver yields the records of messages.
+func (f *follower) deliver(ctx context.Context, batch []message) error {
+	full, err := f.fill(ctx, batch)
+	if err != nil {
+		return err
+	}
+	for i := range batch {
+		if err := f.deliverOne(&batch[i], full); err != nil {
+			return err
+		}
+		f.seen = batch[i].sequence
+		if err := f.checkReady(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) deliverOne(m *message, full map[string]*message) error {
+	r, err := m.head()
+	if err != nil {
+		f.fault(fmt.Errorf("%q is not the subject of a record: %w", m.subject, err))
+		return nil
+	}
+	if f.delivered(r) {
+		return nil
+	}
+	got, wanted := full[m.subject]
+	switch {
+	case m.removed():
+		if !f.ready {
+			return nil
+		}
+		r = fleet.Record{Key: r.Key}
+	case f.wants == nil:
+		r, err = m.record()
+	case wanted && got == nil:
+		return nil // it was removed, and the mark follows
+	case wanted:
+		if r, err = got.record(); got.sequence > m.sequence {
+			f.ahead[r.Key] = got.sequence
+		}
+	}
+	if err != nil {
+		f.fault(fmt.Errorf("record %s: %w", r.Key, err))
+		r.Data = nil
+	}
+	if err != nil && !f.live {
+		return nil
+	}
+	if !f.yield(r, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// delivered reports whether a record, or a newer one, was yielded with an earlier message.
+func (f *follower) delivered(r fleet.Record) bool {
+	revision, ahead := f.ahead[r.Key]
+	if ahead && revision <= r.Revision {
+		delete(f.ahead, r.Key)
+	}
+	return ahead && revision >= r.Revision
+}
+
+func (f *follower) fault(err error) {
+	if !f.live && len(f.faults) < 10 {
+		f.faults = append(f.faults, err)
+	}
+}
+
+// fill returns the whole messages of those that are wanted, by subject: nil if there is none any more. It
+// returns nothing if messages come whole anyway.
+func (f *follower) fill(ctx context.Context, heads []message) (map[string]*message, error) {
+	if f.wants == nil {
+		return nil, nil
+	}
+	full := map[string]*message{}
+	oldest := map[string]uint64{}
+	for i := range heads {
+		if m := &heads[i]; !m.removed() && f.wants(m.label()) {
+			full[m.subject], oldest[m.subject] = nil, m.sequence
+		}
+	}
+	if len(full) > 2 { // otherwise two requests are enough
+		if err := f.fillMany(ctx, full); err != nil {
+			return nil, err
+		}
+	}
+	for subject, m := range full {
+		if m != nil && m.sequence >= oldest[subject] {
+			continue
+		}
+		// A server of a cluster may not have the latest message yet; the leader has it.
+		m, err := f.engine.last(ctx, f.engine.tableStream(f.table), subject)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && m.removed() {
+			m = nil
+		}
+		full[subject] = m
+	}
+	return full, nil
+}
+
+// fillMany requests messages all at once.
+func (f *follower) fillMany(ctx context.Context, full map[string]*message) error {
+	page, err := f.engine.direct(ctx, f.engine.tableStream(f.table), getRequest{MultiLast: slices.Collect(maps.Keys(full))})
+	if err != nil {
+		return err
+	}
+	for i := range page {
+		full[page[i].subject] = &page[i]
+	}
+	return nil
+}
