@@ -124,7 +124,7 @@ func (t *Tree) make(ctx context.Context, plan *addPlan) error {
 	if err := t.copyFiles(ctx, plan.from, plan.Copy); err != nil {
 		return err
 	}
-	data, err := json.Marshal(record{Repo: t.repo, Base: t.Base, Branch: t.Branch})
+	data, err := json.Marshal(record{Repo: t.repo, Base: t.Base, Branch: t.Branch, Copied: t.copied})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,8 @@ func checkCopy(names []string) error {
 	return nil
 }
 
-// copyFiles copies files that git does not have from a directory. Git ignores them from now on, for
-// the agent and for snapshots: they may be secrets.
+// copyFiles copies files that git does not have from a directory. They may be secrets: snapshots
+// leave them out, whatever .gitignore says, and for the agent git ignores them.
 func (t *Tree) copyFiles(ctx context.Context, from string, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -56,13 +57,19 @@ func (t *Tree) copyFiles(ctx context.Context, from string, names []string) error
 			return fmt.Errorf("worktree: copy %q from %s: %w", name, from, err)
 		}
 		patterns.WriteString("/" + literalPattern(name) + "\n")
+		t.copied = append(t.copied, name)
 	}
-	for _, dir := range []string{t.repoDir(), filepath.Join(t.Dir, ".git")} {
-		if err := appendFile(filepath.Join(dir, "info", "exclude"), patterns.String()); err != nil {
-			return fmt.Errorf("worktree: %w", err)
-		}
+	if err := appendFile(filepath.Join(t.Dir, ".git", "info", "exclude"), patterns.String()); err != nil {
+		return fmt.Errorf("worktree: %w", err)
 	}
 	return nil
+}
+
+// isCopied reports whether a path was copied into the tree, or is below a directory that was.
+func (t *Tree) isCopied(name string) bool {
+	return slices.ContainsFunc(t.copied, func(copied string) bool {
+		return name == copied || strings.HasPrefix(name, copied+"/")
+	})
 }
 
 // literalPattern returns the pattern of .gitignore for a path.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,8 +40,7 @@ func (t *Tree) importHead(ctx context.Context) (string, error) {
 	if _, ok := t.resolve(ctx, head); ok {
 		return head, nil
 	}
-	// The directory must be in the tree: elsewhere could be objects of the user.
-	if _, err := root.Stat(".git/objects"); err != nil {
+	if err := t.checkObjects(root); err != nil {
 		return t.head, err
 	}
 	if err := t.importCommits(ctx, head); err != nil {
@@ -49,6 +50,35 @@ func (t *Tree) importHead(ctx context.Context) (string, error) {
 		return t.head, fmt.Errorf("%s is not a commit", head)
 	}
 	return head, nil
+}
+
+// checkObjects returns an error if the objects of the agent's repository are elsewhere. The agent's
+// sandbox may keep it from reading other repositories of the user, but this process can read them,
+// and would copy what the agent names.
+func (t *Tree) checkObjects(root *os.Root) error {
+	const objects = ".git/objects"
+	alternates, err := readSmall(root, objects+"/info/alternates")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ours := []string{filepath.ToSlash(t.root.mirror(t.repo).objects()), filepath.ToSlash(filepath.Join(t.repoDir(), "objects"))}
+	for line := range strings.SplitSeq(alternates, "\n") {
+		if line != "" && !slices.Contains(ours, line) {
+			return fmt.Errorf("the repository borrows objects of another one: %.200q", line)
+		}
+	}
+	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
+		return errors.Join(err, errors.New("the repository is not in the directory of the tree"))
+	}
+	return fs.WalkDir(root.FS(), objects, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != objects: // the agent works
+			return nil
+		case err == nil && !entry.IsDir() && !entry.Type().IsRegular():
+			return fmt.Errorf("%q is neither a file nor a directory", name)
+		}
+		return err
+	})
 }
 
 // readHead returns the hash that the HEAD of a repository leads to.

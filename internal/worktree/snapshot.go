@@ -221,9 +221,11 @@ func (t *Tree) changes(ctx context.Context, s *Snapshot) (changed, gone []string
 		return nil, nil, err
 	}
 	for _, path := range others {
-		if strings.HasSuffix(path, "/") {
+		switch {
+		case t.isCopied(path):
+		case strings.HasSuffix(path, "/"):
 			s.skip(path, errNested)
-		} else {
+		default:
 			changed = append(changed, path)
 		}
 	}

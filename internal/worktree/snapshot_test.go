@@ -100,7 +100,14 @@ func TestSnapshotOfCommits(t *testing.T) {
 func TestSnapshotOfDamagedRepository(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": "one\n"})
-	outside := commitAll(t, newRepo(t, map[string]string{"secret": "of the user\n"}), nil)
+	private := newRepo(t, map[string]string{"secret": "of the user\n"})
+	outside := commitAll(t, private, nil)
+	replace := func(t *testing.T, path, target string) {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"garbage":          func(t *testing.T, dir string) { write(t, dir, map[string]string{"HEAD": "\x00\x1b[31m"}) },
 		"a ref outside":    func(t *testing.T, dir string) { write(t, dir, map[string]string{"HEAD": "ref: refs/../../../x"}) },
@@ -114,12 +121,28 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 			}
 		},
 		"a link that leads out": func(t *testing.T, dir string) {
-			target := filepath.Join(t.TempDir(), "HEAD")
-			write(t, filepath.Dir(target), map[string]string{"HEAD": outside})
-			if err := errors.Join(os.Remove(filepath.Join(dir, "HEAD")), os.Symlink(target, filepath.Join(dir, "HEAD"))); err != nil {
+			replace(t, filepath.Join(dir, "HEAD"), filepath.Join(private, ".git", "refs", "heads", "main"))
+		},
+		"objects of the user": func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{"HEAD": outside})
+			replace(t, filepath.Join(dir, "objects"), filepath.Join(private, ".git", "objects"))
+		},
+		"some objects of the user": func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{"HEAD": outside})
+			entries, err := os.ReadDir(filepath.Join(private, ".git", "objects"))
+			if err != nil {
 				t.Fatal(err)
 			}
+			for _, entry := range entries {
+				if len(entry.Name()) == 2 {
+					replace(t, filepath.Join(dir, "objects", entry.Name()), filepath.Join(private, ".git", "objects", entry.Name()))
+				}
+			}
 		},
+		"borrowed objects of the user": func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{"HEAD": outside, "objects/info/alternates": filepath.Join(private, ".git", "objects") + "\n"})
+		},
+		"the repository of the user": func(t *testing.T, dir string) { replace(t, dir, filepath.Join(private, ".git")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,6 +152,9 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 			s := snapshot(t, tree)
 			differ(t, "files", map[string]string{"a": "one\n", "b": "two\n"}, filesOf(t, tree, s.Commit))
 			differ(t, "parent", tree.Base, gitIn(t, tree.repoDir(), "rev-parse", s.Commit+"^"))
+			if out, err := tryGit(t, tree.repoDir(), "cat-file", "-e", outside); err == nil {
+				t.Errorf("a commit of the user was copied: %s", out)
+			}
 			if len(s.Skipped) != 1 || strings.Contains(s.Skipped[0], "\x1b") {
 				t.Errorf("skipped: %q", s.Skipped)
 			}
@@ -319,7 +345,20 @@ func TestCopy(t *testing.T) {
 	if err := os.Remove(filepath.Join(tree.Dir, ".git", "info", "exclude")); err != nil {
 		t.Fatal(err)
 	}
-	differ(t, "snapshot when the agent has changed what it ignores", &Snapshot{Commit: tree.Base}, snapshot(t, tree))
+	write(t, tree.Dir, map[string]string{".gitignore": "!.env.test\n!cache/**\n", "cached": "x\n"})
+	want = map[string]string{"a": "one\n", ".gitignore": "!.env.test\n!cache/**\n", "cached": "x\n"}
+	differ(t, "snapshot when the agent wants them", want, filesOf(t, tree, snapshot(t, tree).Commit))
+	if err := tree.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Tree("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	write(t, tree.Dir, map[string]string{"cached": "y\n"})
+	want["cached"] = "y\n"
+	differ(t, "snapshot after a restart", want, filesOf(t, again, snapshot(t, again).Commit))
 
 	for _, test := range []struct{ name, text string }{
 		{"missing", "no such file"}, {"a", "in the repository"}, {"../repo/.env.test", "can't be copied"}, {"/etc/passwd", "can't be copied"},

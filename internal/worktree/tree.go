@@ -27,6 +27,7 @@ type Tree struct {
 	root   *Root
 	repo   string // the address of the repository
 	folder string // has all of the tree
+	copied []string
 
 	mu   sync.Mutex
 	lock *os.File // nil when the tree was closed

@@ -162,9 +162,10 @@ func (r *Root) watchDisk(ctx context.Context) (_ context.Context, stop func()) {
 
 // record is the file that says what a tree was made from.
 type record struct {
-	Repo   string `json:"repo"`
-	Base   string `json:"base"`
-	Branch string `json:"branch"`
+	Repo   string   `json:"repo"`
+	Base   string   `json:"base"`
+	Branch string   `json:"branch"`
+	Copied []string `json:"copied,omitempty"`
 }
 
 // Tree returns a tree that an earlier process has made, as after a restart. The error is an
@@ -179,7 +180,7 @@ func (r *Root) Tree(name string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("worktree: tree %s: %w", name, err)
 	}
-	t.repo, t.Base, t.Branch = rec.Repo, rec.Base, rec.Branch
+	t.repo, t.Base, t.Branch, t.copied = rec.Repo, rec.Base, rec.Branch, rec.Copied
 	if err := t.acquire(); err != nil {
 		return nil, err
 	}
