@@ -124,15 +124,23 @@ func (t *Tree) make(ctx context.Context, plan *addPlan) error {
 	if err := t.copyFiles(ctx, plan.from, plan.Copy); err != nil {
 		return err
 	}
+	return t.writeRecord()
+}
+
+func (t *Tree) writeRecord() error {
 	data, err := json.Marshal(record{Repo: t.repo, Base: t.Base, Branch: t.Branch, Copied: t.copied})
 	if err != nil {
 		return err
 	}
 	temporary := t.recordPath() + ".new"
-	if err := os.WriteFile(temporary, data, 0o600); err != nil {
+	err = os.WriteFile(temporary, data, 0o600)
+	if err == nil {
+		err = os.Rename(temporary, t.recordPath())
+	}
+	if err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	return os.Rename(temporary, t.recordPath())
+	return nil
 }
 
 // initRepo makes the repository of the worker, which borrows the objects of the mirror.

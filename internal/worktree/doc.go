@@ -11,11 +11,12 @@
 // makes: those have branches, stashes, settings and hooks in common, so that one agent could change
 // those of another. Nothing ever writes to the mirror but a fetch, and nothing is pruned from it.
 //
-//	mirrors/<hash>.git    a bare mirror
-//	trees/<name>/work     the working directory of the agent, a repository
-//	trees/<name>/repo.git the repository of the worker: snapshots and their index
-//	trees/<name>/tree.json what the tree was made from; it is written last
-//	trees/<name>.lock     locked while a process has the tree
+//	mirrors/<hash>.git      a bare mirror
+//	mirrors/<hash>.git.lock locked while a process fetches or clones
+//	trees/<name>/work       the working directory of the agent, a repository
+//	trees/<name>/repo.git   the repository of the worker: snapshots and their index
+//	trees/<name>/tree.json  what the tree was made from; it is written last
+//	trees/<name>.lock       locked while a process has the tree
 //
 // # What is not trusted
 //
@@ -25,6 +26,13 @@
 // own settings and index and only reads the agent's files and objects. The settings of the user are
 // read where the network is used, since credentials, proxies and certificates are there, and by
 // [Apply], which changes a directory of the user. Other commands read no settings but those of this
-// package. Submodules are not fetched, and filters such as those of LFS don't run: a setup command
-// can do both.
+// package.
+//
+// Which repositories a job may name, paths on this machine among them, is for the caller to decide.
+//
+// # Limits
+//
+// Submodules are not fetched; a setup command can do that. Filters don't run, so that files of LFS
+// are pointers: with the filter, a snapshot would have pointers to contents that no other machine
+// has. Repositories with SHA-256 are refused by git, since mirrors have SHA-1.
 package worktree

@@ -4,9 +4,14 @@ package worktree
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,7 +197,7 @@ func TestUserSettings(t *testing.T) {
 	write(t, home, map[string]string{
 		".gitconfig": "[core]\n\thooksPath = " + hooks + "\n\tautocrlf = true\n[filter \"evil\"]\n\tclean = " + tr.program + "\n\tsmudge = " + tr.program +
 			"\n[apply]\n\twhitespace = fix\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = " + tr.program +
-			"\n[url \"ext::" + tr.program + " \"]\n\tinsteadOf = https://evil.example/\n",
+			"\n[url \"ext::" + tr.program + " \"]\n\tinsteadOf = https://evil.example/\n[url \"helper::\"]\n\tinsteadOf = https://odd.example/\n",
 		"xdg/git/ignore":     "*.user\n",
 		"xdg/git/attributes": "* text eol=crlf\n",
 	})
@@ -219,10 +224,71 @@ func TestUserSettings(t *testing.T) {
 	}
 	// The user wants these ends of lines in the own directories.
 	differ(t, "applied", map[string]string{"b.user": "kept \r\n"}, read(t, dir))
-	if _, err := r.Add(t.Context(), &Request{Repo: "https://evil.example/x", Name: "b"}); err == nil || !strings.Contains(err.Error(), "not allowed") {
-		t.Errorf("an address that runs a command: %v", err)
+	for _, repo := range []string{"https://evil.example/x", "https://odd.example/x"} {
+		if _, err := r.Add(t.Context(), &Request{Repo: repo, Name: "b"}); err == nil || !strings.Contains(err.Error(), "not allowed") {
+			t.Errorf("%s, an address that runs a program: %v", repo, err)
+		}
 	}
 	differ(t, "what ran", "", tr.ran(t))
+}
+
+// TestCredentialHelper fetches from a server that asks for a password, which only the settings of the
+// user have.
+func TestCredentialHelper(t *testing.T) {
+	backend := filepath.Join(gitIn(t, "/", "--exec-path"), "git-http-backend")
+	if !exists(backend) {
+		t.Skipf("git comes without %s", backend)
+	}
+	repo := newRepo(t, map[string]string{"a": "one\n"})
+	gitIn(t, repo, "config", "http.receivepack", "true")
+	git := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(repo), "GIT_HTTP_EXPORT_ALL=1"}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "user" || password != "s3cret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		git.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	for _, variable := range []string{"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"} {
+		t.Setenv(variable, "")
+	}
+	r := newRoot(t)
+	req := &Request{Repo: server.URL + "/repo", Name: "a"}
+	_, err := r.Add(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), "fetch "+server.URL+"/repo: git fetch: could not read Username") {
+		t.Errorf("without a helper: %v", err)
+	}
+	write(t, home, map[string]string{
+		".gitconfig":       "[credential]\n\thelper = store\n",
+		".git-credentials": strings.Replace(server.URL, "://", "://user:s3cret@", 1) + "\n",
+	})
+	tree := add(t, r, req)
+	differ(t, "files", map[string]string{"a": "one\n"}, read(t, tree.Dir))
+	write(t, tree.Dir, map[string]string{"b": "two\n"})
+	s := snapshot(t, tree)
+	if err := tree.Push(t.Context(), s.Commit, "clew/a", ""); err != nil {
+		t.Error(err)
+	}
+	differ(t, "pushed", s.Commit, gitIn(t, repo, "rev-parse", "refs/heads/clew/a"))
+	err = filepath.WalkDir(r.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte("s3cret")) {
+			t.Errorf("%s has the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // fakeSSH makes ssh URLs lead to this machine. The program that git starts leaves the file started,

@@ -79,9 +79,10 @@ func (t *Tree) snapshot(ctx context.Context, s *Snapshot) error {
 	return t.keep(ctx, s.Commit, head)
 }
 
+// skip adds a line to s.Skipped. Names in it are those of the agent.
 func (s *Snapshot) skip(what string, why error) {
 	if len(s.Skipped) < maxSkipped {
-		s.Skipped = append(s.Skipped, fmt.Sprintf("%q: %v", what, why))
+		s.Skipped = append(s.Skipped, fmt.Sprintf("%q: %s", what, strings.ReplaceAll(cleaned(why.Error()), "\n", " ")))
 	}
 }
 

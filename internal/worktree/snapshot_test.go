@@ -142,6 +142,10 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 		"borrowed objects of the user": func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{"HEAD": outside, "objects/info/alternates": filepath.Join(private, ".git", "objects") + "\n"})
 		},
+		"a link with an odd name": func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{"HEAD": outside})
+			replace(t, filepath.Join(dir, "objects", "\x1b[31m\n"), "nowhere")
+		},
 		"the repository of the user": func(t *testing.T, dir string) { replace(t, dir, filepath.Join(private, ".git")) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +159,7 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 			if out, err := tryGit(t, tree.repoDir(), "cat-file", "-e", outside); err == nil {
 				t.Errorf("a commit of the user was copied: %s", out)
 			}
-			if len(s.Skipped) != 1 || strings.Contains(s.Skipped[0], "\x1b") {
+			if len(s.Skipped) != 1 || strings.ContainsAny(s.Skipped[0], "\x1b\n") {
 				t.Errorf("skipped: %q", s.Skipped)
 			}
 		})
