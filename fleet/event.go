@@ -95,6 +95,7 @@ type Finish struct {
 	Stored  bool // whether the session can be continued
 	CostUSD float64
 	Patch   string
+	Pushed  string // the commit that was pushed to the branch of the spec, or ""
 }
 
 // Pause says that the attempt has ended and that the next one can't begin before a time: a limit of the
@@ -379,7 +380,7 @@ func (e Finish) apply(j *Job, at time.Time) error {
 		return err
 	}
 	a.end(e.Cause, e.Text, e.CostUSD, at)
-	a.Result, a.Patch = keep(e.Result), e.Patch
+	a.Result, a.Patch, a.Pushed = keep(e.Result), e.Patch, e.Pushed
 	if e.Stored {
 		j.From = &From{a.Number, a.Session, e.Cause}
 	}

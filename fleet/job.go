@@ -120,6 +120,7 @@ type Attempt struct {
 	Base     string  `json:"base,omitempty"`
 	Snapshot string  `json:"snapshot,omitempty"`
 	Patch    string  `json:"patch,omitempty"`
+	Pushed   string  `json:"pushed,omitempty"` // the commit that the branch of the spec has got
 	CostUSD  float64 `json:"cost_usd,omitempty"`
 	Result   *Result `json:"result,omitempty"`
 }

@@ -57,7 +57,9 @@ func (a *attempt) Do(ctx context.Context) fleet.Event { return a.runner.do(ctx, 
 func (a *attempt) Close() {}
 
 // say ends an attempt with a text.
-func say(text string) fleet.Finish { return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: text}} }
+func say(text string) fleet.Finish {
+	return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: text}}
+}
 
 // inBubble runs a test with a clock of its own, over an engine in memory.
 func inBubble(t *testing.T, test func(t *testing.T, e fleet.Engine, f *fleet.Fleet)) {

@@ -1,0 +1,99 @@
+// Package agents runs the jobs of a fleet with Claude Code: a [fleet.Runner] for workers.
+//
+// Each attempt at a job has its own working directory, its own session and its own agent, which ends with
+// it. An attempt that continues another one begins in a fork of that session, and with the files of its
+// last snapshot.
+//
+// A job can't widen what the worker allows: a [Policy] says which repositories, tools, permission modes,
+// secrets and MCP servers a job may ask for, and a worker does not take a job that asks for more.
+//
+// The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT.
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/worktree"
+)
+
+// Options are those of a [Runner].
+type Options struct {
+	// Base is what all agents are started with; nil means the defaults. Of its fields, those that a
+	// job decides are overwritten.
+	Base *clew.Options
+	// Dir is the directory of the worker, which has the working directories of jobs.
+	Dir string
+	// Store keeps the sessions. Without one no job can be continued.
+	Store clew.Store
+	// Policy says what jobs may ask for.
+	Policy Policy
+	// Accounts are the environment variables of each account, such as those with its key.
+	Accounts map[string][]string
+	// SnapshotEvery is how often the work of an agent is stored while it runs; 0 means 5 minutes.
+	SnapshotEvery time.Duration
+	// MinFree and MinFreeShare are how much of the disk must be free: see [fleet.Runner]. 0 means 5 GB
+	// and a tenth; less than 0 means no minimum.
+	MinFree      int64
+	MinFreeShare float64
+	// Logger gets what goes wrong; nil means nothing.
+	Logger *slog.Logger
+}
+
+// project is the project of the sessions in the store.
+const project = "fleet"
+
+// A Runner runs jobs with Claude Code.
+type Runner struct {
+	opts Options
+	root *worktree.Root
+	log  *slog.Logger
+}
+
+// New returns a runner. It removes the working directories that earlier workers have left in Options.Dir,
+// unless they are in use.
+func New(ctx context.Context, o *Options) (*Runner, error) {
+	r := &Runner{opts: *o, log: o.Logger}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	r.opts.SnapshotEvery = cmp.Or(o.SnapshotEvery, 5*time.Minute)
+	if err := o.Policy.check(); err != nil {
+		return nil, fmt.Errorf("agents: the policy: %w", err)
+	}
+	root, err := worktree.Open(o.Dir, &worktree.Options{MinFree: o.MinFree, MinFreeShare: o.MinFreeShare})
+	if err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	r.root = root
+	removed, err := root.Sweep(ctx, func(string) bool { return false })
+	if err != nil {
+		r.log.Warn("left working directories could not be removed", "error", err)
+	}
+	if len(removed) > 0 {
+		r.log.Info("removed left working directories", "number", len(removed))
+	}
+	return r, os.MkdirAll(r.plainDir(), 0o700)
+}
+
+// plainDir has the working directories of jobs without a repository.
+func (r *Runner) plainDir() string { return filepath.Join(r.opts.Dir, "plain") }
+
+// Check implements [fleet.Runner].
+func (r *Runner) Check(j *fleet.Job) error {
+	if err := r.opts.Policy.allows(&j.Spec); err != nil {
+		return err
+	}
+	if j.Next == fleet.Continued && r.opts.Store == nil {
+		return errors.New("it continues a session, and this worker has no store")
+	}
+	return r.root.CheckDisk()
+}

@@ -1,0 +1,362 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/worktree"
+	"github.com/clewdev/clew/redact"
+	"github.com/clewdev/clew/wire"
+)
+
+// Why an attempt is ended by its limits.
+var (
+	errWall = errors.New("the attempt has taken too long")
+	errIdle = errors.New("the agent was silent for too long")
+)
+
+// Do implements [fleet.Run].
+func (n *run) Do(ctx context.Context) fleet.Event {
+	if ctx.Err() != nil {
+		return n.cutOff(ctx, context.Cause(ctx))
+	}
+	n.last.Store(time.Now().UnixNano())
+	close(n.send)
+	cause := n.wait(ctx)
+	if cause != nil {
+		n.stop(cause)
+	}
+	<-n.ended
+	n.mu.Lock()
+	o, question := n.outcome, n.question
+	n.mu.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case question != "":
+		n.snapshot(ctx)
+		return fleet.Park{Question: question, CostUSD: o.cost()}
+	case cause != nil:
+		n.snapshot(ctx)
+		return n.cutOff(ctx, cause)
+	}
+	return n.ending(ctx, &o)
+}
+
+// wait waits until the agent has ended. It returns why the agent is to be ended, or nil.
+func (n *run) wait(ctx context.Context) error {
+	check := time.NewTicker(time.Second)
+	defer check.Stop()
+	begun, stored := time.Now(), time.Now()
+	for {
+		select {
+		case <-n.ended:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-check.C:
+		}
+		switch {
+		case n.wall > 0 && time.Since(begun) > n.wall:
+			return errWall
+		case n.idle > 0 && n.asking.Load() == 0 && time.Since(time.Unix(0, n.last.Load())) > n.idle:
+			return errIdle
+		case time.Since(stored) > n.runner.opts.SnapshotEvery:
+			n.snapshot(ctx)
+			stored = time.Now()
+		}
+	}
+}
+
+// cutOff is the end of an attempt that was ended from outside.
+func (n *run) cutOff(ctx context.Context, cause error) fleet.Event {
+	traces, err := n.runner.traces(ctx, n.session, n.prompt)
+	if err != nil {
+		n.runner.log.Warn("the session can't be read", "job", n.task.Job.ID, "error", err)
+		traces = new(fleet.Traces)
+	}
+	n.mu.Lock()
+	cost := max(n.outcome.cost(), traces.CostUSD)
+	n.mu.Unlock()
+	end := fleet.Finish{Text: cause.Error(), CostUSD: cost, Stored: traces.Stored}
+	switch {
+	case errors.Is(cause, fleet.ErrCanceled):
+		end.Cause = fleet.ByPerson
+	case errors.Is(cause, errWall), errors.Is(cause, errIdle):
+		end.Cause = fleet.ByTime
+	case errors.Is(cause, fleet.ErrShutdown):
+		return fleet.Lose{Cause: fleet.ByShutdown, Text: cause.Error(), Stored: traces.Stored, CostUSD: cost}
+	default:
+		return fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, CostUSD: cost}
+	}
+	n.addPatch(ctx, &end)
+	return end
+}
+
+// ending is the end of an attempt whose agent has ended by itself.
+func (n *run) ending(ctx context.Context, o *outcome) fleet.Event {
+	if o.result == nil {
+		n.snapshot(ctx)
+		traces, err := n.runner.traces(ctx, n.session, n.prompt)
+		if err != nil {
+			traces = new(fleet.Traces)
+		}
+		return fleet.Lose{
+			Cause: fleet.ByExit, Text: textOf(o.err, "the agent has ended without a result"), Stored: traces.Stored, Finished: traces.Finished,
+			CostUSD: traces.CostUSD,
+		}
+	}
+	if p := n.pause(o); p != nil {
+		n.snapshot(ctx)
+		return *p
+	}
+	failed := o.result.Failed()
+	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Stored: n.runner.opts.Store != nil, Result: n.result(ctx, o.result)}
+	if failed {
+		end.Cause, end.Text = causeOf(o.result), textOf(o.err, "the agent has failed")
+	}
+	n.snapshot(ctx)
+	n.addPatch(ctx, &end)
+	return end
+}
+
+// causeOf says why a result is a failure.
+func causeOf(r *wire.ResultMessage) fleet.Cause {
+	switch {
+	case r.Subtype == wire.ResultErrorMaxTurns, r.Subtype == wire.ResultErrorMaxBudgetUSD, r.TerminalReason == wire.TerminalReasonBudgetExhausted:
+		return fleet.ByBudget
+	}
+	return fleet.ByAgent
+}
+
+// pause returns the pause that a failed result stands for, or nil.
+func (n *run) pause(o *outcome) *fleet.Pause {
+	if !o.result.Failed() {
+		return nil
+	}
+	p := &fleet.Pause{Text: textOf(o.err, ""), Stored: n.runner.opts.Store != nil, Progress: o.answered, CostUSD: o.cost()}
+	status := o.result.APIErrorStatus
+	switch {
+	case o.limit != nil && (status == 429 || o.failure == wire.AssistantErrorRateLimit):
+		p.Cause, p.Until = fleet.ByLimit, n.afterReset(time.Unix(o.limit.ResetsAt, 0))
+	case isRefused(o.failure, status):
+		p.Cause, p.Until = fleet.ByAccount, time.Now().Add(time.Minute)
+	case isThrottled(o.failure, status):
+		p.Cause, p.Until = fleet.ByThrottling, time.Now().Add(n.backOff(p.Progress))
+	default:
+		return nil
+	}
+	p.Until = p.Until.UTC().Round(time.Millisecond)
+	return p
+}
+
+// isRefused reports whether the credentials were refused, or there is no credit.
+func isRefused(e wire.AssistantError, status int) bool {
+	switch e {
+	case wire.AssistantErrorAuthenticationFailed, wire.AssistantErrorOAuthOrgNotAllowed, wire.AssistantErrorAccountOnHold,
+		wire.AssistantErrorVerificationRequired, wire.AssistantErrorBilling, wire.AssistantErrorCloudCredential:
+		return true
+	}
+	return status == 401 || status == 402 || status == 403
+}
+
+// isThrottled reports whether the request may succeed later.
+func isThrottled(e wire.AssistantError, status int) bool {
+	return e == wire.AssistantErrorRateLimit || e == wire.AssistantErrorOverloaded || e == wire.AssistantErrorServer || status == 429 || status >= 500
+}
+
+// The times of waits.
+const (
+	maxJitter   = time.Minute
+	maxBackOff  = 30 * time.Minute
+	minLimit    = time.Minute     // of a limit whose reset is not known, or is over
+	unknownWait = 5 * time.Minute // for a limit whose reset is not known
+)
+
+// afterReset is when the job goes on after a limit, which is not the same for all jobs.
+func (n *run) afterReset(reset time.Time) time.Time {
+	if reset.Unix() <= 0 {
+		reset = time.Now().Add(unknownWait)
+	}
+	return reset.Add(n.jitter(maxJitter))
+}
+
+// backOff is how long to wait after too many requests: 1, 2, 4 … 30 minutes, and up to a half more.
+func (n *run) backOff(progress bool) time.Duration {
+	pauses := n.task.Job.Pauses
+	if progress {
+		pauses = 0
+	}
+	wait := min(time.Minute<<min(pauses, 10), maxBackOff)
+	return wait + n.jitter(wait/2)
+}
+
+// jitter is a part of a time, by job.
+func (n *run) jitter(most time.Duration) time.Duration {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s %d", n.task.Job.ID, n.task.Number)
+	return time.Duration(int64(h.Sum32()) * int64(most) >> 32)
+}
+
+// maxText is how much of a result the record has; the rest is in a file.
+const maxText = 4 << 10
+
+// result returns the result as the record has it.
+func (n *run) result(ctx context.Context, m *wire.ResultMessage) fleet.Result {
+	r := fleet.Result{Text: m.Result, Turns: m.NumTurns, Failed: m.Failed()}
+	if m.StructuredOutput != "" {
+		r.Output = []byte(m.StructuredOutput)
+	}
+	if len(r.Text) > maxText || len(r.Output) > maxText {
+		whole := r.Text
+		if len(r.Output) > 0 {
+			whole = string(r.Output)
+		}
+		name, err := n.task.Put(ctx, "result.txt", strings.NewReader(whole))
+		if err != nil {
+			n.runner.log.Warn("the result could not be stored", "job", n.task.Job.ID, "error", err)
+		} else {
+			r.File = name
+		}
+	}
+	return r
+}
+
+// textOf returns the text of an error without secrets.
+func textOf(err error, or string) string {
+	if err == nil {
+		return or
+	}
+	if failed, ok := errors.AsType[*clew.ResultError](err); ok {
+		return redact.Mask(failed.Text())
+	}
+	return redact.Mask(err.Error())
+}
+
+// snapshot stores what the agent has changed, if that is not stored yet.
+func (n *run) snapshot(ctx context.Context) {
+	if n.tree == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := n.storeSnapshot(ctx); err != nil {
+		n.runner.log.Warn("the work could not be stored", "job", n.task.Job.ID, "error", err)
+		if err := n.task.Report(ctx, fleet.Report{Status: "the work could not be stored: " + err.Error()}); err != nil {
+			n.runner.log.Warn("that could not be told", "job", n.task.Job.ID, "error", err)
+		}
+	}
+}
+
+// tell passes a message on.
+func (n *run) tell(ctx context.Context, msg wire.Message) {
+	n.last.Store(time.Now().UnixNano())
+	if raw := msg.Raw(); len(raw) > 0 && len(raw) <= maxFrame {
+		n.task.Publish(ctx, []byte(raw)) //nolint:errcheck // viewers have the stored session
+	}
+	if m, ok := msg.(*wire.APIRetryMessage); ok {
+		status := fmt.Sprintf("repeats a request: %s, HTTP %d, %d of %d", m.Error, m.ErrorStatus, m.Attempt, m.MaxRetries)
+		if err := n.task.Report(ctx, fleet.Report{Status: status}); err != nil {
+			n.runner.log.Warn("the status could not be written", "job", n.task.Job.ID, "error", err)
+		}
+	}
+}
+
+// maxFrame is the largest frame that viewers get; the session has the others.
+const maxFrame = 512 << 10
+
+// see takes note of a message.
+func (o *outcome) see(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.ResultMessage:
+		o.result = m
+	case *wire.RateLimitMessage:
+		if m.Info.Status == wire.RateLimitRejected {
+			o.limit = &m.Info
+		} else {
+			o.limit = nil
+		}
+	case *wire.AssistantMessage:
+		o.failure = m.Error
+		o.answered = o.answered || m.Error == ""
+	}
+}
+
+// cost is that of the session, as the last result has it.
+func (o *outcome) cost() float64 {
+	if o.result == nil {
+		return 0
+	}
+	return o.result.TotalCostUSD
+}
+
+// storeSnapshot stores the work of the agent as a bundle, and reports it.
+func (n *run) storeSnapshot(ctx context.Context) error {
+	s, err := n.tree.Snapshot(ctx)
+	if err != nil || !s.Changed {
+		return err
+	}
+	var bundle bytes.Buffer
+	err = n.tree.Bundle(ctx, s.Commit, &bundle, 0)
+	if errors.Is(err, worktree.ErrNothing) {
+		return nil // all changes were taken back
+	}
+	if err != nil {
+		return err
+	}
+	name, err := n.task.Put(ctx, "snapshot.bundle", &bundle)
+	if err != nil {
+		return err
+	}
+	return n.task.Report(ctx, fleet.Report{Snapshot: name})
+}
+
+// addPatch stores the difference to the base, and pushes the work if the job says where to.
+func (n *run) addPatch(ctx context.Context, end *fleet.Finish) {
+	if n.tree == nil {
+		return
+	}
+	if err := n.storePatch(ctx, end); err != nil {
+		n.runner.log.Warn("the work could not be handed over", "job", n.task.Job.ID, "error", err)
+		end.Text = strings.TrimPrefix(end.Text+"; "+textOf(err, ""), "; ")
+	}
+}
+
+func (n *run) storePatch(ctx context.Context, end *fleet.Finish) error {
+	s, err := n.tree.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	var patch bytes.Buffer
+	if err := n.tree.Patch(ctx, s.Commit, &patch); err != nil || patch.Len() == 0 {
+		return err
+	}
+	if end.Patch, err = n.task.Put(ctx, "patch.diff", &patch); err != nil {
+		return err
+	}
+	branch := n.task.Job.Spec.Repo.Branch
+	if branch == "" || end.Cause != fleet.ByResult {
+		return nil
+	}
+	if err := n.tree.Push(ctx, s.Commit, branch, n.pushed()); err != nil {
+		return err
+	}
+	end.Pushed = s.Commit
+	return nil
+}
+
+// pushed is the commit that an earlier attempt has pushed, or "".
+func (n *run) pushed() (commit string) {
+	for i := range n.task.Job.Attempts {
+		if c := n.task.Job.Attempts[i].Pushed; c != "" {
+			commit = c
+		}
+	}
+	return commit
+}

@@ -1,0 +1,158 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+	"github.com/clewdev/clew/wire"
+)
+
+// Look implements [fleet.Runner].
+func (r *Runner) Look(ctx context.Context, j *fleet.Job) (*fleet.Traces, error) {
+	a := j.Attempt()
+	return r.traces(ctx, a.Session, a.Prompt)
+}
+
+// traces returns what the store has of an attempt.
+func (r *Runner) traces(ctx context.Context, session, prompt string) (*fleet.Traces, error) {
+	if r.opts.Store == nil {
+		return new(fleet.Traces), nil
+	}
+	s := scan{prompt: prompt, open: make(map[string]string)}
+	for line, err := range r.opts.Store.Load(ctx, wire.SessionKey{Project: project, SessionID: session}) {
+		if err != nil {
+			return nil, fmt.Errorf("the session %s: %w", session, err)
+		}
+		s.add([]byte(line))
+	}
+	return s.traces(), nil
+}
+
+// A scan reads the entries of a session from an attempt's prompt on.
+type scan struct {
+	prompt string
+
+	stored     bool
+	over       bool              // the last answer has ended its turn
+	background bool              // something was started that may begin another turn
+	open       map[string]string // the calls without a result, by ID, with the tool
+	last       string            // the tool of the last call
+	text       []string          // of the last answer
+	message    string            // its ID
+	tally      usage.Tally
+}
+
+// add reads an entry.
+func (s *scan) add(line []byte) {
+	e, ok := transcript.ParseEntry(line)
+	if !ok {
+		return
+	}
+	if e.UUID == s.prompt {
+		s.stored = true
+	}
+	if !e.Forked {
+		s.tally.AddLine(line) //nolint:errcheck // a line without usage has none
+	}
+	if e.Message == nil || e.IsSidechain || e.IsMeta || !s.stored {
+		return
+	}
+	blocks, err := wire.DecodeContent(wire.JSON(e.Message.Content))
+	if err != nil {
+		s.over = false
+		return
+	}
+	if e.Type == "assistant" {
+		s.answer(&e, blocks)
+		return
+	}
+	s.over = false
+	for _, b := range blocks {
+		if r, ok := b.(*wire.ToolResultBlock); ok {
+			delete(s.open, r.ToolUseID)
+		}
+	}
+}
+
+// answer reads an entry of an answer.
+func (s *scan) answer(e *transcript.Entry, blocks []wire.Block) {
+	if e.Message.ID != s.message {
+		s.message, s.text = e.Message.ID, nil
+	}
+	s.over = e.Message.StopReason == string(wire.StopReasonEndTurn) && !e.IsAPIErrorMessage
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *wire.TextBlock:
+			s.text = append(s.text, b.Text)
+		case *wire.ToolUseBlock:
+			s.open[b.ID] = b.Name
+			s.last = b.Name
+			if strings.Contains(string(b.Input), `"run_in_background"`) || b.Name == "Workflow" {
+				s.background = true
+			}
+		}
+	}
+}
+
+// traces returns what was found. A turn is finished only if nothing can follow.
+func (s *scan) traces() *fleet.Traces {
+	t := &fleet.Traces{Stored: s.stored, CostUSD: s.cost()}
+	if s.stored && s.over && len(s.open) == 0 && !s.background {
+		t.Finished = &fleet.Result{Text: strings.Join(s.text, "\n")}
+	}
+	return t
+}
+
+func (s *scan) cost() float64 {
+	costs := usage.Cost(s.tally.Calls(), usage.DefaultPrices())
+	return float64(costs.Total) / float64(usage.Dollar)
+}
+
+// promptText is what the agent is told: the prompt, or why it goes on.
+func (n *run) promptText(ctx context.Context) string {
+	j, from := n.task.Job, n.from()
+	if from == nil {
+		return j.Spec.Prompt
+	}
+	var b strings.Builder
+	switch j.From.Cause {
+	case fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount:
+		b.WriteString("You were stopped by a limit of the account, which is over now.")
+	case fleet.ByQuestion:
+		b.WriteString("The question that you had to wait for has its answer now.")
+	case fleet.ByBudget, fleet.ByTime:
+		b.WriteString("You were stopped by a limit of this job, which was raised.")
+	case fleet.ByResult, fleet.ByAgent, fleet.ByPerson, fleet.ByTranscript:
+		b.WriteString("You had stopped, and are asked to go on.")
+	default:
+		fmt.Fprintf(&b, "The machine that you ran on was lost at %s.", from.Ended.Format(time.RFC3339))
+	}
+	n.addLastCall(ctx, &b, from)
+	if last := len(j.Notes) - 1; last >= 0 && j.Notes[last].By != "policy" && j.Notes[last].Text != "" && j.Notes[last].Result == nil {
+		fmt.Fprintf(&b, " You are told: %s", j.Notes[last].Text)
+	}
+	b.WriteString(" Look before you repeat anything, then go on with what you were asked to do.")
+	return b.String()
+}
+
+// addLastCall says which call may or may not have happened.
+func (n *run) addLastCall(ctx context.Context, b *strings.Builder, from *fleet.Attempt) {
+	s := scan{prompt: from.Prompt, open: make(map[string]string)}
+	if n.runner.opts.Store == nil {
+		return
+	}
+	for line, err := range n.runner.opts.Store.Load(ctx, wire.SessionKey{Project: project, SessionID: from.Session}) {
+		if err != nil {
+			return
+		}
+		s.add([]byte(line))
+	}
+	if len(s.open) > 0 {
+		fmt.Fprintf(b, " Your last call, of %s, may or may not have happened.", s.last)
+	}
+}

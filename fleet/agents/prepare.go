@@ -1,0 +1,313 @@
+package agents
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/worktree"
+	"github.com/clewdev/clew/wire"
+)
+
+// A run is an attempt: an agent that is ready, and waits for its prompt.
+type run struct {
+	runner *Runner
+	task   *fleet.Task
+	tree   *worktree.Tree // nil without a repository
+	dir    string
+	base   string
+
+	session, prompt string
+	text            string // of the prompt
+	wall, idle      time.Duration
+
+	stop  context.CancelCauseFunc // ends the agent
+	ended chan struct{}           // closed when it has ended
+	ready chan struct{}           // closed when the agent waits for the prompt
+	send  chan struct{}           // closed to send the prompt
+
+	last     atomic.Int64 // when the agent was last heard, in Unix nanoseconds
+	asking   atomic.Int32 // how many questions wait for an answer
+	mu       sync.Mutex
+	outcome  outcome
+	question string // that the attempt is parked for
+}
+
+// outcome is what an agent has said, as far as it counts for the end of the attempt.
+type outcome struct {
+	result   *wire.ResultMessage
+	limit    *wire.RateLimitInfo // the last one that was rejected
+	failure  wire.AssistantError // of the last answer
+	answered bool                // the model has answered something
+	err      error               // of the sequence of messages
+}
+
+// Prepare implements [fleet.Runner].
+func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) {
+	n := &run{
+		runner: r, task: t, session: newUUID(), prompt: newUUID(),
+		ended: make(chan struct{}), ready: make(chan struct{}), send: make(chan struct{}),
+	}
+	if err := n.makeDir(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.start(ctx); err != nil {
+		n.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// makeDir makes the working directory.
+func (n *run) makeDir(ctx context.Context) error {
+	name := fmt.Sprintf("%s-%d-%s", n.task.Job.ID, n.task.Number, n.session[:8])
+	repo := n.task.Job.Spec.Repo
+	if repo == nil {
+		n.dir = filepath.Join(n.runner.plainDir(), name)
+		return os.Mkdir(n.dir, 0o700)
+	}
+	req := &worktree.Request{Repo: repo.URL, Ref: repo.Ref, Name: name}
+	if !isRemote(repo.URL) {
+		req.Copy = n.runner.opts.Policy.Copy
+	}
+	if from := n.from(); from != nil && from.Base != "" {
+		req.Ref = from.Base
+		if from.Snapshot != "" {
+			bundle, err := n.task.Open(ctx, from.Snapshot)
+			if err != nil {
+				return err
+			}
+			defer bundle.Close()
+			req.Snapshot = bundle
+		}
+	}
+	tree, err := n.runner.root.Add(ctx, req)
+	if err != nil {
+		return err
+	}
+	n.tree, n.dir, n.base = tree, tree.Dir, tree.Base
+	return n.setUp(ctx)
+}
+
+// from returns the attempt that this one continues, or nil.
+func (n *run) from() *fleet.Attempt {
+	j := n.task.Job
+	if n.attempt().Start != fleet.Continued || j.From == nil || j.From.Attempt > len(j.Attempts) {
+		return nil
+	}
+	return &j.Attempts[j.From.Attempt-1]
+}
+
+func (n *run) attempt() *fleet.Attempt { return &n.task.Job.Attempts[n.task.Number-1] }
+
+// setUp runs the command of the policy.
+func (n *run) setUp(ctx context.Context) error {
+	setup := n.runner.opts.Policy.Setup
+	if len(setup) == 0 {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, setup[0], setup[1:]...)
+	cmd.Dir = n.dir
+	cmd.Env = append(os.Environ(), n.env()...)
+	cmd.WaitDelay = 5 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the setup command: %w: %s", err, out[max(0, len(out)-500):])
+	}
+	return nil
+}
+
+// env are the variables that name the attempt.
+func (n *run) env() []string {
+	return []string{"CLEW_JOB=" + n.task.Job.ID, "CLEW_ATTEMPT=" + strconv.Itoa(n.task.Number)}
+}
+
+// start starts the agent, and returns when it waits for the prompt.
+func (n *run) start(ctx context.Context) error {
+	opts, err := n.options()
+	if err != nil {
+		return err
+	}
+	n.text = n.promptText(ctx)
+	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	n.stop = stop
+	go n.read(running, opts)
+	select {
+	case <-n.ready:
+		return nil
+	case <-n.ended:
+		return cmpError(n.outcome.err, "the agent has ended before its prompt")
+	case <-ctx.Done():
+		stop(context.Cause(ctx))
+		<-n.ended
+		return context.Cause(ctx)
+	}
+}
+
+func cmpError(err error, or string) error {
+	if err == nil {
+		return errors.New(or)
+	}
+	return err
+}
+
+// read starts the agent and reads its messages until it has ended.
+func (n *run) read(ctx context.Context, opts *clew.Options) {
+	defer close(n.ended)
+	for msg, err := range clew.Query(ctx, n.prompts(ctx), opts) {
+		n.mu.Lock()
+		if err != nil {
+			n.outcome.err = err
+		} else {
+			n.outcome.see(msg)
+		}
+		n.mu.Unlock()
+		if err == nil {
+			n.tell(ctx, msg)
+		}
+	}
+}
+
+// prompts yields the prompt once it may be sent.
+func (n *run) prompts(ctx context.Context) iter.Seq[*wire.UserMessage] {
+	return func(yield func(*wire.UserMessage) bool) {
+		close(n.ready)
+		select {
+		case <-n.send:
+			prompt := clew.Text(n.text)
+			prompt.UUID = n.prompt
+			yield(prompt)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// options are those that the agent of the attempt is started with.
+func (n *run) options() (*clew.Options, error) {
+	var o clew.Options
+	r, spec := n.runner, &n.task.Job.Spec
+	if r.opts.Base != nil {
+		o = *r.opts.Base
+	}
+	policy := &r.opts.Policy
+	budget, wall, turns := policy.limits(spec)
+	n.wall, n.idle = wall, time.Duration(spec.Limits.Idle)
+	if budget > 0 {
+		o.MaxBudgetUSD = budget - n.task.Job.CostUSD()
+		if o.MaxBudgetUSD <= 0 {
+			return nil, fmt.Errorf("the budget of $%.2f is used up", budget)
+		}
+	}
+	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns
+	o.Store, o.StoreProject, o.StoreEager = r.opts.Store, project, true
+	o.VerbatimPrompts = true
+	if from := n.from(); from != nil {
+		o.Resume, o.ForkSession = n.task.Job.From.Session, true
+	}
+	if !n.trusted() {
+		o.SettingSources, o.StrictMCPConfig = []clew.SettingSource{}, true
+	} else if o.SettingSources == nil {
+		o.SettingSources = []clew.SettingSource{clew.SettingSourceProject}
+	}
+	n.agentOptions(&o, &spec.Agent)
+	o.Env = slices.Concat(o.Env, r.opts.Accounts[accountOf(spec)], n.env(), n.secrets(&spec.Agent))
+	n.callbacks(&o)
+	return &o, nil
+}
+
+func accountOf(s *fleet.Spec) string {
+	if s.Account == "" {
+		return fleet.DefaultAccount
+	}
+	return s.Account
+}
+
+// trusted reports whether the settings of the repository count.
+func (n *run) trusted() bool {
+	repo := n.task.Job.Spec.Repo
+	return repo != nil && matches(n.runner.opts.Policy.Trusted, repo.URL)
+}
+
+// agentOptions sets what the job says.
+func (n *run) agentOptions(o *clew.Options, a *fleet.AgentSpec) {
+	if a.Model != "" {
+		o.Model = a.Model
+	}
+	o.PermissionMode = clew.PermissionMode(a.PermissionMode)
+	if a.PermissionMode == "" {
+		o.PermissionMode = clew.PermissionModeAcceptEdits
+	}
+	o.AllowDangerouslySkipPermissions = o.PermissionMode == clew.PermissionModeBypassPermissions
+	if a.Tools != nil {
+		o.Tools = a.Tools
+	} else if n.runner.opts.Policy.Tools != nil {
+		o.Tools = n.runner.opts.Policy.Tools
+	}
+	o.AllowedTools = slices.Concat(o.AllowedTools, a.AllowedTools)
+	o.DisallowedTools = slices.Concat(o.DisallowedTools, a.DisallowedTools)
+	if a.Instructions != "" {
+		o.SystemPrompt = &clew.SystemPrompt{Append: a.Instructions}
+	}
+	if a.OutputSchema != nil {
+		o.OutputSchema = wire.JSON(a.OutputSchema)
+	}
+	if len(a.MCP) > 0 {
+		o.MCPServers = maps.Clone(o.MCPServers)
+		if o.MCPServers == nil {
+			o.MCPServers = make(map[string]clew.MCPServer)
+		}
+		for _, name := range a.MCP {
+			o.MCPServers[name] = n.runner.opts.Policy.MCP[name]
+		}
+	}
+}
+
+func (n *run) secrets(a *fleet.AgentSpec) []string {
+	var env []string
+	for _, name := range a.Secrets {
+		env = append(env, name+"="+n.runner.opts.Policy.Secrets[name])
+	}
+	return env
+}
+
+// IDs implements [fleet.Run].
+func (n *run) IDs() (session, prompt, base string) { return n.session, n.prompt, n.base }
+
+// Close implements [fleet.Run].
+func (n *run) Close() {
+	if n.stop != nil {
+		n.stop(errClosed)
+		<-n.ended
+	}
+	var err error
+	if n.tree != nil {
+		err = n.tree.Remove()
+	} else if n.dir != "" {
+		err = os.RemoveAll(n.dir)
+	}
+	if err != nil {
+		n.runner.log.Warn("the working directory could not be removed", "job", n.task.Job.ID, "error", err)
+	}
+}
+
+var errClosed = errors.New("the attempt is over")
+
+// newUUID returns a random UUID.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

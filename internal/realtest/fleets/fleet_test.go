@@ -1,0 +1,258 @@
+// Package fleets has the tests of jobs with the real agent.
+package fleets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/agents"
+	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A stage is a fleet over a scripted model.
+type stage struct {
+	*testing.T
+	*fleet.Fleet
+
+	engine *memfleet.Engine
+	store  clew.Store
+	model  *clewtest.Model
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	t.Parallel()
+	clewtest.RealAgent(t)
+	e := memfleet.New()
+	return &stage{t, fleet.Open(e, "tester"), e, new(sessions.Memory), clewtest.NewModel(t)}
+}
+
+// work starts a worker with its own directories, as on a machine of its own, and returns how to end it at
+// once.
+func (s *stage) work(o *agents.Options) (stop func()) {
+	s.Helper()
+	o.Base = scene.Options(s.T, s.model, &clew.Options{Env: []string{"CLAUDE_CODE_MAX_RETRIES=0"}})
+	o.Base.Dir = ""
+	o.Dir, o.Store, o.MinFree, o.MinFreeShare = scene.Dir(s.T), s.store, -1, -1
+	o.Logger = slog.New(slog.NewTextHandler(s.Output(), nil))
+	o.Policy.Repos = []string{"*"}
+	r, err := agents.New(s.Context(), o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	var running sync.WaitGroup
+	w := fleet.NewWorker(s.engine, r, &fleet.WorkerOptions{Slots: 2, Logger: o.Logger})
+	running.Go(func() {
+		if err := w.Run(ctx); err != nil {
+			s.Errorf("the worker: %v", err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	s.Cleanup(stop)
+	return stop
+}
+
+func (s *stage) submit(spec *fleet.Spec) string {
+	s.Helper()
+	j, err := s.Submit(s.Context(), spec)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return j.ID
+}
+
+// reach waits until a job is in a state.
+func (s *stage) reach(id string, want fleet.State) *fleet.Job {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Minute)
+	defer cancel()
+	var last *fleet.Job
+	for u, err := range s.Watch(ctx, id) {
+		if err != nil {
+			s.Fatalf("%v; the job is %+v", err, last)
+		}
+		if u.Job == nil {
+			continue
+		}
+		if last = u.Job; last.State == want {
+			return last
+		}
+	}
+	s.Fatalf("the job is %s by %s (%s), want %s", last.State, last.Cause, last.Text, want)
+	return nil
+}
+
+// repository makes a repository with a file.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := scene.Dir(t)
+	if err := os.WriteFile(filepath.Join(dir, "greeting.txt"), []byte("Hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// A job changes a file of a repository, and its patch fits there.
+func TestPatch(t *testing.T) {
+	s := newStage(t)
+	repo := repository(t)
+	s.model.On("Greet the world").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo World >> greeting.txt; echo $CLEW_JOB $CLEW_ATTEMPT > ids.txt"}))
+	s.model.OnToolResult("").Reply(clewtest.Text("Greeted."))
+	s.work(&agents.Options{})
+	id := s.submit(&fleet.Spec{Prompt: "Greet the world", Repo: &fleet.Repo{URL: repo}, Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}})
+	j := s.reach(id, fleet.Done)
+	if got := j.Result().Text; got != "Greeted." || j.CostUSD() <= 0 {
+		t.Errorf("%q for %v", got, j.CostUSD())
+	}
+	r, err := s.File(t.Context(), j.Attempt().Patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	patch, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := exec.Command("git", "apply")
+	apply.Dir, apply.Stdin = repo, bytes.NewReader(patch)
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, patch)
+	}
+	for name, want := range map[string]string{"greeting.txt": "Hello\nWorld\n", "ids.txt": id + " 1\n"} {
+		if got, err := os.ReadFile(filepath.Join(repo, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// An agent whose worker is gone goes on on another machine: in a fork of its session, with its files.
+func TestResumeElsewhere(t *testing.T) {
+	s := newStage(t)
+	repo := repository(t)
+	s.model.On("Build the house").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo walls > house.txt"}))
+	s.model.OnToolResult("").Once().Hang()
+	s.model.On("The machine that you ran on was lost").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo roof >> house.txt"}))
+	s.model.OnToolResult("").Reply(clewtest.Text("Built."))
+	stop := s.work(&agents.Options{SnapshotEvery: time.Second})
+	id := s.submit(&fleet.Spec{
+		Prompt: "Build the house", Repo: &fleet.Repo{URL: repo}, Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}, OnLost: fleet.Resume,
+	})
+	for s.reach(id, fleet.Running).Attempt().Snapshot == "" {
+		time.Sleep(100 * time.Millisecond)
+	}
+	stop()
+	s.work(&agents.Options{})
+	j := s.reach(id, fleet.Done)
+	if len(j.Attempts) != 2 || j.Attempts[0].Session == j.Attempts[1].Session || j.Result().Text != "Built." {
+		t.Errorf("%+v", j.Attempts)
+	}
+	r, err := s.File(t.Context(), j.Attempt().Patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if patch, err := io.ReadAll(r); err != nil || !strings.Contains(string(patch), "+walls\n+roof\n") {
+		t.Errorf("%s\n%v", patch, err)
+	}
+}
+
+// A permission question is answered from outside.
+func TestApproval(t *testing.T) {
+	s := newStage(t)
+	s.model.On("Deploy it").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "make deploy"}))
+	s.model.OnToolResult("not today").Reply(clewtest.Text("Then not."))
+	s.model.OnToolResult("").Reply(clewtest.Text("Deployed."))
+	s.work(&agents.Options{})
+	for _, allow := range []bool{true, false} {
+		id := s.submit(&fleet.Spec{Prompt: "Deploy it", Ask: &fleet.Ask{}})
+		q := s.question(id)
+		if q.Tool != "Bash" || !strings.Contains(string(q.Input), "make deploy") {
+			t.Errorf("%+v", q)
+		}
+		if _, err := s.Answer(t.Context(), id, q.ID, fleet.Answer{Allow: allow, Text: "not today"}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: "Deployed.", false: "Then not."}[allow]
+		if j := s.reach(id, fleet.Done); j.Result().Text != want {
+			t.Errorf("%q, want %q", j.Result().Text, want)
+		}
+	}
+}
+
+// question waits for a question of a job.
+func (s *stage) question(id string) *fleet.Question {
+	s.Helper()
+	for range 3000 {
+		for q, err := range s.Questions(s.Context(), "") {
+			if err != nil {
+				s.Fatal(err)
+			}
+			if q.Job == id {
+				return q
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.Fatal("there is no question")
+	return nil
+}
+
+// Limits, an overloaded model and refused credentials are waits, not failures.
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fail  func(*clewtest.Rule)
+		cause fleet.Cause
+		held  bool
+	}{
+		{"overloaded", func(r *clewtest.Rule) { r.Fail(529) }, fleet.ByThrottling, false},
+		{"credentials", func(r *clewtest.Rule) { r.Fail(401) }, fleet.ByAccount, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t)
+			tt.fail(s.model.On("Try it"))
+			s.work(&agents.Options{})
+			id := s.submit(&fleet.Spec{Prompt: "Try it", Account: "team"})
+			j := s.reach(id, fleet.Waiting)
+			if j.Cause != tt.cause || j.Until.Before(time.Now()) {
+				t.Errorf("%s until %v: %s", j.Cause, j.Until, j.Text)
+			}
+			accounts, err := s.Accounts(t.Context())
+			if err != nil || len(accounts) != 1 || accounts[0].Held != tt.held || accounts[0].Cause != tt.cause {
+				t.Errorf("%+v, %v", accounts, err)
+			}
+			if _, err := s.Cancel(t.Context(), id, "seen"); err != nil && !errors.Is(err, fleet.ErrStale) {
+				t.Error(err)
+			}
+		})
+	}
+}
