@@ -217,6 +217,17 @@ func (r *Rule) Message(text string) *Rule {
 	return r.set(func(a *simmodel.Answer) { a.Message = text })
 }
 
+// Header adds a header to the answer, such as one that says how the account stands against its limits.
+func (r *Rule) Header(name, value string) *Rule {
+	return r.set(func(a *simmodel.Answer) {
+		a.Header = maps.Clone(a.Header)
+		if a.Header == nil {
+			a.Header = make(map[string]string)
+		}
+		a.Header[name] = value
+	})
+}
+
 // RetryAfter sets the retry-after header of a failure, in whole seconds, rounded up. The default is
 // one second for a 429 and no header for others.
 func (r *Rule) RetryAfter(d time.Duration) *Rule {

@@ -201,7 +201,7 @@ func (n *run) backOff(progress bool) time.Duration {
 func (n *run) jitter(most time.Duration) time.Duration {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s %d", n.task.Job.ID, n.task.Number)
-	return time.Duration(int64(h.Sum32()) * int64(most) >> 32)
+	return time.Duration(float64(most) * float64(h.Sum32()) / (1 << 32))
 }
 
 // maxText is how much of a result the record has; the rest is in a file.

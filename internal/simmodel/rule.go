@@ -36,6 +36,8 @@ type Answer struct {
 	Chunk int           // runes in each delta of a stream; 0 or less is all of a block at once
 	Cut   int           // events before the connection is cut; negative: never
 
+	Header map[string]string // that the answer has besides
+
 	// The rest is for failures.
 	Status     int
 	Message    string        // "" is the usual one for the status

@@ -84,6 +84,9 @@ func (m *Model) serveMessages(w http.ResponseWriter, r *http.Request, req *Reque
 
 // serveAnswer carries an answer out.
 func (m *Model) serveAnswer(w http.ResponseWriter, r *http.Request, req *Request, a Answer) {
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
 	switch {
 	case a.Kind == AnswerHang:
 		m.hang(r)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -254,5 +255,21 @@ func TestLimits(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A rejected limit with a reset blocks the account until then, with a little more for each job.
+func TestLimitWithReset(t *testing.T) {
+	s := newStage(t)
+	reset := time.Now().Add(2 * time.Hour)
+	s.model.On("Try it").Fail(429).
+		Header("anthropic-ratelimit-unified-status", "rejected").
+		Header("anthropic-ratelimit-unified-representative-claim", "five_hour").
+		Header("anthropic-ratelimit-unified-reset", strconv.FormatInt(reset.Unix(), 10))
+	s.work(&agents.Options{Accounts: map[string][]string{"team": {"CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-scripted", "ANTHROPIC_API_KEY="}}})
+	id := s.submit(&fleet.Spec{Prompt: "Try it", Account: "team"})
+	j := s.reach(id, fleet.Waiting)
+	if after := j.Until.Sub(reset); j.Cause != fleet.ByLimit || after < -time.Second || after > time.Minute {
+		t.Errorf("%s until %v after the reset: %s", j.Cause, after, j.Text)
 	}
 }
