@@ -123,7 +123,7 @@ func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, e
 	}
 }
 
-// ask writes a new question.
+// ask writes a question, unless it is there already.
 func (f *Fleet) ask(ctx context.Context, q *Question) error {
 	r, err := q.record(0)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Fleet) ask(ctx context.Context, q *Question) error {
 	}
 	for try := 1; ; try++ {
 		_, err = f.engine.Set(ctx, Questions, r)
-		if err == nil || try > 1 && errors.Is(err, ErrConflict) { // it was written before
+		if err == nil || errors.Is(err, ErrConflict) {
 			return nil
 		}
 		if try == maxTries || ctx.Err() != nil {

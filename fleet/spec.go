@@ -76,8 +76,11 @@ type Limits struct {
 	Idle      Duration `json:"idle,omitempty"`       // without a word of the agent
 }
 
-// Ask says how long answers are waited for.
+// Ask says what the agent has to ask for, and how long answers are waited for.
 type Ask struct {
+	// Tools are tools whose every call needs an answer before it runs, besides those that need
+	// permission anyway. Only these can be parked.
+	Tools []string `json:"tools,omitempty"`
 	// Wait is how long a question stays open; then the agent is told that nobody has answered. 0 means
 	// 24 hours.
 	Wait Duration `json:"wait,omitempty"`

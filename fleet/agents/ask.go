@@ -2,10 +2,13 @@ package agents
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,19 +35,61 @@ func (n *run) callbacks(o *clew.Options) {
 const hookTime = 30 * 24 * time.Hour
 
 // beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for here, since
-// only a hook can defer it.
-func (n *run) beforeTool(ctx context.Context, _ clew.HookInput) (*clew.HookOutput, error) {
-	if err := n.task.MayAct(ctx); err != nil {
+// only a hook can defer a call: then the agent ends, and asks again when it goes on.
+func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+	select { // a call that was deferred comes as soon as the agent starts
+	case <-n.send:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	use, ok := in.(*clew.PreToolUseInput)
+	if !ok || !n.needsAnswer(use.ToolName) {
+		return nil, n.task.MayAct(ctx)
+	}
+	a, err := n.ask(ctx, &fleet.Question{
+		ID: idOf(use.ToolUseID), Tool: use.ToolName, Input: json.RawMessage(use.ToolInput), Call: use.ToolUseID, Subagent: use.AgentID,
+	}, use.AgentID == "")
+	if errors.Is(err, fleet.ErrParked) {
+		n.park(idOf(use.ToolUseID))
+		return decide(clew.PermissionBehaviorDefer, "Nobody has answered yet."), nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	return nil, nil
+	if !a.Allow {
+		return decide(clew.PermissionBehaviorDeny, refusal(a)), nil
+	}
+	return decide(clew.PermissionBehaviorAllow, "allowed by "+a.By), n.task.MayAct(ctx)
+}
+
+func decide(b clew.PermissionBehavior, why string) *clew.HookOutput {
+	return &clew.HookOutput{Specific: &clew.PreToolUseOutput{Decision: b, Reason: why}}
+}
+
+// needsAnswer reports whether every call of a tool needs an answer.
+func (n *run) needsAnswer(tool string) bool {
+	ask := n.task.Job.Spec.Ask
+	return ask != nil && slices.Contains(ask.Tools, tool)
+}
+
+// park takes note of the question that the agent is ended for.
+func (n *run) park(question string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.question = question
+}
+
+// idOf returns the ID of the question about a call, which is the same when the agent asks again.
+func idOf(call string) string {
+	sum := sha256.Sum256([]byte(call))
+	return hex.EncodeToString(sum[:8])
 }
 
 // canUseTool asks whether a tool may be used.
 func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	a, err := n.ask(ctx, &fleet.Question{
 		Tool: req.ToolName, Input: json.RawMessage(req.Input), Call: req.ToolUseID, Subagent: req.AgentID, Reason: req.DecisionReason,
-	})
+	}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +119,7 @@ func (n *run) onQuestion(ctx context.Context, req *clew.QuestionRequest) (*clew.
 	if req.Permission != nil {
 		q.Call, q.Subagent = req.Permission.ToolUseID, req.Permission.AgentID
 	}
-	a, err := n.ask(ctx, q)
+	a, err := n.ask(ctx, q, false)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +133,11 @@ func (n *run) onQuestion(ctx context.Context, req *clew.QuestionRequest) (*clew.
 	return result, nil
 }
 
-func (n *run) ask(ctx context.Context, q *fleet.Question) (*fleet.Answer, error) {
+func (n *run) ask(ctx context.Context, q *fleet.Question, mayPark bool) (*fleet.Answer, error) {
 	n.asking.Add(1)
 	defer func() {
 		n.last.Store(time.Now().UnixNano())
 		n.asking.Add(-1)
 	}()
-	return n.task.Ask(ctx, q, false)
+	return n.task.Ask(ctx, q, mayPark)
 }

@@ -39,7 +39,7 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	n.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	switch {
-	case question != "":
+	case question != "" && o.result != nil && o.result.TerminalReason == wire.TerminalReasonToolDeferred:
 		n.snapshot(ctx)
 		return fleet.Park{Question: question, CostUSD: o.cost()}
 	case cause != nil:

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -271,5 +272,59 @@ func TestLimitWithReset(t *testing.T) {
 	j := s.reach(id, fleet.Waiting)
 	if after := j.Until.Sub(reset); j.Cause != fleet.ByLimit || after < -time.Second || after > time.Minute {
 		t.Errorf("%s until %v after the reset: %s", j.Cause, after, j.Text)
+	}
+}
+
+// A call that nobody answers is deferred: its agent ends, and another one goes on with the call when the
+// answer is there.
+func TestDeferral(t *testing.T) {
+	for _, allow := range []bool{true, false} {
+		t.Run(fmt.Sprintf("allow=%v", allow), func(t *testing.T) {
+			s := newStage(t)
+			s.model.On("Deploy it").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo deployed | tee log.txt"}))
+			s.model.OnToolResult("deployed").Once().Reply(clewtest.Text("It runs."))
+			s.model.OnToolResult("not today").Once().Reply(clewtest.Text("It was refused."))
+			s.model.On("The call that had to wait").Reply(clewtest.Text("All is done."))
+			s.work(&agents.Options{})
+			id := s.submit(&fleet.Spec{Prompt: "Deploy it", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Second)}})
+			j := s.reach(id, fleet.Asking)
+			q := s.question(id)
+			if q.ID != j.Question || q.Tool != "Bash" || j.Worker() != "" {
+				t.Errorf("%+v of %+v", q, j)
+			}
+			if _, err := s.Answer(t.Context(), id, q.ID, fleet.Answer{Allow: allow, Text: "not today"}); err != nil {
+				t.Fatal(err)
+			}
+			if j := s.reach(id, fleet.Done); j.Result().Text != "All is done." || len(j.Attempts) != 2 {
+				t.Errorf("%q after %d attempts", j.Result().Text, len(j.Attempts))
+			}
+			said := 0
+			for _, r := range s.model.Requests() {
+				if strings.Contains(string(r.Body), map[bool]string{true: "It runs.", false: "It was refused."}[allow]) {
+					said++
+				}
+			}
+			if said == 0 {
+				t.Error("the call was not decided about")
+			}
+		})
+	}
+}
+
+// An agent that is killed in the middle of a call goes on in a fork, and is told which call may have
+// happened; without a policy the job is lost.
+func TestKilled(t *testing.T) {
+	for policy, want := range map[fleet.Policy]fleet.State{fleet.Resume: fleet.Done, fleet.Hold: fleet.Lost} {
+		t.Run(string(policy), func(t *testing.T) {
+			s := newStage(t)
+			s.model.On("Kill yourself").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "kill -9 $PPID"}))
+			s.model.On("Your last call, of Bash, may or may not have happened").Reply(clewtest.Text("I live."))
+			s.work(&agents.Options{})
+			id := s.submit(&fleet.Spec{Prompt: "Kill yourself", Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}, OnLost: policy})
+			j := s.reach(id, want)
+			if a := j.Attempts[0]; a.Cause != fleet.ByExit || len(j.Attempts) != map[fleet.State]int{fleet.Done: 2, fleet.Lost: 1}[want] {
+				t.Errorf("%+v", j.Attempts)
+			}
+		})
 	}
 }
