@@ -187,8 +187,21 @@ func (e *Engine) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	})
 }
 
-// ask sends a request to the server's interface, and decodes the answer.
+// ask sends a request to the server's interface, and decodes the answer. It tries again while a cluster has no
+// leader.
 func (e *Engine) ask(ctx context.Context, subject string, question, answer any) error {
+	for deadline := time.Now().Add(answerTimeout); ; {
+		err := e.askOnce(ctx, subject, question, answer)
+		if !refused(err, noLeader) || time.Now().After(deadline) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *Engine) askOnce(ctx context.Context, subject string, question, answer any) error {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return err

@@ -55,6 +55,9 @@ func TestOtherEngine(t *testing.T) {
 const endLimit = 5 * time.Minute
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(serverVariable); text != "" {
+		os.Exit(runServer(text))
+	}
 	code := m.Run()
 	if left := leftBehind(); code == 0 && len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "FAIL: the tests leave %d goroutines behind\n\n%s\n", len(left), strings.Join(left, "\n\n"))

@@ -188,6 +188,7 @@ func sequenceOf(answer *nats.Msg) (uint64, error) {
 
 // Error codes of the server.
 const (
+	noLeader        jetstream.ErrorCode = 10008
 	tooManyBatches  jetstream.ErrorCode = 10210
 	incompleteBatch jetstream.ErrorCode = 10176
 )

@@ -1,0 +1,207 @@
+//go:build unix
+
+package natsfleet_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/soak"
+)
+
+// A cluster has three servers, each in a process of its own.
+type cluster struct {
+	servers map[string]*serverProcess
+	urls    string
+}
+
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{servers: map[string]*serverProcess{}}
+	ports := freePorts(t, 6)
+	var urls []string
+	for i := range 3 {
+		name := fmt.Sprintf("server-%d", i)
+		c.servers[name] = &serverProcess{setup: serverSetup{
+			Dir: t.TempDir(), Name: name, Ports: [2]int{ports[i], ports[3+i]}, Peers: ports[3:],
+		}}
+		c.servers[name].run(t)
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
+	}
+	c.urls = strings.Join(urls, ",")
+	return c
+}
+
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	var listeners []net.Listener
+	for range n {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l) // closed at the end, so that no port comes twice
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	return ports
+}
+
+// open opens an engine. A cluster that has just started has no leader yet.
+func (c *cluster) open(t *testing.T) *natsfleet.Engine {
+	t.Helper()
+	for deadline := time.Now().Add(endLimit); ; {
+		e, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: c.urls, Replicas: 3, SyncAlways: true})
+		if err == nil {
+			t.Cleanup(func() {
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return e
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leader waits until the stream of jobs has a leader other than one, and returns its name.
+func (c *cluster) leader(t *testing.T, js jetstream.JetStream, other string) string {
+	t.Helper()
+	for deadline := time.Now().Add(endLimit); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		stream, err := js.Stream(ctx, "CLEW_JOBS")
+		cancel()
+		if err == nil {
+			info := stream.CachedInfo().Cluster
+			if info != nil && info.Leader != "" && info.Leader != other {
+				return info.Leader
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no leader: %v", err)
+		}
+	}
+}
+
+// settle waits until the doctor finds nothing.
+func settle(t *testing.T, e *natsfleet.Engine) {
+	t.Helper()
+	for deadline := time.Now().Add(endLimit); ; {
+		findings, err := e.Doctor(t.Context())
+		bad := 0
+		for _, f := range findings {
+			if !f.OK {
+				bad++
+			}
+		}
+		if err == nil && bad == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %+v, %v", findings, err)
+		}
+	}
+}
+
+// TestCluster kills, pauses and restarts servers of a cluster while others write. All that was acknowledged is
+// there after that.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	e := c.open(t)
+	js := raw(t, c.urls)
+	l := newLedger()
+	stop := l.writers(t, 6, func() fleet.Engine { return c.open(t) })
+	faults := []func(){
+		func() { c.killLeader(t, js, l) },
+		func() { c.pauseLeader(t, js, l) },
+		func() { c.killTwo(t, e, js, l) },
+		func() { c.restartAll(t, e) },
+	}
+	rounds := soak.Size(1, 6)
+	for range rounds {
+		for _, fault := range faults {
+			l.await(t, 50)
+			fault()
+			settle(t, e)
+		}
+	}
+	l.await(t, 50)
+	stop()
+	l.check(t, c.open(t))
+	soak.Figure(t, "%d writes acknowledged by a cluster in %d faults, none lost", l.count, rounds*len(faults))
+}
+
+func (c *cluster) killLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
+	t.Helper()
+	leader := c.leader(t, js, "")
+	c.servers[leader].kill(t)
+	l.await(t, 20) // the others elect another leader
+	c.servers[leader].run(t)
+}
+
+// pauseLeader pauses the leader until there is another one. When it goes on, it still takes itself for the leader.
+func (c *cluster) pauseLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
+	t.Helper()
+	leader := c.leader(t, js, "")
+	process := c.servers[leader].cmd.Process
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	c.leader(t, js, leader)
+	l.await(t, 20)
+	if err := process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killTwo kills two servers. The third one must not acknowledge anything.
+func (c *cluster) killTwo(t *testing.T, e *natsfleet.Engine, js jetstream.JetStream, l *ledger) {
+	t.Helper()
+	leader := c.leader(t, js, "")
+	killed := []*serverProcess{c.servers[leader]}
+	for name, p := range c.servers {
+		if name != leader && len(killed) < 2 {
+			killed = append(killed, p)
+		}
+	}
+	for _, p := range killed {
+		p.kill(t)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: "alone-" + rand.Text(), Data: []byte("data")})
+	if err == nil || errors.Is(err, fleet.ErrConflict) {
+		t.Errorf("one of three has answered: %v", err)
+	}
+	for _, p := range killed {
+		p.run(t)
+	}
+	l.await(t, 20)
+}
+
+// restartAll restarts one server after the other.
+func (c *cluster) restartAll(t *testing.T, e *natsfleet.Engine) {
+	t.Helper()
+	for _, p := range c.servers {
+		p.end(t)
+		p.run(t)
+		settle(t, e)
+	}
+}

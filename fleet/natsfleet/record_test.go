@@ -1,0 +1,305 @@
+package natsfleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
+)
+
+// rawEngine returns an engine, and an interface to its server.
+func rawEngine(t *testing.T) (*natsfleet.Engine, jetstream.JetStream) {
+	t.Helper()
+	js := rawServer(t)
+	return open(t, &natsfleet.Options{URL: js.Conn().ConnectedUrl(), SyncAlways: true}), js
+}
+
+// publish stores a message.
+func publish(t *testing.T, js jetstream.JetStream, m *nats.Msg) {
+	t.Helper()
+	if _, err := js.PublishMsg(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keys returns the keys of a list, and its error.
+func keys(ctx context.Context, e fleet.Engine, wants func(string) bool) (keys []string, err error) {
+	for r, err := range e.List(ctx, fleet.Jobs, wants) {
+		if err != nil {
+			return keys, err
+		}
+		keys = append(keys, r.Key)
+	}
+	return keys, nil
+}
+
+// TestForeignMessages stores messages that the engine has not written. They cost only their own record, and the
+// error says which message it is.
+func TestForeignMessages(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]*nats.Msg{
+		"plain":          {Data: []byte("hello")},
+		"empty":          {},
+		"wrong checksum": {Data: []byte("hello"), Header: nats.Header{"Clew-Label": {`"label"`}, "Clew-Checksum": {"1"}}},
+		"odd label":      {Data: []byte("hello"), Header: nats.Header{"Clew-Label": {`"`}, "Clew-Checksum": {"1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, js := rawEngine(t)
+			set(t, e, "a", "good")
+			set(t, e, "z", "good")
+			message.Subject = "CLEW_JOBS.m"
+			publish(t, js, message)
+			if _, err := e.Get(t.Context(), fleet.Jobs, "m"); err == nil || !strings.Contains(err.Error(), "message 3") {
+				t.Errorf("got %v", err)
+			}
+			for _, wants := range []func(string) bool{nil, func(string) bool { return true }} {
+				got, err := keys(t.Context(), e, wants)
+				if diff := cmp.Diff([]string{"a", "z"}, got); diff != "" || err == nil || !strings.Contains(err.Error(), "message 3") {
+					t.Errorf("got %v (-want +got):\n%s", err, diff)
+				}
+			}
+			for r, err := range e.Watch(t.Context(), fleet.Jobs, "", nil) {
+				if err != nil || r.Key == "m" && r.Data != nil {
+					t.Errorf("got %+v, %v", r, err)
+				}
+				if r.Key == "" {
+					break
+				}
+			}
+			if _, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "m", Revision: 3, Data: []byte("again")}); err != nil {
+				t.Error(err)
+			}
+			check(t, e, "m", "again")
+		})
+	}
+}
+
+// TestHistoryGap removes a message in the middle of a history, as a server does that has damaged files.
+func TestHistoryGap(t *testing.T) {
+	t.Parallel()
+	e, js := rawEngine(t)
+	revision := set(t, e, "key", "0")
+	for i := range 3 {
+		revisions, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "key", Revision: revision, Data: fmt.Append(nil, i+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = revisions[0]
+	}
+	stream, err := js.Stream(t.Context(), "CLEW_JOBS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteMsg(t.Context(), revision-1); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	var failed error
+	for r, err := range e.History(t.Context(), fleet.Jobs, "key") {
+		if failed = err; err == nil {
+			got = append(got, string(r.Data))
+		}
+	}
+	if diff := cmp.Diff([]string{"0", "1", "3"}, got); diff != "" || failed == nil || !strings.Contains(failed.Error(), "are missing") {
+		t.Errorf("got %v (-want +got):\n%s", failed, diff)
+	}
+}
+
+// TestWatchDisconnected ends the server. Those who watch are told, and can watch again when it is back.
+func TestWatchDisconnected(t *testing.T) {
+	t.Parallel()
+	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
+	p.run(t)
+	e := open(t, find(t, p.setup.Dir))
+	set(t, e, "a", "data")
+	killed := false
+	var failed error
+	for r, err := range e.Watch(t.Context(), fleet.Jobs, "", nil) {
+		failed = err
+		if err == nil && r.Key == "" && !killed {
+			p.kill(t)
+			killed = true
+		}
+	}
+	if !errors.Is(failed, nats.ErrDisconnected) {
+		t.Errorf("got %v", failed)
+	}
+	p.run(t)
+	got, err := keys(t.Context(), e, nil)
+	if diff := cmp.Diff([]string{"a"}, got); diff != "" || err != nil {
+		t.Errorf("got %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestNoServer calls each method while the server is gone. They return when their context ends.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
+	p.run(t)
+	e := open(t, find(t, p.setup.Dir))
+	p.kill(t)
+	last := func(all func(func(fleet.Record, error) bool)) (failed error) {
+		for _, err := range all {
+			failed = err
+		}
+		return failed
+	}
+	for name, call := range map[string]func(ctx context.Context) error{
+		"set": func(ctx context.Context) error {
+			_, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: "a"})
+			return err
+		},
+		"set many": func(ctx context.Context) error {
+			_, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: "a"}, fleet.Record{Key: "b"}, fleet.Record{Key: "c"})
+			return err
+		},
+		"get":     func(ctx context.Context) error { _, err := e.Get(ctx, fleet.Jobs, "a"); return err },
+		"list":    func(ctx context.Context) error { return last(e.List(ctx, fleet.Jobs, nil)) },
+		"watch":   func(ctx context.Context) error { return last(e.Watch(ctx, fleet.Jobs, "", nil)) },
+		"history": func(ctx context.Context) error { return last(e.History(ctx, fleet.Jobs, "a")) },
+		"remove":  func(ctx context.Context) error { return e.Remove(ctx, fleet.Jobs, "a", 1) },
+		"put":     func(ctx context.Context) error { return e.Put(ctx, "a/b", strings.NewReader("data")) },
+		"open":    func(ctx context.Context) error { _, err := e.Open(ctx, "a/b"); return err },
+		"delete":  func(ctx context.Context) error { return e.Delete(ctx, "a/") },
+		"doctor":  func(ctx context.Context) error { _, err := e.Doctor(ctx); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if err := call(ctx); err == nil || errors.Is(err, fleet.ErrConflict) || errors.Is(err, fleet.ErrNotFound) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestReplacedFile counts what the server keeps of a file that was replaced, and of one that was removed.
+func TestReplacedFile(t *testing.T) {
+	t.Parallel()
+	e, js := rawEngine(t)
+	large := strings.Repeat("x", 1<<20)
+	for range 5 {
+		if err := e.Put(t.Context(), "a/b", strings.NewReader(large)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	messages := func() uint64 {
+		stream, err := js.Stream(t.Context(), "CLEW_FILES")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().State.Msgs
+	}
+	if n := messages(); n != 9 {
+		t.Errorf("the server keeps %d messages", n)
+	}
+	if err := e.Delete(t.Context(), "a/"); err != nil {
+		t.Error(err)
+	}
+	if n := messages(); n != 0 {
+		t.Errorf("the server keeps %d messages", n)
+	}
+}
+
+// TestDamagedFile removes a part of a file. Its reader gets an error and not the end of the file.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	for _, number := range []uint64{1, 4, 8} {
+		e, js := rawEngine(t)
+		if err := e.Put(t.Context(), "a/b", strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := js.Stream(t.Context(), "CLEW_FILES")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.DeleteMsg(t.Context(), number); err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Open(t.Context(), "a/b")
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			err = errors.Join(err, r.Close())
+		}
+		if err == nil {
+			t.Errorf("part %d is missing, and nobody says so", number)
+		}
+	}
+}
+
+// TestWorkerHistory keeps only the last record of a worker, and one after another can be removed.
+func TestWorkerHistory(t *testing.T) {
+	t.Parallel()
+	e, js := rawEngine(t)
+	revision := uint64(0)
+	for range 20 {
+		revisions, err := e.Set(t.Context(), fleet.Workers, fleet.Record{Key: "w", Revision: revision, Data: []byte("beat")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = revisions[0]
+	}
+	stream, err := js.Stream(t.Context(), "CLEW_WORKERS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Msgs; n != 1 {
+		t.Errorf("the server keeps %d messages", n)
+	}
+	n := 0
+	for r, err := range e.History(t.Context(), fleet.Workers, "w") {
+		if n++; err != nil || r.Revision != revision {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("got %d records", n)
+	}
+}
+
+// TestDoctor asks about a server in this process, about one that may not sync, and about one without a stream.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	e := open(t, &natsfleet.Options{Dir: t.TempDir()})
+	findings, err := e.Doctor(t.Context())
+	if err != nil || len(findings) != 3+len(fleet.Tables)+1 {
+		t.Errorf("got %d findings, %v", len(findings), err)
+	}
+	for _, f := range findings {
+		if !f.OK || f.Text == "" || f.Fix != "" {
+			t.Errorf("got %+v", f)
+		}
+	}
+	js := rawServer(t)
+	e = open(t, &natsfleet.Options{URL: js.Conn().ConnectedUrl(), AllowUnsynced: true})
+	if err := js.DeleteStream(t.Context(), "CLEW_ACCOUNTS"); err != nil {
+		t.Fatal(err)
+	}
+	if findings, err = e.Doctor(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var bad []string
+	for _, f := range findings {
+		if !f.OK {
+			bad = append(bad, f.Subject)
+			if f.Fix == "" {
+				t.Errorf("nobody knows what to do about %+v", f)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"sync", "CLEW_ACCOUNTS"}, bad); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
