@@ -182,14 +182,20 @@ func (t *Tree) unbundle(ctx context.Context, bundle io.Reader) error {
 		if t.last != t.Base {
 			return errors.New("the bundle has more than one snapshot")
 		}
-		t.last, t.head = hash, t.Base
+		t.last = hash
 	}
 	if t.last == t.Base {
 		return errors.New("the bundle has no snapshot")
 	}
-	if head, ok := t.resolve(ctx, headRefs+t.last); ok {
-		t.head = head
+	// A bundle does not have the ref of a head that is not new. Then the snapshot has it as its parent.
+	head, ok := t.resolve(ctx, headRefs+t.last)
+	if !ok {
+		head, ok = t.resolve(ctx, t.last+"^")
 	}
+	if !ok {
+		return errors.Join(context.Cause(ctx), errors.New("the bundle does not say which commit the agent was at"))
+	}
+	t.head = head
 	return t.keep(ctx, t.last, t.head)
 }
 

@@ -21,7 +21,7 @@ import (
 const (
 	// endTimeout is how long git may take to end after a signal, and how long a program that it has
 	// left running may hold its output open.
-	endTimeout = 5 * time.Second
+	endTimeout = 2 * time.Second
 	// maxStderr is how much of the standard error of git is kept at least.
 	maxStderr = 64 << 10
 	// maxReason is how much of it an error has.

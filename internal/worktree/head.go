@@ -67,9 +67,6 @@ func (t *Tree) checkObjects(root *os.Root) error {
 			return fmt.Errorf("the repository borrows objects of another one: %.200q", line)
 		}
 	}
-	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
-		return errors.Join(err, errors.New("the repository is not in the directory of the tree"))
-	}
 	return fs.WalkDir(root.FS(), objects, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != objects: // the agent works

@@ -92,9 +92,11 @@ func TestAgentSettings(t *testing.T) {
 	tr := newTrap(t)
 	tr.set(t, tree.Dir)
 	tr.set(t, filepath.Join(tree.Dir, "nested"))
-	gitIn(t, filepath.Join(tree.Dir, "sub"), "config", "core.fsmonitor", tr.program)
+	for _, setting := range []string{"core.fsmonitor", "filter.evil.clean"} {
+		gitIn(t, filepath.Join(tree.Dir, "sub"), "config", setting, tr.program)
+	}
 	tr.ran(t)
-	write(t, tree.Dir, map[string]string{"a": "changed\n", "c": "three\n", "sub/s": "changed\n"})
+	write(t, tree.Dir, map[string]string{"a": "changed\n", "c": "three\n", "sub/s": "SUB\n", "sub/.gitattributes": evilAttributes})
 	if _, err := tryGit(t, tree.Dir, "status"); err != nil {
 		t.Log(err)
 	}
@@ -292,14 +294,14 @@ func TestCredentialHelper(t *testing.T) {
 }
 
 // fakeSSH makes ssh URLs lead to this machine. The program that git starts leaves the file started,
-// waits for the file goOn, and then runs what it was asked for.
+// waits for the file goOn, and then runs what it was asked for. It ignores SIGTERM.
 func fakeSSH(t *testing.T) (started, goOn string) {
 	t.Helper()
 	dir := t.TempDir()
 	started, goOn = filepath.Join(dir, "started"), filepath.Join(dir, "go on")
 	program := filepath.Join(dir, "ssh")
-	text := "#!/bin/sh\necho $$ >'" + started + ".new'; mv '" + started + ".new' '" + started + "'\n" +
-		"while [ ! -e '" + goOn + "' ]; do sleep 0.05; done\nfor last; do :; done\neval \"$last\"\n"
+	text := "#!/bin/sh\ntrap '' TERM\necho $$ >'" + started + ".new'; mv '" + started + ".new' '" + started + "'\n" +
+		"while [ ! -e '" + goOn + "' ]; do sleep 0.05; [ -d '" + dir + "' ] || exit 1; done\nfor last; do :; done\neval \"$last\"\n"
 	if err := os.WriteFile(program, []byte(text), 0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
@@ -399,6 +401,36 @@ func startProcess(t *testing.T, root, repo string, names ...string) (*exec.Cmd, 
 		t.Fatal(err)
 	}
 	return cmd, bufio.NewScanner(out)
+}
+
+// TestUnlock has a program with a copy of the open file, as each one has for a moment when it is
+// started.
+func TestUnlock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	lock, err := tryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sleep", "600")
+	cmd.ExtraFiles = []*os.File{lock}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	if _, err := tryLock(path); !errors.Is(err, errLocked) {
+		t.Errorf("while it is locked: %v", err)
+	}
+	if err := unlock(lock); err != nil {
+		t.Error(err)
+	}
+	again, err := tryLock(path)
+	if err != nil {
+		t.Fatalf("when it was unlocked: %v", err)
+	}
+	if err := removeLock(again); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestProcessesAtOnce(t *testing.T) {

@@ -17,7 +17,7 @@ func tryLock(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(file); err != nil {
+		if err := flock(file, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			_ = file.Close()
 			return nil, err
 		}
@@ -33,9 +33,9 @@ func tryLock(path string) (*os.File, error) {
 	}
 }
 
-func flock(file *os.File) error {
+func flock(file *os.File, how int) error {
 	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(file.Fd()), how)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EWOULDBLOCK):
@@ -46,8 +46,12 @@ func flock(file *os.File) error {
 	}
 }
 
+// unlock unlocks a file and closes it. Closing alone would not do: a program that another goroutine is
+// starting at the moment has a copy of the open file.
+func unlock(file *os.File) error { return errors.Join(flock(file, unix.LOCK_UN), file.Close()) }
+
 // removeLock removes a locked file, and then unlocks it.
-func removeLock(file *os.File) error { return errors.Join(os.Remove(file.Name()), file.Close()) }
+func removeLock(file *os.File) error { return errors.Join(os.Remove(file.Name()), unlock(file)) }
 
 // nonblock keeps the opening of a file from blocking if a pipe has taken its place.
 const nonblock = unix.O_NONBLOCK

@@ -26,10 +26,16 @@ func tryLock(path string) (*os.File, error) {
 	return nil, err
 }
 
+// unlock unlocks a file and closes it.
+func unlock(file *os.File) error {
+	err := windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, new(windows.Overlapped))
+	return errors.Join(err, file.Close())
+}
+
 // removeLock unlocks a file, and then removes it. If another process has opened it meanwhile, it
 // stays.
 func removeLock(file *os.File) error {
-	err := file.Close()
+	err := unlock(file)
 	_ = os.Remove(file.Name())
 	return err
 }

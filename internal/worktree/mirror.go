@@ -43,12 +43,12 @@ func (m *mirror) use(ctx context.Context, f func() error) error {
 		return fmt.Errorf("worktree: lock the mirror of %s: %w", m.address, err)
 	}
 	if err := m.prepare(ctx, lock); err != nil {
-		return errors.Join(fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err), lock.Close())
+		return errors.Join(fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err), unlock(lock))
 	}
 	if err := f(); err != nil {
-		return errors.Join(err, m.clean(), lock.Close()) // a part of a repository may fill the disk
+		return errors.Join(err, m.clean(), unlock(lock)) // a part of a repository may fill the disk
 	}
-	return errors.Join(lock.Truncate(0), lock.Close())
+	return errors.Join(lock.Truncate(0), unlock(lock))
 }
 
 // commit returns the hash of the commit that a ref of the repository names, after a fetch. It does
@@ -220,10 +220,10 @@ func (m *mirror) sweep(remove bool) error {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	if !remove {
-		return errors.Join(m.clean(), lock.Close())
+		return errors.Join(m.clean(), unlock(lock))
 	}
 	if err := removeAll(m.dir); err != nil {
-		return errors.Join(fmt.Errorf("worktree: %w", err), lock.Close())
+		return errors.Join(fmt.Errorf("worktree: %w", err), unlock(lock))
 	}
 	return removeLock(lock)
 }

@@ -21,7 +21,7 @@ const (
 // A Snapshot is what a tree had at one time.
 type Snapshot struct {
 	// Commit is a commit of all files that git does not ignore. Its parent is the commit that the
-	// agent was at. If that has the same files, it is the snapshot itself.
+	// agent was at. If that has the same files and is not before the base, it is the snapshot itself.
 	Commit string
 	// Changed says that it differs from the snapshot before, or from the base if it is the first.
 	Changed bool
@@ -38,11 +38,11 @@ const maxSkipped = 100
 // the branches and the HEAD of the agent, which may work meanwhile: the snapshot then has each file
 // as it was at some time.
 func (t *Tree) Snapshot(ctx context.Context) (*Snapshot, error) {
-	unlock, err := t.open()
+	done, err := t.open()
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer done()
 	s := new(Snapshot)
 	if err := t.snapshot(ctx, s); err != nil {
 		return nil, fmt.Errorf("worktree: snapshot of tree %s: %w", t.Name, err)
@@ -118,6 +118,12 @@ func (t *Tree) resolve(ctx context.Context, name string) (hash string, ok bool) 
 	return hash, err == nil && fullHash.MatchString(hash)
 }
 
+// before reports whether the agent has gone back to a commit before the base. Such a commit can't be
+// in a bundle of what is new.
+func (t *Tree) before(ctx context.Context, head string) bool {
+	return head != t.Base && t.root.git.run(ctx, t.command("merge-base", "--is-ancestor", head, t.Base)) == nil
+}
+
 // commitFiles returns a commit with these files: the head if it has them, or the last snapshot, or a
 // new one.
 func (t *Tree) commitFiles(ctx context.Context, files, head string) (string, error) {
@@ -126,7 +132,7 @@ func (t *Tree) commitFiles(ctx context.Context, files, head string) (string, err
 		if err != nil {
 			return "", err
 		}
-		if known == files && (commit == head || head == t.head) {
+		if known == files && (commit == head && !t.before(ctx, head) || commit == t.last && head == t.head) {
 			return commit, nil
 		}
 	}

@@ -198,6 +198,24 @@ func TestResume(t *testing.T) {
 	differ(t, "head of the third", own, gitIn(t, third.Dir, "rev-parse", "HEAD"))
 }
 
+func TestResumeBeforeBase(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t, map[string]string{"a": "one\n"})
+	first := gitIn(t, repo, "rev-parse", "HEAD")
+	commitAll(t, repo, map[string]string{"a": "two\n"})
+	for name, files := range map[string]map[string]string{"clean": {"a": "one\n"}, "changed": {"a": "one\n", "b": "new\n"}} {
+		tree := add(t, newRoot(t), &Request{Repo: repo, Name: "job1.1"})
+		gitIn(t, tree.Dir, "reset", "-q", "--hard", first)
+		write(t, tree.Dir, files)
+		s := snapshot(t, tree)
+		differ(t, name+": again", &Snapshot{Commit: s.Commit}, snapshot(t, tree))
+		second := add(t, newRoot(t), &Request{Repo: repo, Ref: tree.Base, Name: "job1.2", Snapshot: bundle(t, tree, s.Commit)})
+		differ(t, name+": files", files, read(t, second.Dir))
+		differ(t, name+": head", first, gitIn(t, second.Dir, "rev-parse", "HEAD"))
+		differ(t, name+": snapshot", &Snapshot{Commit: s.Commit}, snapshot(t, second))
+	}
+}
+
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": "one\n"})

@@ -66,7 +66,7 @@ func (t *Tree) acquire() error {
 var errClosed = fmt.Errorf("worktree: the tree was closed: %w", os.ErrClosed)
 
 // open locks t for a method. It returns an error if the tree was closed.
-func (t *Tree) open() (unlock func(), err error) {
+func (t *Tree) open() (done func(), err error) {
 	t.mu.Lock()
 	if t.lock == nil {
 		t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *Tree) Close() error {
 	if t.lock == nil {
 		return nil
 	}
-	err := t.lock.Close()
+	err := unlock(t.lock)
 	t.lock = nil
 	return err
 }
@@ -110,7 +110,7 @@ func (t *Tree) remove() error {
 		err = removeAll(t.folder)
 	}
 	if err != nil { // the lock file stays for the next attempt
-		return errors.Join(fmt.Errorf("worktree: remove tree %s: %w", t.Name, err), lock.Close())
+		return errors.Join(fmt.Errorf("worktree: remove tree %s: %w", t.Name, err), unlock(lock))
 	}
 	return removeLock(lock)
 }
@@ -150,11 +150,11 @@ var ErrNothing = errors.New("worktree: there is nothing new since the base")
 // [Request.Snapshot]. A limit of 0 means [DefaultBundleLimit]. If the bundle is larger, the error is
 // a [LimitError], and w has a part of it.
 func (t *Tree) Bundle(ctx context.Context, commit string, w io.Writer, limit int64) error {
-	unlock, err := t.open()
+	done, err := t.open()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer done()
 	if err := t.checkCommit(ctx, commit); err != nil {
 		return err
 	}
@@ -180,11 +180,11 @@ func (t *Tree) Bundle(ctx context.Context, commit string, w io.Writer, limit int
 // Patch writes the difference between the base and a snapshot, for [Apply] or "git apply". It is
 // empty if there is none.
 func (t *Tree) Patch(ctx context.Context, commit string, w io.Writer) error {
-	unlock, err := t.open()
+	done, err := t.open()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer done()
 	if err := t.checkCommit(ctx, commit); err != nil {
 		return err
 	}
@@ -217,11 +217,11 @@ var ErrStale = errors.New("worktree: the branch was changed by somebody else")
 // Push pushes a snapshot to a branch of the repository. Last is the commit that the branch is known
 // to have, and empty if it must not exist yet. The error is an [ErrStale] if it has another one.
 func (t *Tree) Push(ctx context.Context, commit, branch, last string) error {
-	unlock, err := t.open()
+	done, err := t.open()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer done()
 	if err := checkRef(branch); err != nil {
 		return err
 	}
