@@ -404,7 +404,7 @@ const idLength = 12
 // newID returns a random ID.
 func newID() string {
 	var b [8]byte
-	rand.Read(b[:]) //nolint:errcheck // it never fails
+	rand.Read(b[:])
 	return idEncoding.EncodeToString(b[:])[:idLength]
 }
 

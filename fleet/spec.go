@@ -159,7 +159,8 @@ func (s *Spec) checkNumbers() error {
 	return errors.Join(
 		refuse(s.Priority < -maxPriority || s.Priority > maxPriority, "the priority is %d; it can be from -9 to 9", s.Priority),
 		refuse(s.Attempts < 0 || s.Attempts > maxAttempts, "attempts is %d; it can be from 1 to %d", s.Attempts, maxAttempts),
-		refuse(!(s.Limits.BudgetUSD >= 0), "the budget is %v; it can't be less than 0", s.Limits.BudgetUSD), //nolint:staticcheck // NaN
+		refuse(!(s.Limits.BudgetUSD >= 0), // it may be NaN
+			"the budget is %v; it can't be less than 0", s.Limits.BudgetUSD),
 		refuse(s.Limits.Wall < 0 || s.Limits.Idle < 0, "a limit of time is less than 0"),
 		refuse(s.Agent.MaxTurns < 0, "max_turns is less than 0"),
 		refuse(s.Ask != nil && s.Ask.Wait < 0, "the time to wait for an answer is less than 0"),

@@ -203,13 +203,6 @@ func (v *view) isAsked(key string) bool {
 	return v.questions[key] != nil
 }
 
-// account returns the record of an account, or nil.
-func (v *view) account(name string) *Account {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.accounts[name]
-}
-
 // waiting returns the open jobs that are not queued.
 func (v *view) waiting() []*Job {
 	v.mu.Lock()

@@ -69,7 +69,7 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 	if err := o.Policy.check(); err != nil {
 		return nil, fmt.Errorf("agents: the policy: %w", err)
 	}
-	root, err := worktree.Open(o.Dir, &worktree.Options{MinFree: o.MinFree, MinFreeShare: o.MinFreeShare})
+	root, err := worktree.Open(o.Dir, &worktree.Options{MinFree: o.MinFree, MinFreeShare: o.MinFreeShare}) //nolint:contextcheck // it asks git for its version
 	if err != nil {
 		return nil, fmt.Errorf("agents: %w", err)
 	}

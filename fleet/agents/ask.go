@@ -37,14 +37,9 @@ const hookTime = 30 * 24 * time.Hour
 // beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for here, since
 // only a hook can defer a call: then the agent ends, and asks again when it goes on.
 func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
-	select { // a call that was deferred comes as soon as the agent starts
-	case <-n.send:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 	use, ok := in.(*clew.PreToolUseInput)
 	if !ok || !n.needsAnswer(use.ToolName) {
-		return nil, n.task.MayAct(ctx)
+		return nil, n.mayAct(ctx)
 	}
 	a, err := n.ask(ctx, &fleet.Question{
 		ID: idOf(use.ToolUseID), Tool: use.ToolName, Input: json.RawMessage(use.ToolInput), Call: use.ToolUseID, Subagent: use.AgentID,
@@ -59,7 +54,18 @@ func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutp
 	if !a.Allow {
 		return decide(clew.PermissionBehaviorDeny, refusal(a)), nil
 	}
-	return decide(clew.PermissionBehaviorAllow, "allowed by "+a.By), n.task.MayAct(ctx)
+	return decide(clew.PermissionBehaviorAllow, "allowed by "+a.By), n.mayAct(ctx)
+}
+
+// mayAct waits until a tool may start: the record says that the job runs, and the worker has its lease. A
+// call that was deferred can come before the prompt is sent.
+func (n *run) mayAct(ctx context.Context) error {
+	select {
+	case <-n.send:
+		return n.task.MayAct(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func decide(b clew.PermissionBehavior, why string) *clew.HookOutput {
@@ -85,10 +91,11 @@ func idOf(call string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// canUseTool asks whether a tool may be used.
+// canUseTool asks whether a tool may be used. The agent can also ask here for a call that was deferred and
+// has its answer by now, so the question has the same ID.
 func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	a, err := n.ask(ctx, &fleet.Question{
-		Tool: req.ToolName, Input: json.RawMessage(req.Input), Call: req.ToolUseID, Subagent: req.AgentID, Reason: req.DecisionReason,
+		ID: idOf(req.ToolUseID), Tool: req.ToolName, Input: json.RawMessage(req.Input), Call: req.ToolUseID, Subagent: req.AgentID, Reason: req.DecisionReason,
 	}, false)
 	if err != nil {
 		return nil, err
@@ -96,10 +103,7 @@ func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew
 	if !a.Allow {
 		return clew.Deny(refusal(a)), nil
 	}
-	if err := n.task.MayAct(ctx); err != nil {
-		return nil, err
-	}
-	return clew.Allow(), nil
+	return clew.Allow(), n.mayAct(ctx)
 }
 
 func refusal(a *fleet.Answer) string {

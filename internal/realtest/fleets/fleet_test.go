@@ -98,6 +98,9 @@ func (s *stage) reach(id string, want fleet.State) *fleet.Job {
 		if last = u.Job; last.State == want {
 			return last
 		}
+		if last.State == fleet.Lost {
+			break
+		}
 	}
 	s.Fatalf("the job is %s by %s (%s), want %s", last.State, last.Cause, last.Text, want)
 	return nil
@@ -114,7 +117,7 @@ func repository(t *testing.T) string {
 		{"init", "-q", "-b", "main"}, {"add", "."},
 		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"},
 	} {
-		cmd := exec.Command("git", args...)
+		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -144,7 +147,7 @@ func TestPatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply := exec.Command("git", "apply")
+	apply := exec.CommandContext(t.Context(), "git", "apply")
 	apply.Dir, apply.Stdin = repo, bytes.NewReader(patch)
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, patch)
@@ -318,7 +321,7 @@ func TestKilled(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newStage(t)
 			s.model.On("Kill yourself").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "kill -9 $PPID"}))
-			s.model.On("Your last call, of Bash, may or may not have happened").Reply(clewtest.Text("I live."))
+			s.model.On("The machine that you ran on was lost").Reply(clewtest.Text("I live."))
 			s.work(&agents.Options{})
 			id := s.submit(&fleet.Spec{Prompt: "Kill yourself", Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}, OnLost: policy})
 			j := s.reach(id, want)
