@@ -273,6 +273,7 @@ type cappedWriter struct {
 	limit int64
 	n     int64
 	over  bool
+	err   error // of w
 }
 
 var errOver = errors.New("worktree: over the limit")
@@ -282,7 +283,11 @@ func (w *cappedWriter) Write(p []byte) (int, error) {
 		w.over = true
 		return 0, errOver
 	}
-	return w.w.Write(p)
+	n, err := w.w.Write(p)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // exceeded returns the error of a writer that was over its limit, or nil.

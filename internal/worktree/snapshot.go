@@ -21,7 +21,8 @@ const (
 // A Snapshot is what a tree had at one time.
 type Snapshot struct {
 	// Commit is a commit of all files that git does not ignore. Its parent is the commit that the
-	// agent was at. If that has the same files and is not before the base, it is the snapshot itself.
+	// agent was at. If that is new and has the same files, it is the snapshot itself. It is the base
+	// only as long as nothing has changed.
 	Commit string
 	// Changed says that it differs from the snapshot before, or from the base if it is the first.
 	Changed bool
@@ -118,10 +119,13 @@ func (t *Tree) resolve(ctx context.Context, name string) (hash string, ok bool) 
 	return hash, err == nil && fullHash.MatchString(hash)
 }
 
-// before reports whether the agent has gone back to a commit before the base. Such a commit can't be
-// in a bundle of what is new.
-func (t *Tree) before(ctx context.Context, head string) bool {
-	return head != t.Base && t.root.git.run(ctx, t.command("merge-base", "--is-ancestor", head, t.Base)) == nil
+// old reports whether the agent has gone back to the base, or to a commit before it. Such a commit
+// can't be in a bundle of what is new.
+func (t *Tree) old(ctx context.Context, head string) bool {
+	if head == t.Base {
+		return t.last != t.Base
+	}
+	return t.root.git.run(ctx, t.command("merge-base", "--is-ancestor", head, t.Base)) == nil
 }
 
 // commitFiles returns a commit with these files: the head if it has them, or the last snapshot, or a
@@ -132,7 +136,7 @@ func (t *Tree) commitFiles(ctx context.Context, files, head string) (string, err
 		if err != nil {
 			return "", err
 		}
-		if known == files && (commit == head && !t.before(ctx, head) || commit == t.last && head == t.head) {
+		if known == files && (commit == head && !t.old(ctx, head) || commit == t.last && head == t.head) {
 			return commit, nil
 		}
 	}

@@ -68,6 +68,9 @@ func TestSnapshotOfCommits(t *testing.T) {
 	differ(t, "a commit is its own snapshot", &Snapshot{Commit: commit, Changed: true}, snapshot(t, tree))
 	write(t, tree.Dir, map[string]string{"c": "three\n"})
 	differ(t, "parent", commit, parent(snapshot(t, tree)))
+	gitIn(t, tree.Dir, "reset", "-q", "--soft", tree.Base)
+	differ(t, "parent of the same files", tree.Base, parent(snapshot(t, tree)))
+	gitIn(t, tree.Dir, "reset", "-q", "--soft", commit)
 
 	gitIn(t, tree.Dir, "pack-refs", "--all")
 	gitIn(t, tree.Dir, "gc", "-q")
@@ -82,7 +85,12 @@ func TestSnapshotOfCommits(t *testing.T) {
 
 	gitIn(t, tree.Dir, "checkout", "-q", "--detach", tree.Base)
 	gitIn(t, tree.Dir, "clean", "-qdf")
-	differ(t, "back at the base", &Snapshot{Commit: tree.Base, Changed: true}, snapshot(t, tree))
+	back := snapshot(t, tree)
+	differ(t, "back at the base", []any{tree.Base, true}, []any{parent(back), back.Changed})
+	differ(t, "back at the base, again", &Snapshot{Commit: back.Commit}, snapshot(t, tree))
+	differ(t, "patch", "", patch(t, tree, back.Commit).String())
+	second := add(t, newRoot(t), &Request{Repo: repo, Ref: tree.Base, Name: "job2", Snapshot: bundle(t, tree, back.Commit)})
+	differ(t, "head after that", tree.Base, gitIn(t, second.Dir, "rev-parse", "HEAD"))
 
 	// Without a repository there are still files, and the last known commit.
 	write(t, tree.Dir, map[string]string{"f": "six\n"})
@@ -240,6 +248,9 @@ func TestBundle(t *testing.T) {
 	if err := tree.Bundle(t.Context(), s.Commit, &out, 10_000); !errors.As(err, &over) || over.Limit != 10_000 || out.Len() > 10_000 {
 		t.Errorf("over the limit: %v, %d bytes written", err, out.Len())
 	}
+	if err := tree.Patch(t.Context(), s.Commit, failingWriter{}); !errors.Is(err, errWriter) {
+		t.Errorf("a writer that fails: %v", err)
+	}
 	// Bundles that are none.
 	whole := bundle(t, tree, s.Commit).String()
 	for name, text := range map[string]string{"empty": "", "garbage": "-\x00-", "cut": whole[:len(whole)/2], "header": whole[:20]} {
@@ -255,6 +266,12 @@ func TestBundle(t *testing.T) {
 	}
 }
 
+var errWriter = errors.New("the store is away")
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errWriter }
+
 func TestSnapshotSkips(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": "one\n", "dir/b": "two\n", "link/c": "three\n", "pipe": "four\n"})
@@ -267,7 +284,7 @@ func TestSnapshotSkips(t *testing.T) {
 	differ(t, "nothing has changed", &Snapshot{Commit: tree.Base}, snapshot(t, tree))
 
 	gitIn(t, tree.Dir, "clone", "-q", sub, "nested")
-	write(t, tree.Dir, map[string]string{"vendored/s": "now a file\n", "git~1": "no name for Windows\n", "z": "after it\n"})
+	write(t, tree.Dir, map[string]string{"vendored/s": "now a file\n", "git~1": "no name for Windows\n", "a": "before the pipe\n", "z": "after it\n"})
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"c": "a secret of the user\n"})
 	if err := errors.Join(os.RemoveAll(filepath.Join(tree.Dir, "link")), os.Symlink(outside, filepath.Join(tree.Dir, "link")),
@@ -276,7 +293,7 @@ func TestSnapshotSkips(t *testing.T) {
 	}
 	write(t, tree.Dir, map[string]string{"dir": "was a directory\n"})
 	s := snapshot(t, tree)
-	differ(t, "files", map[string]string{"a": "one\n", "dir": "was a directory\n", "link": "-> " + outside, "pipe": "four\n", "vendored/s": "now a file\n", "z": "after it\n"},
+	differ(t, "files", map[string]string{"a": "before the pipe\n", "dir": "was a directory\n", "link": "-> " + outside, "pipe": "four\n", "vendored/s": "now a file\n", "z": "after it\n"},
 		filesOf(t, tree, s.Commit))
 	differ(t, "skipped", []string{`"nested/": a repository of its own`, `"pipe": pipe: unsupported file type`,
 		`"git~1": git does not allow the name`}, s.Skipped)

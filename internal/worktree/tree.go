@@ -143,7 +143,8 @@ func (t *Tree) Size(ctx context.Context) (int64, error) {
 // DefaultBundleLimit is the limit of [Tree.Bundle] if none is given.
 const DefaultBundleLimit = 256 << 20
 
-// ErrNothing means that a snapshot is the base itself, of which no bundle can be made.
+// ErrNothing means that a snapshot is the base itself, of which no bundle can be made: nothing has
+// changed so far. If changes were taken back, there is a snapshot and a bundle of that.
 var ErrNothing = errors.New("worktree: there is nothing new since the base")
 
 // Bundle writes what a snapshot has and the base does not as a bundle of git, for
@@ -164,21 +165,31 @@ func (t *Tree) Bundle(ctx context.Context, commit string, w io.Writer, limit int
 	if limit <= 0 {
 		limit = DefaultBundleLimit
 	}
-	out := &cappedWriter{w: w, limit: limit}
 	c := t.command("bundle", "create", "--quiet", "-", snapshotRefs+commit, headRefs+commit, "^"+t.Base)
-	c.stdout = out
-	err = t.root.git.run(ctx, c)
-	if over := out.exceeded("the bundle of tree " + t.Name); over != nil {
-		return over
-	}
-	if err != nil {
-		return fmt.Errorf("worktree: bundle of tree %s: %w", t.Name, err)
-	}
-	return nil
+	return t.write(ctx, c, &cappedWriter{w: w, limit: limit}, "the bundle of tree "+t.Name)
 }
 
+// write runs a command and writes its output. If that fails, git only says that nobody reads it.
+func (t *Tree) write(ctx context.Context, c *command, out *cappedWriter, what string) error {
+	c.stdout = out
+	err := t.root.git.run(ctx, c)
+	switch {
+	case out.over:
+		return &LimitError{What: what, Limit: out.limit}
+	case out.err != nil:
+		err = out.err
+	case err == nil:
+		return nil
+	}
+	return fmt.Errorf("worktree: write %s: %w", what, err)
+}
+
+// MaxPatch is the size of the largest patch.
+const MaxPatch = 256 << 20
+
 // Patch writes the difference between the base and a snapshot, for [Apply] or "git apply". It is
-// empty if there is none.
+// empty if there is none. If it is larger than [MaxPatch], the error is a [LimitError], and w has a
+// part of it.
 func (t *Tree) Patch(ctx context.Context, commit string, w io.Writer) error {
 	done, err := t.open()
 	if err != nil {
@@ -190,11 +201,7 @@ func (t *Tree) Patch(ctx context.Context, commit string, w io.Writer) error {
 	}
 	c := t.command("diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", t.Base, commit)
-	c.stdout = w
-	if err := t.root.git.run(ctx, c); err != nil {
-		return fmt.Errorf("worktree: patch of tree %s: %w", t.Name, err)
-	}
-	return nil
+	return t.write(ctx, c, &cappedWriter{w: w, limit: MaxPatch}, "the patch of tree "+t.Name)
 }
 
 // checkCommit returns an error unless commit is a snapshot of the tree, or its base.
