@@ -75,7 +75,7 @@ func (w *Worker) lookAtHeld(ctx context.Context, j *Job) {
 		}
 		return
 	}
-	if a.Worker != own && !w.view.isDead(a.Worker, w.opts.Lease) {
+	if a.Worker != own && !w.view.isDead(ctx, a.Worker, w.opts.Lease) {
 		return // a job of this worker that does not run was claimed by a write whose outcome was not known
 	}
 	if j.State == Claimed {
@@ -156,7 +156,7 @@ func (w *Worker) removeSilent(ctx context.Context) {
 		holds[j.Worker()] = true
 	}
 	for _, id := range silent {
-		if holds[id] {
+		if holds[id] || !w.view.isDead(ctx, id, w.opts.Lease) {
 			continue
 		}
 		if r, err := w.fleet.engine.Get(ctx, Workers, id); err == nil {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -239,20 +240,48 @@ func (v *view) candidates(may func(*Job) bool) []*Job {
 	return all
 }
 
-// isDead reports whether the record of a worker was not seen to change for its whole lease and the grace,
-// by the clock of this worker. The lease of a worker without a record is that of this one.
-func (v *view) isDead(id string, length time.Duration) bool {
+// silence returns how long the record of a worker was not seen to change, by the clock of this worker, and
+// which beat it had then: -1 if it had no record. A worker that was not seen before is taken note of.
+func (v *view) silence(id string) (silence, lease time.Duration, beat int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.workers[id]
-	if s == nil { // not seen yet
+	if s == nil {
 		s = &seen{at: nowInstant()}
 		v.workers[id] = s
 	}
-	if s.info != nil {
-		length = time.Duration(s.info.Lease)
+	if s.info == nil {
+		return nowInstant().since(s.at), 0, -1
 	}
-	return nowInstant().since(s.at) > length+grace
+	return nowInstant().since(s.at), time.Duration(s.info.Lease), s.info.Beat
+}
+
+// isDead reports whether a worker has not renewed its lease for longer than that. This worker may have been
+// cut off or asleep itself, and have missed renewals: so the record is read again before it decides.
+func (v *view) isDead(ctx context.Context, id string, length time.Duration) bool {
+	silence, lease, beat := v.silence(id)
+	if silence <= cmp.Or(lease, length)+grace {
+		return false
+	}
+	r, err := v.engine.Get(ctx, Workers, id)
+	isThere := err == nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false
+	}
+	info := &WorkerInfo{Beat: -1}
+	if isThere {
+		if info, err = workerOf(r); err != nil {
+			v.warn(err)
+			return false
+		}
+	}
+	if info.Beat == beat {
+		return true
+	}
+	if err := v.take(Workers, Record{Key: id, Revision: r.Revision, Time: r.Time, Data: r.Data}); err != nil {
+		v.warn(err)
+	}
+	return false
 }
 
 // others returns how many workers seem to be alive, and those whose records have not changed for some time.

@@ -369,3 +369,32 @@ func TestWorkerParks(t *testing.T) {
 		}
 	})
 }
+
+// A worker that was cut off itself takes no jobs away from others when it comes back.
+func TestWorkerWasCutOff(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		slow := &runner{do: func(context.Context, *fleet.Task) fleet.Event {
+			time.Sleep(time.Hour)
+			return say("done")
+		}}
+		work(t, e, slow, &fleet.WorkerOptions{Host: "a", Slots: 20})
+		var jobs []*fleet.Job
+		for range 20 {
+			jobs = append(jobs, submit(t, f, &fleet.Spec{}))
+		}
+		for _, j := range jobs {
+			reach(t, f, j.ID, fleet.Running)
+		}
+		client := e.(*memfleet.Engine).Client(nil)
+		work(t, client, slow, &fleet.WorkerOptions{Host: "b"})
+		for range 10 {
+			time.Sleep(time.Minute)
+			client.Cut()
+			time.Sleep(time.Minute)
+			client.Reconnect()
+		}
+		for _, j := range jobs {
+			reach(t, f, j.ID, fleet.Done)
+		}
+	})
+}
