@@ -93,7 +93,8 @@ func (c *Client) Reconnect() {
 }
 
 // Kill ends the client for good: calls, watches and listeners fail with [ErrKilled], those under way too.
-// Requests that were sent may still have an effect.
+// Requests that were sent may still have an effect. Later calls fail after a minute, or when their context
+// ends: what repeats them in vain then costs a test little.
 func (c *Client) Kill() { c.kill() }
 
 // A fate is what happens to a call.
@@ -149,6 +150,16 @@ func (c *Client) travel(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// pause waits for some time, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // over returns why a call can't go on, or nil.
 func (c *Client) over(ctx context.Context) error {
 	if c.alive.Err() != nil {
@@ -170,6 +181,10 @@ func wait[T any](ctx context.Context, c *Client, until <-chan T) error {
 // call does something with the engine. The effect has a context of its own, since a request that was sent
 // takes effect whatever its caller does.
 func (c *Client) call(ctx context.Context, f fate, effect func(context.Context) error) error {
+	if c.alive.Err() != nil {
+		pause(ctx, time.Minute)
+		return ErrKilled
+	}
 	if err := c.travel(ctx, f.request); err != nil {
 		return err
 	}
