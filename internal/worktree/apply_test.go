@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -146,6 +147,9 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := patch(t, tree, snapshot(t, tree).Commit).String()
+	if !regexp.MustCompile(`(?m)^index [0-9a-f]{40}\.\.[0-9a-f]{40} 100644$`).MatchString(text) { // for a merge with "git apply --3way"
+		t.Errorf("the patch has no whole hashes:\n%s", text)
+	}
 	for _, test := range []struct {
 		name string
 		have map[string]string

@@ -33,7 +33,8 @@ func TestSnapshot(t *testing.T) {
 	tree := add(t, r, &Request{Repo: repo, Name: "job1"})
 	differ(t, "nothing has changed", &Snapshot{Commit: tree.Base}, snapshot(t, tree))
 
-	write(t, tree.Dir, map[string]string{"a": "changed\n", "new/file": "new\n", "x.log": "ignored\n"})
+	write(t, tree.Dir, map[string]string{"a": "changed\n", "new/file": "new\n", "x.log": "ignored\n", "x.own": "ignored\n",
+		".git/info/exclude": "*.own\n"})
 	if err := os.Remove(filepath.Join(tree.Dir, "b")); err != nil {
 		t.Fatal(err)
 	}

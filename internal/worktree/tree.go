@@ -199,7 +199,7 @@ func (t *Tree) Patch(ctx context.Context, commit string, w io.Writer) error {
 	if err := t.checkCommit(ctx, commit); err != nil {
 		return err
 	}
-	c := t.command("diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+	c := t.command("diff-tree", "-r", "-p", "-M", "--binary", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", t.Base, commit)
 	return t.write(ctx, c, &cappedWriter{w: w, limit: MaxPatch}, "the patch of tree "+t.Name)
 }
