@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/fleet"
@@ -125,7 +126,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	e := c.open(t)
-	js := raw(t, c.urls)
+	js := raw(t, c.urls, nats.MaxReconnects(-1), nats.PingInterval(time.Second)) // so that it leaves a server that is paused
 	l := newLedger()
 	stop := l.writers(t, 6, func() fleet.Engine { return c.open(t) })
 	faults := []func(){
@@ -134,7 +135,7 @@ func TestCluster(t *testing.T) {
 		func() { c.killTwo(t, e, js, l) },
 		func() { c.restartAll(t, e) },
 	}
-	rounds := soak.Size(1, 6)
+	rounds := soak.Size(1, 3)
 	for range rounds {
 		for _, fault := range faults {
 			l.await(t, 50)

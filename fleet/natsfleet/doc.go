@@ -25,8 +25,9 @@
 //     they sync always. With pauses or broken connections between servers, the crash of a single machine was
 //     enough.
 //   - With files that were damaged or cut on a minority of the servers, records were lost, and even whole
-//     streams, also with sync always. Records have checksums, so damage is noticed, but what is missing
-//     altogether is noticed only as a gap in the history of a record.
+//     streams, also with sync always. Records have checksums, but a server drops what it can't read. What is
+//     missing is noticed if it is in the middle of the history of a record; and the server in this process does
+//     not start if its last messages are missing, which the file fleet.mark knows.
 //   - Servers that were added and removed while others were killed lost records, also with sync always.
 //   - Processes that were killed lost nothing.
 //

@@ -75,22 +75,12 @@ func readNotice(dir string) (*notice, error) {
 	return n, nil
 }
 
-// write writes the notice so that others see the old one or the new one.
 func (n *notice) write(dir string) error {
 	text, err := json.MarshalIndent(n, "", "\t")
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, noticeName+".*") // only this user can read it
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(append(text, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), filepath.Join(dir, noticeName))
+	return replaceFile(filepath.Join(dir, noticeName), append(text, '\n'))
 }
 
 // checkListen returns an error if the server of a directory would be open to others without protection.

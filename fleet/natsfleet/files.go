@@ -116,27 +116,17 @@ func (e *Engine) put(ctx context.Context, name string, r io.Reader) error {
 	}
 	m := recordMessage(e.fileSubject(infoKind, name), fleet.Record{Data: text})
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	for {
+	return e.again(ctx, func() (bool, error) {
 		before, err := e.last(ctx, e.fileStream(), m.Subject)
 		if err != nil {
-			return err
+			return false, err
 		}
-		var after uint64
-		if before != nil {
-			after = before.sequence
-		}
-		m.Header.Set(afterHeader, strconv.FormatUint(after, 10))
+		m.Header.Set(afterHeader, strconv.FormatUint(lastSequence(before), 10))
 		if _, err = e.send(ctx, m); err == nil {
 			e.dropVersion(ctx, name, before)
-			return nil
 		}
-		if !conflicting(err) {
-			return err // it may have been written, so the chunks stay
-		}
-		if err := pause(ctx); err != nil {
-			return err
-		}
-	}
+		return conflicting(err), err // after another error it may have been written, so the chunks stay
+	})
 }
 
 // dropVersion removes the chunks of a version that was replaced. If that fails, they go with the file.

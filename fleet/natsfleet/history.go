@@ -39,6 +39,16 @@ func (e *Engine) History(ctx context.Context, t fleet.Table, key string) iter.Se
 }
 
 func (e *Engine) history(ctx context.Context, t fleet.Table, key string, yield func(fleet.Record, error) bool) error {
+	if t == fleet.Workers {
+		r, err := e.get(ctx, t, key)
+		if errors.Is(err, fleet.ErrNotFound) {
+			return nil
+		}
+		if err == nil && !yield(r, nil) {
+			return errStopped
+		}
+		return err
+	}
 	subject := e.subject(t, key)
 	last, err := e.last(ctx, e.tableStream(t), subject)
 	if err != nil || last == nil {

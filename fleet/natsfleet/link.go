@@ -26,6 +26,8 @@ type link struct {
 	down context.CancelCauseFunc
 	life context.Context
 
+	over error // why there will be no connection any more, or nil
+
 	calls   map[*call]bool // that wait for an answer
 	refusal error          // the last message or subscription that the server did not permit
 }
@@ -47,7 +49,7 @@ func (l *link) options() []nats.Option {
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.disconnected(nats.ErrDisconnected) }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
-		nats.ClosedHandler(func(*nats.Conn) { l.closed() }),
+		nats.ClosedHandler(func(*nats.Conn) { l.end(nats.ErrConnectionClosed) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err) }),
 	}
 }
@@ -93,7 +95,7 @@ func (l *link) expect(ctx context.Context, subject string) (context.Context, fun
 func (l *link) connected() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life == nil || l.life.Err() != nil {
+	if l.over == nil && (l.life == nil || l.life.Err() != nil) {
 		l.life, l.down = context.WithCancelCause(context.Background())
 		close(l.up)
 	}
@@ -102,43 +104,46 @@ func (l *link) connected() {
 func (l *link) disconnected(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life.Err() == nil {
+	if l.over == nil && l.life.Err() == nil {
 		l.down(cause)
 		l.up = make(chan struct{})
 	}
 }
 
-// closed lets nobody wait for a connection.
-func (l *link) closed() {
-	l.disconnected(nats.ErrConnectionClosed)
+// end lets nobody use the connection, or wait for one, any more.
+func (l *link) end(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.life, l.down = context.WithCancelCause(context.Background())
-	l.down(nats.ErrConnectionClosed)
-	select {
-	case <-l.up:
-	default:
+	if l.over != nil {
+		return
+	}
+	l.over = why
+	if l.life.Err() == nil {
+		l.down(why)
+	} else {
 		close(l.up)
 	}
 }
 
-// during waits for a connection and returns a context that ends with it. The caller has to call the
-// function.
+// during waits for a connection, but not longer than answerTimeout, and returns a context that ends with it.
+// The caller has to call the function.
 func (l *link) during(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	for {
+	for late := time.After(answerTimeout); ; {
 		l.mu.Lock()
-		up, life := l.up, l.life
+		up, life, over := l.up, l.life, l.over
 		l.mu.Unlock()
+		if over != nil {
+			return nil, nil, over
+		}
 		select {
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
+		case <-late:
+			return nil, nil, nats.ErrDisconnected
 		case <-up:
 		}
-		if errors.Is(context.Cause(life), nats.ErrConnectionClosed) {
-			return nil, nil, nats.ErrConnectionClosed
-		}
 		if life.Err() != nil {
-			continue // it has just come back
+			continue // it has just changed
 		}
 		linked, cancel := context.WithCancelCause(ctx)
 		unlink := context.AfterFunc(life, func() { cancel(context.Cause(life)) })
@@ -190,9 +195,17 @@ func (e *Engine) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 // ask sends a request to the server's interface, and decodes the answer. It tries again while a cluster has no
 // leader.
 func (e *Engine) ask(ctx context.Context, subject string, question, answer any) error {
-	for deadline := time.Now().Add(answerTimeout); ; {
+	return e.again(ctx, func() (bool, error) {
 		err := e.askOnce(ctx, subject, question, answer)
-		if !refused(err, noLeader) || time.Now().After(deadline) {
+		return refused(err, noLeader), err
+	})
+}
+
+// again calls a function until that says that it need not be called again, or answerTimeout has passed.
+func (e *Engine) again(ctx context.Context, f func() (again bool, err error)) error {
+	for deadline := time.Now().Add(answerTimeout); ; {
+		again, err := f()
+		if !again || time.Now().After(deadline) {
 			return err
 		}
 		if err := pause(ctx); err != nil {

@@ -90,6 +90,7 @@ type Engine struct {
 	link *link
 	js   jetstream.JetStream
 	srv  *natsserver.Server // nil unless the server is in this process
+	mark *mark              // of that server
 
 	shutdown func() error
 
@@ -108,7 +109,7 @@ func Open(ctx context.Context, opts *Options) (*Engine, error) {
 	}
 	e := &Engine{name: cmp.Or(opts.Name, DefaultName), opts: *opts}
 	if err := e.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close())
+		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close()) //nolint:contextcheck // it must close also after the context has ended
 	}
 	return e, nil
 }
@@ -129,7 +130,10 @@ func (e *Engine) open(ctx context.Context) error {
 	if e.js, err = jetstream.New(e.conn); err != nil {
 		return err
 	}
-	return e.openStreams(ctx)
+	if err := e.openStreams(ctx); err != nil || e.srv == nil {
+		return err
+	}
+	return e.openMark(ctx)
 }
 
 // errUnknownSync is the error of a server that may lose what it has acknowledged.
@@ -171,6 +175,7 @@ func (e *Engine) Close() error {
 	if e.shutdown == nil {
 		return nil
 	}
+	e.closeMark()
 	err := e.shutdown()
 	e.shutdown = nil
 	return err
@@ -293,6 +298,9 @@ func (o *Options) connectOptions() ([]nats.Option, error) {
 }
 
 const (
+	// reconnectWait is how long to wait before a connection is tried again.
 	reconnectWait = 250 * time.Millisecond
-	pingInterval  = 20 * time.Second
+	// pingInterval is how often the server is asked whether it is alive. One that has not answered twice is left
+	// for another one, before a worker loses its lease.
+	pingInterval = 5 * time.Second
 )

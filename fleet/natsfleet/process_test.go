@@ -215,6 +215,8 @@ func (l *ledger) writers(t testing.TB, n int, engine func() fleet.Engine) (stop 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
+	remover := engine()
+	wg.Go(func() { createAndRemove(ctx, remover) })
 	for i := range n {
 		e := engine()
 		wg.Go(func() { l.write(ctx, e, "key-"+strconv.Itoa(i/2), "writer-"+strconv.Itoa(i)) })
@@ -222,6 +224,21 @@ func (l *ledger) writers(t testing.TB, n int, engine func() fleet.Engine) (stop 
 	return func() {
 		cancel()
 		wg.Wait()
+	}
+}
+
+// createAndRemove creates and removes records, some of them several times.
+func createAndRemove(ctx context.Context, e fleet.Engine) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ctx.Err() == nil; i++ {
+		<-tick.C
+		key := "short-" + strconv.Itoa(i%100)
+		if r, err := e.Get(ctx, fleet.Jobs, key); err == nil {
+			_ = e.Remove(ctx, fleet.Jobs, key, r.Revision)
+		} else if errors.Is(err, fleet.ErrNotFound) {
+			_, _ = e.Set(ctx, fleet.Jobs, fleet.Record{Key: key, Data: []byte("data")})
+		}
 	}
 }
 

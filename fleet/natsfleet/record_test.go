@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +238,53 @@ func TestDamagedFile(t *testing.T) {
 		if err == nil {
 			t.Errorf("part %d is missing, and nobody says so", number)
 		}
+	}
+}
+
+// TestDamagedServer changes a byte in the files of a server, which drops half of the records then. Nobody works with
+// the rest until a person has looked.
+func TestDamagedServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Set(t.Context(), fleet.Jobs, benchRecords(0, 100)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	messages := filepath.Join(dir, "jetstream", "$G", "streams", "CLEW_JOBS", "msgs")
+	block := filepath.Join(messages, "1.blk")
+	text, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 0xff
+	if err := os.WriteFile(block, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// First the server still knows how many there should be; without its index, only the mark does.
+	for _, step := range []struct{ want, remove string }{
+		{"99 of the 100 records", filepath.Join(messages, "index.db")},
+		{"stream CLEW_JOBS had messages up to number 100", filepath.Join(dir, "fleet.mark")},
+	} {
+		for range 2 { // the second one must not take what is left for all
+			if e, err = natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir}); err == nil {
+				_ = e.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), step.want) {
+				t.Errorf("got %v, want %q", err, step.want)
+			}
+		}
+		if err := os.Remove(step.remove); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := keys(t.Context(), open(t, &natsfleet.Options{Dir: dir}), nil); err != nil || len(got) == 0 || len(got) == 100 {
+		t.Errorf("got %d records, %v", len(got), err)
 	}
 }
 

@@ -11,8 +11,14 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
+// maxMessage is the size of the largest message: a record with its headers.
+const maxMessage = fleet.MaxRecord + 16<<10
+
 // openStreams opens the streams, and creates those that do not exist.
 func (e *Engine) openStreams(ctx context.Context) error {
+	if most := e.conn.MaxPayload(); most < maxMessage {
+		return fmt.Errorf("the server takes messages of %d bytes; set max_payload in its configuration to %d or more", most, maxMessage)
+	}
 	for _, want := range e.streams() {
 		stream, err := answered(ctx, e, func(ctx context.Context) (jetstream.Stream, error) {
 			stream, err := e.js.Stream(ctx, want.Name)
@@ -84,7 +90,7 @@ func (e *Engine) streamFault(want, c jetstream.StreamConfig) string {
 		return "drops old messages"
 	case want.MaxMsgsPerSubject > 0 && c.MaxMsgsPerSubject != want.MaxMsgsPerSubject:
 		return "keeps old messages"
-	case c.MaxMsgSize > 0 && c.MaxMsgSize < fleet.MaxRecord+16<<10:
+	case c.MaxMsgSize > 0 && c.MaxMsgSize < maxMessage:
 		return "refuses large messages"
 	}
 	return ""

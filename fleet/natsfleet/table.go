@@ -77,14 +77,10 @@ func (e *Engine) passMarks(ctx context.Context, t fleet.Table, records []fleet.R
 		if err != nil {
 			return false, err
 		}
-		var mark uint64
 		if last != nil && !last.removed() {
 			return true, nil
 		}
-		if last != nil {
-			mark = last.sequence
-		}
-		if mark != after[i] {
+		if mark := lastSequence(last); mark != after[i] {
 			after[i], changed = mark, false
 		}
 	}
@@ -116,15 +112,13 @@ func (e *Engine) publish(ctx context.Context, messages []*nats.Msg) (uint64, err
 	if len(messages) == 1 {
 		return e.send(ctx, messages[0])
 	}
-	for {
-		last, err := e.publishBatch(ctx, messages)
-		if !refused(err, tooManyBatches, incompleteBatch) {
-			return last, err
-		}
-		if err := pause(ctx); err != nil {
-			return 0, err
-		}
-	}
+	var last uint64
+	err := e.again(ctx, func() (bool, error) {
+		var err error
+		last, err = e.publishBatch(ctx, messages)
+		return refused(err, tooManyBatches, incompleteBatch), err
+	})
+	return last, err
 }
 
 func (e *Engine) publishBatch(ctx context.Context, messages []*nats.Msg) (uint64, error) {
@@ -266,6 +260,14 @@ func (e *Engine) last(ctx context.Context, stream, subject string) (*message, er
 	return m, nil
 }
 
+// lastSequence returns the number of a message, or 0 if there is none.
+func lastSequence(m *message) uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.sequence
+}
+
 // Remove implements [fleet.Engine]. A mark without data takes the place of the record for an hour.
 func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
 	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
@@ -280,22 +282,18 @@ func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision
 func (e *Engine) remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
 	m := markMessage(e.subject(t, key))
 	m.Header.Set(afterHeader, strconv.FormatUint(revision, 10))
-	for {
+	return e.again(ctx, func() (bool, error) {
 		last, err := e.last(ctx, e.tableStream(t), m.Subject)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if last == nil || last.removed() {
-			return nil
+			return false, nil
 		}
 		if last.sequence != revision {
-			return fleet.ErrConflict
+			return false, fleet.ErrConflict
 		}
-		if _, err = e.send(ctx, m); !conflicting(err) {
-			return err
-		}
-		if err := pause(ctx); err != nil { // what has changed it is not visible yet
-			return err
-		}
-	}
+		_, err = e.send(ctx, m)
+		return conflicting(err), err // what has changed it is not visible yet
+	})
 }

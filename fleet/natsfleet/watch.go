@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/clewdev/clew/fleet"
@@ -34,6 +35,7 @@ type follower struct {
 	filter string
 	target uint64            // the last message that was there
 	seen   uint64            // the last message that was received
+	count  uint64            // of messages
 	ready  bool              // seen has reached the target
 	ahead  map[string]uint64 // revisions that were yielded before their messages came
 	faults []error           // of damaged records
@@ -72,6 +74,7 @@ func (f *follower) run(ctx context.Context) error {
 		}
 		f.filter = f.engine.subject(f.table, f.key)
 	}
+	f.target = math.MaxUint64
 	if err := f.aim(ctx); err != nil {
 		return err
 	}
@@ -81,16 +84,13 @@ func (f *follower) run(ctx context.Context) error {
 	return f.receive(ctx)
 }
 
-// aim finds the last message that is there.
+// aim finds the last message that is there. Later, that can only be an earlier one.
 func (f *follower) aim(ctx context.Context) error {
 	last, err := f.engine.last(ctx, f.engine.tableStream(f.table), f.filter)
 	if err != nil {
 		return err
 	}
-	f.target = 0
-	if last != nil {
-		f.target = last.sequence
-	}
+	f.target = min(f.target, lastSequence(last))
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (f *follower) deliver(ctx context.Context, batch []message) error {
 		if err := f.deliverOne(&batch[i], full); err != nil {
 			return err
 		}
-		f.seen = batch[i].sequence
+		f.seen, f.count = batch[i].sequence, f.count+1
 		if err := f.checkReady(); err != nil {
 			return err
 		}

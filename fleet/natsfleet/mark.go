@@ -1,0 +1,201 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/fleet"
+)
+
+const (
+	// markName is the name of the file with the mark of the server in this process.
+	markName = "fleet.mark"
+	// markInterval is how often the mark is written, if something has changed.
+	markInterval = 5 * time.Second
+)
+
+// A mark has the number of the last message of each stream. A server that finds damage in a file, when it starts or
+// when somebody reads, drops the rest of that file and says nothing. Jobs would then be missing, or as they were
+// before, and could run again. The mark is not synced: after a crash it may be older than the messages, and notices
+// less.
+type mark struct {
+	path string
+	last map[string]uint64
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// openMark compares the streams with the mark of the last server, and begins to write the next one.
+func (e *Engine) openMark(ctx context.Context) error {
+	m := &mark{path: filepath.Join(e.opts.Dir, markName), done: make(chan struct{})}
+	before, err := m.read()
+	if err != nil {
+		return err
+	}
+	if err := e.readRecords(ctx); err != nil {
+		return err
+	}
+	if m.last, err = e.lastSequences(ctx); err != nil {
+		return err
+	}
+	if err := m.lost(before, m.last); err != nil {
+		return err
+	}
+	if err := m.write(); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m.stop = stop
+	e.mark = m
+	go func() {
+		defer close(m.done)
+		tick := time.NewTicker(markInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				e.updateMark(running)
+			case <-running.Done():
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// readRecords reads the last message of each record. It returns an error if the server does not have them all: it
+// leaves out those that it can't read.
+func (e *Engine) readRecords(ctx context.Context) error {
+	for _, t := range fleet.Tables {
+		before, err := e.state(ctx, e.tableStream(t))
+		if err != nil {
+			return err
+		}
+		f := follower{engine: e, table: t, wants: func(string) bool { return false }}
+		f.yield = func(fleet.Record, error) bool { return true }
+		if err := f.run(ctx); err != nil {
+			return err
+		}
+		after, err := e.state(ctx, e.tableStream(t))
+		if err != nil {
+			return err
+		}
+		// Meanwhile others may write, and a mark of a removed record may go.
+		if want := min(before.NumSubjects, after.NumSubjects); f.count < want {
+			return fmt.Errorf("the server can read %d of the %d records of stream %s, since its files are damaged; restore %s from a backup, "+
+				"or remove the file index.db of that stream there, and the server drops what it can't read and what follows it in the same file",
+				f.count, want, e.tableStream(t), e.opts.Dir)
+		}
+	}
+	return nil
+}
+
+// state returns the state of a stream.
+func (e *Engine) state(ctx context.Context, name string) (jetstream.StreamState, error) {
+	stream, err := answered(ctx, e, func(ctx context.Context) (jetstream.Stream, error) { return e.js.Stream(ctx, name) })
+	if err != nil {
+		return jetstream.StreamState{}, fmt.Errorf("stream %s: %w", name, err)
+	}
+	return stream.CachedInfo().State, nil
+}
+
+// lost returns an error if streams do not have what they had before.
+func (m *mark) lost(before, now map[string]uint64) error {
+	for stream, last := range before {
+		if now[stream] < last {
+			return fmt.Errorf("the server has lost messages, since its files are damaged: stream %s had messages up to number %d, "+
+				"and has them up to %d; restore %s from a backup, or remove %s to go on with what is left",
+				stream, last, now[stream], filepath.Dir(m.path), m.path)
+		}
+	}
+	return nil
+}
+
+// closeMark writes the mark for the last time.
+func (e *Engine) closeMark() {
+	if e.mark != nil {
+		e.mark.stop()
+		<-e.mark.done
+		e.updateMark(context.Background())
+	}
+}
+
+// updateMark writes the mark if it has changed. If that fails, the mark is older than it could be. If the server
+// has lost messages, it ends, so that nobody goes on with what is left.
+func (e *Engine) updateMark(ctx context.Context) {
+	last, err := e.lastSequences(ctx)
+	if err != nil || maps.Equal(last, e.mark.last) {
+		return
+	}
+	if err := e.mark.lost(e.mark.last, last); err != nil {
+		e.link.end(err)
+		e.srv.Shutdown()
+		return
+	}
+	e.mark.last = last
+	_ = e.mark.write()
+}
+
+// lastSequences returns the number of the last message of each stream.
+func (e *Engine) lastSequences(ctx context.Context) (map[string]uint64, error) {
+	last := map[string]uint64{}
+	names := []string{e.sessionStream()}
+	for _, config := range e.streams() {
+		names = append(names, config.Name)
+	}
+	for _, name := range names {
+		state, err := e.state(ctx, name)
+		if err == nil {
+			last[name] = state.LastSeq
+		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, err
+		}
+	}
+	return last, nil
+}
+
+// read reads the mark. There is none in a new directory.
+func (m *mark) read() (last map[string]uint64, err error) {
+	text, err := os.ReadFile(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &last)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is damaged; remove it to start the server without it: %w", m.path, err)
+	}
+	return last, nil
+}
+
+func (m *mark) write() error {
+	text, err := json.Marshal(m.last)
+	if err != nil {
+		return err
+	}
+	return replaceFile(m.path, append(text, '\n'))
+}
+
+// replaceFile writes a file that only this user can read, so that others see the old one or the new one.
+func replaceFile(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
