@@ -20,6 +20,7 @@ var guidePackages = map[string]string{
 	"screens": "screens", "search": "search", "export": "export", "redact": "redact", "settings": "settings",
 	"transcript": "transcript", "usage": "usage", "tooluse": "tooluse",
 	"sqlitestore": "sessions/sqlitestore", "natsstore": "sessions/natsstore", "storetest": "sessions/storetest",
+	"natsfleet": "fleet/natsfleet",
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -29,7 +30,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 func TestGuidesShowCodeThatCompiles(t *testing.T) {
 	t.Parallel()
 	var sources strings.Builder
-	for _, pattern := range []string{"examples/*/main.go", "*example*_test.go"} {
+	for _, pattern := range []string{"examples/*/main.go", "*example*_test.go", "fleet/*/example_test.go"} {
 		for _, path := range guidePaths(t, pattern) {
 			sources.WriteString(unindented(guideText(t, path)))
 		}
@@ -55,7 +56,7 @@ func unindented(text string) string {
 // publicName is a name of the API as the guides write it: Session.Turn is short for
 // clew.Session.Turn.
 var publicName = regexp.MustCompile(
-	"`\\*?(clew|wire|clewtest|tools|screens|search|export|redact|settings|sessions|transcript|usage|tooluse|sqlitestore|natsstore|storetest|Options|Session)" +
+	"`\\*?(clew|wire|clewtest|tools|screens|search|export|redact|settings|sessions|transcript|usage|tooluse|sqlitestore|natsstore|storetest|natsfleet|Options|Session)" +
 		"\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
 
 // TestGuidesNameWhatExists looks for each name of the API in the guides in its package.

@@ -37,6 +37,21 @@ func Example() {
 	// Output: {} 1 <nil>
 }
 
+// A server in this process for other machines.
+func ExampleOpen() {
+	ctx := context.Background()
+	password := os.Getenv("FLEET_PASSWORD")
+	engine, err := natsfleet.Open(ctx, &natsfleet.Options{
+		Dir: "/var/lib/clew/fleet", Listen: "0.0.0.0:4222",
+		Certificate: "/etc/clew/cert.pem", Key: "/etc/clew/key.pem",
+		Users: []natsfleet.User{{Name: "build", Password: password, Role: natsfleet.Submit}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close() //nolint:errcheck // nothing more is written
+}
+
 // The permissions of one who watches, for the configuration of a server.
 func ExamplePermissions() {
 	publish, subscribe, err := natsfleet.Permissions("", natsfleet.Watch)
