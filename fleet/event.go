@@ -71,7 +71,7 @@ type Begin struct {
 }
 
 // Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is told to stop
-// (ByShutdown), or could not prepare it (ByWorker).
+// (ByShutdown), or could not prepare it (ByWorker). With ByBudget no worker can, and the job has failed.
 type Release struct {
 	Attempt int
 	Cause   Cause
@@ -320,14 +320,14 @@ func (e Release) apply(j *Job, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := j.isOneOf(e, e.Cause, ByWorker, ByLoss, ByShutdown); err != nil {
+	if err := j.isOneOf(e, e.Cause, ByWorker, ByLoss, ByShutdown, ByBudget); err != nil {
 		return err
 	}
 	a.end(e.Cause, e.Text, 0, at)
 	if e.Cause != ByShutdown {
 		j.Releases++
 	}
-	if j.Releases >= maxReleases {
+	if j.Releases >= maxReleases || e.Cause == ByBudget {
 		j.fail(e.Cause, e.Text)
 		return nil
 	}

@@ -95,6 +95,7 @@ func TestTransitions(t *testing.T) {
 		{Pause{Owner: first, Cause: ByTime, Until: after(3 * time.Hour)}, nil},
 		{Pause{Owner: first, Cause: ByLimit, Until: after(3 * time.Hour)}, map[State]State{Running: Lost}},
 		{Release{1, ByResult, ""}, nil},
+		{Release{1, ByBudget, ""}, map[State]State{Claimed: Failed}},
 		{Answered{"another"}, nil},
 		{Begin{Owner: first}, nil},
 		{Cancel{"me", ""}, map[State]State{

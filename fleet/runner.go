@@ -16,7 +16,7 @@ type Runner interface {
 	// job asks for, or that the disk is full. It is called often.
 	Check(j *Job) error
 	// Prepare makes ready what an attempt needs, such as a directory and an agent. It sends no prompt.
-	// An error leaves the job to others.
+	// An error leaves the job to others, unless it wraps [ErrBudget].
 	Prepare(ctx context.Context, t *Task) (Run, error)
 	// Look says what is stored of the last attempt of a job whose worker is gone.
 	Look(ctx context.Context, j *Job) (*Traces, error)
@@ -40,6 +40,9 @@ type Traces struct {
 	Finished *Result // of a finished turn, or nil
 	CostUSD  float64 // so far
 }
+
+// ErrBudget says that the budget of a job is used up before an attempt has begun.
+var ErrBudget = errors.New("the budget of the job is used up")
 
 // Why an attempt is ended from outside.
 var (

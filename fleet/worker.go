@@ -368,7 +368,10 @@ func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
 func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
 	w.avoid(t.Job.ID, true)
 	cause := ByWorker
-	if errors.Is(context.Cause(ctx), ErrShutdown) {
+	switch {
+	case errors.Is(why, ErrBudget):
+		cause = ByBudget
+	case errors.Is(context.Cause(ctx), ErrShutdown):
 		cause = ByShutdown
 	}
 	w.write(ctx, t, Release{t.Number, cause, why.Error()}, Lose{Attempt: t.Number, Cause: ByExit, Text: why.Error()})

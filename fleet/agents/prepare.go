@@ -207,7 +207,7 @@ func (n *run) options() (*clew.Options, error) {
 	if budget > 0 {
 		o.MaxBudgetUSD = budget - n.task.Job.CostUSD()
 		if o.MaxBudgetUSD <= 0 {
-			return nil, fmt.Errorf("the budget of $%.2f is used up", budget)
+			return nil, fmt.Errorf("$%.2f: %w", budget, fleet.ErrBudget)
 		}
 	}
 	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns
