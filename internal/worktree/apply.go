@@ -54,13 +54,10 @@ func Apply(ctx context.Context, dir string, patch io.Reader, check bool) error {
 	}
 	// In a directory below the top, git would leave out what is not below it and say nothing.
 	top, err := git.output(ctx, &command{args: []string{"rev-parse", "--show-toplevel"}, dir: dir, user: true})
-	var outside *gitError
-	switch {
-	case err == nil:
+	var outside *gitError // of every repository, which git can do without
+	if err == nil {
 		c.dir = filepath.FromSlash(top)
-	case errors.As(err, &outside):
-		c.env = append(c.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-	default:
+	} else if !errors.As(err, &outside) {
 		return fmt.Errorf("worktree: apply a patch in %s: %w", dir, err)
 	}
 	return applyError(git.run(ctx, c), dir)
