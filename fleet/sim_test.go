@@ -240,10 +240,12 @@ type machine struct {
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
 	number int
+	lease  time.Duration
 
 	gate   sync.Mutex
 	isDead bool
 	paused chan struct{} // closed when it goes on, or nil
+	pauses int
 }
 
 // runMachine starts a machine again and again, and lets it fail.
@@ -266,9 +268,8 @@ func (w *world) start(ctx context.Context, name string, c *memfleet.Client) *mac
 	w.mu.Unlock()
 	ctx, m.stop = context.WithCancel(ctx)
 	r := w.random("options %s %d", name, m.number)
-	m.worker = fleet.NewWorker(c, m, &fleet.WorkerOptions{
-		Host: name, PID: m.number, Slots: 1 + r.IntN(3), Lease: []time.Duration{30 * time.Second, 15 * time.Second}[r.IntN(2)],
-	})
+	m.lease = []time.Duration{30 * time.Second, 15 * time.Second}[r.IntN(2)]
+	m.worker = fleet.NewWorker(c, m, &fleet.WorkerOptions{Host: name, PID: m.number, Slots: 1 + r.IntN(3), Lease: m.lease})
 	m.ended.Go(func() {
 		err := m.worker.Run(ctx)
 		w.note("%s %d ended: %v", name, m.number, err)
@@ -344,6 +345,14 @@ func (m *machine) suspend() {
 	m.gate.Lock()
 	defer m.gate.Unlock()
 	m.paused = make(chan struct{})
+	m.pauses++
+}
+
+// suspensions returns how often the machine was suspended.
+func (m *machine) suspensions() int {
+	m.gate.Lock()
+	defer m.gate.Unlock()
+	return m.pauses
 }
 
 func (m *machine) resume() {
@@ -489,12 +498,23 @@ func (a *simAgent) Do(ctx context.Context) fleet.Event {
 		if a.task.MayAct(ctx) != nil {
 			return a.stopped(ctx)
 		}
-		a.say(fleettest.Acted, "")
+		a.use()
 	}
 	if !a.live(ctx, upTo(a.rand, 10*time.Second)) {
 		return a.stopped(ctx)
 	}
 	return a.end(ctx)
+}
+
+// use uses a tool, which nothing but the death of the machine ends. It takes up to a third of the lease:
+// then it is over before others take the job away. A machine that is suspended meanwhile can't promise that.
+func (a *simAgent) use() {
+	a.say(fleettest.Acted, "")
+	before := a.suspensions()
+	time.Sleep(upTo(a.rand, a.lease/3))
+	if a.suspensions() == before {
+		a.say(fleettest.Acted, "")
+	}
 }
 
 // end ends the agent by itself.

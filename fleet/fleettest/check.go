@@ -277,6 +277,9 @@ func (c *checker) ledger() {
 				c.report("%s: it has no prompt", l)
 			}
 		}
+		if l.Kind != Finished {
+			c.open(l)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Histories)) {
 		for _, a := range ended(c.Histories[id]) {
@@ -311,6 +314,20 @@ func (c *checker) begun(l Line) {
 		}
 	}
 	c.report("%s: the record did not say before that it runs", l)
+}
+
+// open checks that the record has not said before that an attempt has ended, when its agent does something.
+// An agent that finishes just then does no harm.
+func (c *checker) open(l Line) {
+	for _, change := range c.Histories[l.Job] {
+		if !change.Time.Before(l.Time) || len(change.Job.Attempts) < l.Attempt {
+			continue
+		}
+		if a := change.Job.Attempts[l.Attempt-1]; !a.Ended.IsZero() {
+			c.report("%s: the record says since %s that it has ended, by %q", l, change.Time.Format("15:04:05.000"), a.Cause)
+			return
+		}
+	}
 }
 
 // freshAgain checks that a prompt is not sent from the beginning a second time, unless the policy or a
