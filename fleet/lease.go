@@ -100,11 +100,15 @@ const (
 	overNum, overDen     = 9, 10
 )
 
-// renew renews the lease once. With ErrConflict somebody has taken it away.
+// renew renews the lease once. With ErrConflict somebody has taken it away. One that is over is not renewed,
+// as after a pause of the whole process: others may have taken its jobs already.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.length/3)
 	defer cancel()
 	sent := nowInstant()
+	if l.isOver(sent) {
+		return ErrLease
+	}
 	info := l.info()
 	l.beat++
 	info.ID, info.Lease, info.Beat = l.id, Duration(l.length), l.beat
@@ -196,7 +200,14 @@ func (l *lease) age() time.Duration {
 	return nowInstant().since(l.renewed)
 }
 
-func (l *lease) over() bool { return l.age() >= l.length*overNum/overDen }
+func (l *lease) over() bool { return l.isOver(nowInstant()) }
+
+// isOver reports whether the lease is over at an instant. One that was never renewed has not begun.
+func (l *lease) isOver(at instant) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.renewed.t.IsZero() && at.since(l.renewed) >= l.length*overNum/overDen
+}
 
 // wait waits until the lease is young enough for a tool to start.
 func (l *lease) wait(ctx context.Context) error {
