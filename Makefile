@@ -29,7 +29,8 @@ help: ## Print this help
 
 # Packages that the race detector makes several times as slow. "make test" tests them without it, and
 # "make test-rest" with it.
-RACED := ./fleet ./internal/cli ./internal/tui ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore ./transcript
+RACED := ./fleet ./internal/cli ./internal/fleetsoak ./internal/tui ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore \
+	./transcript
 # Packages that are tested without the race detector: these, and those in which nothing runs at once.
 # The slow ones come first.
 PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/compose ./internal/config \

@@ -52,7 +52,7 @@ var (
 
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
-	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "faulttest", "notices", "pictures", "pty", "realtest",
+	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "faulttest", "fleetsoak", "notices", "pictures", "pty", "realtest",
 		"record", "sbom", "shelltest", "simtest", "soak", "termtest", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
