@@ -42,6 +42,8 @@ PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/be
 # they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions
 # has scenarios for the most important of it: "make test-rest" runs them.
 DRIFT := ./examples/... ./internal/record $(filter-out %/scene %/versions,$(wildcard ./internal/realtest/*))
+# Examples that are modules of their own, whose dependencies the program and the SDK should not have.
+MODULES := examples/river
 # Packages whose tests open pages in Chromium, which "make browser" installs.
 PAGES := ./internal/browsertest
 # What looks for faults of accessibility in pages.
@@ -63,8 +65,15 @@ test: fmtcheck vet lint-if-there agent browser $(AXE) ## Check formatting, vet, 
 	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
 .PHONY: test-rest
-test-rest: agent ## Run the tests that "make test" leaves out: more of the agent, and the race detector over slow packages
+test-rest: agent test-modules ## Run the tests that "make test" leaves out: more of the agent, and the race detector over slow packages
 	go test -p 4 -race -timeout $(TIMEOUT) $(DRIFT) $(RACED)
+
+.PHONY: test-modules
+test-modules: ## Vet and test the examples that are modules of their own
+	@for dir in $(MODULES); do \
+		echo "go vet and go test in $$dir"; \
+		(cd $$dir && go vet ./... && go test -timeout $(TIMEOUT) ./...) || exit 1; \
+	done
 
 .PHONY: soak
 soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
@@ -77,6 +86,7 @@ versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the t
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
 	$(GOLANGCI) run ./...
+	@for dir in $(MODULES); do (cd $$dir && "$(CURDIR)/$(GOLANGCI)" run ./...) || exit 1; done
 
 # The linter takes minutes to build: a test run uses the one that is there.
 .PHONY: lint-if-there
