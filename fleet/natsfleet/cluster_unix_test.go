@@ -7,8 +7,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,27 +24,122 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// A cluster has three servers, each in a process of its own.
+// A cluster has three servers, each in a process of its own. They reach each other through cables.
 type cluster struct {
 	servers map[string]*serverProcess
+	cables  map[string][]*cable // by the name of a server at one of its ends
 	urls    string
 }
 
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
-	c := &cluster{servers: map[string]*serverProcess{}}
+	c := &cluster{servers: map[string]*serverProcess{}, cables: map[string][]*cable{}}
 	ports := freePorts(t, 6)
 	var urls []string
+	name := func(i int) string { return fmt.Sprintf("server-%d", i) }
 	for i := range 3 {
-		name := fmt.Sprintf("server-%d", i)
-		c.servers[name] = &serverProcess{setup: serverSetup{
-			Dir: t.TempDir(), Name: name, Ports: [2]int{ports[i], ports[3+i]}, Peers: ports[3:],
-		}}
-		c.servers[name].run(t)
+		setup := serverSetup{Dir: t.TempDir(), Name: name(i), Ports: [2]int{ports[i], ports[3+i]}}
+		for j := range 3 {
+			if i == j {
+				continue
+			}
+			l := newCable(t, ports[3+j])
+			setup.Peers = append(setup.Peers, l.port())
+			c.cables[name(i)] = append(c.cables[name(i)], l)
+			c.cables[name(j)] = append(c.cables[name(j)], l)
+		}
+		c.servers[name(i)] = &serverProcess{setup: setup}
+		c.servers[name(i)].run(t)
 		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
 	}
 	c.urls = strings.Join(urls, ",")
 	return c
+}
+
+// A cable passes connections on to a port, unless it is cut.
+type cable struct {
+	listener net.Listener
+	to       string
+
+	mu    sync.Mutex
+	isCut bool
+	conns map[net.Conn]bool
+	wg    sync.WaitGroup
+}
+
+func newCable(t *testing.T, port int) *cable {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{listener: l, to: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), conns: map[net.Conn]bool{}}
+	c.wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.wg.Go(func() { c.pass(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		c.cut(true)
+		c.wg.Wait()
+	})
+	return c
+}
+
+func (c *cable) port() int { return c.listener.Addr().(*net.TCPAddr).Port }
+
+// pass copies in both directions until one of them ends.
+func (c *cable) pass(from net.Conn) {
+	defer from.Close() //nolint:errcheck // as below
+	var dialer net.Dialer
+	to, err := dialer.DialContext(context.Background(), "tcp", c.to)
+	if err != nil {
+		return
+	}
+	defer to.Close() //nolint:errcheck // the other end sees that it is closed
+	if !c.add(from, to) {
+		return
+	}
+	c.wg.Go(func() {
+		_, _ = io.Copy(to, from)
+		_ = to.Close()
+	})
+	_, _ = io.Copy(from, to)
+	c.remove(from, to)
+}
+
+func (c *cable) add(conns ...net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range conns {
+		c.conns[conn] = true
+	}
+	return !c.isCut
+}
+
+func (c *cable) remove(conns ...net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range conns {
+		delete(c.conns, conn)
+	}
+}
+
+// cut ends all connections and lets no other one through, or ends that.
+func (c *cable) cut(isCut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = isCut
+	if isCut {
+		for conn := range c.conns {
+			_ = conn.Close()
+		}
+	}
 }
 
 func freePorts(t *testing.T, n int) []int {
@@ -132,6 +230,7 @@ func TestCluster(t *testing.T) {
 	faults := []func(){
 		func() { c.killLeader(t, js, l) },
 		func() { c.pauseLeader(t, js, l) },
+		func() { c.isolateLeader(t, js, l) },
 		func() { c.killTwo(t, e, js, l) },
 		func() { c.restartAll(t, e) },
 	}
@@ -172,6 +271,34 @@ func (c *cluster) pauseLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
 	}
 }
 
+// isolateLeader cuts the leader off the other servers, but not off its clients. It must not acknowledge anything that
+// the others don't know, and the others elect a leader.
+func (c *cluster) isolateLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
+	t.Helper()
+	leader := c.leader(t, js, "")
+	e := c.open(t)
+	for !strings.HasSuffix(e.URL(), fmt.Sprintf(":%d", c.servers[leader].setup.Ports[0])) {
+		e = c.open(t)
+	}
+	for _, cable := range c.cables[leader] {
+		cable.cut(true)
+	}
+	c.mustFail(t, e)
+	for deadline := time.Now().Add(endLimit); ; { // its client goes to another server after a while
+		_, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "alone-" + rand.Text(), Data: []byte("data")})
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	l.await(t, 20)
+	for _, cable := range c.cables[leader] {
+		cable.cut(false)
+	}
+}
+
 // killTwo kills two servers. The third one must not acknowledge anything.
 func (c *cluster) killTwo(t *testing.T, e *natsfleet.Engine, js jetstream.JetStream, l *ledger) {
 	t.Helper()
@@ -185,16 +312,22 @@ func (c *cluster) killTwo(t *testing.T, e *natsfleet.Engine, js jetstream.JetStr
 	for _, p := range killed {
 		p.kill(t)
 	}
+	c.mustFail(t, e)
+	for _, p := range killed {
+		p.run(t)
+	}
+	l.await(t, 20)
+}
+
+// mustFail writes to one server of three.
+func (c *cluster) mustFail(t *testing.T, e *natsfleet.Engine) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: "alone-" + rand.Text(), Data: []byte("data")})
 	if err == nil || errors.Is(err, fleet.ErrConflict) {
 		t.Errorf("one of three has answered: %v", err)
 	}
-	for _, p := range killed {
-		p.run(t)
-	}
-	l.await(t, 20)
 }
 
 // restartAll restarts one server after the other.

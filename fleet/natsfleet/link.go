@@ -26,7 +26,8 @@ type link struct {
 	down context.CancelCauseFunc
 	life context.Context
 
-	over error // why there will be no connection any more, or nil
+	left time.Time // when the client last went to another server
+	over error     // why there will be no connection any more, or nil
 
 	calls   map[*call]bool // that wait for an answer
 	refusal error          // the last message or subscription that the server did not permit
@@ -164,11 +165,27 @@ func answered[T any](ctx context.Context, e *Engine, wait func(context.Context) 
 		return none, err
 	}
 	defer unlink()
+	sent := time.Now()
 	answer, err := wait(linked)
 	if err != nil && ctx.Err() == nil && linked.Err() != nil {
 		err = context.Cause(linked)
 	}
+	if err != nil && time.Since(sent) > answerTimeout/2 {
+		e.link.leave(e.conn)
+	}
 	return answer, err
+}
+
+// leave lets the client go to another server of a cluster, if there is one: this one does not answer, as one that is
+// cut off the others. It does so again only after a while.
+func (l *link) leave(conn *nats.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(conn.Servers()) < 2 || time.Since(l.left) < answerTimeout {
+		return
+	}
+	l.left = time.Now()
+	_ = conn.ForceReconnect()
 }
 
 // request sends a message and returns the answer. While nobody is there to receive the message, as when a

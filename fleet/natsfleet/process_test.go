@@ -31,7 +31,7 @@ type serverSetup struct {
 	Dir   string
 	Name  string // "" for that of an engine
 	Ports [2]int // for clients and for the cluster
-	Peers []int  // the ports for the cluster of all servers
+	Peers []int  // the ports at which it reaches the other servers of the cluster
 }
 
 // runServer runs a server until its standard input ends. A line on standard output says that it has started.
@@ -64,6 +64,7 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 	}
 	opts := server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Ports[0]}
 	opts.Cluster.Name, opts.Cluster.Host, opts.Cluster.Port = "three", "127.0.0.1", s.Ports[1]
+	opts.Cluster.NoAdvertise = true // so that servers reach each other only by the ports that they were told
 	for _, port := range s.Peers {
 		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
 	}
