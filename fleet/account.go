@@ -78,10 +78,23 @@ func (f *Fleet) block(ctx context.Context, account string, e *Pause) error {
 		a.By = e.Worker
 		if e.Cause == ByAccount {
 			a.Held, a.Cause, a.Text = true, e.Cause, e.Text
-		} else if e.Until.After(a.Until) {
-			a.Until, a.Cause, a.Text = e.Until, e.Cause, e.Text
+			return
+		}
+		until := e.Until
+		if e.Cause == ByThrottling { // the requests of others may succeed
+			until = earlier(until, a.Changed.Add(time.Minute))
+		}
+		if until.After(a.Until) {
+			a.Until, a.Cause, a.Text = until, e.Cause, e.Text
 		}
 	})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // spend adds what a job has cost.

@@ -212,6 +212,11 @@ func (f *Fleet) History(ctx context.Context, id string) iter.Seq2[*Job, error] {
 
 // Wait waits until a job has ended, and returns it.
 func (f *Fleet) Wait(ctx context.Context, id string) (*Job, error) {
+	j, err := f.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	id = j.ID
 	for ctx.Err() == nil {
 		for j, err := range f.watchJob(ctx, id) {
 			if err != nil {
@@ -254,28 +259,44 @@ func (f *Fleet) watchJob(ctx context.Context, id string) iter.Seq2[*Job, error] 
 
 // Cancel cancels a job. One that a worker holds is ended by the worker, or when its lease is over.
 func (f *Fleet) Cancel(ctx context.Context, id, why string) (*Job, error) {
-	return f.change(ctx, id, Cancel{By: f.by, Why: why})
+	return f.decide(ctx, id, Cancel{By: f.by, Why: why})
 }
 
 // Requeue goes on with a job that is lost or has failed.
 func (f *Fleet) Requeue(ctx context.Context, id string, e Requeue) (*Job, error) {
 	e.By = f.by
-	return f.change(ctx, id, e)
+	return f.decide(ctx, id, e)
+}
+
+// decide lets an event happen to a job whose ID may be shortened.
+func (f *Fleet) decide(ctx context.Context, id string, e Event) (*Job, error) {
+	j, err := f.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return f.change(ctx, j.ID, e)
 }
 
 // Drop removes a job that has ended with all that belongs to it but its session.
 func (f *Fleet) Drop(ctx context.Context, id string) error {
-	j, revision, err := f.get(ctx, id)
+	j, err := f.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	j, revision, err := f.get(ctx, j.ID)
 	if err != nil {
 		return err
 	}
 	if !j.State.Ended() {
-		return &StateError{id, j.State, "dropped", "cancel it first"}
+		return &StateError{j.ID, j.State, "dropped", "cancel it first"}
 	}
-	return f.drop(ctx, id, revision)
+	return f.drop(ctx, j.ID, revision)
 }
 
 func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
+	if err := f.engine.Remove(ctx, Jobs, id, revision); err != nil {
+		return fmt.Errorf("fleet: job %s: %w", id, err)
+	}
 	if err := f.engine.Delete(ctx, id+"/"); err != nil {
 		return fmt.Errorf("fleet: the files of job %s: %w", id, err)
 	}
@@ -286,9 +307,6 @@ func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
 		if err := f.engine.Remove(ctx, Questions, q.key(), q.revision); err != nil {
 			return fmt.Errorf("fleet: a question of job %s: %w", id, err)
 		}
-	}
-	if err := f.engine.Remove(ctx, Jobs, id, revision); err != nil {
-		return fmt.Errorf("fleet: job %s: %w", id, err)
 	}
 	return nil
 }
@@ -354,6 +372,8 @@ func happened(e Event, j *Job) bool {
 		return number <= len(j.Attempts) && !j.Attempts[number-1].Ended.IsZero() && j.Attempts[number-1].Cause == cause
 	}
 	switch e := e.(type) {
+	case Cancel:
+		return j.Cancel != nil && j.Cancel.By == e.By && j.Cancel.Text == cut(e.Why, maxText)
 	case Claim:
 		return j.State == Claimed && j.Attempt().Worker == e.Worker
 	case Begin:
@@ -390,7 +410,10 @@ func jobOf(r Record) (*Job, error) {
 	if err := json.Unmarshal(r.Data, j); err != nil {
 		return nil, fmt.Errorf("fleet: the record of job %s, revision %d: %w", r.Key, r.Revision, err)
 	}
-	if j.ID != r.Key || !slices.Contains(States, j.State) || (j.State.Held() && len(j.Attempts) == 0) {
+	isWrong := func(a Attempt) bool {
+		return a.Number < 1 || a.Number > len(j.Attempts) || j.Attempts[a.Number-1].Worker != a.Worker
+	}
+	if j.From != nil && (j.From.Attempt < 1 || j.From.Attempt > len(j.Attempts)) || slices.ContainsFunc(j.Attempts, isWrong) || j.ID != r.Key || !slices.Contains(States, j.State) || (j.State.Held() && len(j.Attempts) == 0) {
 		return nil, fmt.Errorf("fleet: the record of job %s, revision %d, is damaged", r.Key, r.Revision)
 	}
 	return j, nil

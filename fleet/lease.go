@@ -66,6 +66,10 @@ type instant struct{ t time.Time }
 
 func nowInstant() instant { return instant{time.Now()} }
 
+// steady is how much time has passed since an earlier instant by the clock that nobody sets. It may stand
+// still while the machine sleeps.
+func (i instant) steady(earlier instant) time.Duration { return i.t.Sub(earlier.t) }
+
 // since is how much time has passed since an earlier instant.
 func (i instant) since(earlier instant) time.Duration {
 	return max(i.t.Sub(earlier.t), i.t.Round(0).Sub(earlier.t.Round(0)))
@@ -152,13 +156,14 @@ func (l *lease) renewedAt(sent instant) {
 func (l *lease) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := l.length / 3
+		if l.over() { // after a pause of the machine, others may have taken the jobs already
+			l.lose()
+			return
+		}
 		if err := l.renew(ctx); errors.Is(err, ErrConflict) {
 			l.lose()
 		} else if err != nil {
 			wait = l.length / 12
-		}
-		if l.over() {
-			l.lose()
 		}
 		select {
 		case <-l.lost:

@@ -120,6 +120,7 @@ var ErrParked = errors.New("the question has no answer yet")
 const (
 	defaultWait = 24 * time.Hour
 	defaultPark = 10 * time.Minute
+	maxWait     = 30 * 24 * time.Hour
 )
 
 func orDefault(d Duration, or time.Duration) time.Duration {

@@ -57,7 +57,7 @@ type Repo struct {
 type AgentSpec struct {
 	Model           string          `json:"model,omitempty"`
 	PermissionMode  string          `json:"permission_mode,omitempty"`
-	Tools           []string        `json:"tools,omitempty"` // nil means all that the worker allows
+	Tools           []string        `json:"tools,omitzero"` // nil means all that the worker allows
 	AllowedTools    []string        `json:"allowed_tools,omitempty"`
 	DisallowedTools []string        `json:"disallowed_tools,omitempty"`
 	MaxTurns        int             `json:"max_turns,omitempty"`
@@ -163,9 +163,13 @@ func (s *Spec) checkNumbers() error {
 			"the budget is %v; it can't be less than 0", s.Limits.BudgetUSD),
 		refuse(s.Limits.Wall < 0 || s.Limits.Idle < 0, "a limit of time is less than 0"),
 		refuse(s.Agent.MaxTurns < 0, "max_turns is less than 0"),
-		refuse(s.Ask != nil && s.Ask.Wait < 0, "the time to wait for an answer is less than 0"),
+		refuse(s.Ask != nil && (s.Ask.Wait < 0 || s.Ask.Wait > Duration(maxWait)), "the time to wait for an answer can be up to 30 days"),
+		refuse(s.Ask != nil && slices.ContainsFunc(s.Ask.Tools, isRule), "a tool that is asked for is a rule; the name of the tool is possible"),
 	)
 }
+
+// isRule reports whether a text is more than the name of a tool.
+func isRule(tool string) bool { return tool == "" || strings.ContainsAny(tool, "(), *") }
 
 func (s *Spec) checkRepo() error {
 	if s.Repo == nil {
@@ -176,7 +180,15 @@ func (s *Spec) checkRepo() error {
 		refuse(strings.HasPrefix(s.Repo.URL, "-"), "the URL of the repository begins with -"),
 		refuse(strings.HasPrefix(s.Repo.Ref, "-"), "the ref begins with -"),
 		refuse(strings.HasPrefix(s.Repo.Branch, "-"), "the branch begins with -"),
+		refuse(hasDots(s.Repo.URL), "the URL of the repository has an element . or .."),
 	)
+}
+
+// hasDots reports whether an element of a path is "." or "..", also with percent signs: a pattern that
+// allows a directory would let others through.
+func hasDots(url string) bool {
+	plain := strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/", ":", "/").Replace(url)
+	return slices.ContainsFunc(strings.Split(plain, "/"), func(element string) bool { return element == "." || element == ".." })
 }
 
 // refuse returns an error if something is wrong.

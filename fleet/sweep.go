@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -15,13 +16,12 @@ func (w *Worker) sweep(ctx context.Context) {
 		if !w.view.isComplete() {
 			continue
 		}
+		w.endStale()
 		for _, j := range w.view.waiting() {
 			w.look(ctx, j)
 		}
 		for _, q := range w.view.openQuestions() {
-			if !time.Now().Before(q.Until) {
-				w.expire(ctx, q)
-			}
+			w.lookAtQuestion(ctx, q)
 		}
 		w.removeSilent(ctx)
 		if nowInstant().since(retained) > time.Hour && w.opts.Retain > 0 {
@@ -29,6 +29,50 @@ func (w *Worker) sweep(ctx context.Context) {
 			w.removeOld(ctx)
 		}
 	}
+}
+
+// endStale ends the attempts of this worker whose jobs were taken away: somebody has decided so, although
+// the worker has its lease.
+func (w *Worker) endStale() {
+	w.mu.Lock()
+	running := maps.Clone(w.running)
+	w.mu.Unlock()
+	for id, h := range running {
+		j := w.view.job(id)
+		w.mu.Lock()
+		number, seen := h.attempt, h.seen
+		h.seen = seen || number > 0 && j != nil && len(j.Attempts) >= number
+		w.mu.Unlock()
+		switch {
+		case number == 0, j == nil && !seen, j != nil && len(j.Attempts) < number: // the view is behind
+		case j == nil, len(j.Attempts) > number, j.Attempts[number-1].Worker != h.owner, !j.Attempts[number-1].Ended.IsZero():
+			h.cancel(ErrStale)
+		}
+	}
+}
+
+// lookAtQuestion closes a question that nobody has answered in time, or that nobody waits for any more.
+func (w *Worker) lookAtQuestion(ctx context.Context, q *Question) {
+	if !time.Now().Before(q.Until) {
+		w.expire(ctx, q)
+		return
+	}
+	if j := w.view.job(q.Job); j != nil && j.waitsFor(q) {
+		return
+	}
+	j, _, err := w.fleet.get(ctx, q.Job) // the view may be behind
+	if errors.Is(err, ErrNotFound) || err == nil && !j.waitsFor(q) {
+		w.close(ctx, q, "Nobody waits for the answer any more.")
+	}
+}
+
+// waitsFor reports whether an attempt waits for an answer, or the job without one.
+func (j *Job) waitsFor(q *Question) bool {
+	if j.State == Asking {
+		return j.Question == q.ID
+	}
+	a := j.Attempt()
+	return j.State.Held() && a.Number == q.Attempt || j.Next == Continued && j.From != nil && j.From.Cause == ByQuestion
 }
 
 // look does what is to be done for a job that is not queued.
@@ -116,7 +160,12 @@ func (w *Worker) lookAtAnswer(ctx context.Context, j *Job) {
 
 // expire answers a question that nobody has answered in time.
 func (w *Worker) expire(ctx context.Context, q *Question) {
-	a := &Answer{At: now(), By: "policy", Expired: true, Text: "Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need."}
+	w.close(ctx, q, "Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need.")
+}
+
+// close answers a question in the name of nobody.
+func (w *Worker) close(ctx context.Context, q *Question, text string) {
+	a := &Answer{At: now(), By: "policy", Expired: true, Text: text}
 	if _, err := w.fleet.answer(ctx, q.key(), a); err != nil && !errors.Is(err, ErrAnswered) && !errors.Is(err, ErrNotFound) && ctx.Err() == nil {
 		w.log.Warn("the question can't be answered", "job", q.Job, "error", err)
 	}

@@ -251,9 +251,9 @@ func (v *view) silence(id string) (silence, lease time.Duration, beat int) {
 		v.workers[id] = s
 	}
 	if s.info == nil {
-		return nowInstant().since(s.at), 0, -1
+		return nowInstant().steady(s.at), 0, -1
 	}
-	return nowInstant().since(s.at), time.Duration(s.info.Lease), s.info.Beat
+	return nowInstant().steady(s.at), time.Duration(s.info.Lease), s.info.Beat
 }
 
 // isDead reports whether a worker has not renewed its lease for longer than that. This worker may have been
@@ -289,7 +289,7 @@ func (v *view) others(old time.Duration) (alive int, silent []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id, s := range v.workers {
-		age := nowInstant().since(s.at)
+		age := nowInstant().steady(s.at)
 		if s.info != nil && age < time.Duration(s.info.Lease) {
 			alive++
 		}

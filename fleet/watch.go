@@ -21,6 +21,12 @@ type Update struct {
 // ended.
 func (f *Fleet) Watch(ctx context.Context, id string) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
+		j, err := f.Job(ctx, id)
+		if err != nil {
+			yield(Update{}, err)
+			return
+		}
+		id := j.ID
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		updates := make(chan Update)

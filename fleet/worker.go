@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -61,20 +60,24 @@ type Worker struct {
 	opts   WorkerOptions
 	log    *slog.Logger
 	view   *view
+	seed   string // orders jobs differently for each worker
 	drain  chan struct{}
 	once   sync.Once
 
 	mu      sync.Mutex
 	running map[string]*held     // by job
 	lease   string               // the ID of the worker, while it has a lease
+	rest    avoidance            // of this worker, after jobs that it could not begin
 	avoided map[string]avoidance // jobs that this worker could not begin, or that others were faster to take
 	refused map[string]string    // jobs that the runner does not take
 }
 
 // held is a job that this worker has, or is about to have.
 type held struct {
-	owner  string // the ID of the worker's lease
-	cancel context.CancelCauseFunc
+	owner   string // the ID of the worker's lease
+	attempt int    // 0 until it is claimed
+	seen    bool   // the view has this attempt
+	cancel  context.CancelCauseFunc
 }
 
 // avoidance says when a job is tried again, and how often it has failed.
@@ -88,7 +91,7 @@ type avoidance struct {
 func NewWorker(e Engine, r Runner, o *WorkerOptions) *Worker {
 	opts := o.withDefaults()
 	w := &Worker{
-		fleet: Open(e, "worker "+opts.Host), runner: r, opts: opts, log: opts.Logger, drain: make(chan struct{}),
+		fleet: Open(e, "worker "+opts.Host), runner: r, opts: opts, log: opts.Logger, seed: newID(), drain: make(chan struct{}),
 		running: make(map[string]*held), avoided: make(map[string]avoidance), refused: make(map[string]string),
 	}
 	w.view = newView(e, func(err error) { w.log.Warn("the engine does not answer", "error", err) })
@@ -220,13 +223,13 @@ func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.Wait
 // fill begins as many jobs as there are free slots.
 func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
 	free := w.opts.Slots - w.Busy()
-	if free <= 0 || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
+	if free <= 0 || w.rests() || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
 		return
 	}
 	for _, j := range w.choose(free) {
 		ctx, cancel := context.WithCancelCause(acting)
 		w.mu.Lock()
-		w.running[j.ID] = &held{l.id, cancel}
+		w.running[j.ID] = &held{owner: l.id, cancel: cancel}
 		w.mu.Unlock()
 		jobs.Go(func() {
 			defer w.view.poke()
@@ -235,6 +238,29 @@ func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
 			w.attempt(ctx, l, j.ID)
 		})
 	}
+}
+
+// maxFailures is how many jobs in a row a worker may fail to begin before it rests: then it is probably the
+// worker that can't, and not the jobs.
+const maxFailures = 3
+
+// rests reports whether the worker takes no jobs for a while.
+func (w *Worker) rests() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rest.failures > maxFailures && nowInstant().since(w.rest.from) < w.rest.wait
+}
+
+// countBegin takes note of whether the worker could begin a job.
+func (w *Worker) countBegin(begun bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if begun {
+		w.rest = avoidance{}
+		return
+	}
+	w.rest.failures++
+	w.rest.from, w.rest.wait = nowInstant(), min(time.Second<<min(max(0, w.rest.failures-maxFailures), 10), 5*time.Minute)
 }
 
 // release frees a slot.
@@ -283,7 +309,7 @@ func (w *Worker) accepted(jobs []*Job, n int) []*Job {
 // rank orders jobs differently for each worker.
 func (w *Worker) rank(j *Job) uint64 {
 	h := fnv.New64a()
-	io.WriteString(h, w.opts.Host+strconv.Itoa(w.opts.PID)+j.ID) //nolint:errcheck // a hash takes all
+	io.WriteString(h, w.seed+j.ID) //nolint:errcheck // a hash takes all
 	return h.Sum64()
 }
 
@@ -333,6 +359,13 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 		return
 	}
 	t := &Task{Job: j, Number: len(j.Attempts), worker: w, lease: l}
+	w.mu.Lock()
+	w.running[id].attempt = t.Number
+	w.mu.Unlock()
+	if err := errors.Join(j.Spec.Check(), w.runner.Check(j)); err != nil { // the record may be another one than was chosen
+		w.giveBack(ctx, t, err)
+		return
+	}
 	log := w.log.With("job", id, "attempt", t.Number)
 	log.Info("claimed")
 	run, err := w.runner.Prepare(ctx, t)
@@ -348,6 +381,7 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 		return
 	}
 	log.Info("running")
+	w.countBegin(true)
 	w.end(ctx, t, run.Do(ctx))
 }
 
@@ -373,6 +407,8 @@ func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
 		cause = ByBudget
 	case errors.Is(context.Cause(ctx), ErrShutdown):
 		cause = ByShutdown
+	case ctx.Err() == nil:
+		w.countBegin(false)
 	}
 	w.write(ctx, t, Release{t.Number, cause, why.Error()}, Lose{Attempt: t.Number, Cause: ByExit, Text: why.Error()})
 }
@@ -399,7 +435,9 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	default:
 		e = Lose{Attempt: t.Number, Cause: ByExit, Text: fmt.Sprintf("the runner has returned %T", e)}
 	}
-	w.write(ctx, t, e)
+	if !w.write(ctx, t, e) {
+		return // whoever has taken the job away has added its cost
+	}
 	if err := w.fleet.spend(context.WithoutCancel(ctx), t.Job.Spec.account(), cost); err != nil {
 		w.log.Warn("the account does not have the cost", "job", t.Job.ID, "cost", cost, "error", err)
 	}
@@ -410,8 +448,12 @@ const writeTime = 10 * time.Minute
 
 // write writes an event of an attempt, or another one if that can't happen. It tries for a long time, also
 // after the lease is lost: the record itself refuses what comes too late.
-func (w *Worker) write(ctx context.Context, t *Task, events ...Event) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+func (w *Worker) write(ctx context.Context, t *Task, events ...Event) (written bool) {
+	limit := writeTime
+	if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrLease) {
+		limit = min(limit, w.opts.Lease) // then others write it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
 		j, err := w.fleet.change(ctx, t.Job.ID, events[0])
@@ -419,10 +461,10 @@ func (w *Worker) write(ctx context.Context, t *Task, events ...Event) {
 		switch {
 		case err == nil:
 			w.log.Info(events[0].name(), "job", t.Job.ID, "attempt", t.Number, "state", j.State)
-			return
+			return true
 		case errors.Is(err, ErrStale), errors.Is(err, ErrNotFound), refused && len(events) == 1:
 			w.late(ctx, t, events[0])
-			return
+			return false
 		case refused:
 			events = events[1:]
 			continue
@@ -430,6 +472,7 @@ func (w *Worker) write(ctx context.Context, t *Task, events ...Event) {
 		w.log.Warn("the record can't be written", "job", t.Job.ID, "error", err)
 		pause(ctx, wait)
 	}
+	return false
 }
 
 // late keeps a result that came too late.

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
@@ -56,10 +57,14 @@ type Runner struct {
 	opts Options
 	root *worktree.Root
 	log  *slog.Logger
+
+	mu    sync.Mutex
+	asked time.Time // when the disk was looked at
+	disk  error     // what was found
 }
 
 // New returns a runner. It removes the working directories that earlier workers have left in Options.Dir,
-// unless they are in use.
+// unless they are in use; those without a repository only after a week.
 func New(ctx context.Context, o *Options) (*Runner, error) {
 	r := &Runner{opts: *o, log: o.Logger}
 	if r.log == nil {
@@ -81,7 +86,13 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 	if len(removed) > 0 {
 		r.log.Info("removed left working directories", "number", len(removed))
 	}
-	return r, os.MkdirAll(r.plainDir(), 0o700)
+	if err := os.MkdirAll(r.plainDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	if err := r.removePlain(); err != nil {
+		r.log.Warn("left working directories could not be removed", "error", err)
+	}
+	return r, nil
 }
 
 // plainDir has the working directories of jobs without a repository.
@@ -95,5 +106,39 @@ func (r *Runner) Check(j *fleet.Job) error {
 	if j.Next == fleet.Continued && r.opts.Store == nil {
 		return errors.New("it continues a session, and this worker has no store")
 	}
-	return r.root.CheckDisk()
+	return r.checkDisk()
 }
+
+// diskTime is how long it is remembered whether the disk has space.
+const diskTime = time.Second
+
+// checkDisk asks how full the disk is, and not for each of many jobs.
+func (r *Runner) checkDisk() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.asked) > diskTime {
+		r.asked, r.disk = time.Now(), r.root.CheckDisk()
+	}
+	return r.disk
+}
+
+// removePlain removes working directories without a repository that nobody has used for a long time: a
+// worker that was killed has left them.
+func (r *Runner) removePlain() error {
+	entries, err := os.ReadDir(r.plainDir())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && time.Since(info.ModTime()) > plainTime {
+			err = os.RemoveAll(filepath.Join(r.plainDir(), e.Name()))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// plainTime is after which time a directory is taken for left. No attempt takes so long.
+const plainTime = 7 * 24 * time.Hour

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,16 +38,29 @@ const hookTime = 30 * 24 * time.Hour
 // beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for here, since
 // only a hook can defer a call: then the agent ends, and asks again when it goes on.
 func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
-	use, ok := in.(*clew.PreToolUseInput)
-	if !ok || !n.needsAnswer(use.ToolName) {
-		return nil, n.mayAct(ctx)
+	if err := n.mayAct(ctx); err != nil {
+		return nil, err
 	}
-	a, err := n.ask(ctx, &fleet.Question{
+	use, ok := in.(*clew.PreToolUseInput)
+	if !ok {
+		return nil, nil
+	}
+	if dir := n.formerDir(string(use.ToolInput)); dir != "" {
+		return decide(clew.PermissionBehaviorDeny, "The directory "+dir+" is gone. You work in "+n.dir+" now, which has the same files."), nil
+	}
+	if !n.needsAnswer(use.ToolName) {
+		return nil, nil
+	}
+	q := &fleet.Question{
 		ID: idOf(use.ToolUseID), Tool: use.ToolName, Input: json.RawMessage(use.ToolInput), Call: use.ToolUseID, Subagent: use.AgentID,
-	}, use.AgentID == "")
+	}
+	a, err := n.ask(ctx, q, use.AgentID == "" && n.runner.opts.Store != nil)
 	if errors.Is(err, fleet.ErrParked) {
-		n.park(idOf(use.ToolUseID))
-		return decide(clew.PermissionBehaviorDefer, "Nobody has answered yet."), nil
+		if n.isOnlyCall() {
+			n.park(q.ID)
+			return decide(clew.PermissionBehaviorDefer, "Nobody has answered yet."), nil
+		}
+		a, err = n.ask(ctx, q, false) // of several calls at once none can be deferred
 	}
 	if err != nil {
 		return nil, err
@@ -55,6 +69,25 @@ func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutp
 		return decide(clew.PermissionBehaviorDeny, refusal(a)), nil
 	}
 	return decide(clew.PermissionBehaviorAllow, "allowed by "+a.By), n.mayAct(ctx)
+}
+
+// isOnlyCall reports whether no other call is open.
+func (n *run) isOnlyCall() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.outcome.open) <= 1
+}
+
+// formerDir returns the working directory of an earlier attempt that the input of a tool names, or "". A call
+// that was deferred has it.
+func (n *run) formerDir(input string) string {
+	name := n.name()
+	for _, found := range regexp.MustCompile(regexp.QuoteMeta(n.task.Job.ID)+`-[0-9]+-[0-9a-f]{8}`).FindAllString(input, 10) {
+		if found != name {
+			return found
+		}
+	}
+	return ""
 }
 
 // mayAct waits until a tool may start: the record says that the job runs, and the worker has its lease. A
@@ -94,6 +127,14 @@ func idOf(call string) string {
 // canUseTool asks whether a tool may be used. The agent can also ask here for a call that was deferred and
 // has its answer by now, so the question has the same ID.
 func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+	if err := n.mayAct(ctx); err != nil {
+		return nil, err
+	}
+	if base := n.runner.opts.Base; base != nil && base.CanUseTool != nil {
+		if r, err := base.CanUseTool(ctx, req); err != nil || isDenied(r) {
+			return r, err
+		}
+	}
 	a, err := n.ask(ctx, &fleet.Question{
 		ID: idOf(req.ToolUseID), Tool: req.ToolName, Input: json.RawMessage(req.Input), Call: req.ToolUseID, Subagent: req.AgentID, Reason: req.DecisionReason,
 	}, false)
@@ -104,6 +145,11 @@ func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew
 		return clew.Deny(refusal(a)), nil
 	}
 	return clew.Allow(), n.mayAct(ctx)
+}
+
+func isDenied(r clew.PermissionResult) bool {
+	_, ok := r.(*clew.DenyResult)
+	return ok
 }
 
 func refusal(a *fleet.Answer) string {

@@ -31,6 +31,7 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	}
 	n.last.Store(time.Now().UnixNano())
 	close(n.send)
+	live := ctx
 	cause := n.wait(ctx)
 	if cause != nil {
 		n.stop(cause)
@@ -41,14 +42,40 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	n.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	switch {
-	case question != "" && o.result != nil && o.result.TerminalReason == wire.TerminalReasonToolDeferred:
+	case question != "" && o.isDeferred():
 		n.snapshot(ctx)
-		return fleet.Park{Question: question, CostUSD: o.cost()}
-	case cause != nil:
+		return n.parked(ctx, question, &o)
+	case cause != nil && !o.isDone():
 		n.snapshot(ctx)
 		return n.cutOff(ctx, cause)
 	}
-	return n.ending(ctx, &o)
+	return n.ending(ctx, live, &o)
+}
+
+// isDeferred reports whether the agent has ended since a call of it waits for an answer.
+func (o *outcome) isDeferred() bool {
+	return o.result != nil && o.result.TerminalReason == wire.TerminalReasonToolDeferred
+}
+
+// isDone reports whether the agent had done all when it was ended.
+func (o *outcome) isDone() bool { return o.result != nil && !o.result.Failed() && o.last }
+
+// parked is the end of an attempt that waits for an answer. Without its session nothing can go on.
+func (n *run) parked(ctx context.Context, question string, o *outcome) fleet.Event {
+	if !n.isStored(ctx) {
+		return fleet.Lose{Cause: fleet.ByExit, Text: "the agent waits for an answer, and its session is not stored", CostUSD: o.cost()}
+	}
+	return fleet.Park{Question: question, CostUSD: o.cost()}
+}
+
+// isStored reports whether the store has the prompt of the attempt.
+func (n *run) isStored(ctx context.Context) bool {
+	traces, err := n.runner.traces(ctx, n.session, n.prompt)
+	if err != nil {
+		n.runner.log.Warn("the session can't be read", "job", n.task.Job.ID, "error", err)
+		return false
+	}
+	return traces.Stored
 }
 
 // wait waits until the agent has ended. It returns why the agent is to be ended, or nil.
@@ -97,34 +124,41 @@ func (n *run) cutOff(ctx context.Context, cause error) fleet.Event {
 	default:
 		return fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, CostUSD: cost}
 	}
-	n.addPatch(ctx, &end)
+	n.addPatch(ctx, ctx, &end)
 	return end
 }
 
 // ending is the end of an attempt whose agent has ended by itself.
-func (n *run) ending(ctx context.Context, o *outcome) fleet.Event {
+func (n *run) ending(ctx, live context.Context, o *outcome) fleet.Event {
+	n.snapshot(ctx)
 	if o.result == nil {
-		n.snapshot(ctx)
-		traces, err := n.runner.traces(ctx, n.session, n.prompt)
-		if err != nil {
-			traces = new(fleet.Traces)
-		}
-		return fleet.Lose{
-			Cause: fleet.ByExit, Text: textOf(o.err, "the agent has ended without a result"), Stored: traces.Stored, Finished: traces.Finished,
-			CostUSD: traces.CostUSD,
-		}
+		return n.exited(ctx, live, o)
 	}
 	if p := n.pause(o); p != nil {
-		n.snapshot(ctx)
+		p.Stored = n.isStored(ctx)
 		return *p
 	}
-	failed := o.result.Failed()
-	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Stored: n.runner.opts.Store != nil, Result: n.result(ctx, o.result)}
-	if failed {
+	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Stored: n.isStored(ctx), Result: n.result(ctx, o.result)}
+	if o.result.Failed() {
 		end.Cause, end.Text = causeOf(o.result), textOf(o.err, "the agent has failed")
 	}
-	n.snapshot(ctx)
-	n.addPatch(ctx, &end)
+	n.addPatch(ctx, live, &end)
+	return end
+}
+
+// exited is the end of an attempt whose agent has ended without a result. If its transcript shows a finished
+// turn, all that is missing is the result.
+func (n *run) exited(ctx, live context.Context, o *outcome) fleet.Event {
+	traces, err := n.runner.traces(ctx, n.session, n.prompt)
+	if err != nil {
+		traces = new(fleet.Traces)
+	}
+	text := textOf(o.err, "the agent has ended without a result")
+	if traces.Finished == nil || n.task.Job.Spec.Agent.OutputSchema != nil {
+		return fleet.Lose{Cause: fleet.ByExit, Text: text, Stored: traces.Stored, CostUSD: traces.CostUSD}
+	}
+	end := fleet.Finish{Cause: fleet.ByResult, Text: text, CostUSD: traces.CostUSD, Stored: traces.Stored, Result: *traces.Finished}
+	n.addPatch(ctx, live, &end)
 	return end
 }
 
@@ -142,7 +176,7 @@ func (n *run) pause(o *outcome) *fleet.Pause {
 	if !o.result.Failed() {
 		return nil
 	}
-	p := &fleet.Pause{Text: textOf(o.err, ""), Stored: n.runner.opts.Store != nil, Progress: o.answered, CostUSD: o.cost()}
+	p := &fleet.Pause{Text: textOf(o.err, ""), Progress: o.answered, CostUSD: o.cost()}
 	status := o.result.APIErrorStatus
 	switch {
 	case o.limit != nil && (status == 429 || o.failure == wire.AssistantErrorRateLimit):
@@ -165,7 +199,7 @@ func isRefused(e wire.AssistantError, status int) bool {
 		wire.AssistantErrorVerificationRequired, wire.AssistantErrorBilling, wire.AssistantErrorCloudCredential:
 		return true
 	}
-	return status == 401 || status == 402 || status == 403
+	return status == 401 || status == 402 // 403 can be about the job alone, such as its model
 }
 
 // isThrottled reports whether the request may succeed later.
@@ -177,14 +211,16 @@ func isThrottled(e wire.AssistantError, status int) bool {
 const (
 	maxJitter   = time.Minute
 	maxBackOff  = 30 * time.Minute
-	minLimit    = time.Minute     // of a limit whose reset is not known, or is over
+	minLimit    = time.Minute     // for a limit whose reset is over already
 	unknownWait = 5 * time.Minute // for a limit whose reset is not known
 )
 
 // afterReset is when the job goes on after a limit, which is not the same for all jobs.
 func (n *run) afterReset(reset time.Time) time.Time {
-	if reset.Unix() <= 0 {
+	if soon := time.Now().Add(minLimit); reset.Unix() <= 0 {
 		reset = time.Now().Add(unknownWait)
+	} else if reset.Before(soon) {
+		reset = soon
 	}
 	return reset.Add(n.jitter(maxJitter))
 }
@@ -277,7 +313,7 @@ const maxFrame = 512 << 10
 func (o *outcome) see(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
-		o.result = m
+		o.result, o.last = m, true
 	case *wire.RateLimitMessage:
 		if m.Info.Status == wire.RateLimitRejected {
 			o.limit = &m.Info
@@ -285,8 +321,30 @@ func (o *outcome) see(msg wire.Message) {
 			o.limit = nil
 		}
 	case *wire.AssistantMessage:
-		o.failure = m.Error
+		o.failure, o.last = m.Error, false
 		o.answered = o.answered || m.Error == ""
+		o.seeCalls(m)
+	case *wire.UserMessage:
+		for _, b := range m.Content {
+			if r, ok := b.(*wire.ToolResultBlock); ok {
+				delete(o.open, r.ToolUseID)
+			}
+		}
+	}
+}
+
+// seeCalls takes note of the calls of the agent itself.
+func (o *outcome) seeCalls(m *wire.AssistantMessage) {
+	if m.ParentToolUseID != "" {
+		return // of a subagent
+	}
+	for _, b := range m.Content {
+		if use, ok := b.(*wire.ToolUseBlock); ok {
+			if o.open == nil {
+				o.open = make(map[string]bool)
+			}
+			o.open[use.ID] = true
+		}
 	}
 }
 
@@ -301,13 +359,16 @@ func (o *outcome) cost() float64 {
 // storeSnapshot stores the work of the agent as a bundle, and reports it.
 func (n *run) storeSnapshot(ctx context.Context) error {
 	s, err := n.tree.Snapshot(ctx)
-	if err != nil || !s.Changed {
+	if err != nil || s.Commit == n.stored {
 		return err
+	}
+	if len(s.Skipped) > 0 {
+		n.runner.log.Warn("not all files are in the snapshot", "job", n.task.Job.ID, "files", s.Skipped)
 	}
 	var bundle bytes.Buffer
 	err = n.tree.Bundle(ctx, s.Commit, &bundle, 0)
 	if errors.Is(err, worktree.ErrNothing) {
-		return nil // all changes were taken back
+		return nil // nothing was changed
 	}
 	if err != nil {
 		return err
@@ -316,21 +377,25 @@ func (n *run) storeSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return n.task.Report(ctx, fleet.Report{Snapshot: name})
+	if err := n.task.Report(ctx, fleet.Report{Snapshot: name}); err != nil {
+		return err
+	}
+	n.stored = s.Commit
+	return nil
 }
 
 // addPatch stores the difference to the base, and pushes the work if the job says where to.
-func (n *run) addPatch(ctx context.Context, end *fleet.Finish) {
+func (n *run) addPatch(ctx, live context.Context, end *fleet.Finish) {
 	if n.tree == nil {
 		return
 	}
-	if err := n.storePatch(ctx, end); err != nil {
+	if err := n.storePatch(ctx, live, end); err != nil {
 		n.runner.log.Warn("the work could not be handed over", "job", n.task.Job.ID, "error", err)
 		end.Text = strings.TrimPrefix(end.Text+"; "+textOf(err, ""), "; ")
 	}
 }
 
-func (n *run) storePatch(ctx context.Context, end *fleet.Finish) error {
+func (n *run) storePatch(ctx, live context.Context, end *fleet.Finish) error {
 	s, err := n.tree.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -345,6 +410,9 @@ func (n *run) storePatch(ctx context.Context, end *fleet.Finish) error {
 	branch := n.task.Job.Spec.Repo.Branch
 	if branch == "" || end.Cause != fleet.ByResult {
 		return nil
+	}
+	if err := n.task.MayAct(live); err != nil {
+		return err // another attempt may push
 	}
 	if err := n.tree.Push(ctx, s.Commit, branch, n.pushed()); err != nil {
 		return err

@@ -15,7 +15,11 @@ import (
 // Look implements [fleet.Runner].
 func (r *Runner) Look(ctx context.Context, j *fleet.Job) (*fleet.Traces, error) {
 	a := j.Attempt()
-	return r.traces(ctx, a.Session, a.Prompt)
+	traces, err := r.traces(ctx, a.Session, a.Prompt)
+	if err == nil && (j.Spec.Repo != nil || j.Spec.Agent.OutputSchema != nil) {
+		traces.Finished = nil // the files, or the output, are not in the transcript
+	}
+	return traces, err
 }
 
 // traces returns what the store has of an attempt.

@@ -33,8 +33,8 @@ type Policy struct {
 	// Copy are files that git ignores and that are copied into the working directory of a job whose
 	// repository is a path on this machine.
 	Copy []string `json:"copy,omitempty"`
-	// Setup is a command that runs in the working directory before the agent does: a program and its
-	// arguments.
+	// Setup is a command that runs before the agent does in the working directory of a job whose
+	// repository is trusted: a program and its arguments.
 	Setup []string `json:"setup,omitempty"`
 	// BudgetUSD, Wall and Turns are the most that a job gets, and what one gets that does not say; 0
 	// means no limit.
@@ -83,13 +83,8 @@ func (p *Policy) allowsAgent(a *fleet.AgentSpec) error {
 	refuse := func(what, name string) {
 		errs = append(errs, fmt.Errorf("the policy does not allow the %s %s", what, name))
 	}
-	if modes := p.Modes; a.PermissionMode != "" {
-		if modes == nil {
-			modes = usualModes
-		}
-		if !slices.Contains(modes, a.PermissionMode) {
-			refuse("permission mode", a.PermissionMode)
-		}
+	if !slices.Contains(p.modes(), p.mode(a)) {
+		refuse("permission mode", a.PermissionMode)
 	}
 	for _, rule := range slices.Concat(a.Tools, a.AllowedTools) {
 		if tool := toolOf(rule); p.Tools != nil && !slices.Contains(p.Tools, tool) {
@@ -107,6 +102,26 @@ func (p *Policy) allowsAgent(a *fleet.AgentSpec) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// modes are the permission modes that jobs may ask for.
+func (p *Policy) modes() []string {
+	if p.Modes == nil {
+		return usualModes
+	}
+	return p.Modes
+}
+
+// mode is the permission mode of a job: what it asks for, or acceptEdits if that is allowed, or the first one
+// that is.
+func (p *Policy) mode(a *fleet.AgentSpec) string {
+	switch modes := p.modes(); {
+	case a.PermissionMode != "":
+		return a.PermissionMode
+	case len(modes) > 0 && !slices.Contains(modes, "acceptEdits"):
+		return modes[0]
+	}
+	return "acceptEdits"
 }
 
 // toolOf returns the tool of a rule such as "Bash(git *)".
@@ -144,6 +159,7 @@ func (p *Policy) limits(s *fleet.Spec) (budget float64, wall time.Duration, turn
 
 // least returns the smaller one of two limits, of which 0 means none.
 func least[T float64 | fleet.Duration | int](a, b T) T {
+	a, b = max(a, 0), max(b, 0)
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

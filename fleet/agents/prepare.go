@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ type run struct {
 	mu       sync.Mutex
 	outcome  outcome
 	question string // that the attempt is parked for
+	stored   string // the snapshot that was stored last
 }
 
 // outcome is what an agent has said, as far as it counts for the end of the attempt.
@@ -52,6 +54,8 @@ type outcome struct {
 	limit    *wire.RateLimitInfo // the last one that was rejected
 	failure  wire.AssistantError // of the last answer
 	answered bool                // the model has answered something
+	last     bool                // nothing has come after the result
+	open     map[string]bool     // the calls of the agent itself that have no result yet
 	err      error               // of the sequence of messages
 }
 
@@ -61,10 +65,11 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 		runner: r, task: t, session: newUUID(), prompt: newUUID(),
 		ended: make(chan struct{}), ready: make(chan struct{}), send: make(chan struct{}),
 	}
-	if err := n.makeDir(ctx); err != nil {
-		return nil, err
+	err := n.makeDir(ctx)
+	if err == nil {
+		err = n.start(ctx)
 	}
-	if err := n.start(ctx); err != nil {
+	if err != nil {
 		n.Close()
 		return nil, err
 	}
@@ -73,7 +78,7 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 
 // makeDir makes the working directory.
 func (n *run) makeDir(ctx context.Context) error {
-	name := fmt.Sprintf("%s-%d-%s", n.task.Job.ID, n.task.Number, n.session[:8])
+	name := n.name()
 	repo := n.task.Job.Spec.Repo
 	if repo == nil {
 		n.dir = filepath.Join(n.runner.plainDir(), name)
@@ -102,6 +107,11 @@ func (n *run) makeDir(ctx context.Context) error {
 	return n.setUp(ctx)
 }
 
+// name is that of the working directory.
+func (n *run) name() string {
+	return fmt.Sprintf("%s-%d-%s", n.task.Job.ID, n.task.Number, n.session[:8])
+}
+
 // from returns the attempt that this one continues, or nil.
 func (n *run) from() *fleet.Attempt {
 	j := n.task.Job
@@ -116,7 +126,7 @@ func (n *run) attempt() *fleet.Attempt { return &n.task.Job.Attempts[n.task.Numb
 // setUp runs the command of the policy.
 func (n *run) setUp(ctx context.Context) error {
 	setup := n.runner.opts.Policy.Setup
-	if len(setup) == 0 {
+	if len(setup) == 0 || !n.trusted() {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, setup[0], setup[1:]...)
@@ -245,10 +255,7 @@ func (n *run) agentOptions(o *clew.Options, a *fleet.AgentSpec) {
 	if a.Model != "" {
 		o.Model = a.Model
 	}
-	o.PermissionMode = clew.PermissionMode(a.PermissionMode)
-	if a.PermissionMode == "" {
-		o.PermissionMode = clew.PermissionModeAcceptEdits
-	}
+	o.PermissionMode = clew.PermissionMode(n.runner.opts.Policy.mode(a))
 	o.AllowDangerouslySkipPermissions = o.PermissionMode == clew.PermissionModeBypassPermissions
 	if a.Tools != nil {
 		o.Tools = a.Tools
@@ -258,7 +265,12 @@ func (n *run) agentOptions(o *clew.Options, a *fleet.AgentSpec) {
 	o.AllowedTools = slices.Concat(o.AllowedTools, a.AllowedTools)
 	o.DisallowedTools = slices.Concat(o.DisallowedTools, a.DisallowedTools)
 	if a.Instructions != "" {
-		o.SystemPrompt = &clew.SystemPrompt{Append: a.Instructions}
+		var prompt clew.SystemPrompt
+		if o.SystemPrompt != nil {
+			prompt = *o.SystemPrompt
+		}
+		prompt.Append = strings.TrimSpace(prompt.Append + "\n\n" + a.Instructions)
+		o.SystemPrompt = &prompt
 	}
 	if a.OutputSchema != nil {
 		o.OutputSchema = wire.JSON(a.OutputSchema)
