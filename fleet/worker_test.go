@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -395,6 +396,89 @@ func TestWorkerWasCutOff(t *testing.T) {
 		}
 		for _, j := range jobs {
 			reach(t, f, j.ID, fleet.Done)
+		}
+	})
+}
+
+// A run whose job was taken away is ended, although its worker has its lease.
+func TestWorkerEndsWhatWasTakenAway(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		ended := make(chan error, 1)
+		r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return say("too late")
+		}}
+		work(t, e, r, nil)
+		j := reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Running)
+		record, err := e.Get(t.Context(), fleet.Jobs, j.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost, err := j.Apply(fleet.Lose{Attempt: 1, Cause: fleet.ByLoss}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.Data, err = json.Marshal(lost); err != nil {
+			t.Fatal(err)
+		}
+		record.Label = `{"s":"lost"}`
+		if _, err := e.Set(t.Context(), fleet.Jobs, record); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, fleet.ErrStale) {
+			t.Errorf("ended by %v", err)
+		}
+	})
+}
+
+// Questions that nobody waits for are closed.
+func TestWorkerClosesQuestions(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			if _, err := task.Ask(ctx, &fleet.Question{Tool: "Bash", Input: []byte(`{}`)}, false); err == nil {
+				t.Error("there was an answer")
+			}
+			return fleet.Finish{Cause: fleet.ByPerson}
+		}}
+		work(t, e, r, nil)
+		j := reach(t, f, submit(t, f, &fleet.Spec{Ask: &fleet.Ask{}}).ID, fleet.Running)
+		time.Sleep(time.Minute)
+		if _, err := f.Cancel(t.Context(), j.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		reach(t, f, j.ID, fleet.Canceled)
+		time.Sleep(time.Minute)
+		for q, err := range f.Questions(t.Context(), j.ID) {
+			if err != nil || q.Answer == nil || !q.Answer.Expired {
+				t.Errorf("%+v, %v", q, err)
+			}
+		}
+	})
+}
+
+// A worker that can't begin any job leaves them to others before they have failed.
+func TestWorkerRests(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		tried := 0
+		broken := &runner{prepare: func(context.Context, *fleet.Task) error {
+			tried++
+			return errors.New("git is not there")
+		}}
+		work(t, e, broken, &fleet.WorkerOptions{Host: "broken"})
+		for range 50 {
+			submit(t, f, &fleet.Spec{})
+		}
+		time.Sleep(time.Minute)
+		if tried > 20 {
+			t.Errorf("the worker has tried %d times in a minute", tried)
+		}
+		work(t, e, &runner{do: func(context.Context, *fleet.Task) fleet.Event { return say("done") }}, &fleet.WorkerOptions{Host: "sound"})
+		time.Sleep(time.Hour)
+		for s, err := range f.Jobs(t.Context()) {
+			if err != nil || s.State != fleet.Done {
+				t.Errorf("%+v, %v", s, err)
+			}
 		}
 	})
 }

@@ -331,3 +331,26 @@ func TestKilled(t *testing.T) {
 		})
 	}
 }
+
+// Of two calls at once none can be deferred: both wait for their answers.
+func TestTwoCallsAtOnce(t *testing.T) {
+	s := newStage(t)
+	s.model.On("Do both").Reply(
+		clewtest.ToolUse("Bash", map[string]string{"command": "echo one"}), clewtest.ToolUse("Bash", map[string]string{"command": "echo two"}))
+	s.model.OnToolResult("one").Reply(clewtest.Text("Both are done."))
+	s.model.OnToolResult("two").Reply(clewtest.Text("Both are done."))
+	s.work(&agents.Options{})
+	id := s.submit(&fleet.Spec{Prompt: "Do both", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Second)}})
+	answered := map[string]bool{}
+	for len(answered) < 2 {
+		q := s.question(id)
+		time.Sleep(3 * time.Second) // longer than it takes to park
+		if _, err := s.Answer(t.Context(), id, q.ID, fleet.Answer{Allow: true}); err != nil {
+			t.Fatal(err)
+		}
+		answered[q.ID] = true
+	}
+	if j := s.reach(id, fleet.Done); len(j.Attempts) != 1 || j.Result().Text != "Both are done." {
+		t.Errorf("%d attempts: %q", len(j.Attempts), j.Result().Text)
+	}
+}
