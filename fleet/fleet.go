@@ -54,7 +54,7 @@ func (f *Fleet) create(ctx context.Context, j *Job) (*Job, error) {
 		if failure == nil {
 			return there, sameJob(j, there)
 		}
-		if !errors.Is(failure, ErrNotFound) || errors.Is(err, ErrConflict) || try == maxTries || ctx.Err() != nil {
+		if try == maxTries || ctx.Err() != nil {
 			return nil, fmt.Errorf("fleet: the job could not be submitted: %w", err)
 		}
 	}

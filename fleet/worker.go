@@ -423,7 +423,9 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	case Pause:
 		end.Owner, cost = t.Owner(), end.CostUSD
 		e = end
-		if err := w.fleet.block(context.WithoutCancel(ctx), t.Job.Spec.account(), &end); err != nil {
+		blocking, cancel := context.WithTimeout(context.WithoutCancel(ctx), accountTime)
+		defer cancel()
+		if err := w.fleet.block(blocking, t.Job.Spec.account(), &end); err != nil {
 			w.log.Warn("the account could not be blocked", "error", err)
 		}
 	case Park:
@@ -438,13 +440,18 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	if !w.write(ctx, t, e) {
 		return // whoever has taken the job away has added its cost
 	}
-	if err := w.fleet.spend(context.WithoutCancel(ctx), t.Job.Spec.account(), cost); err != nil {
+	spending, cancel := context.WithTimeout(context.WithoutCancel(ctx), accountTime)
+	defer cancel()
+	if err := w.fleet.spend(spending, t.Job.Spec.account(), cost); err != nil {
 		w.log.Warn("the account does not have the cost", "job", t.Job.ID, "cost", cost, "error", err)
 	}
 }
 
-// writeTime is how long a worker tries to write the end of an attempt.
-const writeTime = 10 * time.Minute
+// How long a worker tries to write the end of an attempt, and what it means for the account.
+const (
+	writeTime   = 10 * time.Minute
+	accountTime = 30 * time.Second
+)
 
 // write writes an event of an attempt, or another one if that can't happen. It tries for a long time, also
 // after the lease is lost: the record itself refuses what comes too late.

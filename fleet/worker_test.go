@@ -482,3 +482,42 @@ func TestWorkerRests(t *testing.T) {
 		}
 	})
 }
+
+// A worker that is told to stop while the engine does not answer ends all the same.
+func TestWorkerStopsWithoutEngine(t *testing.T) {
+	for name, end := range map[string]fleet.Event{
+		"with a cost":  fleet.Finish{Cause: fleet.ByResult, CostUSD: 1},
+		"with a limit": fleet.Pause{Cause: fleet.ByLimit, Stored: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+				r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+					<-ctx.Done()
+					return end
+				}}
+				c := e.(*memfleet.Engine).Client(nil)
+				_, stop := work(t, c, r, nil)
+				reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Running)
+				c.Cut()
+				back := time.AfterFunc(time.Hour, c.Reconnect)
+				stop()
+				if !back.Stop() {
+					t.Error("it ended only when the engine was back")
+				}
+			})
+		})
+	}
+}
+
+// A repeated submit finds the job that is there, also if not every call succeeds.
+func TestSubmitTwice(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		faults := &memfleet.Faults{Seed: seed, Calls: map[string]memfleet.CallFaults{"Set": {Before: 0.1, After: 0.1}, "Get": {Before: 0.1}}}
+		f := fleet.Open(memfleet.New().Client(faults), "tester")
+		first := submit(t, f, &fleet.Spec{Key: "key"})
+		if second := submit(t, f, &fleet.Spec{Key: "key"}); second.ID != first.ID {
+			t.Errorf("seed %d: got %s and %s", seed, first.ID, second.ID)
+		}
+	}
+}
