@@ -43,7 +43,7 @@ PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/be
 # has scenarios for the most important of it: "make test-rest" runs them.
 DRIFT := ./examples/... ./internal/record $(filter-out %/scene %/versions,$(wildcard ./internal/realtest/*))
 # Examples that are modules of their own, whose dependencies the program and the SDK should not have.
-MODULES := examples/river
+MODULES := examples/river examples/temporal
 # Packages whose tests open pages in Chromium, which "make browser" installs.
 PAGES := ./internal/browsertest
 # What looks for faults of accessibility in pages.
