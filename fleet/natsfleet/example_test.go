@@ -98,6 +98,9 @@ func ExamplePermissions() {
 	// 		"$JS.API.DIRECT.GET.CLEW_QUESTIONS"
 	// 		"$JS.API.CONSUMER.CREATE.CLEW_QUESTIONS.>"
 	// 		"$JS.FC.CLEW_QUESTIONS.>"
+	// 		"$JS.API.CONSUMER.MSG.NEXT.CLEW_SESSIONS.>"
+	// 		"$JS.API.CONSUMER.INFO.CLEW_SESSIONS.>"
+	// 		"$JS.API.CONSUMER.DELETE.CLEW_SESSIONS.>"
 	// 	] }
 	// 	subscribe { allow: ["_INBOX.watch.>" "CLEW_LIVE.>"] }
 	// }

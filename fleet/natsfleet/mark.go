@@ -16,12 +16,11 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-const (
-	// markName is the name of the file with the mark of the server in this process.
-	markName = "fleet.mark"
-	// markInterval is how often the mark is written, if something has changed.
-	markInterval = 5 * time.Second
-)
+// markName is the name of the file with the mark of the server in this process.
+const markName = "fleet.mark"
+
+// markInterval is how often the mark is written, if something has changed. Tests set a shorter one.
+var markInterval = 5 * time.Second
 
 // A mark has the number of the last message of each stream. A server that finds damage in a file, when it starts or
 // when somebody reads, drops the rest of that file and says nothing. Jobs would then be missing, or as they were

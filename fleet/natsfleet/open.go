@@ -58,7 +58,8 @@ type Options struct {
 	AllowUnsynced bool
 
 	// Dir is the directory of a server that runs in this process. It is created if it does not exist.
-	// If a server of another process uses the directory already, Open connects to that one.
+	// If a server of another process uses the directory already, Open connects to that one, which has
+	// its own settings: Listen, Users, Certificate, Key and RootCA are not used then.
 	Dir string
 	// Listen is where the server of Dir listens, as "127.0.0.1:4222". Empty means a port of the
 	// loopback interface that stays the same where it can. The programs of this user find it in the

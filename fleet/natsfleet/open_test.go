@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -278,6 +279,16 @@ func TestStreamSettings(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestSmallPayload refuses a server that takes no large records.
+func TestSmallPayload(t *testing.T) {
+	t.Parallel()
+	js := rawServerWith(t, server.Options{MaxPayload: 64 << 10})
+	_, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: js.Conn().ConnectedUrl(), SyncAlways: true})
+	if err == nil || !strings.Contains(err.Error(), "set max_payload") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
@@ -285,6 +286,56 @@ func TestDamagedServer(t *testing.T) {
 	}
 	if got, err := keys(t.Context(), open(t, &natsfleet.Options{Dir: dir}), nil); err != nil || len(got) == 0 || len(got) == 100 {
 		t.Errorf("got %d records, %v", len(got), err)
+	}
+}
+
+// TestLossWhileRunning takes a stream away from a server that runs. The server ends, and does not start again.
+func TestLossWhileRunning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, &natsfleet.Options{Dir: dir})
+	set(t, e, "a", "data")
+	awaitFile(t, filepath.Join(dir, "fleet.mark"), `"CLEW_JOBS":1`)
+	opts := find(t, dir)
+	key, err := nkeys.FromSeed([]byte(opts.NKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw(t, opts.URL, nats.Nkey(public, key.Sign)).DeleteStream(t.Context(), "CLEW_JOBS"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(endLimit); ; {
+		_, err := e.Get(t.Context(), fleet.Accounts, "a")
+		if err != nil && strings.Contains(err.Error(), "has lost messages") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "has lost messages") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// awaitFile waits until a file has a text.
+func awaitFile(t *testing.T, path, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(endLimit); ; {
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the file has %q, %v", text, err)
+		}
 	}
 }
 

@@ -57,6 +57,9 @@ func Permissions(name string, r Role) (publish, subscribe []string, err error) {
 			"$JS.API.CONSUMER.CREATE."+s+".>", "$JS.FC."+s+".>",
 		)
 	}
+	for _, call := range []string{"MSG.NEXT", "INFO", "DELETE"} { // lists of sessions need them
+		publish = append(publish, "$JS.API.CONSUMER."+call+"."+e.sessionStream()+".>")
+	}
 	publish = append(publish, e.writes(r)...)
 	return publish, []string{r.inbox() + ".>", e.name + "_LIVE.>"}, nil
 }
@@ -73,9 +76,7 @@ func (e *Engine) writes(r Role) []string {
 		}
 	}
 	if r == Work {
-		subjects = append(subjects, e.name+"_LIVE.>", e.sessionStream()+".>",
-			"$JS.API.CONSUMER.MSG.NEXT."+e.sessionStream()+".>", "$JS.API.CONSUMER.INFO."+e.sessionStream()+".>",
-			"$JS.API.CONSUMER.DELETE."+e.sessionStream()+".>", "$JS.API.STREAM.PURGE."+e.sessionStream())
+		subjects = append(subjects, e.name+"_LIVE.>", e.sessionStream()+".>", "$JS.API.STREAM.PURGE."+e.sessionStream())
 	}
 	return subjects
 }

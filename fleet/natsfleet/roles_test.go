@@ -27,7 +27,11 @@ func TestRoles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	all := open(t, &natsfleet.Options{Dir: dir, Users: users})
-	if _, err := all.Store(t.Context()); err != nil { // it creates the stream
+	transcripts, err := all.Store(t.Context()) // it creates the stream
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := transcripts.Append(t.Context(), wire.SessionKey{Project: "p", SessionID: "session"}, []wire.JSON{`{"uuid":"u"}`}); err != nil {
 		t.Fatal(err)
 	}
 	revision := set(t, all, "job", "data")
@@ -141,10 +145,14 @@ func mayRead(t *testing.T, e *natsfleet.Engine) {
 		t.Error(err)
 		return
 	}
-	for _, err := range store.Load(t.Context(), wire.SessionKey{Project: "p", SessionID: "s"}) {
-		if err != nil {
+	n := 0
+	for _, err := range store.Load(t.Context(), wire.SessionKey{Project: "p", SessionID: "session"}) {
+		if n++; err != nil {
 			t.Error(err)
 		}
+	}
+	if there, err := store.Sessions(t.Context(), "p"); err != nil || len(there) != 1 || n != 1 {
+		t.Errorf("got %v, %v, and %d entries", there, err, n)
 	}
 }
 

@@ -83,7 +83,13 @@ func leftBehind() []string {
 // rawServer starts a server without streams, and returns an interface to it.
 func rawServer(t testing.TB) jetstream.JetStream {
 	t.Helper()
-	srv, err := natsserver.New(t.Context(), t.TempDir(), server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT})
+	return rawServerWith(t, server.Options{})
+}
+
+func rawServerWith(t testing.TB, opts server.Options) jetstream.JetStream {
+	t.Helper()
+	opts.Host, opts.Port = "127.0.0.1", server.RANDOM_PORT
+	srv, err := natsserver.New(t.Context(), t.TempDir(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
