@@ -68,6 +68,17 @@ func (s *setup) readLedger() ([]entry, error) {
 	return all, nil
 }
 
+// noteAct writes what the agent does.
+func (s *setup) noteAct(k fleettest.Kind, text string, asked time.Time) error {
+	line := fleettest.Line{Time: time.Now(), Kind: k, Job: s.Job, Attempt: s.Attempt, Session: s.Session, Text: text}
+	return s.note(&entry{Line: line, PID: os.Getpid(), Asked: asked})
+}
+
+// pace returns how many tools the agent of a job starts, and how long it thinks before each.
+func pace(job string) (tools int, think time.Duration) {
+	return 1 + int(job[0])%4, time.Duration(20+int(job[1])%100) * time.Millisecond
+}
+
 // act is what an agent does: it takes a prompt, starts some tools if its worker lets it, and finishes. It
 // ends when its worker does not answer any more.
 func (s *setup) act() error {
@@ -76,11 +87,7 @@ func (s *setup) act() error {
 	if line, err := worker.ReadString('\n'); err != nil || line != "prompt\n" {
 		return err // the worker has ended before
 	}
-	note := func(k fleettest.Kind, text string, asked time.Time) error {
-		line := fleettest.Line{Time: time.Now(), Kind: k, Job: s.Job, Attempt: s.Attempt, Session: s.Session, Text: text}
-		return s.note(&entry{Line: line, PID: os.Getpid(), Asked: asked})
-	}
-	if err := note(fleettest.Prompted, "", time.Time{}); err != nil {
+	if err := s.noteAct(fleettest.Prompted, "", time.Time{}); err != nil {
 		return err
 	}
 	if err := s.store("prompt"); err != nil {
@@ -97,11 +104,11 @@ func (s *setup) act() error {
 		if err != nil {
 			return err
 		}
-		if err := note(fleettest.Acted, "", asked); err != nil {
+		if err := s.noteAct(fleettest.Acted, "", asked); err != nil {
 			return err
 		}
 	}
-	if err := note(fleettest.Finished, s.text(), time.Time{}); err != nil {
+	if err := s.noteAct(fleettest.Finished, s.text(), time.Time{}); err != nil {
 		return err
 	}
 	if err := s.store("finished"); err != nil {

@@ -359,6 +359,12 @@ func (tr *trial) judge() {
 	if len(acked) != tr.jobs || len(histories) != tr.jobs {
 		tr.Errorf("%d jobs are acknowledged and %d there, of %d", len(acked), len(histories), tr.jobs)
 	}
+	for id, h := range histories {
+		// Agents don't fail, so a job fails only with one before it, or if no worker could begin it.
+		if j := h[len(h)-1].Job; j.State == fleet.Failed && j.Cause != fleet.ByDependency && j.Cause != fleet.ByLoss {
+			tr.Errorf("job %s has failed by %s: %s", id, j.Cause, j.Text)
+		}
+	}
 	evidence := &fleettest.Evidence{Submitted: acked, Histories: histories}
 	for _, e := range ledger {
 		if e.Kind != renewed {

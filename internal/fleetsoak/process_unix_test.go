@@ -48,6 +48,7 @@ const (
 	workerRole    role = "worker"
 	submitterRole role = "submitter"
 	agentRole     role = "agent"
+	claudeRole    role = "claude"
 )
 
 func TestMain(m *testing.M) {
@@ -59,7 +60,7 @@ func TestMain(m *testing.M) {
 	err := json.Unmarshal([]byte(text), s)
 	if err == nil {
 		err = map[role]func() error{
-			serverRole: s.serve, workerRole: s.work, submitterRole: s.submit, agentRole: s.act,
+			serverRole: s.serve, workerRole: s.work, submitterRole: s.submit, agentRole: s.act, claudeRole: s.imitate,
 		}[s.Role]()
 	}
 	if err != nil {

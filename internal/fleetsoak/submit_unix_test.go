@@ -71,6 +71,9 @@ func specOf(n int, before string) *fleet.Spec {
 		Prompt: fmt.Sprintf("Do number %d.", n), Key: fmt.Sprintf("number %d", n), Priority: n % 3, Attempts: 20,
 		OnLost: []fleet.Policy{fleet.Hold, fleet.Resume, fleet.Restart}[n%3],
 	}
+	if n%4 == 3 {
+		spec.Queue = claudeQueue
+	}
 	if n%10 == 9 && before != "" {
 		spec.After = []string{before}
 	}

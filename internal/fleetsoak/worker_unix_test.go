@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/natsfleet"
 )
 
@@ -68,19 +69,36 @@ func (s *setup) work() error {
 		<-ended
 		stop()
 	}()
-	e, err := s.open(starting)
-	if err != nil {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	e, claude := s.begin(starting, log)
+	if e == nil {
 		return nil // it was ended before it could begin
 	}
 	defer e.Close() //nolint:errcheck // the process ends
-	w := fleet.NewWorker(&observed{Engine: e, setup: s}, &runner{s}, &fleet.WorkerOptions{
-		Host: s.Name, PID: os.Getpid(), Slots: s.Slots, Lease: s.Lease, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	w := fleet.NewWorker(&observed{Engine: e, setup: s}, mixed{&runner{s}, claude}, &fleet.WorkerOptions{
+		Host: s.Name, PID: os.Getpid(), Slots: s.Slots, Lease: s.Lease, Logger: log, Queues: []string{fleet.DefaultQueue, claudeQueue},
 	})
 	go func() {
 		<-ended
 		w.Drain()
 	}()
 	return w.Run(ctx)
+}
+
+// begin connects to the server and makes the runner that needs it. It tries until the server is there, and
+// returns nil if the context ends before.
+func (s *setup) begin(ctx context.Context, log *slog.Logger) (*natsfleet.Engine, *agents.Runner) {
+	for {
+		e, err := s.open(ctx)
+		if err != nil {
+			return nil, nil
+		}
+		claude, err := s.newClaude(ctx, e, log)
+		if err == nil {
+			return e, claude
+		}
+		log.Warn("the worker can't begin", "error", errors.Join(err, e.Close()))
+	}
 }
 
 // observed is an engine that writes to the ledger when the worker has renewed its lease. It can't be
@@ -146,11 +164,8 @@ func (r *runner) Look(_ context.Context, j *fleet.Job) (*fleet.Traces, error) {
 
 // Prepare implements [fleet.Runner].
 func (r *runner) Prepare(_ context.Context, t *fleet.Task) (fleet.Run, error) {
-	tools := 1 + int(t.Job.ID[0])%4
-	n := &run{task: t, setup: &setup{
-		Role: agentRole, Dir: r.setup.Dir, Job: t.Job.ID, Attempt: t.Number, Session: rand.Text(), Tools: tools,
-		Think: time.Duration(20+int(t.Job.ID[1])%100) * time.Millisecond,
-	}}
+	n := &run{task: t, setup: &setup{Role: agentRole, Dir: r.setup.Dir, Job: t.Job.ID, Attempt: t.Number, Session: rand.Text()}}
+	n.setup.Tools, n.setup.Think = pace(t.Job.ID)
 	var err error
 	if n.cmd, err = n.setup.command(); err != nil {
 		return nil, err
