@@ -97,7 +97,7 @@ func (s *setup) begin(ctx context.Context, log *slog.Logger) (*natsfleet.Engine,
 		if err == nil {
 			return e, claude
 		}
-		log.Warn("the worker can't begin", "error", errors.Join(err, e.Close()))
+		log.Warn("the worker can't begin", "error", errors.Join(err, e.Close())) //nolint:contextcheck // Close takes none
 	}
 }
 
