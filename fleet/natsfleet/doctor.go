@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/internal/diskspace"
 )
 
 // A Finding is what is known about one property of the servers.
@@ -29,6 +31,9 @@ func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 		return findings, e.wrapError("doctor", err)
 	}
 	findings = append(findings, e.spaceFinding(account))
+	if e.opts.Dir != "" {
+		findings = append(findings, e.diskFinding())
+	}
 	for _, want := range e.streams() {
 		info, err := answered(ctx, e, func(ctx context.Context) (*jetstream.StreamInfo, error) {
 			stream, err := e.js.Stream(ctx, want.Name)
@@ -118,6 +123,25 @@ func (e *Engine) spaceFinding(a *jetstream.AccountInfo) Finding {
 	}
 	return f
 }
+
+// diskFinding says how much space the disk of a server on this machine has. A server that can't write accepts nothing
+// more until it is started again.
+func (e *Engine) diskFinding() Finding {
+	f := Finding{Subject: "disk"}
+	free, total, err := diskspace.Of(e.opts.Dir)
+	if err != nil {
+		f.Text, f.Fix = fmt.Sprintf("The disk of %s can't be read: %v.", e.opts.Dir, err), "Check the directory and its permissions."
+		return f
+	}
+	f.Text = fmt.Sprintf("%s of %s of the disk are free.", bytesText(free), bytesText(total))
+	if f.OK = free >= minDisk; !f.OK {
+		f.Fix = "Make room: a server that can't write accepts nothing more until it is started again."
+	}
+	return f
+}
+
+// minDisk is the free space below which it is time to do something.
+const minDisk = 1 << 30
 
 func bytesText(n int64) string {
 	switch {

@@ -264,6 +264,9 @@ func pause(ctx context.Context) error {
 // wrapError adds what was done to an error, and what the server says about it.
 func (e *Engine) wrapError(what string, err error) error {
 	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
+	if errors.Is(err, nats.ErrReconnectBufExceeded) { // nothing is kept until there is a connection
+		err = nats.ErrDisconnected
+	}
 	if refusal := e.link.refused(); late && refusal != nil {
 		err = fmt.Errorf("%w (%w)", err, refusal)
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/diskspace"
 )
 
 // Options configures a [Root]. Nil means the defaults.
@@ -114,7 +116,7 @@ var ErrDisk = errors.New("too little of the disk is free")
 
 // Free returns how much of the disk is free.
 func (r *Root) Free() (Space, error) {
-	free, total, err := diskSpace(r.dir)
+	free, total, err := diskspace.Of(r.dir)
 	if err != nil {
 		return Space{}, fmt.Errorf("worktree: free space of %s: %w", r.dir, err)
 	}

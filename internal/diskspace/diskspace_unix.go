@@ -1,12 +1,12 @@
 //go:build unix
 
-package worktree
+package diskspace
 
 import "golang.org/x/sys/unix"
 
-// diskSpace returns the bytes of the file system of a directory: those that the user can still
+// Of returns the bytes of the file system of a directory: those that the user can still
 // write, and all.
-func diskSpace(dir string) (free, total int64, err error) {
+func Of(dir string) (free, total int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, 0, err

@@ -1,10 +1,10 @@
-package worktree
+package diskspace
 
 import "golang.org/x/sys/windows"
 
-// diskSpace returns the bytes of the volume of a directory: those that the user can still write,
+// Of returns the bytes of the volume of a directory: those that the user can still write,
 // and all.
-func diskSpace(dir string) (free, total int64, err error) {
+func Of(dir string) (free, total int64, err error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, 0, err
