@@ -46,6 +46,9 @@ type Answer struct {
 // ErrAnswered is wrapped by the error of an answer that came too late.
 var ErrAnswered = errors.New("the question was answered already")
 
+// openLabel is the label of questions without an answer.
+const openLabel = "open"
+
 func (q *Question) key() string { return q.Job + "." + q.ID }
 
 func (q *Question) record(revision uint64) (Record, error) {
@@ -53,7 +56,7 @@ func (q *Question) record(revision uint64) (Record, error) {
 	if err == nil && len(data) > MaxRecord {
 		err = fmt.Errorf("it has %d bytes", len(data))
 	}
-	label := "open"
+	label := openLabel
 	if q.Answer != nil {
 		label = "answered"
 	}
@@ -72,7 +75,7 @@ func questionOf(r Record) (*Question, error) {
 // Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "".
 func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {
-		wants := func(label string) bool { return job != "" || label == "open" }
+		wants := func(label string) bool { return job != "" || label == openLabel }
 		for r, err := range f.engine.List(ctx, Questions, wants) {
 			var q *Question
 			if err == nil {
@@ -80,6 +83,28 @@ func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, 
 					continue
 				}
 				q, err = questionOf(r)
+			}
+			if !yield(q, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// A QuestionChange says whether a question waits for an answer.
+type QuestionChange struct {
+	Job, ID string
+	Open    bool // otherwise it has an answer, or was removed
+}
+
+// QuestionChanges returns all questions there are, then nil, and then one for each change.
+func (f *Fleet) QuestionChanges(ctx context.Context) iter.Seq2[*QuestionChange, error] {
+	return func(yield func(*QuestionChange, error) bool) {
+		for r, err := range f.engine.Watch(ctx, Questions, "", func(string) bool { return false }) {
+			var q *QuestionChange
+			if err == nil && r.Key != "" {
+				job, id, _ := strings.Cut(r.Key, ".")
+				q = &QuestionChange{Job: job, ID: id, Open: r.Label == openLabel}
 			}
 			if !yield(q, err) || err != nil {
 				return
