@@ -48,11 +48,11 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func newViewerSite(t *testing.T) *viewerSite {
 	t.Helper()
-	return viewerOf(t, nil)
+	return viewerOf(t, nil, nil)
 }
 
-// viewerOf returns a web viewer whose pages drive agents, unless those are nil.
-func viewerOf(t *testing.T, agents *drive.Agents) *viewerSite {
+// viewerOf returns a web viewer whose pages drive agents and show jobs, unless those are nil.
+func viewerOf(t *testing.T, agents *drive.Agents, jobs web.Fleet) *viewerSite {
 	t.Helper()
 	s := &viewerSite{T: t}
 	var config net.ListenConfig
@@ -61,7 +61,9 @@ func viewerOf(t *testing.T, agents *drive.Agents) *viewerSite {
 		t.Fatal(err)
 	}
 	source := viewer.New(viewer.Options{Dir: t.TempDir()})
-	s.web, err = web.New(web.Options{Source: source, Drive: agents, Version: "test", Origins: []string{"http://" + listener.Addr().String()}})
+	s.web, err = web.New(web.Options{
+		Source: source, Drive: agents, Fleet: jobs, Version: "test", Origins: []string{"http://" + listener.Addr().String()},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

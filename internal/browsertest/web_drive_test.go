@@ -29,7 +29,7 @@ func newDrivenSite(t *testing.T, mode string) (*viewerSite, *drivetest.Agent) {
 		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
 	})
 	t.Cleanup(func() { agents.Close() })
-	return viewerOf(t, agents), sim
+	return viewerOf(t, agents, nil), sim
 }
 
 // startIn starts an agent with the form, and waits for the page of its session.

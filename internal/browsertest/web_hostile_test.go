@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/demo"
 )
 
@@ -186,7 +187,16 @@ func TestAccessibility(t *testing.T) {
 	layPasts(t)
 	f := story(t, "access")
 	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
-	s := newViewerSite(t)
+	s := newJobSite(t, true)
+	s.put("access", "A job that asks", fleet.Lost, func(j *fleet.Job) {
+		j.Cause, j.Attempts[0].Patch, j.Attempts[0].Session = fleet.ByLoss, "access/1.patch", f.id
+		j.Notes = []fleet.Note{{At: time.Now(), By: "somebody", Text: "Look at it."}}
+	})
+	s.put("ended", "A job that has failed", fleet.Failed, func(j *fleet.Job) { j.Attempts[0].Result = &fleet.Result{Text: "It failed.", Failed: true} })
+	s.ask("access", "q1", "make")
+	if err := s.Put(t.Context(), "access/1.patch", strings.NewReader(testPatch)); err != nil {
+		t.Fatal(err)
+	}
 	p := s.enter("/")
 	value[any](p, axe(t)+"; 0")
 	inspect := func(what string) {
@@ -199,13 +209,17 @@ func TestAccessibility(t *testing.T) {
 		}
 	}
 	session := "/s/" + f.id
-	paths := []string{"/", "/?tab=projects", "/live", "/search?q=needle", "/usage", "/usage?by=tool", session, session + "?find=needle"}
+	paths := []string{
+		"/", "/?tab=projects", "/live", "/search?q=needle", "/usage", "/usage?by=tool", session, session + "?find=needle",
+		"/jobs", "/jobs/access", "/jobs/ended",
+	}
+	inBothLooks := len(paths)
 	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
 		paths = append(paths, session+"?panel="+panel)
 	}
 	for i, path := range paths {
 		looks := []look{{1200, "light"}, {360, "dark"}}
-		if i > 7 {
+		if i >= inBothLooks {
 			looks = looks[i%2 : i%2+1]
 		}
 		for _, l := range looks {

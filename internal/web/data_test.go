@@ -159,8 +159,8 @@ var (
 	ours       = regexp.MustCompile(`^(a|article|aside|blockquote|br|caption|code|dd|del|details|div|dl|dt|em|figure|g|h[1-6]|hr|img|input|li|` +
 		`mark|ol|p|pre|rect|section|span|strong|summary|svg|table|tbody|td|text|th|thead|time|title|tr|ul)$`)
 	allowed = regexp.MustCompile(`^(alt|aria-[a-z]+|align|checked|class|data-(row|n|command)|datetime|disabled|height|href|open|rel|role|scope|` +
-		`start|title|type|viewBox|width|x|y)$`)
-	safe = regexp.MustCompile(`^(https?://|mailto:|#row=|/s/|/\?project=)`)
+		`start|tabindex|title|type|viewBox|width|x|y)$`)
+	safe = regexp.MustCompile(`^(https?://|mailto:|#row=|/s/|/jobs/|/\?project=)`)
 )
 
 // checkMarkup checks that markup has only our own elements and attributes, and links to what is safe.

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
 	"github.com/clewdev/clew/internal/viewer"
@@ -31,6 +33,7 @@ type driven struct {
 	dir     string
 	project string
 	audited *lockedBuffer
+	engine  fleet.Engine // of a fleet without jobs
 	n       int
 }
 
@@ -54,7 +57,7 @@ func (l *lockedBuffer) String() string {
 
 func newDriven(t *testing.T) *driven {
 	t.Helper()
-	d := &driven{t: t, sim: new(drivetest.Agent), dir: t.TempDir(), audited: new(lockedBuffer)}
+	d := &driven{t: t, sim: new(drivetest.Agent), dir: t.TempDir(), audited: new(lockedBuffer), engine: memfleet.New()}
 	agents := drive.New(drive.Options{
 		Connect: d.sim.Connect, Roots: []string{d.dir},
 		Names:   func(context.Context, string) ([]sessions.SessionInfo, error) { return nil, nil },
@@ -62,7 +65,9 @@ func newDriven(t *testing.T) *driven {
 	})
 	t.Cleanup(func() { agents.Close() })
 	source := viewer.New(viewer.Options{Dir: d.dir})
-	s, err := New(Options{Source: source, Drive: agents, Origins: []string{"http://example.com"}, Audit: d.audited})
+	s, err := New(Options{
+		Source: source, Drive: agents, Fleet: fleet.Open(d.engine, "tester"), Origins: []string{"http://example.com"}, Audit: d.audited,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

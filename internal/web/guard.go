@@ -74,6 +74,9 @@ func (s *Server) check(to *route, r *http.Request) error {
 	if id := r.PathValue("id"); id != "" && !isSessionID(id) {
 		return refused(http.StatusNotFound, "there is no such session")
 	}
+	if id := r.PathValue("job"); id != "" && !isJobID(id) {
+		return refused(http.StatusNotFound, "there is no such job")
+	}
 	return takeBody(to, r)
 }
 

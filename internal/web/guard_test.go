@@ -30,6 +30,8 @@ var goodRequests = func() map[string]goodRequest {
 		"GET /search":                  {"/search?q=x", "", 200},
 		"GET /usage":                   {"/usage", "", 200},
 		"GET /live":                    {"/live", "", 200},
+		"GET /jobs":                    {"/jobs", "", 200},
+		"GET /jobs/{job}":              {"/jobs/abc", "", 200},
 		"GET /open":                    {"/open", "", 200},
 		"GET /assets/{hash}/{name}":    {"/assets/HASH/app.js", "", 200},
 		"POST " + api + "login":        {api + "login", `{"code":"CODE"}`, 200},
@@ -42,6 +44,7 @@ var goodRequests = func() map[string]goodRequest {
 		"GET " + api + "search":        {api + "search?q=file", "", 200},
 		"GET " + api + "usage":         {api + "usage?by=day", "", 200},
 		"GET " + api + "running":       {api + "running", "", 200},
+		"GET " + api + "jobs":          {api + "jobs?filter=x", "", 200},
 		"GET " + api + "driven":        {api + "driven", "", 200},
 		"POST " + api + "hook":         {api + "hook", `{}`, 400},
 		"POST " + api + "agents":       {api + "agents", `{}`, 400},
@@ -55,6 +58,12 @@ var goodRequests = func() map[string]goodRequest {
 	}
 	for name, body := range map[string]string{"rename": `{"title":"x"}`, "tag": `{"tag":"x"}`, "delete": `{}`, "restore": `{}`} {
 		good["POST "+api+"sessions/{id}/"+name] = goodRequest{none + "/" + name, body, 404}
+	}
+	for _, name := range []string{"", "/patch"} {
+		good["GET "+api+"jobs/{job}"+name] = goodRequest{api + "jobs/abc" + name, "", 404}
+	}
+	for name, body := range map[string]string{"answers": `{"question":"q","answer":{"kind":"once"}}`, "cancel": `{}`, "resume": `{"budget":1}`, "retry": `{}`} {
+		good["POST "+api+"jobs/{job}/"+name] = goodRequest{api + "jobs/abc/" + name, body, 404}
 	}
 	for name, body := range map[string]string{
 		"prompts": `{"id":"1","text":"x"}`, "prompts/{prompt}/withdraw": `{"id":"1"}`, "interrupt": `{"id":"1"}`, "mode": `{"id":"1","mode":"plan"}`,
@@ -293,6 +302,7 @@ func TestPathsAreKnown(t *testing.T) {
 	for _, target := range []string{
 		"/none", "//", "/./", "/s/", "/s/x/y", "/assets/", "/assets/x/app.js", "/assets/" + s.assets.hash + "/..%2fserver.go", "/assets/" + s.assets.hash + "/",
 		"/../etc/passwd", "/%2e%2e/etc/passwd", "/s/..", "/api/v1", "/api/v1/", "/api/v1/none", "/api/v1/sessions/", "/index.html", "/.git/config",
+		"/jobs/", "/jobs/a/b", "/jobs/a.b", "/jobs/..%2fx", api + "jobs/%00", api + "jobs/" + strings.Repeat("a", 65),
 		"/s/not-an-id", api + "sessions/..%2f..%2fetc%2fpasswd", api + "sessions/" + strings.Repeat("a", 36), api + "sessions/%00",
 		api + "sessions/" + strings.ReplaceAll(unknownSession, "0", "%10"),
 	} {

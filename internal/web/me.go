@@ -40,7 +40,8 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		Version string       `json:"version"`
 		Start   string       `json:"start"` // another one means that the server was started again
 		Drive   bool         `json:"drive"`
+		Fleet   bool         `json:"fleet"` // there are jobs
 		Keys    []keyBinding `json:"keys"`
 		driveData
-	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.keyBindings(), s.drivable(r.Context())})
+	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.jobs != nil, s.keyBindings(), s.drivable(r.Context())})
 }

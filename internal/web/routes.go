@@ -44,6 +44,8 @@ var routes = []route{
 	{"GET", "/search", (*Server).shell, needNothing, 0},
 	{"GET", "/usage", (*Server).shell, needNothing, 0},
 	{"GET", "/live", (*Server).shell, needNothing, 0},
+	{"GET", "/jobs", (*Server).shell, needNothing, 0},
+	{"GET", "/jobs/{job}", (*Server).shell, needNothing, 0},
 	{"GET", "/open", (*Server).opening, needOpening, 0},
 	{"GET", "/assets/{hash}/{name}", (*Server).asset, needNothing, 0},
 
@@ -75,6 +77,14 @@ var routes = []route{
 	{"GET", api + "search", (*Server).search, needToken, 0},
 	{"GET", api + "usage", (*Server).usage, needToken, 0},
 	{"GET", api + "running", (*Server).running, needToken, 0},
+
+	{"GET", api + "jobs", (*Server).jobList, needToken, 0},
+	{"GET", api + "jobs/{job}", (*Server).job, needToken, 0},
+	{"GET", api + "jobs/{job}/patch", (*Server).jobPatch, needToken, 0},
+	{"POST", api + "jobs/{job}/answers", (*Server).answerJob, needDrive, maxBody},
+	{"POST", api + "jobs/{job}/cancel", (*Server).cancelJob, needDrive, maxBody},
+	{"POST", api + "jobs/{job}/resume", (*Server).resumeJob, needDrive, maxBody},
+	{"POST", api + "jobs/{job}/retry", (*Server).retryJob, needDrive, maxBody},
 
 	{"GET", api + "driven", (*Server).drivenAgents, needDrive, 0},
 	{"POST", api + "hook", (*Server).askElsewhere, needDrive, maxPromptBody},

@@ -21,6 +21,9 @@ type Options struct {
 	Source *viewer.Source
 	// Drive has the agents that pages may drive; nil means that they may only read.
 	Drive *drive.Agents
+	// Fleet has the jobs that pages show; nil means none. With Drive, pages also answer their questions,
+	// and cancel, resume and retry them.
+	Fleet Fleet
 	// Keys are the keys of the pages; nil means those of tui.Bindings.
 	Keys *tui.Keymap
 	// Zone is where days begin and end; nil means time.Local.
@@ -55,6 +58,7 @@ type Server struct {
 	listing *listing
 	views   *views
 	used    usageCache
+	jobs    *jobBoard // nil without a fleet
 
 	feed     *feed
 	followed *followed
@@ -92,6 +96,9 @@ func New(opts Options) (*Server, error) {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
 	s.mux.HandleFunc(unknown.path, s.serve(&unknown))
+	if opts.Fleet != nil {
+		s.jobs = newJobBoard(opts.Fleet, func(c jobsChange) { s.publish(jobsEvent, "", c) })
+	}
 	if opts.Drive != nil {
 		go s.tellOfAgents(s.ending)
 	}

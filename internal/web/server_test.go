@@ -51,6 +51,7 @@ func TestShellScripts(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/": {"list.js"}, "/s/00000000-0000-4000-8000-000000000001": {"session.js", "find.js", "panels.js", "place.js", "segment.js"},
 		"/search": {"search.js"}, "/usage": {"usage.js"}, "/live": {"usage.js"},
+		"/jobs": {"jobs.js", "question.js", "send.js", "usage.js"}, "/jobs/abc": {"jobs.js", "question.js", "send.js", "usage.js"},
 	} {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))

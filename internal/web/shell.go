@@ -32,7 +32,9 @@ var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 
 // pageScripts are the scripts of pages, by the first parts of their paths. app.js imports them when it
 // knows the page.
-var pageScripts = map[string]string{"": "list.js", "s": "session.js", "search": "search.js", "usage": "usage.js", "live": "usage.js"}
+var pageScripts = map[string]string{
+	"": "list.js", "s": "session.js", "search": "search.js", "usage": "usage.js", "live": "usage.js", "jobs": "jobs.js",
+}
 
 // shell answers with the page. Its script looks at the URL.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request) error {

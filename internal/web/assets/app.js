@@ -29,6 +29,7 @@ const main = h("main", { id: "main", tabIndex: -1 });
 const pages = [
   { path: "/", name: "Sessions", load: () => import("./list.js") },
   { path: "/live", name: "Live", load: () => import("./usage.js") },
+  { path: "/jobs", name: "Jobs", load: () => import("./jobs.js") },
   { path: "/search", name: "Search", load: () => import("./search.js") },
   { path: "/usage", name: "Usage", load: () => import("./usage.js") },
 ];
@@ -64,7 +65,7 @@ async function start() {
 }
 
 function draw() {
-  const links = pages.map((p) => h("a", { href: p.path }, p.name));
+  const links = pages.filter((p) => p.path !== "/jobs" || me.fleet).map((p) => h("a", { href: p.path }, p.name));
   const nav = h("nav", { "aria-label": "Pages" }, ...links);
   const state = h("span.connection", { hidden: true, role: "status" }, "not connected");
   listen((event) => {
@@ -154,6 +155,7 @@ async function visit() {
  */
 function moduleOf(path) {
   if (path.startsWith("/s/")) return import("./session.js");
+  if (path.startsWith("/jobs/")) path = "/jobs";
   const found = pages.find((p) => p.path === path) ?? pages[0];
   return found.load();
 }
@@ -170,7 +172,7 @@ function context(number) {
 function mark() {
   for (const link of document.querySelectorAll(".bar nav a")) {
     const path = link.getAttribute("href");
-    if (path === location.pathname || (path === "/" && location.pathname.startsWith("/s/"))) link.setAttribute("aria-current", "page");
+    if (path === location.pathname || location.pathname.startsWith(path === "/" ? "/s/" : `${path}/`)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }

@@ -1,0 +1,470 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/wire"
+)
+
+// isJobID reports whether id can be that of a job or of a question.
+func isJobID(id string) bool {
+	const most = 64
+	isOdd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	}
+	return id != "" && len(id) <= most && !strings.ContainsFunc(id, isOdd)
+}
+
+// fleetError returns an error of the fleet as a refusal.
+func fleetError(err error) error {
+	no := &refusal{status: http.StatusBadGateway, reason: tty.Clean(strings.TrimPrefix(err.Error(), "fleet: "))}
+	_, isState := errors.AsType[*fleet.StateError](err)
+	switch {
+	case isState:
+		no.status = http.StatusConflict
+	case errors.Is(err, fleet.ErrNotFound):
+		no.status, no.hint = http.StatusNotFound, "It may have been dropped."
+	case errors.Is(err, context.DeadlineExceeded):
+		no.reason, no.hint = "the fleet does not answer", "Look at it with: clew fleet doctor"
+	}
+	return no
+}
+
+// A jobPage is what the page of a job gets.
+type jobPage struct {
+	fragment
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Patch    string `json:"patch"`    // the name of the file with what was changed, or ""
+	Budget   bool   `json:"budget"`   // it needs a larger one to go on
+	CanStop  bool   `json:"canStop"`  // it can be canceled
+	CanGoOn  bool   `json:"canGoOn"`  // it can be resumed
+	CanRetry bool   `json:"canRetry"` // it can begin again
+	// Questions are those without an answer, and Answered all others.
+	Questions []questionData `json:"questions"`
+	Answered  []answeredData `json:"answered"`
+}
+
+// fleetRequest returns the fleet, with a context for a request to it. The caller calls done.
+func (s *Server) fleetRequest(r *http.Request) (f Fleet, ctx context.Context, done func(), err error) {
+	b, err := s.board()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b.follow(s.ending) // pages of jobs get events, too
+	ctx, done = context.WithTimeout(r.Context(), fleetTimeout)
+	return b.fleet, ctx, done, nil
+}
+
+// job answers with a job.
+func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
+	f, ctx, done, err := s.fleetRequest(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	j, err := f.Job(ctx, r.PathValue("job"))
+	if err != nil {
+		return fleetError(err)
+	}
+	questions, err := questionsOf(ctx, f, j.ID)
+	if err != nil {
+		return fleetError(err)
+	}
+	page := jobPage{
+		ID: j.ID, Title: jobTitle(j.Summary()), Budget: j.Cause == fleet.ByBudget, CanStop: !j.State.Ended() && j.Cancel == nil,
+		Questions: []questionData{}, Answered: []answeredData{},
+	}
+	page.CanRetry = j.State == fleet.Lost || j.State == fleet.Failed
+	page.CanGoOn = page.CanRetry && j.From != nil
+	if a := patched(j); a != nil {
+		page.Patch = a.Patch
+	}
+	for _, q := range questions {
+		switch {
+		case q.Answer == nil && !j.State.Ended():
+			page.Questions = append(page.Questions, jobQuestion(q))
+		case q.Answer != nil:
+			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(q.Answer.By), answerText(q.Answer)})
+		}
+	}
+	d := jobDrawer{s: s, at: s.opts.Now()}
+	d.job(ctx, j, questions)
+	page.HTML = d.String()
+	return reply(w, page)
+}
+
+// questionsOf returns the questions of a job, the oldest first.
+func questionsOf(ctx context.Context, f Fleet, job string) (all []*fleet.Question, err error) {
+	for q, err := range f.Questions(ctx, job) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, q)
+	}
+	slices.SortFunc(all, func(a, b *fleet.Question) int { return a.Asked.Compare(b.Asked) })
+	return all, nil
+}
+
+// ownQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
+func ownQuestions(q *fleet.Question) []clew.Question {
+	var req clew.QuestionRequest
+	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
+		return nil
+	}
+	return req.Questions
+}
+
+// jobQuestion returns a question as that of an agent that pages drive. It needs no digest: the question
+// that an ID names never changes.
+func jobQuestion(q *fleet.Question) questionData {
+	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: ownQuestions(q)}
+	if len(shown.Choices) == 0 {
+		members, err := permit.Members(wire.JSON(q.Input))
+		if err != nil {
+			shown.Input = string(q.Input)
+		}
+		shown.Members, _ = permit.MainFirst(members)
+	}
+	return newQuestionData(&drive.Status{Agent: q.Job}, &shown)
+}
+
+// answerText says what was answered.
+func answerText(a *fleet.Answer) string {
+	switch {
+	case a.Expired:
+		return "nobody has answered in time"
+	case len(a.Answers) > 0:
+		return "answered"
+	case a.Allow:
+		return "allowed"
+	}
+	return "denied"
+}
+
+// answerJob answers a question of a job. The request names the question, which never changes, so that a page
+// that is out of date can't allow something else.
+func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Question string
+		Answer   drive.Answer
+	}
+	if err := decodeBody(r, &body); err != nil {
+		return err
+	}
+	f, ctx, done, err := s.fleetRequest(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	job := r.PathValue("job")
+	questions, err := questionsOf(ctx, f, job)
+	if err != nil {
+		return fleetError(err)
+	}
+	i := slices.IndexFunc(questions, func(q *fleet.Question) bool { return q.ID == body.Question })
+	if i < 0 {
+		return refused(http.StatusNotFound, "the job has no such question")
+	}
+	q := questions[i]
+	answer, err := fleetAnswer(ownQuestions(q), &body.Answer)
+	if err != nil {
+		return err
+	}
+	answered, err := f.Answer(ctx, job, q.ID, *answer)
+	switch {
+	case errors.Is(err, fleet.ErrAnswered) && answered != nil:
+		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(answered.Answer.By), answerText(answered.Answer))
+	case err != nil:
+		return fleetError(err)
+	}
+	s.audit(r, "answered", job, q.ID, answerText(answered.Answer), clip(q.Tool+" "+string(q.Input)))
+	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), answerText(answered.Answer)})
+}
+
+// maxReason is how long the text of an answer can be, in bytes.
+const maxReason = 16 << 10
+
+// fleetAnswer returns the answer to a permission question or, if there are any, to the agent's own ones.
+func fleetAnswer(own []clew.Question, a *drive.Answer) (*fleet.Answer, error) {
+	size := len(a.Reason)
+	for _, words := range a.Chosen {
+		size += len(strings.Join(words, ", "))
+	}
+	isChoice := len(own) > 0
+	switch {
+	case size > maxReason:
+		return nil, refused(http.StatusBadRequest, "the answer is too long")
+	case a.Kind == drive.Denied, a.Kind == drive.Skipped && isChoice:
+		return &fleet.Answer{Text: a.Reason}, nil
+	case a.Kind == drive.AllowOnce && !isChoice:
+		return &fleet.Answer{Allow: true}, nil
+	case a.Kind == drive.Chosen && isChoice && len(a.Chosen) == len(own):
+		answer := &fleet.Answer{Allow: true, Answers: map[string]string{}}
+		for i, words := range a.Chosen {
+			if text := strings.TrimSpace(strings.Join(words, ", ")); text != "" {
+				answer.Answers[own[i].Question] = text
+			}
+		}
+		if len(answer.Answers) > 0 {
+			return answer, nil
+		}
+	}
+	return nil, refused(http.StatusBadRequest, "%q is no answer to this question", clip(a.Kind))
+}
+
+// decideJob makes a decision about a job.
+func (s *Server) decideJob(w http.ResponseWriter, r *http.Request, action string, body any, decide func(ctx context.Context, f Fleet, id string) (*fleet.Job, error)) error {
+	if err := decodeBody(r, body); err != nil {
+		return err
+	}
+	f, ctx, done, err := s.fleetRequest(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	j, err := decide(ctx, f, r.PathValue("job"))
+	if err != nil {
+		return fleetError(err)
+	}
+	s.audit(r, action, j.ID)
+	return reply(w, struct {
+		State fleet.State `json:"state"`
+	}{j.State})
+}
+
+func (s *Server) cancelJob(w http.ResponseWriter, r *http.Request) error {
+	return s.decideJob(w, r, "cancel", new(struct{}), func(ctx context.Context, f Fleet, id string) (*fleet.Job, error) {
+		return f.Cancel(ctx, id, "")
+	})
+}
+
+func (s *Server) resumeJob(w http.ResponseWriter, r *http.Request) error {
+	var body struct{ Budget float64 }
+	return s.decideJob(w, r, "resume", &body, func(ctx context.Context, f Fleet, id string) (*fleet.Job, error) {
+		return f.Requeue(ctx, id, fleet.Requeue{Start: fleet.Continued, BudgetUSD: body.Budget})
+	})
+}
+
+func (s *Server) retryJob(w http.ResponseWriter, r *http.Request) error {
+	var body struct{ Budget float64 }
+	return s.decideJob(w, r, "retry", &body, func(ctx context.Context, f Fleet, id string) (*fleet.Job, error) {
+		return f.Requeue(ctx, id, fleet.Requeue{Start: fleet.Fresh, BudgetUSD: body.Budget})
+	})
+}
+
+// job writes a job, without its title and its open questions.
+func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Question) {
+	asks := !j.State.Ended() && slices.ContainsFunc(questions, func(q *fleet.Question) bool { return q.Answer == nil })
+	d.raw(`<p class="facts">`)
+	d.state(j.State)
+	d.reasons(render.Join(d.reason(j.Summary(), asks), j.Text), asks)
+	if j.Cancel != nil && !j.State.Ended() {
+		d.span("waits", "its worker ends it")
+	}
+	d.time(j.Created, "submitted "+d.age(j.Created))
+	d.fact("by", j.By)
+	d.fact("worker", j.Worker())
+	d.fact("cost", dollars(j.CostUSD()))
+	if j.Spec.Repo != nil {
+		d.fact("repository", strings.TrimSpace(j.Spec.Repo.URL+" "+j.Spec.Repo.Ref))
+	}
+	d.fact("id", j.ID)
+	d.raw("</p>")
+	d.command("clew jobs tail " + j.ID)
+	if asks && d.s.opts.Drive == nil {
+		d.command("clew jobs approve " + j.ID)
+	}
+	if patched(j) != nil {
+		d.command("clew jobs patch " + j.ID + " --apply")
+	}
+	d.result(j)
+	d.raw("<h2>Prompt</h2>")
+	_ = export.WriteText(d, j.Spec.Prompt, nil) // a builder takes everything
+	d.attempts(ctx, j)
+	d.answers(questions)
+	d.decisions(j)
+}
+
+// fact writes a value with its name, unless it is empty.
+func (d *jobDrawer) fact(name, value string) {
+	if value != "" {
+		d.raw(`<span class="fact"><span class="label">`, name, "</span> ")
+		d.text(value)
+		d.raw("</span>")
+	}
+}
+
+// command writes a command to copy. It must be our own.
+func (d *jobDrawer) command(text string) {
+	d.raw(`<p class="resume"><code data-command>`)
+	d.text(text)
+	d.raw("</code></p>")
+}
+
+// result writes what came of the job.
+func (d *jobDrawer) result(j *fleet.Job) {
+	r := j.Result()
+	if r == nil {
+		return
+	}
+	d.raw("<h2>Result</h2>")
+	if r.Failed {
+		d.element("p", "flag", "The agent reports an error.")
+	}
+	if r.Text != "" {
+		_ = export.WriteText(d, r.Text, nil) // a builder takes everything
+	}
+	if len(r.Output) > 0 {
+		_ = export.WriteCode(d, string(r.Output), "json", nil) // a builder takes everything
+	}
+	if r.File != "" {
+		d.element("p", "missing", "There is more: clew jobs show "+j.ID)
+	}
+}
+
+// attempts writes the attempts of a job, the newest first.
+func (d *jobDrawer) attempts(ctx context.Context, j *fleet.Job) {
+	if len(j.Attempts) == 0 {
+		return
+	}
+	d.raw("<h2>Attempts</h2>")
+	d.tableHead("The newest first", []column{{"Attempt", false}, {"Worker", false}, {"Began", false}, {"Took", true}, {"Cost", true}, {"Ended", false}, {"Session", false}})
+	for _, a := range slices.Backward(j.Attempts) {
+		d.raw(`<tr><th scope="row">`, strconv.Itoa(a.Number), "</th><td>")
+		d.text(a.Worker)
+		d.raw("</td><td>")
+		d.time(a.Claimed, d.clock(a.Claimed))
+		end, ended := a.Ended, jobCauses[a.Cause]
+		if end.IsZero() {
+			end, ended = d.at, a.Status
+		}
+		d.raw(`</td><td class="r">`)
+		d.text(render.Duration(max(end.Sub(a.Claimed), 0)))
+		d.raw(`</td><td class="r">`)
+		d.text(dollars(a.CostUSD))
+		d.raw("</td><td>")
+		d.text(render.Join(ended, a.Text))
+		d.raw("</td><td>")
+		d.session(ctx, a.Session)
+		d.raw("</td></tr>")
+	}
+	d.tableEnd()
+}
+
+// session writes the ID of a session, with a link if pages show it.
+func (d *jobDrawer) session(ctx context.Context, id string) {
+	if !isSessionID(id) {
+		return
+	}
+	short := id[:8]
+	if _, _, err := d.s.listing.find(ctx, id); err != nil {
+		d.element("span", "note", short)
+		return
+	}
+	d.raw("<a")
+	d.attr("href", "/s/"+url.PathEscape(id))
+	d.raw(">")
+	d.text(short)
+	d.raw("</a>")
+}
+
+// answers writes the questions that were answered.
+func (d *jobDrawer) answers(questions []*fleet.Question) {
+	questions = slices.DeleteFunc(slices.Clone(questions), func(q *fleet.Question) bool { return q.Answer == nil })
+	if len(questions) == 0 {
+		return
+	}
+	d.raw("<h2>Answered questions</h2><ul>")
+	for _, q := range questions {
+		d.raw("<li>")
+		d.text(q.Tool + ": " + answerText(q.Answer))
+		if q.Answer.By != "" && !q.Answer.Expired {
+			d.raw(" by ")
+			d.text(q.Answer.By)
+		}
+		d.raw(" ")
+		d.time(q.Answer.At, d.clock(q.Answer.At))
+		d.span("reason", q.Answer.Text)
+		d.raw("</li>")
+	}
+	d.raw("</ul>")
+}
+
+// decisions writes what people and policies have decided.
+func (d *jobDrawer) decisions(j *fleet.Job) {
+	if len(j.Notes) == 0 {
+		return
+	}
+	d.raw("<h2>Notes</h2><ul>")
+	for i := range j.Notes {
+		n := &j.Notes[i]
+		d.raw("<li>")
+		d.time(n.At, d.clock(n.At))
+		d.raw(" ")
+		d.text(render.Join(n.By, n.Text))
+		if n.Result != nil {
+			d.element("p", "note", "A result that came too late:")
+			_ = export.WriteText(d, n.Result.Text, nil) // a builder takes everything
+		}
+		d.raw("</li>")
+	}
+	d.raw("</ul>")
+}
+
+// patched returns the last attempt that has changed something, or nil.
+func patched(j *fleet.Job) *fleet.Attempt {
+	for i := range slices.Backward(j.Attempts) {
+		if j.Attempts[i].Patch != "" {
+			return &j.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// jobPatch answers with what a job has changed.
+func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
+	f, ctx, done, err := s.fleetRequest(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	j, err := f.Job(ctx, r.PathValue("job"))
+	if err != nil {
+		return fleetError(err)
+	}
+	a := patched(j)
+	if a == nil {
+		return refused(http.StatusNotFound, "the job has changed no files")
+	}
+	file, err := f.File(ctx, a.Patch)
+	if err != nil {
+		return fleetError(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxPatch+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fleetError(err)
+	}
+	var m markup
+	if len(text) > maxPatch {
+		m.element("p", "missing", "The patch has more than "+tty.Size(maxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID)
+	} else {
+		writePatch(&m, string(text), "clew jobs patch "+j.ID+" shows all")
+	}
+	return reply(w, fragment{m.String()})
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/tooluse"
+	"github.com/clewdev/clew/transcript"
+)
+
+// Limits of patches.
+const (
+	maxPatch      = 1 << 20 // bytes
+	maxPatchLines = 5000    // that are shown
+)
+
+// writePatch writes a patch of git, file by file. more says how to see what is left out.
+func writePatch(m *markup, patch, more string) {
+	files := parsePatch(patch)
+	if len(files) == 0 {
+		_ = export.WriteCode(m, patch, "diff", &export.View{More: more}) // a builder takes everything
+		return
+	}
+	left := maxPatchLines
+	for i := range files {
+		if left <= 0 {
+			m.element("p", "missing", fmt.Sprintf("%s not shown; %s", tty.Counted(len(files)-i, "more file"), more))
+			return
+		}
+		_ = export.WriteDiff(m, &files[i], &export.View{More: more}) // a builder takes everything
+		left -= 3                                                    // a file without lines has a heading
+		for _, h := range files[i].Hunks {
+			left -= len(h.Lines)
+		}
+	}
+}
+
+// parsePatch reads a patch of git. What it does not know, such as binary files, is a file whose change is
+// unknown.
+func parsePatch(patch string) []transcript.FileDiff {
+	p := patchParser{}
+	for line := range strings.Lines(patch) {
+		p.line(strings.TrimSuffix(line, "\n"))
+	}
+	for i := range p.files {
+		f := &p.files[i]
+		f.Unknown = len(f.Hunks) == 0 && !f.Created && !f.Deleted
+	}
+	return p.files
+}
+
+// A patchParser reads a patch line by line. Within a hunk it counts lines, since a line of a file can look
+// like a heading.
+type patchParser struct {
+	files    []transcript.FileDiff
+	old, now int // lines that the hunk still has
+}
+
+func (p *patchParser) line(line string) {
+	if heading, ok := strings.CutPrefix(line, "diff --git "); ok && p.old <= 0 && p.now <= 0 {
+		p.files = append(p.files, transcript.FileDiff{Path: headingPath(heading)})
+		return
+	}
+	if len(p.files) == 0 {
+		return
+	}
+	f := &p.files[len(p.files)-1]
+	if p.old > 0 || p.now > 0 || strings.HasPrefix(line, `\`) {
+		p.hunkLine(f, line)
+		return
+	}
+	switch name, ok := strings.CutPrefix(line, "+++ "); {
+	case ok && name != "/dev/null" && len(f.Hunks) == 0:
+		f.Path = patchPath(name)
+	case strings.HasPrefix(line, "new file mode"):
+		f.Created = true
+	case strings.HasPrefix(line, "deleted file mode"):
+		f.Deleted = true
+	case strings.HasPrefix(line, "@@ -"):
+		if h, ok := parseHunk(line); ok {
+			p.old, p.now = h.OldLines, h.NewLines
+			f.Hunks = append(f.Hunks, h)
+		}
+	}
+}
+
+func (p *patchParser) hunkLine(f *transcript.FileDiff, line string) {
+	if len(f.Hunks) == 0 {
+		return
+	}
+	if line == "" {
+		line = " " // some programs remove it
+	}
+	switch line[0] {
+	case '+':
+		p.now--
+		f.Added++
+	case '-':
+		p.old--
+		f.Removed++
+	case ' ':
+		p.old--
+		p.now--
+	case '\\':
+	default: // the patch is damaged
+		p.old, p.now = 0, 0
+		return
+	}
+	h := &f.Hunks[len(f.Hunks)-1]
+	h.Lines = append(h.Lines, line)
+}
+
+// parseHunk reads the heading of a hunk: "@@ -1,2 +1,3 @@ func main".
+func parseHunk(line string) (h tooluse.Hunk, ok bool) {
+	ranges, _, _ := strings.Cut(strings.TrimPrefix(line, "@@ -"), " @@")
+	before, after, ok := strings.Cut(ranges, " +")
+	if !ok {
+		return h, false
+	}
+	h.OldStart, h.OldLines, ok = parseRange(before)
+	if ok {
+		h.NewStart, h.NewLines, ok = parseRange(after)
+	}
+	return h, ok
+}
+
+// parseRange reads "1,2", or "1", which means one line.
+func parseRange(text string) (start, lines int, ok bool) {
+	first, count, found := strings.Cut(text, ",")
+	if !found {
+		count = "1"
+	}
+	start, err1 := strconv.Atoi(first)
+	lines, err2 := strconv.Atoi(count)
+	return start, lines, err1 == nil && err2 == nil && start >= 0 && lines >= 0
+}
+
+// headingPath returns the new path of "a/path b/path".
+func headingPath(heading string) string {
+	if i := strings.LastIndex(heading, " b/"); i >= 0 {
+		return heading[i+len(" b/"):]
+	}
+	return patchPath(heading)
+}
+
+// patchPath returns a path without the prefix of git. Git quotes odd ones.
+func patchPath(name string) string {
+	name, _, _ = strings.Cut(name, "\t")
+	if plain, err := strconv.Unquote(name); err == nil {
+		name = plain
+	}
+	return strings.TrimPrefix(name, "b/")
+}
