@@ -26,11 +26,59 @@ import (
 //	CLEW_SOAK=1 go test ./fleet -run 'TestSimulation/seed=123$' -count=10
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	for seed := range soak.Size(2000, 10_000) {
+	seeds := soak.Size(2000, 10_000)
+	sum := &tally{steps: map[string]int{}}
+	t.Cleanup(func() { sum.check(t, seeds) })
+	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { simulate(t, uint64(seed)) })
+			synctest.Test(t, func(t *testing.T) { sum.add(simulate(t, uint64(seed))) })
 		})
+	}
+}
+
+// A tally counts what has happened in simulations. One in which nothing happens proves nothing.
+type tally struct {
+	mu                    sync.Mutex
+	seeds, jobs, attempts int
+	machines, prompts     int
+	steps                 map[string]int // by the states before and after
+}
+
+func (s *tally) add(w *world, histories map[string]fleettest.History) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seeds++
+	s.machines += w.machines
+	for _, l := range w.ledger {
+		if l.Kind == fleettest.Prompted {
+			s.prompts++
+		}
+	}
+	for _, h := range histories {
+		s.jobs++
+		s.attempts += len(h[len(h)-1].Job.Attempts)
+		for i := 1; i < len(h); i++ {
+			s.steps[fmt.Sprintf("%s to %s", h[i-1].Job.State, h[i].Job.State)]++
+		}
+	}
+}
+
+// check checks that each step of a job was taken, unless only some of the seeds were run.
+func (s *tally) check(t *testing.T, seeds int) {
+	if s.seeds < seeds {
+		return
+	}
+	soak.Figure(t, "%d simulations: %d jobs, %d attempts, %d prompts, %d starts of machines, steps %v", s.seeds, s.jobs, s.attempts, s.prompts, s.machines, s.steps)
+	for _, step := range []string{
+		"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to canceled", "claimed to queued",
+		"claimed to running", "running to running", "running to queued", "running to waiting", "running to asking", "running to lost",
+		"running to done", "running to failed", "running to canceled", "waiting to queued", "asking to queued", "lost to queued",
+		"lost to canceled", "failed to queued", "done to done",
+	} {
+		if s.steps[step] == 0 {
+			t.Errorf("no job went from %s", step)
+		}
 	}
 }
 
@@ -86,7 +134,7 @@ func (w *world) faults(r *rand.Rand) *memfleet.Faults {
 
 // simulate runs a fleet for some minutes in which much fails, then lets it come to rest, and checks what has
 // become of the jobs.
-func simulate(t *testing.T, seed uint64) {
+func simulate(t *testing.T, seed uint64) (*world, map[string]fleettest.History) {
 	w := &world{T: t, seed: seed, engine: memfleet.New(), begun: time.Now(), stored: map[string]*fleet.Traces{}}
 	r := w.random("world")
 	chaos, calm := context.WithTimeout(t.Context(), time.Minute+upTo(r, 3*time.Minute))
@@ -100,7 +148,8 @@ func simulate(t *testing.T, seed uint64) {
 	w.note("calm")
 	w.settle()
 	w.all.Wait()
-	w.check()
+	histories := w.check()
+	return w, histories
 }
 
 // settle lets a machine without faults do what is left to do, until all jobs have ended. People answer all
@@ -141,8 +190,8 @@ func (w *world) settle() {
 	w.Error("jobs are still open after two hours without faults")
 }
 
-// check compares what the records say with what agents have done.
-func (w *world) check() {
+// check compares what the records say with what agents have done. It returns the records.
+func (w *world) check() map[string]fleettest.History {
 	w.Helper()
 	histories, err := fleettest.Histories(w.Context(), w.engine)
 	if err != nil {
@@ -153,7 +202,7 @@ func (w *world) check() {
 		w.Error(sentence)
 	}
 	if !w.Failed() {
-		return
+		return histories
 	}
 	w.Logf("what happened:\n%s", strings.Join(w.log, "\n"))
 	for id, h := range histories {
@@ -161,6 +210,7 @@ func (w *world) check() {
 			w.Logf("%s %d %10.3fs %s %s %q next %s attempts %+v", id, i+1, c.Time.Sub(w.begun).Seconds(), c.Job.State, c.Job.Cause, c.Job.Text, c.Job.Next, c.Job.Attempts)
 		}
 	}
+	return histories
 }
 
 // people submit jobs, cancel them, answer questions and go on with what is lost.
