@@ -119,7 +119,11 @@ func (f *Fleet) submitPart(ctx context.Context, specs []*Spec) ([]*Job, error) {
 	return jobs, nil
 }
 
-// Job returns the record of a job. The ID can be shortened, if it is that of one job only.
+// ErrAmbiguous is wrapped by the error of an ID that was shortened too much.
+var ErrAmbiguous = errors.New("give more of the ID")
+
+// Job returns the record of a job. The ID can be shortened, if it is that of one job only; otherwise the
+// error wraps [ErrAmbiguous].
 func (f *Fleet) Job(ctx context.Context, id string) (*Job, error) {
 	j, _, err := f.get(ctx, id)
 	if !errors.Is(err, ErrNotFound) {
@@ -146,7 +150,7 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 			continue
 		}
 		if id != "" {
-			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s", prefix, id, s.ID)
+			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s: %w", prefix, id, s.ID, ErrAmbiguous)
 		}
 		id = s.ID
 	}
