@@ -49,8 +49,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// project is the project of the sessions in the store.
-const project = "fleet"
+// Project is the project of the sessions in the store.
+const Project = "fleet"
 
 // A Runner runs jobs with Claude Code.
 type Runner struct {

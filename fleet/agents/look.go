@@ -28,7 +28,7 @@ func (r *Runner) traces(ctx context.Context, session, prompt string) (*fleet.Tra
 		return new(fleet.Traces), nil
 	}
 	s := scan{prompt: prompt, open: make(map[string]string)}
-	for line, err := range r.opts.Store.Load(ctx, wire.SessionKey{Project: project, SessionID: session}) {
+	for line, err := range r.opts.Store.Load(ctx, wire.SessionKey{Project: Project, SessionID: session}) {
 		if err != nil {
 			return nil, fmt.Errorf("the session %s: %w", session, err)
 		}
@@ -150,7 +150,7 @@ func (n *run) addLastCall(ctx context.Context, b *strings.Builder, from *fleet.A
 	if n.runner.opts.Store == nil {
 		return
 	}
-	for line, err := range n.runner.opts.Store.Load(ctx, wire.SessionKey{Project: project, SessionID: from.Session}) {
+	for line, err := range n.runner.opts.Store.Load(ctx, wire.SessionKey{Project: Project, SessionID: from.Session}) {
 		if err != nil {
 			return
 		}

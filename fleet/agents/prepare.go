@@ -221,7 +221,7 @@ func (n *run) options() (*clew.Options, error) {
 		}
 	}
 	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns
-	o.Store, o.StoreProject, o.StoreEager = r.opts.Store, project, true
+	o.Store, o.StoreProject, o.StoreEager = r.opts.Store, Project, true
 	o.VerbatimPrompts = true
 	if from := n.from(); from != nil {
 		o.Resume, o.ForkSession = n.task.Job.From.Session, true
