@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/spf13/cobra"
 )
 
@@ -137,6 +138,9 @@ func newRoot(s Streams) *cobra.Command {
 	root.AddCommand(newSearch(s))
 	root.AddCommand(newExport(s))
 	root.AddCommand(newArchive(s, st), newRestore(s, st))
+	root.AddCommand(fleetcli.Commands(fleetcli.Program{
+		Streams: s, Version: readBuild().Version, StateFile: stateFile, HandOver: handOver, Ask: newAsker(s),
+	})...)
 	root.AddCommand(newDemo(s, st))
 	addCompletion(root, st)
 	return root

@@ -41,13 +41,13 @@ directory, and ~ is your home directory.
 
 Since a project may come from someone else, its file cannot set anything that runs
 programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
-settings, setting_sources, agent_path, config_dirs, archive, machine, trusted_dirs,
-prices, project_aliases, keys, color and notify. It can set permission_mode only to default, plan
-or dontAsk. It can make a restriction in your file stricter, but not looser. Clew
-uses the stricter permission_mode; the lower timeout, max_turns and max_budget_usd;
-the tools that both files have in tools; the tools that either has in
-disallowed_tools; and strict_mcp_config if either file turns it on. All other
-settings of the project override yours.
+settings, setting_sources, agent_path, config_dirs, archive, machine, fleet,
+fleet_credentials, trusted_dirs, prices, project_aliases, keys, color and notify. It
+can set permission_mode only to default, plan or dontAsk. It can make a restriction in
+your file stricter, but not looser. Clew uses the stricter permission_mode; the lower
+timeout, max_turns and max_budget_usd; the tools that both files have in tools; the
+tools that either has in disallowed_tools; and strict_mcp_config if either file turns
+it on. All other settings of the project override yours.
 
 project_aliases names projects in the statistics, by directory or by name:
   project_aliases:

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/shelltest"
 )
@@ -101,6 +104,16 @@ var faultUses = []faultUse{
 	{line: "restore ID --json", homeless: clikit.ExitInput},
 	{line: "serve --port 0", endless: true, homeless: clikit.ExitInput},
 	{line: "serve --port 0 --json", endless: true, homeless: clikit.ExitInput},
+	{line: "submit --fleet FLEET Hi"},
+	{line: "submit --fleet FLEET Hi --json"},
+	{line: "jobs --fleet FLEET", prose: true},
+	{line: "jobs --fleet FLEET --json"},
+	{line: "jobs show JOB --fleet FLEET", prose: true},
+	{line: "jobs show JOB --log --fleet FLEET"},
+	{line: "jobs tail JOB --fleet FLEET", prose: true},
+	{line: "jobs patch JOB --fleet FLEET"},
+	{line: "fleet --fleet FLEET", prose: true},
+	{line: "fleet doctor --fleet FLEET"},
 	{line: "config", prose: true},
 	{line: "config --json"},
 	{line: "config init --force"},
@@ -114,6 +127,26 @@ var faultUses = []faultUse{
 	{line: "completion bash"},
 	{line: "man"},
 	{line: "man show"},
+}
+
+// fleet starts a fleet, once for a place, and returns its directory and the ID of a job.
+func (p faultPlace) fleet(t *testing.T) (dir, job string) {
+	t.Helper()
+	dir = filepath.Join(p.home, "fleet")
+	spec := &fleet.Spec{Prompt: strings.Repeat("你好", 40) + strings.Repeat(" some words", 20), Key: "fault"}
+	if opts, err := natsfleet.Find(t.Context(), dir); err == nil {
+		engine, err := natsfleet.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		j, err := fleet.Open(engine, "tester").Submit(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, j.ID
+	}
+	return dir, openTestFleet(t, dir).make(t, "done", spec).ID
 }
 
 // save puts the session into the archive of the home.
@@ -201,6 +234,12 @@ func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
 	args := strings.Fields(u.line)
 	for i := range args {
 		args[i] = strings.NewReplacer("ID", faultID, "FILE", p.file).Replace(args[i])
+	}
+	if slices.Contains(args, "FLEET") {
+		dir, job := p.fleet(t)
+		for i := range args {
+			args[i] = strings.NewReplacer("FLEET", dir, "JOB", job).Replace(args[i])
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), "clew", args...)
 	cmd.Dir = p.home
@@ -316,6 +355,9 @@ func TestFaultUsesCoverTheVerbs(t *testing.T) {
 		verbs[u.verb()] = true
 	}
 	for _, cmd := range newRoot(Streams{}).Commands() {
+		if cmd.Name() == "worker" {
+			continue // it prints only what happens to jobs, and goes on without that
+		}
 		if cmd.IsAvailableCommand() && !verbs[cmd.Name()] {
 			t.Errorf("no fault is tested with %s: add a line to faultUses", cmd.Name())
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/shelltest"
@@ -26,7 +28,8 @@ import (
 
 // The codes that examples end with, other than 0.
 var exampleCodes = map[string]int{
-	"clew demo --real --dir /tmp/tour": clikit.ExitAgent, // the agent of this test is none that could do the task
+	"clew demo --real --dir /tmp/tour": clikit.ExitAgent,  // the agent of this test is none that could do the task
+	"clew jobs patch m4k --apply":      clikit.ExitFailed, // nor is its git, and the script jobs applies one
 }
 
 // Each example in the help works as it stands.
@@ -73,8 +76,10 @@ func exampleLines(text string) []string {
 
 // An examplePlace is a directory with everything that the examples mention.
 type examplePlace struct {
-	dir string
-	env []string
+	dir   string
+	env   []string
+	path  string // without the programs of this place
+	fleet *testFleet
 }
 
 func newExamplePlace(t *testing.T) *examplePlace {
@@ -83,7 +88,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &examplePlace{dir: filepath.Join(dir, "website"), env: append(os.Environ(), "TESTDATA=x")}
+	p := &examplePlace{dir: filepath.Join(dir, "website"), env: append(os.Environ(), "TESTDATA=x"), path: os.Getenv("PATH")}
 	for name, value := range map[string]string{
 		"HOME": filepath.Join(dir, "home"), "XDG_CONFIG_HOME": filepath.Join(dir, "config"), "ANTHROPIC_API_KEY": "x",
 		"XDG_CACHE_HOME": filepath.Join(dir, "cache"), "TMPDIR": dir, "CLAUDE_CONFIG_DIR": filepath.Join(dir, "claude"),
@@ -98,7 +103,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 	session := filepath.Join(dir, "claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(p.dir, "-"),
 		"4f1c0000-0000-4000-8000-000000000001.jsonl")
 	for path, text := range map[string]string{
-		filepath.Join(p.dir, "schema.json"): `{"type":"object"}`, filepath.Join(p.dir, "session.ndjson"): exampleStream,
+		filepath.Join(p.dir, "jobs.jsonl"): `{"prompt":"Fix the test.","key":"1"}`, filepath.Join(p.dir, "schema.json"): `{"type":"object"}`, filepath.Join(p.dir, "session.ndjson"): exampleStream,
 		filepath.Join(dir, "stream"): exampleStream, session: exampleTranscript(p.dir),
 	} {
 		makeDir(t, filepath.Dir(path))
@@ -114,7 +119,32 @@ func newExamplePlace(t *testing.T) *examplePlace {
 		path := filepath.Join(makeDir(t, filepath.Join(dir, "bin")), name)
 		shelltest.Write(t, path, script)
 	}
+	p.fleet = openTestFleet(t, filepath.Join(dir, "state", "clew", "fleet"))
 	return p
+}
+
+// exampleKey is the key of the job whose ID begins with m4k.
+const exampleKey = "example-49853"
+
+// exampleJobs say what the job of an example is before it.
+var exampleJobs = map[string]string{
+	"cancel": "queued", "show": "done", "tail": "done", "patch": "done", "drop": "done", "approve": "asks", "resume": "budget", "retry": "lost",
+}
+
+// tryJobs runs a line about jobs. Another worker does what it submits.
+func (p *examplePlace) tryJobs(t *testing.T, line string) {
+	t.Helper()
+	if words := strings.Fields(line); len(words) > 3 && words[1] == "jobs" && words[3] == "m4k" {
+		j := p.fleet.make(t, exampleJobs[words[2]], &fleet.Spec{Prompt: "Fix the test.", Key: exampleKey})
+		defer func() {
+			_, _ = p.fleet.Cancel(t.Context(), j.ID, "")                                                    // it may have ended
+			if _, err := p.fleet.Wait(t.Context(), j.ID); err == nil || errors.Is(err, fleet.ErrNotFound) { // or be gone
+				_ = p.fleet.Drop(t.Context(), j.ID)
+			}
+		}()
+	}
+	others := &stateRunner{p.fleet, func(j *fleet.Job) bool { return j.Spec.Key != exampleKey }, endings["plain"]}
+	p.fleet.work(t, others, false, func(context.Context) { p.tryLine(t, line) })
 }
 
 func makeDir(t *testing.T, path string) string {
@@ -148,6 +178,26 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		}
 		return
 	}
+	if strings.HasPrefix(line, "clew worker") {
+		t.Setenv("PATH", p.path) // it needs git
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		errs := &watcher{text: "takes jobs", seen: cancel}
+		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: &bytes.Buffer{}, Err: errs}); code != clikit.ExitDone || errs.text != "" {
+			t.Errorf("exit code %d: %s", code, errs.all.String())
+		}
+		return
+	}
+	if strings.HasPrefix(line, "clew jobs") || strings.HasPrefix(line, "clew submit") || strings.HasPrefix(line, "clew fleet") {
+		p.tryJobs(t, line)
+		return
+	}
+	p.tryLine(t, line)
+}
+
+// tryLine runs a line that ends.
+func (p *examplePlace) tryLine(t *testing.T, line string) {
+	t.Helper()
 	want := exampleCodes[line]
 	env := p.env
 	if want == clikit.ExitAgent {

@@ -81,6 +81,20 @@ var verbFlagGroups = map[string][]flagGroup{
 		{"Output", []string{"json", "link", "rotate"}},
 		{"Other", []string{"help"}},
 	},
+	"submit": {
+		{"Prompt", []string{"prompt-file", "batch"}},
+		{"Repository", []string{"here", "repo", "ref", "branch"}},
+		{"Agent", []string{"model", "mode", "tools", "allowed-tools", "secret", "ask", "ask-tools"}},
+		{"Limit", []string{"budget", "max-turns", "wall", "idle", "attempts", "on-lost"}},
+		{"Queue", []string{"title", "key", "queue", "priority", "account", "after"}},
+		{"Output", []string{"wait", "json"}},
+		{"Other", []string{"fleet", "fleet-credentials", "help"}},
+	},
+	"worker": {
+		{"Job", []string{"slots", "queue", "account", "policy", "drain-timeout"}},
+		{"Server", []string{"fleet", "fleet-credentials", "listen", "tls-cert", "tls-key", "users"}},
+		{"Other", []string{"dir", "agent-path", "json", "help"}},
+	},
 	"show":   documentFlagGroups,
 	"export": documentFlagGroups,
 }
@@ -97,7 +111,7 @@ var documentFlagGroups = []flagGroup{
 // flagGroupsOf returns the groups of a command, or nil if it has few flags.
 func flagGroupsOf(cmd *cobra.Command) []flagGroup {
 	switch {
-	case cmd.Name() == "serve":
+	case cmd.Name() == "serve", cmd.Name() == "worker":
 		return verbFlagGroups[cmd.Name()]
 	case startsAgent(cmd):
 		return agentFlagGroups
@@ -127,7 +141,7 @@ func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups []
 				members = append(members, f)
 			}
 		}
-		if !startsAgent(cmd) || cmd.Name() == "serve" { // their flags have an order of their own
+		if !startsAgent(cmd) || verbFlagGroups[cmd.Name()] != nil { // their flags have an order of their own
 			slices.SortStableFunc(members, func(a, b *pflag.Flag) int {
 				return slices.Index(group.flags, a.Name) - slices.Index(group.flags, b.Name)
 			})

@@ -55,6 +55,8 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":    scriptAgent,
 			"exits":    scriptExits,
+			"fleet":    scriptFleetUp,
+			"job":      scriptJob,
 			"launch":   scriptLaunch,
 			"unescape": scriptUnescape,
 		},
@@ -67,6 +69,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[testKey{}] = env.T()
 			env.Values[agentKey{}] = &scriptedAgent{}
+			env.Values[fleetKey{}] = &scriptFleet{}
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("PAGER", "cat")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)

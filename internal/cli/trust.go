@@ -351,38 +351,60 @@ func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error
 // askYes asks on the terminal for a yes or a no, which is the default. It returns an error if nobody
 // can be asked.
 func askYes(ctx context.Context, s Streams, text, prompt string) (yes bool, err error) {
-	c, err := findConsole(s)
-	if err != nil {
-		return false, errNoTerminal
+	for ask := newAsker(s); ; text = "" {
+		line, err := ask(ctx, text, prompt)
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, err
+		case "n", "no", "":
+			if errors.Is(err, errInputEnded) {
+				err = nil
+			}
+			return false, err
+		}
+		if errors.Is(err, errInputEnded) {
+			return false, ctx.Err()
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	if !termio.InForeground(c.tty) {
-		return false, errBackground
-	}
-	out := c.out
-	if out == nil {
-		out = s.Err
-	}
-	if _, err := io.WriteString(out, text); err != nil {
-		return false, err
-	}
-	for {
+}
+
+// newAsker returns a function that shows a text and a prompt on the terminal, and returns the line
+// that is typed there. It returns an error if nobody can be asked, or the input has ended.
+func newAsker(s Streams) func(ctx context.Context, text, prompt string) (line string, err error) {
+	var c console
+	return func(ctx context.Context, text, prompt string) (string, error) {
+		if c.in == nil {
+			found, err := findConsole(s)
+			if err != nil {
+				return "", errNoTerminal
+			}
+			c = found
+		}
+		if !termio.InForeground(c.tty) {
+			return "", errBackground
+		}
+		out := c.out
+		if out == nil {
+			out = s.Err
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return "", err
+		}
 		lines := c.in.want()
 		if _, err := io.WriteString(out, prompt); err != nil {
-			return false, err
+			return "", err
 		}
 		select {
 		case line, more := <-lines:
-			switch strings.ToLower(strings.TrimSpace(line)) {
-			case "y", "yes":
-				return true, nil
-			case "n", "no", "":
-				return false, ctx.Err()
-			}
 			if !more {
-				return false, ctx.Err()
+				return line, errInputEnded
 			}
+			return line, nil
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return "", ctx.Err()
 		}
 	}
 }

@@ -71,6 +71,22 @@ var verbs = map[string]verbTests{
 		golden: "TestScript", noHostile: "it prints the directory of a session, quoted",
 		reason: "a line, and a command that must not be broken",
 	},
+	"submit": {
+		golden: "TestScript", noHostile: "the script jobs has hostile texts of jobs",
+		reason: "an ID, or the result of a job as it is",
+	},
+	"worker": {
+		golden: "TestScript", noHostile: "the script worker has a hostile result",
+		reason: "lines of a log, and commands that must not be broken",
+	},
+	"jobs": {
+		golden: "TestScript", noHostile: "the script jobs has hostile texts of jobs",
+		reason: "package fleetcli has its screens",
+	},
+	"fleet": {
+		golden: "TestScript", noHostile: "package fleetcli has hostile texts",
+		reason: "package fleetcli has its screens",
+	},
 	"version": {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 

@@ -282,6 +282,7 @@ var (
 	toShow  = []string{"show", "tail"}
 	toStats = []string{"stats"}
 	toCosts = []string{"stats", "statusline"}
+	toFleet = []string{"submit", "worker", "jobs", "fleet"}
 )
 
 // table has all settings. Files and directories are personal, since they may contain programs or
@@ -360,8 +361,9 @@ var table = []Setting{
 		Doc: "Settings that the agent reads: user, project, local.",
 	},
 	{
-		Key: "agent_path", Kind: Program, Variable: "CLEW_AGENT", Shared: true, Flag: "agent-path", Commands: toAgent,
-		Example: "~/bin/claude", Personal: true, Doc: "Path of the agent binary.",
+		Key: "agent_path", Kind: Program, Variable: "CLEW_AGENT", Shared: true, Flag: "agent-path",
+		Commands: append([]string{"worker"}, toAgent...),
+		Example:  "~/bin/claude", Personal: true, Doc: "Path of the agent binary.",
 	},
 	{
 		Key: "config_dirs", Kind: FileList, Variable: "CLAUDE_CONFIG_DIR", Shared: true, Example: "[~/.claude]",
@@ -375,6 +377,14 @@ var table = []Setting{
 	{
 		Key: "machine", Variable: "CLEW_MACHINE", Example: "laptop", Personal: true,
 		Doc: "Name of this machine in the archive; by default the name of the host.",
+	},
+	{
+		Key: "fleet", Variable: "CLEW_FLEET", Flag: "fleet", Commands: toFleet, Example: "nats://fleet.example:4222?sync=always",
+		Personal: true, Doc: "Fleet that runs jobs: a URL or a directory; by default that of this machine.",
+	},
+	{
+		Key: "fleet_credentials", Kind: File, Variable: "CLEW_FLEET_CREDENTIALS", Flag: "fleet-credentials", Commands: toFleet,
+		Example: "~/fleet.json", Personal: true, Doc: "File that says who connects to the URL of the fleet.",
 	},
 	{
 		Key: "trusted_dirs", Kind: FileList, Variable: "CLEW_TRUSTED_DIRS", Example: "[~/work]", Personal: true,

@@ -1,0 +1,266 @@
+package fleetcli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A place says where the records of jobs are.
+type place struct {
+	*Program
+	fleet       string // a URL or a directory; "" means the directory of the program
+	credentials string // a file
+}
+
+func (p *place) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.fleet, "fleet", "", "use the fleet at this `URL` or of this directory (default that of this machine)")
+	cmd.Flags().StringVar(&p.credentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
+}
+
+// dirName is the directory of the fleet of this machine, among the files of the program.
+const dirName = "fleet"
+
+// dir returns the directory of the fleet, or "" if it has a URL.
+func (p *place) dir() (string, error) {
+	switch {
+	case strings.Contains(p.fleet, "://"):
+		return "", nil
+	case p.fleet != "":
+		return p.fleet, nil
+	}
+	dir, err := p.StateFile(dirName)
+	if err != nil {
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: err, Hint: "Set HOME or XDG_STATE_HOME, or name a fleet with --fleet."}
+	}
+	return dir, nil
+}
+
+// A connection is a fleet that a command uses.
+type connection struct {
+	*fleet.Fleet
+	engine *natsfleet.Engine
+	closer io.Closer
+}
+
+// Close closes the connection.
+func (c *connection) Close() { _ = c.closer.Close() } // what was written is written
+
+// store returns the transcripts of jobs.
+func (c *connection) store(ctx context.Context) (sessions.Store, error) {
+	store, err := c.engine.Store(ctx)
+	if err != nil {
+		return nil, failure(ctx, err)
+	}
+	return store, nil
+}
+
+const startHint = `Start one with "clew worker", or name another one with --fleet.`
+
+// connect connects to the fleet. The caller has to close it.
+func (p *place) connect(ctx context.Context) (*connection, error) {
+	dir, err := p.dir()
+	if err != nil {
+		return nil, err
+	}
+	var opts *natsfleet.Options
+	if dir != "" {
+		opts, err = natsfleet.Find(ctx, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("no fleet runs in %s", clikit.Printable(dir)), Hint: startHint}
+		}
+	} else {
+		opts, err = p.remote()
+	}
+	if err != nil {
+		return nil, failure(ctx, err)
+	}
+	activity := clikit.StartActivity(p.Err, "connecting")
+	defer activity.End()
+	engine, err := natsfleet.Open(ctx, opts)
+	if err != nil {
+		return nil, failure(ctx, err)
+	}
+	return &connection{fleet.Open(engine, who()), engine, engine}, nil
+}
+
+// who is in whose name decisions are made.
+func who() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
+
+const syncHint = `Add ?sync=always to the URL if the servers have "sync_interval: always" in the section
+jetstream of their configuration, as that of "clew worker --listen" does. Add
+?sync=later to accept that a loss of power loses jobs.`
+
+// remote returns the options for a URL.
+func (p *place) remote() (*natsfleet.Options, error) {
+	opts := &natsfleet.Options{}
+	var servers []string
+	for _, text := range strings.Split(p.fleet, ",") {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			return nil, clikit.UsageError("--fleet is not a valid URL", `Give one such as "nats://fleet.example:4222?sync=always".`)
+		}
+		if _, has := u.User.Password(); has || u.User.Username() != "" {
+			return nil, clikit.UsageError("--fleet has a user, and others can read command lines",
+				"Put the user and the password into a file, and give that with --fleet-credentials.")
+		}
+		switch u.Query().Get("sync") {
+		case "":
+		case "always":
+			opts.SyncAlways = true
+		case "later":
+			opts.AllowUnsynced = true
+		default:
+			return nil, clikit.UsageError("sync in the URL of --fleet must be always or later", "")
+		}
+		u.RawQuery = ""
+		servers = append(servers, u.String())
+	}
+	if !opts.SyncAlways && !opts.AllowUnsynced {
+		return nil, clikit.UsageError("a loss of power may lose jobs that this fleet has accepted", syncHint)
+	}
+	opts.URL = strings.Join(servers, ",")
+	if p.credentials == "" {
+		return opts, nil
+	}
+	return opts, readCredentials(p.credentials, opts)
+}
+
+// credentials are what the file of --fleet-credentials has, unless it is one of NATS.
+type credentials struct {
+	User        string         `json:"user"`
+	Password    string         `json:"password"`
+	Token       string         `json:"token"`
+	Role        natsfleet.Role `json:"role"`
+	CA          string         `json:"ca"`
+	Certificate string         `json:"certificate"`
+	Key         string         `json:"key"`
+}
+
+const maxConfig = 1 << 20
+
+// readCredentials adds who connects to the options. Its errors have nothing of the file.
+func readCredentials(path string, opts *natsfleet.Options) error {
+	text, err := clikit.ReadAtMost(path, maxConfig)
+	if err != nil {
+		return unreadable(path, err)
+	}
+	if bytes.Contains(text, []byte("BEGIN NATS USER JWT")) {
+		opts.Credentials = path
+		return nil
+	}
+	var c credentials
+	if err := decodeStrictly(text, &c); err != nil {
+		return unreadable(path, err)
+	}
+	opts.User, opts.Password, opts.Token, opts.Role = c.User, c.Password, c.Token, c.Role
+	opts.RootCA, opts.Certificate, opts.Key = c.CA, c.Certificate, c.Key
+	return nil
+}
+
+// decodeStrictly decodes one JSON value without unknown members. Its errors quote no value.
+func decodeStrictly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil && d.More() {
+		err = fmt.Errorf("more than one JSON value, at offset %d", d.InputOffset())
+	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s, at offset %d", strings.TrimPrefix(err.Error(), "json: "), syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s can't be a JSON %s, at offset %d", cmpOr(kind.Field, "it"), strings.Fields(kind.Value)[0], kind.Offset)
+	case err != nil:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+func cmpOr(text, or string) string {
+	if text == "" {
+		return or
+	}
+	return text
+}
+
+// unreadable reports a file that can't be used.
+func unreadable(path string, err error) error {
+	return &clikit.Failure{
+		Code: clikit.ExitInput,
+		Err:  fmt.Errorf("cannot read %s: %s", clikit.Printable(path), clikit.Printable(clikit.Cause(err).Error())),
+	}
+}
+
+// A shownError is an error with a text that a terminal can show.
+type shownError struct {
+	text string
+	err  error
+}
+
+func (e *shownError) Error() string { return e.text }
+
+func (e *shownError) Unwrap() error { return e.err }
+
+// failure returns an error of the fleet as one for people.
+func failure(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*clikit.Failure](err); ok || err == nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return clikit.Stopped()
+	}
+	text := err.Error()
+	for _, prefix := range []string{"fleet: ", "natsfleet: ", "agents: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	f := &clikit.Failure{Code: clikit.ExitFailed, Err: &shownError{clikit.Printable(text), err}}
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		f.Code, f.Hint = clikit.ExitInput, `Run "clew jobs --all" to list all jobs.`
+	case errors.Is(err, fleet.ErrAmbiguous):
+		f.Code = clikit.ExitUsage
+	}
+	return f
+}
+
+// find returns the job that an ID or the beginning of one names.
+func (c *connection) find(ctx context.Context, id string) (*fleet.Job, error) {
+	if id == "" {
+		return nil, clikit.UsageError("the ID of the job is empty", "")
+	}
+	j, err := c.Job(ctx, id)
+	if errors.Is(err, fleet.ErrNotFound) {
+		err = &clikit.Failure{
+			Code: clikit.ExitInput, Err: fmt.Errorf("no job has the ID %s", clikit.Printable(id)),
+			Hint: `Run "clew jobs --all" to list all jobs.`,
+		}
+	}
+	return j, failure(ctx, err)
+}

@@ -1,0 +1,174 @@
+package fleetcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+)
+
+// A decision is a command that decides about jobs.
+type decision struct {
+	place
+	why    string
+	budget float64
+	json   bool
+	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
+}
+
+// newDecision returns the command of a decision.
+func newDecision(o *decision, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = atLeastOne
+	cmd.RunE = clikit.RunE(o.run)
+	o.addFlags(cmd)
+	clikit.AddOnOff(cmd, &o.json, "json", "print the record of each job as a JSON object")
+	return cmd
+}
+
+func (o *decision) addWhy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.why, "why", "", "`text` that the record keeps; a resumed agent is told")
+}
+
+func atLeastOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return clikit.Misused(cmd, errors.New("missing argument: ID"))
+	}
+	return nil
+}
+
+func newJobsCancel(p *Program) *cobra.Command {
+	o := &decision{place: place{Program: p}}
+	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
+		return c.Cancel(ctx, j.ID, o.why)
+	}
+	cmd := newDecision(o, &cobra.Command{
+		Use:   "cancel ID...",
+		Short: "End jobs",
+		Long: `End jobs. A worker that runs one ends its agent, and keeps what it has done so far. If
+that worker is gone, the job is canceled when its lease is over.`,
+		Example: `  clew jobs cancel m4k --why "not needed any more"`,
+	})
+	o.addWhy(cmd)
+	return cmd
+}
+
+func newJobsResume(p *Program) *cobra.Command {
+	o := &decision{place: place{Program: p}}
+	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
+		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Continued, BudgetUSD: o.budget})
+	}
+	cmd := newDecision(o, &cobra.Command{
+		Use:   "resume ID...",
+		Short: "Go on with jobs that are lost or have failed",
+		Long: `Go on with jobs that are lost or have failed, where they stopped: in a copy of the
+stored session, and with the files of the last snapshot. The agent is told what
+happened, and what --why says.`,
+		Example: `  clew jobs resume m4k --budget 5`,
+	})
+	o.addWhy(cmd)
+	cmd.Flags().Float64Var(&o.budget, "budget", 0, "new maximum cost of all attempts in `dollars`")
+	return cmd
+}
+
+func newJobsRetry(p *Program) *cobra.Command {
+	o := &decision{place: place{Program: p}}
+	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
+		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Fresh})
+	}
+	cmd := newDecision(o, &cobra.Command{
+		Use:   "retry ID...",
+		Short: "Begin jobs again that are lost or have failed",
+		Long: `Begin jobs again that are lost or have failed: with the prompt, in a new session. What
+the agent did outside of its working directory can happen twice.`,
+		Example: `  clew jobs retry m4k`,
+	})
+	o.addWhy(cmd)
+	return cmd
+}
+
+func newJobsDrop(p *Program) *cobra.Command {
+	o := &decision{place: place{Program: p}}
+	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
+		return nil, c.Drop(ctx, j.ID)
+	}
+	return newDecision(o, &cobra.Command{
+		Use:   "drop ID...",
+		Short: "Remove jobs that have ended",
+		Long: `Remove the records and files of jobs that have ended. Their sessions stay in the store.
+Workers do so by themselves 30 days after the end of a job.`,
+		Example: `  clew jobs drop m4k`,
+	})
+}
+
+func (o *decision) run(ctx context.Context, args []string) error {
+	if o.budget < 0 || math.IsNaN(o.budget) || math.IsInf(o.budget, 0) {
+		return clikit.UsageError("--budget must be 0 or more", "")
+	}
+	c, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	jobs := make([]*fleet.Job, len(args))
+	for i, id := range args { // before anything is decided
+		if jobs[i], err = c.find(ctx, id); err != nil {
+			return err
+		}
+	}
+	for _, j := range jobs {
+		if err := o.one(ctx, c, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one decides about a job, and prints what became of it.
+func (o *decision) one(ctx context.Context, c *connection, j *fleet.Job) error {
+	next, err := o.decide(ctx, c, j)
+	if err != nil {
+		return refusal(ctx, err, j)
+	}
+	if o.json {
+		if next == nil {
+			return written(clikit.WriteJSON(o.Out, map[string]any{"id": j.ID, "dropped": true}))
+		}
+		return written(clikit.WriteJSON(o.Out, next))
+	}
+	text := j.ID + " is dropped"
+	switch {
+	case next == nil:
+	case next.State.Held() && next.Cancel != nil:
+		text = j.ID + " is " + string(next.State) + ", and its worker ends it"
+	default:
+		text = j.ID + " is " + string(next.State)
+	}
+	_, err = fmt.Fprintln(o.Out, text)
+	return written(err)
+}
+
+// refusal reports a decision that is not possible, and what is.
+func refusal(ctx context.Context, err error, j *fleet.Job) error {
+	out := failure(ctx, err)
+	state, ok := errors.AsType[*fleet.StateError](err)
+	f, isFailure := errors.AsType[*clikit.Failure](out)
+	if !ok || !isFailure {
+		return out
+	}
+	switch {
+	case state.Event == "dropped":
+		f.Hint = fmt.Sprintf(`Run "clew jobs cancel %s" first.`, j.ID)
+	case state.State == fleet.Lost, state.State == fleet.Failed:
+		f.Hint = hintFor(j.Summary())
+	case state.State.Ended():
+		f.Hint = fmt.Sprintf(`"clew jobs show %s" says how it has ended.`, j.ID)
+	case state.Event == "requeued":
+		f.Hint = "It goes on by itself."
+	}
+	return f
+}

@@ -1,0 +1,114 @@
+package fleetcli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+)
+
+// A follower follows a job that somebody waits for, and says what the job needs, once for each thing.
+type follower struct {
+	*connection
+	say func(text string)
+
+	mu   sync.Mutex
+	job  *fleet.Job // as it was last seen
+	said string
+}
+
+// follow calls a function for all that is new about a job until it has ended, and returns the job as it
+// was last seen.
+func (f *follower) follow(ctx context.Context, id string, each func(fleet.Update) error) (*fleet.Job, error) {
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	background.Go(func() { f.keepTelling(ctx) })
+	for u, err := range f.Watch(ctx, id) {
+		if err == nil {
+			err = each(u)
+		}
+		if err != nil {
+			return f.last(), err
+		}
+		if u.Job != nil {
+			f.see(ctx, u.Job)
+		}
+	}
+	return f.last(), ctx.Err()
+}
+
+func (f *follower) last() *fleet.Job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.job
+}
+
+// see takes the record of the job after a change.
+func (f *follower) see(ctx context.Context, j *fleet.Job) {
+	f.mu.Lock()
+	f.job = j
+	f.mu.Unlock()
+	f.remark(ctx)
+}
+
+// tellInterval is how often a follower looks for what the job needs. Much of that changes without the
+// record of the job: workers come and go, and the agent asks.
+const tellInterval = 2 * time.Second
+
+// keepTelling says what the job needs until the context ends.
+func (f *follower) keepTelling(ctx context.Context) {
+	tick := time.NewTicker(tellInterval)
+	defer tick.Stop()
+	for missed := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if f.engine.URL() != "" {
+			missed = 0
+			f.remark(ctx)
+		} else if missed++; missed > 1 {
+			f.tell("the connection to the fleet is lost, and is tried again; \"clew worker\" starts that of this machine")
+		}
+	}
+}
+
+// remark says why the job does not go on, and what to do.
+func (f *follower) remark(ctx context.Context) {
+	j := f.last()
+	if j == nil || j.State.Ended() || j.State == fleet.Claimed {
+		return
+	}
+	around, err := f.look(ctx)
+	if err != nil {
+		return // the connection is lost, or was left
+	}
+	if why := around.reason(j.Summary()); why != "" {
+		f.tell(fmt.Sprintf("job %s is %s: %s", j.ID, j.State, clikit.Printable(why)))
+	}
+}
+
+// tell says something, unless it was the last thing that was said.
+func (f *follower) tell(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if text != f.said {
+		f.said = text
+		f.say(text)
+	}
+}
+
+// progressText is what a job does, for a line of progress.
+func progressText(j *fleet.Job) string {
+	text := "job " + j.ID + " is " + string(j.State)
+	if a := j.Attempt(); a != nil && j.State == fleet.Running && a.Status != "" {
+		text += ": " + clikit.Clip(a.Status)
+	}
+	return text
+}

@@ -1,0 +1,321 @@
+package fleetcli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+type jobsOptions struct {
+	place
+	states []string
+	queue  string
+	all    bool
+	json   bool
+	watch  bool
+}
+
+const jobsHelp = `List the jobs of the fleet: first those that wait for somebody, then those that run,
+wait or are queued, and then those that ended within a day, the newest first. It shows
+at most 100 jobs, unless --all is given. The last column says why a job does not go on,
+and what to do about it.
+
+States:
+  blocked    waits for the jobs of --after
+  queued     waits for a worker
+  claimed    a worker prepares it
+  running    the agent works
+  waiting    goes on at a time, such as after the limit of an account
+  asking     waits for an answer
+  lost       its worker is gone, and nobody has decided what to do
+  done       has a result
+  failed     has none
+  canceled   somebody ended it
+
+All subcommands take an ID or the beginning of one.`
+
+func newJobs(p *Program) *cobra.Command {
+	o := &jobsOptions{place: place{Program: p}}
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List jobs, follow them and decide about them",
+		Long:  jobsHelp,
+		Example: `  clew jobs
+  clew jobs --state lost,asking
+  clew jobs --all --json`,
+		Args: clikit.NoSuchCommand,
+		RunE: clikit.RunE(o.run),
+	}
+	o.addFlags(cmd)
+	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only jobs in these `states`, separated by commas")
+	cmd.Flags().StringVar(&o.queue, "queue", "", "only jobs of the queue with this `name`")
+	clikit.AddOnOff(cmd, &o.all, "all", "all jobs, however many and however old")
+	clikit.AddOnOff(cmd, &o.watch, "watch", "refresh every few seconds until interrupted (on a terminal)")
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per job, in no order")
+	cmd.AddCommand(
+		newJobsShow(p), newJobsTail(p), newJobsPatch(p), newJobsApprove(p),
+		newJobsCancel(p), newJobsResume(p), newJobsRetry(p), newJobsDrop(p), newJobsAudit(p),
+	)
+	return cmd
+}
+
+func (o *jobsOptions) run(ctx context.Context, _ []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	switch {
+	case o.json:
+		return o.printJSON(ctx, c)
+	case o.watch:
+		return clikit.NewWatch(o.Out).Run(ctx, func() (string, error) { return o.text(ctx, c) })
+	}
+	text, err := o.text(ctx, c)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(o.Out, text); err != nil {
+		return clikit.OutputError(err)
+	}
+	return nil
+}
+
+func (o *jobsOptions) check() error {
+	for _, s := range o.states {
+		if !slices.Contains(fleet.States, fleet.State(s)) {
+			return clikit.UsageError("there is no state "+clikit.Printable(s), "States are "+joinStates(fleet.States)+".")
+		}
+	}
+	return checkWatch(o.Out, o.watch, o.json)
+}
+
+// checkWatch refuses --watch where it makes no sense.
+func checkWatch(out any, watch, json bool) error {
+	if err := clikit.AtMostOne([]clikit.GivenFlag{{Name: "watch", On: watch}, {Name: "json", On: json}}); err != nil {
+		return err
+	}
+	if watch && (!clikit.IsTerminal(out) || os.Getenv("TERM") == "dumb") {
+		return clikit.UsageError("--watch needs a terminal", "")
+	}
+	return nil
+}
+
+func joinStates(states []fleet.State) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}
+
+const (
+	maxRows = 100            // without --all
+	recent  = 24 * time.Hour // how long a list has jobs that have ended
+)
+
+// wants reports whether the list has a job.
+func (o *jobsOptions) wants(s *fleet.Summary, at time.Time) bool {
+	if o.queue != "" && s.Queue != o.queue {
+		return false
+	}
+	if len(o.states) > 0 {
+		return slices.Contains(o.states, string(s.State))
+	}
+	return o.all || !s.State.Ended() || at.Sub(s.Changed) < recent
+}
+
+// A selection is the jobs that a list shows. It never keeps more than twice as many.
+type selection struct {
+	around *surroundings
+	most   int // 0 means all
+	jobs   []*fleet.Summary
+	found  int // that the list could have
+	old    int // that ended too long ago
+}
+
+func (s *selection) add(j *fleet.Summary) {
+	s.found++
+	s.jobs = append(s.jobs, j)
+	if s.most > 0 && len(s.jobs) >= 2*s.most {
+		s.cut()
+	}
+}
+
+// cut keeps the first jobs.
+func (s *selection) cut() {
+	slices.SortFunc(s.jobs, s.compare)
+	if s.most > 0 && len(s.jobs) > s.most {
+		clear(s.jobs[s.most:])
+		s.jobs = s.jobs[:s.most]
+	}
+}
+
+// rank is what decides about the order of states.
+func (s *selection) rank(j *fleet.Summary) int {
+	switch {
+	case j.State == fleet.Asking, s.around.questions[j.ID] > 0 && !j.State.Ended():
+		return 0
+	case j.State == fleet.Lost:
+		return 1
+	case j.State == fleet.Running:
+		return 2
+	case j.State == fleet.Claimed:
+		return 3
+	case j.State == fleet.Waiting:
+		return 4
+	case j.State == fleet.Queued:
+		return 5
+	case j.State == fleet.Blocked:
+		return 6
+	}
+	return 7
+}
+
+func (s *selection) compare(a, b *fleet.Summary) int {
+	first := cmp.Compare(s.rank(a), s.rank(b))
+	switch {
+	case first != 0:
+		return first
+	case a.State.Ended():
+		return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(a.ID, b.ID))
+	}
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+// text returns the list as a table.
+func (o *jobsOptions) text(ctx context.Context, c *connection) (string, error) {
+	around, err := c.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	sel := &selection{around: around, most: maxRows}
+	if o.all {
+		sel.most = 0
+	}
+	for s, err := range c.Jobs(ctx) {
+		switch {
+		case err != nil:
+			return "", failure(ctx, err)
+		case o.wants(s, around.at):
+			sel.add(s)
+		default:
+			sel.old++
+		}
+	}
+	sel.cut()
+	return o.table(sel, clikit.TextWidth(o.Out, 0), clikit.Colored(o.Out)), nil
+}
+
+// table returns the jobs of a selection as text.
+func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
+	var b strings.Builder
+	if len(sel.jobs) == 0 {
+		b.WriteString(clikit.Wrapped(o.nothing(sel), columns))
+		return b.String()
+	}
+	t := clikit.NewTable("ID", "STATE", "TITLE", "AGE>", "WORKER", "COST>", "REASON")
+	t.Color = color
+	for _, j := range sel.jobs {
+		cost := ""
+		if j.CostUSD > 0 {
+			cost = clikit.Dollars(j.CostUSD)
+		}
+		t.Add(j.ID, string(j.State), j.Title, age(j.Created, sel.around.at), j.Worker, cost, sel.around.reason(j))
+		t.Style(tty.Strong, stateStyle(j.State), tty.Plain)
+	}
+	t.Print(&b, columns)
+	if more := sel.found - len(sel.jobs); more > 0 {
+		b.WriteString(clikit.Wrapped(fmt.Sprintf("… and %s more; --all shows all jobs", tty.Thousands(int64(more))), columns))
+	}
+	return b.String()
+}
+
+// nothing says why a list is empty.
+func (o *jobsOptions) nothing(sel *selection) string {
+	if sel.old > 0 {
+		return fmt.Sprintf("No such jobs. There are %s others: clew jobs --all", tty.Thousands(int64(sel.old)))
+	}
+	return `No jobs yet. Submit one with clew submit "PROMPT".`
+}
+
+// age is how long ago a time was.
+func age(at, now time.Time) string { return render.Duration(max(now.Sub(at), 0).Truncate(time.Second)) }
+
+// stateStyle is the style of a state in lists.
+func stateStyle(s fleet.State) tty.Style {
+	switch s {
+	case fleet.Done:
+		return tty.Success
+	case fleet.Failed, fleet.Lost:
+		return tty.Failure
+	case fleet.Asking, fleet.Waiting:
+		return tty.Waiting
+	case fleet.Canceled, fleet.Blocked:
+		return tty.Dim
+	}
+	return tty.Plain
+}
+
+// A jobLine is a job in the list of --json.
+type jobLine struct {
+	ID       string      `json:"id"`
+	State    fleet.State `json:"state"`
+	Cause    fleet.Cause `json:"cause,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Title    string      `json:"title"`
+	Queue    string      `json:"queue"`
+	Account  string      `json:"account"`
+	Priority int         `json:"priority,omitempty"`
+	Worker   string      `json:"worker,omitempty"`
+	Attempts int         `json:"attempts"`
+	CostUSD  float64     `json:"cost_usd"`
+	Until    time.Time   `json:"until,omitzero"`
+	Created  time.Time   `json:"created"`
+	Changed  time.Time   `json:"changed"`
+	By       string      `json:"by,omitempty"`
+}
+
+func (o *jobsOptions) printJSON(ctx context.Context, c *connection) error {
+	around, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(o.Out, 64<<10)
+	for j, err := range c.Jobs(ctx) {
+		if err != nil {
+			_ = out.Flush() // the first error says more
+			return failure(ctx, err)
+		}
+		if !o.wants(j, around.at) {
+			continue
+		}
+		line := jobLine{
+			j.ID, j.State, j.Cause, around.reason(j), j.Title, j.Queue, j.Account, j.Priority, j.Worker, j.Attempts, j.CostUSD,
+			j.Until, j.Created, j.Changed, j.By,
+		}
+		if err := clikit.WriteJSON(out, line); err != nil {
+			return clikit.OutputError(err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return clikit.OutputError(err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package fleetcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// repository returns the repository of the job, or nil if it has none.
+func (o *submitOptions) repository(ctx context.Context) (*fleet.Repo, error) {
+	repo := o.repo
+	if err := clikit.AtMostOne([]clikit.GivenFlag{{Name: "here", On: o.here}, {Name: "repo", On: repo.URL != ""}}); err != nil {
+		return nil, err
+	}
+	if o.here {
+		repo.URL = "."
+	}
+	switch {
+	case repo.URL == "" && (repo.Ref != "" || repo.Branch != ""):
+		return nil, clikit.UsageError("--ref and --branch need --repo or --here", "")
+	case repo.URL == "":
+		return nil, nil //nolint:nilnil // the agent works in an empty directory
+	case isURL(repo.URL):
+		return &repo, checkURL(repo.URL)
+	}
+	return &repo, o.localRepository(ctx, &repo)
+}
+
+// isURL reports whether a repository is a URL, or the short form of one for SSH.
+func isURL(repo string) bool {
+	if strings.Contains(repo, "://") {
+		return true
+	}
+	host, _, ok := strings.Cut(repo, ":")
+	return ok && strings.Contains(host, "@") && !strings.ContainsAny(host, `/\`)
+}
+
+// checkURL refuses a URL with a password: everybody who sees the job would see it.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil //nolint:nilerr // the short form for SSH, which has no password
+	}
+	if _, has := u.User.Password(); has {
+		return clikit.UsageError("the URL of --repo has a password, which all who see the job could read",
+			"Leave it out, and let git on the worker know it, by a credential helper or a key.")
+	}
+	return nil
+}
+
+// localRepository completes the path of a repository of this machine.
+func (o *submitOptions) localRepository(ctx context.Context, repo *fleet.Repo) error {
+	given := repo.URL
+	top, err := git(ctx, given, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return clikit.UsageError(fmt.Sprintf("%s is not a git repository: %s", clikit.Printable(given), clikit.Printable(err.Error())), "")
+	}
+	if repo.URL, err = filepath.Abs(filepath.FromSlash(top)); err != nil {
+		return err
+	}
+	if repo.Ref == "" {
+		if repo.Ref, err = git(ctx, given, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
+			return clikit.UsageError(clikit.Printable(given)+" has no commit yet", "Commit what the agent should see.")
+		}
+	}
+	changes, err := git(ctx, given, "status", "--porcelain")
+	if err == nil && changes != "" {
+		n := strings.Count(changes, "\n") + 1
+		clikit.Remark(o.Err, tty.Waiting, "clew submit",
+			fmt.Sprintf("the agent does not see uncommitted changes: %s in %s", tty.Counted(n, "file"), clikit.Printable(repo.URL)))
+	}
+	if strings.Contains(o.fleet, "://") {
+		clikit.Remark(o.Err, tty.Waiting, "clew submit",
+			"the repository is a path: a worker on another machine needs it at the same place, and a policy that allows it")
+	}
+	return nil
+}
+
+const gitTimeout = time.Minute
+
+// git returns the output of git in a directory.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		first, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		err = errors.New(strings.TrimPrefix(first, "fatal: "))
+	}
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,343 @@
+package fleetcli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+type jobsShowOptions struct {
+	place
+	log  bool
+	json bool
+}
+
+const jobsShowHelp = `Show a job: what was asked for, why it is in its state, its open questions, each
+attempt with its worker, session, cost and end, what people and policies have decided,
+and its result. For a job that no worker takes, it says why each worker refuses it.
+
+With --log, show each change of the record instead, the oldest first.`
+
+func newJobsShow(p *Program) *cobra.Command {
+	o := &jobsShowOptions{place: place{Program: p}}
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a job and its attempts",
+		Long:  jobsShowHelp,
+		Example: `  clew jobs show m4k
+  clew jobs show m4k --log`,
+		Args: clikit.ExactlyOne("ID"),
+		RunE: clikit.RunE(o.run),
+	}
+	o.addFlags(cmd)
+	clikit.AddOnOff(cmd, &o.log, "log", "show each change of the record")
+	clikit.AddOnOff(cmd, &o.json, "json", "print the record as a JSON object, or with --log one per change")
+	return cmd
+}
+
+func (o *jobsShowOptions) run(ctx context.Context, args []string) error {
+	c, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	j, err := c.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if o.log {
+		return o.printLog(ctx, c, j.ID)
+	}
+	v, err := c.view(ctx, j)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return written(clikit.WriteJSON(o.Out, v))
+	}
+	text := v.text(clikit.TextWidth(o.Out, 0), clikit.Colored(o.Out))
+	_, err = io.WriteString(o.Out, text)
+	return written(err)
+}
+
+// written returns the error of a write as one of the output.
+func written(err error) error {
+	if err != nil {
+		return clikit.OutputError(err)
+	}
+	return nil
+}
+
+// A jobView is what is shown of a job.
+type jobView struct {
+	*fleet.Job
+	Reason    string            `json:"reason,omitempty"`
+	Refused   map[string]string `json:"refused,omitempty"` // by worker
+	Questions []*fleet.Question `json:"questions,omitempty"`
+
+	around *surroundings
+}
+
+// view returns what is shown of a job.
+func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
+	around, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around}
+	for _, w := range around.workers {
+		if why, ok := w.Refused[j.ID]; ok {
+			v.Refused[workerName(w)] = why
+		}
+	}
+	v.Questions, err = c.open(ctx, j.ID)
+	return v, err
+}
+
+func workerName(w *fleet.WorkerInfo) string { return strings.TrimSpace(w.Host + " " + w.ID) }
+
+// text returns the job for people.
+func (v *jobView) text(columns int, color bool) string {
+	p := &page{columns: columns, color: color}
+	j := v.Job
+	p.line(tty.Title, j.Summary().Title)
+	p.row("job", j.ID)
+	state := string(j.State)
+	if v.Reason != "" {
+		state += ": " + v.Reason
+	}
+	p.styled(stateStyle(j.State), "state", state)
+	if a := j.Attempt(); a == nil || a.Text != j.Text {
+		p.row("because", j.Text)
+	}
+	if j.Cancel != nil && !j.State.Ended() {
+		p.row("cancel", "wanted by "+j.Cancel.By+"; its worker ends it")
+	}
+	p.row("submitted", timeText(j.Created, v.around.at)+" by "+j.By)
+	p.row("queue", joinParts(j.Summary().Queue, "account "+j.Summary().Account, priorityText(j.Spec.Priority)))
+	v.addSpec(p)
+	if j.Spec.Title != "" || j.Summary().Title != strings.TrimSpace(j.Spec.Prompt) {
+		p.block("prompt", j.Spec.Prompt)
+	}
+	for _, worker := range slices.Sorted(maps.Keys(v.Refused)) {
+		p.row("refused", "by "+worker+": "+v.Refused[worker])
+	}
+	for _, q := range v.Questions {
+		p.row("asks", questionLine(q)+"; "+approveCommand(j.ID))
+	}
+	for i := range j.Attempts {
+		v.addAttempt(p, &j.Attempts[i])
+	}
+	for _, n := range j.Notes {
+		text := timeText(n.At, v.around.at) + " " + n.By + ": " + n.Text
+		if n.Result != nil {
+			text += "a result came too late: " + clikit.Clip(n.Result.Text)
+		}
+		p.row("note", text)
+	}
+	if r := j.Result(); r != nil {
+		p.block("result", cmpOr(r.Text, string(r.Output)))
+	}
+	return p.String()
+}
+
+func priorityText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("priority %d", n)
+}
+
+func joinParts(parts ...string) string {
+	var some []string
+	for _, p := range parts {
+		if p != "" {
+			some = append(some, p)
+		}
+	}
+	return strings.Join(some, ", ")
+}
+
+// addSpec adds what the job asks for.
+func (v *jobView) addSpec(p *page) {
+	s := &v.Spec
+	if s.Repo != nil {
+		p.row("repository", joinParts(s.Repo.URL, prefixed("at ", s.Repo.Ref), prefixed("to branch ", s.Repo.Branch)))
+	}
+	a := &s.Agent
+	p.row("agent", joinParts(a.Model, prefixed("mode ", a.PermissionMode), prefixed("tools ", strings.Join(a.Tools, " ")),
+		prefixed("allowed ", strings.Join(a.AllowedTools, " ")), prefixed("secrets ", strings.Join(a.Secrets, " "))))
+	var limits []string
+	if s.Limits.BudgetUSD > 0 {
+		limits = append(limits, clikit.Dollars(s.Limits.BudgetUSD))
+	}
+	if a.MaxTurns > 0 {
+		limits = append(limits, tty.Counted(a.MaxTurns, "turn"))
+	}
+	if s.Limits.Wall > 0 {
+		limits = append(limits, time.Duration(s.Limits.Wall).String())
+	}
+	if s.Limits.Idle > 0 {
+		limits = append(limits, "silent for "+time.Duration(s.Limits.Idle).String())
+	}
+	p.row("limits", strings.Join(limits, ", "))
+	p.row("after", strings.Join(s.After, ", "))
+	p.row("if lost", string(s.OnLost))
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// addAttempt adds an attempt.
+func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
+	p.line(tty.Title, fmt.Sprintf("Attempt %d", a.Number))
+	p.row("worker", v.workerText(a.Worker))
+	p.row("began", joinParts(timeText(a.Claimed, v.around.at), startText(a)))
+	p.row("session", a.Session)
+	p.row("status", a.Status)
+	if a.CostUSD > 0 {
+		p.row("cost", clikit.Dollars(a.CostUSD))
+	}
+	if a.Ended.IsZero() {
+		return
+	}
+	p.row("ended", joinParts(timeText(a.Ended, v.around.at), cmpOr(causeText(a.Cause), string(a.Cause))))
+	p.row("because", a.Text)
+	if a.Patch != "" {
+		p.row("patch", "clew jobs patch "+v.ID)
+	}
+}
+
+func startText(a *fleet.Attempt) string {
+	switch {
+	case a.Started.IsZero():
+		return "no prompt was sent"
+	case a.Start == fleet.Continued:
+		return "resumed"
+	}
+	return ""
+}
+
+// workerText names a worker with its machine, if that is known.
+func (v *jobView) workerText(id string) string {
+	for _, w := range v.around.workers {
+		if w.ID == id {
+			return joinParts(id, "on "+w.Host)
+		}
+	}
+	return id
+}
+
+// printLog prints each change of a record.
+func (o *jobsShowOptions) printLog(ctx context.Context, c *connection, id string) error {
+	out := bufio.NewWriter(o.Out)
+	color := clikit.Colored(o.Out)
+	for j, err := range c.History(ctx, id) {
+		if err != nil {
+			_ = out.Flush() // the first error says more
+			return failure(ctx, err)
+		}
+		if o.json {
+			err = clikit.WriteJSON(out, j)
+		} else {
+			_, err = fmt.Fprintln(out, logLine(j, color))
+		}
+		if err != nil {
+			return clikit.OutputError(err)
+		}
+	}
+	return written(out.Flush())
+}
+
+// logLine is a state of a job as a line.
+func logLine(j *fleet.Job, color bool) string {
+	parts := []string{cmpOr(causeText(j.Cause), string(j.Cause))}
+	if a := j.Attempt(); a != nil {
+		parts = append(parts, fmt.Sprintf("attempt %d", a.Number))
+		if j.State.Held() {
+			parts = append(parts, "worker "+a.Worker, a.Status)
+		}
+	}
+	parts = append(parts, clikit.Clip(j.Text))
+	at := j.Changed.Local().Format(time.DateTime)
+	state := stateStyle(j.State).Paint(clikit.Pad(string(j.State), len(fleet.Canceled), false), color)
+	return strings.TrimRight(tty.Dim.Paint(at, color)+"  "+state+"  "+clikit.Printable(joinParts(parts...)), " ")
+}
+
+// A page is a list of named values.
+type page struct {
+	strings.Builder
+	columns int
+	color   bool
+}
+
+const nameWidth = 12
+
+// line adds a line of its own.
+func (p *page) line(style tty.Style, text string) {
+	if p.Len() > 0 {
+		p.WriteString("\n")
+	}
+	for _, line := range tty.Wrap(clikit.Printable(text), p.columns) {
+		p.WriteString(style.Paint(line, p.color) + "\n")
+	}
+}
+
+// row adds an untrusted value, unless it is empty.
+func (p *page) row(name, value string) { p.styled(tty.Plain, name, value) }
+
+// styled adds an untrusted value in a style, unless it is empty.
+func (p *page) styled(style tty.Style, name, value string) {
+	if value == "" {
+		return
+	}
+	lines := tty.Wrap(clikit.Printable(value), p.room())
+	for i := range lines {
+		lines[i] = style.Paint(lines[i], p.color)
+	}
+	p.add(name, lines)
+}
+
+// block adds an untrusted text of several lines.
+func (p *page) block(name, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		p.add(name, tty.Wrap(tty.Clean(text), p.room()))
+	}
+}
+
+// isNarrow reports whether there is no room for names beside values.
+func (p *page) isNarrow() bool { return p.columns > 0 && p.columns < 2*nameWidth }
+
+// room is how many columns values have; 0 means no limit.
+func (p *page) room() int {
+	if p.columns == 0 || p.isNarrow() {
+		return p.columns
+	}
+	return p.columns - nameWidth
+}
+
+func (p *page) add(name string, lines []string) {
+	head, indent := tty.Dim.Paint(clikit.Pad(name, nameWidth, false), p.color), strings.Repeat(" ", nameWidth)
+	if p.isNarrow() {
+		head, indent = tty.Dim.Paint(tty.Fit(name, p.columns), p.color)+"\n", ""
+	}
+	for _, line := range lines {
+		p.WriteString(strings.TrimRight(head+line, " ") + "\n")
+		head = indent
+	}
+}

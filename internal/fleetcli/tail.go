@@ -1,0 +1,243 @@
+package fleetcli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/agents"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+type jobsTailOptions struct {
+	place
+	json bool
+}
+
+const jobsTailHelp = `Show the conversation of a job from the start, and follow it until the job has ended.
+What came before is read from the store. After an interrupt, the job goes on.
+
+With --json, each line is an object with the record of the job after a change, as
+"job", or with a message of an attempt, as "attempt" and "message".`
+
+func newJobsTail(p *Program) *cobra.Command {
+	o := &jobsTailOptions{place: place{Program: p}}
+	cmd := &cobra.Command{
+		Use:     "tail ID",
+		Short:   "Follow the conversation of a job",
+		Long:    jobsTailHelp,
+		Example: `  clew jobs tail m4k`,
+		Args:    clikit.ExactlyOne("ID"),
+		RunE:    clikit.RunE(o.run),
+	}
+	o.addFlags(cmd)
+	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per line")
+	return cmd
+}
+
+func (o *jobsTailOptions) run(ctx context.Context, args []string) error {
+	c, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	j, err := c.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	store, err := c.store(ctx)
+	if err != nil {
+		return err
+	}
+	t := &tail{
+		out: o.Out, json: o.json, store: store, seen: make(map[string]bool),
+		options: render.Options{Width: clikit.TextWidth(o.Out, clikit.DefaultColumns), Color: clikit.Colored(o.Out)},
+	}
+	f := &follower{connection: c, say: func(text string) { clikit.Remark(o.Err, tty.Waiting, "clew jobs tail", text) }}
+	_, err = f.follow(ctx, j.ID, func(u fleet.Update) error {
+		if u.Job == nil {
+			return t.frame(u)
+		}
+		return t.record(ctx, u.Job)
+	})
+	if ctx.Err() != nil {
+		return clikit.Interrupted()
+	}
+	return failure(ctx, err)
+}
+
+// A tail is the conversation of a job, as it is shown. Messages come from the store and, while an agent
+// runs, from its worker, and are shown once.
+type tail struct {
+	out     io.Writer
+	json    bool
+	options render.Options
+	store   sessions.Store
+	seen    map[string]bool // the UUIDs of the messages that were shown
+
+	attempt int // that is shown
+	loaded  bool
+	text    string // of the last answer
+	builder *transcript.Builder
+	feed    *render.Feed
+}
+
+// record takes the record of the job after a change.
+func (t *tail) record(ctx context.Context, j *fleet.Job) error {
+	if t.json {
+		if err := clikit.WriteJSON(t.out, map[string]any{"job": j}); err != nil {
+			return clikit.OutputError(err)
+		}
+	}
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		ended := !a.Ended.IsZero()
+		if a.Number < t.attempt || a.Session == "" {
+			continue
+		}
+		if err := t.begin(a, len(j.Attempts)); err != nil {
+			return err
+		}
+		if !t.loaded || ended {
+			if err := t.load(ctx, j, a); err != nil {
+				return err
+			}
+		}
+		if ended {
+			if err := t.end(a); err != nil {
+				return err
+			}
+		}
+	}
+	if j.State.Ended() && !t.json {
+		return t.say(stateStyle(j.State), endLine(j))
+	}
+	return nil
+}
+
+// end shows the rest of an attempt, and its result unless the agent has just said that.
+func (t *tail) end(a *fleet.Attempt) error {
+	if err := t.show(true); err != nil || t.json || a.Result == nil {
+		return err
+	}
+	text := strings.TrimSpace(a.Result.Text)
+	if text == "" || text == strings.TrimSpace(t.text) {
+		return nil
+	}
+	t.text = text
+	title := "result"
+	if a.Result.Failed {
+		title = "failed"
+	}
+	_, err := io.WriteString(t.out, t.feed.Result(title, text))
+	return written(err)
+}
+
+// endLine says how a job has ended.
+func endLine(j *fleet.Job) string {
+	text := "job " + j.ID + " is done"
+	if j.State != fleet.Done {
+		text = "job " + j.ID + " " + endText(j)
+	}
+	if cost := j.CostUSD(); cost > 0 {
+		text += ", " + clikit.Dollars(cost)
+	}
+	return text
+}
+
+// begin begins to show an attempt, unless it is shown.
+func (t *tail) begin(a *fleet.Attempt, of int) error {
+	if t.attempt == a.Number {
+		return nil
+	}
+	t.attempt, t.loaded = a.Number, false
+	t.builder, t.feed = transcript.NewBuilder(nil), &render.Feed{Options: t.options}
+	t.feed.Day = a.Claimed
+	if of == 1 || t.json {
+		return nil
+	}
+	return t.say(tty.Dim, fmt.Sprintf("attempt %d, worker %s", a.Number, clikit.Printable(a.Worker)))
+}
+
+// say writes a line about the job.
+func (t *tail) say(style tty.Style, text string) error {
+	_, err := fmt.Fprintln(t.out, style.Paint(text, t.options.Color))
+	return written(err)
+}
+
+// load shows what the store has of an attempt, and then its prompt if that is not there yet.
+func (t *tail) load(ctx context.Context, j *fleet.Job, a *fleet.Attempt) error {
+	t.loaded = true
+	for line, err := range t.store.Load(ctx, wire.SessionKey{Project: agents.Project, SessionID: a.Session}) {
+		if err != nil {
+			return fmt.Errorf("the session of attempt %d: %w", a.Number, err)
+		}
+		e, ok := transcript.ParseEntry([]byte(line))
+		if !ok || e.Forked || e.IsMeta || e.IsSidechain || e.Type != "user" && e.Type != "assistant" {
+			continue // such as the copy of an entry of the attempt before
+		}
+		if err := t.add([]byte(line), e.Timestamp); err != nil {
+			return err
+		}
+	}
+	if a.Start != fleet.Fresh || a.Prompt == "" || t.seen[a.Prompt] {
+		return nil
+	}
+	prompt := clew.Text(j.Spec.Prompt)
+	prompt.UUID = a.Prompt
+	line, err := wire.Append(nil, prompt)
+	if err != nil {
+		return err
+	}
+	return t.add(line, a.Started)
+}
+
+// frame shows what the agent has just sent.
+func (t *tail) frame(u fleet.Update) error {
+	if u.Attempt != t.attempt || t.builder == nil {
+		return nil // the store has it
+	}
+	return t.add(u.Frame, time.Now())
+}
+
+// add shows a message, unless it was shown before.
+func (t *tail) add(line []byte, at time.Time) error {
+	if id, err := sessions.EntryUUID(wire.JSON(line)); err != nil || t.seen[id] {
+		return nil //nolint:nilerr // what is not a message is not shown
+	} else if id != "" {
+		t.seen[id] = true
+	}
+	if t.json {
+		return written(clikit.WriteJSON(t.out, map[string]any{"attempt": t.attempt, "message": json.RawMessage(line)}))
+	}
+	msg := wire.Decode(line)
+	if m, ok := msg.(*wire.AssistantMessage); ok && m.ParentToolUseID == "" {
+		t.text = m.Content.Text()
+	}
+	t.builder.AddMessage(msg, at)
+	return t.show(false)
+}
+
+// show writes what is new.
+func (t *tail) show(final bool) error {
+	if t.json {
+		return nil
+	}
+	text := t.feed.Next(t.builder.Transcript().Chunks, t.builder.Changed(), final)
+	if _, err := io.WriteString(t.out, text); err != nil {
+		return clikit.OutputError(err)
+	}
+	return nil
+}
