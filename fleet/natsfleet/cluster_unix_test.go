@@ -283,9 +283,12 @@ func (c *cluster) isolateLeader(t *testing.T, js jetstream.JetStream, l *ledger)
 	for _, cable := range c.cables[leader] {
 		cable.cut(true)
 	}
-	c.mustFail(t, e)
+	before := e.URL()
+	if err := writeNew(t, e, l, 3*time.Second); err == nil && e.URL() == before {
+		t.Errorf("%s, which is cut off, has acknowledged a write", leader)
+	}
 	for deadline := time.Now().Add(endLimit); ; { // its client goes to another server after a while
-		_, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "alone-" + rand.Text(), Data: []byte("data")})
+		err := writeNew(t, e, l, endLimit)
 		if err == nil {
 			break
 		}
@@ -312,22 +315,29 @@ func (c *cluster) killTwo(t *testing.T, e *natsfleet.Engine, js jetstream.JetStr
 	for _, p := range killed {
 		p.kill(t)
 	}
-	c.mustFail(t, e)
+	if err := writeNew(t, e, l, 3*time.Second); err == nil {
+		t.Errorf("one server of three has acknowledged a write")
+	}
 	for _, p := range killed {
 		p.run(t)
 	}
 	l.await(t, 20)
 }
 
-// mustFail writes to one server of three.
-func (c *cluster) mustFail(t *testing.T, e *natsfleet.Engine) {
+// writeNew writes a new record. If that is acknowledged, the ledger has it.
+func writeNew(t *testing.T, e *natsfleet.Engine, l *ledger, limit time.Duration) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	_, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: "alone-" + rand.Text(), Data: []byte("data")})
-	if err == nil || errors.Is(err, fleet.ErrConflict) {
-		t.Errorf("one of three has answered: %v", err)
+	key := "new-" + rand.Text()
+	revisions, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: key, Data: []byte("data")})
+	if errors.Is(err, fleet.ErrConflict) {
+		t.Error(err)
 	}
+	if err == nil {
+		l.add(key, revisions[0], "data")
+	}
+	return err
 }
 
 // restartAll restarts one server after the other.

@@ -64,7 +64,9 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 	}
 	opts := server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Ports[0]}
 	opts.Cluster.Name, opts.Cluster.Host, opts.Cluster.Port = "three", "127.0.0.1", s.Ports[1]
-	opts.Cluster.NoAdvertise = true // so that servers reach each other only by the ports that they were told
+	// Servers tell each other about a third one. They must reach each other only by the ports that they were told, so
+	// they hear of one that does not work.
+	opts.Cluster.Advertise, opts.Cluster.NoAdvertise = "127.0.0.1:1", true
 	for _, port := range s.Peers {
 		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
 	}
