@@ -316,17 +316,16 @@ func (c *checker) begun(l Line) {
 	c.report("%s: the record did not say before that it runs", l)
 }
 
-// open checks that the record has not said before that an attempt has ended, when its agent does something.
-// An agent that finishes just then does no harm.
+// open checks that the record has not said before that the attempt is over, when its agent does something. An
+// agent that finishes just then does no harm.
 func (c *checker) open(l Line) {
 	for _, change := range c.Histories[l.Job] {
-		if !change.Time.Before(l.Time) || len(change.Job.Attempts) < l.Attempt {
+		j := change.Job
+		if !change.Time.Before(l.Time) || len(j.Attempts) < l.Attempt || j.State.Held() && len(j.Attempts) == l.Attempt {
 			continue
 		}
-		if a := change.Job.Attempts[l.Attempt-1]; !a.Ended.IsZero() {
-			c.report("%s: the record says since %s that it has ended, by %q", l, change.Time.Format("15:04:05.000"), a.Cause)
-			return
-		}
+		c.report("%s: the record says since %s that the job is %s", l, change.Time.Format("15:04:05.000"), j.State)
+		return
 	}
 }
 

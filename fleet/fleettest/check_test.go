@@ -305,9 +305,9 @@ func TestCheckBad(t *testing.T) {
 			s.run(2)
 			s.say(Acted, 1, "")
 		}},
-		"for the second time":          {fleet.Spec{}, func(s *story) { s.run(1); s.say(Prompted, 1, "") }},
-		`that it has ended, by "loss"`: {fleet.Spec{}, func(s *story) { s.run(1); s.happen(lose(1, true)); s.say(Acted, 1, "") }},
-		"it has no prompt":             {fleet.Spec{}, func(s *story) { s.happen(fleet.Claim{Worker: "w"}, beginning(1)); s.say(Acted, 1, "") }},
+		"for the second time":  {fleet.Spec{}, func(s *story) { s.run(1); s.say(Prompted, 1, "") }},
+		"that the job is lost": {fleet.Spec{}, func(s *story) { s.run(1); s.happen(lose(1, true)); s.say(Acted, 1, "") }},
+		"it has no prompt":     {fleet.Spec{}, func(s *story) { s.happen(fleet.Claim{Worker: "w"}, beginning(1)); s.say(Acted, 1, "") }},
 		"the record did not say before that it runs": {fleet.Spec{}, func(s *story) {
 			s.happen(fleet.Claim{Worker: "w"})
 			s.say(Prompted, 1, "")
