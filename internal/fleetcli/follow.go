@@ -30,13 +30,14 @@ func (f *follower) follow(ctx context.Context, id string, each func(fleet.Update
 	background.Go(func() { f.keepTelling(ctx) })
 	for u, err := range f.Watch(ctx, id) {
 		if err == nil {
+			f.see(u.Job)
 			err = each(u)
 		}
 		if err != nil {
 			return f.last(), err
 		}
 		if u.Job != nil {
-			f.see(ctx, u.Job)
+			f.remark(ctx)
 		}
 	}
 	return f.last(), ctx.Err()
@@ -48,12 +49,13 @@ func (f *follower) last() *fleet.Job {
 	return f.job
 }
 
-// see takes the record of the job after a change.
-func (f *follower) see(ctx context.Context, j *fleet.Job) {
+// see takes the record of the job after a change, or nil.
+func (f *follower) see(j *fleet.Job) {
 	f.mu.Lock()
-	f.job = j
-	f.mu.Unlock()
-	f.remark(ctx)
+	defer f.mu.Unlock()
+	if j != nil {
+		f.job = j
+	}
 }
 
 // tellInterval is how often a follower looks for what the job needs. Much of that changes without the

@@ -57,7 +57,8 @@ answer.
 All lines are checked before any job is submitted. A job with a key that was submitted
 before is not submitted again, so a batch with keys can be repeated.
 
-Exit codes with --wait: 0 if the job is done, and 1 if it failed or was canceled.`
+Exit codes with --wait: 0 if the job is done, and 1 if it failed, is lost or was
+canceled.`
 
 func newSubmit(p *Program) *cobra.Command {
 	o := &submitOptions{place: place{Program: p}}
@@ -241,17 +242,27 @@ func (o *submitOptions) await(ctx context.Context, c *connection, j *fleet.Job) 
 		clikit.Remark(o.Err, tty.Waiting, "clew submit", text)
 	}}
 	end, err := f.follow(ctx, j.ID, func(u fleet.Update) error {
-		if u.Job != nil {
-			activity.Now(clikit.Printable(progressText(u.Job)))
+		if u.Job == nil {
+			return nil
 		}
+		if u.Job.State == fleet.Lost {
+			return errLost
+		}
+		activity.Now(clikit.Printable(progressText(u.Job)))
 		return nil
 	})
 	activity.End()
+	if errors.Is(err, errLost) {
+		return o.printEnd(ctx, c, end)
+	}
 	if err != nil || end == nil || !end.State.Ended() {
 		return o.left(ctx, j, err)
 	}
 	return o.printEnd(ctx, c, end)
 }
+
+// errLost ends the wait for a job that does not go on until somebody decides.
+var errLost = errors.New("the job is lost")
 
 // left reports that the job goes on without this command.
 func (o *submitOptions) left(ctx context.Context, j *fleet.Job, err error) error {
@@ -288,8 +299,11 @@ func (o *submitOptions) printEnd(ctx context.Context, c *connection, j *fleet.Jo
 // endText says how a job has ended.
 func endText(j *fleet.Job) string {
 	text := "was canceled"
-	if j.State == fleet.Failed {
+	switch j.State {
+	case fleet.Failed:
 		text = "failed"
+	case fleet.Lost:
+		text = "is lost"
 	}
 	if why := reasonOf(j); why != "" {
 		text += ": " + why
