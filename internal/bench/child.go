@@ -57,11 +57,12 @@ const (
 	tailJob    = "tail"
 	programJob = "program"
 	screenJob  = "screen"
+	fleetJob   = "fleet"
 )
 
 func jobs() map[string]job {
 	return map[string]job{totalsJob: about(totals), listJob: about(list), readJob: about(read), streamJob: about(stream),
-		validJob: about(validLines), tailJob: about(tail), programJob: useProgram, screenJob: useScreen}
+		validJob: about(validLines), tailJob: about(tail), programJob: useProgram, screenJob: useScreen, fleetJob: runFleetChild}
 }
 
 // runChild does a job and prints the figures.

@@ -1,4 +1,4 @@
-// Command bench measures what can be measured without other programs, in nine parts; -only names
+// Command bench measures what can be measured without other programs, in ten parts; -only names
 // one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
@@ -26,6 +26,8 @@
 // The part "archive" saves the sessions of such a directory to archives, and unpacks them.
 //
 // The part "recall" runs clew mcp, and asks it what an agent asks. It runs on Linux.
+//
+// The part "fleet" runs servers, workers and simulated agents of a fleet. It runs on Linux.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
@@ -71,15 +73,23 @@ const (
 	statuslinePart  = "statusline"
 	archivePart     = "archive"
 	recallPart      = "recall"
+	fleetPart       = "fleet"
 )
 
 func parts() []string {
-	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart, recallPart}
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart, recallPart, fleetPart}
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
 func main() {
+	if os.Getenv(fleetAgentVariable) != "" {
+		if err := playFleetAgent(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var o options
 	flag.StringVar(&o.only, "only", "", "the one part to measure: "+strings.Join(parts(), ", "))
 	flag.IntVar(&o.transcriptRounds, "transcript-rounds", 5, "how often to do each work over transcripts, and each use of the program")
@@ -178,6 +188,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeFeelings(rep.Recall)
+	}
+	if o.wants(fleetPart) {
+		var err error
+		if rep.Fleet, err = measureFleet(ctx); err != nil {
+			return nil, err
+		}
+		rep.judgeFleet()
 	}
 	return rep, nil
 }

@@ -33,8 +33,10 @@ type report struct {
 	// Archive is the part about archives.
 	Archive []keeping `json:"archive,omitempty"`
 	// Recall is the part about what an agent looks up.
-	Recall []*feeling        `json:"recall,omitempty"`
-	Goals  benchreport.Goals `json:"goals"`
+	Recall []*feeling `json:"recall,omitempty"`
+	// Fleet is the part about fleets.
+	Fleet []fleetFigure     `json:"fleet,omitempty"`
+	Goals benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -111,6 +113,7 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeStatusline(b)
 	r.writeArchive(b)
 	r.writeRecall(b)
+	r.writeFleet(b)
 	r.Goals.Write(b)
 }
 
