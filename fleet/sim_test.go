@@ -197,7 +197,7 @@ func (w *world) check() map[string]fleettest.History {
 	if err != nil {
 		w.Fatal(err)
 	}
-	found := fleettest.Check(&fleettest.Evidence{Submitted: w.submitted, Histories: histories, Ledger: w.ledger})
+	found := fleettest.Check(&fleettest.Evidence{Submitted: w.submitted, Histories: histories, Ledger: w.ledger, Strict: true})
 	for _, sentence := range found {
 		w.Error(sentence)
 	}

@@ -32,6 +32,7 @@ func newStory(t *testing.T, spec *fleet.Spec) *story {
 	j.Created, j.Changed = begin, begin
 	s := &story{T: t, id: j.ID, now: begin}
 	s.Submitted, s.Histories, s.Alive = []string{j.ID}, map[string]History{}, []string{"w"}
+	s.Strict = true
 	s.write(j)
 	return s
 }
