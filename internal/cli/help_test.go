@@ -144,7 +144,7 @@ func (p *examplePlace) tryJobs(t *testing.T, line string) {
 		}()
 	}
 	others := &stateRunner{p.fleet, func(j *fleet.Job) bool { return j.Spec.Key != exampleKey }, endings["plain"]}
-	p.fleet.work(t, others, false, func(context.Context) { p.tryLine(t, line) })
+	p.fleet.work(t, others, false, func(context.Context) { p.tryLine(t, line) }) //nolint:contextcheck // a line has the context of its test
 }
 
 func makeDir(t *testing.T, path string) string {

@@ -77,6 +77,7 @@ var verbFlagGroups = map[string][]flagGroup{
 	},
 	"serve": {
 		{"Server", []string{"open", "port", "socket", "listen", "tls-cert", "tls-key", "public-url"}},
+		{"Job", []string{"fleet", "fleet-credentials"}},
 		{"Drive", append([]string{"drive", "root"}, shownAgentFlags...)},
 		{"Output", []string{"json", "link", "rotate"}},
 		{"Other", []string{"help"}},

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/sessions"
@@ -38,6 +39,8 @@ type serveOptions struct {
 	json     bool
 	link     bool
 	rotate   bool
+
+	fleet, fleetCredentials string
 }
 
 const serveHelp = `Show all sessions in a browser, as they are written: read, filter, find, search, count
@@ -57,6 +60,10 @@ continue sessions that no other program has open. Agents get the settings of "cl
 chat", and serve accepts its flags about the agent. No page can choose a permission
 mode that asks nothing, unless --permission-mode names it here. Hooks and MCP servers
 of a directory run only if you have trusted it: see "clew run --help".
+
+If the fleet of this machine runs when serve starts, or with --fleet, there is a page
+with jobs. With --drive, pages also answer their questions, and cancel, resume and
+retry them.
 
 Each answer to a question, and each other change, is a line on stderr and in
 $XDG_STATE_HOME/clew/audit.log, or ~/.local/state/clew/audit.log. Prompts are in
@@ -90,6 +97,8 @@ func newServe(s Streams, st *settings) *cobra.Command {
 	set.StringVar(&o.address.Listen, "listen", "", "listen at this `address`, such as 192.0.2.7:2539; others than loopback need a certificate")
 	set.StringVar(&o.address.CertFile, "tls-cert", "", "`file` with the certificate for TLS")
 	set.StringVar(&o.address.KeyFile, "tls-key", "", "`file` with the key of the certificate")
+	set.StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or of this directory (default that of this machine, if it runs)")
+	set.StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
 	set.StringVar(&o.address.PublicURL, "public-url", "", "`URL` by which a proxy reaches the server")
 	return cmd
 }
@@ -224,17 +233,36 @@ func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err e
 	return w.untrustedNote(), nil
 }
 
+// jobs connects to the fleet whose jobs are shown, until end is called. It returns nil if there is none.
+func (o *serveOptions) jobs(ctx context.Context) (jobs web.Fleet, end func(), err error) {
+	p := &fleetcli.Program{Streams: o.streams, Version: readBuild().Version, StateFile: stateFile}
+	f, end, err := fleetcli.Connect(ctx, p, o.fleet, o.fleetCredentials)
+	if err != nil && o.fleet == "" && ctx.Err() == nil { // nobody has asked for jobs
+		o.say("! jobs are not shown: %s", clikit.Printable(err.Error()))
+		return nil, func() {}, nil
+	}
+	if err != nil || f == nil { // an interface with a nil pointer is not nil
+		return nil, end, err
+	}
+	return f, end, nil
+}
+
 // serve runs the server until the context ends.
 func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents *drive.Agents) (err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	jobs, leave, err := o.jobs(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer leave()
 	source := viewer.New(viewer.Options{Dir: dir, AgentPath: o.settings.agentPath()})
 	log := &auditLog{screen: o.streams.Err}
 	place := &servePlace{}
 	server, err := web.New(web.Options{
-		Source: source, Drive: agents, Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
+		Source: source, Drive: agents, Fleet: jobs, Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
 		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken, Held: boundMemory,
 	})
 	if err != nil {

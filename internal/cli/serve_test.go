@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
@@ -158,6 +159,39 @@ func TestServe(t *testing.T) { // not parallel: it sets variables
 	if left, _ := filepath.Glob(filepath.Join(dir, "run", "clew", "*")); len(left) > 0 {
 		t.Errorf("files are left: %q", left)
 	}
+}
+
+// The jobs of the fleet of this machine are shown, or those of another one. A server that is started without
+// a fleet shows none.
+func TestServeJobs(t *testing.T) { // not parallel: it sets variables
+	dir := serveHome(t)
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	check := func(want string, args ...string) {
+		t.Helper()
+		s := serve(t, append([]string{"--port", "0"}, args...)...)
+		defer s.end()
+		token := s.login(client, s.Code)
+		_, me := s.request(client, "GET", "/api/v1/me", token, "")
+		if has := strings.Contains(me, `"fleet":true`); has != (want != "") {
+			t.Errorf("%q: the page of jobs is there: %v", args, has)
+		}
+		status, body := s.request(client, "GET", "/api/v1/jobs", token, "")
+		if want == "" && status != http.StatusNotFound || want != "" && !strings.Contains(body, want) {
+			t.Errorf("%q: %d %s", args, status, body)
+		}
+	}
+	check("")
+	for _, name := range []string{"state/clew/fleet", "other"} {
+		f := openTestFleet(t, filepath.Join(dir, name))
+		if _, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "A job of " + name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("A job of state/clew/fleet")
+	check("A job of other", "--fleet", filepath.Join(dir, "other"))
+	t.Setenv("CLEW_FLEET", filepath.Join(dir, "other"))
+	check("A job of other")
 }
 
 // openStream opens the stream of changes.

@@ -99,6 +99,26 @@ func (p *place) connect(ctx context.Context) (*connection, error) {
 	return &connection{fleet.Open(engine, who()), engine, engine}, nil
 }
 
+// Connect connects another command to a fleet until end is called: to that of --fleet and
+// --fleet-credentials or, without a name, to that of this machine. If none runs there, it returns nil.
+func Connect(ctx context.Context, p *Program, name, credentials string) (f *fleet.Fleet, end func(), err error) {
+	at := &place{Program: p, fleet: name, credentials: credentials}
+	if name == "" {
+		dir, err := at.dir()
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := natsfleet.Find(ctx, dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, func() {}, nil
+		}
+	}
+	c, err := at.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Fleet, c.Close, nil
+}
+
 // who is in whose name decisions are made.
 func who() string {
 	name := "somebody"
