@@ -39,7 +39,7 @@
 // Each table is a stream, and each record a subject in it:
 //
 //	CLEW_JOBS.<key>         the records of jobs
-//	CLEW_WORKERS.<key>      of workers; only the last of each is kept
+//	CLEW_WORKERS.<key>      of workers; only the last ones of each are kept
 //	CLEW_ACCOUNTS.<key>     of accounts
 //	CLEW_QUESTIONS.<key>    of questions
 //	CLEW_FILES.I.<name>     what describes a file; an element of the name is a token

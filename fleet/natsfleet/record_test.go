@@ -355,7 +355,7 @@ func TestWorkerHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := stream.CachedInfo().State.Msgs; n != 1 {
+	if n := stream.CachedInfo().State.Msgs; n != 4 {
 		t.Errorf("the server keeps %d messages", n)
 	}
 	n := 0
@@ -402,5 +402,45 @@ func TestDoctor(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"sync", "CLEW_ACCOUNTS"}, bad); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestListRenewing lists workers while they renew their leases. None is missing.
+func TestListRenewing(t *testing.T) {
+	t.Parallel()
+	e := open(t, &natsfleet.Options{Dir: t.TempDir()})
+	const workers = 20
+	revisions := make([]uint64, workers)
+	renew := func(i int) {
+		r, err := e.Set(t.Context(), fleet.Workers, fleet.Record{Key: fmt.Sprint("w", i), Revision: revisions[i], Data: []byte("beat")})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		revisions[i] = r[0]
+	}
+	for i := range workers {
+		renew(i)
+	}
+	for range 30 {
+		// All renew once during the list, in order, so that the last one is written last.
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := range workers {
+				renew(i)
+			}
+		}()
+		there := map[string]bool{}
+		for r, err := range e.List(t.Context(), fleet.Workers, nil) {
+			if err != nil {
+				t.Error(err)
+			}
+			there[r.Key] = true
+		}
+		<-done
+		if len(there) != workers {
+			t.Fatalf("got %d workers", len(there))
+		}
 	}
 }

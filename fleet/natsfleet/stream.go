@@ -11,6 +11,10 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
+// workerMessages is how many messages of a worker the server keeps. With one alone, a list could miss a worker that
+// renews its lease meanwhile: the old message has gone, and the new one comes after the list.
+const workerMessages = 4
+
 // maxMessage is the size of the largest message: a record with its headers.
 const maxMessage = fleet.MaxRecord + 16<<10
 
@@ -46,7 +50,7 @@ func (e *Engine) streams() []jetstream.StreamConfig {
 	for _, t := range fleet.Tables {
 		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), "*")
 		if t == fleet.Workers { // each is written every few seconds
-			config.MaxMsgsPerSubject = 1
+			config.MaxMsgsPerSubject = workerMessages
 		}
 		streams = append(streams, config)
 	}

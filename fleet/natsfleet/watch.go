@@ -75,12 +75,6 @@ func (f *follower) run(ctx context.Context) error {
 		f.filter = f.engine.subject(f.table, f.key)
 	}
 	f.target = math.MaxUint64
-	if err := f.aim(ctx); err != nil {
-		return err
-	}
-	if f.target == 0 && !f.live {
-		return nil
-	}
 	return f.receive(ctx)
 }
 
@@ -106,6 +100,10 @@ func (f *follower) receive(ctx context.Context) error {
 		return err
 	}
 	defer feed.close()
+	// Not before: a record that changes between the two would come after the last message of the list.
+	if err := f.aim(ctx); err != nil {
+		return err
+	}
 	for {
 		if err := f.checkReady(); err != nil || f.ready && !f.live {
 			return err
