@@ -1,0 +1,119 @@
+package program_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+// A locked buffer can be read while a process writes to it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// A worker in one terminal, a submit in another one, and a patch at the end. Then the job asks, and is
+// answered.
+func TestRealFleet(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "first"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = s.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	s.model.On("Greet").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo Hello > greeting.txt"}))
+	s.model.On("Deploy").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo deployed | tee log.txt"}))
+	s.model.OnToolResult("").Reply(clewtest.Text("It is done."))
+
+	worker := s.command(t, "worker")
+	var log lockedBuffer
+	worker.Stdout, worker.Stderr = &log, &log
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = worker.Process.Kill()
+		_ = worker.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the worker:\n%s", log.String())
+		}
+	})
+	s.until(t, "no fleet", func() bool {
+		_, _, code := s.run(t, "jobs")
+		return code == 0
+	})
+	id, stderr, code := s.run(t, "submit", "--repo", ".", "--allowed-tools", "Bash", "Greet")
+	id = strings.TrimSpace(id)
+	if code != 0 || id == "" {
+		t.Fatalf("exit code %d, %q\n%s", code, id, stderr)
+	}
+	s.until(t, "not done", func() bool {
+		out, _, _ := s.run(t, "jobs", "show", id, "--json")
+		return strings.Contains(out, `"state":"done"`)
+	})
+	if out, stderr, code := s.run(t, "jobs", "patch", id, "--apply"); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, stderr)
+	}
+	if got, err := os.ReadFile(filepath.Join(s.dir, "greeting.txt")); err != nil || string(got) != "Hello\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if out, stderr, code := s.run(t, "jobs", "tail", id); code != 0 || !strings.Contains(out, "Greet") || !strings.Contains(out, "It is done.") {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
+	}
+
+	done := make(chan string, 1)
+	go func() {
+		out, stderr, _ := s.run(t, "submit", "--ask-tools", "Bash", "--wait", "Deploy")
+		done <- out + stderr
+	}()
+	s.until(t, "no question", func() bool {
+		out, _, _ := s.run(t, "jobs", "--json")
+		for _, line := range strings.Split(out, "\n") {
+			if _, rest, ok := strings.Cut(line, `"id":"`); ok && strings.Contains(line, `"title":"Deploy"`) {
+				_, _, code := s.run(t, "jobs", "approve", rest[:strings.Index(rest, `"`)], "--allow")
+				return code == 0
+			}
+		}
+		return false
+	})
+	if out := <-done; !strings.Contains(out, "It is done.") {
+		t.Errorf("%s", out)
+	}
+}
+
+// until waits for a condition.
+func (s *stage) until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for range 600 {
+		if so() {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	t.Fatal(what)
+}
