@@ -27,6 +27,9 @@ import (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	seeds := soak.Size(2000, 10_000)
+	if raced {
+		seeds /= 10
+	}
 	sum := &tally{steps: map[string]int{}}
 	t.Cleanup(func() { sum.check(t, seeds) })
 	for seed := range seeds {
