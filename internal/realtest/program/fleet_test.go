@@ -94,10 +94,13 @@ func TestRealFleet(t *testing.T) {
 	s.until(t, "no question", func() bool {
 		out, _, _ := s.run(t, "jobs", "--json")
 		for _, line := range strings.Split(out, "\n") {
-			if _, rest, ok := strings.Cut(line, `"id":"`); ok && strings.Contains(line, `"title":"Deploy"`) {
-				_, _, code := s.run(t, "jobs", "approve", rest[:strings.Index(rest, `"`)], "--allow")
-				return code == 0
+			if !strings.Contains(line, `"title":"Deploy"`) {
+				continue
 			}
+			_, rest, _ := strings.Cut(line, `"id":"`)
+			id, _, _ := strings.Cut(rest, `"`)
+			_, _, code := s.run(t, "jobs", "approve", id, "--allow")
+			return code == 0
 		}
 		return false
 	})
