@@ -405,7 +405,7 @@ func (j *Job) record(revision uint64) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("fleet: the record of job %s: %w", j.ID, err)
 	}
-	return Record{Key: j.ID, Revision: revision, Label: j.Summary().label(), Data: data}, nil
+	return Record{Key: j.ID, Revision: revision, Label: j.Summary().Label(), Data: data}, nil
 }
 
 // jobOf reads a record.

@@ -41,7 +41,7 @@ func newJobSite(t *testing.T, drives bool) *jobSite {
 	return s
 }
 
-// put writes the record of a job, as a worker does. Its texts are ASCII.
+// put writes the record of a job, as a worker does.
 func (s *jobSite) put(id, title string, state fleet.State, change func(*fleet.Job)) {
 	s.Helper()
 	now := time.Now()
@@ -51,11 +51,10 @@ func (s *jobSite) put(id, title string, state fleet.State, change func(*fleet.Jo
 		change(j)
 	}
 	data, err := json.Marshal(j)
-	label, err2 := json.Marshal(j.Summary())
-	if err := errors.Join(err, err2); err != nil {
+	if err != nil {
 		s.Fatal(err)
 	}
-	s.write(fleet.Jobs, fleet.Record{Key: id, Label: string(label), Data: data})
+	s.write(fleet.Jobs, fleet.Record{Key: id, Label: j.Summary().Label(), Data: data})
 }
 
 // ask writes a question of a job.

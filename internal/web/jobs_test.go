@@ -52,19 +52,10 @@ func (s *jobServer) put(j *fleet.Job) {
 		j.Changed = j.Created.Add(time.Minute)
 	}
 	data, err := json.Marshal(j)
-	label, err2 := json.Marshal(j.Summary())
-	if err := errors.Join(err, err2); err != nil {
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	var ascii strings.Builder
-	for _, r := range string(label) {
-		if r < 0x7f {
-			ascii.WriteRune(r)
-		} else {
-			fmt.Fprintf(&ascii, `\u%04x`, r)
-		}
-	}
-	s.write(fleet.Jobs, j.ID, ascii.String(), data)
+	s.write(fleet.Jobs, j.ID, j.Summary().Label(), data)
 }
 
 // ask writes a question.
