@@ -34,6 +34,7 @@ type notice struct {
 	Name    string    `json:"name"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
+	Shared  bool      `json:"shared,omitempty"` // it has other users
 
 	Certificate string `json:"certificate,omitempty"` // the file with that of the server
 }
@@ -59,7 +60,7 @@ func Find(ctx context.Context, dir string) (*Options, error) {
 			dir, n.PID, n.Started.Local().Format(time.DateTime), errors.Join(fs.ErrNotExist, err))
 	}
 	_ = conn.Close()
-	return &Options{URL: n.URL, NKey: n.NKey, Name: n.Name, SyncAlways: true, pinned: n.Certificate}, nil
+	return &Options{URL: n.URL, NKey: n.NKey, Name: n.Name, SyncAlways: true, pinned: n.Certificate, shared: n.Shared}, nil
 }
 
 func readNotice(dir string) (*notice, error) {
@@ -113,10 +114,11 @@ func isLoopback(host string) bool {
 // openDir starts a server on the directory and connects to it, or connects to the server that another process
 // runs there.
 func (e *Engine) openDir(ctx context.Context) error {
+	starting := ctx // the own server may take as long as the caller lets it
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		err := e.startServer(ctx)
+		err := e.startServer(starting)
 		if !errors.Is(err, natsserver.ErrInUse) {
 			return err
 		}
@@ -144,7 +146,7 @@ func (e *Engine) joinServer(ctx context.Context) error {
 	if found.Name != e.name {
 		return fmt.Errorf("its streams are named %s, not %s", found.Name, e.name)
 	}
-	e.opts.URL, e.opts.NKey, e.opts.pinned = found.URL, found.NKey, found.pinned
+	e.opts.URL, e.opts.NKey, e.opts.pinned, e.shared = found.URL, found.NKey, found.pinned, found.shared
 	e.opts.RootCA, e.opts.Certificate, e.opts.Key = "", "", "" // they are those of a server
 	return e.dial(ctx)
 }
@@ -168,6 +170,8 @@ func (e *Engine) startServer(ctx context.Context) error {
 	}
 	if err == nil {
 		n.URL, n.Name, n.PID, n.Started = localURL(srv.ClientURL()), e.name, os.Getpid(), time.Now().Truncate(time.Second)
+		n.Shared = len(e.opts.Users) > 0
+		e.shared = n.Shared
 		if n.Certificate = e.opts.Certificate; n.Certificate != "" {
 			n.Certificate, err = filepath.Abs(n.Certificate)
 		}

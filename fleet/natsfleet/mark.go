@@ -184,8 +184,8 @@ func (e *Engine) lastSequences(ctx context.Context) (map[string]uint64, error) {
 // read reads the mark. There is none in a new directory.
 func (m *mark) read() (last map[string]uint64, err error) {
 	text, err := os.ReadFile(m.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return nil, nil // after a loss of power it may be empty
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &last)
@@ -212,7 +212,7 @@ func replaceFile(path string, text []byte) error {
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)

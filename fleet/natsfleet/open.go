@@ -76,6 +76,7 @@ type Options struct {
 	Replicas int
 
 	pinned string // the file with the certificate of the server, if it is that of a directory
+	shared bool   // the server of a directory has other users
 }
 
 // An Engine is a [fleet.Engine] in NATS JetStream. Several engines, on several machines, may use the
@@ -91,7 +92,9 @@ type Engine struct {
 	link *link
 	js   jetstream.JetStream
 	srv  *natsserver.Server // nil unless the server is in this process
-	mark *mark              // of that server
+
+	shared bool  // the server of a directory has other users
+	mark   *mark // of that server
 
 	shutdown func() error
 
@@ -181,6 +184,13 @@ func (e *Engine) Close() error {
 	e.shutdown = nil
 	return err
 }
+
+// Serves reports whether the server is in this process.
+func (e *Engine) Serves() bool { return e.srv != nil }
+
+// Private reports whether only programs of this user can connect: the server is that of a directory, and
+// was started without other users.
+func (e *Engine) Private() bool { return e.opts.Dir != "" && !e.shared }
 
 // URL returns the URL of the server that the engine is connected to, without a user and a password. It is
 // empty while there is no connection.

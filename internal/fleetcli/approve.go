@@ -233,11 +233,11 @@ func (o *jobsApproveOptions) askFor(ctx context.Context, q *fleet.Question, n, o
 	p.row("tool", q.Tool)
 	members, err := permit.Members(wire.JSON(q.Input))
 	if err != nil {
-		p.block("input", string(q.Input))
+		p.exact("input", string(q.Input))
 	}
 	sorted, _ := permit.MainFirst(members)
 	for _, m := range sorted {
-		p.block(clikit.Printable(m.Name), m.Text())
+		p.exact(clikit.Printable(m.Name), m.Text())
 	}
 	for text := p.String(); ; text = "" {
 		line, err := o.ask(ctx, text, "Allow it? [y]es / [n]o / no, and say [w]hy: ")

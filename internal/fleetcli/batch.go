@@ -183,17 +183,23 @@ func (o *submitOptions) submitAll(ctx context.Context, c *connection, specs []*f
 		done += len(jobs)
 		activity.Now(fmt.Sprintf("submitted %d of %d", done, len(specs)))
 		if err != nil {
-			return unfinished(failure(ctx, err), done, len(specs))
+			return unfinished(failure(ctx, err), done, specs)
 		}
 	}
 	return nil
 }
 
 // unfinished adds to an error how much of a batch was submitted.
-func unfinished(err error, done, all int) error {
-	if f, ok := errors.AsType[*clikit.Failure](err); ok {
-		f.Err = fmt.Errorf("%w; submitted %d of %d", f.Err, done, all)
-		f.Hint = "Submit the file again: jobs with a key that were submitted are not submitted again."
+func unfinished(err error, done int, specs []*fleet.Spec) error {
+	f, ok := errors.AsType[*clikit.Failure](err)
+	if !ok {
+		return err
+	}
+	f.Err = fmt.Errorf("%w; submitted %d of %d", f.Err, done, len(specs))
+	f.Hint = "Submit the file again: jobs with a key that were submitted are not submitted again."
+	if slices.ContainsFunc(specs, func(s *fleet.Spec) bool { return s.Key == "" }) {
+		f.Hint = `Some jobs have no key, and would run twice if they are submitted again. "clew jobs --all" shows
+which are there; submit the others.`
 	}
 	return err
 }

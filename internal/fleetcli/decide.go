@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/clewdev/clew/internal/tty"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -120,12 +121,16 @@ func (o *decision) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	for _, j := range jobs {
-		if err := o.one(ctx, c, j); err != nil {
-			return err
+	var failed error
+	for _, j := range jobs { // the others are decided about as well
+		err := o.one(ctx, c, j)
+		if failed != nil && err != nil {
+			clikit.Remark(o.Err, tty.Failure, "clew jobs", err.Error())
+		} else if err != nil {
+			failed = err
 		}
 	}
-	return nil
+	return failed
 }
 
 // one decides about a job, and prints what became of it.

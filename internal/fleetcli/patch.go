@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -82,9 +83,11 @@ func (o *jobsPatchOptions) chosen(j *fleet.Job) (*fleet.Attempt, error) {
 	case j.Spec.Repo == nil:
 		f.Hint = "It has no repository: see clew submit --repo."
 	case !j.State.Ended():
-		f.Hint = fmt.Sprintf("It is %s. Wait for its end: clew jobs tail %s", j.State, j.ID)
-	case o.attempt == 0:
+		f.Hint = fmt.Sprintf("It is %s: clew jobs show %s", j.State, j.ID)
+	case o.attempt == 0 && j.State == fleet.Done && j.Text == "":
 		f.Hint = "The agent has changed no files."
+	default:
+		f.Hint = "What became of it says: clew jobs show " + j.ID
 	}
 	return nil, f
 }
@@ -108,9 +111,12 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, patch []
 func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) error {
 	switch {
 	case o.json:
-		return written(clikit.WriteJSON(o.Out, map[string]any{
-			"id": j.ID, "attempt": a.Number, "base": a.Base, "applied": o.apply, "patch": string(patch),
-		}))
+		out := map[string]any{"id": j.ID, "attempt": a.Number, "base": a.Base, "applied": o.apply, "patch": string(patch)}
+		if !utf8.Valid(patch) {
+			delete(out, "patch")
+			out["patch_base64"] = patch
+		}
+		return written(clikit.WriteJSON(o.Out, out))
 	case o.apply:
 		_, err := fmt.Fprintf(o.Out, "applied what job %s has changed: %s\n", j.ID, tty.Counted(bytes.Count(patch, []byte("\ndiff --git "))+1, "file"))
 		return written(err)

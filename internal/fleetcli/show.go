@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -320,6 +321,14 @@ func (p *page) block(name, text string) {
 	}
 }
 
+// exact adds an untrusted text as it is, also an empty one: somebody decides by it.
+func (p *page) exact(name, text string) {
+	if strings.TrimSpace(text) == "" {
+		text = strconv.Quote(text)
+	}
+	p.add(name, tty.Wrap(tty.Clean(text), p.room()))
+}
+
 // isNarrow reports whether there is no room for names beside values.
 func (p *page) isNarrow() bool { return p.columns > 0 && p.columns < 2*nameWidth }
 
@@ -332,6 +341,9 @@ func (p *page) room() int {
 }
 
 func (p *page) add(name string, lines []string) {
+	if len(name) >= nameWidth {
+		name += " "
+	}
 	head, indent := tty.Dim.Paint(clikit.Pad(name, nameWidth, false), p.color), strings.Repeat(" ", nameWidth)
 	if p.isNarrow() {
 		head, indent = tty.Dim.Paint(tty.Fit(name, p.columns), p.color)+"\n", ""

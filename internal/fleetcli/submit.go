@@ -131,6 +131,9 @@ func (o *submitOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return failure(ctx, err)
 	}
+	if o.spec.Key != "" && (j.Spec.Prompt != o.spec.Prompt || j.State.Ended()) {
+		clikit.Remark(o.Err, tty.Waiting, "clew submit", fmt.Sprintf("the key is that of job %s, which is %s: nothing was submitted", j.ID, j.State))
+	}
 	if o.wait {
 		return o.await(ctx, c, j)
 	}

@@ -58,9 +58,9 @@ fleet/agents. --policy names a file with it, such as
 Without it, jobs may use all tools but not the mode bypassPermissions, secrets or
 pushes; all repositories if only you can submit, and otherwise those with a URL.
 
-A worker takes jobs of the account "default", whose credentials are those of its
-environment. --account NAME=FILE adds an account, with environment variables in lines
-such as ANTHROPIC_API_KEY=VALUE.
+Without --account, a worker takes jobs of the account "default", whose credentials are
+those of its environment. With it, it takes those of the accounts that are named;
+NAME=FILE has environment variables in lines such as ANTHROPIC_API_KEY=VALUE.
 
 With --listen, the server that the worker starts also serves other machines. Any address
 but loopback needs --tls-cert, --tls-key and --users, a file such as
@@ -100,8 +100,7 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	policy, err := o.readPolicy()
-	if err != nil {
+	if _, err := o.readPolicy(false); err != nil { // before a server is started
 		return err
 	}
 	accounts, err := readAccounts(o.accounts)
@@ -113,6 +112,16 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer c.Close()
+	if o.listen != "" && !c.engine.Serves() {
+		return &clikit.Failure{
+			Code: clikit.ExitFailed, Err: errors.New("another worker of this machine has the server, so --listen has no effect"),
+			Hint: "Stop that worker first, or leave out --listen.",
+		}
+	}
+	policy, err := o.readPolicy(c.engine.Private())
+	if err != nil {
+		return err
+	}
 	log := slog.New(o.handler())
 	runner, err := o.runner(ctx, c, policy, accounts, log)
 	if err != nil {
@@ -134,7 +143,7 @@ func (o *workerOptions) check() error {
 		return clikit.UsageError("--slots must be 1 or more", "")
 	case remote && (o.listen != "" || o.users != "" || o.cert != "" || o.key != ""):
 		return clikit.UsageError("--listen, --tls-cert, --tls-key and --users are for a fleet of this machine", "Leave out --fleet.")
-	case o.listen == "" && (o.users != "" || o.cert != ""):
+	case o.listen == "" && (o.users != "" || o.cert != "" || o.key != ""):
 		return clikit.UsageError("--users, --tls-cert and --tls-key need --listen", "")
 	}
 	for _, q := range o.queues {
@@ -241,11 +250,11 @@ func readUsers(path string) ([]natsfleet.User, error) {
 	return users, nil
 }
 
-// readPolicy reads the file of --policy.
-func (o *workerOptions) readPolicy() (*agents.Policy, error) {
+// readPolicy reads the file of --policy. Private says that only this user can submit.
+func (o *workerOptions) readPolicy(private bool) (*agents.Policy, error) {
 	policy := new(agents.Policy)
 	if o.policy == "" {
-		if !strings.Contains(o.fleet, "://") && o.listen == "" {
+		if private {
 			policy.Repos = []string{"*"} // only the user can submit, and may read all of them anyway
 		}
 		return policy, nil

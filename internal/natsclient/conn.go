@@ -17,6 +17,7 @@ import (
 func Dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn, error) {
 	opts = append([]nats.Option{
 		nats.Name("clew"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
+		nats.IgnoreAuthErrorAbort(),                                       // a server that starts may not know its users yet
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the default one writes to stderr
 	}, opts...)
 	type result struct {

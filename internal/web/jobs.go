@@ -330,8 +330,17 @@ func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
 	if err := b.wait(r.Context()); err != nil {
 		return err
 	}
-	defer b.mu.Unlock()
-	groups, found := b.find(fuzzy.Parse(r.URL.Query().Get("filter")))
+	list, found := s.drawJobs(b, r.URL.Query().Get("filter"))
+	b.mu.Unlock() // a client may read slowly
+	return reply(w, struct {
+		fragment
+		Total int `json:"total"`
+	}{fragment{list}, found})
+}
+
+// drawJobs draws the jobs that match a filter. The lock is held.
+func (s *Server) drawJobs(b *jobBoard, filter string) (list string, found int) {
+	groups, found := b.find(fuzzy.Parse(filter))
 	d := jobDrawer{s: s, at: s.opts.Now()}
 	if err := cmp.Or(b.failures[:]...); err != nil {
 		d.element("p", "error", "The fleet does not answer, so this may be old: "+err.Error())
@@ -354,10 +363,7 @@ func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
 	if b.isCut {
 		d.element("p", "missing", "Older jobs are not in this list: clew jobs --all")
 	}
-	return reply(w, struct {
-		fragment
-		Total int `json:"total"`
-	}{fragment{d.String()}, found})
+	return d.String(), found
 }
 
 // find returns the jobs that match, by group and in order. The lock is held.
