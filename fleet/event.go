@@ -120,8 +120,10 @@ const (
 	maxNotes    = 40             // older ones go
 	maxText     = 1 << 10        // of causes and notes, in bytes
 	maxOld      = 100            // of texts of attempts before the last ones
-	maxResult   = 4 << 10        // of a result; the rest is in a file
 )
+
+// MaxResult is how much of the text of a result a record has, in bytes. A runner stores the rest in a file.
+const MaxResult = 4 << 10
 
 // Wake says that the time has come that a job waits for.
 type Wake struct{}
@@ -245,8 +247,8 @@ func (j *Job) note(n Note) {
 
 // keep returns the part of a result that a record has room for.
 func keep(r Result) *Result {
-	r.Text = cut(r.Text, maxResult)
-	if len(r.Output) > maxResult {
+	r.Text = cut(r.Text, MaxResult)
+	if len(r.Output) > MaxResult {
 		r.Output = nil // the file of the result has it
 	}
 	return &r

@@ -156,11 +156,7 @@ func (l *lease) renewedAt(sent instant) {
 func (l *lease) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := l.length / 3
-		if l.over() { // after a pause of the machine, others may have taken the jobs already
-			l.lose()
-			return
-		}
-		if err := l.renew(ctx); errors.Is(err, ErrConflict) {
+		if err := l.renew(ctx); errors.Is(err, ErrConflict) || errors.Is(err, ErrLease) {
 			l.lose()
 		} else if err != nil {
 			wait = l.length / 12

@@ -81,14 +81,17 @@ func (n *run) isOnlyCall() bool {
 // formerDir returns the working directory of an earlier attempt that the input of a tool names, or "". A call
 // that was deferred has it.
 func (n *run) formerDir(input string) string {
-	name := n.name()
-	for _, found := range regexp.MustCompile(regexp.QuoteMeta(n.task.Job.ID)+`-[0-9]+-[0-9a-f]{8}`).FindAllString(input, 10) {
-		if found != name {
+	name, job := n.name(), n.task.Job.ID+"-"
+	for _, found := range dirName.FindAllString(input, -1) {
+		if found != name && strings.HasPrefix(found, job) {
 			return found
 		}
 	}
 	return ""
 }
+
+// dirName matches what name returns, for any job.
+var dirName = regexp.MustCompile(`[a-z2-9]{12}-[0-9]+-[0-9a-f]{8}`)
 
 // mayAct waits until a tool may start: the record says that the job runs, and the worker has its lease. A
 // call that was deferred can come before the prompt is sent.

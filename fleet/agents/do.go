@@ -242,16 +242,13 @@ func (n *run) jitter(most time.Duration) time.Duration {
 	return time.Duration(float64(most) * float64(h.Sum32()) / (1 << 32))
 }
 
-// maxText is how much of a result the record has; the rest is in a file.
-const maxText = 4 << 10
-
 // result returns the result as the record has it.
 func (n *run) result(ctx context.Context, m *wire.ResultMessage) fleet.Result {
 	r := fleet.Result{Text: m.Result, Turns: m.NumTurns, Failed: m.Failed()}
 	if m.StructuredOutput != "" {
 		r.Output = []byte(m.StructuredOutput)
 	}
-	if len(r.Text) > maxText || len(r.Output) > maxText {
+	if len(r.Text) > fleet.MaxResult || len(r.Output) > fleet.MaxResult {
 		whole := r.Text
 		if len(r.Output) > 0 {
 			whole = string(r.Output)

@@ -24,17 +24,26 @@ func (r *Runner) Look(ctx context.Context, j *fleet.Job) (*fleet.Traces, error) 
 
 // traces returns what the store has of an attempt.
 func (r *Runner) traces(ctx context.Context, session, prompt string) (*fleet.Traces, error) {
-	if r.opts.Store == nil {
-		return new(fleet.Traces), nil
+	s, err := r.scan(ctx, session, prompt)
+	if err != nil {
+		return nil, err
 	}
-	s := scan{prompt: prompt, open: make(map[string]string)}
+	return s.traces(), nil
+}
+
+// scan reads what the store has of a session.
+func (r *Runner) scan(ctx context.Context, session, prompt string) (*scan, error) {
+	s := &scan{prompt: prompt, open: make(map[string]string)}
+	if r.opts.Store == nil {
+		return s, nil
+	}
 	for line, err := range r.opts.Store.Load(ctx, wire.SessionKey{Project: Project, SessionID: session}) {
 		if err != nil {
 			return nil, fmt.Errorf("the session %s: %w", session, err)
 		}
 		s.add([]byte(line))
 	}
-	return s.traces(), nil
+	return s, nil
 }
 
 // A scan reads the entries of a session from an attempt's prompt on.
@@ -146,17 +155,7 @@ func (n *run) promptText(ctx context.Context) string {
 
 // addLastCall says which call may or may not have happened.
 func (n *run) addLastCall(ctx context.Context, b *strings.Builder, from *fleet.Attempt) {
-	s := scan{prompt: from.Prompt, open: make(map[string]string)}
-	if n.runner.opts.Store == nil {
-		return
-	}
-	for line, err := range n.runner.opts.Store.Load(ctx, wire.SessionKey{Project: Project, SessionID: from.Session}) {
-		if err != nil {
-			return
-		}
-		s.add([]byte(line))
-	}
-	if len(s.open) > 0 {
+	if s, err := n.runner.scan(ctx, from.Session, from.Prompt); err == nil && len(s.open) > 0 {
 		fmt.Fprintf(b, " Your last call, of %s, may or may not have happened.", s.last)
 	}
 }
