@@ -138,9 +138,10 @@ func (n *run) ending(ctx, live context.Context, o *outcome) fleet.Event {
 		p.Stored = n.isStored(ctx)
 		return *p
 	}
-	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Stored: n.isStored(ctx), Result: n.result(ctx, o.result)}
+	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Result: n.result(ctx, o.result)}
 	if o.result.Failed() {
 		end.Cause, end.Text = causeOf(o.result), textOf(o.err, "the agent has failed")
+		end.Stored = n.isStored(ctx) // a job that is done is not continued, so its session is not read
 	}
 	n.addPatch(ctx, live, &end)
 	return end
