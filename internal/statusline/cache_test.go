@@ -30,8 +30,9 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, root: t.TempDir(), now: time.Now().UTC().Truncate(time.Second)}
 	// Files have the time of the system. In the first minutes of a day, what is "an hour ago" is not
-	// of the day, so that the tests are at noon, in a zone of their own.
-	shift := 12*time.Hour - f.now.Sub(dayOf(f.now))
+	// of the day, so that the tests are at noon, in a zone of their own. It is one of whole minutes, as
+	// all zones are: JSON has no seconds for it.
+	shift := (12*time.Hour - f.now.Sub(dayOf(f.now))).Truncate(time.Minute)
 	f.now = f.now.In(time.FixedZone("noon", int(shift.Seconds())))
 	f.cache = NewCache(filepath.Join(t.TempDir(), "cache"), []string{f.root})
 	return f
