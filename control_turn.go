@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -93,7 +94,7 @@ func isOwnReport(m *wire.CommandLifecycleMessage) bool { return strings.HasPrefi
 // them.
 func (s *Session) reportCanceled(uuid string) {
 	frame, err := wire.Append(nil, &wire.CommandLifecycleMessage{
-		CommandUUID: uuid, State: wire.CommandStateCanceled, UUID: ownReport + newUUID(), SessionID: s.ID(),
+		CommandUUID: uuid, State: wire.CommandStateCanceled, UUID: ownReport + newid.UUID(), SessionID: s.ID(),
 	})
 	if err != nil {
 		s.log.Warn("a canceled prompt can't be reported", "error", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
@@ -300,7 +301,7 @@ func (e *StoreError) like(other *StoreError) bool {
 
 // message returns the message that reports a loss to the caller of a session.
 func (e *StoreError) message(sessionID string) wire.Message {
-	msg := &wire.MirrorErrorMessage{Error: e.reason(), UUID: newUUID(), SessionID: sessionID}
+	msg := &wire.MirrorErrorMessage{Error: e.reason(), UUID: newid.UUID(), SessionID: sessionID}
 	if e.Key != (wire.SessionKey{}) {
 		msg.Key = &wire.MirrorKey{ProjectKey: e.Key.Project, SessionID: e.Key.SessionID, Subpath: e.Key.Subpath}
 	}

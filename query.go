@@ -2,7 +2,6 @@ package clew
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -396,7 +396,7 @@ func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid strin
 	}
 	stamped := *msg
 	if stamped.UUID == "" {
-		stamped.UUID = newUUID()
+		stamped.UUID = newid.UUID()
 	}
 	if stamped.Role == "" {
 		stamped.Role = wire.RoleUser
@@ -407,12 +407,4 @@ func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid strin
 		return nil, "", fmt.Errorf("clew: encoding the prompt: %w", err)
 	}
 	return append(frame, '\n'), stamped.UUID, nil
-}
-
-// newUUID returns a random UUID, of version 4.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

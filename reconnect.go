@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
@@ -381,7 +382,7 @@ func (o *outage) message() *wire.SessionReconnectedMessage {
 	m := &wire.SessionReconnectedMessage{
 		Error: o.exit.Error(), ExitCode: o.exit.Code, Attempts: o.attempts, LostPrompts: o.lost,
 		Downtime: wire.Millis(float64(time.Since(o.began)) / float64(time.Millisecond)),
-		UUID:     newUUID(),
+		UUID:     newid.UUID(),
 	}
 	if o.exit.Signal != nil {
 		m.Signal = o.exit.Signal.String()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -127,7 +127,7 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f := &fork{id: newUUID(), from: id, upTo: opts.UpTo, title: opts.Title}
+	f := &fork{id: newid.UUID(), from: id, upTo: opts.UpTo, title: opts.Title}
 	for entry, err := range s.store.Load(ctx, key) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return "", err
@@ -139,14 +139,6 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 		return "", err
 	}
 	return f.id, s.store.Append(ctx, wire.SessionKey{Project: key.Project, SessionID: f.id}, entries)
-}
-
-// newUUID returns a random UUID.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // A fork is a new session that is being made from another. All entries are read before the first is
@@ -329,7 +321,7 @@ func (f *fork) newIDs() map[string]string {
 			ids[n.uuid] = ids[n.parent]
 			continue
 		}
-		ids[n.uuid] = newUUID()
+		ids[n.uuid] = newid.UUID()
 	}
 	return ids
 }

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/worktree"
 	"github.com/clewdev/clew/wire"
 )
@@ -62,7 +62,7 @@ type outcome struct {
 // Prepare implements [fleet.Runner].
 func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) {
 	n := &run{
-		runner: r, task: t, session: newUUID(), prompt: newUUID(),
+		runner: r, task: t, session: newid.UUID(), prompt: newid.UUID(),
 		ended: make(chan struct{}), ready: make(chan struct{}), send: make(chan struct{}),
 	}
 	err := n.makeDir(ctx)
@@ -315,11 +315,3 @@ func (n *run) Close() {
 }
 
 var errClosed = errors.New("the attempt is over")
-
-// newUUID returns a random UUID.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
@@ -96,7 +97,7 @@ type Agent struct {
 
 func newAgent(a *Agents, opts *clew.Options) *Agent {
 	g := &Agent{
-		agents: a, id: newUUID(), opts: opts, calls: newOnceEach(maxRequests, false), done: make(chan struct{}),
+		agents: a, id: newid.UUID(), opts: opts, calls: newOnceEach(maxRequests, false), done: make(chan struct{}),
 		files: permit.NewWorkspace(opts.Dir), session: cmp.Or(opts.SessionID, opts.Resume),
 		mode: opts.PermissionMode, model: opts.Model,
 	}

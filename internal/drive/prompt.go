@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -69,7 +70,7 @@ func newPrompt(req *PromptRequest) (*prompt, error) {
 	for _, data := range req.Images {
 		p.size += len(data)
 	}
-	p.message.UUID = newUUID()
+	p.message.UUID = newid.UUID()
 	return p, nil
 }
 

@@ -2,14 +2,13 @@ package drive
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -112,7 +111,7 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 		opts.Model = req.Model
 	}
 	opts.IncludePartialMessages, opts.EnableFileCheckpointing = true, true
-	opts.SessionID = newUUID()
+	opts.SessionID = newid.UUID()
 	var err error
 	if req.Session == "" {
 		opts.Dir, err = a.project(ctx, req.Project)
@@ -172,13 +171,4 @@ func (a *Agents) trust(opts *clew.Options) (note string, err error) {
 		return "", nil
 	}
 	return a.opts.Trust(opts.Dir, opts)
-}
-
-// newUUID returns a random UUID.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	text := hex.EncodeToString(b[:])
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
