@@ -163,8 +163,10 @@ type Find struct {
 type Requeue struct {
 	By, Why string
 	Start   Start
-	// BudgetUSD is the new budget of the job; 0 leaves it.
+	// BudgetUSD is the new budget of the job, and MaxTurns how many turns each attempt has from now on; 0
+	// leaves them.
 	BudgetUSD float64
+	MaxTurns  int
 }
 
 // Cancel is the wish of a person to end a job. A worker that holds it ends it.
@@ -378,7 +380,7 @@ func (e Finish) apply(j *Job, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := j.isOneOf(e, e.Cause, ByResult, ByAgent, ByBudget, ByTime, ByPerson, ByAccount, ByExit); err != nil {
+	if err := j.isOneOf(e, e.Cause, ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit); err != nil {
 		return err
 	}
 	a.end(e.Cause, e.Text, e.CostUSD, at)
@@ -554,6 +556,9 @@ func (e Requeue) apply(j *Job, at time.Time) error {
 	j.Releases, j.Cancel = 0, nil
 	if e.BudgetUSD > 0 {
 		j.Spec.Limits.BudgetUSD = e.BudgetUSD
+	}
+	if e.MaxTurns > 0 {
+		j.Spec.Agent.MaxTurns = e.MaxTurns
 	}
 	if e.Start == Fresh {
 		j.From = nil

@@ -314,7 +314,7 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 	if r.IntN(8) == 0 {
 		o.Worker = "w2"
 	}
-	causes := []Cause{ByResult, ByAgent, ByBudget, ByTime, ByPerson, ByAccount, ByExit}
+	causes := []Cause{ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit}
 	result := Result{Failed: r.IntN(2) == 0}
 	switch allEvents[r.IntN(len(allEvents))].(type) {
 	case Unblock:
@@ -431,8 +431,8 @@ func TestContinue(t *testing.T) {
 	if diff := cmp.Diff(&From{3, "s3", ByBudget}, j.From); diff != "" || j.Attempt().Snapshot != "work" {
 		t.Errorf("the work is in %q\n%s", j.Attempt().Snapshot, diff)
 	}
-	if again := must(t, j, Requeue{By: "me", Start: Continued, BudgetUSD: 5}); again.Spec.Limits.BudgetUSD != 5 || again.Next != Continued {
-		t.Errorf("%s with a budget of %v", again.Next, again.Spec.Limits.BudgetUSD)
+	if again := must(t, j, Requeue{By: "me", Start: Continued, BudgetUSD: 5, MaxTurns: 40}); again.Spec.Limits.BudgetUSD != 5 || again.Spec.Agent.MaxTurns != 40 || again.Next != Continued {
+		t.Errorf("%s with a budget of %v and %d turns", again.Next, again.Spec.Limits.BudgetUSD, again.Spec.Agent.MaxTurns)
 	}
 	if again := must(t, j, Requeue{By: "me", Start: Fresh}); again.From != nil || again.Next != Fresh {
 		t.Errorf("%s, %+v", again.Next, again.From)

@@ -44,7 +44,8 @@ const (
 	ByLimit      Cause = "limit"      // of the account, until its reset
 	ByThrottling Cause = "throttling" // too many requests, or a model that is overloaded
 	ByQuestion   Cause = "question"   // nobody has answered yet
-	ByBudget     Cause = "budget"     // the money or the turns of the job are used up
+	ByBudget     Cause = "budget"     // the money of the job is used up
+	ByTurns      Cause = "turns"      // the turns of the attempt are used up
 	ByTime       Cause = "time"       // the attempt, or an answer of its agent, has taken too long
 	ByAgent      Cause = "agent"      // the agent's own result is an error
 	ByAccount    Cause = "account"    // its credentials were refused

@@ -166,7 +166,9 @@ func (n *run) exited(ctx, live context.Context, o *outcome) fleet.Event {
 // causeOf says why a result is a failure.
 func causeOf(r *wire.ResultMessage) fleet.Cause {
 	switch {
-	case r.Subtype == wire.ResultErrorMaxTurns, r.Subtype == wire.ResultErrorMaxBudgetUSD, r.TerminalReason == wire.TerminalReasonBudgetExhausted:
+	case r.Subtype == wire.ResultErrorMaxTurns:
+		return fleet.ByTurns
+	case r.Subtype == wire.ResultErrorMaxBudgetUSD, r.TerminalReason == wire.TerminalReasonBudgetExhausted:
 		return fleet.ByBudget
 	}
 	return fleet.ByAgent

@@ -138,8 +138,8 @@ func (n *run) promptText(ctx context.Context) string {
 		b.WriteString("You were stopped by a limit of the account, which is over now.")
 	case fleet.ByQuestion: // the agent goes on with the call by itself, before it reads this
 		return "The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; else go on."
-	case fleet.ByBudget, fleet.ByTime:
-		b.WriteString("You were stopped by a limit of this job, which was raised.")
+	case fleet.ByBudget, fleet.ByTurns, fleet.ByTime:
+		b.WriteString("You were stopped by a limit of this job, and may go on.")
 	case fleet.ByResult, fleet.ByAgent, fleet.ByPerson, fleet.ByTranscript:
 		b.WriteString("You had stopped, and are asked to go on.")
 	default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/wire"
 )
 
 func TestPolicyAllows(t *testing.T) {
@@ -69,6 +70,18 @@ func TestLimits(t *testing.T) {
 		p := &Policy{BudgetUSD: tt.policy}
 		if got, _, _ := p.limits(&fleet.Spec{Limits: fleet.Limits{BudgetUSD: tt.job}}); got != tt.want {
 			t.Errorf("%v of %v is %v, want %v", tt.job, tt.policy, got, tt.want)
+		}
+	}
+}
+
+// Somebody who goes on with a job has to know which of its limits was reached.
+func TestCauseOf(t *testing.T) {
+	t.Parallel()
+	for subtype, want := range map[wire.ResultSubtype]fleet.Cause{
+		wire.ResultErrorMaxTurns: fleet.ByTurns, wire.ResultErrorMaxBudgetUSD: fleet.ByBudget, wire.ResultErrorDuringExecution: fleet.ByAgent,
+	} {
+		if got := causeOf(&wire.ResultMessage{Subtype: subtype}); got != want {
+			t.Errorf("%s: %s, want %s", subtype, got, want)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestCheckGood(t *testing.T) {
 			s.happen(lose(1, false), fleet.Requeue{By: "me", Why: "again", Start: fleet.Fresh})
 			s.run(2)
 			s.happen(fleet.Finish{Owner: owner(2), Cause: fleet.ByBudget, Stored: true})
-			s.happen(fleet.Requeue{By: "me", Why: "more", Start: fleet.Continued, BudgetUSD: 5})
+			s.happen(fleet.Requeue{By: "me", Why: "more", Start: fleet.Continued, BudgetUSD: 5, MaxTurns: 40})
 			s.run(3)
 		}},
 		"blocked": {fleet.Spec{After: []string{"a", "b"}}, func(s *story) { s.happen(fleet.Unblock{}); s.run(1) }},

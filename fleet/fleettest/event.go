@@ -40,7 +40,7 @@ func candidates(before, next *fleet.Job) []fleet.Event {
 		n := next.Notes[len(next.Notes)-1]
 		events = append(events,
 			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next},
-			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next, BudgetUSD: next.Spec.Limits.BudgetUSD})
+			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next, BudgetUSD: next.Spec.Limits.BudgetUSD, MaxTurns: next.Spec.Agent.MaxTurns})
 		if n.Result != nil {
 			events = append(events, fleet.Late{Owner: fleet.Owner{Worker: n.By, Attempt: n.Attempt}, Result: *n.Result})
 		}

@@ -120,6 +120,9 @@ var endings = map[string]func(ctx context.Context, t *fleet.Task) fleet.Event{
 	"budget": func(context.Context, *fleet.Task) fleet.Event {
 		return fleet.Finish{Cause: fleet.ByBudget, Result: fleet.Result{Failed: true}, Stored: true, CostUSD: 2}
 	},
+	"turns": func(context.Context, *fleet.Task) fleet.Event {
+		return fleet.Finish{Cause: fleet.ByTurns, Result: fleet.Result{Failed: true}, Stored: true, CostUSD: 2}
+	},
 	"lost": func(context.Context, *fleet.Task) fleet.Event {
 		return fleet.Lose{Cause: fleet.ByLoss, Text: "the worker w is gone", Stored: true}
 	},
@@ -164,7 +167,7 @@ func (f *testFleet) reached(ctx context.Context, id, ending string) (bool, error
 	switch ending {
 	case "done", "plain":
 		return j.State == fleet.Done, nil
-	case "failed", "budget":
+	case "failed", "budget", "turns":
 		return j.State == fleet.Failed, nil
 	case "asks", "question":
 		for _, err := range f.Questions(ctx, id) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/clewdev/clew/internal/tty"
 	"math"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A decision is a command that decides about jobs.
@@ -18,6 +18,7 @@ type decision struct {
 	place
 	why    string
 	budget float64
+	turns  int
 	json   bool
 	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
 }
@@ -61,7 +62,7 @@ that worker is gone, the job is canceled when its lease is over.`,
 func newJobsResume(p *Program) *cobra.Command {
 	o := &decision{place: place{Program: p}}
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
-		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Continued, BudgetUSD: o.budget})
+		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Continued, BudgetUSD: o.budget, MaxTurns: o.turns})
 	}
 	cmd := newDecision(o, &cobra.Command{
 		Use:   "resume ID...",
@@ -69,10 +70,12 @@ func newJobsResume(p *Program) *cobra.Command {
 		Long: `Go on with jobs that are lost or have failed, where they stopped: in a copy of the
 stored session, and with the files of the last snapshot. The agent is told what
 happened, and what --why says.`,
-		Example: `  clew jobs resume m4k --budget 5`,
+		Example: `  clew jobs resume m4k --budget 5
+  clew jobs resume m4k --turns 40 --why "leave the docs alone"`,
 	})
 	o.addWhy(cmd)
 	cmd.Flags().Float64Var(&o.budget, "budget", 0, "new maximum cost of all attempts in `dollars`")
+	cmd.Flags().IntVar(&o.turns, "turns", 0, "new maximum `number` of answers, counted from now on")
 	return cmd
 }
 
@@ -109,6 +112,9 @@ Workers do so by themselves 30 days after the end of a job.`,
 func (o *decision) run(ctx context.Context, args []string) error {
 	if o.budget < 0 || math.IsNaN(o.budget) || math.IsInf(o.budget, 0) {
 		return clikit.UsageError("--budget must be 0 or more", "")
+	}
+	if o.turns < 0 {
+		return clikit.UsageError("--turns must be 0 or more", "")
 	}
 	c, err := o.connect(ctx)
 	if err != nil {

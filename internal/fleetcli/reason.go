@@ -98,7 +98,8 @@ var causeTexts = map[fleet.Cause]string{
 	fleet.ByLimit:      "it has waited too often for a limit",
 	fleet.ByThrottling: "there were too many requests for too long",
 	fleet.ByQuestion:   "nobody answered",
-	fleet.ByBudget:     "the budget or the turns are used up",
+	fleet.ByBudget:     "the budget is used up",
+	fleet.ByTurns:      "the turns are used up",
 	fleet.ByTime:       "it took too long",
 	fleet.ByAgent:      "the agent reports an error",
 	fleet.ByAccount:    "the credentials were refused",
@@ -114,6 +115,8 @@ func hintFor(j *fleet.Summary) string {
 	switch {
 	case j.State == fleet.Failed && j.Cause == fleet.ByBudget:
 		return fmt.Sprintf(`Go on with "clew jobs resume %s --budget USD".`, j.ID)
+	case j.State == fleet.Failed && j.Cause == fleet.ByTurns:
+		return fmt.Sprintf(`Go on with "clew jobs resume %s", with as many turns again or with those of --turns.`, j.ID)
 	case j.State == fleet.Lost:
 		return fmt.Sprintf(`Go on with "clew jobs resume %s", or begin again with "clew jobs retry %s".`, j.ID, j.ID)
 	case j.State == fleet.Failed:

@@ -460,7 +460,7 @@ func dollars(usd float64) string {
 var jobCauses = map[fleet.Cause]string{
 	fleet.ByWorker: "no worker could begin it", fleet.ByLoss: "the worker is gone", fleet.ByExit: "the agent ended without a result",
 	fleet.ByLimit: "a limit of the account", fleet.ByThrottling: "too many requests", fleet.ByQuestion: "a question without an answer",
-	fleet.ByBudget: "the budget or the turns are used up", fleet.ByTime: "it took too long", fleet.ByAgent: "the agent reports an error",
+	fleet.ByBudget: "the budget is used up", fleet.ByTurns: "the turns are used up", fleet.ByTime: "it took too long", fleet.ByAgent: "the agent reports an error",
 	fleet.ByAccount: "the credentials were refused", fleet.ByDependency: "a job before it was not done", fleet.ByShutdown: "the worker was stopped",
 	fleet.ByPerson: "by a person", fleet.ByTranscript: "found in the stored transcript", fleet.ByResult: "with a result",
 }
