@@ -131,7 +131,7 @@ func (c *processConnection) Close() error {
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: redact.Mask(exit.Stderr), Forced: exit.Killed}
 }
 
-// terminatedCode is the exit code of an agent that was told to end by SIGTERM and has done so in
+// terminatedCode is the exit code of an agent that got SIGTERM and has done so in
 // order. Older agents need the signal if they have a command in the background.
 const terminatedCode = 128 + int(syscall.SIGTERM)
 

@@ -83,7 +83,7 @@ const spillFolder = "/tool-results/"
 // A spillKey names a spill. Sessions of one ID in several projects have separate spills.
 type spillKey struct{ project, session, name string }
 
-// A spillOwner is what transcripts tell about a spill.
+// A spillOwner is what transcripts say about a spill.
 type spillOwner struct {
 	spillCall
 	file *sessions.File

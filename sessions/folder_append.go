@@ -489,7 +489,7 @@ func (l *line) unmarked() []byte {
 	return l.text[:len(l.text)-len(mark)]
 }
 
-// batches tell which lines of a file belong to incomplete appends. Lines have to be given in order.
+// batches know which lines of a file belong to incomplete appends. Lines have to be given in order.
 type batches struct {
 	file io.ReaderAt
 	base int64 // the offset at which the lines begin

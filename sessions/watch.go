@@ -202,7 +202,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// check finds what has changed without being told. It opens no directory that has the same time as
+// check finds changes that the system has not reported. It opens no directory that has the same time as
 // before, except now and then.
 func (w *listWatch) check(ctx context.Context) error {
 	all := w.watch.lost || w.polls%fullPoll == 0

@@ -550,7 +550,7 @@ func (c *chunker) repeated(a *answerDigest) []said {
 	return nil
 }
 
-// mayContinue reports whether a line may repeat a block with more text. IDs and block numbers tell.
+// mayContinue reports whether a line may repeat a block with more text. IDs and block numbers decide.
 // Without them, a line with one block does so only where blocks are written as they grow.
 func (c *chunker) mayContinue(a *answerDigest, last said) bool {
 	if a.block > 0 && last.block > 0 || last.id != "" {

@@ -88,7 +88,7 @@ const (
 	reportFollows = "The report follows:"
 )
 
-// usedBefore is the element with the names of tools that the model is told about.
+// usedBefore is the element with the names of tools that the model has got.
 const usedBefore = "tools-used-before-summary"
 
 // AgentReport returns what a person has to see of the result of a subagent: its report, without the

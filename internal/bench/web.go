@@ -234,7 +234,7 @@ func (v *visit) webGrowing(ctx context.Context) error {
 	return errors.Join(err, s.stop())
 }
 
-// An eventStream is what a page is told.
+// An eventStream is what a page gets.
 type eventStream struct {
 	io.Closer
 	lines *bufio.Scanner

@@ -399,7 +399,7 @@ func (s *sheet) addMembers(req *clew.PermissionRequest, members []permit.Member,
 	}
 }
 
-// addChange adds the change of a file, and why it is not told better.
+// addChange adds the change of a file, and why it is not shown better.
 func (s *sheet) addChange(c permit.Change) {
 	if c.Remark != "" {
 		s.addStyled(tty.Dim, 0, "("+c.Remark+")")

@@ -178,7 +178,7 @@ func TestAskInPages(t *testing.T) {
 	}
 }
 
-// What the user says in a chat is what the agent is told.
+// What the user says in a chat is what the agent gets.
 func TestPermissionResult(t *testing.T) {
 	t.Parallel()
 	rule := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"})

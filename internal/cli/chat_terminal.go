@@ -503,7 +503,7 @@ func (d *dockedQuestions) decide(ctx context.Context, req *clew.PermissionReques
 	return permissionResult(req, a), nil
 }
 
-// permissionResult returns what the agent is told.
+// permissionResult returns the answer for the agent.
 func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.PermissionResult {
 	switch {
 	case a.stopped:

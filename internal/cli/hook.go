@@ -200,7 +200,7 @@ func replaceFile(path, text string) error {
 	return os.Chmod(path, mode)
 }
 
-// maxHookInput limits what the agent tells the hook.
+// maxHookInput limits the input of the hook.
 const maxHookInput = 8 << 20
 
 // answer passes a question on to the pages, and prints the answer. Whatever fails, it says nothing:

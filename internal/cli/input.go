@@ -386,7 +386,7 @@ func (r *lineReader) onInterrupt(func()) (over func()) { return func() {} }
 
 func (r *lineReader) questions() questions { return r.questioner }
 
-// showStatus does nothing: /mode, /model, /cost and /context tell it.
+// showStatus does nothing: /mode, /model, /cost and /context show it.
 func (r *lineReader) showStatus(*chatStatus) {}
 
 // claim makes typed lines answer a question. A prompt waits.

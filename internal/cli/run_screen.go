@@ -215,7 +215,7 @@ func (s *screen) interrupting() {
 	}
 }
 
-// reportWork tells the board what the agent does.
+// reportWork shows on the board what the agent does.
 func (s *screen) reportWork() {
 	if s.board == nil {
 		return

@@ -246,7 +246,7 @@ func TestDescribeAlways(t *testing.T) {
 	}
 }
 
-// The last line tells what is known of the turn, even if it has no result, and how to continue.
+// The last line says what is known of the turn, even if it has no result, and how to continue.
 func TestClosingLine(t *testing.T) {
 	t.Parallel()
 	const id = "9a6a0100-1111"

@@ -372,7 +372,7 @@ func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error 
 	}
 }
 
-// moreHits tells how many results there are beside those that are shown, and in how many sessions.
+// moreHits says how many results there are beside those that are shown, and in how many sessions.
 func moreHits(r *search.Result) string {
 	text := tty.Thousands(int64(r.More)) + " more"
 	if r.AtMost {
@@ -616,7 +616,7 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 	return b.String()
 }
 
-// rest tells how many hits of the session are not shown, and how to see them.
+// rest says how many hits of the session are not shown, and how to see them.
 func (g *hitGroup) rest(columns int) string {
 	more, flag := tty.Thousands(int64(g.more))+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
 	if g.atMost {

@@ -21,7 +21,7 @@ import (
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
 // Without its own terminal the agent does not ask whether its user trusts them. So clew does,
-// and otherwise tells the agent to leave them out.
+// and otherwise asks the agent to leave them out.
 
 // mcpFile is the file with the MCP servers of a project.
 const mcpFile = ".mcp.json"

@@ -168,7 +168,7 @@ func (g *Agent) sessionID() string {
 	return g.session
 }
 
-// change changes the agent, and tells the watchers. A change that can't be saved is made all the same:
+// change changes the agent, and wakes the watchers. A change that can't be saved is made all the same:
 // after the death of the server, a prompt then comes back that needed nothing any more.
 func (g *Agent) change(f func()) {
 	g.mu.Lock()

@@ -133,7 +133,7 @@ func (f *fixture) keepFile(t *testing.T, agent string, pid int) {
 	}
 }
 
-// Whether a server runs is told by its lock: its process ID may be that of another program.
+// Its lock says whether a server runs: its process ID may be that of another program.
 func TestServerOfKeptPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -28,11 +28,11 @@ type Question struct {
 	Subagent string
 	// Path is the file that the call is about, or "".
 	Path string
-	// Members are those of the input that Diff does not tell. Input is what the input is if it is no
+	// Members are those of the input that Diff does not show. Input is what the input is if it is no
 	// object, or "".
 	Members []permit.Member
 	Input   string
-	// Diff is what becomes of the file, or nil, and Remark why it does not tell more, or "".
+	// Diff is what becomes of the file, or nil, and Remark why it does not show more, or "".
 	Diff   *transcript.FileDiff
 	Remark string
 	// Always are the changes that the answer "always" makes. Without any, it is no answer.
@@ -303,7 +303,7 @@ func (g *Agent) answerLocked(q *question, now Question, req *AnswerRequest) (Ans
 	return g.answers[len(g.answers)-1], nil
 }
 
-// result returns what the agent is told, and the same in words.
+// result returns the answer for the agent, and the same in words.
 func (q *question) result(a *Answer) (result any, what string, err error) {
 	isChoice := len(q.choices) > 0
 	switch {

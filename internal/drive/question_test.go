@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/drive"
 )
 
-// The question of an agent is answered once: the second of two answers is told who was first.
+// The question of an agent is answered once: the second of two answers learns who was first.
 func TestTwoAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)

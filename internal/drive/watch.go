@@ -80,7 +80,7 @@ func (w *Watcher) mark(id string) {
 	}
 }
 
-// changed tells all watchers of an agent that has changed.
+// changed wakes all watchers when an agent has changed.
 func (a *Agents) changed(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

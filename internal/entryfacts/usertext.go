@@ -105,7 +105,7 @@ func cutGap(text string) string {
 }
 
 const (
-	// Reminder is the name of the element for what the agent tells the model and nobody else.
+	// Reminder is the name of the element for text from the agent that only the model gets.
 	Reminder = "system-reminder"
 
 	fence = "```" // around code in Markdown

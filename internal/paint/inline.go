@@ -111,7 +111,7 @@ func (p *Inline) Clear() string {
 	return text
 }
 
-// Resized tells the painter what size the terminal has now. If that is another one, it returns what removes
+// Resized gives the painter what size the terminal has now. If that is another one, it returns what removes
 // the rows: the terminal has broken or cut them, or has dropped those below the cursor.
 func (p *Inline) Resized(width, height int) string {
 	another := height != p.height

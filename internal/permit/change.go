@@ -40,9 +40,9 @@ func NewWorkspace(dir string) Workspace {
 type Change struct {
 	// Diff is what becomes of the file, or nil.
 	Diff *transcript.FileDiff
-	// Replaced are the members of the input that Diff tells all of.
+	// Replaced are the members of the input that Diff shows whole.
 	Replaced []string
-	// Remark is why Diff does not tell more, or "".
+	// Remark is why Diff does not show more, or "".
 	Remark string
 }
 
@@ -81,7 +81,7 @@ func isUnique(members []Member, name string, kind byte) bool {
 	return found == 1 && name != ""
 }
 
-// ChangeOf returns what a call does to a file. There is no diff if it would not tell everything:
+// ChangeOf returns what a call does to a file. There is no diff if it would not show everything:
 // if a member is repeated or of another type, or if another one differs from it only in case.
 func ChangeOf(req *clew.PermissionRequest, members []Member, w Workspace) Change {
 	path, ok := PathOf(req.ToolName, members)
@@ -152,7 +152,7 @@ func arePlainEdits(list string) bool {
 }
 
 // isPartialLine reports whether only one of two texts ends its last line, which a diff of the texts
-// alone does not tell.
+// alone does not say.
 func isPartialLine(members []Member, names []string) bool {
 	ended := 0
 	for _, name := range names {

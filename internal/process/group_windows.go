@@ -97,7 +97,7 @@ func isTooLong(err error) bool {
 	return errors.Is(err, syscall.E2BIG) || errors.Is(err, windows.ERROR_FILENAME_EXCED_RANGE)
 }
 
-// hasNoReader reports false: the system does not tell.
+// hasNoReader reports false: the system does not say.
 func hasNoReader(*os.File) bool { return false }
 
 // readNow is not called: pipes have no deadlines here.

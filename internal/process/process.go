@@ -189,7 +189,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Windows, which has no signals.
 func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
-// Terminate tells the agent to end. It ends the agent's input and sends SIGTERM to its group, and
+// Terminate asks the agent to end. It ends the agent's input and sends SIGTERM to its group, and
 // [Process.Close] does not wait again before it kills the agent. Unlike Close it leaves the agent's
 // output to be read. On Windows it kills the agent.
 func (p *Process) Terminate() {
@@ -207,7 +207,7 @@ func (p *Process) terminatedFor() (time.Duration, bool) {
 	return time.Since(p.terminated), !p.terminated.IsZero()
 }
 
-// InputClosed reports whether an agent that runs has closed its input, as far as the system tells.
+// InputClosed reports whether an agent that runs has closed its input, as far as the system says.
 func (p *Process) InputClosed() bool {
 	return !isDone(p.gone) && hasNoReader(p.stdin.file)
 }

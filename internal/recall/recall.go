@@ -329,7 +329,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// share tells how much of the transcripts was read for the index.
+// share says how much of the transcripts was read for the index.
 func (r *Recall) share() string {
 	r.mu.Lock()
 	u := r.update
@@ -395,7 +395,7 @@ func reason(err error) string {
 	return plainLine(err.Error())
 }
 
-// outdatedNote tells what of the files the index does not have yet.
+// outdatedNote says what of the files the index does not have yet.
 func outdatedNote(result *search.Result, now time.Time) string {
 	n := len(slices.DeleteFunc(slices.Clone(result.Outdated), gone))
 	if n == 0 {

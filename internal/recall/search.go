@@ -257,7 +257,7 @@ func (a *answer) text() string {
 	return b.String()
 }
 
-// heading tells how many texts there are, and what was searched.
+// heading says how many texts there are, and what was searched.
 func (a *answer) heading() string {
 	all := len(a.found.Hits) + a.found.More
 	var parts []string
@@ -280,7 +280,7 @@ func (a *answer) heading() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// searched tells what was searched and what was not.
+// searched says what was searched and what was not.
 func (a *answer) searched() string {
 	what := map[string]string{"": "prompts and answers", InSaid: "prompts and answers", InCalls: "tool calls", InResults: "tool results and other texts"}[a.req.In]
 	where := "this project"

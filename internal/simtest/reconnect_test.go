@@ -426,7 +426,7 @@ func TestReconnectProcesses(t *testing.T) {
 }
 
 // A store that hangs holds up the next agent no longer than one call may take, however much there
-// is to copy, and what is lost is told.
+// is to copy, and losses are reported.
 func TestReconnectWhileTheStoreHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -226,7 +226,7 @@ func TestRunAsOnSession(t *testing.T) {
 	})
 }
 
-// A session without a schema is told that it needs one.
+// A session without a schema fails with an error that asks for one.
 func TestRunAsOnSessionWithoutSchema(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := connectTo(t, overMemory(clewtest.NewAgent(t, greeted())))

@@ -197,7 +197,7 @@ func questionTitle(q *drive.Question) string {
 }
 
 // questionHTML returns what is asked, verbatim: each member of the input by its exact name, and the
-// diff of a file in place of the members that it tells all of.
+// diff of a file in place of the members that it shows whole.
 func questionHTML(q *drive.Question) string {
 	var m markup
 	if q.Reason != "" {

@@ -200,7 +200,7 @@ func TestDrive(t *testing.T) {
 	}
 }
 
-// What changes while text is written is told as well, and text alone is not a change of the agent.
+// What changes while text is written is sent as well, and text alone is not a change of the agent.
 func TestToldWhileWriting(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -233,7 +233,7 @@ func TestNoQuestions(t *testing.T) {
 	}
 }
 
-// An answer that counts is in the audit as one, also if its page is gone before it is told.
+// An answer that counts is in the audit as one, also if its page is gone before it gets the result.
 func TestAuditWithoutPage(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)

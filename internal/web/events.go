@@ -44,7 +44,7 @@ type turnEnd struct {
 	Text    string `json:"text"`
 }
 
-// An event is something that pages are told.
+// An event is something that pages get.
 type event struct {
 	id      uint64
 	name    string
@@ -177,7 +177,7 @@ func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 // eventID returns the ID that clients see.
 func (f *feed) eventID(id uint64) string { return f.start + "." + strconv.FormatUint(id, 10) }
 
-// publish tells all streams about an event. Its data becomes JSON. If session is not empty, only
+// publish sends all streams an event. Its data becomes JSON. If session is not empty, only
 // streams that watch that session get it.
 func (s *Server) publish(name, session string, data any) {
 	e := event{name: name, session: session}

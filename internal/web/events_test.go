@@ -169,7 +169,7 @@ func TestStreamResumes(t *testing.T) {
 	})
 }
 
-// What is told between two writes is told once.
+// Events between two writes are sent once.
 func TestStreamMerges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

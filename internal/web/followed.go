@@ -143,7 +143,7 @@ func (f *followed) close() {
 	f.loops.Wait()
 }
 
-// tookRows tells the streams about a change of a session.
+// tookRows sends the streams a change of a session.
 func (f *followed) tookRows(one *follower, change rowsChange) {
 	f.mu.Lock()
 	one.rows = &change
@@ -154,7 +154,7 @@ func (f *followed) tookRows(one *follower, change rowsChange) {
 	}
 }
 
-// tookList tells the streams about a change of the list.
+// tookList sends the streams a change of the list.
 func (f *followed) tookList(change listChange) {
 	f.mu.Lock()
 	f.list = &change
@@ -182,7 +182,7 @@ func (f *followed) state(ids []string) []event {
 	return events
 }
 
-// followRunning tells the streams when an agent starts, ends, or waits for something else.
+// followRunning reports to the streams when an agent starts, ends, or waits for something else.
 func (f *followed) followRunning(ctx context.Context) error {
 	var before []agentState
 	for first := true; ; first = false {

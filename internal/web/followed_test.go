@@ -119,7 +119,7 @@ func TestStreamBeginsWithState(t *testing.T) {
 	})
 }
 
-// Running agents are told about when they change.
+// Running agents are reported when they change.
 func TestAgentStates(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -296,7 +296,7 @@ func (l *listing) watch(ctx context.Context, changed func(revision int)) error {
 	}
 }
 
-// listPace is the least time between two changes of the list that are told.
+// listPace is the least time between two changes of the list that are sent.
 const listPace = 200 * time.Millisecond
 
 // waitFor waits for a time or for a channel to be closed. It returns false if the context ends.

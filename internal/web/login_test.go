@@ -63,7 +63,7 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// After ten failures, others are told to wait for a minute. The token and codes go on working, so that
+// After ten failures, others have to wait for a minute. The token and codes go on working, so that
 // nobody can lock the user out.
 func TestFailuresPause(t *testing.T) {
 	t.Parallel()

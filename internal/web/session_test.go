@@ -327,7 +327,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Readers of a session are told what has changed, and when an answer has ended.
+// Readers of a session get what has changed, and when an answer has ended.
 func TestFollowRows(t *testing.T) {
 	t.Parallel()
 	const id = "c4000000-0000-4000-8000-000000000002"

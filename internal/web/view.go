@@ -46,7 +46,7 @@ func newViews(ctx context.Context, opts *Options) *views {
 	return &views{source: opts.Source, held: opts.Held, ctx: ctx, byPath: map[string]*view{}}
 }
 
-// measure tells how large the sessions are that are kept, if that has changed. The lock is held.
+// measure reports how large the sessions are that are kept, if that has changed. The lock is held.
 func (v *views) measure() {
 	bytes := int64(0)
 	for _, one := range v.byPath {
@@ -96,7 +96,7 @@ type view struct {
 	counted  int
 }
 
-// changes are what a reader of a view has not been told yet.
+// changes are what a reader of a view has not got yet.
 type changes struct {
 	first int    // the first row at depth 0
 	ended string // the text of the last answer that has ended
@@ -248,7 +248,7 @@ func (w *view) tell() {
 	w.changed = make(chan struct{})
 }
 
-// maxSpoken is how much of an answer is told when it has ended, in bytes.
+// maxSpoken is how much of an answer is sent when it has ended, in bytes.
 const maxSpoken = 2000
 
 // justEnded returns the text of the last answer, if it has ended since the last call. The lock is held.
@@ -421,7 +421,7 @@ func (w *view) removeReader(c *changes) {
 	delete(w.readers, c)
 }
 
-// news returns what a reader has not been told, and a channel that is closed when there is more.
+// news returns what a reader has not got, and a channel that is closed when there is more.
 func (w *view) news(c *changes) (change rowsChange, next <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
