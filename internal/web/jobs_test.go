@@ -197,18 +197,25 @@ func TestJobEvents(t *testing.T) {
 	job.State = fleet.Done
 	s.put(job)
 	s.until(jobsEvent, func(data map[string]any) bool { return data["text"] == "Job Fix it is done" && data["urgent"] == false })
-	before := s.feed.last
+	before := s.lastEvent()
 	began := time.Now()
 	for i := range 500 {
 		s.put(&fleet.Job{ID: fmt.Sprintf("j%d", i), Spec: spec("Work"), State: fleet.Queued})
 	}
 	s.listed(`Waiting <span class="n">500<`)
-	if n, most := s.feed.last-before, uint64(time.Since(began)/jobsInterval)+2; n > most {
+	if n, most := s.lastEvent()-before, uint64(time.Since(began)/jobsInterval)+2; n > most {
 		t.Errorf("500 changes within %v are %d events, more than %d", time.Since(began), n, most)
 	}
 	if got := summed([]jobsChange{{"a", false}, {"b", true}, {"c", false}}); got != (jobsChange{"3 jobs ask or have ended", true}) {
 		t.Errorf("summed %v", got)
 	}
+}
+
+// lastEvent returns the ID of the last event.
+func (s *jobServer) lastEvent() uint64 {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	return s.feed.last
 }
 
 // A fragileFleet can be followed unless it is broken.
