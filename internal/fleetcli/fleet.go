@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -209,9 +210,9 @@ func (s *fleetStatus) addAccounts(b *strings.Builder, columns int, color bool) {
 	b.WriteString("\n")
 	t := clikit.NewTable("ACCOUNT", "TODAY>", "DAILY>", "STATE")
 	t.Color = color
-	around := &surroundings{at: s.at, accounts: make(map[string]*fleet.Account)}
+	around := &jobview.Surroundings{At: s.at, Accounts: make(map[string]*fleet.Account)}
 	for _, a := range s.Accounts {
-		around.accounts[a.Name] = a
+		around.Accounts[a.Name] = a
 		spent, daily := 0.0, ""
 		if a.Day == s.at.UTC().Format(time.DateOnly) {
 			spent = a.SpentUSD
@@ -219,7 +220,7 @@ func (s *fleetStatus) addAccounts(b *strings.Builder, columns int, color bool) {
 		if a.DailyUSD > 0 {
 			daily = clikit.Dollars(a.DailyUSD)
 		}
-		t.Add(a.Name, clikit.Dollars(spent), daily, around.accountReason(a.Name))
+		t.Add(a.Name, clikit.Dollars(spent), daily, around.Account(a.Name))
 		t.Style(tty.Strong, tty.Cost, tty.Plain, tty.Waiting)
 	}
 	t.Print(b, columns)

@@ -2,7 +2,6 @@ package fleetcli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -167,37 +167,7 @@ func (s *selection) cut() {
 	}
 }
 
-// rank is what decides about the order of states.
-func (s *selection) rank(j *fleet.Summary) int {
-	switch {
-	case j.State == fleet.Asking, s.around.questions[j.ID] > 0 && !j.State.Ended():
-		return 0
-	case j.State == fleet.Lost:
-		return 1
-	case j.State == fleet.Running:
-		return 2
-	case j.State == fleet.Claimed:
-		return 3
-	case j.State == fleet.Waiting:
-		return 4
-	case j.State == fleet.Queued:
-		return 5
-	case j.State == fleet.Blocked:
-		return 6
-	}
-	return 7
-}
-
-func (s *selection) compare(a, b *fleet.Summary) int {
-	first := cmp.Compare(s.rank(a), s.rank(b))
-	switch {
-	case first != 0:
-		return first
-	case a.State.Ended():
-		return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(a.ID, b.ID))
-	}
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-}
+func (s *selection) compare(a, b *fleet.Summary) int { return s.around.row(a).Compare(s.around.row(b)) }
 
 // text returns the list as a table.
 func (o *jobsOptions) text(ctx context.Context, c *connection) (string, error) {
@@ -213,7 +183,7 @@ func (o *jobsOptions) text(ctx context.Context, c *connection) (string, error) {
 		switch {
 		case err != nil:
 			return "", failure(ctx, err)
-		case o.wants(s, around.at):
+		case o.wants(s, around.At):
 			sel.add(s)
 		default:
 			sel.old++
@@ -237,8 +207,8 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 		if j.CostUSD > 0 {
 			cost = clikit.Dollars(j.CostUSD)
 		}
-		t.Add(j.ID, string(j.State), j.Title, age(j.Created, sel.around.at), j.Worker, cost, sel.around.reason(j))
-		t.Style(tty.Strong, stateStyle(j.State), tty.Plain)
+		t.Add(j.ID, string(j.State), j.Title, age(j.Created, sel.around.At), j.Worker, cost, sel.around.reason(j))
+		t.Style(tty.Strong, jobview.Style(j.State), tty.Plain)
 	}
 	t.Print(&b, columns)
 	if more := sel.found - len(sel.jobs); more > 0 {
@@ -257,21 +227,6 @@ func (o *jobsOptions) nothing(sel *selection) string {
 
 // age is how long ago a time was.
 func age(at, now time.Time) string { return render.Duration(max(now.Sub(at), 0).Truncate(time.Second)) }
-
-// stateStyle is the style of a state in lists.
-func stateStyle(s fleet.State) tty.Style {
-	switch s {
-	case fleet.Done:
-		return tty.Success
-	case fleet.Failed, fleet.Lost:
-		return tty.Failure
-	case fleet.Asking, fleet.Waiting:
-		return tty.Waiting
-	case fleet.Canceled, fleet.Blocked:
-		return tty.Dim
-	}
-	return tty.Plain
-}
 
 // A jobLine is a job in the list of --json.
 type jobLine struct {
@@ -303,7 +258,7 @@ func (o *jobsOptions) printJSON(ctx context.Context, c *connection) error {
 			_ = out.Flush() // the first error says more
 			return failure(ctx, err)
 		}
-		if !o.wants(j, around.at) {
+		if !o.wants(j, around.At) {
 			continue
 		}
 		line := jobLine{

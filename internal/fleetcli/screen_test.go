@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -26,13 +27,15 @@ func screenJob(id string, state fleet.State, cause fleet.Cause) *fleet.Summary {
 // screenAround has two workers, a blocked account and a question.
 func screenAround() *surroundings {
 	return &surroundings{
-		at: screenTime,
-		workers: []*fleet.WorkerInfo{
-			{ID: "worker000001", Host: "left", Queues: []string{"default"}, Accounts: []string{"default", "team"},
-				Refused: map[string]string{"refused00001": "the policy does not allow the tool \x1b[31mBash"}},
+		jobview.Surroundings{
+			At: screenTime, Known: true,
+			Workers: []*fleet.WorkerInfo{
+				{ID: "worker000001", Host: "left", Queues: []string{"default"}, Accounts: []string{"default", "team"},
+					Refused: map[string]string{"refused00001": "the policy does not allow the tool \x1b[31mBash"}},
+			},
+			Accounts: map[string]*fleet.Account{"limited": {Name: "limited", Until: screenTime.Add(time.Hour), Cause: fleet.ByLimit}},
 		},
-		accounts:  map[string]*fleet.Account{"limited": {Name: "limited", Until: screenTime.Add(time.Hour), Cause: fleet.ByLimit}},
-		questions: map[string]int{"asks00000001": 1},
+		map[string]int{"asks00000001": 1},
 	}
 }
 

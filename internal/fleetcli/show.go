@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -97,7 +98,7 @@ func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
 		return nil, err
 	}
 	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around}
-	for _, w := range around.workers {
+	for _, w := range around.Workers {
 		if why, ok := w.Refused[j.ID]; ok {
 			v.Refused[workerName(w)] = why
 		}
@@ -118,14 +119,14 @@ func (v *jobView) text(columns int, color bool) string {
 	if v.Reason != "" {
 		state += ": " + v.Reason
 	}
-	p.styled(stateStyle(j.State), "state", state)
+	p.styled(jobview.Style(j.State), "state", state)
 	if a := j.Attempt(); a == nil || a.Text != j.Text {
 		p.row("because", j.Text)
 	}
 	if j.Cancel != nil && !j.State.Ended() {
 		p.row("cancel", "wanted by "+j.Cancel.By+"; its worker ends it")
 	}
-	p.row("submitted", timeText(j.Created, v.around.at)+" by "+j.By)
+	p.row("submitted", timeText(j.Created, v.around.At)+" by "+j.By)
 	p.row("queue", joinParts(j.Summary().Queue, "account "+j.Summary().Account, priorityText(j.Spec.Priority)))
 	v.addSpec(p)
 	if j.Spec.Title != "" || j.Summary().Title != strings.TrimSpace(j.Spec.Prompt) {
@@ -141,7 +142,7 @@ func (v *jobView) text(columns int, color bool) string {
 		v.addAttempt(p, &j.Attempts[i])
 	}
 	for _, n := range j.Notes {
-		text := timeText(n.At, v.around.at) + " " + n.By + ": " + n.Text
+		text := timeText(n.At, v.around.At) + " " + n.By + ": " + n.Text
 		if n.Result != nil {
 			text += "a result came too late: " + clikit.Clip(n.Result.Text)
 		}
@@ -208,7 +209,7 @@ func prefixed(prefix, text string) string {
 func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.line(tty.Title, fmt.Sprintf("Attempt %d", a.Number))
 	p.row("worker", v.workerText(a.Worker))
-	p.row("began", joinParts(timeText(a.Claimed, v.around.at), startText(a)))
+	p.row("began", joinParts(timeText(a.Claimed, v.around.At), startText(a)))
 	p.row("session", a.Session)
 	p.row("status", a.Status)
 	if a.CostUSD > 0 {
@@ -217,7 +218,7 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	if a.Ended.IsZero() {
 		return
 	}
-	p.row("ended", joinParts(timeText(a.Ended, v.around.at), cmpOr(causeText(a.Cause), string(a.Cause))))
+	p.row("ended", joinParts(timeText(a.Ended, v.around.At), jobview.AttemptCause(a.Cause)))
 	p.row("because", a.Text)
 	if a.Patch != "" {
 		p.row("patch", "clew jobs patch "+v.ID)
@@ -236,7 +237,7 @@ func startText(a *fleet.Attempt) string {
 
 // workerText names a worker with its machine, if that is known.
 func (v *jobView) workerText(id string) string {
-	for _, w := range v.around.workers {
+	for _, w := range v.around.Workers {
 		if w.ID == id {
 			return joinParts(id, "on "+w.Host)
 		}
@@ -267,7 +268,7 @@ func (o *jobsShowOptions) printLog(ctx context.Context, c *connection, id string
 
 // logLine is a state of a job as a line.
 func logLine(j *fleet.Job, color bool) string {
-	parts := []string{cmpOr(causeText(j.Cause), string(j.Cause))}
+	parts := []string{cmpOr(jobview.Cause(j.Cause), string(j.Cause))}
 	if a := j.Attempt(); a != nil {
 		parts = append(parts, fmt.Sprintf("attempt %d", a.Number))
 		if j.State.Held() {
@@ -276,7 +277,7 @@ func logLine(j *fleet.Job, color bool) string {
 	}
 	parts = append(parts, clikit.Clip(j.Text))
 	at := j.Changed.Local().Format(time.DateTime)
-	state := stateStyle(j.State).Paint(clikit.Pad(string(j.State), len(fleet.Canceled), false), color)
+	state := jobview.Style(j.State).Paint(clikit.Pad(string(j.State), len(fleet.Canceled), false), color)
 	return strings.TrimRight(tty.Dim.Paint(at, color)+"  "+state+"  "+clikit.Printable(joinParts(parts...)), " ")
 }
 

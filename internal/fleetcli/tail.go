@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -122,7 +123,7 @@ func (t *tail) record(ctx context.Context, j *fleet.Job) error {
 		}
 	}
 	if j.State.Ended() && !t.json {
-		return t.say(stateStyle(j.State), endLine(j))
+		return t.say(jobview.Style(j.State), endLine(j))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -132,7 +133,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		case "job":
 			job = value
 		case "state":
-			style = stateStyle(fleet.State(value))
+			style = jobview.Style(fleet.State(value))
 			rest = append(rest, "now "+value)
 		case "attempt":
 			if value != "1" {
@@ -141,7 +142,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		case "error":
 			rest = append(rest, value)
 		case "cause":
-			rest = append(rest, cmpOr(causeText(fleet.Cause(value)), value))
+			rest = append(rest, cmpOr(jobview.Cause(fleet.Cause(value)), value))
 		default:
 			rest = append(rest, a.Key+" "+value)
 		}

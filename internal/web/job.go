@@ -2,9 +2,8 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -66,7 +66,7 @@ func (s *Server) fleetRequest(r *http.Request) (f Fleet, ctx context.Context, do
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	b.follow(s.ending) // pages of jobs get events, too
+	b.Follow(s.ending) // pages of jobs get events, too
 	ctx, done = context.WithTimeout(r.Context(), fleetTimeout)
 	return b.fleet, ctx, done, nil
 }
@@ -87,12 +87,12 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		return fleetError(err)
 	}
 	page := jobPage{
-		ID: j.ID, Title: jobTitle(j.Summary()), Budget: j.Cause == fleet.ByBudget, CanStop: !j.State.Ended() && j.Cancel == nil,
+		ID: j.ID, Title: jobview.Title(j.Summary()), Budget: j.Cause == fleet.ByBudget, CanStop: !j.State.Ended() && j.Cancel == nil,
 		Questions: []questionData{}, Answered: []answeredData{},
 	}
 	page.CanRetry = j.State == fleet.Lost || j.State == fleet.Failed
 	page.CanGoOn = page.CanRetry && j.From != nil
-	if a := patched(j); a != nil {
+	if a := jobview.Patched(j); a != nil {
 		page.Patch = a.Patch
 	}
 	for _, q := range questions {
@@ -100,10 +100,10 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		case q.Answer == nil && !j.State.Ended():
 			page.Questions = append(page.Questions, jobQuestion(q))
 		case q.Answer != nil:
-			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(q.Answer.By), answerText(q.Answer)})
+			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(q.Answer.By), jobview.AnswerText(q.Answer)})
 		}
 	}
-	d := jobDrawer{s: s, at: s.opts.Now()}
+	d := s.newJobDrawer()
 	d.job(ctx, j, questions)
 	page.HTML = d.String()
 	return reply(w, page)
@@ -121,19 +121,10 @@ func questionsOf(ctx context.Context, f Fleet, job string) (all []*fleet.Questio
 	return all, nil
 }
 
-// ownQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
-func ownQuestions(q *fleet.Question) []clew.Question {
-	var req clew.QuestionRequest
-	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
-		return nil
-	}
-	return req.Questions
-}
-
 // jobQuestion returns a question as that of an agent that pages drive. It needs no digest: the question
 // that an ID names never changes.
 func jobQuestion(q *fleet.Question) questionData {
-	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: ownQuestions(q)}
+	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: jobview.OwnQuestions(q)}
 	if len(shown.Choices) == 0 {
 		members, err := permit.Members(wire.JSON(q.Input))
 		if err != nil {
@@ -142,19 +133,6 @@ func jobQuestion(q *fleet.Question) questionData {
 		shown.Members, _ = permit.MainFirst(members)
 	}
 	return newQuestionData(&drive.Status{Agent: q.Job}, &shown)
-}
-
-// answerText says what was answered.
-func answerText(a *fleet.Answer) string {
-	switch {
-	case a.Expired:
-		return "nobody has answered in time"
-	case len(a.Answers) > 0:
-		return "answered"
-	case a.Allow:
-		return "allowed"
-	}
-	return "denied"
 }
 
 // answerJob answers a question of a job. The request names the question, which never changes, so that a page
@@ -182,19 +160,19 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 		return refused(http.StatusNotFound, "the job has no such question")
 	}
 	q := questions[i]
-	answer, err := fleetAnswer(ownQuestions(q), &body.Answer)
+	answer, err := fleetAnswer(jobview.OwnQuestions(q), &body.Answer)
 	if err != nil {
 		return err
 	}
 	answered, err := f.Answer(ctx, job, q.ID, *answer)
 	switch {
 	case errors.Is(err, fleet.ErrAnswered) && answered != nil:
-		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(answered.Answer.By), answerText(answered.Answer))
+		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer))
 	case err != nil:
 		return fleetError(err)
 	}
-	s.audit(r, "answered", job, q.ID, answerText(answered.Answer), clip(q.Tool+" "+string(q.Input)))
-	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), answerText(answered.Answer)})
+	s.audit(r, "answered", job, q.ID, jobview.AnswerText(answered.Answer), clip(q.Tool+" "+string(q.Input)))
+	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer)})
 }
 
 // maxReason is how long the text of an answer can be, in bytes.
@@ -273,14 +251,14 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	asks := !j.State.Ended() && slices.ContainsFunc(questions, func(q *fleet.Question) bool { return q.Answer == nil })
 	d.raw(`<p class="facts">`)
 	d.state(j.State)
-	d.reasons(render.Join(d.reason(j.Summary(), asks), j.Text), asks)
+	d.reasons(jobview.NewRow(j.Summary(), asks), j.Text)
 	if j.Cancel != nil && !j.State.Ended() {
 		d.span("waits", "its worker ends it")
 	}
 	d.time(j.Created, "submitted "+d.age(j.Created))
 	d.fact("by", j.By)
 	d.fact("worker", j.Worker())
-	d.fact("cost", dollars(j.CostUSD()))
+	d.fact("cost", jobview.Dollars(j.CostUSD()))
 	if j.Spec.Repo != nil {
 		d.fact("repository", strings.TrimSpace(j.Spec.Repo.URL+" "+j.Spec.Repo.Ref))
 	}
@@ -290,7 +268,7 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	if asks && d.s.opts.Drive == nil {
 		d.command("clew jobs approve " + j.ID)
 	}
-	if patched(j) != nil {
+	if jobview.Patched(j) != nil {
 		d.command("clew jobs patch " + j.ID + " --apply")
 	}
 	d.result(j)
@@ -350,14 +328,14 @@ func (d *jobDrawer) attempts(ctx context.Context, j *fleet.Job) {
 		d.text(a.Worker)
 		d.raw("</td><td>")
 		d.time(a.Claimed, d.clock(a.Claimed))
-		end, ended := a.Ended, jobCauses[a.Cause]
+		end, ended := a.Ended, jobview.AttemptCause(a.Cause)
 		if end.IsZero() {
 			end, ended = d.at, a.Status
 		}
 		d.raw(`</td><td class="r">`)
 		d.text(render.Duration(max(end.Sub(a.Claimed), 0)))
 		d.raw(`</td><td class="r">`)
-		d.text(dollars(a.CostUSD))
+		d.text(jobview.Dollars(a.CostUSD))
 		d.raw("</td><td>")
 		d.text(render.Join(ended, a.Text))
 		d.raw("</td><td>")
@@ -393,7 +371,7 @@ func (d *jobDrawer) answers(questions []*fleet.Question) {
 	d.raw("<h2>Answered questions</h2><ul>")
 	for _, q := range questions {
 		d.raw("<li>")
-		d.text(q.Tool + ": " + answerText(q.Answer))
+		d.text(q.Tool + ": " + jobview.AnswerText(q.Answer))
 		if q.Answer.By != "" && !q.Answer.Expired {
 			d.raw(" by ")
 			d.text(q.Answer.By)
@@ -427,16 +405,6 @@ func (d *jobDrawer) decisions(j *fleet.Job) {
 	d.raw("</ul>")
 }
 
-// patched returns the last attempt that has changed something, or nil.
-func patched(j *fleet.Job) *fleet.Attempt {
-	for i := range slices.Backward(j.Attempts) {
-		if j.Attempts[i].Patch != "" {
-			return &j.Attempts[i]
-		}
-	}
-	return nil
-}
-
 // jobPatch answers with what a job has changed.
 func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	f, ctx, done, err := s.fleetRequest(r)
@@ -448,23 +416,40 @@ func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fleetError(err)
 	}
-	a := patched(j)
+	a := jobview.Patched(j)
 	if a == nil {
 		return refused(http.StatusNotFound, "the job has changed no files")
 	}
-	file, err := f.File(ctx, a.Patch)
+	text, isWhole, err := jobview.ReadPatch(ctx, f, a.Patch)
 	if err != nil {
 		return fleetError(err)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxPatch+1))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fleetError(err)
-	}
 	var m markup
-	if len(text) > maxPatch {
-		m.element("p", "missing", "The patch has more than "+tty.Size(maxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID)
+	if isWhole {
+		writePatch(&m, text, "clew jobs patch "+j.ID+" shows all")
 	} else {
-		writePatch(&m, string(text), "clew jobs patch "+j.ID+" shows all")
+		m.element("p", "missing", "The patch has more than "+tty.Size(jobview.MaxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID)
 	}
 	return reply(w, fragment{m.String()})
+}
+
+// writePatch writes a patch of git, file by file. more says how to see what is left out.
+func writePatch(m *markup, patch, more string) {
+	files := jobview.ParsePatch(patch)
+	if len(files) == 0 {
+		_ = export.WriteCode(m, patch, "diff", &export.View{More: more}) // a builder takes everything
+		return
+	}
+	left := jobview.MaxPatchLines
+	for i := range files {
+		if left <= 0 {
+			m.element("p", "missing", fmt.Sprintf("%s not shown; %s", tty.Counted(len(files)-i, "more file"), more))
+			return
+		}
+		_ = export.WriteDiff(m, &files[i], &export.View{More: more}) // a builder takes everything
+		left -= 3                                                    // a file without lines has a heading
+		for _, h := range files[i].Hunks {
+			left -= len(h.Lines)
+		}
+	}
 }

@@ -1,11 +1,9 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -20,8 +18,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/golden"
-	"github.com/clewdev/clew/tooluse"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/internal/jobview"
 )
 
 // A jobServer is a server with a fleet in memory.
@@ -161,7 +158,7 @@ func TestJobList(t *testing.T) {
 	s.listed("Ended <span class=\"n\">1<")
 }
 
-// The list has at most maxJobs rows, and the board at most twice maxEndedJobs that have ended.
+// The list has at most maxJobs rows.
 func TestManyJobs(t *testing.T) {
 	t.Parallel()
 	s := newJobServer(t)
@@ -172,14 +169,11 @@ func TestManyJobs(t *testing.T) {
 	if n := strings.Count(html, "<li>"); n != maxJobs || !strings.Contains(html, ">7 more; filter them") {
 		t.Errorf("%d rows, and at the end %s", n, html[len(html)-200:])
 	}
-	b := newJobBoard(s.opts.Fleet, func(jobsChange) {})
-	for i := range 2*maxEndedJobs + 1 {
-		b.takeJob(&fleet.Summary{ID: fmt.Sprint(i), State: fleet.Done, Changed: testNow.Add(time.Duration(i) * time.Second)}, false)
-	}
-	_, hasOld := b.jobs["0"]
-	_, hasNew := b.jobs[fmt.Sprint(2*maxEndedJobs)]
-	if len(b.jobs) != maxEndedJobs || b.ended != maxEndedJobs || !b.isCut || hasOld || !hasNew {
-		t.Errorf("%d jobs, %d ended, cut %v, the oldest %v, the newest %v", len(b.jobs), b.ended, b.isCut, hasOld, hasNew)
+	html = s.drawJobs(&jobview.Listing{IsCut: true, Err: errors.New("the connection <b> is lost")})
+	for _, want := range []string{"The fleet does not answer, so this may be old: the connection &lt;b&gt; is lost", "Older jobs are not in this list"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q in %s", want, html)
+		}
 	}
 }
 
@@ -203,11 +197,8 @@ func TestJobEvents(t *testing.T) {
 		s.put(&fleet.Job{ID: fmt.Sprintf("j%d", i), Spec: spec("Work"), State: fleet.Queued})
 	}
 	s.listed(`Waiting <span class="n">500<`)
-	if n, most := s.lastEvent()-before, uint64(time.Since(began)/jobsInterval)+2; n > most {
+	if n, most := s.lastEvent()-before, uint64(time.Since(began)/jobview.Interval)+2; n > most {
 		t.Errorf("500 changes within %v are %d events, more than %d", time.Since(began), n, most)
-	}
-	if got := summed([]jobsChange{{"a", false}, {"b", true}, {"c", false}}); got != (jobsChange{"3 jobs ask or have ended", true}) {
-		t.Errorf("summed %v", got)
 	}
 }
 
@@ -216,95 +207,6 @@ func (s *jobServer) lastEvent() uint64 {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	return s.feed.last
-}
-
-// A fragileFleet can be followed unless it is broken.
-type fragileFleet struct {
-	Fleet
-	mu    sync.Mutex
-	broke chan struct{} // closed when it breaks
-}
-
-func (f *fragileFleet) setBroken(broken bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if broken {
-		close(f.broke)
-	} else {
-		f.broke = make(chan struct{})
-	}
-}
-
-func (f *fragileFleet) Changes(ctx context.Context) iter.Seq2[*fleet.Summary, error] {
-	return unlessBroken(ctx, f, f.Fleet.Changes)
-}
-
-func (f *fragileFleet) QuestionChanges(ctx context.Context) iter.Seq2[*fleet.QuestionChange, error] {
-	return unlessBroken(ctx, f, f.Fleet.QuestionChanges)
-}
-
-// unlessBroken returns a sequence that ends with an error when the fleet breaks.
-func unlessBroken[T any](ctx context.Context, f *fragileFleet, all func(context.Context) iter.Seq2[*T, error]) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
-		f.mu.Lock()
-		broke := f.broke // while it is broken, this is closed
-		f.mu.Unlock()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go func() {
-			select {
-			case <-broke:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		for v, err := range all(ctx) {
-			if ctx.Err() == nil && !yield(v, err) {
-				return
-			}
-		}
-		yield(nil, errors.New("the connection is lost"))
-	}
-}
-
-// A fleet that is cut off is followed again, and what is gone by then is not shown any more.
-func TestJobsAfterError(t *testing.T) {
-	t.Parallel()
-	s := newJobServer(t)
-	fragile := &fragileFleet{Fleet: s.opts.Fleet, broke: make(chan struct{})}
-	board := newJobBoard(fragile, func(jobsChange) {})
-	s.jobs = board
-	s.put(&fleet.Job{ID: "gone", Spec: spec("Gone"), State: fleet.Queued})
-	s.ask(&fleet.Question{Job: "gone", ID: "q1", Tool: "Bash", Input: json.RawMessage(`{}`)})
-	s.listed("/jobs/gone", "Need attention")
-	fragile.setBroken(true)
-	s.listed("/jobs/gone", "The fleet does not answer, so this may be old: the connection is lost")
-	for _, record := range []struct {
-		table fleet.Table
-		key   string
-	}{{fleet.Jobs, "gone"}, {fleet.Questions, "gone.q1"}} {
-		r, err := s.engine.Get(t.Context(), record.table, record.key)
-		if err == nil {
-			err = s.engine.Remove(t.Context(), record.table, record.key, r.Revision)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.put(&fleet.Job{ID: "there", Spec: spec("There"), State: fleet.Queued})
-	fragile.setBroken(false)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // it is followed again after a pause
-		if html := s.html("jobs"); strings.Contains(html, "/jobs/there") && !strings.Contains(html, "/jobs/gone") && !strings.Contains(html, "does not answer") {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(html)
-		}
-	}
-	board.mu.Lock()
-	defer board.mu.Unlock()
-	if len(board.asked) != 0 {
-		t.Errorf("questions are left: %v", board.asked)
-	}
 }
 
 const testPatch = `diff --git a/main.go b/main.go
@@ -386,8 +288,8 @@ func TestJobPatch(t *testing.T) {
 	a.Patch = "a/1.patch"
 	s.put(&fleet.Job{ID: "a", Spec: spec("Work"), State: fleet.Running, Attempts: []fleet.Attempt{a}})
 	for text, want := range map[string]string{
-		strings.Repeat("+", maxPatch+1): "1.0 MB and is not shown", "no patch <b>": "no patch &lt;b&gt;",
-		strings.Repeat("diff --git a/x b/x\n@@ -0,0 +1,1 @@\n+\n", maxPatchLines): "more files not shown; clew jobs patch a",
+		strings.Repeat("+", jobview.MaxPatch+1): "1.0 MB and is not shown", "no patch <b>": "no patch &lt;b&gt;",
+		strings.Repeat("diff --git a/x b/x\n@@ -0,0 +1,1 @@\n+\n", jobview.MaxPatchLines): "more files not shown; clew jobs patch a",
 	} {
 		if err := s.engine.Put(t.Context(), "a/1.patch", strings.NewReader(text)); err != nil {
 			t.Fatal(err)
@@ -397,25 +299,6 @@ func TestJobPatch(t *testing.T) {
 			t.Errorf("no %q in %.300s", want, html)
 		}
 		checkMarkup(t, want, html)
-	}
-}
-
-func TestParsePatch(t *testing.T) {
-	t.Parallel()
-	patch := testPatch + "\\ No newline at end of file\ndiff --git a/new \"b/n\\303\\274 w\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/n\\303\\274 w\"\n@@ -0,0 +1 @@\n+a\n" +
-		"diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\ndiff --git a/p.png b/p.png\nGIT binary patch\nliteral 1\nx\n" +
-		"diff --git a/odd b/odd\n+++ b/odd\n@@ -1,9 +1,9 @@\n damaged\n?\n@@ x @@\n+no hunk\n"
-	want := []transcript.FileDiff{
-		{Path: "main.go", Added: 1, Removed: 1, Hunks: []tooluse.Hunk{{OldStart: 1, OldLines: 3, NewStart: 1, NewLines: 3, Lines: []string{
-			" package main", "--- a removed comment", "+++ an added one", " // <script>alert(1)</script>", `\ No newline at end of file`,
-		}}}},
-		{Path: "nü w", Created: true, Added: 1, Hunks: []tooluse.Hunk{{NewStart: 1, NewLines: 1, Lines: []string{"+a"}}}},
-		{Path: "gone", Deleted: true, Removed: 1, Hunks: []tooluse.Hunk{{OldStart: 1, OldLines: 1, Lines: []string{"-a"}}}},
-		{Path: "p.png", Unknown: true},
-		{Path: "odd", Hunks: []tooluse.Hunk{{OldStart: 1, OldLines: 9, NewStart: 1, NewLines: 9, Lines: []string{" damaged"}}}},
-	}
-	if diff := cmp.Diff(want, parsePatch(patch)); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
 	}
 }
 
@@ -550,14 +433,5 @@ func TestNoFleet(t *testing.T) {
 	}
 	if _, me := d.send(http.MethodGet, "me", nil); me["fleet"] != false {
 		t.Errorf("fleet is %v", me["fleet"])
-	}
-	client := memfleet.New().Client(nil)
-	client.Cut()
-	board := newJobBoard(fleet.Open(client, "tester"), func(jobsChange) {})
-	board.follow(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := board.wait(ctx); err == nil {
-		t.Error("it does not wait for the jobs")
 	}
 }

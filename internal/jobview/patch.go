@@ -1,46 +1,55 @@
-package web
+package jobview
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/clewdev/clew/export"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
 
 // Limits of patches.
 const (
-	maxPatch      = 1 << 20 // bytes
-	maxPatchLines = 5000    // that are shown
+	MaxPatch      = 1 << 20 // bytes
+	MaxPatchLines = 5000    // that are shown
 )
 
-// writePatch writes a patch of git, file by file. more says how to see what is left out.
-func writePatch(m *markup, patch, more string) {
-	files := parsePatch(patch)
-	if len(files) == 0 {
-		_ = export.WriteCode(m, patch, "diff", &export.View{More: more}) // a builder takes everything
-		return
-	}
-	left := maxPatchLines
-	for i := range files {
-		if left <= 0 {
-			m.element("p", "missing", fmt.Sprintf("%s not shown; %s", tty.Counted(len(files)-i, "more file"), more))
-			return
-		}
-		_ = export.WriteDiff(m, &files[i], &export.View{More: more}) // a builder takes everything
-		left -= 3                                                    // a file without lines has a heading
-		for _, h := range files[i].Hunks {
-			left -= len(h.Lines)
-		}
-	}
+// Files are the files that records name, such as those of a [*fleet.Fleet].
+type Files interface {
+	File(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// parsePatch reads a patch of git. What it does not know, such as binary files, is a file whose change is
+// ReadPatch reads a patch of a job, which has at most [MaxPatch] bytes. A longer one is not whole.
+func ReadPatch(ctx context.Context, f Files, name string) (patch string, isWhole bool, err error) {
+	file, err := f.File(ctx, name)
+	if err != nil {
+		return "", false, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, MaxPatch+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", false, err
+	}
+	return string(text), len(text) <= MaxPatch, nil
+}
+
+// Patched returns the last attempt that has changed something, or nil.
+func Patched(j *fleet.Job) *fleet.Attempt {
+	for i := range slices.Backward(j.Attempts) {
+		if j.Attempts[i].Patch != "" {
+			return &j.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// ParsePatch reads a patch of git. What it does not know, such as binary files, is a file whose change is
 // unknown.
-func parsePatch(patch string) []transcript.FileDiff {
+func ParsePatch(patch string) []transcript.FileDiff {
 	p := patchParser{}
 	for line := range strings.Lines(patch) {
 		p.line(strings.TrimSuffix(line, "\n"))

@@ -1,0 +1,216 @@
+// Package jobview has what viewers show of the jobs of a fleet: the jobs as they are now, in the order of a
+// list, why each is in its state in words, and patches as changes of files. The command line, the terminal
+// viewer and the web viewer share it.
+package jobview
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/usage"
+)
+
+// Surroundings are what decides about jobs besides their own records.
+type Surroundings struct {
+	// At is the time, in the zone in which times are shown.
+	At time.Time
+	// Known says that the others are known.
+	Known bool
+	// Workers are those that renew their leases, and Accounts those that have a record, by name.
+	Workers  []*fleet.WorkerInfo
+	Accounts map[string]*fleet.Account
+}
+
+// Reason says in words why a job is in its state, or what it waits for, and "" if there is nothing to say.
+// The text is not clean.
+func (s *Surroundings) Reason(r Row) string {
+	switch {
+	case r.Asks:
+		return "asks a question"
+	case r.State == fleet.Blocked:
+		return "waits for other jobs"
+	case r.State == fleet.Queued:
+		return s.queued(r.Summary)
+	case r.State == fleet.Claimed:
+		return "is being prepared"
+	case r.State == fleet.Running:
+		return ""
+	case r.State == fleet.Waiting:
+		return s.waits(r.Summary)
+	}
+	return Cause(r.Cause)
+}
+
+// causes say why a job is lost, has failed or was canceled.
+var causes = map[fleet.Cause]string{
+	fleet.ByWorker:     "no worker could begin it",
+	fleet.ByLoss:       "the worker is gone",
+	fleet.ByExit:       "the agent ended without a result",
+	fleet.ByLimit:      "it has waited too often for a limit",
+	fleet.ByThrottling: "there were too many requests for too long",
+	fleet.ByQuestion:   "nobody answered",
+	fleet.ByBudget:     "the budget is used up",
+	fleet.ByTurns:      "the turns are used up",
+	fleet.ByTime:       "it took too long",
+	fleet.ByAgent:      "the agent reports an error",
+	fleet.ByAccount:    "the credentials were refused",
+	fleet.ByDependency: "a job before it was not done",
+	fleet.ByShutdown:   "the worker was stopped",
+}
+
+// attemptCauses say why an attempt has ended, where that is not what it would mean for the job.
+var attemptCauses = map[fleet.Cause]string{
+	fleet.ByLimit:      "a limit of the account",
+	fleet.ByThrottling: "too many requests",
+	fleet.ByQuestion:   "a question without an answer",
+	fleet.ByPerson:     "by a person",
+	fleet.ByTranscript: "found in the stored transcript",
+	fleet.ByResult:     "with a result",
+}
+
+// Cause says why a job is lost, has failed or was canceled, or returns "".
+func Cause(c fleet.Cause) string { return causes[c] }
+
+// AttemptCause says why an attempt has ended.
+func AttemptCause(c fleet.Cause) string { return cmp.Or(attemptCauses[c], causes[c], string(c)) }
+
+// Clock returns a time for people: its hour, or also its day if that is another one than that of now. It is
+// in the zone of now.
+func Clock(at, now time.Time) string {
+	at = at.In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+func (s *Surroundings) waits(j *fleet.Summary) string {
+	switch j.Cause {
+	case fleet.ByLimit:
+		return limitText(j.Account, j.Until, s.At)
+	case fleet.ByThrottling:
+		return "too many requests; goes on at " + Clock(j.Until, s.At)
+	case fleet.ByAccount:
+		return heldText(j.Account)
+	}
+	return "goes on at " + Clock(j.Until, s.At)
+}
+
+func limitText(account string, until, now time.Time) string {
+	return fmt.Sprintf("waits for the limit of %s until %s", account, Clock(until, now))
+}
+
+func heldText(account string) string {
+	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release", account, account)
+}
+
+// queued says why no worker takes a job.
+func (s *Surroundings) queued(j *fleet.Summary) string {
+	if !s.Known {
+		return "waits for a worker"
+	}
+	if why := s.Account(j.Account); why != "" {
+		return why
+	}
+	workers := slices.DeleteFunc(slices.Clone(s.Workers), func(w *fleet.WorkerInfo) bool { return w.Draining })
+	if len(workers) == 0 {
+		return "no worker runs; clew worker"
+	}
+	with := slices.DeleteFunc(workers, func(w *fleet.WorkerInfo) bool { return !slices.Contains(w.Queues, j.Queue) })
+	if len(with) == 0 {
+		return fmt.Sprintf("no worker takes the queue %s; clew worker --queue %s", j.Queue, j.Queue)
+	}
+	with = slices.DeleteFunc(with, func(w *fleet.WorkerInfo) bool {
+		return w.Accounts != nil && !slices.Contains(w.Accounts, j.Account)
+	})
+	if len(with) == 0 {
+		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s", j.Account, j.Account)
+	}
+	if texts := refusals(with, j.ID); len(texts) > 0 {
+		return "refused: " + texts[0]
+	}
+	return ""
+}
+
+// Account says why no job of an account begins, or returns "".
+func (s *Surroundings) Account(name string) string {
+	a := s.Accounts[name]
+	why, blocked := a.Blocked(s.At)
+	switch {
+	case !blocked:
+		return ""
+	case a.Held:
+		return heldText(name)
+	case s.At.Before(a.Until):
+		return limitText(name, a.Until, s.At)
+	}
+	return why
+}
+
+// refusals are the reasons of workers that don't take a job.
+func refusals(workers []*fleet.WorkerInfo, id string) []string {
+	var all []string
+	for _, w := range workers {
+		if why, ok := w.Refused[id]; ok && !slices.Contains(all, why) {
+			all = append(all, why)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Style is the style of a state in lists.
+func Style(s fleet.State) tty.Style {
+	switch s {
+	case fleet.Done:
+		return tty.Success
+	case fleet.Failed, fleet.Lost:
+		return tty.Failure
+	case fleet.Asking, fleet.Waiting:
+		return tty.Waiting
+	case fleet.Canceled, fleet.Blocked:
+		return tty.Dim
+	}
+	return tty.Plain
+}
+
+// Title is the clean name of a job.
+func Title(s *fleet.Summary) string { return cmp.Or(tty.Line(s.Title), s.ID) }
+
+// Dollars returns an amount for people, or "" if there is none.
+func Dollars(usd float64) string {
+	const most = 1e6 // what a record says may be wrong, and more than nine times that does not fit
+	if !(usd > 0) {  // it may be NaN
+		return ""
+	}
+	return render.Money(usage.Money(min(usd, most) * float64(usage.Dollar)))
+}
+
+// AnswerText says what was answered.
+func AnswerText(a *fleet.Answer) string {
+	switch {
+	case a.Expired:
+		return "nobody has answered in time"
+	case len(a.Answers) > 0:
+		return "answered"
+	case a.Allow:
+		return "allowed"
+	}
+	return "denied"
+}
+
+// OwnQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
+func OwnQuestions(q *fleet.Question) []clew.Question {
+	var req clew.QuestionRequest
+	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
+		return nil
+	}
+	return req.Questions
+}
