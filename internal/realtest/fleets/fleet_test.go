@@ -159,6 +159,49 @@ func TestPatch(t *testing.T) {
 	}
 }
 
+// A working directory has the files of the policy, which git ignores, and what its command makes. The
+// command runs only in a repository that is trusted.
+func TestSetup(t *testing.T) {
+	s := newStage(t)
+	trusted, other := repository(t), repository(t)
+	for _, repo := range []string{trusted, other} {
+		for name, text := range map[string]string{".git/info/exclude": ".env.test\n", ".env.test": "PORT=7\n"} {
+			if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.model.On("Look around").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "cat .env.test; cat made.txt || echo nothing made"}))
+	s.model.OnToolResult("nothing made").Reply(clewtest.Text("Not set up."))
+	s.model.OnToolResult("PORT=7\nmade by").Reply(clewtest.Text("Set up."))
+	s.work(&agents.Options{Policy: agents.Policy{
+		Trusted: []string{trusted}, Copy: []string{".env.test"}, Setup: []string{"sh", "-c", "echo made by $CLEW_JOB > made.txt"},
+	}})
+	for repo, want := range map[string]string{trusted: "Set up.", other: "Not set up."} {
+		j := s.reach(s.submit(&fleet.Spec{
+			Prompt: "Look around", Repo: &fleet.Repo{URL: repo}, Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}},
+		}), fleet.Done)
+		if got := j.Result().Text; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A job whose command of the policy fails is queued again, and says what the command has printed.
+func TestSetupFails(t *testing.T) {
+	s := newStage(t)
+	repo := repository(t)
+	s.work(&agents.Options{Policy: agents.Policy{Trusted: []string{repo}, Setup: []string{"sh", "-c", "echo no such package; exit 3"}}})
+	id := s.submit(&fleet.Spec{Prompt: "Look around", Repo: &fleet.Repo{URL: repo}})
+	j := s.reach(id, fleet.Queued)
+	for ; j.Releases == 0; j = s.reach(id, fleet.Queued) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if first := &j.Attempts[0]; !strings.Contains(first.Text, "exit status 3: no such package") || len(s.model.Requests()) > 0 {
+		t.Errorf("%+v, with %d requests", first, len(s.model.Requests()))
+	}
+}
+
 // An agent whose worker is gone goes on on another machine: in a fork of its session, with its files.
 func TestResumeElsewhere(t *testing.T) {
 	s := newStage(t)
