@@ -3,8 +3,10 @@
 //
 // [Open] connects to a server or a cluster, version 2.12 or newer, or runs a server in this process, on a
 // directory. The other programs of the same user find that server by the directory: Open connects to it if
-// another process runs it, and [Find] returns how to. If its process ends, the next Open starts it again, at
-// the same port if that is free, so that the others get their connections back.
+// another process runs it, and [Find] returns how to. When that process ends, one of the engines that were opened
+// with the directory and the same settings starts the server again, at the same port if that is free. All others
+// follow it to its port and its certificate, but neither to another secret nor to one that has users where it had
+// none. An engine of Find follows only.
 //
 //	engine, err := natsfleet.Open(ctx, &natsfleet.Options{Dir: dir})
 //	if err != nil {

@@ -58,7 +58,7 @@ func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 func (e *Engine) syncFinding() Finding {
 	f := Finding{Subject: "sync", OK: true}
 	switch {
-	case e.srv != nil:
+	case e.Serves():
 		f.Text = "The server in this process syncs what it acknowledges."
 	case e.opts.Dir != "":
 		f.Text = "The server of another process on this machine syncs what it acknowledges."
@@ -107,8 +107,8 @@ const lowSpace = 10
 // spaceFinding says how much space is left, as far as the server says.
 func (e *Engine) spaceFinding(a *jetstream.AccountInfo) Finding {
 	used, limit := int64(a.Store), a.Limits.MaxStore //nolint:gosec // the server has no files of exabytes
-	if e.srv != nil {
-		if info, err := e.srv.Jsz(&server.JSzOptions{}); err == nil && (limit <= 0 || info.Config.MaxStore < limit) {
+	if srv := e.srv.Load(); srv != nil {
+		if info, err := srv.Jsz(&server.JSzOptions{}); err == nil && (limit <= 0 || info.Config.MaxStore < limit) {
 			limit = info.Config.MaxStore
 		}
 	}

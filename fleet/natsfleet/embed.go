@@ -1,14 +1,10 @@
 package natsfleet
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -22,67 +18,6 @@ import (
 
 	"github.com/clewdev/clew/internal/natsserver"
 )
-
-// noticeName is the name of the file that says where the server of a directory is.
-const noticeName = "fleet.json"
-
-// A notice says where the server of a directory is, and has the secret of those who may do anything. They
-// prove that they know it and never send it, so that another program on that port does not learn it.
-type notice struct {
-	URL     string    `json:"url"`
-	NKey    string    `json:"nkey"`
-	Name    string    `json:"name"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Shared  bool      `json:"shared,omitempty"` // it has other users
-
-	Certificate string `json:"certificate,omitempty"` // the file with that of the server
-}
-
-// Find returns the options for the server that runs on a directory, in this or another process. If there is
-// none, the error wraps [fs.ErrNotExist].
-func Find(ctx context.Context, dir string) (*Options, error) {
-	n, err := readNotice(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("natsfleet: no server has run in %s: %w", dir, fs.ErrNotExist)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("natsfleet: %w", err)
-	}
-	u, err := url.Parse(n.URL)
-	if err != nil {
-		return nil, fmt.Errorf("natsfleet: %s has no valid URL; remove the file", filepath.Join(dir, noticeName))
-	}
-	dialer := net.Dialer{Timeout: answerTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", u.Host)
-	if err != nil {
-		return nil, fmt.Errorf("natsfleet: the server of %s, process %d since %s, is gone; start it again: %w",
-			dir, n.PID, n.Started.Local().Format(time.DateTime), errors.Join(fs.ErrNotExist, err))
-	}
-	_ = conn.Close()
-	return &Options{URL: n.URL, NKey: n.NKey, Name: n.Name, SyncAlways: true, pinned: n.Certificate, shared: n.Shared}, nil
-}
-
-func readNotice(dir string) (*notice, error) {
-	path := filepath.Join(dir, noticeName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	n := new(notice)
-	if err := json.Unmarshal(text, n); err != nil {
-		return nil, fmt.Errorf("%s is damaged; remove it: %w", path, err)
-	}
-	return n, nil
-}
-
-func (n *notice) write(dir string) error {
-	text, err := json.MarshalIndent(n, "", "\t")
-	if err != nil {
-		return err
-	}
-	return replaceFile(filepath.Join(dir, noticeName), append(text, '\n'))
-}
 
 // checkListen returns an error if the server of a directory would be open to others without protection.
 func (o *Options) checkListen() error {
@@ -146,48 +81,53 @@ func (e *Engine) joinServer(ctx context.Context) error {
 	if found.Name != e.name {
 		return fmt.Errorf("its streams are named %s, not %s", found.Name, e.name)
 	}
-	e.opts.URL, e.opts.NKey, e.opts.pinned, e.shared = found.URL, found.NKey, found.pinned, found.shared
-	e.opts.RootCA, e.opts.Certificate, e.opts.Key = "", "", "" // they are those of a server
+	e.client, e.shared = found, found.finder.first.Shared
 	return e.dial(ctx)
 }
 
 // startServer starts a server on the directory and connects to it in memory.
 func (e *Engine) startServer(ctx context.Context) error {
-	n, err := e.prepare()
+	srv, n, err := e.serve(ctx)
 	if err != nil {
 		return err
 	}
-	opts, err := e.serverOptions(ctx, n)
-	if err != nil {
-		return err
+	e.srv.Store(srv)
+	e.client, e.shared = &Options{NKey: n.NKey}, n.Shared
+	if err := e.dial(ctx); err != nil {
+		e.srv.Store(nil)
+		return errors.Join(e.startError(err), srv.Stop(answerTimeout))
 	}
-	srv, err := natsserver.New(ctx, e.opts.Dir, *opts)
+	return nil
+}
+
+func (e *Engine) startError(err error) error {
+	return fmt.Errorf("starting a server in %s: %w", e.opts.Dir, err)
+}
+
+// serve starts a server on the directory, and writes where it is. All that is read from the directory is read
+// while this process has the lock, so that nobody else changes it.
+func (e *Engine) serve(ctx context.Context) (*natsserver.Server, *notice, error) {
+	var n *notice
+	srv, err := natsserver.NewWith(ctx, e.opts.Dir, func() (opts *server.Options, err error) {
+		if n, err = e.prepare(); err != nil {
+			return nil, err
+		}
+		return e.serverOptions(ctx, n)
+	})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err = srv.Start(ctx); err == nil && srv.Addr() == nil {
 		err = fmt.Errorf("it does not listen: %w", srv.LastError())
 	}
 	if err == nil {
-		n.URL, n.Name, n.PID, n.Started = localURL(srv.ClientURL()), e.name, os.Getpid(), time.Now().Truncate(time.Second)
-		n.Shared = len(e.opts.Users) > 0
-		e.shared = n.Shared
-		if n.Certificate = e.opts.Certificate; n.Certificate != "" {
-			n.Certificate, err = filepath.Abs(n.Certificate)
-		}
-	}
-	if err == nil {
+		n.URL, n.PID, n.Started = localURL(srv.ClientURL()), os.Getpid(), time.Now().Truncate(time.Second)
 		err = n.write(e.opts.Dir)
 	}
-	if err == nil {
-		e.srv, e.opts.NKey = srv, n.NKey
-		err = e.dial(ctx)
-	}
 	if err != nil {
-		e.srv = nil
-		return errors.Join(fmt.Errorf("starting a server in %s: %w", e.opts.Dir, err), srv.Stop(answerTimeout))
+		return nil, nil, errors.Join(e.startError(err), srv.Stop(answerTimeout))
 	}
-	return nil
+	return srv, n, nil
 }
 
 // localURL returns the URL of a server for programs on the same machine.
@@ -202,35 +142,19 @@ func localURL(address string) string {
 	return u.String()
 }
 
-// pin returns the option of a client that accepts a server with the certificate in a file, and no other.
-func pin(path string) (nats.Option, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the certificate of the server: %w", err)
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("the certificate of the server: %s has none", path)
-	}
-	return nats.Secure(&tls.Config{
-		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared
-		VerifyConnection: func(state tls.ConnectionState) error {
-			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, block.Bytes) {
-				return fmt.Errorf("the server does not have the certificate in %s", path)
-			}
-			return nil
-		},
-	}), nil
-}
-
-// prepare returns the notice of the server that ran last on the directory, so that its clients find the next
-// one, or a new one.
+// prepare returns the notice of the next server: it has the secret and the address of the one that ran last on
+// the directory, so that its clients find it.
 func (e *Engine) prepare() (*notice, error) {
-	n, err := readNotice(e.opts.Dir)
-	if err == nil {
-		_, err = nkeys.FromSeed([]byte(n.NKey))
+	n, err := e.describe()
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
+	if last, err := readNotice(e.opts.Dir); err == nil {
+		n.NKey, n.URL = last.NKey, last.URL
+	} else if e.client != nil && e.client.finder != nil { // somebody has removed it while the last server ran
+		n.NKey, n.URL = e.client.NKey, e.client.URL
+	}
+	if _, err := nkeys.FromSeed([]byte(n.NKey)); err == nil {
 		return n, nil
 	}
 	user, err := nkeys.CreateUser()
@@ -238,7 +162,19 @@ func (e *Engine) prepare() (*notice, error) {
 		return nil, err
 	}
 	seed, err := user.Seed()
-	return &notice{NKey: string(seed)}, err
+	n.NKey = string(seed)
+	return n, err
+}
+
+// describe returns what a notice says about the server that this engine would start.
+func (e *Engine) describe() (*notice, error) {
+	n := &notice{Name: e.name, Listen: e.opts.Listen, Shared: len(e.opts.Users) > 0}
+	if e.opts.Certificate == "" {
+		return n, nil
+	}
+	var err error
+	n.Certificate, err = filepath.Abs(e.opts.Certificate)
+	return n, err
 }
 
 // serverOptions returns how the server listens, and who may connect.
@@ -258,7 +194,7 @@ func (e *Engine) serverOptions(ctx context.Context, n *notice) (*server.Options,
 	opts := &server.Options{ServerName: "clew-fleet", Nkeys: []*server.NkeyUser{{Nkey: public}}, Users: users}
 	if e.opts.Certificate != "" {
 		opts.TLS, opts.TLSTimeout = true, answerTimeout.Seconds()
-		opts.TLSConfig, err = e.opts.serverTLS()
+		opts.TLSConfig, err = e.opts.serverTLS(n)
 		if err != nil {
 			return nil, err
 		}
@@ -267,9 +203,19 @@ func (e *Engine) serverOptions(ctx context.Context, n *notice) (*server.Options,
 	return opts, nil
 }
 
-// serverTLS returns the TLS settings of the server.
-func (o *Options) serverTLS() (*tls.Config, error) {
-	return server.GenTLSConfig(&server.TLSConfigOpts{CertFile: o.Certificate, KeyFile: o.Key, CaFile: o.RootCA, Verify: o.RootCA != ""})
+// serverTLS returns the TLS settings of the server. If clients need a certificate, the notice gets one for the
+// programs of this user.
+func (o *Options) serverTLS(n *notice) (*tls.Config, error) {
+	config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: o.Certificate, KeyFile: o.Key, CaFile: o.RootCA, Verify: o.RootCA != ""})
+	if err != nil || o.RootCA == "" {
+		return config, err
+	}
+	vouched, err := n.addClient()
+	if err != nil {
+		return nil, err
+	}
+	config.ClientCAs.AddCert(vouched)
+	return config, nil
 }
 
 // address returns where the server listens: where the options say, where the last one did, or at any free port.

@@ -20,7 +20,7 @@ func TestSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close() //nolint:errcheck // nothing was written
-	info, err := e.srv.Jsz(&server.JSzOptions{})
+	info, err := e.srv.Load().Jsz(&server.JSzOptions{})
 	if err != nil || !info.Config.SyncAlways {
 		t.Errorf("got %+v, %v", info, err)
 	}

@@ -28,6 +28,7 @@ type link struct {
 
 	left time.Time // when the client last went to another server
 	over error     // why there will be no connection any more, or nil
+	why  error     // why there is none now, if that is known
 
 	calls   map[*call]bool // that wait for an answer
 	refusal error          // the last message or subscription that the server did not permit
@@ -50,6 +51,7 @@ func (l *link) options() []nats.Option {
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.disconnected(nats.ErrDisconnected) }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.explain(err) }),
 		nats.ClosedHandler(func(*nats.Conn) { l.end(nats.ErrConnectionClosed) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err) }),
 	}
@@ -97,6 +99,7 @@ func (l *link) connected() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over == nil && (l.life == nil || l.life.Err() != nil) {
+		l.why = nil
 		l.life, l.down = context.WithCancelCause(context.Background())
 		close(l.up)
 	}
@@ -109,6 +112,33 @@ func (l *link) disconnected(cause error) {
 		l.down(cause)
 		l.up = make(chan struct{})
 	}
+}
+
+// explain takes note of why there is no connection.
+func (l *link) explain(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life.Err() != nil {
+		l.why = why
+	}
+}
+
+// missing adds why there is no connection to an error, if that is known.
+func (l *link) missing(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why == nil {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", err, l.why)
+}
+
+// state returns a context that ends with the connection, a channel that is closed while there is one, and why there
+// will be none any more, or nil.
+func (l *link) state() (life context.Context, up <-chan struct{}, over error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.life, l.up, l.over
 }
 
 // end lets nobody use the connection, or wait for one, any more.
@@ -130,17 +160,15 @@ func (l *link) end(why error) {
 // The caller has to call the function.
 func (l *link) during(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	for late := time.After(answerTimeout); ; {
-		l.mu.Lock()
-		up, life, over := l.up, l.life, l.over
-		l.mu.Unlock()
+		life, up, over := l.state()
 		if over != nil {
 			return nil, nil, over
 		}
 		select {
 		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+			return nil, nil, l.missing(context.Cause(ctx))
 		case <-late:
-			return nil, nil, nats.ErrDisconnected
+			return nil, nil, l.missing(nats.ErrDisconnected)
 		case <-up:
 		}
 		if life.Err() != nil {
@@ -210,12 +238,18 @@ func (e *Engine) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 }
 
 // ask sends a request to the server's interface, and decodes the answer. It tries again while a cluster has no
-// leader.
+// leader, and after the connection was lost: what is asked here can be asked twice.
 func (e *Engine) ask(ctx context.Context, subject string, question, answer any) error {
 	return e.again(ctx, func() (bool, error) {
 		err := e.askOnce(ctx, subject, question, answer)
-		return refused(err, noLeader), err
+		return refused(err, noLeader) || isLost(err), err
 	})
+}
+
+// isLost reports whether an error is that of a connection that was lost, and may come back.
+func isLost(err error) bool {
+	// The second one is that of the client, which keeps nothing until there is a connection.
+	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
 // again calls a function until that says that it need not be called again, or answerTimeout has passed.
@@ -264,14 +298,14 @@ func pause(ctx context.Context) error {
 // wrapError adds what was done to an error, and what the server says about it.
 func (e *Engine) wrapError(what string, err error) error {
 	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
-	if errors.Is(err, nats.ErrReconnectBufExceeded) { // nothing is kept until there is a connection
+	if isLost(err) && !errors.Is(err, nats.ErrDisconnected) {
 		err = nats.ErrDisconnected
 	}
 	if refusal := e.link.refused(); late && refusal != nil {
 		err = fmt.Errorf("%w (%w)", err, refusal)
 	}
-	if late && e.srv != nil && e.srv.LastError() != nil {
-		err = fmt.Errorf("%w (server: %w)", err, e.srv.LastError())
+	if srv := e.srv.Load(); late && srv != nil && srv.LastError() != nil {
+		err = fmt.Errorf("%w (server: %w)", err, srv.LastError())
 	}
 	return fmt.Errorf("natsfleet: %s: %w", what, err)
 }

@@ -43,7 +43,7 @@ func (e *Engine) openMark(ctx context.Context) error {
 	if err := e.readRecords(ctx); err != nil {
 		return err
 	}
-	if m.last, err = e.lastSequences(ctx); err != nil {
+	if m.last, err = e.lastSequences(ctx, before); err != nil {
 		return err
 	}
 	if err := m.lost(before, m.last); err != nil {
@@ -150,27 +150,31 @@ func (e *Engine) closeMark() {
 // updateMark writes the mark if it has changed. If that fails, the mark is older than it could be. If the server
 // has lost messages, it ends, so that nobody goes on with what is left.
 func (e *Engine) updateMark(ctx context.Context) {
-	last, err := e.lastSequences(ctx)
+	last, err := e.lastSequences(ctx, e.mark.last)
 	if err != nil || maps.Equal(last, e.mark.last) {
 		return
 	}
 	if err := e.mark.lost(e.mark.last, last); err != nil {
 		e.link.end(err)
-		e.srv.Shutdown()
+		e.srv.Load().Shutdown()
 		return
 	}
 	e.mark.last = last
 	_ = e.mark.write()
 }
 
-// lastSequences returns the number of the last message of each stream.
-func (e *Engine) lastSequences(ctx context.Context) (map[string]uint64, error) {
+// lastSequences returns the number of the last message of each stream: of those of this engine, and of those that are
+// in a mark. An engine with another name on the same directory has others, which must not get lost meanwhile.
+func (e *Engine) lastSequences(ctx context.Context, marked map[string]uint64) (map[string]uint64, error) {
 	last := map[string]uint64{}
-	names := []string{e.sessionStream()}
+	names := map[string]bool{e.sessionStream(): true}
 	for _, config := range e.streams() {
-		names = append(names, config.Name)
+		names[config.Name] = true
 	}
-	for _, name := range names {
+	for name := range marked {
+		names[name] = true
+	}
+	for name := range names {
 		state, err := e.state(ctx, name)
 		if err == nil {
 			last[name] = state.LastSeq

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,7 +42,8 @@ type Options struct {
 	// it may do anything.
 	Role Role
 	// RootCA is a file with the certificates that vouch for the server. Empty means those of the
-	// system. With Dir, those that connect need a certificate that one of these vouches for.
+	// system. With Dir, those that connect need a certificate that one of these vouches for. The
+	// programs of this user have another one, in the file fleet.json.
 	RootCA string
 	// Certificate and Key are the files of the client's certificate, if the server wants one. With
 	// Dir they are those of the server.
@@ -59,7 +61,8 @@ type Options struct {
 
 	// Dir is the directory of a server that runs in this process. It is created if it does not exist.
 	// If a server of another process uses the directory already, Open connects to that one, which has
-	// its own settings: Listen, Users, Certificate, Key and RootCA are not used then.
+	// its own settings: Listen, Users, Certificate, Key and RootCA are not used then. When that process
+	// ends, this one starts the server again, if Listen, Users and Certificate are the same.
 	Dir string
 	// Listen is where the server of Dir listens, as "127.0.0.1:4222". Empty means a port of the
 	// loopback interface that stays the same where it can. The programs of this user find it in the
@@ -75,8 +78,7 @@ type Options struct {
 	// so that the loss of one server is a loss of the records; 3 survives that of one.
 	Replicas int
 
-	pinned string // the file with the certificate of the server, if it is that of a directory
-	shared bool   // the server of a directory has other users
+	finder *finder // if it is the server of a directory
 }
 
 // An Engine is a [fleet.Engine] in NATS JetStream. Several engines, on several machines, may use the
@@ -86,20 +88,23 @@ type Options struct {
 // there is no connection they wait as long for that; once a request is sent, a lost connection is an
 // error, since the server may have done what was asked.
 type Engine struct {
-	name string
-	opts Options
-	conn *nats.Conn
-	link *link
-	js   jetstream.JetStream
-	srv  *natsserver.Server // nil unless the server is in this process
+	name   string
+	opts   Options
+	client *Options // how to connect, which is not opts if Dir is set
+	conn   *nats.Conn
+	link   *link
+	js     jetstream.JetStream
+	srv    atomic.Pointer[natsserver.Server] // nil unless the server is in this process
 
 	shared bool  // the server of a directory has other users
-	mark   *mark // of that server
+	mark   *mark // of the server in this process
 
-	shutdown func() error
+	standing sync.WaitGroup // standIn
+	leave    context.CancelFunc
 
-	mu    sync.Mutex
-	extra []*nats.Conn // of stores
+	mu     sync.Mutex
+	closed bool
+	extra  []*nats.Conn // of stores
 }
 
 var _ fleet.Engine = (*Engine)(nil)
@@ -112,6 +117,7 @@ func Open(ctx context.Context, opts *Options) (*Engine, error) {
 		opts = &Options{}
 	}
 	e := &Engine{name: cmp.Or(opts.Name, DefaultName), opts: *opts}
+	e.client = &e.opts
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close()) //nolint:contextcheck // it must close also after the context has ended
 	}
@@ -134,7 +140,11 @@ func (e *Engine) open(ctx context.Context) error {
 	if e.js, err = jetstream.New(e.conn); err != nil {
 		return err
 	}
-	if err := e.openStreams(ctx); err != nil || e.srv == nil {
+	if e.opts.Dir != "" && e.client.finder != nil {
+		e.beginStandIn(ctx)
+		return e.openStreams(ctx)
+	}
+	if err := e.openStreams(ctx); err != nil || e.opts.Dir == "" {
 		return err
 	}
 	return e.openMark(ctx)
@@ -176,17 +186,24 @@ func (e *Engine) Close() error {
 		conn.Close()
 	}
 	e.extra = nil
-	if e.shutdown == nil {
+	if e.closed || e.conn == nil {
 		return nil
 	}
+	e.closed = true
+	if e.leave != nil {
+		e.leave()
+		e.standing.Wait()
+	}
 	e.closeMark()
-	err := e.shutdown()
-	e.shutdown = nil
-	return err
+	e.conn.Close()
+	if srv := e.srv.Load(); srv != nil {
+		return srv.Stop(answerTimeout)
+	}
+	return nil
 }
 
 // Serves reports whether the server is in this process.
-func (e *Engine) Serves() bool { return e.srv != nil }
+func (e *Engine) Serves() bool { return e.srv.Load() != nil }
 
 // Private reports whether only programs of this user can connect: the server is that of a directory, and
 // was started without other users.
@@ -195,10 +212,14 @@ func (e *Engine) Private() bool { return e.opts.Dir != "" && !e.shared }
 // URL returns the URL of the server that the engine is connected to, without a user and a password. It is
 // empty while there is no connection.
 func (e *Engine) URL() string {
-	if e.srv != nil {
-		return e.srv.ClientURL()
+	if srv := e.srv.Load(); srv != nil {
+		return srv.ClientURL()
 	}
-	return e.conn.ConnectedUrlRedacted()
+	address := e.conn.ConnectedUrlRedacted()
+	if f := e.client.finder; f != nil && address != "" {
+		return cmp.Or(f.url(), address)
+	}
+	return address
 }
 
 // Store opens a session store on the same server, for the transcripts of jobs, with a connection of its
@@ -218,7 +239,7 @@ func (e *Engine) Store(ctx context.Context) (sessions.Store, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.shutdown == nil {
+	if e.closed {
 		conn.Close()
 		return nil, errors.New("natsfleet: the engine is closed")
 	}
@@ -237,29 +258,21 @@ func (e *Engine) dial(ctx context.Context) error {
 		return err
 	}
 	e.conn = conn
-	stop := func() error { return nil }
-	if e.srv != nil {
-		stop = func() error { return e.srv.Stop(answerTimeout) }
-	}
-	e.shutdown = func() error {
-		conn.Close()
-		return stop()
-	}
 	return nil
 }
 
 // connect makes a connection to the server.
 func (e *Engine) connect(ctx context.Context, more ...nats.Option) (*nats.Conn, error) {
-	opts, err := e.opts.connectOptions()
+	opts, err := e.client.connectOptions()
 	if err != nil {
 		return nil, err
 	}
-	if e.srv != nil {
-		opts = append(opts, nats.InProcessServer(e.srv))
+	if srv := e.srv.Load(); srv != nil && e.client.URL == "" {
+		opts = append(opts, nats.InProcessServer(srv))
 	}
-	conn, err := natsclient.Dial(ctx, e.opts.URL, append(opts, more...)...)
+	conn, err := natsclient.Dial(ctx, e.client.URL, append(opts, more...)...)
 	if err != nil {
-		return nil, natsclient.DialError(e.opts.URL, err)
+		return nil, natsclient.DialError(e.client.URL, err)
 	}
 	return conn, nil
 }
@@ -292,12 +305,8 @@ func (o *Options) connectOptions() ([]nats.Option, error) {
 	if o.URL == "" {
 		return opts, nil
 	}
-	if o.pinned != "" {
-		pinned, err := pin(o.pinned)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, pinned)
+	if o.finder != nil {
+		opts = append(opts, o.finder.options(o.URL)...)
 	}
 	if o.RootCA != "" {
 		opts = append(opts, nats.RootCAs(o.RootCA))

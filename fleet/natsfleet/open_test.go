@@ -45,6 +45,22 @@ func check(t testing.TB, e fleet.Engine, key, want string) {
 	}
 }
 
+// reconnect waits until engines have noticed that their server has ended, and have another one.
+func reconnect(t testing.TB, engines ...fleet.Engine) {
+	t.Helper()
+	for _, e := range engines {
+		for deadline := time.Now().Add(endLimit); ; {
+			_, err := e.Get(t.Context(), fleet.Jobs, "nothing")
+			if errors.Is(err, fleet.ErrNotFound) {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // find returns the options for the server of a directory.
 func find(t testing.TB, dir string) *natsfleet.Options {
 	t.Helper()
@@ -94,7 +110,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestTakeOver opens the same directory several times: the server ends with the first engine, and another one
+// TestTakeOver opens the same directory several times. The server ends with the first engine, and another one
 // starts it again, at the same port.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
@@ -113,17 +129,43 @@ func TestTakeOver(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+	reconnect(t, second, found)
+	set(t, second, "b", "of the second")
+	if !second.Serves() || second.URL() != address {
+		t.Errorf("the server is at %s, and was at %s", second.URL(), address)
+	}
+	// The connections of the others come back.
+	check(t, found, "b", "of the second")
+	third := open(t, &natsfleet.Options{Dir: dir})
+	check(t, third, "b", "of the second")
+	if third.Serves() || found.Serves() {
+		t.Error("there are two servers")
+	}
+}
+
+// TestGone closes the only engine that can have the server.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	only, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := only.URL()
+	found := open(t, find(t, dir))
+	if err := only.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := natsfleet.Find(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("got %v", err)
 	}
-	third := open(t, &natsfleet.Options{Dir: dir})
-	if third.URL() != address {
-		t.Errorf("the server is at %s, and was at %s", third.URL(), address)
+	again := open(t, &natsfleet.Options{Dir: dir})
+	if again.URL() != address {
+		t.Errorf("the server is at %s, and was at %s", again.URL(), address)
 	}
-	// The connections of the others come back.
-	set(t, second, "b", "of the second")
-	check(t, third, "b", "of the second")
-	check(t, found, "b", "of the second")
+	reconnect(t, found)
+	set(t, found, "a", "data")
+	check(t, again, "a", "data")
 }
 
 func TestFindNothing(t *testing.T) {
@@ -241,6 +283,31 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: the error has the password: %v", name, err)
 		}
 	}
+}
+
+// TestClientCertificate has a server that wants certificates of its clients. Programs of the same user have one, and
+// others need one that RootCA vouches for, besides their password.
+func TestClientCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key := certificate(t)
+	clientCert, clientKey := certificate(t)
+	dir := t.TempDir()
+	e := open(t, &natsfleet.Options{
+		Dir: dir, Listen: "127.0.0.1:0", Certificate: cert, Key: key, RootCA: clientCert,
+		Users: []natsfleet.User{{Name: "anna", Password: "0123456789abcdef", Role: natsfleet.Work}},
+	})
+	set(t, e, "a", "data")
+	check(t, open(t, &natsfleet.Options{Dir: dir}), "a", "data")
+	near := find(t, dir)
+	check(t, open(t, near), "a", "data")
+
+	far := natsfleet.Options{URL: near.URL, RootCA: cert, User: "anna", Password: "0123456789abcdef", Role: natsfleet.Work, SyncAlways: true}
+	if e, err := natsfleet.Open(t.Context(), &far); err == nil {
+		_ = e.Close()
+		t.Error("connected without a certificate")
+	}
+	far.Certificate, far.Key = clientCert, clientKey
+	check(t, open(t, &far), "a", "data")
 }
 
 // TestStreamSettings refuses streams that would drop, refuse or lose records.

@@ -32,6 +32,10 @@ type serverSetup struct {
 	Name  string // "" for that of an engine
 	Ports [2]int // for clients and for the cluster
 	Peers []int  // the ports at which it reaches the other servers of the cluster
+
+	Queue string        // of a worker that has the engine, or ""
+	Lease time.Duration // of that worker
+	Wait  string        // the job that a client waits for, in place of a server
 }
 
 // runServer runs a server until its standard input ends. A line on standard output says that it has started.
@@ -55,7 +59,12 @@ func runServer(text string) int {
 }
 
 func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) {
-	if s.Name == "" {
+	switch {
+	case s.Wait != "":
+		return s.wait(ctx)
+	case s.Queue != "":
+		return s.work(ctx)
+	case s.Name == "":
 		e, err := natsfleet.Open(ctx, &natsfleet.Options{Dir: s.Dir})
 		if err != nil {
 			return nil, err

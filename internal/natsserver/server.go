@@ -32,6 +32,12 @@ type Server struct {
 // New makes a server for a directory, which it creates and locks. The options say how to listen and
 // who may connect; the other ones are set here. The caller has to start the server, or to stop it.
 func New(ctx context.Context, dir string, opts server.Options) (*Server, error) {
+	return NewWith(ctx, dir, func() (*server.Options, error) { return &opts, nil })
+}
+
+// NewWith is like New with options that depend on what is in the directory: the function that returns
+// them is called when the directory is locked.
+func NewWith(ctx context.Context, dir string, options func() (*server.Options, error)) (*Server, error) {
 	// The server itself would create the directory with permissions for others.
 	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
 		return nil, err
@@ -40,15 +46,24 @@ func New(ctx context.Context, dir string, opts server.Options) (*Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	var srv *server.Server
-	if err = checkBlocks(ctx, dir); err == nil {
-		opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
-		srv, err = server.NewServer(&opts)
-	}
+	srv, err := newServer(ctx, dir, options)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &Server{Server: srv, lock: lock, started: make(chan struct{})}, nil
+}
+
+// newServer makes the server of a directory that is locked.
+func newServer(ctx context.Context, dir string, options func() (*server.Options, error)) (*server.Server, error) {
+	opts, err := options()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBlocks(ctx, dir); err != nil {
+		return nil, err
+	}
+	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
+	return server.NewServer(opts)
 }
 
 // Start starts the server. It must be stopped even if Start fails.
