@@ -289,6 +289,74 @@ func TestDamagedServer(t *testing.T) {
 	}
 }
 
+// TestLargeList lists records that are too large to be requested all at once.
+func TestLargeList(t *testing.T) {
+	t.Parallel()
+	e, js := rawEngine(t)
+	requests, err := js.Conn().SubscribeSync("$JS.API.DIRECT.GET.CLEW_JOBS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const count = 30
+	for i := range count {
+		set(t, e, fmt.Sprint("key-", i), strings.Repeat(string(rune('a'+i%26)), fleet.MaxRecord))
+	}
+	listed := 0
+	for r, err := range e.List(t.Context(), fleet.Jobs, func(string) bool { return true }) {
+		if err != nil || len(r.Data) != fleet.MaxRecord {
+			t.Fatalf("%s has %d bytes: %v", r.Key, len(r.Data), err)
+		}
+		listed++
+	}
+	if listed != count {
+		t.Errorf("got %d records", listed)
+	}
+	if err := js.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := requests.Pending()
+	if err != nil || n == 0 {
+		t.Fatalf("%d requests, %v", n, err)
+	}
+	for range n {
+		m, err := requests.NextMsg(endLimit)
+		if err != nil || !strings.Contains(string(m.Data), `"max_bytes":`) {
+			t.Errorf("the request %.80s has no limit, %v", m.Data, err)
+		}
+	}
+}
+
+// TestNames opens a directory with one name after the other. The server has the streams of both, and notices the loss
+// of those that nobody uses.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	with := func(name string, use func(*natsfleet.Engine)) {
+		e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir, Name: name})
+		if err != nil {
+			t.Fatalf("with the name %s: %v", name, err)
+		}
+		use(e)
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	with("A", func(e *natsfleet.Engine) { set(t, e, "a", "data") })
+	with("B", func(e *natsfleet.Engine) { set(t, e, "b", "data") })
+	with("A", func(e *natsfleet.Engine) { check(t, e, "a", "data") })
+	with("B", func(e *natsfleet.Engine) { check(t, e, "b", "data") })
+	if err := os.RemoveAll(filepath.Join(dir, "jetstream", "$G", "streams", "A_JOBS")); err != nil {
+		t.Fatal(err)
+	}
+	e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir, Name: "B"})
+	if err == nil {
+		_ = e.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "stream A_JOBS had messages up to number 1") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestLossWhileRunning takes a stream away from a server that runs. The server ends, and does not start again.
 func TestLossWhileRunning(t *testing.T) {
 	t.Parallel()

@@ -239,14 +239,18 @@ func (f *follower) fill(ctx context.Context, heads []message) (map[string]*messa
 	return full, nil
 }
 
-// fillMany requests messages all at once.
+// fillMany requests messages many at once, as many as the server sends without too many bytes. Those that no server of
+// a cluster has yet, and those that were removed, are left out.
 func (f *follower) fillMany(ctx context.Context, full map[string]*message) error {
-	page, err := f.engine.direct(ctx, f.engine.tableStream(f.table), getRequest{MultiLast: slices.Collect(maps.Keys(full))})
-	if err != nil {
-		return err
-	}
-	for i := range page {
-		full[page[i].subject] = &page[i]
+	for missing := slices.Collect(maps.Keys(full)); len(missing) > 0; {
+		page, err := f.engine.direct(ctx, f.engine.tableStream(f.table), getRequest{MultiLast: missing, MaxBytes: pageBytes})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			full[page[i].subject] = &page[i]
+		}
+		missing = slices.DeleteFunc(missing, func(subject string) bool { return full[subject] != nil })
 	}
 	return nil
 }
