@@ -148,15 +148,17 @@ func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, e
 	}
 }
 
-// ask writes a question, unless it is there already.
+// ask writes a question, unless it is there already: an agent that was ended while it waited repeats it.
 func (f *Fleet) ask(ctx context.Context, q *Question) error {
 	r, err := q.record(0)
 	if err != nil {
 		return fmt.Errorf("fleet: the question: %w", err)
 	}
 	for try := 1; ; try++ {
-		_, err = f.engine.Set(ctx, Questions, r)
-		if err == nil || errors.Is(err, ErrConflict) {
+		if _, err = f.engine.Set(ctx, Questions, r); err == nil {
+			return nil
+		}
+		if _, failure := f.engine.Get(ctx, Questions, r.Key); failure == nil {
 			return nil
 		}
 		if try == maxTries || ctx.Err() != nil {

@@ -61,3 +61,49 @@ func TestQuestionChanges(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
+
+// refusing is an engine that refuses the first write of a question, although it is not there.
+type refusing struct {
+	fleet.Engine
+	refused bool
+}
+
+func (e *refusing) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
+	if t == fleet.Questions && !e.refused {
+		e.refused = true
+		return nil, fleet.ErrConflict
+	}
+	return e.Engine.Set(ctx, t, records...)
+}
+
+// TestAskRefused asks again if the question is not there.
+func TestAskRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		asks := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			a, err := task.Ask(ctx, &fleet.Question{Tool: "Bash"}, false)
+			if err != nil {
+				return fleet.Finish{Cause: fleet.ByAgent, Text: err.Error()}
+			}
+			return say(a.Text)
+		}}
+		work(t, &refusing{Engine: e}, asks, nil)
+		j := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for q, err := range f.QuestionChanges(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q == nil || !q.Open {
+				continue
+			}
+			if _, err := f.Answer(t.Context(), q.Job, q.ID, fleet.Answer{Text: "no"}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if j = reach(t, f, j.ID, fleet.Done); j.Result() == nil || j.Result().Text != "no" {
+			t.Errorf("got %+v", j.Result())
+		}
+	})
+}

@@ -54,9 +54,10 @@
 // Each change of a record is a message with the whole record. It names the message that it replaces, in the
 // header Nats-Expected-Last-Subject-Sequence: if another one was faster, the server refuses it, and the history
 // of a record shows whether a change is missing. The number of the message is the revision. The label is in the
-// header Clew-Label, so that lists need no bodies. Several records are an atomic batch. A record that is removed
-// leaves a message without a body and with the header Clew-Removed, which the server drops after an hour. Each
-// message has a CRC-32C of its subject, its headers and its body, in the header Clew-Checksum.
+// header Clew-Label, so that lists need no bodies, and the header Clew-Write tells writes of the same data apart.
+// Several records are an atomic batch. A record that is removed leaves a message without a body and with the header
+// Clew-Removed, which the server drops after an hour. Each message has a CRC-32C of its subject, its headers and its
+// body, in the header Clew-Checksum.
 //
 // A file has parts of 128 KB, and is there when the message that describes it is. It is not an object store of
 // NATS, since that leaves a message for each file that was removed, and has to be listed as a whole to find the

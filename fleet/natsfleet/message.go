@@ -24,6 +24,7 @@ const (
 	labelHeader         = "Clew-Label"   // in quotation marks, since spaces around a header get lost
 	removedHeader       = "Clew-Removed" // of a mark that stands for a removed record
 	checksumHeader      = "Clew-Checksum"
+	writeHeader         = "Clew-Write" // is another one for each call of Set
 )
 
 const (

@@ -47,52 +47,58 @@ func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record
 	for i, r := range records {
 		after[i] = r.Revision
 	}
-	for {
-		revisions, err := e.publishRecords(ctx, t, records, after)
-		if err == nil {
-			return revisions, nil
-		}
-		if !conflicting(err) {
-			return nil, e.wrapError("set "+records[0].Key, err)
-		}
-		changed, err := e.passMarks(ctx, t, records, after)
-		if err != nil {
-			return nil, e.wrapError("set "+records[0].Key, err)
-		}
-		if changed {
-			return nil, e.wrapError("set "+records[0].Key, fleet.ErrConflict)
-		}
-	}
-}
-
-// passMarks finds the marks of records that were removed, which new ones follow. It reports whether there
-// are none that the records don't follow already, so that one of the records has changed.
-func (e *Engine) passMarks(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64) (changed bool, err error) {
-	changed = true
-	for i, r := range records {
-		if r.Revision != 0 {
-			continue
-		}
-		last, err := e.last(ctx, e.tableStream(t), e.subject(t, r.Key))
-		if err != nil {
+	write := rand.Text()
+	var revisions []uint64
+	err := e.again(ctx, func() (again bool, err error) {
+		if revisions, err = e.publishRecords(ctx, t, records, after, write); !conflicting(err) {
 			return false, err
 		}
-		if last != nil && !last.removed() {
-			return true, nil
+		stored, failure := e.compare(ctx, t, records, after, write)
+		if stored != nil || failure != nil {
+			revisions, err = stored, failure
 		}
-		if mark := lastSequence(last); mark != after[i] {
-			after[i], changed = mark, false
+		return stored == nil && failure == nil, err
+	})
+	if err != nil {
+		return nil, e.wrapError("set "+records[0].Key, err)
+	}
+	return revisions, nil
+}
+
+// compare reads records that could not be written. The error is ErrConflict if one has changed. If they are as this
+// write has made them, it returns their revisions: a cluster may do what it refuses when it is asked a second time. If
+// nothing has changed, the write can be tried again: either another one was in progress and has failed, or a record was
+// removed, and after has the number of the mark that the new one follows.
+func (e *Engine) compare(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64, write string) ([]uint64, error) {
+	revisions := make([]uint64, len(records))
+	own := 0
+	for i, r := range records {
+		last, err := e.last(ctx, e.tableStream(t), e.subject(t, r.Key))
+		switch {
+		case err != nil:
+			return nil, err
+		case last != nil && last.header.Get(writeHeader) == write:
+			revisions[i] = last.sequence
+			own++
+		case r.Revision == 0 && (last == nil || last.removed()):
+			after[i] = lastSequence(last)
+		case lastSequence(last) != r.Revision:
+			return nil, fleet.ErrConflict
 		}
 	}
-	return changed, nil
+	if own < len(records) {
+		return nil, nil
+	}
+	return revisions, nil
 }
 
 // publishRecords writes records after the given messages of their subjects.
-func (e *Engine) publishRecords(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64) ([]uint64, error) {
+func (e *Engine) publishRecords(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64, write string) ([]uint64, error) {
 	messages := make([]*nats.Msg, len(records))
 	for i, r := range records {
 		messages[i] = recordMessage(e.subject(t, r.Key), r)
 		messages[i].Header.Set(afterHeader, strconv.FormatUint(after[i], 10))
+		messages[i].Header.Set(writeHeader, write)
 	}
 	last, err := e.publish(ctx, messages)
 	if err != nil {
