@@ -160,18 +160,15 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 	return id, nil
 }
 
-// Jobs returns summaries of all jobs, in no order.
+// Jobs returns summaries of all jobs, in no order. One whose record can't be read is [Damaged].
 func (f *Fleet) Jobs(ctx context.Context) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
 		for r, err := range f.engine.List(ctx, Jobs, func(string) bool { return false }) {
-			var s *Summary
-			if err == nil {
-				s, err = summaryOf(r.Key, r.Label)
-			}
 			if err != nil {
-				err = fmt.Errorf("fleet: the list of jobs: %w", err)
+				yield(nil, fmt.Errorf("fleet: the list of jobs: %w", err))
+				return
 			}
-			if !yield(s, err) || err != nil {
+			if !yield(summaryOf(r.Key, r.Label), nil) {
 				return
 			}
 		}
@@ -179,7 +176,7 @@ func (f *Fleet) Jobs(ctx context.Context) iter.Seq2[*Summary, error] {
 }
 
 // Changes returns summaries of all jobs, then nil, and then one for each change. One that was removed has
-// no State.
+// no State, and one whose record can't be read is [Damaged].
 func (f *Fleet) Changes(ctx context.Context) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
 		for r, err := range f.engine.Watch(ctx, Jobs, "", func(string) bool { return false }) {
@@ -187,10 +184,10 @@ func (f *Fleet) Changes(ctx context.Context) iter.Seq2[*Summary, error] {
 			switch {
 			case err != nil:
 			case r.Key == "":
-			case r.Label == "":
+			case r.Revision == 0:
 				s = &Summary{ID: r.Key}
 			default:
-				s, err = summaryOf(r.Key, r.Label)
+				s = summaryOf(r.Key, r.Label)
 			}
 			if !yield(s, err) || err != nil {
 				return

@@ -1,8 +1,9 @@
 package fleet
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,8 +49,19 @@ func (s *Summary) Label() string {
 // labelFields is how many fields a label has. A later version may have more of them.
 const labelFields = 13
 
+// Damaged is the state in the summary of a job whose record can't be read. The title says why. No record has it.
+const Damaged State = "damaged"
+
 // summaryOf reads the label of a record.
-func summaryOf(key, label string) (*Summary, error) {
+func summaryOf(key, label string) *Summary {
+	s, err := readLabel(key, label)
+	if err != nil {
+		return &Summary{ID: key, State: Damaged, Title: err.Error()}
+	}
+	return s
+}
+
+func readLabel(key, label string) (*Summary, error) {
 	var f [labelFields]string
 	rest := label
 	for i := range f {
@@ -66,8 +78,11 @@ func summaryOf(key, label string) (*Summary, error) {
 	s.Until, errs[3] = fromMillis(f[8])
 	s.Created, errs[4] = fromMillis(f[9])
 	s.Changed, errs[5] = fromMillis(f[10])
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, fmt.Errorf("the label of job %s: %w", key, err)
+	if err := cmp.Or(errs[:]...); err != nil {
+		return nil, fmt.Errorf("the record can't be read: %w", err)
+	}
+	if !slices.Contains(States, s.State) {
+		return nil, fmt.Errorf("the record can't be read: there is no state %q", cut(string(s.State), maxName))
 	}
 	return s, nil
 }

@@ -20,7 +20,7 @@ func TestLabel(t *testing.T) {
 		if i := strings.IndexFunc(label, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 || len(label) > 2<<10 || !isOpen(label) {
 			t.Errorf("%q: %d bytes, character %d", label, len(label), i)
 		}
-		got, err := summaryOf("j", label)
+		got, err := readLabel("j", label)
 		want.Title, want.By = strings.ToValidUTF8(want.Title, "\x00"), strings.ToValidUTF8(want.By, "\x00")
 		if got != nil {
 			got.Title, got.By = strings.ToValidUTF8(got.Title, "\x00"), strings.ToValidUTF8(got.By, "\x00")
@@ -30,7 +30,7 @@ func TestLabel(t *testing.T) {
 		}
 	}
 	for _, label := range []string{"", "done", "{}", "done|||||||||||||||", "done|result|q|a|x|w|1|0||1|2|me|t"} {
-		if s, err := summaryOf("j", label); err == nil {
+		if s, err := readLabel("j", label); err == nil {
 			t.Errorf("%q: %+v", label, s)
 		}
 	}

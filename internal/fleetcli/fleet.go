@@ -180,7 +180,7 @@ func (s *fleetStatus) addQueues(b *strings.Builder, columns int, color bool) {
 		return
 	}
 	headings := []string{"QUEUE"}
-	states := slices.DeleteFunc(slices.Clone(fleet.States), func(state fleet.State) bool {
+	states := slices.DeleteFunc(append(slices.Clone(fleet.States), fleet.Damaged), func(state fleet.State) bool {
 		return !slices.ContainsFunc(s.Queues, func(q *queueStatus) bool { return q.Jobs[state] > 0 })
 	})
 	for _, state := range states {
@@ -189,7 +189,7 @@ func (s *fleetStatus) addQueues(b *strings.Builder, columns int, color bool) {
 	t := clikit.NewTable(headings...)
 	t.Color = color
 	for _, q := range s.Queues {
-		cells := []string{q.Name}
+		cells := []string{cmpOr(q.Name, "unknown")} // of records that can't be read
 		for _, state := range states {
 			text := ""
 			if n := q.Jobs[state]; n > 0 {

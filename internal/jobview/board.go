@@ -321,7 +321,7 @@ func (r Row) Group() Group {
 	switch {
 	case r.State.Ended():
 		return Ended
-	case r.Asks, r.State == fleet.Lost:
+	case r.Asks, r.State == fleet.Lost, r.State == fleet.Damaged:
 		return Attention
 	case r.State.Held():
 		return Running

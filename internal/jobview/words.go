@@ -171,7 +171,7 @@ func Style(s fleet.State) tty.Style {
 	switch s {
 	case fleet.Done:
 		return tty.Success
-	case fleet.Failed, fleet.Lost:
+	case fleet.Failed, fleet.Lost, fleet.Damaged:
 		return tty.Failure
 	case fleet.Asking, fleet.Waiting:
 		return tty.Waiting

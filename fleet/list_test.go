@@ -1,0 +1,80 @@
+package fleet_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
+)
+
+// TestDamagedLabels lists and follows jobs of which some have records that can't be read. Each costs only itself,
+// and is reported with its ID.
+func TestDamagedLabels(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	e := memfleet.New()
+	f := fleet.Open(e, "somebody")
+	set := func(key, label string) {
+		t.Helper()
+		if _, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: key, Label: label, Data: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(where string, got map[string]*fleet.Summary, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			if s := got[key]; s == nil || s.State != fleet.Damaged || !strings.Contains(s.Title, "can't be read") {
+				t.Errorf("%s: %s is %+v", where, key, s)
+			}
+		}
+	}
+	set("none", "")
+	set("odd", "done|x")
+	set("unknown", "dancing|||||||||||||")
+	j := submit(t, f, &fleet.Spec{})
+	listed := map[string]*fleet.Summary{}
+	for s, err := range f.Jobs(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed[s.ID] = s
+	}
+	check("list", listed, "none", "odd", "unknown")
+	if s := listed[j.ID]; s == nil || s.State != fleet.Queued {
+		t.Errorf("the job that can be read is %+v", s)
+	}
+	if got, err := f.Job(ctx, j.ID[:6]); err != nil || got.ID != j.ID {
+		t.Errorf("a shortened ID: %v", err)
+	}
+
+	followed := map[string]*fleet.Summary{}
+	for s, err := range f.Changes(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case s == nil:
+			set("later", "done|x")
+			continue
+		case s.ID == "later":
+			r, err := e.Get(ctx, fleet.Jobs, "odd")
+			if err == nil {
+				err = e.Remove(ctx, fleet.Jobs, "odd", r.Revision)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if followed[s.ID] = s; s.ID == "odd" && s.State == "" {
+			break
+		}
+	}
+	check("changes", followed, "none", "unknown", "later")
+	if s := followed[j.ID]; s == nil || s.State != fleet.Queued {
+		t.Errorf("the job that can be read is %+v", s)
+	}
+}
