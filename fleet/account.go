@@ -47,7 +47,7 @@ func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // Accounts returns the accounts that have a record.
 func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
 	var all []*Account
-	for r, err := range f.engine.List(ctx, Accounts, nil) {
+	for r, err := range f.engine.List(ctx, Accounts, "", nil) {
 		if err != nil {
 			return nil, fmt.Errorf("fleet: the accounts: %w", err)
 		}

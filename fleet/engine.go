@@ -20,13 +20,14 @@ type Engine interface {
 	Set(ctx context.Context, t Table, records ...Record) ([]uint64, error)
 	// Get returns a record as it was last written. If there is none, the error wraps [ErrNotFound].
 	Get(ctx context.Context, t Table, key string) (Record, error)
-	// List returns all records of a table, in no order. If wants is not nil, records whose label it
-	// does not want may come without their data. An error is the last pair.
-	List(ctx context.Context, t Table, wants func(label string) bool) iter.Seq2[Record, error]
+	// List returns all records of a table, in no order, or those of a group: their keys begin with the
+	// group, which has no dot itself, a dot and something more. If wants is not nil, records whose label
+	// it does not want may come without their data. An error is the last pair.
+	List(ctx context.Context, t Table, group string, wants func(label string) bool) iter.Seq2[Record, error]
 	// Watch is like List, and goes on with each change until the context ends: of all records, or of
-	// the one with a key. A zero Record comes after the records that were there. Of changes that follow each other quickly only the last one
-	// may come; none is left out otherwise. A record that was removed comes with the key alone. An
-	// error is the last pair: then the caller watches again.
+	// the one with a key. A zero Record comes after the records that were there. Of changes that follow
+	// each other quickly only the last one may come; none is left out otherwise. A record that was
+	// removed comes with the key alone. An error is the last pair: then the caller watches again.
 	Watch(ctx context.Context, t Table, key string, wants func(label string) bool) iter.Seq2[Record, error]
 	// History returns all that was written under a key, the oldest first. Of workers, which change every
 	// few seconds, an engine may keep only the last record.

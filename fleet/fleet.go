@@ -163,7 +163,7 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 // Jobs returns summaries of all jobs, in no order. One whose record can't be read is [Damaged].
 func (f *Fleet) Jobs(ctx context.Context) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
-		for r, err := range f.engine.List(ctx, Jobs, func(string) bool { return false }) {
+		for r, err := range f.engine.List(ctx, Jobs, "", func(string) bool { return false }) {
 			if err != nil {
 				yield(nil, fmt.Errorf("fleet: the list of jobs: %w", err))
 				return
@@ -301,12 +301,12 @@ func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
 	if err := f.engine.Delete(ctx, id+"/"); err != nil {
 		return fmt.Errorf("fleet: the files of job %s: %w", id, err)
 	}
-	for q, err := range f.Questions(ctx, id) {
-		if err != nil {
-			return err
+	for r, err := range f.engine.List(ctx, Questions, id, func(string) bool { return false }) {
+		if err == nil {
+			err = f.engine.Remove(ctx, Questions, r.Key, r.Revision)
 		}
-		if err := f.engine.Remove(ctx, Questions, q.key(), q.revision); err != nil {
-			return fmt.Errorf("fleet: a question of job %s: %w", id, err)
+		if err != nil {
+			return fmt.Errorf("fleet: the questions of job %s: %w", id, err)
 		}
 	}
 	return nil

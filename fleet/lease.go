@@ -38,7 +38,7 @@ type WorkerInfo struct {
 // Workers returns the records of the workers. One that has not renewed its lease for some time may be dead.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
 	var all []*WorkerInfo
-	for r, err := range f.engine.List(ctx, Workers, nil) {
+	for r, err := range f.engine.List(ctx, Workers, "", nil) {
 		if err != nil {
 			return nil, fmt.Errorf("fleet: the workers: %w", err)
 		}

@@ -26,8 +26,6 @@ type Question struct {
 	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // when it is over without an answer
 	Answer   *Answer   `json:"answer,omitempty"`
-
-	revision uint64
 }
 
 // An Answer is what somebody has decided. The first one counts.
@@ -68,28 +66,38 @@ func questionOf(r Record) (*Question, error) {
 	if err := json.Unmarshal(r.Data, q); err != nil {
 		return nil, fmt.Errorf("fleet: the question %s, revision %d: %w", r.Key, r.Revision, err)
 	}
-	q.revision = r.Revision
 	return q, nil
 }
 
-// Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "".
+// Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "". Records that
+// can't be read don't keep others from being returned: the error comes after them.
 func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {
+		var faults []error
 		wants := func(label string) bool { return job != "" || label == openLabel }
-		for r, err := range f.engine.List(ctx, Questions, wants) {
-			var q *Question
-			if err == nil {
-				if !wants(r.Label) || job != "" && !strings.HasPrefix(r.Key, job+".") {
-					continue
-				}
-				q, err = questionOf(r)
+		for r, err := range f.engine.List(ctx, Questions, job, wants) {
+			if err != nil {
+				yield(nil, fmt.Errorf("fleet: the questions: %w", err))
+				return
 			}
-			if !yield(q, err) || err != nil {
+			if !wants(r.Label) {
+				continue
+			}
+			q, err := questionOf(r)
+			if err != nil {
+				faults = append(faults, err)
+			} else if !yield(q, nil) {
 				return
 			}
 		}
+		if len(faults) > 0 {
+			yield(nil, errors.Join(faults[:min(len(faults), maxFaults)]...))
+		}
 	}
 }
+
+// maxFaults is how many records that can't be read an error names.
+const maxFaults = 10
 
 // A QuestionChange says whether a question waits for an answer.
 type QuestionChange struct {

@@ -2,6 +2,10 @@ package fleet_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,4 +110,73 @@ func TestAskRefused(t *testing.T) {
 			t.Errorf("got %+v", j.Result())
 		}
 	})
+}
+
+// grouped is an engine that counts the records of lists.
+type grouped struct {
+	fleet.Engine
+	listed int
+}
+
+func (e *grouped) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		for r, err := range e.Engine.List(ctx, t, group, wants) {
+			if e.listed++; !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestQuestionsOfJob lists the questions of one job, and drops it with them, without reading those of others. A record
+// that can't be read hides no other, and does not stay.
+func TestQuestionsOfJob(t *testing.T) {
+	t.Parallel()
+	e := &grouped{Engine: memfleet.New()}
+	f := fleet.Open(e, "somebody")
+	j := submit(t, f, &fleet.Spec{})
+	if _, err := f.Cancel(t.Context(), j.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		key, data := fmt.Sprintf("%s%d.q", j.ID, i), `{"job":"other"}`
+		switch i {
+		case 1:
+			key, data = j.ID+".a", "damaged"
+		case 2, 3:
+			key, data = fmt.Sprint(j.ID, ".b", i), fmt.Sprintf(`{"job":%q,"id":"b%d"}`, j.ID, i)
+		}
+		if _, err := e.Set(t.Context(), fleet.Questions, fleet.Record{Key: key, Label: "answered", Data: []byte(data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	var failed error
+	for q, err := range f.Questions(t.Context(), j.ID) {
+		if failed = err; err == nil {
+			got = append(got, q.ID)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"b2", "b3"}, got); diff != "" {
+		t.Errorf("questions (-want +got):\n%s", diff)
+	}
+	if failed == nil || !strings.Contains(failed.Error(), j.ID+".a") {
+		t.Errorf("the question that can't be read: %v", failed)
+	}
+	if err := f.Drop(t.Context(), j.ID); err != nil {
+		t.Fatal(err)
+	}
+	if e.listed != 6 {
+		t.Errorf("%d records were listed, want 3 of questions and 3 to drop them", e.listed)
+	}
+	left := 0
+	for _, err := range e.Engine.List(t.Context(), fleet.Questions, "", nil) {
+		if left++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left != 97 {
+		t.Errorf("%d questions are left", left)
+	}
 }

@@ -26,7 +26,7 @@ type (
 		*memfleet.Engine
 		set     func(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error)
 		get     func(ctx context.Context, t fleet.Table, key string) (fleet.Record, error)
-		list    func(ctx context.Context, t fleet.Table, wants func(string) bool) records
+		list    func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records
 		watch   func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records
 		history func(ctx context.Context, t fleet.Table, key string) records
 		remove  func(ctx context.Context, t fleet.Table, key string, revision uint64) error
@@ -51,8 +51,8 @@ func (f *fakeEngine) Get(ctx context.Context, t fleet.Table, key string) (fleet.
 	return f.get(ctx, t, key)
 }
 
-func (f *fakeEngine) List(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-	return f.list(ctx, t, wants)
+func (f *fakeEngine) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+	return f.list(ctx, t, group, wants)
 }
 
 func (f *fakeEngine) Watch(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {

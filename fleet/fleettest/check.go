@@ -64,7 +64,7 @@ func (l Line) String() string {
 // Histories reads the histories of all jobs.
 func Histories(ctx context.Context, e fleet.Engine) (map[string]History, error) {
 	all := map[string]History{}
-	for r, err := range e.List(ctx, fleet.Jobs, func(string) bool { return false }) {
+	for r, err := range e.List(ctx, fleet.Jobs, "", func(string) bool { return false }) {
 		if err != nil {
 			return nil, err
 		}

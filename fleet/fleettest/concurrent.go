@@ -187,7 +187,7 @@ var contextTests = map[string]func(*tester){
 	},
 	"a list whose context ends": func(x *tester) {
 		x.write(fleet.Jobs, numbered(0, 50)...)
-		x.checkEnd(func(ctx context.Context) iter.Seq2[fleet.Record, error] { return x.e.List(ctx, fleet.Jobs, nil) })
+		x.checkEnd(func(ctx context.Context) iter.Seq2[fleet.Record, error] { return x.e.List(ctx, fleet.Jobs, "", nil) })
 	},
 	"a history whose context ends": func(x *tester) {
 		revision := uint64(0)
@@ -244,7 +244,7 @@ var calls = map[string]func(ctx context.Context, e fleet.Engine) error{
 		return e.Remove(ctx, fleet.Workers, "not-there", 0)
 	},
 	"List": func(ctx context.Context, e fleet.Engine) error {
-		return last(e.List(ctx, fleet.Jobs, nil))
+		return last(e.List(ctx, fleet.Jobs, "", nil))
 	},
 	"History": func(ctx context.Context, e fleet.Engine) error {
 		return last(e.History(ctx, fleet.Jobs, "key"))

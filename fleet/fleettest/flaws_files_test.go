@@ -186,7 +186,7 @@ var fileFlaws = map[string]flaw{
 	}},
 	"files are records": {"files/files and records are apart", func(f *fakeEngine) {
 		f.delete = func(ctx context.Context, prefix string) error {
-			for _, r := range collect(f.Engine.List(ctx, fleet.Jobs, nil)) {
+			for _, r := range collect(f.Engine.List(ctx, fleet.Jobs, "", nil)) {
 				_ = f.Engine.Remove(ctx, fleet.Jobs, r.Key, r.Revision)
 			}
 			return f.Engine.Delete(ctx, prefix)

@@ -311,7 +311,7 @@ var valueFlaws = map[string]flaw{
 	"history is that of a prefix": {"history/keys are apart", func(f *fakeEngine) {
 		f.history = func(ctx context.Context, t fleet.Table, prefix string) records {
 			return func(yield func(fleet.Record, error) bool) {
-				for _, r := range collect(f.Engine.List(ctx, t, nil)) {
+				for _, r := range collect(f.Engine.List(ctx, t, "", nil)) {
 					for old, err := range f.Engine.History(ctx, t, r.Key) {
 						if strings.HasPrefix(r.Key, prefix) && !yield(old, err) {
 							return

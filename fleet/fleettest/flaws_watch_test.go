@@ -12,8 +12,8 @@ import (
 // onList changes what is listed: a record is left out if the function says false.
 func onList(change func(*fleet.Record) bool) func(*fakeEngine) {
 	return func(f *fakeEngine) {
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-			return filtered(f.Engine.List(ctx, t, wants), change)
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return filtered(f.Engine.List(ctx, t, group, wants), change)
 		}
 	}
 }
@@ -64,9 +64,9 @@ func changing(change func(*fleet.Record)) func() func(*fleet.Record) bool {
 
 var listFlaws = map[string]flaw{
 	"the list ends early": {"list/1000 records", func(f *fakeEngine) {
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
 			return func(yield func(fleet.Record, error) bool) {
-				for i, r := range collect(f.Engine.List(ctx, t, wants)) {
+				for i, r := range collect(f.Engine.List(ctx, t, group, wants)) {
 					if i == 500 || !yield(r, nil) {
 						return
 					}
@@ -75,8 +75,8 @@ var listFlaws = map[string]flaw{
 		}
 	}},
 	"the list is behind": {"list/records as they were last written", func(f *fakeEngine) {
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-			return filtered(f.Engine.List(ctx, t, wants), func(r *fleet.Record) bool {
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return filtered(f.Engine.List(ctx, t, group, wants), func(r *fleet.Record) bool {
 				*r = collect(f.Engine.History(ctx, t, r.Key))[0]
 				return true
 			})
@@ -87,15 +87,25 @@ var listFlaws = map[string]flaw{
 		return true
 	})},
 	"the list is only of what is wanted": {"list/what is wanted has its data", onList(func(r *fleet.Record) bool { return r.Data != nil })},
+	"the list has all groups": {"list/a group", func(f *fakeEngine) {
+		f.list = func(ctx context.Context, t fleet.Table, _ string, wants func(string) bool) records {
+			return f.Engine.List(ctx, t, "", wants)
+		}
+	}},
+	"a group has others that begin like it": {"list/a group", func(f *fakeEngine) {
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return filtered(f.Engine.List(ctx, t, "", wants), func(r *fleet.Record) bool { return strings.HasPrefix(r.Key, group) })
+		}
+	}},
 	"the list can be read once": {"list/a loop can be left, and run again", func(f *fakeEngine) {
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-			return once(f.Engine.List(ctx, t, wants))
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return once(f.Engine.List(ctx, t, group, wants))
 		}
 	}},
 	"the list locks": {"list/other methods can be called in a loop", func(f *fakeEngine) {
 		lock := locking(f)
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-			return lock(f.Engine.List(ctx, t, wants))
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return lock(f.Engine.List(ctx, t, group, wants))
 		}
 	}},
 }
@@ -215,7 +225,7 @@ var changeFlaws = map[string]flaw{
 func listThenWatch(f *fakeEngine) func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {
 	return func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {
 		return func(yield func(fleet.Record, error) bool) {
-			for r, err := range f.Engine.List(ctx, t, wants) {
+			for r, err := range f.Engine.List(ctx, t, "", wants) {
 				if (key == "" || r.Key == key) && !yield(r, err) {
 					return
 				}
@@ -242,8 +252,8 @@ var contextFlaws = map[string]flaw{
 		}
 	}},
 	"a list that has ended looks whole": {"contexts/a list whose context ends", func(f *fakeEngine) {
-		f.list = func(ctx context.Context, t fleet.Table, wants func(string) bool) records {
-			return withoutError(f.Engine.List(ctx, t, wants))
+		f.list = func(ctx context.Context, t fleet.Table, group string, wants func(string) bool) records {
+			return withoutError(f.Engine.List(ctx, t, group, wants))
 		}
 	}},
 	"a history that has ended looks whole": {"contexts/a history whose context ends", func(f *fakeEngine) {

@@ -217,7 +217,7 @@ func (x *tester) checkHistory(t fleet.Table, key string, want ...string) {
 func (x *tester) list(t fleet.Table, wants func(string) bool) map[string]fleet.Record {
 	x.Helper()
 	records := map[string]fleet.Record{}
-	for r, err := range x.e.List(x.ctx, t, wants) {
+	for r, err := range x.e.List(x.ctx, t, "", wants) {
 		if err != nil {
 			x.Fatalf("List %s: %v", t, err)
 		}

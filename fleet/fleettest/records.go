@@ -421,9 +421,28 @@ var listTests = map[string]func(*tester){
 			x.check(want, r)
 		}
 	},
+	"a group": func(x *tester) {
+		for _, key := range oddKeys {
+			x.set(fleet.Questions, key, 0, key)
+		}
+		for group, want := range map[string][]string{"a": {"a..b", "a.B", "a.b", "a.b.c"}, "nul": {"nul.txt"}, "ab": nil, "nothing": nil} {
+			var got []string
+			for r, err := range x.e.List(x.ctx, fleet.Questions, group, nil) {
+				if err != nil {
+					x.Fatal(err)
+				}
+				x.check(x.get(fleet.Questions, r.Key), r)
+				got = append(got, r.Key)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				x.Errorf("keys of the group %s (-want +got):\n%s", group, diff)
+			}
+		}
+	},
 	"a loop can be left, and run again": func(x *tester) {
 		x.write(fleet.Jobs, numbered(0, 50)...)
-		list := x.e.List(x.ctx, fleet.Jobs, nil)
+		list := x.e.List(x.ctx, fleet.Jobs, "", nil)
 		for range 50 {
 			for _, err := range list {
 				if err != nil {
@@ -445,7 +464,7 @@ var listTests = map[string]func(*tester){
 	},
 	"other methods can be called in a loop": func(x *tester) {
 		x.write(fleet.Jobs, numbered(0, 20)...)
-		for r, err := range x.e.List(x.ctx, fleet.Jobs, nil) {
+		for r, err := range x.e.List(x.ctx, fleet.Jobs, "", nil) {
 			if err != nil {
 				x.Fatal(err)
 			}

@@ -24,6 +24,13 @@ func checkKey(key string) error {
 	return nil
 }
 
+func checkGroup(group string) error {
+	if strings.Contains(group, ".") {
+		return fmt.Errorf("memfleet: %q can't be a group: it has a dot", group)
+	}
+	return checkKey(group)
+}
+
 func checkFile(name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r != '/' && isOdd(r) }) {
 		return fmt.Errorf("memfleet: %q can't be the name of a file: letters, digits, dots, -, _ and / are possible", name)

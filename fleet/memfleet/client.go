@@ -244,8 +244,8 @@ func (c *Client) Get(ctx context.Context, t fleet.Table, key string) (fleet.Reco
 }
 
 // List is [Engine.List] with faults. One that fails may return some records before the error.
-func (c *Client) List(ctx context.Context, t fleet.Table, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
-	return c.list(ctx, "List", func(ctx context.Context) iter.Seq2[fleet.Record, error] { return c.engine.List(ctx, t, wants) })
+func (c *Client) List(ctx context.Context, t fleet.Table, group string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
+	return c.list(ctx, "List", func(ctx context.Context) iter.Seq2[fleet.Record, error] { return c.engine.List(ctx, t, group, wants) })
 }
 
 // History is [Engine.History] with faults. One that fails may return some records before the error.

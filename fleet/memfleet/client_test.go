@@ -74,7 +74,7 @@ func TestFaultsOfAllMethods(t *testing.T) {
 		_, open := c.Open(ctx, "file")
 		errs := map[string]error{
 			"Set": set, "Get": get, "Open": open,
-			"List":    last(c.List(ctx, fleet.Jobs, nil)),
+			"List":    last(c.List(ctx, fleet.Jobs, "", nil)),
 			"Watch":   last(c.Watch(ctx, fleet.Jobs, "", nil)),
 			"History": last(c.History(ctx, fleet.Jobs, "key")),
 			"Remove":  c.Remove(ctx, fleet.Jobs, "key", 0),
@@ -354,7 +354,7 @@ func TestBadInput(t *testing.T) {
 		_, _ = io.Copy(io.Discard, file)
 	}
 	for _, err := range []error{
-		last(engine.List(ctx, "tables", nil)), last(engine.Watch(ctx, "tables", "", nil)),
+		last(engine.List(ctx, "tables", "", nil)), last(engine.Watch(ctx, "tables", "", nil)),
 		last(engine.Watch(ctx, fleet.Jobs, "a b", nil)), last(engine.History(ctx, fleet.Jobs, "")),
 		engine.Remove(ctx, "tables", "key", 0),
 	} {

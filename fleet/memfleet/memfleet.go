@@ -98,18 +98,24 @@ func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Reco
 	return r, nil
 }
 
-// List returns all records of a table as they are when the loop begins. Those that wants does not want have
-// no data.
-func (e *Engine) List(ctx context.Context, t fleet.Table, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
+// List returns all records of a table, or of a group, as they are when the loop begins. Those that wants does not
+// want have no data.
+func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
-		if err := checkTable(t); err != nil {
+		err := checkTable(t)
+		if group != "" {
+			err = errors.Join(err, checkGroup(group))
+		}
+		if err != nil {
 			yield(fleet.Record{}, err)
 			return
 		}
 		e.mu.Lock()
 		var records []fleet.Record
 		for _, key := range slices.Sorted(maps.Keys(e.tables[t])) {
-			records = append(records, e.current(t, key))
+			if rest, inside := strings.CutPrefix(key, group+"."); group == "" || inside && rest != "" {
+				records = append(records, e.current(t, key))
+			}
 		}
 		e.mu.Unlock()
 		each(ctx, records, wants, yield)

@@ -85,7 +85,7 @@ func BenchmarkList(b *testing.B) {
 			b.Run(where+"/"+name, func(b *testing.B) {
 				for b.Loop() {
 					n := 0
-					for _, err := range e.List(b.Context(), fleet.Jobs, wants) {
+					for _, err := range e.List(b.Context(), fleet.Jobs, "", wants) {
 						if err != nil {
 							b.Fatal(err)
 						}

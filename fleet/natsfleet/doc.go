@@ -43,12 +43,13 @@
 //	CLEW_JOBS.<key>         the records of jobs
 //	CLEW_WORKERS.<key>      of workers; only the last ones of each are kept
 //	CLEW_ACCOUNTS.<key>     of accounts
-//	CLEW_QUESTIONS.<key>    of questions
+//	CLEW_QUESTIONS.<job>.<question>    of questions
 //	CLEW_FILES.I.<name>     what describes a file; an element of the name is a token
 //	CLEW_FILES.C.<name>.<version>    the parts of a file
 //	CLEW_SESSIONS.>         transcripts, see package natsstore
 //	CLEW_LIVE.<subject>     messages that nobody keeps, outside of streams
 //
+// The first dot of a key separates two tokens, so that the questions of a job are listed without the others.
 // Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits.
 //
 // Each change of a record is a message with the whole record. It names the message that it replaces, in the

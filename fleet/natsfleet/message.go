@@ -100,7 +100,8 @@ func (m *message) label() string {
 
 // head returns the record of a message without its data.
 func (m *message) head() (fleet.Record, error) {
-	key, err := natsclient.Unescape(m.subject[strings.LastIndexByte(m.subject, '.')+1:])
+	_, escaped, _ := strings.Cut(m.subject, ".") // the name of a stream has no dot
+	key, err := natsclient.Unescape(escaped)
 	return fleet.Record{Key: key, Revision: m.sequence, Time: m.time, Label: m.label()}, err
 }
 
@@ -154,6 +155,9 @@ func checkLabel(label string) error {
 
 // checkKey returns an error unless a key consists of letters, digits and "-", "_" and ".".
 func checkKey(key string) error { return checkChars("key", key, "-_.") }
+
+// checkGroup returns an error unless records can have the group.
+func checkGroup(group string) error { return checkChars("group", group, "-_") }
 
 // checkFile is like checkKey for the name of a file.
 func checkFile(name string) error { return checkChars("file name", name, "-_./") }

@@ -326,7 +326,7 @@ func TestStreamSettings(t *testing.T) {
 		}, "before they are on disk"},
 		"batches": {func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, "atomic batches"},
 		"rollup":  {func(c *jetstream.StreamConfig) { c.AllowRollup = false }, "remove records"},
-		"others":  {func(c *jetstream.StreamConfig) { c.Subjects = []string{"CLEW_JOBS.>"} }, "other subjects"},
+		"others":  {func(c *jetstream.StreamConfig) { c.Subjects = []string{"CLEW_JOBS.*"} }, "other subjects"},
 		"small":   {func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, "refuses large messages"},
 		"queue":   {func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, "drops messages that were read"},
 	} {
@@ -334,7 +334,7 @@ func TestStreamSettings(t *testing.T) {
 			t.Parallel()
 			js := rawServer(t)
 			config := jetstream.StreamConfig{
-				Name: "CLEW_JOBS", Subjects: []string{"CLEW_JOBS.*"}, Discard: jetstream.DiscardNew,
+				Name: "CLEW_JOBS", Subjects: []string{"CLEW_JOBS.>"}, Discard: jetstream.DiscardNew,
 				AllowDirect: true, AllowAtomicPublish: true, AllowRollup: true, AllowMsgTTL: true,
 			}
 			test.change(&config)

@@ -37,7 +37,7 @@ func publish(t *testing.T, js jetstream.JetStream, m *nats.Msg) {
 
 // keys returns the keys of a list, and its error.
 func keys(ctx context.Context, e fleet.Engine, wants func(string) bool) (keys []string, err error) {
-	for r, err := range e.List(ctx, fleet.Jobs, wants) {
+	for r, err := range e.List(ctx, fleet.Jobs, "", wants) {
 		if err != nil {
 			return keys, err
 		}
@@ -168,7 +168,7 @@ func TestNoServer(t *testing.T) {
 			return err
 		},
 		"get":     func(ctx context.Context) error { _, err := e.Get(ctx, fleet.Jobs, "a"); return err },
-		"list":    func(ctx context.Context) error { return last(e.List(ctx, fleet.Jobs, nil)) },
+		"list":    func(ctx context.Context) error { return last(e.List(ctx, fleet.Jobs, "", nil)) },
 		"watch":   func(ctx context.Context) error { return last(e.Watch(ctx, fleet.Jobs, "", nil)) },
 		"history": func(ctx context.Context) error { return last(e.History(ctx, fleet.Jobs, "a")) },
 		"remove":  func(ctx context.Context) error { return e.Remove(ctx, fleet.Jobs, "a", 1) },
@@ -302,7 +302,7 @@ func TestLargeList(t *testing.T) {
 		set(t, e, fmt.Sprint("key-", i), strings.Repeat(string(rune('a'+i%26)), fleet.MaxRecord))
 	}
 	listed := 0
-	for r, err := range e.List(t.Context(), fleet.Jobs, func(string) bool { return true }) {
+	for r, err := range e.List(t.Context(), fleet.Jobs, "", func(string) bool { return true }) {
 		if err != nil || len(r.Data) != fleet.MaxRecord {
 			t.Fatalf("%s has %d bytes: %v", r.Key, len(r.Data), err)
 		}
@@ -500,7 +500,7 @@ func TestListRenewing(t *testing.T) {
 			}
 		}()
 		there := map[string]bool{}
-		for r, err := range e.List(t.Context(), fleet.Workers, nil) {
+		for r, err := range e.List(t.Context(), fleet.Workers, "", nil) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -72,7 +72,7 @@ func (e *Engine) writes(r Role) []string {
 	subjects := []string{e.fileStream() + ".>", "$JS.API.STREAM.PURGE." + e.fileStream()}
 	for _, t := range fleet.Tables {
 		if r == Work || t != fleet.Workers {
-			subjects = append(subjects, e.tableStream(t)+".*")
+			subjects = append(subjects, e.tableStream(t)+".>")
 		}
 	}
 	if r == Work {

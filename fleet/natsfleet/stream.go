@@ -48,7 +48,7 @@ func (e *Engine) openStreams(ctx context.Context) error {
 func (e *Engine) streams() []jetstream.StreamConfig {
 	var streams []jetstream.StreamConfig
 	for _, t := range fleet.Tables {
-		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), "*")
+		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), ">")
 		if t == fleet.Workers { // each is written every few seconds
 			config.MaxMsgsPerSubject = workerMessages
 		}

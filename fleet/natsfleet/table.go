@@ -23,9 +23,14 @@ func (e *Engine) tableStream(t fleet.Table) string { return e.name + "_" + strin
 
 func (e *Engine) sessionStream() string { return e.name + "_SESSIONS" }
 
-// subject returns the subject of a record.
+// subject returns the subject of a record. What is before the first dot of its key is a token of its own, so that the
+// server can list the records of a group.
 func (e *Engine) subject(t fleet.Table, key string) string {
-	return e.tableStream(t) + "." + natsclient.Escape(key)
+	group, rest, _ := strings.Cut(key, ".")
+	if group == "" || rest == "" { // no token is empty
+		return e.tableStream(t) + "." + natsclient.Escape(key)
+	}
+	return e.tableStream(t) + "." + natsclient.Escape(group) + "." + natsclient.Escape(rest)
 }
 
 func checkTable(t fleet.Table) error {

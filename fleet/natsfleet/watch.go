@@ -14,8 +14,8 @@ import (
 
 // List implements [fleet.Engine]. A record that is damaged does not keep others from being listed: the error
 // comes after them.
-func (e *Engine) List(ctx context.Context, t fleet.Table, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
-	return e.follow(ctx, follower{engine: e, table: t, wants: wants})
+func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
+	return e.follow(ctx, follower{engine: e, table: t, group: group, wants: wants})
 }
 
 // Watch implements [fleet.Engine]. It ends with an error if the connection is lost. A record that is damaged
@@ -28,6 +28,7 @@ func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants fun
 type follower struct {
 	engine *Engine
 	table  fleet.Table
+	group  string // or "" for all
 	key    string // or "" for all
 	wants  func(string) bool
 	live   bool
@@ -67,12 +68,18 @@ func (f *follower) run(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), checkTable(f.table)); err != nil {
 		return err
 	}
-	f.filter = f.engine.tableStream(f.table) + ".*"
-	if f.key != "" {
+	f.filter = f.engine.tableStream(f.table) + ".>"
+	switch {
+	case f.key != "":
 		if err := checkKey(f.key); err != nil {
 			return err
 		}
 		f.filter = f.engine.subject(f.table, f.key)
+	case f.group != "":
+		if err := checkGroup(f.group); err != nil {
+			return err
+		}
+		f.filter = f.engine.subject(f.table, f.group) + ".*"
 	}
 	f.target = math.MaxUint64
 	return f.receive(ctx)
