@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -98,7 +99,7 @@ func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (c
 		return clew.Deny(nobodyToAsk), nil
 	}
 	defer a.hold()()
-	result, err := a.ask(ctx, req)
+	result, err := orDenied(a.ask(ctx, req))
 	_, allowed := result.(*clew.AllowResult)
 	a.screen.decided(req.ToolUseID, allowed)
 	if a.ctx.Err() != nil || errors.Is(context.Cause(ctx), errUserStopped) {
@@ -126,17 +127,18 @@ var errUserStopped = errors.New("interrupted by the user")
 // errInputEnded means that the user can't answer any more.
 var errInputEnded = errors.New("the input has ended")
 
-// ask shows a question, page by page, and repeats it until it has an answer.
+// ask shows a question, page by page, and repeats it until it has an answer. The error is errInputEnded
+// if there will be none.
 func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	if err := a.settle(ctx); err != nil {
-		return orDenied(err)
+		return nil, err
 	}
 	s := describe(req, a.view(), a.workspace)
 	a.screen.state("waits for you")
 	for above := s.page(longestPrompt(req, s)); ; {
 		line, err := a.answer(ctx, above, promptOf(req, s))
 		if err != nil {
-			return orDenied(err)
+			return nil, err
 		}
 		switch r := replyOf(s.letter(line), req, s.complete()); {
 		case r.result != nil:
@@ -167,7 +169,7 @@ func (a *questioner) view() view {
 func (a *questioner) askWhy(ctx context.Context, s *sheet) (clew.PermissionResult, error) {
 	line, err := a.answer(ctx, "", s.prompt("Tell the agent why, or what to do instead: "))
 	if err != nil {
-		return orDenied(err)
+		return nil, err
 	}
 	return permit.Denied(line), nil
 }
@@ -222,11 +224,11 @@ func (a *questioner) answer(ctx context.Context, text, prompt string) (line stri
 }
 
 // orDenied returns a denial if the input has ended without an answer.
-func orDenied(err error) (clew.PermissionResult, error) {
+func orDenied(result clew.PermissionResult, err error) (clew.PermissionResult, error) {
 	if errors.Is(err, errInputEnded) {
 		return clew.Deny("The user gave no answer."), nil
 	}
-	return nil, err
+	return result, err
 }
 
 // addAlways adds what the answer "always" changes: often more than the question is about, and
@@ -423,22 +425,7 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 		return nil, errNoChoices
 	}
 	defer a.hold()()
-	answers := map[string][]string{}
-	err := a.settle(ctx)
-	if err == nil {
-		a.screen.state("waits for you")
-	}
-	for i := 0; i < len(req.Questions) && err == nil; i++ {
-		var chosen []string
-		q := &req.Questions[i]
-		s := describeQuestion(q, a.view())
-		if len(req.Questions) > 1 {
-			s.aside = fmt.Sprintf("question %d of %d", i+1, len(req.Questions))
-		}
-		if chosen, err = a.chooseOne(ctx, q, s); len(chosen) > 0 {
-			answers[q.Question] = chosen
-		}
-	}
+	answers, err := a.choices(ctx, req.Questions)
 	a.screen.decided(req.Permission.ToolUseID, true)
 	switch {
 	case errors.Is(err, errInputEnded), err == nil && len(answers) == 0:
@@ -447,6 +434,30 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 		return nil, err
 	}
 	return &clew.QuestionResult{Answers: answers}, nil
+}
+
+// choices asks questions one after the other, and returns the answers to those that were not skipped.
+func (a *questioner) choices(ctx context.Context, questions []clew.Question) (map[string][]string, error) {
+	if err := a.settle(ctx); err != nil {
+		return nil, err
+	}
+	a.screen.state("waits for you")
+	answers := map[string][]string{}
+	for i := range questions {
+		q := &questions[i]
+		s := describeQuestion(q, a.view())
+		if len(questions) > 1 {
+			s.aside = fmt.Sprintf("question %d of %d", i+1, len(questions))
+		}
+		chosen, err := a.chooseOne(ctx, q, s)
+		if err != nil {
+			return nil, err
+		}
+		if len(chosen) > 0 {
+			answers[q.Question] = chosen
+		}
+	}
+	return answers, nil
 }
 
 // chooseOne shows a question, page by page, and repeats it until it has an answer. No choice means
@@ -537,3 +548,34 @@ func numbersOf(line string) (numbers []int, ok bool) {
 	}
 	return numbers, len(numbers) > 0
 }
+
+// A jobQuestioner asks what the agents of jobs ask, as those of run and chat do. They work elsewhere, so
+// no file is read.
+type jobQuestioner struct{ *questioner }
+
+// openJobQuestioner returns a function that finds the terminal for the questions of jobs.
+func openJobQuestioner(s Streams) func(ctx context.Context) (fleetcli.Questioner, error) {
+	return func(ctx context.Context) (fleetcli.Questioner, error) {
+		j := jobQuestioner{newQuestioner(ctx, s, newScreen(s))}
+		if err := j.open(); err != nil {
+			j.Close()
+			return nil, err
+		}
+		return j, nil
+	}
+}
+
+// Permit asks whether a tool may be used.
+func (j jobQuestioner) Permit(ctx context.Context, above string, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+	j.say(above)
+	return j.ask(ctx, req)
+}
+
+// Choose asks the agent's own questions.
+func (j jobQuestioner) Choose(ctx context.Context, above string, questions []clew.Question) (map[string][]string, error) {
+	j.say(above)
+	return j.choices(ctx, questions)
+}
+
+// Close leaves the terminal.
+func (j jobQuestioner) Close() { j.screen.close() }

@@ -587,17 +587,14 @@ func applyToFlag(cmd *cobra.Command, value config.Value) error {
 		}
 	}
 	flag.Changed = true
-	flag.Annotations = map[string][]string{settingAnnotation: {value.Setting.Key}}
+	flag.Annotations = map[string][]string{clikit.SettingAnnotation: {value.Setting.Key}}
 	if list, ok := flag.Value.(interface{ Replace(values []string) error }); ok {
 		return list.Replace(value.Texts)
 	}
 	return flag.Value.Set(strings.Join(value.Texts, ","))
 }
 
-// settingAnnotation marks a flag whose value comes from a setting.
-const settingAnnotation = "clew_setting"
-
-func setBySetting(flag *pflag.Flag) bool { return flag.Annotations[settingAnnotation] != nil }
+func setBySetting(flag *pflag.Flag) bool { return flag.Annotations[clikit.SettingAnnotation] != nil }
 
 // hasSetting reports whether a setting applies to the command. Another command may have a flag of
 // the same name with a different meaning.

@@ -102,6 +102,9 @@ func untilEnded(ctx context.Context) fleet.Event {
 	return fleet.Lose{Cause: fleet.ByShutdown, Stored: true, CostUSD: 0.1}
 }
 
+// exampleQuestion is the ID of a question that the help has as an example.
+const exampleQuestion = "5a77c21b0e9d4f36"
+
 // endings are what agents do, by the name of what becomes of the job.
 var endings = map[string]func(ctx context.Context, t *fleet.Task) fleet.Event{
 	"done": func(ctx context.Context, t *fleet.Task) fleet.Event {
@@ -132,7 +135,12 @@ var endings = map[string]func(ctx context.Context, t *fleet.Task) fleet.Event{
 	"running": func(ctx context.Context, _ *fleet.Task) fleet.Event { return untilEnded(ctx) },
 	"asks": func(ctx context.Context, t *fleet.Task) fleet.Event {
 		return afterAnswer(ctx, t, &fleet.Question{
-			Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf \u001b[31mbuild","description":"Remove"}`), Reason: "no rule",
+			ID: exampleQuestion, Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf \u001b[31mbuild","description":"Remove"}`), Reason: "no rule",
+		})
+	},
+	"long": func(ctx context.Context, t *fleet.Task) fleet.Event {
+		return afterAnswer(ctx, t, &fleet.Question{
+			ID: exampleQuestion, Tool: "Bash", Input: json.RawMessage(`{"command":"` + strings.Repeat(`make\n`, 50) + `rm -rf \u001b[31m/"}`),
 		})
 	},
 	"question": func(ctx context.Context, t *fleet.Task) fleet.Event {
@@ -169,7 +177,7 @@ func (f *testFleet) reached(ctx context.Context, id, ending string) (bool, error
 		return j.State == fleet.Done, nil
 	case "failed", "budget", "turns":
 		return j.State == fleet.Failed, nil
-	case "asks", "question":
+	case "asks", "long", "question":
 		for _, err := range f.Questions(ctx, id) {
 			return err == nil, err
 		}
@@ -198,7 +206,7 @@ func (f *testFleet) make(t testing.TB, ending string, spec *fleet.Spec) *fleet.J
 	if ending == "queued" {
 		return j
 	}
-	stays := ending == "running" || ending == "asks" || ending == "question"
+	stays := ending == "running" || ending == "asks" || ending == "long" || ending == "question"
 	f.work(t, &stateRunner{f, func(other *fleet.Job) bool { return other.ID == j.ID }, endings[ending]}, stays, func(ctx context.Context) {
 		for {
 			ok, err := f.reached(ctx, j.ID, ending)
@@ -286,7 +294,8 @@ func scriptFleetUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptJob runs "job ENDING NAME [TITLE]": it makes a job, and sets the variable NAME to its ID.
+// scriptJob runs "job ENDING NAME [TITLE]": it makes a job, and sets the variable NAME to its ID, and
+// NAME_question to that of its question.
 func scriptJob(ts *testscript.TestScript, neg bool, args []string) {
 	t, ok := ts.Value(testKey{}).(testing.TB)
 	f, has := ts.Value(fleetKey{}).(*scriptFleet)
@@ -297,5 +306,12 @@ func scriptJob(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 2 {
 		spec.Title = args[2]
 	}
-	ts.Setenv(args[1], f.make(t, args[0], spec).ID)
+	j := f.make(t, args[0], spec)
+	ts.Setenv(args[1], j.ID)
+	for q, err := range f.Questions(t.Context(), j.ID) {
+		if err != nil {
+			ts.Fatalf("%v", err)
+		}
+		ts.Setenv(args[1]+"_question", q.ID)
+	}
 }

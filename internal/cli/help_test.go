@@ -29,6 +29,7 @@ import (
 // The codes that examples end with, other than 0.
 var exampleCodes = map[string]int{
 	"clew demo --real --dir /tmp/tour": clikit.ExitAgent,  // the agent of this test is none that could do the task
+	"clew jobs approve m4k":            clikit.ExitUsage,  // it asks on a terminal
 	"clew jobs patch m4k --apply":      clikit.ExitFailed, // nor is its git, and the script jobs applies one
 }
 

@@ -97,13 +97,8 @@ func permissionHook() (hookedit.Hook, error) {
 // quotedProgram returns the path of this program as a shell reads it.
 func quotedProgram() (string, error) {
 	program, err := os.Executable()
-	if err == nil && strings.ContainsAny(program, " '\"\\$`") {
-		program = shellQuoted(program)
-	}
-	return program, err
+	return clikit.ShellWord(program), err
 }
-
-func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // change installs or removes the hook.
 func (o *hookOptions) change(ctx context.Context) error {

@@ -252,7 +252,7 @@ func (o *statuslineOptions) setting() (value, program string, err error) {
 	command := program + " " + statuslineName
 	for _, flag := range [][2]string{{"--format", o.format}, {"--prices", prices}, {"--timezone", o.timezone}} {
 		if flag[1] != "" {
-			command += " " + flag[0] + " " + shellQuoted(flag[1])
+			command += " " + flag[0] + " " + clikit.ShellWord(flag[1])
 		}
 	}
 	line, err := clikit.JSONLine(struct {

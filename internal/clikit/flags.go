@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata" // for systems without a database of time zones
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // An OnOff is a flag that is on when it is given without a value. Unlike pflag's own, it has a
@@ -192,6 +193,14 @@ func parseDay(text string, now time.Time) (time.Time, bool) {
 // startOfDay returns the beginning of the day that is so many days after the day of t.
 func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
+}
+
+// SettingAnnotation marks a flag whose value comes from a setting.
+const SettingAnnotation = "clew_setting"
+
+// Typed reports whether a flag was given on the command line.
+func Typed(flag *pflag.Flag) bool {
+	return flag != nil && flag.Changed && flag.Annotations[SettingAnnotation] == nil
 }
 
 // CompleteList completes the last word of a comma-separated list.

@@ -2,11 +2,9 @@ package fleetcli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
@@ -22,7 +21,6 @@ import (
 
 type jobsApproveOptions struct {
 	place
-	cmd      *cobra.Command
 	allow    bool
 	deny     string
 	answers  []string
@@ -31,25 +29,29 @@ type jobsApproveOptions struct {
 }
 
 const jobsApproveHelp = `Answer what the agent of a job asks: whether it may use a tool, or questions of its own.
-Without flags, show each question on the terminal and ask for the answer. The first
-answer of anybody counts.
+Without flags, show each question on the terminal and ask for the answer: page by page,
+if it does not fit on the screen. The first answer of anybody counts.
+
+"clew jobs show ID" prints each question with its ID and all that the agent wants to do.
+--question with that ID says which one an answer is for; --allow and --answer need it,
+since another question may be open by then than the one that you have read.
 
 --allow and --deny answer whether a tool may be used; --deny="TEXT" also tells the
 agent why, or what to do instead. --answer answers the agent's own questions, once for
-each, in their order. If several questions are open, --question says which one is
-meant: "clew jobs show ID" lists them.`
+each, in their order.`
 
 func newJobsApprove(p *Program) *cobra.Command {
 	o := &jobsApproveOptions{place: place{Program: p}}
 	cmd := &cobra.Command{
-		Use:     "approve ID",
-		Short:   "Answer the questions of a job",
-		Long:    jobsApproveHelp,
-		Example: `  clew jobs approve m4k --deny="Use the staging database."`,
-		Args:    clikit.ExactlyOne("ID"),
-		RunE:    clikit.RunE(o.run),
+		Use:   "approve ID",
+		Short: "Answer the questions of a job",
+		Long:  jobsApproveHelp,
+		Example: `  clew jobs approve m4k
+  clew jobs approve m4k --question 5a77c21b0e9d4f36 --allow
+  clew jobs approve m4k --deny="Use the staging database."`,
+		Args: clikit.ExactlyOne("ID"),
+		RunE: clikit.RunE(o.run),
 	}
-	o.cmd = cmd
 	o.addFlags(cmd)
 	clikit.AddOnOff(cmd, &o.allow, "allow", "allow the use of the tool")
 	cmd.Flags().StringVar(&o.deny, "deny", "", "deny it, and tell the agent this `text`")
@@ -82,15 +84,11 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	}); err != nil {
 		return err
 	}
-	c, err := o.connect(ctx)
+	c, j, err := o.connectTo(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	j, err := c.find(ctx, args[0])
-	if err != nil {
-		return err
-	}
 	open, err := c.open(ctx, j.ID)
 	if err != nil {
 		return err
@@ -98,26 +96,30 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	if open, err = o.meant(j, open); err != nil {
 		return err
 	}
-	if o.allow || denies || len(o.answers) > 0 {
-		if len(open) > 1 {
-			return clikit.UsageError("several questions are open", "Say which with --question:"+listed(open))
-		}
-		a, err := o.given(open[0], denies)
-		if err != nil {
-			return err
-		}
-		return o.answer(ctx, c, open[0], a)
+	if !o.allow && !denies && len(o.answers) == 0 {
+		return o.askAll(ctx, c, open)
 	}
-	for i, q := range open {
-		a, err := o.askFor(ctx, q, i+1, len(open))
-		if err != nil {
-			return err
-		}
-		if err := o.answer(ctx, c, q, a); err != nil {
-			return err
-		}
+	if o.question == "" && (!denies || len(open) > 1) {
+		return o.unnamed(c, open)
 	}
-	return nil
+	a, err := o.given(open[0], denies)
+	if err != nil {
+		return err
+	}
+	return o.answer(ctx, c, open[0], a)
+}
+
+// unnamed refuses an answer that does not say which question it is for. Another one may be open than that
+// which the user has read.
+func (o *jobsApproveOptions) unnamed(c *connection, open []*fleet.Question) error {
+	flag := "--allow"
+	switch {
+	case len(o.answers) > 0:
+		flag = "--answer"
+	case !o.allow:
+		flag = "--deny"
+	}
+	return clikit.UsageError(flag+" needs --question, with the ID of the question that you have read", listed(c.flags, open))
 }
 
 // meant returns the questions that the command is about.
@@ -127,7 +129,7 @@ func (o *jobsApproveOptions) meant(j *fleet.Job, open []*fleet.Question) ([]*fle
 		if open = slices.DeleteFunc(open, is); len(open) == 0 {
 			return nil, &clikit.Failure{
 				Code: clikit.ExitInput, Err: fmt.Errorf("job %s has no open question %s", j.ID, clikit.Printable(o.question)),
-				Hint: fmt.Sprintf(`"clew jobs show %s" lists those that are open.`, j.ID),
+				Hint: fmt.Sprintf(`"%s" lists those that are open.`, o.flags().command("jobs", "show", j.ID)),
 			}
 		}
 	}
@@ -137,19 +139,33 @@ func (o *jobsApproveOptions) meant(j *fleet.Job, open []*fleet.Question) ([]*fle
 	return open, nil
 }
 
-// listed lists questions, one per line.
-func listed(open []*fleet.Question) string {
+// listed says which questions are open, and how they are answered.
+func listed(flags fleetFlags, open []*fleet.Question) string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "Read what the agent asks with %q, and then answer it:", flags.command("jobs", "show", open[0].Job))
 	for _, q := range open {
-		b.WriteString("\n  " + clikit.Printable(questionLine(q)))
+		b.WriteString("\n  " + clikit.Printable(questionLine(q)) + "\n    " + answerCommand(flags, q))
 	}
 	return b.String()
+}
+
+// answerCommand returns the command that allows what a question asks, or answers it.
+func answerCommand(flags fleetFlags, q *fleet.Question) string {
+	words := []string{"jobs", "approve", q.Job, "--question", q.ID}
+	own := jobview.OwnQuestions(q)
+	if len(own) == 0 {
+		return flags.command(append(words, "--allow")...)
+	}
+	for range own {
+		words = append(words, "--answer", "TEXT")
+	}
+	return flags.command(words...)
 }
 
 // questionLine is a question in a line of untrusted text.
 func questionLine(q *fleet.Question) string {
 	text := q.ID + "  " + q.Tool
-	if own := ownQuestions(q); len(own) > 0 {
+	if own := jobview.OwnQuestions(q); len(own) > 0 {
 		return q.ID + "  " + clikit.Clip(own[0].Question)
 	}
 	if members, err := permit.Members(wire.JSON(q.Input)); err == nil {
@@ -160,21 +176,9 @@ func questionLine(q *fleet.Question) string {
 	return text
 }
 
-// askTool is the tool of the agent's own questions.
-const askTool = "AskUserQuestion"
-
-// ownQuestions returns the agent's own questions, or nil if it asks whether it may use a tool.
-func ownQuestions(q *fleet.Question) []clew.Question {
-	var req clew.QuestionRequest
-	if q.Tool != askTool || json.Unmarshal(q.Input, &req) != nil {
-		return nil
-	}
-	return req.Questions
-}
-
 // given returns the answer that the flags have.
 func (o *jobsApproveOptions) given(q *fleet.Question, denies bool) (*fleet.Answer, error) {
-	own := ownQuestions(q)
+	own := jobview.OwnQuestions(q)
 	switch {
 	case denies:
 		return &fleet.Answer{Text: o.deny}, nil
@@ -219,99 +223,50 @@ func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet
 	return written(err)
 }
 
-// askFor asks for the answer to a question on the terminal.
-func (o *jobsApproveOptions) askFor(ctx context.Context, q *fleet.Question, n, of int) (*fleet.Answer, error) {
-	columns := clikit.TextWidth(o.Err, clikit.DefaultColumns)
-	p := &page{columns: columns, color: clikit.Colored(o.Err)}
-	p.line(tty.Waiting, fmt.Sprintf("Question %d of %d, job %s", n, of, q.Job))
-	p.row("until", timeText(q.Until, time.Now()))
-	p.row("because", q.Reason)
-	p.row("subagent", q.Subagent)
-	if own := ownQuestions(q); len(own) > 0 {
-		return o.askOwn(ctx, p.String(), own)
-	}
-	p.row("tool", q.Tool)
-	members, err := permit.Members(wire.JSON(q.Input))
+// askAll asks for the answers to questions on the terminal.
+func (o *jobsApproveOptions) askAll(ctx context.Context, c *connection, open []*fleet.Question) error {
+	user, err := o.Questions(ctx)
 	if err != nil {
-		p.exact("input", string(q.Input))
+		return &clikit.Failure{Code: clikit.ExitUsage, Err: err, Hint: listed(c.flags, open)}
 	}
-	sorted, _ := permit.MainFirst(members)
-	for _, m := range sorted {
-		p.exact(clikit.Printable(m.Name), m.Text())
-	}
-	for text := p.String(); ; text = "" {
-		line, err := o.ask(ctx, text, "Allow it? [y]es / [n]o / no, and say [w]hy: ")
-		if err != nil {
-			return nil, err
+	defer user.Close()
+	for i, q := range open {
+		above := fmt.Sprintf("Job %s asks, until %s", q.Job, timeText(q.Until, time.Now()))
+		if len(open) > 1 {
+			above += fmt.Sprintf(": question %d of %d", i+1, len(open))
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return &fleet.Answer{Allow: true}, nil
-		case "n", "no":
-			return &fleet.Answer{Text: "Denied."}, nil
-		case "w", "why":
-			why, err := o.ask(ctx, "", "Tell the agent why, or what to do instead: ")
-			return &fleet.Answer{Text: cmpOr(strings.TrimSpace(why), "Denied.")}, err
+		a, err := ask(ctx, user, clikit.Printable(above)+"\n", q)
+		switch {
+		case ctx.Err() != nil:
+			return clikit.Stopped()
+		case err != nil:
+			return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("the question %s was not answered: %w", clikit.Printable(q.ID), err)}
+		}
+		if err := o.answer(ctx, c, q, a); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// askOwn asks the agent's own questions.
-func (o *jobsApproveOptions) askOwn(ctx context.Context, head string, own []clew.Question) (*fleet.Answer, error) {
-	a := &fleet.Answer{Allow: true, Answers: make(map[string]string)}
-	for i := range own {
-		q := &own[i]
-		var b strings.Builder
-		b.WriteString(head)
-		head = ""
-		b.WriteString(tty.Clean(q.Question) + "\n")
-		for n, option := range q.Options {
-			fmt.Fprintf(&b, "  %d  %s\n", n+1, clikit.Printable(joinParts(option.Label, option.Description)))
+// ask asks for the answer to a question on the terminal.
+func ask(ctx context.Context, user Questioner, above string, q *fleet.Question) (*fleet.Answer, error) {
+	if own := jobview.OwnQuestions(q); len(own) > 0 {
+		chosen, err := user.Choose(ctx, above, own)
+		if err != nil || len(chosen) == 0 {
+			return &fleet.Answer{Text: "The user has skipped the question."}, err
 		}
-		prompt := "Your answer: "
-		if len(q.Options) > 0 {
-			prompt = "A number, or your own answer: "
+		a := &fleet.Answer{Allow: true, Answers: make(map[string]string)}
+		for question, labels := range chosen {
+			a.Answers[question] = strings.Join(labels, ", ")
 		}
-		if q.MultiSelect {
-			prompt = "Numbers separated by commas, or your own answer: "
-		}
-		answer := ""
-		for text := b.String(); answer == ""; text = "" {
-			line, err := o.ask(ctx, text, prompt)
-			if err != nil {
-				return nil, err
-			}
-			answer = chosen(q, strings.TrimSpace(line))
-		}
-		a.Answers[q.Question] = answer
+		return a, nil
 	}
-	return a, nil
-}
-
-// chosen returns the labels of the options whose numbers were typed, and other lines as they are.
-func chosen(q *clew.Question, line string) string {
-	var labels []string
-	for _, word := range strings.Split(line, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > len(q.Options) {
-			return line
-		}
-		labels = append(labels, q.Options[n-1].Label)
+	result, err := user.Permit(ctx, above, &clew.PermissionRequest{
+		ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason, AgentID: q.Subagent,
+	})
+	if denied, ok := result.(*clew.DenyResult); ok {
+		return &fleet.Answer{Text: denied.Message}, err
 	}
-	if len(labels) > 1 && !q.MultiSelect {
-		return line
-	}
-	return strings.Join(labels, ", ")
-}
-
-// ask returns a line that is typed on the terminal.
-func (o *jobsApproveOptions) ask(ctx context.Context, text, prompt string) (string, error) {
-	line, err := o.Ask(ctx, text, prompt)
-	switch {
-	case ctx.Err() != nil:
-		return "", clikit.Stopped()
-	case err != nil:
-		return "", &clikit.Failure{Code: clikit.ExitUsage, Err: err, Hint: "Answer with --allow, --deny or --answer. Nothing was answered."}
-	}
-	return line, nil
+	return &fleet.Answer{Allow: err == nil}, err
 }

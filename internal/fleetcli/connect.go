@@ -24,13 +24,45 @@ import (
 // A place says where the records of jobs are.
 type place struct {
 	*Program
+	cmd         *cobra.Command
 	fleet       string // a URL or a directory; "" means the directory of the program
 	credentials string // a file
 }
 
 func (p *place) addFlags(cmd *cobra.Command) {
+	p.cmd = cmd
 	cmd.Flags().StringVar(&p.fleet, "fleet", "", "use the fleet at this `URL` or of this directory (default that of this machine)")
 	cmd.Flags().StringVar(&p.credentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
+}
+
+// fleetFlags are the flags that a command of the same fleet needs, as a shell reads them.
+type fleetFlags string
+
+// Flags returns the flags of a command that others need for the same fleet, as a shell reads them: those
+// that were typed. Settings apply to all commands.
+func Flags(cmd *cobra.Command) (text string) {
+	for _, name := range []string{"fleet", "fleet-credentials"} {
+		if f := cmd.Flags().Lookup(name); clikit.Typed(f) {
+			text += " --" + name + " " + clikit.ShellWord(f.Value.String())
+		}
+	}
+	return clikit.Printable(text)
+}
+
+func (p *place) flags() fleetFlags {
+	if p.cmd == nil {
+		return ""
+	}
+	return fleetFlags(Flags(p.cmd))
+}
+
+// command returns a command to copy.
+func (f fleetFlags) command(words ...string) string {
+	text := "clew"
+	for _, word := range words {
+		text += " " + clikit.ShellWord(word)
+	}
+	return clikit.Printable(text) + string(f)
 }
 
 // dirName is the directory of the fleet of this machine, among the files of the program.
@@ -55,7 +87,8 @@ func (p *place) dir() (string, error) {
 type connection struct {
 	*fleet.Fleet
 	engine *natsfleet.Engine
-	closer io.Closer
+	closer io.Closer // the engine, which waits for no context
+	flags  fleetFlags
 }
 
 // Close closes the connection.
@@ -96,7 +129,22 @@ func (p *place) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
-	return &connection{fleet.Open(engine, who()), engine, engine}, nil
+	return &connection{fleet.Open(engine, who()), engine, engine, p.flags()}, nil
+}
+
+// connectTo connects to the fleet, and finds the job that an ID or the beginning of one names. The caller
+// has to close the connection.
+func (p *place) connectTo(ctx context.Context, id string) (*connection, *fleet.Job, error) {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := c.find(ctx, id)
+	if err != nil {
+		c.Close()
+		return nil, nil, err
+	}
+	return c, j, nil
 }
 
 // Connect connects another command to a fleet until end is called: to that of --fleet and
@@ -279,7 +327,7 @@ func (c *connection) find(ctx context.Context, id string) (*fleet.Job, error) {
 	if errors.Is(err, fleet.ErrNotFound) {
 		err = &clikit.Failure{
 			Code: clikit.ExitInput, Err: fmt.Errorf("no job has the ID %s", clikit.Printable(id)),
-			Hint: `Run "clew jobs --all" to list all jobs.`,
+			Hint: fmt.Sprintf("Run %q to list all jobs.", c.flags.command("jobs", "--all")),
 		}
 	}
 	return j, failure(ctx, err)

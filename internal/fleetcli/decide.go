@@ -143,7 +143,7 @@ func (o *decision) run(ctx context.Context, args []string) error {
 func (o *decision) one(ctx context.Context, c *connection, j *fleet.Job) error {
 	next, err := o.decide(ctx, c, j)
 	if err != nil {
-		return refusal(ctx, err, j)
+		return refusal(ctx, err, c.flags, j)
 	}
 	if o.json {
 		if next == nil {
@@ -164,7 +164,7 @@ func (o *decision) one(ctx context.Context, c *connection, j *fleet.Job) error {
 }
 
 // refusal reports a decision that is not possible, and what is.
-func refusal(ctx context.Context, err error, j *fleet.Job) error {
+func refusal(ctx context.Context, err error, flags fleetFlags, j *fleet.Job) error {
 	out := failure(ctx, err)
 	state, ok := errors.AsType[*fleet.StateError](err)
 	f, isFailure := errors.AsType[*clikit.Failure](out)
@@ -173,11 +173,11 @@ func refusal(ctx context.Context, err error, j *fleet.Job) error {
 	}
 	switch {
 	case state.Event == "dropped":
-		f.Hint = fmt.Sprintf(`Run "clew jobs cancel %s" first.`, j.ID)
+		f.Hint = fmt.Sprintf(`Run "%s" first.`, flags.command("jobs", "cancel", j.ID))
 	case state.State == fleet.Lost, state.State == fleet.Failed:
-		f.Hint = hintFor(j.Summary())
+		f.Hint = hintFor(flags, j.Summary())
 	case state.State.Ended():
-		f.Hint = fmt.Sprintf(`"clew jobs show %s" says how it has ended.`, j.ID)
+		f.Hint = fmt.Sprintf(`"%s" says how it has ended.`, flags.command("jobs", "show", j.ID))
 	case state.Event == "requeued":
 		f.Hint = "It goes on by itself."
 	}

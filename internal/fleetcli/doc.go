@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 )
 
@@ -22,9 +23,19 @@ type Program struct {
 	StateFile func(name string) (string, error)
 	// HandOver leaves interrupts to the command until back is called.
 	HandOver func() (back func())
-	// Ask shows a text and a prompt on the terminal, and returns the line that is typed there. It
-	// returns an error if nobody can be asked.
-	Ask func(ctx context.Context, text, prompt string) (string, error)
+	// Questions opens the terminal for questions. It returns an error if nobody can be asked.
+	Questions func(ctx context.Context) (Questioner, error)
+}
+
+// A Questioner asks the user on the terminal what the agent of a job asks, below a text of the command.
+// What does not fit on the screen is shown in pages, and is not allowed before the last one unless the
+// user says so. Its errors mean that nothing was answered.
+type Questioner interface {
+	// Permit asks whether a tool may be used.
+	Permit(ctx context.Context, above string, req *clew.PermissionRequest) (clew.PermissionResult, error)
+	// Choose asks the agent's own questions. The answers have none for those that were skipped.
+	Choose(ctx context.Context, above string, questions []clew.Question) (map[string][]string, error)
+	Close()
 }
 
 // Commands returns the commands.

@@ -292,7 +292,6 @@ func (o *fleetDoctorOptions) print(f natsfleet.Finding) error {
 
 type fleetAccountOptions struct {
 	place
-	cmd     *cobra.Command
 	daily   float64
 	release bool
 	json    bool
@@ -311,7 +310,6 @@ workers, and given --release. That also ends the wait for a limit.`,
 		Args: clikit.ExactlyOne("NAME"),
 		RunE: clikit.RunE(o.run),
 	}
-	o.cmd = cmd
 	o.addFlags(cmd)
 	cmd.Flags().Float64Var(&o.daily, "daily", 0, "begin no job after those of a day (UTC) have cost so many `dollars`; 0 means no limit")
 	clikit.AddOnOff(cmd, &o.release, "release", "let jobs begin again")

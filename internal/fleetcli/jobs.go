@@ -220,7 +220,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 // nothing says why a list is empty.
 func (o *jobsOptions) nothing(sel *selection) string {
 	if sel.old > 0 {
-		return fmt.Sprintf("No such jobs. There are %s others: clew jobs --all", tty.Thousands(int64(sel.old)))
+		return fmt.Sprintf("No such jobs. There are %s others: %s", tty.Thousands(int64(sel.old)), o.flags().command("jobs", "--all"))
 	}
 	return `No jobs yet. Submit one with clew submit "PROMPT".`
 }

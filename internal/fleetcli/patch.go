@@ -46,15 +46,11 @@ func newJobsPatch(p *Program) *cobra.Command {
 }
 
 func (o *jobsPatchOptions) run(ctx context.Context, args []string) error {
-	c, err := o.connect(ctx)
+	c, j, err := o.connectTo(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	j, err := c.find(ctx, args[0])
-	if err != nil {
-		return err
-	}
 	a, err := o.chosen(j)
 	if err != nil {
 		return err

@@ -65,12 +65,10 @@ func (s *surroundings) row(j *fleet.Summary) jobview.Row {
 func (s *surroundings) reason(j *fleet.Summary) string {
 	r := s.row(j)
 	if r.Asks {
-		return "asks: " + approveCommand(j.ID)
+		return "asks: " + fleetFlags(s.Flags).command("jobs", "approve", j.ID)
 	}
-	return withHint(s.Reason(r), hintFor(j))
+	return withHint(s.Reason(r), hintFor(fleetFlags(s.Flags), j))
 }
-
-func approveCommand(id string) string { return "clew jobs approve " + id }
 
 // withHint adds the command that a hint names to a text.
 func withHint(text, hint string) string {
@@ -82,16 +80,17 @@ func withHint(text, hint string) string {
 }
 
 // hintFor says what to do about a job that does not go on by itself, or returns "".
-func hintFor(j *fleet.Summary) string {
+func hintFor(flags fleetFlags, j *fleet.Summary) string {
+	resume, retry := flags.command("jobs", "resume", j.ID), flags.command("jobs", "retry", j.ID)
 	switch {
 	case j.State == fleet.Failed && j.Cause == fleet.ByBudget:
-		return fmt.Sprintf(`Go on with "clew jobs resume %s --budget USD".`, j.ID)
+		return fmt.Sprintf(`Go on with "%s".`, flags.command("jobs", "resume", j.ID, "--budget", "USD"))
 	case j.State == fleet.Failed && j.Cause == fleet.ByTurns:
-		return fmt.Sprintf(`Go on with "clew jobs resume %s", with as many turns again or with those of --turns.`, j.ID)
+		return fmt.Sprintf(`Go on with "%s", with as many turns again or with those of --turns.`, resume)
 	case j.State == fleet.Lost:
-		return fmt.Sprintf(`Go on with "clew jobs resume %s", or begin again with "clew jobs retry %s".`, j.ID, j.ID)
+		return fmt.Sprintf(`Go on with "%s", or begin again with "%s".`, resume, retry)
 	case j.State == fleet.Failed:
-		return fmt.Sprintf(`Begin again with "clew jobs retry %s".`, j.ID)
+		return fmt.Sprintf(`Begin again with "%s".`, retry)
 	}
 	return ""
 }

@@ -85,7 +85,13 @@ func screens() map[string]func(columns int, color bool) string {
 			{At: screenTime, By: "worker000001", Attempt: 1, Result: &fleet.Result{Text: "late"}}},
 	}
 	view := &jobView{Job: job, around: sel.around, Reason: sel.around.reason(job.Summary()), Refused: map[string]string{"left worker000001": "no \x1b[31mdisk"},
-		Questions: []*fleet.Question{{ID: "question0001", Job: job.ID, Tool: "Bash", Input: []byte(`{"command":"rm -rf \u001b[31mbuild"}`)}}}
+		flags: fleetFlags(" --fleet 'tls://fleet.example?sync=always'"),
+		Questions: []*fleet.Question{
+			{ID: "question0001", Job: job.ID, Tool: "Bash", Until: screenTime.Add(time.Hour), Reason: "no rule", Input: []byte(
+				`{"description":"Clean up\nanswer: yes","command":"rm -rf \u001b[31mbuild && ` + strings.Repeat("make all && ", 12) + `true"}`)},
+			{ID: "it's odd", Job: job.ID, Tool: "AskUserQuestion", Until: screenTime.Add(time.Hour), Subagent: "a1", Input: []byte(
+				`{"questions":[{"question":"Which \u001b[31mdatabase?","options":[{"label":"SQLite","description":"a file"},{"label":"Postgres"}]}]}`)},
+		}}
 	status := &fleetStatus{
 		at: screenTime,
 		Workers: []workerStatus{
@@ -124,7 +130,7 @@ func TestScreensFit(t *testing.T) {
 		for width := 2; width <= 200; width++ { // a character can be two columns wide
 			for line := range strings.Lines(show(width, false)) {
 				line = strings.TrimSuffix(line, "\n")
-				if tty.Width(line) > width || strings.ContainsAny(line, "\x1b\u202e\r") {
+				if tty.Width(line) > width && !strings.HasPrefix(line, "clew jobs ") || strings.ContainsAny(line, "\x1b\u202e\r") {
 					t.Errorf("%s: %d columns: %q", name, width, line)
 				}
 			}

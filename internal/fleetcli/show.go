@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/wire"
 )
 
 type jobsShowOptions struct {
@@ -49,15 +50,11 @@ func newJobsShow(p *Program) *cobra.Command {
 }
 
 func (o *jobsShowOptions) run(ctx context.Context, args []string) error {
-	c, err := o.connect(ctx)
+	c, j, err := o.connectTo(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	j, err := c.find(ctx, args[0])
-	if err != nil {
-		return err
-	}
 	if o.log {
 		return o.printLog(ctx, c, j.ID)
 	}
@@ -89,6 +86,7 @@ type jobView struct {
 	Questions []*fleet.Question `json:"questions,omitempty"`
 
 	around *surroundings
+	flags  fleetFlags
 }
 
 // view returns what is shown of a job.
@@ -97,7 +95,8 @@ func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around}
+	around.Flags = string(c.flags)
+	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around, flags: c.flags}
 	for _, w := range around.Workers {
 		if why, ok := w.Refused[j.ID]; ok {
 			v.Refused[workerName(w)] = why
@@ -136,7 +135,7 @@ func (v *jobView) text(columns int, color bool) string {
 		p.row("refused", "by "+worker+": "+v.Refused[worker])
 	}
 	for _, q := range v.Questions {
-		p.row("asks", questionLine(q)+"; "+approveCommand(j.ID))
+		v.addQuestion(p, q)
 	}
 	for i := range j.Attempts {
 		v.addAttempt(p, &j.Attempts[i])
@@ -221,8 +220,31 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.row("ended", joinParts(timeText(a.Ended, v.around.At), jobview.AttemptCause(a.Cause)))
 	p.row("because", a.Text)
 	if a.Patch != "" {
-		p.row("patch", "clew jobs patch "+v.ID)
+		p.command("patch", v.flags.command("jobs", "patch", v.ID))
 	}
+}
+
+// addQuestion adds all of an open question, and the command that answers it: somebody decides by it.
+func (v *jobView) addQuestion(p *page, q *fleet.Question) {
+	p.row("asks", joinParts(q.ID+" "+q.Tool, prefixed("by subagent ", q.Subagent), q.Reason, "until "+timeText(q.Until, v.around.At)))
+	var text strings.Builder
+	if own := jobview.OwnQuestions(q); len(own) > 0 {
+		for i := range own {
+			text.WriteString(own[i].Question + "\n")
+			for _, option := range own[i].Options {
+				text.WriteString("  - " + joinParts(option.Label, option.Description) + "\n")
+			}
+		}
+	} else if members, err := permit.Members(wire.JSON(q.Input)); err != nil {
+		text.WriteString(string(q.Input))
+	} else {
+		members, _ = permit.MainFirst(members)
+		for _, m := range members {
+			text.WriteString(clikit.Printable(m.Name) + ": " + strings.ReplaceAll(cmpOr(m.Text(), `""`), "\n", "\n  ") + "\n")
+		}
+	}
+	p.exact(text.String())
+	p.command("answer", answerCommand(v.flags, q))
 }
 
 func startText(a *fleet.Attempt) string {
@@ -322,12 +344,34 @@ func (p *page) block(name, text string) {
 	}
 }
 
-// exact adds an untrusted text as it is, also an empty one: somebody decides by it.
-func (p *page) exact(name, text string) {
-	if strings.TrimSpace(text) == "" {
-		text = strconv.Quote(text)
+// exact adds an untrusted text that somebody decides by. The other rows of a line that has no room are
+// indented, so that none looks like a line of the text.
+func (p *page) exact(text string) {
+	const indent = 4
+	room, hanging := p.room(), strings.Repeat(" ", indent)
+	if room > 0 && room < 4*indent {
+		hanging = ""
 	}
-	p.add(name, tty.Wrap(tty.Clean(text), p.room()))
+	var rows []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		for i, row := range tty.Wrap(tty.Clean(line), max(room-len(hanging), min(room, 1))) {
+			if i > 0 {
+				row = hanging + row
+			}
+			rows = append(rows, row)
+		}
+	}
+	p.add("", rows)
+}
+
+// command adds a command to copy. If there is no room for it, it has a line of its own, which the terminal
+// breaks: it is copied without these breaks.
+func (p *page) command(name, text string) {
+	if room := p.room(); room == 0 || tty.Width(text) <= room {
+		p.add(name, []string{text})
+		return
+	}
+	p.WriteString(tty.Dim.Paint(tty.Fit(name, p.columns), p.color) + "\n" + text + "\n")
 }
 
 // isNarrow reports whether there is no room for names beside values.

@@ -18,7 +18,6 @@ import (
 
 type submitOptions struct {
 	place
-	cmd *cobra.Command
 
 	spec       fleet.Spec
 	promptFile string
@@ -72,7 +71,6 @@ func newSubmit(p *Program) *cobra.Command {
 		Args: clikit.AtMost(1),
 		RunE: clikit.RunE(o.run),
 	}
-	o.cmd = cmd
 	o.addFlags(cmd)
 	o.addJobFlags(cmd)
 	set := cmd.Flags()
@@ -223,7 +221,7 @@ func (c *connection) completeAfter(ctx context.Context, s *fleet.Spec) error {
 		if j.State == fleet.Failed || j.State == fleet.Canceled {
 			return &clikit.Failure{
 				Code: clikit.ExitFailed, Err: fmt.Errorf("job %s is %s, so no job can come after it", j.ID, j.State),
-				Hint: fmt.Sprintf(`Begin it again with "clew jobs retry %s", or leave out --after.`, j.ID),
+				Hint: fmt.Sprintf(`Begin it again with "%s", or leave out --after.`, c.flags.command("jobs", "retry", j.ID)),
 			}
 		}
 		s.After[i] = j.ID
@@ -269,7 +267,8 @@ var errLost = errors.New("the job is lost")
 
 // left reports that the job goes on without this command.
 func (o *submitOptions) left(ctx context.Context, j *fleet.Job, err error) error {
-	hint := fmt.Sprintf(`Job %s goes on. "clew jobs tail %s" shows it, and "clew jobs cancel %s" ends it.`, j.ID, j.ID, j.ID)
+	hint := fmt.Sprintf(`Job %s goes on. "%s" shows it, and "%s" ends it.`, j.ID,
+		o.flags().command("jobs", "tail", j.ID), o.flags().command("jobs", "cancel", j.ID))
 	if ctx.Err() != nil {
 		return &clikit.Failure{Code: clikit.ExitInterrupted, Err: errors.New("interrupted"), Hint: hint}
 	}
@@ -296,7 +295,7 @@ func (o *submitOptions) printEnd(ctx context.Context, c *connection, j *fleet.Jo
 		return nil
 	}
 	text := "job " + j.ID + " " + endText(j)
-	return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(text), Hint: hintFor(j.Summary())}
+	return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(text), Hint: hintFor(c.flags, j.Summary())}
 }
 
 // endText says how a job has ended.

@@ -49,15 +49,11 @@ func newJobsTail(p *Program) *cobra.Command {
 }
 
 func (o *jobsTailOptions) run(ctx context.Context, args []string) error {
-	c, err := o.connect(ctx)
+	c, j, err := o.connectTo(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	j, err := c.find(ctx, args[0])
-	if err != nil {
-		return err
-	}
 	store, err := c.store(ctx)
 	if err != nil {
 		return err

@@ -220,7 +220,7 @@ func (o *workerOptions) open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
-	return &connection{fleet.Open(engine, who()), engine, engine}, nil
+	return &connection{fleet.Open(engine, who()), engine, engine, o.flags()}, nil
 }
 
 // A listedUser is a user in the file of --users.

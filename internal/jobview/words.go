@@ -26,6 +26,8 @@ type Surroundings struct {
 	// Workers are those that renew their leases, and Accounts those that have a record, by name.
 	Workers  []*fleet.WorkerInfo
 	Accounts map[string]*fleet.Account
+	// Flags are what commands of the same fleet need, such as " --fleet DIR", or "".
+	Flags string
 }
 
 // Reason says in words why a job is in its state, or what it waits for, and "" if there is nothing to say.
@@ -98,7 +100,7 @@ func (s *Surroundings) waits(j *fleet.Summary) string {
 	case fleet.ByThrottling:
 		return "too many requests; goes on at " + Clock(j.Until, s.At)
 	case fleet.ByAccount:
-		return heldText(j.Account)
+		return s.held(j.Account)
 	}
 	return "goes on at " + Clock(j.Until, s.At)
 }
@@ -107,8 +109,8 @@ func limitText(account string, until, now time.Time) string {
 	return fmt.Sprintf("waits for the limit of %s until %s", account, Clock(until, now))
 }
 
-func heldText(account string) string {
-	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release", account, account)
+func (s *Surroundings) held(account string) string {
+	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release%s", account, account, s.Flags)
 }
 
 // queued says why no worker takes a job.
@@ -121,17 +123,17 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	}
 	workers := slices.DeleteFunc(slices.Clone(s.Workers), func(w *fleet.WorkerInfo) bool { return w.Draining })
 	if len(workers) == 0 {
-		return "no worker runs; clew worker"
+		return "no worker runs; clew worker" + s.Flags
 	}
 	with := slices.DeleteFunc(workers, func(w *fleet.WorkerInfo) bool { return !slices.Contains(w.Queues, j.Queue) })
 	if len(with) == 0 {
-		return fmt.Sprintf("no worker takes the queue %s; clew worker --queue %s", j.Queue, j.Queue)
+		return fmt.Sprintf("no worker takes the queue %s; clew worker --queue %s%s", j.Queue, j.Queue, s.Flags)
 	}
 	with = slices.DeleteFunc(with, func(w *fleet.WorkerInfo) bool {
 		return w.Accounts != nil && !slices.Contains(w.Accounts, j.Account)
 	})
 	if len(with) == 0 {
-		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s", j.Account, j.Account)
+		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s%s", j.Account, j.Account, s.Flags)
 	}
 	if texts := refusals(with, j.ID); len(texts) > 0 {
 		return "refused: " + texts[0]
@@ -147,7 +149,7 @@ func (s *Surroundings) Account(name string) string {
 	case !blocked:
 		return ""
 	case a.Held:
-		return heldText(name)
+		return s.held(name)
 	case s.At.Before(a.Until):
 		return limitText(name, a.Until, s.At)
 	}

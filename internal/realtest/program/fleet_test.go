@@ -99,8 +99,18 @@ func TestRealFleet(t *testing.T) {
 			}
 			_, rest, _ := strings.Cut(line, `"id":"`)
 			id, _, _ := strings.Cut(rest, `"`)
-			_, _, code := s.run(t, "jobs", "approve", id, "--allow")
-			return code == 0
+			shown, _, _ := s.run(t, "jobs", "show", id)
+			_, command, asks := strings.Cut(shown, "\nanswer ")
+			if !asks {
+				return false
+			}
+			command, _, _ = strings.Cut(command, "\n")
+			words := strings.Fields(command) // "clew jobs approve ID --question ID --allow"
+			_, stderr, code := s.run(t, words[1:]...)
+			if code != 0 {
+				t.Errorf("%s: exit code %d\n%s", command, code, stderr)
+			}
+			return true
 		}
 		return false
 	})
