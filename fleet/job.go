@@ -164,10 +164,11 @@ func (j *Job) Attempt() *Attempt {
 
 // Worker returns the worker that holds the job, or "".
 func (j *Job) Worker() string {
-	if !j.State.Held() {
+	a := j.Attempt()
+	if a == nil || !j.State.Held() { // a record that is wrong may have no attempt
 		return ""
 	}
-	return j.Attempt().Worker
+	return a.Worker
 }
 
 // CostUSD is the cost of all attempts.

@@ -35,6 +35,9 @@ func TestLabel(t *testing.T) {
 		}
 	}
 	for _, s := range States {
+		if got := (&Job{State: s}).Summary(); got.Worker != "" { // a record may be wrong
+			t.Errorf("%s: worker %q without an attempt", s, got.Worker)
+		}
 		if label := (&Summary{State: s}).Label(); isOpen(label) == s.Ended() {
 			t.Errorf("%s: open is %v", s, isOpen(label))
 		}
