@@ -40,6 +40,7 @@ type serveOptions struct {
 	link     bool
 	rotate   bool
 
+	cmd                     *cobra.Command
 	fleet, fleetCredentials string
 }
 
@@ -61,9 +62,8 @@ chat", and serve accepts its flags about the agent. No page can choose a permiss
 mode that asks nothing, unless --permission-mode names it here. Hooks and MCP servers
 of a directory run only if you have trusted it: see "clew run --help".
 
-If the fleet of this machine runs when serve starts, or with --fleet, there is a page
-with jobs. With --drive, pages also answer their questions, and cancel, resume and
-retry them.
+While the fleet of this machine runs, or with --fleet, there is a page with jobs. With
+--drive, pages also answer their questions, and cancel, resume and retry them.
 
 Each answer to a question, and each other change, is a line on stderr and in
 $XDG_STATE_HOME/clew/audit.log, or ~/.local/state/clew/audit.log. Prompts are in
@@ -84,6 +84,7 @@ func newServe(s Streams, st *settings) *cobra.Command {
 		Args: clikit.AtMost(0),
 		RunE: clikit.RunE(o.run),
 	}
+	o.cmd = cmd
 	o.addAgentFlags(cmd)
 	clikit.AddOnOff(cmd, &o.open, "open", "open the first page in the browser")
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object about the server")
@@ -233,18 +234,59 @@ func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err e
 	return w.untrustedNote(), nil
 }
 
-// jobs connects to the fleet whose jobs are shown, until end is called. It returns nil if there is none.
-func (o *serveOptions) jobs(ctx context.Context) (jobs web.Fleet, end func(), err error) {
-	p := &fleetcli.Program{Streams: o.streams, Version: readBuild().Version, StateFile: stateFile}
-	f, end, err := fleetcli.Connect(ctx, p, o.fleet, o.fleetCredentials)
-	if err != nil && o.fleet == "" && ctx.Err() == nil { // nobody has asked for jobs
-		o.say("! jobs are not shown: %s", clikit.Printable(err.Error()))
-		return nil, func() {}, nil
+// A servedFleet is the fleet whose jobs are shown.
+type servedFleet struct {
+	*serveOptions
+
+	mu    sync.Mutex
+	end   func()    // or nil
+	tried time.Time // when it was looked for in vain
+	said  string
+}
+
+// Close leaves the fleet.
+func (f *servedFleet) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.end != nil {
+		f.end()
 	}
-	if err != nil || f == nil { // an interface with a nil pointer is not nil
-		return nil, end, err
+}
+
+// find connects to the fleet. It returns nil if there is none, and an error only for one that --fleet names.
+func (f *servedFleet) find(ctx context.Context, streams Streams) (web.Fleet, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := &fleetcli.Program{Streams: streams, Version: readBuild().Version, StateFile: stateFile}
+	jobs, end, err := fleetcli.Connect(ctx, p, f.fleet, f.fleetCredentials)
+	switch {
+	case err != nil && (f.fleet != "" || ctx.Err() != nil):
+		return nil, err
+	case err != nil: // nobody has asked for jobs
+		if text := clikit.Printable(err.Error()); text != f.said {
+			f.said = text
+			f.say("! jobs are not shown: %s", text)
+		}
+		return nil, nil //nolint:nilnil // there is none
+	case jobs == nil: // an interface with a nil pointer is not nil
+		return nil, nil //nolint:nilnil // there is none
 	}
-	return f, end, nil
+	f.end = end
+	return jobs, nil
+}
+
+// later looks for the fleet of this machine again, which may have been started by now, but not all the time.
+func (f *servedFleet) later(ctx context.Context) web.Fleet {
+	const pause = time.Second
+	if f.fleet != "" || time.Since(f.tried) < pause {
+		return nil
+	}
+	jobs, err := f.find(ctx, Streams{In: f.streams.In, Out: io.Discard, Err: io.Discard})
+	if err != nil || jobs == nil { // the error is that of the context
+		f.tried = time.Now()
+		return nil
+	}
+	return jobs
 }
 
 // serve runs the server until the context ends.
@@ -253,16 +295,17 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	jobs, leave, err := o.jobs(ctx)
+	fleet := &servedFleet{serveOptions: o}
+	defer fleet.Close()
+	jobs, err := fleet.find(ctx, o.streams)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	defer leave()
 	source := viewer.New(viewer.Options{Dir: dir, AgentPath: o.settings.agentPath()})
 	log := &auditLog{screen: o.streams.Err}
 	place := &servePlace{}
 	server, err := web.New(web.Options{
-		Source: source, Drive: agents, Fleet: jobs, Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
+		Source: source, Drive: agents, Fleet: jobs, FindFleet: fleet.later, FleetFlags: fleetcli.Flags(o.cmd), Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
 		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken, Held: boundMemory,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
@@ -162,7 +163,7 @@ func TestServe(t *testing.T) { // not parallel: it sets variables
 }
 
 // The jobs of the fleet of this machine are shown, or those of another one. A server that is started without
-// a fleet shows none.
+// a fleet shows its jobs as soon as there is one.
 func TestServeJobs(t *testing.T) { // not parallel: it sets variables
 	dir := serveHome(t)
 	client := &http.Client{}
@@ -182,12 +183,25 @@ func TestServeJobs(t *testing.T) { // not parallel: it sets variables
 		}
 	}
 	check("")
+	early := serve(t, "--port", "0")
+	token := early.login(client, early.Code)
 	for _, name := range []string{"state/clew/fleet", "other"} {
 		f := openTestFleet(t, filepath.Join(dir, name))
 		if _, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "A job of " + name}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it does not look all the time
+		if _, body := early.request(client, "GET", "/api/v1/jobs", token, ""); strings.Contains(body, "A job of state/clew/fleet") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the server that was there first has no jobs: %s", body)
+		}
+	}
+	if _, me := early.request(client, "GET", "/api/v1/me", token, ""); !strings.Contains(me, `"fleet":true`) {
+		t.Errorf("there is no page of jobs: %s", me)
+	}
+	early.end()
 	check("A job of state/clew/fleet")
 	check("A job of other", "--fleet", filepath.Join(dir, "other"))
 	t.Setenv("CLEW_FLEET", filepath.Join(dir, "other"))

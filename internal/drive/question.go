@@ -70,15 +70,18 @@ type question struct {
 	shown   Question // as it was shown last
 }
 
-// maxShown is how many bytes of an input are shown.
-const maxShown = 512 << 10
+// MaxShown is how many bytes of an input are shown. A longer one can only be denied.
+const MaxShown = 512 << 10
+
+// ErrTooLong is the reason for which a longer one is not allowed.
+var ErrTooLong = errors.New("the call is too long to be shown here, so it can only be denied")
 
 // show returns the question as it is shown now. It reads the file that the call would change.
 func (g *Agent) show(q *question) Question {
 	req := q.req
 	shown := Question{
 		ID: q.id, Tool: req.ToolName, Reason: req.DecisionReason, Subagent: req.AgentID, Choices: q.choices,
-		TooLong: len(req.Input) > maxShown,
+		TooLong: len(req.Input) > MaxShown,
 	}
 	if !shown.TooLong && len(q.choices) == 0 {
 		g.showCall(&shown, req)
@@ -314,7 +317,7 @@ func (q *question) result(a *Answer) (result any, what string, err error) {
 	case a.Kind == Denied || a.Kind == Skipped && isChoice:
 		return (*clew.QuestionResult)(nil), "skipped", nil
 	case q.shown.TooLong:
-		return nil, "", &Error{Kind: Forbidden, Reason: "the call is too long to be shown here, so it can only be denied"}
+		return nil, "", &Error{Kind: Forbidden, Reason: ErrTooLong.Error()}
 	case a.Kind == Chosen && isChoice:
 		answers, err := chosen(q.choices, a.Chosen)
 		return answers, "answered", err

@@ -62,7 +62,7 @@ type jobPage struct {
 
 // fleetRequest returns the fleet, with a context for a request to it. The caller calls done.
 func (s *Server) fleetRequest(r *http.Request) (f Fleet, ctx context.Context, done func(), err error) {
-	b, err := s.board()
+	b, err := s.board(r.Context())
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -124,8 +124,8 @@ func questionsOf(ctx context.Context, f Fleet, job string) (all []*fleet.Questio
 // jobQuestion returns a question as that of an agent that pages drive. It needs no digest: the question
 // that an ID names never changes.
 func jobQuestion(q *fleet.Question) questionData {
-	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: jobview.OwnQuestions(q)}
-	if len(shown.Choices) == 0 {
+	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: jobview.OwnQuestions(q), TooLong: len(q.Input) > drive.MaxShown}
+	if len(shown.Choices) == 0 && !shown.TooLong {
 		members, err := permit.Members(wire.JSON(q.Input))
 		if err != nil {
 			shown.Input = string(q.Input)
@@ -161,8 +161,11 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := questions[i]
 	answer, err := fleetAnswer(jobview.OwnQuestions(q), &body.Answer)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case answer.Allow && len(q.Input) > drive.MaxShown:
+		return refused(http.StatusForbidden, "%v", drive.ErrTooLong)
 	}
 	answered, err := f.Answer(ctx, job, q.ID, *answer)
 	switch {
@@ -265,11 +268,17 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	d.fact("id", j.ID)
 	d.raw("</p>")
 	d.command("clew jobs tail " + j.ID)
-	if asks && d.s.opts.Drive == nil {
-		d.command("clew jobs approve " + j.ID)
+	for _, q := range questions {
+		if asks && d.s.opts.Drive == nil && q.Answer == nil && isJobID(q.ID) {
+			d.command("clew jobs approve " + j.ID + " --question " + q.ID)
+		}
 	}
-	if jobview.Patched(j) != nil {
+	switch {
+	case jobview.Patched(j) == nil:
+	case j.State == fleet.Done:
 		d.command("clew jobs patch " + j.ID + " --apply")
+	default:
+		d.command("clew jobs patch " + j.ID)
 	}
 	d.result(j)
 	d.raw("<h2>Prompt</h2>")
@@ -288,10 +297,10 @@ func (d *jobDrawer) fact(name, value string) {
 	}
 }
 
-// command writes a command to copy. It must be our own.
+// command writes a command to copy, with the flags that it needs. It must be our own.
 func (d *jobDrawer) command(text string) {
 	d.raw(`<p class="resume"><code data-command>`)
-	d.text(text)
+	d.text(text + d.s.opts.FleetFlags)
 	d.raw("</code></p>")
 }
 
@@ -312,7 +321,7 @@ func (d *jobDrawer) result(j *fleet.Job) {
 		_ = export.WriteCode(d, string(r.Output), "json", nil) // a builder takes everything
 	}
 	if r.File != "" {
-		d.element("p", "missing", "There is more: clew jobs show "+j.ID)
+		d.element("p", "missing", "There is more: clew jobs show "+j.ID+d.s.opts.FleetFlags)
 	}
 }
 
@@ -426,9 +435,9 @@ func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	var m markup
 	if isWhole {
-		writePatch(&m, text, "clew jobs patch "+j.ID+" shows all")
+		writePatch(&m, text, "clew jobs patch "+j.ID+s.opts.FleetFlags+" shows all")
 	} else {
-		m.element("p", "missing", "The patch has more than "+tty.Size(jobview.MaxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID)
+		m.element("p", "missing", "The patch has more than "+tty.Size(jobview.MaxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID+s.opts.FleetFlags)
 	}
 	return reply(w, fragment{m.String()})
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/fleet"
@@ -54,20 +55,42 @@ func newJobBoard(f Fleet, publish func(jobsChange)) *jobBoard {
 	return &jobBoard{jobview.NewBoard(f, func(n jobview.News) { publish(jobsChange(n)) }), f}
 }
 
-// board returns the jobs, or an error if the server has no fleet.
-func (s *Server) board() (*jobBoard, error) {
-	if s.jobs == nil {
-		return nil, &refusal{
-			status: http.StatusNotFound, reason: "this server shows no jobs",
-			hint: `Start it with "clew serve --fleet URL", or start "clew worker" before it.`,
+// jobBoards has the board of a server, as soon as there is a fleet.
+type jobBoards struct {
+	mu    sync.Mutex
+	board *jobBoard // or nil
+}
+
+func (s *Server) newJobBoard(f Fleet) *jobBoard {
+	return newJobBoard(f, func(c jobsChange) { s.publish(jobsEvent, "", c) })
+}
+
+// findBoard returns the jobs, or nil if there is no fleet.
+func (s *Server) findBoard(ctx context.Context) *jobBoard {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if s.jobs.board == nil && s.opts.FindFleet != nil {
+		if f := s.opts.FindFleet(ctx); f != nil {
+			s.jobs.board = s.newJobBoard(f)
 		}
 	}
-	return s.jobs, nil
+	return s.jobs.board
+}
+
+// board returns the jobs, or an error if there is no fleet.
+func (s *Server) board(ctx context.Context) (*jobBoard, error) {
+	if b := s.findBoard(ctx); b != nil {
+		return b, nil
+	}
+	return nil, &refusal{
+		status: http.StatusNotFound, reason: "no fleet runs on this machine",
+		hint: `Start "clew worker", or show another one with "clew serve --fleet URL".`,
+	}
 }
 
 // jobList answers with the list of jobs.
 func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.board()
+	b, err := s.board(r.Context())
 	if err != nil {
 		return err
 	}
@@ -102,10 +125,10 @@ func (s *Server) drawJobs(found *jobview.Listing) string {
 		}
 	}
 	if more := len(found.Rows) - len(shown); more > 0 {
-		d.element("p", "missing", fmt.Sprintf("%s more; filter them, or run: clew jobs --all", tty.Thousands(int64(more))))
+		d.element("p", "missing", fmt.Sprintf("%s more; filter them, or run: clew jobs --all%s", tty.Thousands(int64(more)), s.opts.FleetFlags))
 	}
 	if found.IsCut {
-		d.element("p", "missing", "Older jobs are not in this list: clew jobs --all")
+		d.element("p", "missing", "Older jobs are not in this list: clew jobs --all"+s.opts.FleetFlags)
 	}
 	return d.String()
 }

@@ -1,15 +1,18 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/jobview"
 )
@@ -433,5 +437,84 @@ func TestNoFleet(t *testing.T) {
 	}
 	if _, me := d.send(http.MethodGet, "me", nil); me["fleet"] != false {
 		t.Errorf("fleet is %v", me["fleet"])
+	}
+}
+
+// A longFleet has questions with an input that is longer than the records of other fleets can be.
+type longFleet struct{ Fleet }
+
+func (f longFleet) Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error] {
+	return func(yield func(*fleet.Question, error) bool) {
+		for q, err := range f.Fleet.Questions(ctx, job) {
+			if err == nil {
+				q.Input = json.RawMessage(`{"command":"` + strings.Repeat("x", drive.MaxShown) + `"}`)
+			}
+			if !yield(q, err) {
+				return
+			}
+		}
+	}
+}
+
+// What is too long to be shown can't be allowed, as that of agents that pages drive.
+func TestAnswerTooLong(t *testing.T) {
+	t.Parallel()
+	s := newJobServer(t)
+	s.put(&fleet.Job{ID: "a", Spec: spec("Work"), State: fleet.Asking, Question: "q1", Attempts: []fleet.Attempt{attempt("w")}})
+	s.ask(&fleet.Question{Job: "a", ID: "q1", Attempt: 1, Tool: "Bash"})
+	s.jobs.board = s.newJobBoard(longFleet{s.opts.Fleet})
+	_, page := s.send(http.MethodGet, "jobs/a", nil)
+	questions, _ := page["questions"].([]any)
+	if len(questions) != 1 {
+		t.Fatalf("%d questions", len(questions))
+	}
+	shown, _ := questions[0].(map[string]any)
+	if html := fmt.Sprint(shown["html"]); shown["tooLong"] != true || strings.Contains(html, "xxx") || !strings.Contains(html, "It can only be denied.") {
+		t.Errorf("too long %v: %.200s", shown["tooLong"], html)
+	}
+	answer := func(kind string) (int, map[string]any) {
+		return s.send(http.MethodPost, "jobs/a/answers", map[string]any{"question": "q1", "answer": map[string]any{"kind": kind}})
+	}
+	if code, body := answer("once"); code != http.StatusForbidden || !strings.Contains(fmt.Sprint(body), drive.ErrTooLong.Error()) {
+		t.Errorf("allowed: %d %v", code, body)
+	}
+	if code, body := answer("deny"); code != http.StatusOK {
+		t.Errorf("denied: %d %v", code, body)
+	}
+}
+
+// A fleet that is started after the server is shown, and its commands name it.
+func TestFindFleet(t *testing.T) {
+	t.Parallel()
+	s := newJobServer(t)
+	found := s.opts.Fleet
+	var there atomic.Bool
+	s.opts.Fleet, s.jobs.board, s.opts.FleetFlags = nil, nil, " --fleet /srv/fleet"
+	s.opts.FindFleet = func(context.Context) Fleet {
+		if there.Load() {
+			return found
+		}
+		return nil
+	}
+	s.put(&fleet.Job{ID: "a", Spec: spec("Work"), State: fleet.Asking, Question: "q1", Attempts: []fleet.Attempt{attempt("w")}})
+	s.ask(&fleet.Question{Job: "a", ID: "q1", Attempt: 1, Tool: "Bash", Input: json.RawMessage(`{}`)})
+	if status, body := s.send(http.MethodGet, "jobs", nil); status != http.StatusNotFound || !strings.Contains(fmt.Sprint(body), "no fleet runs on this machine") {
+		t.Errorf("%d %v", status, body)
+	}
+	if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] != false {
+		t.Error("there is a page of jobs")
+	}
+	there.Store(true)
+	if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] != true {
+		t.Error("there is no page of jobs")
+	}
+	s.listed("Work")
+	if html := s.html("jobs/a"); !strings.Contains(html, "<code data-command>clew jobs tail a --fleet /srv/fleet</code>") || strings.Contains(html, "approve") {
+		t.Errorf("no command, or one for what the page itself can do: %s", html)
+	}
+	d := jobDrawer{s: &Server{opts: Options{Zone: time.UTC, FleetFlags: " --fleet /srv/fleet"}}} // pages can't answer
+	d.job(t.Context(), &fleet.Job{ID: "a", State: fleet.Running}, []*fleet.Question{{ID: "q1"}, {ID: "q2", Answer: &fleet.Answer{}}})
+	if html := d.String(); !strings.Contains(html, ">clew jobs approve a --question q1 --fleet /srv/fleet<") || strings.Contains(html, "question q2") {
+		t.Errorf("no command: %s", html)
 	}
 }

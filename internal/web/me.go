@@ -43,5 +43,5 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		Fleet   bool         `json:"fleet"` // there are jobs
 		Keys    []keyBinding `json:"keys"`
 		driveData
-	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.jobs != nil, s.keyBindings(), s.drivable(r.Context())})
+	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.findBoard(r.Context()) != nil, s.keyBindings(), s.drivable(r.Context())})
 }

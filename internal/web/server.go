@@ -24,6 +24,11 @@ type Options struct {
 	// Fleet has the jobs that pages show; nil means none. With Drive, pages also answer their questions,
 	// and cancel, resume and retry them.
 	Fleet Fleet
+	// FindFleet is called without Fleet, one call at a time, when a page wants jobs; nil means that there
+	// are none. It returns nil if there is no fleet yet.
+	FindFleet func(ctx context.Context) Fleet
+	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
+	FleetFlags string
 	// Keys are the keys of the pages; nil means those of tui.Bindings.
 	Keys *tui.Keymap
 	// Zone is where days begin and end; nil means time.Local.
@@ -58,7 +63,7 @@ type Server struct {
 	listing *listing
 	views   *views
 	used    usageCache
-	jobs    *jobBoard // nil without a fleet
+	jobs    jobBoards
 
 	feed     *feed
 	followed *followed
@@ -97,7 +102,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s.mux.HandleFunc(unknown.path, s.serve(&unknown))
 	if opts.Fleet != nil {
-		s.jobs = newJobBoard(opts.Fleet, func(c jobsChange) { s.publish(jobsEvent, "", c) })
+		s.jobs.board = s.newJobBoard(opts.Fleet)
 	}
 	if opts.Drive != nil {
 		go s.tellOfAgents(s.ending)
