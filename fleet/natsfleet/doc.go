@@ -36,6 +36,14 @@
 // A lost record of a job means that the job is not done, or that it runs a second time. [Engine.Doctor] says
 // what can be known about the servers.
 //
+// # A full disk
+//
+// The server in this process takes no new jobs when less than 1 GB of its disk is free, or a twentieth of a small disk:
+// the rest is for jobs that run, and for removing old ones. If the disk is full all the same, what can't be written is
+// an error that names the directory, and the server goes on by itself when there is room. Nothing that it has
+// acknowledged is lost. It has no other limit. Servers of a URL have their own: on one that has reached its limit for
+// storage nothing can be removed, too, so keep away from it; [Engine.Doctor] reports when a tenth is left.
+//
 // # Layout
 //
 // Each table is a stream, and each record a subject in it:
@@ -48,6 +56,7 @@
 //	CLEW_FILES.C.<name>.<version>    the parts of a file
 //	CLEW_SESSIONS.>         transcripts, see package natsstore
 //	CLEW_LIVE.<subject>     messages that nobody keeps, outside of streams
+//	CLEW_SERVER.DISK        asks the server of a directory for the state of its disk
 //
 // The first dot of a key separates two tokens, so that the questions of a job are listed without the others.
 // Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits.

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/clewdev/clew/internal/diskspace"
 )
 
 // A Finding is what is known about one property of the servers.
@@ -30,9 +27,9 @@ func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return findings, e.wrapError("doctor", err)
 	}
-	findings = append(findings, e.spaceFinding(account))
-	if e.opts.Dir != "" {
-		findings = append(findings, e.diskFinding())
+	findings = append(findings, spaceFinding(account))
+	if d := e.askDisk(); d != nil {
+		findings = append(findings, d.finding())
 	}
 	for _, want := range e.streams() {
 		info, err := answered(ctx, e, func(ctx context.Context) (*jetstream.StreamInfo, error) {
@@ -105,13 +102,8 @@ func older(version string, than [2]int) bool {
 const lowSpace = 10
 
 // spaceFinding says how much space is left, as far as the server says.
-func (e *Engine) spaceFinding(a *jetstream.AccountInfo) Finding {
+func spaceFinding(a *jetstream.AccountInfo) Finding {
 	used, limit := int64(a.Store), a.Limits.MaxStore //nolint:gosec // the server has no files of exabytes
-	if srv := e.srv.Load(); srv != nil {
-		if info, err := srv.Jsz(&server.JSzOptions{}); err == nil && (limit <= 0 || info.Config.MaxStore < limit) {
-			limit = info.Config.MaxStore
-		}
-	}
 	f := Finding{Subject: "space", OK: true}
 	if limit <= 0 {
 		f.Text = fmt.Sprintf("The streams take %s; how much more fits can't be seen by a client.", bytesText(used))
@@ -123,25 +115,6 @@ func (e *Engine) spaceFinding(a *jetstream.AccountInfo) Finding {
 	}
 	return f
 }
-
-// diskFinding says how much space the disk of a server on this machine has. A server that can't write accepts nothing
-// more until it is started again.
-func (e *Engine) diskFinding() Finding {
-	f := Finding{Subject: "disk"}
-	free, total, err := diskspace.Of(e.opts.Dir)
-	if err != nil {
-		f.Text, f.Fix = fmt.Sprintf("The disk of %s can't be read: %v.", e.opts.Dir, err), "Check the directory and its permissions."
-		return f
-	}
-	f.Text = fmt.Sprintf("%s of %s of the disk are free.", bytesText(free), bytesText(total))
-	if f.OK = free >= minDisk; !f.OK {
-		f.Fix = "Make room: a server that can't write accepts nothing more until it is started again."
-	}
-	return f
-}
-
-// minDisk is the free space below which it is time to do something.
-const minDisk = 1 << 30
 
 func bytesText(n int64) string {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -117,10 +118,7 @@ func (e *Engine) serve(ctx context.Context) (*natsserver.Server, *notice, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = srv.Start(ctx); err == nil && srv.Addr() == nil {
-		err = fmt.Errorf("it does not listen: %w", srv.LastError())
-	}
-	if err == nil {
+	if err = srv.Start(ctx); err == nil {
 		n.URL, n.PID, n.Started = localURL(srv.ClientURL()), os.Getpid(), time.Now().Truncate(time.Second)
 		err = n.write(e.opts.Dir)
 	}
@@ -191,7 +189,10 @@ func (e *Engine) serverOptions(ctx context.Context, n *notice) (*server.Options,
 	if err != nil {
 		return nil, err
 	}
-	opts := &server.Options{ServerName: "clew-fleet", Nkeys: []*server.NkeyUser{{Nkey: public}}, Users: users}
+	opts := &server.Options{
+		ServerName: "clew-fleet", Nkeys: []*server.NkeyUser{{Nkey: public}}, Users: users,
+		JetStreamMaxStore: math.MaxInt64 / 2, // what is free on the disk is the limit: see checkDisk
+	}
 	if e.opts.Certificate != "" {
 		opts.TLS, opts.TLSTimeout = true, answerTimeout.Seconds()
 		opts.TLSConfig, err = e.opts.serverTLS(n)

@@ -68,6 +68,7 @@ func ExamplePermissions() {
 	// permissions {
 	// 	publish { allow: [
 	// 		"$JS.API.INFO"
+	// 		"CLEW_SERVER.DISK"
 	// 		"$JS.API.STREAM.INFO.CLEW_FILES"
 	// 		"$JS.API.STREAM.MSG.GET.CLEW_FILES"
 	// 		"$JS.API.DIRECT.GET.CLEW_FILES"

@@ -304,8 +304,10 @@ func (e *Engine) wrapError(what string, err error) error {
 	if refusal := e.link.refused(); late && refusal != nil {
 		err = fmt.Errorf("%w (%w)", err, refusal)
 	}
-	if srv := e.srv.Load(); late && srv != nil && srv.LastError() != nil {
-		err = fmt.Errorf("%w (server: %w)", err, srv.LastError())
+	if late {
+		if fault := e.serverFault(); fault != "" {
+			err = fmt.Errorf("%w (server: %s)", err, fault)
+		}
 	}
 	return fmt.Errorf("natsfleet: %s: %w", what, err)
 }

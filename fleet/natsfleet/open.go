@@ -96,8 +96,9 @@ type Engine struct {
 	js     jetstream.JetStream
 	srv    atomic.Pointer[natsserver.Server] // nil unless the server is in this process
 
-	shared bool  // the server of a directory has other users
-	mark   *mark // of the server in this process
+	shared bool   // the server of a directory has other users
+	mark   *mark  // of the server in this process
+	guard  *guard // of its disk
 
 	standing sync.WaitGroup // standIn
 	leave    context.CancelFunc
@@ -147,7 +148,10 @@ func (e *Engine) open(ctx context.Context) error {
 	if err := e.openStreams(ctx); err != nil || e.opts.Dir == "" {
 		return err
 	}
-	return e.openMark(ctx)
+	if err := e.openMark(ctx); err != nil {
+		return err
+	}
+	return e.watchDisk(ctx)
 }
 
 // errUnknownSync is the error of a server that may lose what it has acknowledged.
@@ -194,6 +198,7 @@ func (e *Engine) Close() error {
 		e.leave()
 		e.standing.Wait()
 	}
+	e.guard.close()
 	e.closeMark()
 	e.conn.Close()
 	if srv := e.srv.Load(); srv != nil {

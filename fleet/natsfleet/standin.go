@@ -67,6 +67,9 @@ func (e *Engine) takeOver(ctx context.Context) bool {
 		}
 		again = ctx.Err() == nil && (isLost(err) || errors.Is(err, errNoAnswer))
 	}
+	if err == nil {
+		err = e.watchDisk(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		e.link.end(err)
 		srv.Shutdown()

@@ -48,6 +48,11 @@ func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record
 	if len(records) == 0 {
 		return nil, nil
 	}
+	if t == fleet.Jobs && slices.ContainsFunc(records, isNew) {
+		if err := e.checkDisk(); err != nil {
+			return nil, e.wrapError("set "+records[0].Key, err)
+		}
+	}
 	after := make([]uint64, len(records))
 	for i, r := range records {
 		after[i] = r.Revision
@@ -69,6 +74,8 @@ func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record
 	}
 	return revisions, nil
 }
+
+func isNew(r fleet.Record) bool { return r.Revision == 0 }
 
 // compare reads records that could not be written. The error is ErrConflict if one has changed. If they are as this
 // write has made them, it returns their revisions: a cluster may do what it refuses when it is asked a second time. If

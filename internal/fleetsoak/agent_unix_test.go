@@ -75,8 +75,8 @@ func (s *setup) noteAct(k fleettest.Kind, text string, asked time.Time) error {
 }
 
 // pace returns how many tools the agent of a job starts, and how long it thinks before each.
-func pace(job string) (tools int, think time.Duration) {
-	return 1 + int(job[0])%4, time.Duration(20+int(job[1])%100) * time.Millisecond
+func (s *setup) pace(job string) (tools int, think time.Duration) {
+	return 1 + int(job[0])%4, time.Duration(20+int(job[1])%100) * time.Millisecond * time.Duration(max(1, s.Slow))
 }
 
 // act is what an agent does: it takes a prompt, starts some tools if its worker lets it, and finishes. It

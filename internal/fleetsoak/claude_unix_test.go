@@ -58,7 +58,7 @@ func (s *setup) newClaude(ctx context.Context, e *natsfleet.Engine, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	agent, err := json.Marshal(&setup{Role: claudeRole, Dir: s.Dir})
+	agent, err := json.Marshal(&setup{Role: claudeRole, Dir: s.Dir, Slow: s.Slow})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *setup) newClaude(ctx context.Context, e *natsfleet.Engine, log *slog.Lo
 		return &clew.HookOutput{SystemMessage: time.Now().Format(time.RFC3339Nano)}, nil
 	}
 	return agents.New(ctx, &agents.Options{
-		Dir: filepath.Join(s.Dir, "worker"+s.Name), Store: store, MinFree: -1, MinFreeShare: -1, Logger: log,
+		Dir: filepath.Join(s.Dir, "worker"+s.Name), Store: store, MinFree: s.MinFree, MinFreeShare: -1, Logger: log,
 		Base: &clew.Options{
 			AgentPath: program, AgentVersion: clewtest.AgentVersion, Env: []string{setupVariable + "=" + string(agent)}, Logger: log,
 			Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{Hooks: []clew.HookFunc{asked}}}},
@@ -112,7 +112,7 @@ type imitation struct {
 func (s *setup) imitate() error {
 	s.Job, s.Session = os.Getenv("CLEW_JOB"), argument("--session-id")
 	s.Attempt, _ = strconv.Atoi(os.Getenv("CLEW_ATTEMPT"))
-	s.Tools, s.Think = pace(s.Job)
+	s.Tools, s.Think = s.pace(s.Job)
 	c := &imitation{setup: s, host: json.NewDecoder(os.Stdin), out: bufio.NewWriter(os.Stdout)}
 	err := c.play()
 	if errors.Is(err, io.EOF) {

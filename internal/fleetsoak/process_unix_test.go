@@ -25,10 +25,12 @@ type setup struct {
 	Dir  string // of the test
 
 	// Of workers:
-	Name  string
-	URL   string // of the proxy
-	Slots int
-	Lease time.Duration
+	Name    string
+	URL     string // of the proxy
+	Slots   int
+	Lease   time.Duration
+	MinFree int64 // on its disk, for jobs
+	Slow    int   // how many times as long agents think, if not 0
 
 	// Of the submitter: the first job, and the number of jobs.
 	From, Jobs int

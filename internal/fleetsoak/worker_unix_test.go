@@ -165,7 +165,7 @@ func (r *runner) Look(_ context.Context, j *fleet.Job) (*fleet.Traces, error) {
 // Prepare implements [fleet.Runner].
 func (r *runner) Prepare(_ context.Context, t *fleet.Task) (fleet.Run, error) {
 	n := &run{task: t, setup: &setup{Role: agentRole, Dir: r.setup.Dir, Job: t.Job.ID, Attempt: t.Number, Session: rand.Text()}}
-	n.setup.Tools, n.setup.Think = pace(t.Job.ID)
+	n.setup.Tools, n.setup.Think = r.setup.pace(t.Job.ID)
 	var err error
 	if n.cmd, err = n.setup.command(); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,10 +24,15 @@ const lockName = "natsstore.lock"
 
 // A Server runs in this process.
 type Server struct {
-	*server.Server
+	dir     string
+	opts    *server.Options
 	lock    *os.File
 	log     errorLog
 	started chan struct{}
+
+	mu    sync.RWMutex
+	now   *server.Server // another one after a restart
+	ended bool           // it is not to be started again
 }
 
 // New makes a server for a directory, which it creates and locks. The options say how to listen and
@@ -46,40 +52,57 @@ func NewWith(ctx context.Context, dir string, options func() (*server.Options, e
 	if err != nil {
 		return nil, err
 	}
-	srv, err := newServer(ctx, dir, options)
+	opts, err := options()
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &Server{Server: srv, lock: lock, started: make(chan struct{})}, nil
+	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
+	s := &Server{dir: dir, opts: opts, lock: lock, started: make(chan struct{})}
+	if s.now, err = s.make(ctx); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return s, nil
 }
 
-// newServer makes the server of a directory that is locked.
-func newServer(ctx context.Context, dir string, options func() (*server.Options, error)) (*server.Server, error) {
-	opts, err := options()
-	if err != nil {
+// make makes a server for the directory, which is locked.
+func (s *Server) make(ctx context.Context) (*server.Server, error) {
+	if err := checkBlocks(ctx, s.dir); err != nil {
 		return nil, err
 	}
-	if err := checkBlocks(ctx, dir); err != nil {
-		return nil, err
+	srv, err := server.NewServer(s.opts.Clone())
+	if err == nil {
+		srv.SetLoggerV2(&s.log, false, false, false)
 	}
-	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
-	return server.NewServer(opts)
+	return srv, err
+}
+
+func (s *Server) current() *server.Server {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.now
 }
 
 // Start starts the server. It must be stopped even if Start fails.
 func (s *Server) Start(ctx context.Context) error {
-	s.SetLoggerV2(&s.log, false, false, false)
+	srv := s.current()
 	go func() {
 		defer close(s.started)
-		s.Server.Start()
+		srv.Start()
 	}()
 	select {
 	case <-s.started:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !s.JetStreamEnabled() {
+	return s.checkStart(srv)
+}
+
+func (s *Server) checkStart(srv *server.Server) error {
+	if !srv.JetStreamEnabled() {
 		return fmt.Errorf("JetStream is not enabled: %w", s.log.last())
+	}
+	if !s.opts.DontListen && srv.Addr() == nil {
+		return fmt.Errorf("it does not listen: %w", s.log.last())
 	}
 	return nil
 }
@@ -90,7 +113,7 @@ func (s *Server) Stop(limit time.Duration) error {
 	go func() {
 		<-s.started
 		s.Shutdown()
-		s.WaitForShutdown()
+		s.current().WaitForShutdown()
 		done <- s.lock.Close()
 	}()
 	select {
@@ -101,8 +124,26 @@ func (s *Server) Stop(limit time.Duration) error {
 	}
 }
 
-// LastError returns the last error that the server has logged, or nil. A server that can't write
-// reports the reason nowhere else.
+// Shutdown ends the server for good. The directory stays locked until Stop.
+func (s *Server) Shutdown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.now.Shutdown()
+}
+
+// ClientURL returns where the server listens.
+func (s *Server) ClientURL() string { return s.current().ClientURL() }
+
+// Jsz returns what the server says about JetStream.
+func (s *Server) Jsz(opts *server.JSzOptions) (*server.JSInfo, error) { return s.current().Jsz(opts) }
+
+// InProcessConn implements [nats.InProcessConnProvider]. After a restart, a connection is made again to
+// the new server.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
+
+// LastError returns the last error that the server has logged since it was started, or nil. A server
+// that can't write reports the reason nowhere else.
 func (s *Server) LastError() error { return s.log.last() }
 
 // errorLog is the log of a server. It keeps the last error.
@@ -116,6 +157,12 @@ func (c *errorLog) last() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+func (c *errorLog) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = nil
 }
 
 // Errorf keeps the error.

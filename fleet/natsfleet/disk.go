@@ -1,0 +1,178 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/clewdev/clew/internal/diskspace"
+)
+
+// A server whose write fails once accepts nothing more, also when there is room again. So the server in this process
+// takes no new jobs when little of its disk is left: what is left is for jobs that run, and for the removal of old
+// ones, which writes, too. If the disk is full all the same, since other programs write to it, the server is started
+// again when there is room.
+
+const (
+	// minDisk is the free space below which there are no new jobs, unless the disk is small: see least.
+	minDisk = 1 << 30
+	// minShare is which part of a small disk must be free.
+	minShare = 20
+	// minRestart is the free space with which a server is started again, if its disk was full. It is little, so that
+	// old jobs can be dropped.
+	minRestart = 16 << 20
+)
+
+// diskInterval is how often to look whether the server can write. Tests set a shorter one.
+var diskInterval = time.Second
+
+// A disk is the state of the disk of a server.
+type disk struct {
+	Dir   string `json:"dir"`
+	Free  int64  `json:"free"`
+	Total int64  `json:"total"`
+	Fault string `json:"fault,omitempty"` // why the server can't write
+}
+
+// least is the free space below which the server takes no new jobs.
+func (d *disk) least() int64 { return min(minDisk, d.Total/minShare) }
+
+// low returns why there can be no new jobs, or "".
+func (d *disk) low() string {
+	switch {
+	case d.Fault != "":
+		return fmt.Sprintf("the disk of the server can't be written to: %s; make room on the disk of %s, and the server goes on", d.Fault, d.Dir)
+	case d.Free < d.least():
+		return fmt.Sprintf("the disk of the server is almost full: %s of %s are free for %s, and new jobs need %s; make room there, or drop old jobs",
+			bytesText(d.Free), bytesText(d.Total), d.Dir, bytesText(d.least()))
+	}
+	return ""
+}
+
+func (d *disk) finding() Finding {
+	f := Finding{Subject: "disk", OK: d.low() == "", Text: fmt.Sprintf("%s of %s of the disk of the server are free.", bytesText(d.Free), bytesText(d.Total))}
+	switch {
+	case d.Fault != "":
+		f.Text = fmt.Sprintf("The server can't write: %s.", d.Fault)
+		f.Fix = fmt.Sprintf("Make room on the disk of %s: the server then goes on by itself.", d.Dir)
+	case !f.OK:
+		f.Fix = fmt.Sprintf("Make room on the disk of %s, or drop old jobs: the server takes no new ones below %s.", d.Dir, bytesText(d.least()))
+	}
+	return f
+}
+
+// diskSubject is the subject of requests for the state of the disk. Only the server of a directory answers.
+func (e *Engine) diskSubject() string { return e.name + "_SERVER.DISK" }
+
+// A guard looks after the disk of the server in this process.
+type guard struct {
+	engine *Engine
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// watchDisk answers requests for the state of the disk, and starts the server again after the disk was full.
+func (e *Engine) watchDisk(ctx context.Context) error {
+	_, err := e.conn.Subscribe(e.diskSubject(), func(m *nats.Msg) {
+		if text, err := json.Marshal(e.ownDisk()); err == nil {
+			_ = m.Respond(text) // the client does without
+		}
+	})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.guard = &guard{engine: e, stop: stop, done: make(chan struct{})}
+	go e.guard.run(running)
+	return nil
+}
+
+func (g *guard) run(ctx context.Context) {
+	defer close(g.done)
+	tick := time.NewTicker(diskInterval)
+	defer tick.Stop()
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if g.engine.srv.Load().Fault() == nil {
+			continue
+		}
+		if d := g.engine.ownDisk(); d.Free < min(minRestart, d.least()) {
+			continue
+		}
+		if err := g.engine.srv.Load().Restart(ctx); err == nil {
+			failures = 0
+			continue
+		}
+		failures++
+		select {
+		case <-ctx.Done():
+		case <-time.After(diskInterval << min(failures, 6)):
+		}
+	}
+}
+
+// close ends the guard. It does not wait for longer than a server has to stop.
+func (g *guard) close() {
+	if g == nil {
+		return
+	}
+	g.stop()
+	select {
+	case <-g.done:
+	case <-time.After(answerTimeout):
+	}
+}
+
+// ownDisk returns the state of the disk of the server in this process.
+func (e *Engine) ownDisk() *disk {
+	d := &disk{Dir: e.opts.Dir}
+	d.Free, d.Total, _ = diskspace.Of(e.opts.Dir) // 0 means that it is not known
+	if fault := e.srv.Load().Fault(); fault != nil {
+		d.Fault = fault.Error()
+	}
+	return d
+}
+
+// askDisk returns the state of the disk of the server, or nil if that is not known: the server is none of a
+// directory, or does not answer.
+func (e *Engine) askDisk() *disk {
+	if e.srv.Load() != nil {
+		return e.ownDisk()
+	}
+	if !e.conn.IsConnected() {
+		return nil
+	}
+	d := new(disk)
+	m, err := e.conn.Request(e.diskSubject(), nil, answerTimeout/5)
+	if err != nil || json.Unmarshal(m.Data, d) != nil {
+		return nil
+	}
+	return d
+}
+
+// checkDisk returns an error if the server takes no new jobs.
+func (e *Engine) checkDisk() error {
+	if d := e.askDisk(); d != nil && d.low() != "" {
+		return errors.New(d.low())
+	}
+	return nil
+}
+
+// serverFault returns why a server does not answer, or "" if that is not known.
+func (e *Engine) serverFault() string {
+	if srv := e.srv.Load(); srv != nil && srv.LastError() != nil {
+		return srv.LastError().Error()
+	}
+	if d := e.askDisk(); d != nil && d.Fault != "" {
+		return d.low()
+	}
+	return ""
+}

@@ -1,0 +1,192 @@
+package natsfleet_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/smalldisk"
+	"github.com/clewdev/clew/internal/soak"
+)
+
+// diskSize is the size of the disk of these tests. A twentieth of it has to be free for new jobs.
+const diskSize = 40 << 20
+
+// diskFleet opens a fleet whose server has a small disk, and an engine of another connection.
+func diskFleet(t *testing.T) (d *smalldisk.Disk, dir string, f *fleet.Fleet, other *natsfleet.Engine) {
+	t.Helper()
+	at := t.TempDir()
+	d = smalldisk.Mount(t, at, diskSize)
+	dir = filepath.Join(at, "fleet")
+	open(t, &natsfleet.Options{Dir: dir})
+	other = open(t, &natsfleet.Options{Dir: dir})
+	return d, dir, fleet.Open(other, "person"), other
+}
+
+func submit(t *testing.T, f *fleet.Fleet, key string) error {
+	t.Helper()
+	_, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "Do it.", Key: key})
+	return err
+}
+
+// checkFailure checks that an error says what is wrong with the disk, and where.
+func checkFailure(t *testing.T, err error, what, dir string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("got %v, want an error with %q and %s", err, what, dir)
+	}
+}
+
+// awaitDoctor waits until the doctor says that the disk is as it should be, or is not. The engine of a server that
+// was restarted needs a moment before it answers.
+func awaitDoctor(t *testing.T, e *natsfleet.Engine, ok bool) {
+	t.Helper()
+	var findings []natsfleet.Finding
+	var err error
+	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); {
+		findings, err = e.Doctor(t.Context())
+		if slices.ContainsFunc(findings, func(f natsfleet.Finding) bool { return f.Subject == "disk" && f.OK == ok }) {
+			return
+		}
+	}
+	t.Fatalf("the doctor says %+v, %v", findings, err)
+}
+
+// TestAlmostFullDisk takes no new jobs when little of the disk is left. What is there changes and goes.
+func TestAlmostFullDisk(t *testing.T) {
+	t.Parallel()
+	if !smalldisk.Alone(t) {
+		return
+	}
+	d, dir, f, e := diskFleet(t)
+	for _, key := range []string{"a", "b"} {
+		if err := submit(t, f, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitDoctor(t, e, true)
+	d.Fill(diskSize/20 - 64<<10)
+	checkFailure(t, submit(t, f, "c"), "almost full", dir)
+	_, err := f.SubmitAll(t.Context(), []*fleet.Spec{{Prompt: "Do it.", Key: "c"}, {Prompt: "Do it.", Key: "d"}})
+	checkFailure(t, err, "almost full", dir)
+	awaitDoctor(t, e, false)
+	if err := submit(t, f, "a"); err != nil {
+		t.Errorf("a job that is there: %v", err)
+	}
+	for s, err := range f.Jobs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Cancel(t.Context(), s.ID, "no room"); err != nil {
+			t.Error(err)
+		}
+		if err := f.Drop(t.Context(), s.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	d.Empty()
+	if err := submit(t, f, "c"); err != nil {
+		t.Error(err)
+	}
+	awaitDoctor(t, e, true)
+}
+
+// TestFullDisk fills the disk of a server, and makes room: all that was acknowledged is there, and the server
+// goes on by itself.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	if !smalldisk.Alone(t) {
+		return
+	}
+	d, dir, f, e := diskFleet(t)
+	if err := submit(t, f, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for round := range soak.Size(1, 5) {
+		if err := fill(t, e); err != nil {
+			t.Fatal(err)
+		}
+		before := revisions(t, e)
+		d.Fill(0)
+		checkFailure(t, fill(t, e), "no space left", dir)
+		checkFailure(t, submit(t, f, "b"), "can't be written to", dir)
+		awaitDoctor(t, e, false)
+		maps.Copy(before, revisions(t, e))
+		d.Empty()
+		for deadline := time.Now().Add(endLimit); submit(t, f, fmt.Sprint("round ", round)) != nil; {
+			if time.Now().After(deadline) {
+				t.Fatal("the server does not go on")
+			}
+		}
+		awaitDoctor(t, e, true)
+		after := revisions(t, e)
+		for key, revision := range before {
+			if after[key] != revision {
+				t.Errorf("record %s had revision %d, and has %d", key, revision, after[key])
+			}
+		}
+	}
+}
+
+// fill writes the records of workers until that fails, or often.
+func fill(t *testing.T, e *natsfleet.Engine) error {
+	t.Helper()
+	for i := range 40 {
+		r := fleet.Record{Key: fmt.Sprint("worker-", i%5), Label: "worker", Data: make([]byte, 8<<10)}
+		if there, err := e.Get(t.Context(), fleet.Workers, r.Key); err == nil {
+			r.Revision = there.Revision
+		}
+		// The server does not answer a message that it can't store.
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := e.Set(ctx, fleet.Workers, r)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func revisions(t *testing.T, e *natsfleet.Engine) map[string]uint64 {
+	t.Helper()
+	all := map[string]uint64{}
+	for _, table := range []fleet.Table{fleet.Jobs, fleet.Workers} {
+		for r, err := range e.List(t.Context(), table, "", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[r.Key] = r.Revision
+		}
+	}
+	return all
+}
+
+// TestStartOnFullDisk says what is wrong if a server can't start, since its disk is full.
+func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
+	if !smalldisk.Alone(t) {
+		return
+	}
+	at := t.TempDir()
+	d := smalldisk.Mount(t, at, diskSize)
+	dir := filepath.Join(at, "fleet")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.Fill(0)
+	e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	if err == nil {
+		t.Fatal(e.Close())
+	}
+	checkFailure(t, err, "no space left", dir)
+	d.Empty()
+	open(t, &natsfleet.Options{Dir: dir})
+}

@@ -1,0 +1,2 @@
+// Package smalldisk gives tests disks that they can fill. It works on Linux.
+package smalldisk
