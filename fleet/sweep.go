@@ -1,39 +1,33 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"hash/fnv"
+	"io"
 	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
-// sweep looks after all jobs until the context ends.
-func (w *Worker) sweep(ctx context.Context) {
-	every := min(time.Second, w.opts.Lease/10)
-	retained := nowInstant()
+// tick is how often a worker looks after jobs.
+func (w *Worker) tick() time.Duration { return min(time.Second, w.opts.Lease/10) }
+
+// tend looks after the attempts of this worker until the context ends. It waits for nothing else.
+func (w *Worker) tend(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause(ctx, every)
-		if !w.view.isComplete() {
-			continue
-		}
-		w.endStale()
-		for _, j := range w.view.waiting() {
-			w.look(ctx, j)
-		}
-		for _, q := range w.view.openQuestions() {
-			w.lookAtQuestion(ctx, q)
-		}
-		w.removeSilent(ctx)
-		if nowInstant().since(retained) > time.Hour && w.opts.Retain > 0 {
-			retained = nowInstant()
-			w.removeOld(ctx)
+		pause(ctx, w.tick())
+		if w.view.isComplete() {
+			w.endUnwanted()
 		}
 	}
 }
 
-// endStale ends the attempts of this worker whose jobs were taken away: somebody has decided so, although
-// the worker has its lease.
-func (w *Worker) endStale() {
+// endUnwanted ends the attempts of this worker that somebody has canceled, and those whose jobs were taken away
+// although the worker has its lease.
+func (w *Worker) endUnwanted() {
 	w.mu.Lock()
 	running := maps.Clone(w.running)
 	w.mu.Unlock()
@@ -47,8 +41,157 @@ func (w *Worker) endStale() {
 		case number == 0, j == nil && !seen, j != nil && len(j.Attempts) < number: // the view is behind
 		case j == nil, len(j.Attempts) > number, j.Attempts[number-1].Worker != h.owner, !j.Attempts[number-1].Ended.IsZero():
 			h.cancel(ErrStale)
+		case j.Cancel != nil:
+			h.cancel(ErrCanceled)
 		}
 	}
+}
+
+// maxChores is how many chores a worker does at a time.
+const maxChores = 8
+
+// A chore is something that any worker can do for a job that no worker runs, a question or a dead worker.
+type chore struct {
+	key   string    // what it is about
+	since time.Time // of the record
+	now   bool      // it is the business of this worker alone
+	do    func(context.Context)
+	rank  int
+}
+
+// A turn is a chore that is to be done.
+type turn struct {
+	since time.Time // of the record
+	seen  instant   // by this worker, first
+}
+
+// A sweeper does chores. All workers know all of them, and for each of them they know in which order they try: the
+// first one at once, the others only if it is still to be done after a while.
+type sweeper struct {
+	*Worker
+	turns map[string]turn
+	doing sync.WaitGroup
+	slots chan struct{}
+
+	choosing sync.Mutex
+	busy     map[string]bool
+}
+
+// sweep looks after all jobs until the context ends.
+func (w *Worker) sweep(ctx context.Context) {
+	s := &sweeper{Worker: w, slots: make(chan struct{}, maxChores), busy: make(map[string]bool)}
+	defer s.doing.Wait()
+	retained := nowInstant()
+	for ctx.Err() == nil {
+		pause(ctx, w.tick())
+		if !w.view.isComplete() {
+			continue
+		}
+		chores := w.chores()
+		if nowInstant().since(retained) > time.Hour && w.opts.Retain > 0 {
+			retained = nowInstant()
+			chores = append(chores, chore{key: "old jobs", now: true, do: w.removeOld})
+		}
+		for _, c := range s.ready(chores) {
+			s.begin(ctx, c)
+		}
+	}
+}
+
+// chores returns what is to be done, as far as the view knows.
+func (w *Worker) chores() []chore {
+	var all []chore
+	for _, j := range w.view.waiting() {
+		if do, now := w.choreOf(j); do != nil {
+			all = append(all, chore{key: "job " + j.ID, since: j.Changed, now: now, do: func(ctx context.Context) { do(ctx, j) }})
+		}
+	}
+	for _, q := range w.view.openQuestions() {
+		j := w.view.job(q.Job)
+		if !time.Now().Before(q.Until) || j == nil || !j.waitsFor(q) {
+			all = append(all, chore{key: "question " + q.key(), do: func(ctx context.Context) { w.lookAtQuestion(ctx, q) }})
+		}
+	}
+	for _, id := range w.silent() {
+		all = append(all, chore{key: "worker " + id, do: func(ctx context.Context) { w.removeSilent(ctx, id) }})
+	}
+	return all
+}
+
+// ready returns the chores whose turn it is for this worker, those before others for which it is the first one.
+func (s *sweeper) ready(chores []chore) []chore {
+	s.mu.Lock()
+	own := s.lease
+	s.mu.Unlock()
+	live := s.view.live()
+	turns := make(map[string]turn, len(chores))
+	var ready []chore
+	for _, c := range chores {
+		t, known := s.turns[c.key]
+		if !known || !t.since.Equal(c.since) {
+			t = turn{c.since, nowInstant()}
+		}
+		turns[c.key] = t
+		if !c.now {
+			c.rank = min(rankOf(c.key, own, live), maxRank)
+		}
+		if nowInstant().since(t.seen) >= time.Duration(c.rank)*2*s.tick() {
+			ready = append(ready, c)
+		}
+	}
+	s.turns = turns
+	slices.SortFunc(ready, func(a, b chore) int { return cmp.Compare(a.rank, b.rank) })
+	return ready
+}
+
+// maxRank is the last turn of a worker. So a chore is late by some seconds at most, however many workers there are.
+const maxRank = 4
+
+// rankOf returns how many of the workers come before one. The order is another one for each chore.
+func rankOf(key, own string, live []string) (rank int) {
+	if own == "" {
+		return len(live)
+	}
+	mine := weightOf(key, own)
+	for _, id := range live {
+		if id != own && weightOf(key, id) > mine {
+			rank++
+		}
+	}
+	return rank
+}
+
+func weightOf(key, worker string) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, worker+" "+key) //nolint:errcheck // a hash takes all
+	sum := h.Sum64()
+	// The upper bits of the hash, which decide, depend little on its last bytes.
+	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd
+	return sum ^ sum>>33
+}
+
+// begin does a chore, unless it is being done or too many others are. Then a later round begins it.
+func (s *sweeper) begin(ctx context.Context, c chore) {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	if s.busy[c.key] {
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return
+	}
+	s.busy[c.key] = true
+	s.doing.Go(func() {
+		defer func() {
+			s.choosing.Lock()
+			defer s.choosing.Unlock()
+			delete(s.busy, c.key)
+			<-s.slots
+		}()
+		c.do(ctx)
+	})
 }
 
 // lookAtQuestion closes a question that nobody has answered in time, or that nobody waits for any more.
@@ -75,22 +218,36 @@ func (j *Job) waitsFor(q *Question) bool {
 	return j.State.Held() && a.Number == q.Attempt || j.Next == Continued && j.From != nil && j.From.Cause == ByQuestion
 }
 
-// look does what is to be done for a job that is not queued.
-func (w *Worker) look(ctx context.Context, j *Job) {
+// choreOf returns what is to be done for a job that is not queued, or nil. It may be the business of this worker
+// alone.
+func (w *Worker) choreOf(j *Job) (do func(context.Context, *Job), now bool) {
 	switch j.State {
 	case Claimed, Running:
-		w.lookAtHeld(ctx, j)
+		w.mu.Lock()
+		h, own := w.running[j.ID], w.lease
+		w.mu.Unlock()
+		a := j.Attempt()
+		switch {
+		case h != nil && h.owner == a.Worker:
+		case a.Worker == own: // it was claimed by a write whose outcome was not known
+			return w.takeAway, true
+		case w.view.isSilent(a.Worker, w.opts.Lease):
+			return w.takeAway, false
+		}
 	case Waiting:
 		if !time.Now().Before(j.Until) {
-			w.try(ctx, j, Wake{})
+			return func(ctx context.Context, j *Job) { w.try(ctx, j, Wake{}) }, false
 		}
 	case Asking:
 		if !w.view.isAsked(j.ID + "." + j.Question) {
-			w.lookAtAnswer(ctx, j)
+			return w.lookAtAnswer, false
 		}
 	case Blocked:
-		w.lookAtDependencies(ctx, j)
+		if !slices.ContainsFunc(j.Spec.After, func(id string) bool { return w.view.job(id) != nil }) {
+			return w.lookAtDependencies, false
+		}
 	}
+	return nil, false
 }
 
 // try lets an event happen, and reports whether it has. Another worker may have been faster.
@@ -107,20 +264,14 @@ func (w *Worker) try(ctx context.Context, j *Job, e Event) bool {
 	return err == nil
 }
 
-// lookAtHeld cancels a job of this worker if that is wanted, and takes jobs away from workers that are dead.
-func (w *Worker) lookAtHeld(ctx context.Context, j *Job) {
+// takeAway takes a job away from a worker that is dead, or from this one, which does not run it.
+func (w *Worker) takeAway(ctx context.Context, j *Job) {
 	w.mu.Lock()
-	h, own := w.running[j.ID], w.lease
+	own := w.lease
 	w.mu.Unlock()
 	a := j.Attempt()
-	if h != nil && h.owner == a.Worker {
-		if j.Cancel != nil {
-			h.cancel(ErrCanceled)
-		}
-		return
-	}
 	if a.Worker != own && !w.view.isDead(ctx, a.Worker, w.opts.Lease) {
-		return // a job of this worker that does not run was claimed by a write whose outcome was not known
+		return
 	}
 	if j.State == Claimed {
 		w.try(ctx, j, Release{a.Number, ByLoss, "the worker " + a.Worker + " is gone"})
@@ -174,11 +325,6 @@ func (w *Worker) close(ctx context.Context, q *Question, text string) {
 // lookAtDependencies lets a job begin if all jobs before it are done, and ends it if one was not done.
 func (w *Worker) lookAtDependencies(ctx context.Context, j *Job) {
 	for _, id := range j.Spec.After {
-		if w.view.job(id) != nil {
-			return // it is open
-		}
-	}
-	for _, id := range j.Spec.After {
 		before, _, err := w.fleet.get(ctx, id)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && before.State.Ended() && before.State != Done:
@@ -194,39 +340,51 @@ func (w *Worker) lookAtDependencies(ctx context.Context, j *Job) {
 // silence is how long the record of a dead worker stays.
 const silence = 10 * time.Minute
 
-// removeSilent removes the records of workers that are dead and have no jobs.
-func (w *Worker) removeSilent(ctx context.Context) {
-	_, silent := w.view.others(silence)
-	if len(silent) == 0 {
-		return
+// silent returns the workers that are silent for long and have no jobs.
+func (w *Worker) silent() []string {
+	ids := w.view.silent(silence)
+	if len(ids) == 0 {
+		return nil
 	}
 	holds := make(map[string]bool)
 	for _, j := range w.view.waiting() {
 		holds[j.Worker()] = true
 	}
-	for _, id := range silent {
-		if holds[id] || !w.view.isDead(ctx, id, w.opts.Lease) {
-			continue
-		}
-		if r, err := w.fleet.engine.Get(ctx, Workers, id); err == nil {
-			if err := w.fleet.engine.Remove(ctx, Workers, id, r.Revision); err != nil {
-				continue
-			}
-		}
-		w.view.forget(id)
-	}
+	return slices.DeleteFunc(ids, func(id string) bool { return holds[id] })
 }
 
-// removeOld removes the jobs that have ended long ago.
+// removeSilent removes the record of a worker that is dead.
+func (w *Worker) removeSilent(ctx context.Context, id string) {
+	if !w.view.isDead(ctx, id, w.opts.Lease) {
+		return
+	}
+	if r, err := w.fleet.engine.Get(ctx, Workers, id); err == nil {
+		if err := w.fleet.engine.Remove(ctx, Workers, id, r.Revision); err != nil {
+			return
+		}
+	}
+	w.view.forget(id)
+}
+
+// removeOld removes the jobs that have ended long ago. Each worker begins with its own part of them, and takes those
+// that others have left some hours later.
 func (w *Worker) removeOld(ctx context.Context) {
 	before := time.Now().Add(-w.opts.Retain)
+	w.mu.Lock()
+	own := w.lease
+	w.mu.Unlock()
+	live := w.view.live()
 	var old []string
 	for s, err := range w.fleet.Jobs(ctx) {
 		if err != nil {
 			w.log.Warn("the jobs can't be listed", "error", err)
 			return
 		}
-		if s.State.Ended() && s.Changed.Before(before) {
+		if !s.State.Ended() || !s.Changed.Before(before) {
+			continue
+		}
+		late := time.Duration(min(rankOf(s.ID, own, live), maxRank)) * 2 * time.Hour
+		if s.Changed.Add(late).Before(before) {
 			old = append(old, s.ID)
 		}
 	}

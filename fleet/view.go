@@ -21,7 +21,7 @@ type view struct {
 	mu        sync.Mutex
 	complete  map[Table]bool
 	jobs      map[string]*Job // all open ones
-	queued    map[string]*Job // those of them that are queued
+	queued    *queue          // those of them that are queued
 	workers   map[string]*seen
 	accounts  map[string]*Account
 	questions map[string]*Question // those without an answer
@@ -36,7 +36,7 @@ type seen struct {
 func newView(e Engine, warn func(error)) *view {
 	return &view{
 		engine: e, changed: make(chan struct{}, 1), warn: warn, complete: make(map[Table]bool),
-		jobs: make(map[string]*Job), queued: make(map[string]*Job), workers: make(map[string]*seen),
+		jobs: make(map[string]*Job), queued: newQueue(), workers: make(map[string]*seen),
 		accounts: make(map[string]*Account), questions: make(map[string]*Question),
 	}
 }
@@ -110,7 +110,7 @@ func (v *view) retain(t Table, there map[string]bool) {
 	switch t {
 	case Jobs:
 		maps.DeleteFunc(v.jobs, func(key string, _ *Job) bool { return isGone(key) })
-		maps.DeleteFunc(v.queued, func(key string, _ *Job) bool { return isGone(key) })
+		maps.DeleteFunc(v.queued.jobs, func(key string, _ *Job) bool { return isGone(key) })
 	case Accounts:
 		maps.DeleteFunc(v.accounts, func(key string, _ *Account) bool { return isGone(key) })
 	case Questions:
@@ -168,7 +168,7 @@ func (v *view) take(t Table, r Record) error {
 
 func (v *view) takeJob(r Record) error {
 	delete(v.jobs, r.Key)
-	delete(v.queued, r.Key)
+	v.queued.remove(r.Key)
 	if r.Data == nil || !isOpen(r.Label) {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (v *view) takeJob(r Record) error {
 	}
 	v.jobs[j.ID] = j
 	if j.State == Queued {
-		v.queued[j.ID] = j
+		v.queued.add(j)
 	}
 	return nil
 }
@@ -224,20 +224,11 @@ func (v *view) openQuestions() []*Question {
 	return slices.Collect(maps.Values(v.questions))
 }
 
-// candidates returns the queued jobs that a worker may take, the best first.
-func (v *view) candidates(may func(*Job) bool) []*Job {
+// candidates returns up to n queued jobs after another one that a worker may take, the best first.
+func (v *view) candidates(last *Job, n int, may func(*Job) bool) []*Job {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var all []*Job
-	for _, j := range v.queued {
-		if may(j) {
-			all = append(all, j)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Job) int {
-		return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	return all
+	return v.queued.after(last, n, may)
 }
 
 // silence returns how long the record of a worker was not seen to change, by the clock of this worker, and
@@ -254,6 +245,12 @@ func (v *view) silence(id string) (silence, lease time.Duration, beat int) {
 		return nowInstant().steady(s.at), 0, -1
 	}
 	return nowInstant().steady(s.at), time.Duration(s.info.Lease), s.info.Beat
+}
+
+// isSilent reports whether a worker was not seen to renew its lease for longer than that.
+func (v *view) isSilent(id string, length time.Duration) bool {
+	silence, lease, _ := v.silence(id)
+	return silence > cmp.Or(lease, length)+grace
 }
 
 // isDead reports whether a worker has not renewed its lease for longer than that. This worker may have been
@@ -284,20 +281,28 @@ func (v *view) isDead(ctx context.Context, id string, length time.Duration) bool
 	return false
 }
 
-// others returns how many workers seem to be alive, and those whose records have not changed for some time.
-func (v *view) others(old time.Duration) (alive int, silent []string) {
+// live returns the workers that seem to be alive.
+func (v *view) live() (ids []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id, s := range v.workers {
-		age := nowInstant().steady(s.at)
-		if s.info != nil && age < time.Duration(s.info.Lease) {
-			alive++
-		}
-		if age > old {
-			silent = append(silent, id)
+		if s.info != nil && nowInstant().steady(s.at) < time.Duration(s.info.Lease) {
+			ids = append(ids, id)
 		}
 	}
-	return alive, silent
+	return ids
+}
+
+// silent returns the workers whose records have not changed for some time.
+func (v *view) silent(since time.Duration) (ids []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id, s := range v.workers {
+		if nowInstant().steady(s.at) > since {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // forget forgets a worker.

@@ -114,6 +114,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { w.view.follow(following) })
+	background.Go(func() { w.tend(following) })
 	background.Go(func() { w.sweep(following) })
 	defer background.Wait()
 	defer stop()
@@ -273,9 +274,7 @@ func (w *Worker) release(id string) {
 // choose returns up to n jobs to take. Workers that choose at the same time mostly choose different ones:
 // each begins somewhere else among the first jobs, of which there are about as many as workers.
 func (w *Worker) choose(n int) []*Job {
-	alive, _ := w.view.others(time.Hour)
-	at := time.Now()
-	jobs := w.accepted(w.view.candidates(func(j *Job) bool { return w.may(j, at) }), n*max(1, alive))
+	jobs := w.accepted(n * max(1, len(w.view.live())))
 	if len(jobs) > n {
 		slices.SortStableFunc(jobs, func(a, b *Job) int {
 			return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), cmp.Compare(w.rank(a), w.rank(b)))
@@ -284,20 +283,25 @@ func (w *Worker) choose(n int) []*Job {
 	return jobs[:min(n, len(jobs))]
 }
 
-// accepted returns the first n jobs that the runner takes.
-func (w *Worker) accepted(jobs []*Job, n int) []*Job {
+// accepted returns the first n jobs that the worker may take and that the runner takes.
+func (w *Worker) accepted(n int) []*Job {
 	var taken []*Job
 	refused := make(map[string]string)
-	for _, j := range jobs {
-		if len(taken) == n {
+	at := time.Now()
+	for last := (*Job)(nil); len(taken) < n; {
+		jobs := w.view.candidates(last, n-len(taken), func(j *Job) bool { return w.may(j, at) })
+		if len(jobs) == 0 {
 			break
 		}
-		err := w.runner.Check(j)
-		switch {
-		case err == nil:
-			taken = append(taken, j)
-		case len(refused) < maxRefused:
-			refused[j.ID] = cut(err.Error(), maxOld)
+		for _, j := range jobs {
+			err := w.runner.Check(j)
+			switch {
+			case err == nil:
+				taken = append(taken, j)
+			case len(refused) < maxRefused:
+				refused[j.ID] = cut(err.Error(), maxOld)
+			}
+			last = j
 		}
 	}
 	w.mu.Lock()

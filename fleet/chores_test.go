@@ -1,0 +1,127 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
+)
+
+// counting is an engine that counts how often jobs are read, and may refuse to write them.
+type counting struct {
+	fleet.Engine
+	reads   int
+	refuses bool
+}
+
+func (e *counting) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
+	if t == fleet.Jobs {
+		e.reads++
+	}
+	return e.Engine.Get(ctx, t, key)
+}
+
+func (e *counting) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
+	if t == fleet.Jobs && e.refuses {
+		return nil, errors.New("refused")
+	}
+	return e.Engine.Set(ctx, t, records...)
+}
+
+// paused submits jobs that wait for a time, all for the same one.
+func paused(t *testing.T, e fleet.Engine, f *fleet.Fleet, count int) (ids []string) {
+	t.Helper()
+	until := time.Now().Add(time.Hour)
+	_, stop := work(t, e, &runner{do: func(context.Context, *fleet.Task) fleet.Event {
+		return fleet.Pause{Cause: fleet.ByLimit, Until: until, Stored: true}
+	}}, &fleet.WorkerOptions{Slots: count})
+	for range count {
+		ids = append(ids, submit(t, f, &fleet.Spec{Queue: fleet.DefaultQueue}).ID)
+	}
+	for _, id := range ids {
+		reach(t, f, id, fleet.Waiting)
+	}
+	stop()
+	return ids
+}
+
+// TestChoresAreShared has four workers that all know which jobs are to be woken. Each job is woken by one of them,
+// also those of the one that can't.
+func TestChoresAreShared(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		const jobs, workers = 100, 4
+		ids := paused(t, e, f, jobs)
+		engines := make([]*counting, workers)
+		for i := range engines {
+			engines[i] = &counting{Engine: e, refuses: i == 0}
+			work(t, engines[i], &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
+		}
+		for _, id := range ids {
+			reach(t, f, id, fleet.Queued)
+		}
+		reads := 0
+		for i, c := range engines {
+			if c.reads == 0 {
+				t.Errorf("worker %d has done nothing", i)
+			}
+			if !c.refuses {
+				reads += c.reads
+			}
+		}
+		if reads > jobs*3/2 { // each by itself would be 300
+			t.Errorf("%d reads for %d jobs", reads, jobs)
+		}
+	})
+}
+
+// slowLook is a runner that can't read sessions in time.
+type slowLook struct {
+	*runner
+	looks chan struct{}
+}
+
+func (r slowLook) Look(ctx context.Context, _ *fleet.Job) (*fleet.Traces, error) {
+	r.looks <- struct{}{}
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// TestSlowChore has a worker that looks for a long time at the session of a job whose worker is dead. Meanwhile it
+// ends an attempt that was canceled, and wakes a job that waits.
+func TestSlowChore(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		untilEnd := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			<-ctx.Done()
+			return fleet.Finish{Cause: fleet.ByPerson}
+		}}
+		dying := e.(*memfleet.Engine).Client(nil)
+		work(t, dying, untilEnd, &fleet.WorkerOptions{Queues: []string{"dying"}})
+		lost := submit(t, f, &fleet.Spec{Queue: "dying"})
+		reach(t, f, lost.ID, fleet.Running)
+		looks := make(chan struct{}, 100)
+		work(t, e, slowLook{untilEnd, looks}, &fleet.WorkerOptions{Queues: []string{"own"}})
+		own := submit(t, f, &fleet.Spec{Queue: "own"})
+		reach(t, f, own.ID, fleet.Running)
+		before := submit(t, f, &fleet.Spec{Queue: "nobody"})
+		after := submit(t, f, &fleet.Spec{Queue: "nobody", After: []string{before.ID}})
+		dying.Cut()
+		<-looks
+		began := time.Now()
+		for _, id := range []string{own.ID, before.ID} {
+			if _, err := f.Cancel(t.Context(), id, "enough"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reach(t, f, own.ID, fleet.Canceled)
+		reach(t, f, after.ID, fleet.Failed)
+		if took := time.Since(began); took > 5*time.Second { // by the clock of the bubble
+			t.Errorf("it took %v, as long as a session is looked at", took)
+		}
+		reach(t, f, lost.ID, fleet.Lost)
+		dying.Reconnect()
+		time.Sleep(time.Minute) // of the bubble, so that the worker registers again
+	})
+}
