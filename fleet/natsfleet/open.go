@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,13 @@ type Options struct {
 	// loss of power may lose them, and a job may then run twice. With several replicas, that takes a
 	// loss of several servers at once.
 	AllowUnsynced bool
+	// AllowPlaintext accepts a connection to another machine without TLS: whoever sees it can read the
+	// password and all jobs, and change them. Otherwise a host of URL that is not loopback needs the
+	// scheme tls, RootCA or Certificate.
+	AllowPlaintext bool
+	// AllowAnonymous accepts to connect to another machine as nobody, so to a server where everybody can
+	// do anything.
+	AllowAnonymous bool
 
 	// Dir is the directory of a server that runs in this process. It is created if it does not exist.
 	// If a server of another process uses the directory already, Open connects to that one, which has
@@ -159,6 +167,40 @@ var errUnknownSync = errors.New("a power failure of the server may lose jobs tha
 	"start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
 	"or set Options.AllowUnsynced to accept that")
 
+// Errors that [Open] wraps for a server of another machine, unless [Options] allows it.
+var (
+	ErrPlaintext = errors.New("the connection would not be encrypted, so others could read the password and the jobs, and change them")
+	ErrAnonymous = errors.New("nothing says who connects, so everybody could")
+)
+
+// checkURL returns an error if a connection would not be safe from others.
+func (o *Options) checkURL() error {
+	if o.URL == "" || o.finder != nil { // that of a directory has its own checks
+		return nil
+	}
+	for _, text := range strings.Split(o.URL, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") {
+			text = "nats://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil {
+			return errors.New("invalid URL") // the error of url has the password
+		}
+		isEncrypted := u.Scheme == "tls" || u.Scheme == "wss" || o.RootCA != "" || o.Certificate != ""
+		isNobody := o.User == "" && o.Token == "" && o.Credentials == "" && o.NKey == "" && o.Certificate == "" && u.User == nil
+		switch {
+		case isLoopback(u.Hostname()):
+		case !isEncrypted && !o.AllowPlaintext:
+			return fmt.Errorf("%s: %w: give a URL with tls://, or set Options.AllowPlaintext to accept that", u.Host, ErrPlaintext)
+		case isNobody && !o.AllowAnonymous:
+			return fmt.Errorf("%s: %w: set User, Token, Credentials, NKey or Certificate, or Options.AllowAnonymous to accept that",
+				u.Host, ErrAnonymous)
+		}
+	}
+	return nil
+}
+
 // check returns an error if the options contradict each other.
 func (e *Engine) check() error {
 	o := &e.opts
@@ -174,7 +216,7 @@ func (e *Engine) check() error {
 	case o.Dir != "":
 		return o.checkListen()
 	}
-	return nil
+	return o.checkURL()
 }
 
 func isName(s string) bool {

@@ -190,20 +190,14 @@ func (p *place) remote() (*natsfleet.Options, error) {
 	for _, text := range strings.Split(p.fleet, ",") {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" {
-			return nil, clikit.UsageError("--fleet is not a valid URL", `Give one such as "nats://fleet.example:4222?sync=always".`)
+			return nil, clikit.UsageError("--fleet is not a valid URL", `Give one such as "tls://fleet.example:4222?sync=always".`)
 		}
 		if _, has := u.User.Password(); has || u.User.Username() != "" {
 			return nil, clikit.UsageError("--fleet has a user, and others can read command lines",
 				"Put the user and the password into a file, and give that with --fleet-credentials.")
 		}
-		switch u.Query().Get("sync") {
-		case "":
-		case "always":
-			opts.SyncAlways = true
-		case "later":
-			opts.AllowUnsynced = true
-		default:
-			return nil, clikit.UsageError("sync in the URL of --fleet must be always or later", "")
+		if err := addQuery(u.Query(), opts); err != nil {
+			return nil, err
 		}
 		u.RawQuery = ""
 		servers = append(servers, u.String())
@@ -216,6 +210,26 @@ func (p *place) remote() (*natsfleet.Options, error) {
 		return opts, nil
 	}
 	return opts, readCredentials(p.credentials, opts)
+}
+
+// addQuery adds what the query of a URL says to the options.
+func addQuery(query url.Values, opts *natsfleet.Options) error {
+	for name, values := range query {
+		switch name + "=" + strings.Join(values, ",") {
+		case "sync=always":
+			opts.SyncAlways = true
+		case "sync=later":
+			opts.AllowUnsynced = true
+		case "tls=off":
+			opts.AllowPlaintext = true
+		case "auth=off":
+			opts.AllowAnonymous = true
+		default:
+			return clikit.UsageError(fmt.Sprintf("the URL of --fleet has %s with a value that is unknown", clikit.Printable(clikit.Clip(name))),
+				"It can have sync=always or sync=later, tls=off and auth=off.")
+		}
+	}
+	return nil
 }
 
 // credentials are what the file of --fleet-credentials has, unless it is one of NATS.
@@ -314,9 +328,17 @@ func failure(ctx context.Context, err error) error {
 		f.Code, f.Hint = clikit.ExitInput, `Run "clew jobs --all" to list all jobs.`
 	case errors.Is(err, fleet.ErrAmbiguous):
 		f.Code = clikit.ExitUsage
+	case errors.Is(err, natsfleet.ErrPlaintext):
+		f.Code, f.Err, f.Hint = clikit.ExitUsage, natsfleet.ErrPlaintext, insecureHint
+	case errors.Is(err, natsfleet.ErrAnonymous):
+		f.Code, f.Err, f.Hint = clikit.ExitUsage, natsfleet.ErrAnonymous, insecureHint
 	}
 	return f
 }
+
+const insecureHint = `Another machine needs a URL with tls://, and --fleet-credentials. To do without in a
+network that nobody else can reach, add tls=off and auth=off to the URL, such as
+"nats://10.0.0.7:4222?sync=always&tls=off&auth=off".`
 
 // find returns the job that an ID or the beginning of one names.
 func (c *connection) find(ctx context.Context, id string) (*fleet.Job, error) {
