@@ -69,7 +69,10 @@ type stateRun struct {
 }
 
 func (r *stateRun) IDs() (session, prompt, base string) {
-	return sessionOf(r.task.Job.ID, r.task.Number), "11111111-0000-4000-8000-000000000001", ""
+	if repo := r.task.Job.Spec.Repo; repo != nil {
+		base = repo.Ref
+	}
+	return sessionOf(r.task.Job.ID, r.task.Number), "11111111-0000-4000-8000-000000000001", base
 }
 
 // sessionOf is the session of an attempt.
@@ -113,6 +116,13 @@ var endings = map[string]func(ctx context.Context, t *fleet.Task) fleet.Event{
 			return fleet.Lose{Cause: fleet.ByExit, Text: err.Error()}
 		}
 		return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: fleetAnswer}, Stored: true, CostUSD: 0.25, Patch: patch}
+	},
+	"halfway": func(ctx context.Context, t *fleet.Task) fleet.Event {
+		patch, err := t.Put(ctx, "patch.diff", strings.NewReader(fleetPatch))
+		if err != nil {
+			return fleet.Lose{Cause: fleet.ByExit, Text: err.Error()}
+		}
+		return fleet.Finish{Cause: fleet.ByTurns, Result: fleet.Result{Failed: true}, Stored: true, Patch: patch}
 	},
 	"plain": func(context.Context, *fleet.Task) fleet.Event {
 		return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: "Yes."}, Stored: true}
@@ -175,7 +185,7 @@ func (f *testFleet) reached(ctx context.Context, id, ending string) (bool, error
 	switch ending {
 	case "done", "plain":
 		return j.State == fleet.Done, nil
-	case "failed", "budget", "turns":
+	case "failed", "halfway", "budget", "turns":
 		return j.State == fleet.Failed, nil
 	case "asks", "long", "question":
 		for _, err := range f.Questions(ctx, id) {
@@ -294,17 +304,20 @@ func scriptFleetUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptJob runs "job ENDING NAME [TITLE]": it makes a job, and sets the variable NAME to its ID, and
+// scriptJob runs "job ENDING NAME [TITLE [COMMIT]]": it makes a job, and sets the variable NAME to its ID, and
 // NAME_question to that of its question.
 func scriptJob(ts *testscript.TestScript, neg bool, args []string) {
 	t, ok := ts.Value(testKey{}).(testing.TB)
 	f, has := ts.Value(fleetKey{}).(*scriptFleet)
 	if neg || !ok || !has || len(args) < 2 {
-		ts.Fatalf("usage: job ENDING NAME [TITLE]")
+		ts.Fatalf("usage: job ENDING NAME [TITLE [COMMIT]]")
 	}
 	spec := &fleet.Spec{Prompt: "Fix the test.", Key: args[1], OnLost: fleet.Hold, Repo: &fleet.Repo{URL: "https://host/repo.git"}}
 	if len(args) > 2 {
 		spec.Title = args[2]
+	}
+	if len(args) > 3 {
+		spec.Repo.Ref = args[3]
 	}
 	j := f.make(t, args[0], spec)
 	ts.Setenv(args[1], j.ID)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,7 +26,11 @@ type jobsPatchOptions struct {
 
 const jobsPatchHelp = `Print what a job has changed in its repository, as a patch of git. With --apply, apply
 it to the working directory of the repository that contains this directory: all of it
-or, if a file does not fit, nothing. The index and the commits stay as they are.`
+or, if a file does not fit, nothing. The index and the commits stay as they are.
+
+--apply needs a job that is done, or --attempt for what an attempt has left behind; a
+repository that has the commit that the job began from; and files without changes that
+you have not committed.`
 
 func newJobsPatch(p *Program) *cobra.Command {
 	o := &jobsPatchOptions{place: place{Program: p}}
@@ -60,7 +65,7 @@ func (o *jobsPatchOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.apply {
-		if err := o.applyHere(ctx, j, patch); err != nil {
+		if err := o.applyHere(ctx, j, a, patch); err != nil {
 			return err
 		}
 	}
@@ -70,38 +75,99 @@ func (o *jobsPatchOptions) run(ctx context.Context, args []string) error {
 // chosen returns the attempt whose patch is wanted.
 func (o *jobsPatchOptions) chosen(j *fleet.Job) (*fleet.Attempt, error) {
 	for i := len(j.Attempts) - 1; i >= 0; i-- {
-		if a := &j.Attempts[i]; a.Patch != "" && (o.attempt == 0 || a.Number == o.attempt) {
-			return a, nil
+		a := &j.Attempts[i]
+		if a.Patch == "" || o.attempt != 0 && a.Number != o.attempt {
+			continue
 		}
+		if o.apply && o.attempt == 0 && (j.State != fleet.Done || i < len(j.Attempts)-1) {
+			return nil, o.unfinished(j, a)
+		}
+		return a, nil
 	}
 	f := &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("job %s has no patch", j.ID)}
 	switch {
 	case j.Spec.Repo == nil:
 		f.Hint = "It has no repository: see clew submit --repo."
 	case !j.State.Ended():
-		f.Hint = fmt.Sprintf("It is %s: clew jobs show %s", j.State, j.ID)
+		f.Hint = fmt.Sprintf("It is %s: %s", j.State, o.flags().command("jobs", "show", j.ID))
 	case o.attempt == 0 && j.State == fleet.Done && j.Text == "":
 		f.Hint = "The agent has changed no files."
 	default:
-		f.Hint = "What became of it says: clew jobs show " + j.ID
+		f.Hint = "What became of it says: " + o.flags().command("jobs", "show", j.ID)
 	}
 	return nil, f
 }
 
+// unfinished refuses to apply what an attempt has left behind that is not the result of the job.
+func (o *jobsPatchOptions) unfinished(j *fleet.Job, a *fleet.Attempt) error {
+	err := fmt.Errorf("job %s is %s, so its patch is not a result", j.ID, j.State)
+	if j.State == fleet.Done {
+		err = fmt.Errorf("the last attempt of job %s has changed no files", j.ID)
+	}
+	return &clikit.Failure{Code: clikit.ExitFailed, Err: err, Hint: fmt.Sprintf("To apply what attempt %d has left behind all the same: %s",
+		a.Number, o.flags().command("jobs", "patch", j.ID, "--apply", "--attempt", strconv.Itoa(a.Number)))}
+}
+
 // applyHere applies a patch to the repository of this directory.
-func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, patch []byte) error {
-	if _, err := git(ctx, ".", "rev-parse", "--show-toplevel"); err != nil {
+func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet.Attempt, patch []byte) error {
+	top, err := git(ctx, ".", "rev-parse", "--show-toplevel")
+	if err != nil {
 		return &clikit.Failure{
 			Code: clikit.ExitFailed, Err: errors.New("this directory is not in a git repository"),
 			Hint: "Change to the repository of the job: " + clikit.Printable(j.Spec.Repo.URL),
 		}
 	}
-	err := agents.Apply(ctx, ".", bytes.NewReader(patch))
+	print := o.flags().command("jobs", "patch", j.ID, "--attempt", strconv.Itoa(a.Number))
+	if a.Base != "" {
+		if _, err := git(ctx, top, "cat-file", "-e", a.Base+"^{commit}"); err != nil {
+			return &clikit.Failure{
+				Code: clikit.ExitFailed, Err: fmt.Errorf("this repository does not have the commit %s that the job began from", clikit.Printable(a.Base)),
+				Hint: fmt.Sprintf("Nothing was changed. Change to the repository %s, or fetch the commit. To apply it here all the same: %s | git apply",
+					clikit.Printable(j.Spec.Repo.URL), print),
+			}
+		}
+	}
+	if err := clean(ctx, top, patch); err != nil {
+		return failure(ctx, err)
+	}
+	err = agents.Apply(ctx, ".", bytes.NewReader(patch))
 	out := failure(ctx, err)
 	if f, ok := errors.AsType[*clikit.Failure](out); ok && errors.Is(err, agents.ErrPatch) {
-		f.Hint = "Nothing was changed. Commit or put away your own changes, or check out the commit that the job began from."
+		f.Hint = "Nothing was changed. To merge it, with marks where it conflicts: " + print + " | git apply --3way"
+		if a.Base != "" {
+			f.Hint += "\nOr apply it to the commit that the job began from: git switch --detach " + clikit.Printable(a.Base)
+		}
 	}
 	return out
+}
+
+// clean returns an error if a patch changes a file that has changes which are not committed: both would be
+// in one file, and nobody could tell them apart.
+func clean(ctx context.Context, top string, patch []byte) error {
+	numbers, err := gitWith(ctx, bytes.NewReader(patch), top, "apply", "--numstat", "-z")
+	if err != nil {
+		return nil //nolint:nilerr // an empty patch, or one that does not fit: then nothing is changed
+	}
+	files := make(map[string]bool)
+	for entry := range strings.SplitSeq(numbers, "\x00") {
+		if fields := strings.SplitN(entry, "\t", 3); len(fields) == 3 {
+			files[fields[2]] = true
+		}
+	}
+	status, err := gitWith(ctx, nil, top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+	if err != nil {
+		return err
+	}
+	const code = len("XY ")
+	for entry := range strings.SplitSeq(status, "\x00") {
+		if len(entry) > code && files[entry[code:]] {
+			return &clikit.Failure{
+				Code: clikit.ExitFailed, Err: fmt.Errorf("%s has changes that are not committed", clikit.Printable(entry[code:])),
+				Hint: "Nothing was changed. Commit them, or put them away with git stash.",
+			}
+		}
+	}
+	return nil
 }
 
 func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os/exec"
 	"path/filepath"
@@ -89,15 +90,21 @@ const gitTimeout = time.Minute
 
 // git returns the output of git in a directory.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := gitWith(ctx, nil, dir, args...)
+	return strings.TrimSpace(out), err
+}
+
+// gitWith returns all of the output of git, which reads an input.
+func gitWith(ctx context.Context, input io.Reader, dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
-	cmd.WaitDelay = time.Second
+	cmd.Stdin, cmd.WaitDelay = input, time.Second
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
 		err = errors.New(strings.TrimPrefix(first, "fatal: "))
 	}
-	return strings.TrimSpace(string(out)), err
+	return string(out), err
 }
