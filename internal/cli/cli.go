@@ -139,7 +139,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.AddCommand(newExport(s))
 	root.AddCommand(newArchive(s, st), newRestore(s, st))
 	root.AddCommand(fleetcli.Commands(fleetcli.Program{
-		Streams: s, Version: readBuild().Version, StateFile: stateFile, HandOver: handOver, Questions: openJobQuestioner(s),
+		Streams: s, Version: readBuild().Version, StateFile: stateFile, HandOver: handOver, Prepare: st.applyFleet, Questions: openJobQuestioner(s),
 	})...)
 	root.AddCommand(newDemo(s, st))
 	addCompletion(root, st)

@@ -327,7 +327,8 @@ func escapeRoff(text string) string {
 }
 
 const completionHelp = `Print a script that makes a shell complete commands, flags, their values, and
-session IDs with their titles. The help for each shell says where to put it.`
+the IDs of sessions and jobs with their titles. The help for each shell says where to
+put it.`
 
 // addCompletion adds cobra's completion command, and changes it: an unknown shell is an error
 // instead of a reason to print the help, and scripts go to the program's stdout. It also registers
@@ -403,6 +404,8 @@ var flagValues = map[string][]string{
 	"run effort":           {"low", "medium", "high", "xhigh", "max"},
 	"run permission-mode":  {"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"},
 	"chat effort":          {"low", "medium", "high", "xhigh", "max"},
+	"submit on-lost":       {"resume", "restart", "hold"},
+	"submit mode":          {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
 	"chat permission-mode": {"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"},
 }
 
@@ -470,6 +473,19 @@ func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 	}
 	if dirs := c.Values["config_dirs"]; dirs.File != "" {
 		_ = applyToProgram(cmd, dirs) // without them, there are fewer sessions
+	}
+}
+
+// applyFleet applies the settings that say where the jobs are.
+func (s *settings) applyFleet(ctx context.Context, cmd *cobra.Command) {
+	c, err := s.load(ctx)
+	if err != nil {
+		return
+	}
+	for _, key := range []string{"fleet", "fleet_credentials"} {
+		if value, ok := c.Values[key]; ok {
+			_ = applyToFlag(cmd, value) // without it, jobs are those of this machine
+		}
 	}
 }
 

@@ -53,11 +53,13 @@ func newJobsApprove(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = o.completeJobs(1, openStates)
 	clikit.AddOnOff(cmd, &o.allow, "allow", "allow the use of the tool")
 	cmd.Flags().StringVar(&o.deny, "deny", "", "deny it, and tell the agent this `text`")
 	cmd.Flags().Lookup("deny").NoOptDefVal = "Denied."
 	cmd.Flags().StringArrayVar(&o.answers, "answer", nil, "`text` of an answer to the agent's own question; repeatable")
 	cmd.Flags().StringVar(&o.question, "question", "", "answer the question with this `ID`")
+	_ = cmd.RegisterFlagCompletionFunc("question", o.completeQuestion) // it fails only for unknown flags
 	clikit.AddOnOff(cmd, &o.json, "json", "print each question and its answer as a JSON object")
 	return cmd
 }

@@ -23,11 +23,12 @@ type decision struct {
 	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
 }
 
-// newDecision returns the command of a decision.
-func newDecision(o *decision, cmd *cobra.Command) *cobra.Command {
+// newDecision returns the command of a decision about jobs in some states.
+func newDecision(o *decision, states []fleet.State, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = atLeastOne
 	cmd.RunE = clikit.RunE(o.run)
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = o.completeJobs(math.MaxInt, states)
 	clikit.AddOnOff(cmd, &o.json, "json", "print the record of each job as a JSON object")
 	return cmd
 }
@@ -48,7 +49,7 @@ func newJobsCancel(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Cancel(ctx, j.ID, o.why)
 	}
-	cmd := newDecision(o, &cobra.Command{
+	cmd := newDecision(o, openStates, &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "End jobs",
 		Long: `End jobs. A worker that runs one ends its agent, and keeps what it has done so far. If
@@ -64,7 +65,7 @@ func newJobsResume(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Continued, BudgetUSD: o.budget, MaxTurns: o.turns})
 	}
-	cmd := newDecision(o, &cobra.Command{
+	cmd := newDecision(o, stoppedStates, &cobra.Command{
 		Use:   "resume ID...",
 		Short: "Go on with jobs that are lost or have failed",
 		Long: `Go on with jobs that are lost or have failed, where they stopped: in a copy of the
@@ -84,7 +85,7 @@ func newJobsRetry(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Fresh})
 	}
-	cmd := newDecision(o, &cobra.Command{
+	cmd := newDecision(o, stoppedStates, &cobra.Command{
 		Use:   "retry ID...",
 		Short: "Begin jobs again that are lost or have failed",
 		Long: `Begin jobs again that are lost or have failed: with the prompt, in a new session. What
@@ -100,7 +101,7 @@ func newJobsDrop(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return nil, c.Drop(ctx, j.ID)
 	}
-	return newDecision(o, &cobra.Command{
+	return newDecision(o, endedStates, &cobra.Command{
 		Use:   "drop ID...",
 		Short: "Remove jobs that have ended",
 		Long: `Remove the records and files of jobs that have ended. Their sessions stay in the store.

@@ -23,6 +23,9 @@ type Program struct {
 	StateFile func(name string) (string, error)
 	// HandOver leaves interrupts to the command until back is called.
 	HandOver func() (back func())
+	// Prepare gives a command its settings before an argument of it is completed; nil means that there
+	// are none.
+	Prepare func(ctx context.Context, cmd *cobra.Command)
 	// Questions opens the terminal for questions. It returns an error if nobody can be asked.
 	Questions func(ctx context.Context) (Questioner, error)
 }

@@ -61,6 +61,7 @@ func newJobs(p *Program) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only jobs in these `states`, separated by commas")
+	_ = cmd.RegisterFlagCompletionFunc("state", clikit.CompleteList(stateNames(fleet.States))) // it fails only for unknown flags
 	cmd.Flags().StringVar(&o.queue, "queue", "", "only jobs of the queue with this `name`")
 	clikit.AddOnOff(cmd, &o.all, "all", "all jobs, however many and however old")
 	clikit.AddOnOff(cmd, &o.watch, "watch", "refresh every few seconds until interrupted (on a terminal)")
@@ -100,7 +101,7 @@ func (o *jobsOptions) run(ctx context.Context, _ []string) error {
 func (o *jobsOptions) check() error {
 	for _, s := range o.states {
 		if !slices.Contains(fleet.States, fleet.State(s)) {
-			return clikit.UsageError("there is no state "+clikit.Printable(s), "States are "+joinStates(fleet.States)+".")
+			return clikit.UsageError("there is no state "+clikit.Printable(s), "States are "+strings.Join(stateNames(fleet.States), ", ")+".")
 		}
 	}
 	return checkWatch(o.Out, o.watch, o.json)
@@ -117,12 +118,12 @@ func checkWatch(out any, watch, json bool) error {
 	return nil
 }
 
-func joinStates(states []fleet.State) string {
-	words := make([]string, len(states))
+func stateNames(states []fleet.State) []string {
+	names := make([]string, len(states))
 	for i, s := range states {
-		words[i] = string(s)
+		names[i] = string(s)
 	}
-	return strings.Join(words, ", ")
+	return names
 }
 
 const (

@@ -44,6 +44,7 @@ func newJobsPatch(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = o.completeJobs(1, nil)
 	clikit.AddOnOff(cmd, &o.apply, "apply", "apply the patch here")
 	cmd.Flags().IntVar(&o.attempt, "attempt", 0, "`number` of the attempt (default the last one with a patch)")
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object with the patch")
@@ -146,12 +147,21 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 func clean(ctx context.Context, top string, patch []byte) error {
 	numbers, err := gitWith(ctx, bytes.NewReader(patch), top, "apply", "--numstat", "-z")
 	if err != nil {
-		return nil //nolint:nilerr // an empty patch, or one that does not fit: then nothing is changed
+		return nil // an empty patch, or one that does not fit: then nothing is changed
 	}
 	files := make(map[string]bool)
 	for entry := range strings.SplitSeq(numbers, "\x00") {
 		if fields := strings.SplitN(entry, "\t", 3); len(fields) == 3 {
 			files[fields[2]] = true
+		}
+	}
+	for line := range strings.Lines(string(patch)) { // the numbers have only the new names
+		name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "rename from ")
+		if plain, err := strconv.Unquote(name); err == nil {
+			name = plain
+		}
+		if ok {
+			files[name] = true
 		}
 	}
 	status, err := gitWith(ctx, nil, top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")

@@ -44,6 +44,7 @@ func newJobsShow(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = o.completeJobs(1, nil)
 	clikit.AddOnOff(cmd, &o.log, "log", "show each change of the record")
 	clikit.AddOnOff(cmd, &o.json, "json", "print the record as a JSON object, or with --log one per change")
 	return cmd

@@ -1,0 +1,97 @@
+package fleetcli
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+const (
+	completionTime = 2 * time.Second // that the user of a shell waits
+	maxCompletions = 100
+)
+
+// States that jobs of a completion are in; nil means all.
+var (
+	openStates    = slices.DeleteFunc(slices.Clone(fleet.States), fleet.State.Ended)
+	endedStates   = slices.DeleteFunc(slices.Clone(fleet.States), func(s fleet.State) bool { return !s.Ended() })
+	stoppedStates = []fleet.State{fleet.Lost, fleet.Failed}
+)
+
+// completes calls a function with a connection for completions. Whatever fails, there are none: nobody
+// reads an error in the middle of a line.
+func (p *place) completes(ctx context.Context, find func(ctx context.Context, c *connection) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	program := *p.Program
+	program.Err = io.Discard
+	quiet := *p
+	quiet.Program = &program
+	if p.Prepare != nil {
+		p.Prepare(ctx, p.cmd)
+		quiet.fleet, quiet.credentials = p.fleet, p.credentials
+	}
+	c, err := quiet.connect(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	return find(ctx, c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeJobs completes the IDs of up to so many jobs in some states: those that need attention first.
+func (p *place) completeJobs(most int, states []fleet.State) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return p.completes(cmd.Context(), func(ctx context.Context, c *connection) []string {
+			var rows []jobview.Row
+			for s, err := range c.Jobs(ctx) {
+				if err != nil {
+					break // what is there is better than nothing
+				}
+				if strings.HasPrefix(s.ID, word) && !slices.Contains(args, s.ID) && (states == nil || slices.Contains(states, s.State)) {
+					rows = append(rows, jobview.NewRow(s, false))
+				}
+			}
+			slices.SortFunc(rows, jobview.Row.Compare)
+			var words []string
+			for _, r := range rows[:min(len(rows), maxCompletions)] {
+				words = append(words, r.ID+"\t"+tty.Fit(string(r.State)+": "+jobview.Title(r.Summary), 60))
+			}
+			return words
+		})
+	}
+}
+
+// completeQuestion completes the ID of an open question of a job.
+func (p *place) completeQuestion(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return p.completes(cmd.Context(), func(ctx context.Context, c *connection) []string {
+		j, err := c.find(ctx, args[0])
+		if err != nil {
+			return nil
+		}
+		open, err := c.open(ctx, j.ID)
+		if err != nil {
+			return nil
+		}
+		var words []string
+		for _, q := range open {
+			words = append(words, clikit.Printable(q.ID)+"\t"+tty.Fit(clikit.Printable(strings.TrimPrefix(questionLine(q), q.ID+"  ")), 60))
+		}
+		return words
+	})
+}
