@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -18,11 +20,17 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/viewer"
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
 )
 
 // A viewOptions is what the viewer is started with: bare clew, and clew view.
@@ -32,6 +40,9 @@ type viewOptions struct {
 	all      bool
 	noMouse  bool
 	project  string
+
+	fleet, fleetCredentials string
+	cmd                     *cobra.Command
 }
 
 const viewHelp = `Read a session in the terminal: its prompts, answers, tools and subagents, as it
@@ -66,6 +77,9 @@ func newView(s Streams, st *settings) *cobra.Command {
 // addFlags adds the flags that bare clew has as well.
 func (o *viewOptions) addFlags(cmd *cobra.Command) {
 	clikit.AddOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
+	cmd.Flags().StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or of this directory (default that of this machine, if it runs)")
+	cmd.Flags().StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
+	o.cmd = cmd
 }
 
 func (o *viewOptions) run(ctx context.Context, args []string) error {
@@ -152,6 +166,9 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 		Color: clikit.Colored(out), Lines: drawsLines(), Links: clikit.Colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Keys: o.settings.keys,
 	}
+	jobs, leave := o.jobs()
+	defer leave()
+	opts.Jobs = jobs
 	terminalModes.Store(tui.ResetModes(true))
 	defer terminalModes.Store("")
 	err = errors.Join(show(ctx, terminalOf(in, out), src, opts), src.Close())
@@ -162,6 +179,55 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return nil
+}
+
+// jobs says where the viewer gets jobs from. It connects when the viewer asks for them, until end is called.
+func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
+	quiet := o.streams
+	quiet.Err = io.Discard // the screen is the viewer's
+	p := &fleetcli.Program{Streams: quiet, Version: readBuild().Version, StateFile: stateFile}
+	var mu sync.Mutex // held while it connects
+	var f *fleet.Fleet
+	leave := func() {}
+	jobs.Connect = func(ctx context.Context) (tui.Fleet, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if f != nil {
+			return f, nil
+		}
+		found, end, err := fleetcli.Connect(ctx, p, o.fleet, o.fleetCredentials)
+		if err != nil || found == nil { // an interface with a nil pointer is not nil
+			return nil, err
+		}
+		f, leave = found, end
+		return f, nil
+	}
+	jobs.Question, jobs.IsNamed, jobs.Flags = jobQuestion, o.fleet != "", fleetcli.Flags(o.cmd)
+	return jobs, func() {
+		if mu.TryLock() { // otherwise it still connects, and the program does not wait for that
+			leave()
+		}
+	}
+}
+
+// jobQuestion returns a question of a job as the viewer shows it, or nil if that can't be done. What it would
+// change in a file is on another machine, so that its input is shown.
+func jobQuestion(q *fleet.Question) *tui.Question {
+	own := jobview.OwnQuestions(q)
+	if len(own) == 0 {
+		req := &clew.PermissionRequest{ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason}
+		return &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
+			return sheetForTerminal(describeCall(req, dockedView(columns, color), permit.Workspace{}))
+		})}
+	}
+	if !canBeChosen(own) {
+		return nil
+	}
+	shown := &tui.Question{}
+	for i := range own {
+		shown.Choices = append(shown.Choices, choiceForTerminal(&own[i]))
+	}
+	return shown
 }
 
 // terminalOf returns the terminal of two of its files.

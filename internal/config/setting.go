@@ -282,7 +282,7 @@ var (
 	toShow  = []string{"show", "tail"}
 	toStats = []string{"stats"}
 	toCosts = []string{"stats", "statusline"}
-	toFleet = []string{"submit", "worker", "jobs", "fleet", "serve"}
+	toFleet = []string{"submit", "worker", "jobs", "fleet", "serve", "view", ""} // the last one is clew without a command
 )
 
 // table has all settings. Files and directories are personal, since they may contain programs or

@@ -345,9 +345,11 @@ func (r Row) Compare(o Row) int {
 type Listing struct {
 	Rows   []Row // those that match, in order
 	Counts [GroupCount]int
-	Total  int   // with those that don't match
-	IsCut  bool  // there are older jobs that have ended
-	Err    error // why the list may be old, or nil
+	Total  int // with those that don't match
+	// Complete says that all jobs and questions were there once, and IsCut that there are older jobs
+	// that have ended.
+	Complete, IsCut bool
+	Err             error // why the list may be old, or nil
 }
 
 // List returns the jobs that match a query.
@@ -371,7 +373,7 @@ func (b *Board) List(q fuzzy.Query) *Listing {
 func (b *Board) all() *Listing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := &Listing{Rows: make([]Row, 0, len(b.jobs)), Total: len(b.jobs), IsCut: b.isCut, Err: cmp.Or(b.failures[:]...)}
+	l := &Listing{Rows: make([]Row, 0, len(b.jobs)), Total: len(b.jobs), Complete: b.missing == 0, IsCut: b.isCut, Err: cmp.Or(b.failures[:]...)}
 	for _, s := range b.jobs {
 		l.Rows = append(l.Rows, NewRow(s, len(b.asked[s.ID]) > 0))
 	}

@@ -12,9 +12,11 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/usage"
+	"github.com/clewdev/clew/wire"
 )
 
 // Surroundings are what decides about jobs besides their own records.
@@ -215,4 +217,20 @@ func OwnQuestions(q *fleet.Question) []clew.Question {
 		return nil
 	}
 	return req.Questions
+}
+
+// QuestionTitle is what a question is about: "Bash: make test", or the first of the agent's own questions. It
+// is not clean.
+func QuestionTitle(q *fleet.Question) string {
+	if own := OwnQuestions(q); len(own) > 0 {
+		return own[0].Question
+	}
+	members, err := permit.Members(wire.JSON(q.Input))
+	if err != nil {
+		return q.Tool
+	}
+	if _, about := permit.MainFirst(members); about != "" {
+		return q.Tool + ": " + about
+	}
+	return q.Tool
 }

@@ -89,6 +89,7 @@ var scopeNames = []struct {
 	name  string
 }{
 	{InSessions, "Sessions"}, {InSession, "Session"}, {InRow, "Row"}, {InPanel, "Panels"}, {InSearch, "Search"},
+	{InJobs, "Jobs"}, {InJob, "Job"},
 	{InChat, "Chat"}, {InQuestion, "Questions"},
 }
 

@@ -18,12 +18,14 @@ const (
 	InRow                        // one row
 	InPanel                      // a panel of a session
 	InSearch                     // the search over all sessions
+	InJobs                       // the list of jobs
+	InJob                        // a job
 	InHelp
 	InChat
 	InQuestion // a question of the agent, when it has the focus
 
-	inLists  = InSessions | InSession | InRow | InPanel | InSearch | InHelp
-	inViewer = InSessions | InSession | InRow | InPanel
+	inLists  = InSessions | InSession | InRow | InPanel | InSearch | InJobs | InJob | InHelp
+	inViewer = InSessions | InSession | InRow | InPanel | InJobs | InJob
 	inAny    = inLists | InChat | InQuestion
 )
 
@@ -79,6 +81,11 @@ const (
 	Delete          Action = "delete"
 	Inspect         Action = "inspect"
 	ShowAll         Action = "all-projects"
+	ShowJobs        Action = "jobs"
+	AnswerJob       Action = "answer"
+	OpenSession     Action = "session"
+	Cancel          Action = "cancel"
+	Retry           Action = "retry"
 	Help            Action = "help"
 	Palette         Action = "palette"
 	Suspend         Action = "suspend"
@@ -112,8 +119,11 @@ var viewerBindings = []Binding{
 	{Open, []string{"enter", "l", "right"}, InSession, "unfold the row, then open it", "open"},
 	{Open, []string{"enter", "l", "right"}, InPanel, "go to the row", "open"},
 	{NextTab, []string{"enter", "l", "right"}, InRow, "next view of the row", "views"},
+	{Open, []string{"enter", "l", "right"}, InJobs, "open the job", "open"},
+	{Open, []string{"enter", "l", "right"}, InJob, "open the question, the changes or the session of the line", "open"},
 	{Back, []string{"h", "left", "esc", "q"}, InSession, "fold the row, then go back", "back"},
-	{Back, []string{"h", "left", "esc", "q"}, InRow | InPanel | InSearch | InHelp, "go back", "back"},
+	{Back, []string{"h", "left", "esc", "q"}, InRow | InPanel | InSearch | InJob | InHelp, "go back", "back"},
+	{Back, []string{"h", "left", "esc", "q"}, InJobs, "clear the filter, then go back", "back"},
 	{Back, []string{"esc", "q"}, InSessions, "clear the filter, then quit", "quit"},
 	{NextTab, []string{"tab"}, InSessions | InPanel, "next tab", ""},
 	{PreviousTab, []string{"shift+tab"}, InSessions | InPanel, "previous tab", ""},
@@ -123,6 +133,8 @@ var viewerBindings = []Binding{
 	{PreviousHunk, []string{"shift+tab"}, InRow, "previous change of a diff", ""},
 	{PreviousGroup, []string{"["}, InSessions, "previous day", ""},
 	{NextGroup, []string{"]"}, InSessions, "next day", ""},
+	{PreviousGroup, []string{"["}, InJobs, "previous group", ""},
+	{NextGroup, []string{"]"}, InJobs, "next group", ""},
 	{PreviousGroup, []string{"["}, InSession, "previous prompt", ""},
 	{NextGroup, []string{"]"}, InSession, "next prompt", "prompts"},
 	{PreviousGroup, []string{"["}, InRow | InPanel, "previous file", ""},
@@ -130,7 +142,7 @@ var viewerBindings = []Binding{
 	{PreviousFailure, []string{"{"}, InSession, "previous failure", ""},
 	{NextFailure, []string{"}"}, InSession, "next failure", ""},
 	{ShowAll, []string{"."}, InSessions, "sessions of this project, or of all projects", ""},
-	{Find, []string{"/"}, InSessions, "filter the list", "filter"},
+	{Find, []string{"/"}, InSessions | InJobs, "filter the list", "filter"},
 	{Find, []string{"/"}, InSearch, "change the words", "words"},
 	{Find, []string{"/"}, InSession | InRow | InPanel, "find a text; between slashes, a regular expression", "find"},
 	{NextMatch, []string{"n"}, InSession | InRow, "next match", ""},
@@ -149,8 +161,17 @@ var viewerBindings = []Binding{
 	{Context, []string{"x"}, InSession, "what fills the context", "context"},
 	{Usage, []string{"$"}, InSession, "tokens and cost", ""},
 	{Branches, []string{"B"}, InSession, "parts that were rewound", ""},
-	{OpenOutside, []string{"v"}, InSession | InRow | InPanel, "open in $EDITOR or $PAGER", ""},
-	{Copy, []string{"y"}, InSessions | InSearch, "copy the ID", ""},
+	{OpenOutside, []string{"v"}, InSession | InRow | InPanel | InJob, "open in $EDITOR or $PAGER", ""},
+	{ShowJobs, []string{"J"}, InSessions | InSession, "jobs of the fleet", ""},
+	{AnswerJob, []string{"a"}, InJob, "answer a question of the job", "answer"},
+	{Files, []string{"f"}, InJob, "what the job has changed", "changes"},
+	{OpenSession, []string{"o"}, InJob, "open its session", "session"},
+	{Resume, []string{"r"}, InJob, "go on with a job that is lost or has failed", "resume"},
+	{Retry, []string{"R"}, InJob, "begin a job again that is lost or has failed", "retry"},
+	{Cancel, []string{"x"}, InJob, "cancel the job", "cancel"},
+	{Delete, []string{"D"}, InJob, "drop a job that has ended", ""},
+	{CopyMore, []string{"Y"}, InJobs | InJob, "copy the command that follows the job", ""},
+	{Copy, []string{"y"}, InSessions | InSearch | InJobs | InJob, "copy the ID", ""},
 	{CopyMore, []string{"Y"}, InSessions | InSearch, "copy the command that resumes the session", ""},
 	{Copy, []string{"y"}, InSession | InRow | InPanel, "copy the row", ""},
 	{CopyMore, []string{"Y"}, InSession | InRow | InPanel, "copy the row as Markdown", ""},

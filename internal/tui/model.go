@@ -24,6 +24,8 @@ type Options struct {
 	Dir string
 	// Keys is the table of keys. Nil means [Bindings].
 	Keys *Keymap
+	// Jobs is where jobs come from.
+	Jobs Jobs
 }
 
 // An app is what all screens share: the terminal, the source, and the stack of screens.
@@ -36,6 +38,7 @@ type app struct {
 	height  int
 	stack   []screen
 	notice  string // for the last line of the screen, until the next key
+	fleet   Fleet  // nil if there is none, or it is not known yet
 }
 
 // push opens a screen on top of the others.
@@ -183,6 +186,8 @@ func (a *app) act(action Action) tea.Cmd {
 		return a.push(newHelp(a, a.top()))
 	case Palette:
 		return a.push(newPalette(a, a.top()))
+	case ShowJobs:
+		return a.showJobs()
 	}
 	return a.top().do(action)
 }

@@ -10,33 +10,46 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A diffScreen shows what a session has changed: in all files or in one, in all turns or in one.
+// A diffScreen shows changes of files: those of a session, or of a job.
 type diffScreen struct {
 	base
-	session *sessionScreen
-	path    string // of the file, or "" for all
-	turn    int    // its number, or 0 for all
+	what    string                                // is shown, clean
+	title   func() string                         // of the window
+	load    func() ([]transcript.FileDiff, error) // reads the changes
+	options func(width int) render.Options
 	diffs   []transcript.FileDiff
+	err     error // why they can't be shown
 	ready   bool
 	pager   pager
 	split   bool
 	width   int // for which the text is laid out
 }
 
+// newDiff returns a screen with what a session has changed: in all files or in one, in all turns or in one.
 func newDiff(s *sessionScreen, path string, turn int) screen {
-	return &diffScreen{base: newBase(s.app), session: s, path: path, turn: turn, split: s.width >= leastForOutline}
+	t := s.snapshot.Transcript
+	return &diffScreen{
+		base: newBase(s.app), title: s.title, options: s.layout.options, split: s.width >= leastForOutline,
+		what: diffTitle(s.layout.dir, path, turn),
+		load: func() ([]transcript.FileDiff, error) { return diffsOf(t, path, turn), nil },
+	}
 }
 
 func (d *diffScreen) scope() Scope { return InRow }
 
 // A diffsMsg has the changes that a diffScreen shows.
-type diffsMsg []transcript.FileDiff
+type diffsMsg struct {
+	diffs []transcript.FileDiff
+	err   error
+}
 
 func (d *diffScreen) start() tea.Cmd {
 	d.pager.height = max(d.height-2, 1)
-	t := d.session.snapshot.Transcript
-	path, turn := d.path, d.turn
-	return ask(d, func() tea.Msg { return diffsMsg(diffsOf(t, path, turn)) })
+	load := d.load
+	return ask(d, func() tea.Msg {
+		diffs, err := load()
+		return diffsMsg{diffs, err}
+	})
 }
 
 // diffsOf returns the changes of a file, or of all, in a turn, or in all. Those of a file are
@@ -75,7 +88,7 @@ func turnChunks(chunks []transcript.Chunk, turn int) []transcript.Chunk {
 func (d *diffScreen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case diffsMsg:
-		d.diffs, d.ready, d.width = msg, true, 0
+		d.diffs, d.err, d.ready, d.width = msg.diffs, msg.err, true, 0
 		return d.resized()
 	case scanMsg:
 		return d.pager.scan(d, msg.started)
@@ -97,7 +110,7 @@ func (d *diffScreen) lay(width int) {
 		return
 	}
 	d.width = width
-	d.pager.replace(d.session.layout.options(width).DiffText(d.diffs, d.split), width)
+	d.pager.replace(d.options(width).DiffText(d.diffs, d.split), width)
 }
 
 func (d *diffScreen) do(a Action) tea.Cmd {
@@ -161,30 +174,35 @@ func (d *diffScreen) wheel(lines int) tea.Cmd {
 	return nil
 }
 
-// what says what is shown.
-func (d *diffScreen) what() string {
+// diffTitle says which changes of a session are shown.
+func diffTitle(dir, path string, turn int) string {
 	of := "the session"
-	if d.turn > 0 {
-		of = "turn " + tty.Thousands(int64(d.turn))
+	if turn > 0 {
+		of = "turn " + tty.Thousands(int64(turn))
 	}
-	if d.path == "" {
+	if path == "" {
 		return "Changes in " + of
 	}
-	return tty.Line(render.RelativePath(d.session.layout.dir, d.path)) + " in " + of
+	return tty.Line(render.RelativePath(dir, path)) + " in " + of
 }
 
 func (d *diffScreen) draw(width, height int) Frame {
 	d.lay(width)
-	frame := newFrame(d.session.title(), height)
+	frame := newFrame(d.title(), height)
 	body := d.pager.draw(frame.room(), d.opts.Color)
 	switch {
 	case !d.ready:
 		body = []string{tty.Dim.Paint(tty.Cut("reading …", width), d.opts.Color)}
+	case d.err != nil:
+		body = nil
+		for _, line := range wrapLines(tty.Line(d.err.Error()), width) {
+			body = append(body, tty.Failure.Paint(line, d.opts.Color))
+		}
 	case len(d.diffs) == 0:
 		body = []string{tty.Dim.Paint(tty.Fit("nothing was changed", width), d.opts.Color)}
 	}
 	where := tty.Dim.Paint(d.pager.where(), d.opts.Color)
-	title := tty.Title.Paint(tty.Fit(d.what(), max(width-tty.PaintedWidth(where)-3, 1)), d.opts.Color)
+	title := tty.Title.Paint(tty.Fit(d.what, max(width-tty.PaintedWidth(where)-3, 1)), d.opts.Color)
 	line, cursor := d.footer(&d.pager.finder, InRow, width)
 	return frame.fill(joinColumns(" "+title, where+" ", width), body, line, cursor)
 }

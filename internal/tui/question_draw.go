@@ -12,7 +12,7 @@ import (
 
 // drawDock draws a question in at most maxRows rows. The cursor is nil unless a line is typed.
 func (c *chat) drawDock(d *dock, width, maxRows int) ([]string, *paint.Cursor) {
-	p := dockPainter{dock: d, width: width, color: c.opts.Color, focused: c.focus.asks(), aside: c.aside()}
+	p := dockPainter{dock: d, width: width, color: c.opts.Color, focused: c.focus.asks(), aside: c.aside(), unfocused: "ctrl+g to answer"}
 	return p.draw(maxRows)
 }
 
@@ -36,6 +36,8 @@ type dockPainter struct {
 	focused bool
 	aside   string
 	cursor  *paint.Cursor // in the rows below the box
+
+	unfocused string // what is below a box without the focus
 }
 
 func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
@@ -115,7 +117,7 @@ func (d *dock) page(rows, shown int) {
 // below returns the rows below the box: the choices, or the line that is typed.
 func (p *dockPainter) below() []string {
 	if !p.focused {
-		return []string{p.dim("  ctrl+g to answer")}
+		return []string{p.dim("  " + p.unfocused)}
 	}
 	var rows []string
 	switch p.mode {
@@ -145,7 +147,7 @@ func (p *dockPainter) compact(room int) []string {
 	text := "  y yes  n no  e no, why  ? help"
 	switch {
 	case !p.focused:
-		return []string{p.dim("  ctrl+g to answer")}
+		return []string{p.dim("  " + p.unfocused)}
 	case p.remark != "":
 		return []string{tty.Waiting.Paint(tty.Fit("  "+tty.Line(p.remark), p.width), p.color)}
 	case len(p.Choices) > 0:

@@ -465,12 +465,12 @@ func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
 		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", ResumeCommand(e.SessionInfo)},
 	}
-	return s.factLines(facts, width)
+	return s.factLines(facts, " ", width)
 }
 
-// factLines returns names with their values, which are wrapped. Empty ones are left out.
-func (a *app) factLines(facts [][2]string, width int) []string {
-	column := 14
+// factLines returns names after an indent, with their values, which are wrapped. Empty ones are left out.
+func (a *app) factLines(facts [][2]string, indent string, width int) []string {
+	column := 13 + len(indent)
 	if width < 2*column {
 		column = 0
 	}
@@ -479,7 +479,7 @@ func (a *app) factLines(facts [][2]string, width int) []string {
 		if f[1] == "" {
 			continue
 		}
-		name := tty.Fit(" "+f[0], width)
+		name := tty.Fit(indent+f[0], width)
 		values := tty.Wrap(tty.Line(f[1]), max(width-column-1, 1))
 		if column == 0 {
 			lines = append(lines, tty.Dim.Paint(name, a.opts.Color))

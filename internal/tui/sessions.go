@@ -75,7 +75,7 @@ func newSessions(a *app, all bool) *sessionsScreen {
 func (s *sessionsScreen) scope() Scope { return InSessions }
 
 func (s *sessionsScreen) start() tea.Cmd {
-	return tea.Batch(s.watch(), s.findRunning(), s.findTrash())
+	return tea.Batch(s.watch(), s.findRunning(), s.findTrash(), s.connect(s))
 }
 
 // changed makes the rows again after the data has changed.

@@ -119,6 +119,8 @@ func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 		s.preview.take(msg)
 	case doneMsg:
 		return s.finish(msg)
+	case fleetMsg:
+		s.takeFleet(msg)
 	case func() tea.Cmd: // what follows a check
 		return msg()
 	}

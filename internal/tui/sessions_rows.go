@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,6 +253,9 @@ func (s *sessionsScreen) paintTabs(names []string) string {
 // footer returns the last line.
 func (s *sessionsScreen) footer(width int) string {
 	hints := s.opts.Keys.Hints(InSessions)
+	if key := s.keyFor(ShowJobs); s.fleet != nil && key != "" {
+		hints = slices.Insert(hints, 1, key+" jobs")
+	}
 	if s.typing {
 		hints = []string{"enter open", "tab list", "ctrl+f search all", "esc clear"}
 	} else if s.tab == trashTab {
@@ -425,14 +429,17 @@ type listCell struct {
 
 // join returns a row: the mark of the selection, that of live sessions, and the cells.
 func (s *sessionsScreen) join(selected, live bool, columns []column, cells func(c column) listCell) string {
-	mark := s.mark(selected)
+	mark := " "
 	if live {
-		mark += tty.Success.Paint(s.sign("●", "*"), s.opts.Color)
-	} else {
-		mark += " "
+		mark = tty.Success.Paint(s.sign("●", "*"), s.opts.Color)
 	}
+	return s.joinCells(s.mark(selected)+mark+" ", columns, cells)
+}
+
+// joinCells returns a row of a list: marks that are painted, and the cells.
+func (a *app) joinCells(marks string, columns []column, cells func(c column) listCell) string {
 	var b strings.Builder
-	b.WriteString(mark + " ")
+	b.WriteString(marks)
 	for i, c := range columns {
 		if i > 0 {
 			b.WriteString(strings.Repeat(" ", columnGap))
@@ -444,7 +451,7 @@ func (s *sessionsScreen) join(selected, live bool, columns []column, cells func(
 		} else {
 			text = tty.Fit(text, c.width)
 			width = tty.Width(text)
-			text = x.style.Paint(text, s.opts.Color)
+			text = x.style.Paint(text, a.opts.Color)
 		}
 		space := strings.Repeat(" ", max(c.width-width, 0))
 		if c.right {

@@ -1,0 +1,302 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A jobLine is a line of the screen of a job.
+type jobLine struct {
+	text string         // painted
+	open func() tea.Cmd // what it leads to, or nil
+}
+
+func (j *jobScreen) draw(width, height int) Frame {
+	j.lay(width)
+	frame := newFrame(j.title(), height)
+	var body []string
+	from, to := j.pick.visible(frame.room())
+	for i := from; i < to; i++ {
+		selected := j.pick.lines[i] >= 0 && j.pick.lines[i] == j.pick.selected
+		body = append(body, tty.CutPainted(j.mark(selected)+j.lines[i].text, width))
+	}
+	head := tty.Title.Paint(tty.Fit(" "+j.title(), width), j.opts.Color)
+	return frame.fill(head, body, j.foot(j.hints(), "", width), -1)
+}
+
+// hints are the keys that do something now.
+func (j *jobScreen) hints() []string {
+	can := map[Action]bool{Open: true, Back: true, Help: true}
+	if j.job != nil {
+		isStuck := j.job.State == fleet.Lost || j.job.State == fleet.Failed
+		can[AnswerJob], can[Files] = len(j.open()) > 0, jobview.Patched(j.job) != nil
+		can[OpenSession] = len(j.job.Attempts) > 0
+		can[Resume], can[Retry], can[Cancel] = isStuck && j.job.From != nil, isStuck, !j.job.State.Ended()
+	}
+	var hints []string
+	for _, b := range j.opts.Keys.In(InJob) {
+		if b.Hint != "" && can[b.Action] {
+			hints = append(hints, b.Keys[0]+" "+b.Hint)
+		}
+	}
+	return hints
+}
+
+// lay makes the lines for a width. The selected line stays selected, or the last one if it was that.
+func (j *jobScreen) lay(width int) {
+	if j.made == width {
+		return
+	}
+	atEnd := j.made > 0 && j.pick.len() > 1 && j.pick.selected == j.pick.len()-1 && j.tail.isOpen()
+	j.made = width
+	b := jobText{jobScreen: j, width: max(width-2, 1)}
+	b.all()
+	j.lines = b.lines
+	lines, items := make([]int, len(j.lines)), 0
+	for i := range j.lines {
+		if lines[i] = -1; j.lines[i].text != "" {
+			lines[i] = items
+			items++
+		}
+	}
+	j.pick.set(lines)
+	if atEnd {
+		j.pick.choose(items - 1)
+	}
+}
+
+// A jobText makes the lines of a job.
+type jobText struct {
+	*jobScreen
+	width int
+	lines []jobLine
+}
+
+func (b *jobText) all() {
+	switch {
+	case b.err != nil:
+		for _, line := range tty.Wrap(fleetErrorText(b.err), b.width) {
+			b.add(tty.Failure.Paint(tty.Cut(line, b.width), b.opts.Color), nil)
+		}
+	case b.job == nil:
+		b.add(tty.Dim.Paint(tty.Cut("reading ...", b.width), b.opts.Color), nil)
+	}
+	if b.job == nil {
+		return
+	}
+	b.state()
+	b.asks()
+	b.facts()
+	b.live()
+	b.result()
+	b.changes()
+	b.block("Prompt", b.job.Spec.Prompt)
+	b.attempts()
+	b.answers()
+	b.notes()
+}
+
+func (b *jobText) add(text string, open func() tea.Cmd) {
+	b.lines = append(b.lines, jobLine{text, open})
+}
+
+// heading adds the heading of a part.
+func (b *jobText) heading(text string) {
+	if len(b.lines) > 0 {
+		b.add("", nil)
+	}
+	b.add(tty.Heading.Paint(tty.Fit(text, b.width), b.opts.Color), nil)
+}
+
+// say adds a clean text that is wrapped. Its lines lead to the same thing.
+func (b *jobText) say(style tty.Style, text string, open func() tea.Cmd) {
+	for _, line := range tty.Wrap(text, b.width) {
+		b.add(style.Paint(tty.Cut(line, b.width), b.opts.Color), open)
+	}
+}
+
+// block adds a part with a text of somebody else.
+func (b *jobText) block(name, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	b.heading(name)
+	for _, line := range markdown.Render(text, markdown.Options{Width: b.width, Color: b.opts.Color}) {
+		b.add(tty.CutPainted(line, b.width), nil)
+	}
+}
+
+// state says in which state the job is, and why.
+func (b *jobText) state() {
+	row := jobview.NewRow(b.job.Summary(), len(b.jobScreen.open()) > 0)
+	around := jobview.Surroundings{At: b.now(), Flags: b.opts.Jobs.Flags}
+	text := render.Join(string(b.job.State), tty.Line(around.Reason(row)), tty.Line(b.job.Text))
+	mark := b.stateMark(row) + " "
+	for i, line := range tty.Wrap(text, max(b.width-2, 1)) {
+		if i > 0 {
+			mark = "  "
+		}
+		style := jobview.Style(b.job.State)
+		if row.Asks {
+			style = tty.Waiting
+		}
+		b.add(mark+style.Paint(line, b.opts.Color), nil)
+	}
+	if c := b.job.Cancel; c != nil && !b.job.State.Ended() {
+		b.say(tty.Waiting, "its worker ends it, as "+tty.Line(c.By)+" wants", nil)
+	}
+}
+
+// facts adds what is known of the job.
+func (b *jobText) facts() {
+	j, now := b.job, b.now()
+	repo, attempt := "", ""
+	if r := j.Spec.Repo; r != nil {
+		repo = render.Join(r.URL, r.Ref)
+		if r.Branch != "" {
+			repo = render.Join(repo, "to "+r.Branch)
+		}
+	}
+	if a := j.Attempt(); a != nil {
+		attempt = render.Join(fmt.Sprint(a.Number), a.Status)
+	}
+	if len(b.jobScreen.open()) > 0 {
+		b.add("", nil)
+	}
+	sum := j.Summary()
+	for _, line := range b.factLines([][2]string{
+		{"submitted", render.Join(jobview.Clock(j.Created, now), j.By)},
+		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
+		{"cost", jobview.Dollars(sum.CostUSD)}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
+	}, "", b.width) {
+		b.add(line, nil)
+	}
+}
+
+// asks adds the open questions, each in a line that leads to it.
+func (b *jobText) asks() {
+	open := b.jobScreen.open()
+	if len(open) == 0 {
+		return
+	}
+	b.heading("Questions")
+	for _, q := range open {
+		b.say(tty.Waiting, "? "+questionTitle(q)+", until "+jobview.Clock(q.Until, b.now()), func() tea.Cmd { return b.showQuestion(q) })
+	}
+}
+
+// questionTitle is a question in a clean line.
+func questionTitle(q *fleet.Question) string { return tty.Fit(tty.Line(jobview.QuestionTitle(q)), 120) }
+
+// live adds what the agent does now.
+func (b *jobText) live() {
+	if !b.job.State.Held() {
+		return
+	}
+	b.heading("Live")
+	if len(b.tail.lines) == 0 {
+		b.say(tty.Dim, "nothing yet; what it did before is shown by: "+b.command("tail", b.job.ID), nil)
+	}
+	for _, line := range b.tail.lines {
+		b.add(tty.CutPainted(line, b.width), nil)
+	}
+}
+
+func (b *jobText) result() {
+	r := b.job.Result()
+	if r == nil {
+		return
+	}
+	name := "Result"
+	if r.Failed {
+		name = "Result, which is an error"
+	}
+	b.block(name, cmp.Or(r.Text, string(r.Output)))
+	if r.File != "" {
+		b.say(tty.Dim, "there is more: "+b.command("show", b.job.ID), nil)
+	}
+}
+
+func (b *jobText) changes() {
+	a := jobview.Patched(b.job)
+	if a == nil {
+		return
+	}
+	b.heading("Changes")
+	b.say(tty.Plain, fmt.Sprintf("attempt %d has changed files: enter shows the diff", a.Number), b.showPatch)
+	b.say(tty.Dim, b.command("patch", b.job.ID)+" --apply", nil)
+}
+
+// attempts adds the attempts, the newest first. Each leads to its session.
+func (b *jobText) attempts() {
+	if len(b.job.Attempts) == 0 {
+		return
+	}
+	b.heading("Attempts")
+	now := b.now()
+	for _, a := range slices.Backward(b.job.Attempts) {
+		end, how := a.Ended, tty.Line(jobview.AttemptCause(a.Cause))
+		if end.IsZero() {
+			end, how = now, ""
+		}
+		text := fmt.Sprintf("%d  %s", a.Number, render.Join(jobview.Clock(a.Claimed, now), render.Duration(max(end.Sub(a.Claimed), 0)),
+			tty.Line(a.Worker), jobview.Dollars(a.CostUSD), how, tty.Line(a.Text), sessionText(a.Session)))
+		open := func() tea.Cmd { return b.openSession(a.Session) }
+		if a.Session == "" {
+			open = nil
+		}
+		b.say(tty.Plain, text, open)
+	}
+}
+
+func sessionText(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "session " + tty.Cut(tty.Line(id), 8)
+}
+
+// answers adds the questions that were answered.
+func (b *jobText) answers() {
+	isFirst := true
+	for _, q := range b.questions {
+		if q.Answer == nil {
+			continue
+		}
+		if isFirst {
+			b.heading("Answered questions")
+		}
+		isFirst = false
+		by := ""
+		if q.Answer.By != "" && !q.Answer.Expired {
+			by = "by " + q.Answer.By
+		}
+		b.say(tty.Plain, tty.Line(render.Join(jobview.Clock(q.Answer.At, b.now()), questionTitle(q), jobview.AnswerText(q.Answer), by, q.Answer.Text)), nil)
+	}
+}
+
+// notes adds what people and policies have decided.
+func (b *jobText) notes() {
+	if len(b.job.Notes) == 0 {
+		return
+	}
+	b.heading("Notes")
+	for i := range b.job.Notes {
+		n := &b.job.Notes[i]
+		text := render.Join(jobview.Clock(n.At, b.now()), n.By, n.Text)
+		if n.Result != nil {
+			text = render.Join(text, "a result came too late: "+n.Result.Text)
+		}
+		b.say(tty.Plain, tty.Line(text), nil)
+	}
+}

@@ -1,0 +1,264 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A questionScreen shows a question of a job as chats show those of their agents, and asks for the answer. A
+// question never changes, so the answer is to what was shown.
+type questionScreen struct {
+	base
+	job      *jobScreen
+	question *fleet.Question
+	dock     *dock
+	settled  bool // it was on the screen for a while: keys count
+	sent     bool // the answer is on its way
+}
+
+// showQuestion shows a question, or the first open one if it is nil.
+func (j *jobScreen) showQuestion(q *fleet.Question) tea.Cmd {
+	open := j.open()
+	if q == nil && len(open) > 0 {
+		q = open[0]
+	}
+	switch {
+	case q == nil:
+		j.say("the job asks nothing")
+		return nil
+	case !slices.ContainsFunc(open, func(o *fleet.Question) bool { return o.ID == q.ID }):
+		j.say("it was answered meanwhile")
+		return nil
+	}
+	shown := j.opts.Jobs.Question(q)
+	if shown == nil {
+		j.say("it can't be asked here: " + j.command("approve", j.id))
+		return nil
+	}
+	return j.push(&questionScreen{base: newBase(j.app), job: j, question: q, dock: newDock(shown)})
+}
+
+// Messages to the screen of a question.
+type (
+	settledMsg  struct{}
+	answeredMsg struct {
+		question *fleet.Question // with the answer that counts, or nil
+		err      error
+	}
+)
+
+func (s *questionScreen) scope() Scope { return InQuestion }
+
+func (s *questionScreen) start() tea.Cmd {
+	return tea.Tick(focusPause, func(time.Time) tea.Msg { return answer{s, settledMsg{}} })
+}
+
+func (s *questionScreen) do(Action) tea.Cmd { return nil }
+
+// typed takes every key. Those that come before one can have read the question do nothing, except to leave.
+func (s *questionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	name := key.String()
+	switch {
+	case name == "ctrl+z" || name == "ctrl+l":
+		return nil, false
+	case name == "ctrl+c":
+		return s.pop(), true
+	case s.sent:
+		return nil, true
+	case !s.settled:
+		if name == "esc" || name == "q" {
+			return s.pop(), true
+		}
+		return nil, true
+	}
+	k, ok := composeKey(name, key)
+	a, event := s.dock.press(name, k, ok)
+	switch event {
+	case answered:
+		return s.send(a), true
+	case left:
+		return s.pop(), true
+	case skipped:
+		return s.skip(), true
+	case foreign:
+		if name == "q" {
+			return s.pop(), true
+		}
+	}
+	return nil, true
+}
+
+func (s *questionScreen) paste(text string) tea.Cmd {
+	if s.settled && !s.sent && s.dock.takesText() {
+		s.dock.press("", compose.Key{Code: compose.Paste, Text: text}, true)
+	}
+	return nil
+}
+
+// wheel scrolls in the question.
+func (s *questionScreen) wheel(lines int) tea.Cmd {
+	name := "down"
+	if lines < 0 {
+		name = "up"
+	}
+	for range max(lines, -lines) {
+		if !s.dock.takesText() {
+			s.dock.scroll(name)
+		}
+	}
+	return nil
+}
+
+// skip shows the next open question, if there is one.
+func (s *questionScreen) skip() tea.Cmd {
+	open := s.job.open()
+	i := slices.IndexFunc(open, func(q *fleet.Question) bool { return q.ID == s.question.ID })
+	if len(open) < 2 || i < 0 {
+		s.dock.remark = "there is no other question"
+		return nil
+	}
+	return tea.Batch(s.pop(), s.job.showQuestion(open[(i+1)%len(open)]))
+}
+
+// send answers the question.
+func (s *questionScreen) send(a Answer) tea.Cmd {
+	s.sent = true
+	given := s.given(a)
+	f, job, id, parent := s.fleet, s.question.Job, s.question.ID, s.ctx
+	return ask(s, func() tea.Msg {
+		ctx, cancel := context.WithTimeout(parent, fleetTimeout)
+		defer cancel()
+		q, err := f.Answer(ctx, job, id, given)
+		return answeredMsg{q, err}
+	})
+}
+
+// given returns an answer for the fleet.
+func (s *questionScreen) given(a Answer) fleet.Answer {
+	own := jobview.OwnQuestions(s.question)
+	switch {
+	case a.Kind == AllowedOnce && len(own) == 0:
+		return fleet.Answer{Allow: true}
+	case a.Kind == Chosen && len(a.Chosen) <= len(own):
+		given := fleet.Answer{Allow: true, Answers: map[string]string{}}
+		for i, labels := range a.Chosen {
+			if text := strings.Join(labels, ", "); text != "" {
+				given.Answers[own[i].Question] = text
+			}
+		}
+		return given
+	}
+	return fleet.Answer{Text: cmp.Or(a.Reason, "Denied.")}
+}
+
+func (s *questionScreen) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case settledMsg:
+		s.settled = true
+	case answeredMsg:
+		switch {
+		case msg.err == nil:
+			return s.leave(jobview.AnswerText(msg.question.Answer) + ": " + questionTitle(s.question))
+		case errors.Is(msg.err, fleet.ErrAnswered) && msg.question != nil:
+			return s.leave(answeredBy(msg.question))
+		}
+		s.sent = false
+		s.dock.remark = "not answered: " + fleetErrorText(msg.err)
+	}
+	return nil
+}
+
+// look closes the question if somebody else has answered it, or the job needs no answer any more.
+func (s *questionScreen) look() tea.Cmd {
+	if s.sent {
+		return nil // the outcome says it
+	}
+	for _, q := range s.job.questions {
+		switch {
+		case q.ID != s.question.ID:
+		case q.Answer != nil:
+			return s.leave(answeredBy(q))
+		case s.job.job.State.Ended():
+			return s.leave("the job is " + string(s.job.job.State))
+		default:
+			return nil
+		}
+	}
+	return s.leave("the question was withdrawn")
+}
+
+// leave closes the question, and says why.
+func (s *questionScreen) leave(said string) tea.Cmd {
+	if s.top() != screen(s) {
+		return nil
+	}
+	cmd := s.pop()
+	s.say(said)
+	return cmd
+}
+
+// answeredBy says who was first.
+func answeredBy(q *fleet.Question) string {
+	if q.Answer.Expired {
+		return jobview.AnswerText(q.Answer)
+	}
+	return fmt.Sprintf("it was answered by %s: %s", tty.Line(q.Answer.By), jobview.AnswerText(q.Answer))
+}
+
+func (s *questionScreen) draw(width, height int) Frame {
+	open := s.job.open()
+	number := 1 + slices.IndexFunc(open, func(q *fleet.Question) bool { return q.ID == s.question.ID })
+	p := dockPainter{dock: s.dock, width: width, color: s.opts.Color, focused: s.settled && !s.sent}
+	if len(open) > 1 && number > 0 {
+		p.aside = fmt.Sprintf("question %d of %d", number, len(open))
+	}
+	if s.sent {
+		p.unfocused = "answering ..."
+	}
+	title := tty.Title.Paint(tty.Fit(" "+s.job.title(), width), s.opts.Color)
+	if height < 3 {
+		title = ""
+	}
+	var lines []string
+	if title != "" {
+		lines = []string{title}
+	}
+	about := s.about()
+	for _, line := range tty.Wrap(about, max(width-1, 1)) {
+		if len(lines) < min(height/4, 4) {
+			lines = append(lines, tty.Dim.Paint(tty.Cut(" "+line, width), s.opts.Color))
+		}
+	}
+	rows, cursor := p.draw(height - len(lines))
+	frame := Frame{Title: s.job.title()}
+	if cursor != nil {
+		frame.Cursor = &paint.Cursor{X: min(cursor.X, max(width-1, 0)), Y: cursor.Y + len(lines)}
+	}
+	for _, row := range rows {
+		lines = append(lines, tty.CutPainted(row, width))
+	}
+	frame.Lines = lines
+	return frame
+}
+
+// about says whose question it is, and until when it can be answered.
+func (s *questionScreen) about() string {
+	text := "asked " + jobview.Clock(s.question.Asked, s.now()) + ", until " + jobview.Clock(s.question.Until, s.now())
+	if s.question.Subagent != "" {
+		text += ", by the subagent " + tty.Line(s.question.Subagent)
+	}
+	return text
+}

@@ -1,0 +1,159 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// Limits of what is shown of a running agent. What it did before is in its session.
+const (
+	maxTailFrames   = 200 // that wait to be shown; the oldest are left out
+	maxTailLines    = 300
+	maxTailMessages = 1000 // that are kept for the results of their calls
+)
+
+// A jobTail is what the agent of a job has done since its screen was opened.
+type jobTail struct {
+	watch   *frameWatch // nil while nothing is followed
+	attempt int
+	added   int // to the builder
+	builder *transcript.Builder
+	feed    *render.Feed
+	lines   []string // painted
+}
+
+// A tailMsg has new frames of an agent.
+type tailMsg struct {
+	from   *frameWatch
+	frames []agentFrame
+	ended  bool
+}
+
+// An agentFrame is a line of the output of an agent.
+type agentFrame struct {
+	attempt int
+	line    []byte
+	at      time.Time
+}
+
+// A frameWatch collects the frames of a job until the screen takes them.
+type frameWatch struct {
+	mu      sync.Mutex
+	frames  []agentFrame
+	ended   bool
+	changed chan struct{} // has a value if there is something to take
+}
+
+func (w *frameWatch) add(f agentFrame, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f.line != nil {
+		w.frames = append(w.frames, f)
+	}
+	if len(w.frames) > maxTailFrames {
+		w.frames = w.frames[len(w.frames)-maxTailFrames:]
+	}
+	w.ended = ended
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// isOpen reports whether an agent is followed.
+func (t *jobTail) isOpen() bool { return t.watch != nil }
+
+// begin follows the frames of the job, unless it does so.
+func (t *jobTail) begin(j *jobScreen) tea.Cmd {
+	if t.watch != nil {
+		return nil
+	}
+	w := &frameWatch{changed: make(chan struct{}, 1)}
+	t.watch = w
+	f, id, ctx, now := j.fleet, j.id, j.ctx, j.opts.Now
+	return ask(j, func() tea.Msg {
+		go func() {
+			for u, err := range f.Watch(ctx, id) {
+				if err != nil {
+					break
+				}
+				if u.Job == nil {
+					w.add(agentFrame{u.Attempt, u.Frame, now()}, false)
+				}
+			}
+			w.add(agentFrame{}, true)
+		}()
+		return w.take(ctx)
+	})
+}
+
+// take waits for frames.
+func (w *frameWatch) take(ctx context.Context) tea.Msg {
+	select {
+	case <-w.changed:
+	case <-ctx.Done():
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	msg := tailMsg{w, w.frames, w.ended}
+	w.frames = nil
+	return msg
+}
+
+// next waits for the next frames, not too soon.
+func (t *jobTail) next(j *jobScreen) tea.Cmd {
+	if t.watch == nil {
+		return nil
+	}
+	w, ctx := t.watch, j.ctx
+	return tea.Tick(jobview.Interval, func(time.Time) tea.Msg {
+		if msg := w.take(ctx); msg != nil {
+			return answer{j, msg}
+		}
+		return nil
+	})
+}
+
+// take shows new frames.
+func (t *jobTail) take(msg tailMsg, o render.Options) {
+	if msg.from != t.watch {
+		return
+	}
+	for _, f := range msg.frames {
+		t.add(f, o)
+	}
+	if msg.ended {
+		t.watch = nil
+	}
+	if len(t.lines) > maxTailLines {
+		t.lines = t.lines[len(t.lines)-maxTailLines:]
+	}
+}
+
+// add shows a frame. What is not a message is not shown.
+func (t *jobTail) add(f agentFrame, o render.Options) {
+	if _, err := sessions.EntryUUID(wire.JSON(f.line)); err != nil {
+		return
+	}
+	if t.added++; t.builder == nil || f.attempt != t.attempt || t.added > maxTailMessages {
+		t.attempt, t.added, t.builder, t.feed = f.attempt, 1, transcript.NewBuilder(nil), &render.Feed{Options: o}
+		t.feed.Day = f.at
+	}
+	t.feed.Width = o.Width
+	t.builder.AddMessage(wire.Decode(f.line), f.at)
+	text := strings.TrimRight(t.feed.Next(t.builder.Transcript().Chunks, t.builder.Changed(), false), "\n")
+	if text != "" {
+		t.lines = append(t.lines, strings.Split(text, "\n")...)
+	}
+}
