@@ -82,8 +82,9 @@ type Options struct {
 
 	// Name is the prefix of all streams and subjects. Empty means [DefaultName].
 	Name string
-	// Replicas is how many servers of a cluster keep streams that Open creates: 1, 3 or 5. 0 means 1,
-	// so that the loss of one server is a loss of the records; 3 survives that of one.
+	// Replicas is how many servers of a cluster keep streams that Open and [Engine.Store] create: 1, 3 or
+	// 5. 0 means 1, so that the loss of one server is a loss of the records; 3 survives that of one. No
+	// role may create streams: a user that may do anything has to open the fleet first.
 	Replicas int
 
 	finder *finder // if it is the server of a directory
@@ -272,6 +273,9 @@ func (e *Engine) URL() string {
 // Store opens a session store on the same server, for the transcripts of jobs, with a connection of its
 // own, so that long transcripts don't delay records. It ends with the engine.
 func (e *Engine) Store(ctx context.Context) (sessions.Store, error) {
+	if _, err := e.state(ctx, e.sessionStream()); e.opts.Role != "" && errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, fmt.Errorf("natsfleet: stream %s: %w", e.sessionStream(), e.mayNotCreate())
+	}
 	conn, err := e.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("natsfleet: %w", err)

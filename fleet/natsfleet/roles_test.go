@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/natsserver"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -195,5 +197,52 @@ func TestPermissions(t *testing.T) {
 		if !strings.HasPrefix(subject, "$JS.") && subject != "TEAM_SERVER.DISK" {
 			t.Errorf("a watcher may publish to %s", subject)
 		}
+	}
+}
+
+// TestRoleWithoutStreams opens a fleet for a role, which may not create its streams. The error says so at once.
+func TestRoleWithoutStreams(t *testing.T) {
+	t.Parallel()
+	publish, subscribe, err := natsfleet.Permissions("", natsfleet.Work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const password = "0123456789abcdef"
+	srv, err := natsserver.New(t.Context(), t.TempDir(), server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, Users: []*server.User{
+		{Username: "admin", Password: password},
+		{Username: "work", Password: password, Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe},
+		}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := srv.Stop(endLimit); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := srv.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	worker := &natsfleet.Options{URL: srv.ClientURL(), User: "work", Password: password, Role: natsfleet.Work, SyncAlways: true}
+	const want = "the role work may not create it"
+	if e, err := natsfleet.Open(t.Context(), worker); err == nil {
+		_ = e.Close()
+		t.Error("a fleet without streams is open")
+	} else if !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	admin := open(t, &natsfleet.Options{URL: srv.ClientURL(), User: "admin", Password: password, SyncAlways: true})
+	e := open(t, worker)
+	set(t, e, "a", "data")
+	if _, err := e.Store(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := admin.Store(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Store(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -26,7 +26,10 @@ func (e *Engine) openStreams(ctx context.Context) error {
 	for _, want := range e.streams() {
 		stream, err := answered(ctx, e, func(ctx context.Context) (jetstream.Stream, error) {
 			stream, err := e.js.Stream(ctx, want.Name)
-			if errors.Is(err, jetstream.ErrStreamNotFound) {
+			switch missing := errors.Is(err, jetstream.ErrStreamNotFound); {
+			case missing && e.opts.Role != "":
+				err = e.mayNotCreate()
+			case missing:
 				stream, err = e.js.CreateStream(ctx, want)
 			}
 			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else has just created it
@@ -42,6 +45,12 @@ func (e *Engine) openStreams(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// mayNotCreate is the error of a role without streams. The server would not answer it.
+func (e *Engine) mayNotCreate() error {
+	return fmt.Errorf("it does not exist, and the role %s may not create it: open the fleet once as a user that may do anything, "+
+		"with Options.Replicas if it is a cluster", e.opts.Role)
 }
 
 // streams are the settings of all streams.

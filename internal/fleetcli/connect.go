@@ -224,9 +224,15 @@ func addQuery(query url.Values, opts *natsfleet.Options) error {
 			opts.AllowPlaintext = true
 		case "auth=off":
 			opts.AllowAnonymous = true
+		case "replicas=1":
+			opts.Replicas = 1
+		case "replicas=3":
+			opts.Replicas = 3
+		case "replicas=5":
+			opts.Replicas = 5
 		default:
 			return clikit.UsageError(fmt.Sprintf("the URL of --fleet has %s with a value that is unknown", clikit.Printable(clikit.Clip(name))),
-				"It can have sync=always or sync=later, tls=off and auth=off.")
+				"It can have sync=always or sync=later, replicas=1, 3 or 5, tls=off and auth=off.")
 		}
 	}
 	return nil
