@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,13 +14,13 @@ import (
 // counting is an engine that counts how often jobs are read, and may refuse to write them.
 type counting struct {
 	fleet.Engine
-	reads   int
+	reads   atomic.Int64
 	refuses bool
 }
 
 func (e *counting) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
 	if t == fleet.Jobs {
-		e.reads++
+		e.reads.Add(1)
 	}
 	return e.Engine.Get(ctx, t, key)
 }
@@ -64,11 +65,11 @@ func TestChoresAreShared(t *testing.T) {
 		}
 		reads := 0
 		for i, c := range engines {
-			if c.reads == 0 {
+			if c.reads.Load() == 0 {
 				t.Errorf("worker %d has done nothing", i)
 			}
 			if !c.refuses {
-				reads += c.reads
+				reads += int(c.reads.Load())
 			}
 		}
 		if reads > jobs*3/2 { // each by itself would be 300
