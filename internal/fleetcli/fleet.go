@@ -113,7 +113,7 @@ func (c *connection) status(ctx context.Context) (*fleetStatus, error) {
 	}
 	for _, w := range workers {
 		age := max(s.at.Sub(w.Renewed), 0).Truncate(100 * time.Millisecond)
-		s.Workers = append(s.Workers, workerStatus{w, fleet.Duration(age), isSilent(w, s.at)})
+		s.Workers = append(s.Workers, workerStatus{w, fleet.Duration(age), jobview.IsSilent(w, s.at)})
 	}
 	slices.SortFunc(s.Workers, func(a, b workerStatus) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) })
 	if s.Accounts, err = c.Accounts(ctx); err != nil {

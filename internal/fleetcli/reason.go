@@ -20,22 +20,9 @@ type surroundings struct {
 // look reads the workers, the accounts and the open questions.
 func (c *connection) look(ctx context.Context) (*surroundings, error) {
 	s := &surroundings{questions: make(map[string]int)}
-	s.At, s.Known, s.Accounts = time.Now(), true, make(map[string]*fleet.Account)
-	workers, err := c.Workers(ctx)
-	if err != nil {
+	s.At = time.Now()
+	if err := s.Look(ctx, c.Fleet); err != nil {
 		return nil, failure(ctx, err)
-	}
-	for _, w := range workers {
-		if !isSilent(w, s.At) {
-			s.Workers = append(s.Workers, w)
-		}
-	}
-	accounts, err := c.Accounts(ctx)
-	if err != nil {
-		return nil, failure(ctx, err)
-	}
-	for _, a := range accounts {
-		s.Accounts[a.Name] = a
 	}
 	for q, err := range c.Questions(ctx, "") {
 		if err != nil {
@@ -44,15 +31,6 @@ func (c *connection) look(ctx context.Context) (*surroundings, error) {
 		s.questions[q.Job]++
 	}
 	return s, nil
-}
-
-// leaseGrace is how long after its lease a worker counts as one that is there. The clocks of machines
-// differ.
-const leaseGrace = 5 * time.Second
-
-// isSilent reports whether a worker has not renewed its lease.
-func isSilent(w *fleet.WorkerInfo, at time.Time) bool {
-	return at.Sub(w.Renewed) > time.Duration(w.Lease)+leaseGrace
 }
 
 // row returns a job as a row of a list.

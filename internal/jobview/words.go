@@ -5,6 +5,7 @@ package jobview
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,6 +31,39 @@ type Surroundings struct {
 	Accounts map[string]*fleet.Account
 	// Flags are what commands of the same fleet need, such as " --fleet DIR", or "".
 	Flags string
+}
+
+// leaseGrace is how long after its lease a worker counts as one that is there. The clocks of machines
+// differ.
+const leaseGrace = 5 * time.Second
+
+// IsSilent reports whether a worker has not renewed its lease.
+func IsSilent(w *fleet.WorkerInfo, at time.Time) bool {
+	return at.Sub(w.Renewed) > time.Duration(w.Lease)+leaseGrace
+}
+
+// Crew has the workers and the accounts of a fleet, such as a [*fleet.Fleet].
+type Crew interface {
+	Workers(ctx context.Context) ([]*fleet.WorkerInfo, error)
+	Accounts(ctx context.Context) ([]*fleet.Account, error)
+}
+
+// Look reads the workers and the accounts.
+func (s *Surroundings) Look(ctx context.Context, c Crew) error {
+	workers, err := c.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	accounts, err := c.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	s.Workers = slices.DeleteFunc(workers, func(w *fleet.WorkerInfo) bool { return IsSilent(w, s.At) })
+	s.Known, s.Accounts = true, make(map[string]*fleet.Account)
+	for _, a := range accounts {
+		s.Accounts[a.Name] = a
+	}
+	return nil
 }
 
 // Reason says in words why a job is in its state, or what it waits for, and "" if there is nothing to say.

@@ -31,7 +31,8 @@ type jobScreen struct {
 
 	job       *fleet.Job // nil until it was read
 	questions []*fleet.Question
-	err       error // why it can't be read
+	around    jobview.Surroundings // when it was read
+	err       error                // why it can't be read
 	known     boardState
 	loading   bool
 	tail      jobTail
@@ -60,6 +61,7 @@ type (
 	jobMsg struct {
 		job       *fleet.Job
 		questions []*fleet.Question
+		around    jobview.Surroundings
 		err       error
 	}
 	decidedMsg struct {
@@ -82,10 +84,16 @@ func (j *jobScreen) refresh() tea.Cmd {
 	}
 	j.known, j.loading = now, true
 	f, id := j.fleet, j.id
+	around := jobview.Surroundings{At: j.now(), Flags: j.opts.Jobs.Flags}
 	return j.request(func(ctx context.Context) tea.Msg {
-		var msg jobMsg
+		msg := jobMsg{around: around}
 		if msg.job, msg.err = f.Job(ctx, id); msg.err != nil {
 			return msg
+		}
+		if msg.job.State == fleet.Queued { // workers say why they don't take it
+			if msg.err = msg.around.Look(ctx, f); msg.err != nil {
+				return msg
+			}
 		}
 		for q, err := range f.Questions(ctx, id) {
 			if err != nil {
@@ -142,7 +150,7 @@ func (j *jobScreen) take(msg jobMsg) tea.Cmd {
 	if j.err = msg.err; j.err != nil {
 		return nil
 	}
-	j.job, j.questions = msg.job, msg.questions
+	j.job, j.questions, j.around = msg.job, msg.questions, msg.around
 	var cmd tea.Cmd
 	if q, ok := j.top().(*questionScreen); ok && q.job == j {
 		cmd = q.look()

@@ -139,8 +139,7 @@ func (b *jobText) block(name, text string) {
 // state says in which state the job is, and why.
 func (b *jobText) state() {
 	row := jobview.NewRow(b.job.Summary(), len(b.jobScreen.open()) > 0)
-	around := jobview.Surroundings{At: b.now(), Flags: b.opts.Jobs.Flags}
-	text := render.Join(string(b.job.State), tty.Line(around.Reason(row)), tty.Line(b.job.Text))
+	text := render.Join(string(b.job.State), tty.Line(b.around.Reason(row)), tty.Line(b.job.Text))
 	mark := b.stateMark(row) + " "
 	for i, line := range tty.Wrap(text, max(b.width-2, 1)) {
 		if i > 0 {
@@ -293,10 +292,14 @@ func (b *jobText) notes() {
 	b.heading("Notes")
 	for i := range b.job.Notes {
 		n := &b.job.Notes[i]
-		text := render.Join(jobview.Clock(n.At, b.now()), n.By, n.Text)
-		if n.Result != nil {
-			text = render.Join(text, "a result came too late: "+n.Result.Text)
+		said := n.Text
+		switch {
+		case n.Result != nil:
+			said = render.Join(said, "a result came too late: "+n.Result.Text)
+		case said == "":
+			said = "gave no reason"
 		}
+		text := render.Join(jobview.Clock(n.At, b.now()), n.By, said)
 		b.say(tty.Plain, tty.Line(text), nil)
 	}
 }

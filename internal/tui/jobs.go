@@ -20,6 +20,7 @@ import (
 type Fleet interface {
 	jobview.Source
 	jobview.Files
+	jobview.Crew
 	Job(ctx context.Context, id string) (*fleet.Job, error)
 	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
 	Watch(ctx context.Context, id string) iter.Seq2[fleet.Update, error]

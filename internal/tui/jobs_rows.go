@@ -140,8 +140,11 @@ func jobColumns(room int) []column {
 	chosen := map[string]column{}
 	for i, c := range jobRanked {
 		least := leastTitle
-		if i == 0 {
+		switch {
+		case i == 0:
 			least = 8
+		case c.name == "id":
+			least = enoughTitle + leastTitle // why a job waits says more
 		}
 		if room-c.width-columnGap < least {
 			break

@@ -359,12 +359,13 @@ func TestJobDecisions(t *testing.T) {
 	}
 	back := func() { s.press("q").see("1 of").press("esc").unseen("1 of") }
 	open("'notes", "Write release notes")
+	s.see("queued · no worker runs; clew worker")
 	s.press("r").see("only one that is lost or has failed can go on").press("D").see("only one that has ended can be dropped")
 	s.press("x").see("Cancel \"Write release notes\"? y/n").press("n").unseen("y/n")
 	if got := state("queuexxxxxxx"); got != fleet.Queued {
 		t.Errorf("without a yes it is %s", got)
 	}
-	s.press("x").see("y/n").press("y").see("the job is canceled").press("D").see("Drop").press("y").see("the job was dropped", "Nothing matches").press("esc").see("7 jobs")
+	s.press("x").see("y/n").press("y").see("the job is canceled", "gave no reason").press("D").see("Drop").press("y").see("the job was dropped", "Nothing matches").press("esc").see("7 jobs")
 	open("'parser", "Upgrade the parser")
 	s.press("r").see("Go on with").press("y").see("the job is queued")
 	if j, err := f.as("tester").Job(t.Context(), "lostxxxxxxxx"); err != nil || j.Next != fleet.Continued || j.Notes[0].By != "me@laptop" {
