@@ -205,21 +205,36 @@ func (l *ledger) write(ctx context.Context, e fleet.Engine, key, name string) {
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
 		<-tick.C
-		r, err := e.Get(ctx, fleet.Jobs, key)
-		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
-			continue
-		}
 		data := name + " " + strconv.Itoa(n)
-		revisions, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: key, Revision: r.Revision, Data: []byte(data)})
+		revision, err := change(ctx, e, key, data)
 		switch {
 		case err == nil:
-			l.add(key, revisions[0], data)
+			l.add(key, revision, data)
 		case !errors.Is(err, fleet.ErrConflict):
 			l.mu.Lock()
 			l.unknown++
 			l.mu.Unlock()
 		}
 	}
+}
+
+// lostTime is after which time a request of a test is taken for lost: a server that has just lost its leader does not
+// answer. It is sent again.
+const lostTime = 5 * time.Second
+
+// change replaces the record that is there.
+func change(ctx context.Context, e fleet.Engine, key, data string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, lostTime)
+	defer cancel()
+	r, err := e.Get(ctx, fleet.Jobs, key)
+	if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+		return 0, errors.Join(fleet.ErrConflict, err) // nothing was written
+	}
+	revisions, err := e.Set(ctx, fleet.Jobs, fleet.Record{Key: key, Revision: r.Revision, Data: []byte(data)})
+	if err != nil {
+		return 0, err
+	}
+	return revisions[0], nil
 }
 
 // writers starts writers, of which two share each record. The function stops them.
