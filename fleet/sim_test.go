@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -45,6 +46,7 @@ type tally struct {
 	mu                    sync.Mutex
 	seeds, jobs, attempts int
 	machines, prompts     int
+	dropped               int
 	steps                 map[string]int // by the states before and after
 }
 
@@ -53,6 +55,7 @@ func (s *tally) add(w *world, histories map[string]fleettest.History) {
 	defer s.mu.Unlock()
 	s.seeds++
 	s.machines += w.machines
+	s.dropped += len(w.dropped)
 	for _, l := range w.ledger {
 		if l.Kind == fleettest.Prompted {
 			s.prompts++
@@ -72,7 +75,10 @@ func (s *tally) check(t *testing.T, seeds int) {
 	if s.seeds < seeds {
 		return
 	}
-	soak.Figure(t, "%d simulations: %d jobs, %d attempts, %d prompts, %d starts of machines, steps %v", s.seeds, s.jobs, s.attempts, s.prompts, s.machines, s.steps)
+	soak.Figure(t, "%d simulations: %d jobs, %d attempts, %d prompts, %d starts of machines, %d jobs dropped, steps %v", s.seeds, s.jobs, s.attempts, s.prompts, s.machines, s.dropped, s.steps)
+	if s.dropped == 0 {
+		t.Error("no job was dropped")
+	}
 	for _, step := range []string{
 		"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to canceled", "claimed to queued",
 		"claimed to running", "running to running", "running to queued", "running to waiting", "running to asking", "running to lost",
@@ -98,7 +104,9 @@ type world struct {
 	ledger    []fleettest.Line
 	stored    map[string]*fleet.Traces // sessions, by ID
 	submitted []string
-	machines  int // that were ever started
+	machines  int             // that were ever started
+	dropping  map[string]bool // jobs that somebody has tried to drop
+	dropped   []string        // those for which this has succeeded; of others it may not be known
 }
 
 // random returns numbers that depend on the seed and a name.
@@ -138,7 +146,7 @@ func (w *world) faults(r *rand.Rand) *memfleet.Faults {
 // simulate runs a fleet for some minutes in which much fails, then lets it come to rest, and checks what has
 // become of the jobs.
 func simulate(t *testing.T, seed uint64) (*world, map[string]fleettest.History) {
-	w := &world{T: t, seed: seed, engine: memfleet.New(), begun: time.Now(), stored: map[string]*fleet.Traces{}}
+	w := &world{T: t, seed: seed, engine: memfleet.New(), begun: time.Now(), stored: map[string]*fleet.Traces{}, dropping: map[string]bool{}}
 	r := w.random("world")
 	chaos, calm := context.WithTimeout(t.Context(), time.Minute+upTo(r, 3*time.Minute))
 	defer calm()
@@ -200,6 +208,7 @@ func (w *world) check() map[string]fleettest.History {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.checkDropped(histories)
 	found := fleettest.Check(&fleettest.Evidence{Submitted: w.submitted, Histories: histories, Ledger: w.ledger, Strict: true})
 	for _, sentence := range found {
 		w.Error(sentence)
@@ -214,6 +223,46 @@ func (w *world) check() map[string]fleettest.History {
 		}
 	}
 	return histories
+}
+
+// checkDropped checks that nothing is left of jobs that were dropped, and that no others are gone. It adds the
+// histories of those that are gone: what their agents have done is checked as well.
+func (w *world) checkDropped(histories map[string]fleettest.History) {
+	w.Helper()
+	for _, id := range w.dropped {
+		if _, there := histories[id]; there {
+			w.Errorf("job %s was dropped, and is there", id)
+		}
+		for q, err := range fleet.Open(w.engine, "person").Questions(w.Context(), id) {
+			w.Errorf("job %s was dropped, and its question %+v is there: %v", id, q, err)
+		}
+	}
+	for id, records := range w.engine.Removed(fleet.Jobs) {
+		if _, there := histories[id]; there {
+			continue
+		}
+		for _, r := range records {
+			j := new(fleet.Job)
+			if err := json.Unmarshal(r.Data, j); err != nil {
+				w.Fatal(err)
+			}
+			histories[id] = append(histories[id], fleettest.Change{Time: r.Time, Job: j})
+		}
+		last := histories[id][len(records)-1].Job
+		if !w.dropping[id] || !last.State.Ended() {
+			w.Errorf("job %s is gone, and was %s", id, last.State)
+		}
+	}
+}
+
+// drop lets a person drop a job.
+func (w *world) drop(ctx context.Context, f *fleet.Fleet, id string) error {
+	w.dropping[id] = true
+	err := f.Drop(ctx, id)
+	if err == nil {
+		w.dropped = append(w.dropped, id)
+	}
+	return err
 }
 
 // people submit jobs, cancel them, answer questions and go on with what is lost.
@@ -262,7 +311,7 @@ func (w *world) submit(ctx context.Context, f *fleet.Fleet, r *rand.Rand, number
 func (w *world) decide(ctx context.Context, f *fleet.Fleet, r *rand.Rand, id string) {
 	var err error
 	what := ""
-	switch n := r.IntN(10); {
+	switch n := r.IntN(11); {
 	case n < 2:
 		what = "cancel"
 		_, err = f.Cancel(ctx, id, "not any more")
@@ -270,6 +319,9 @@ func (w *world) decide(ctx context.Context, f *fleet.Fleet, r *rand.Rand, id str
 		what = "requeue"
 		_, err = f.Requeue(ctx, id, fleet.Requeue{Why: "go on", Start: []fleet.Start{fleet.Fresh, fleet.Continued}[r.IntN(2)]})
 	case n < 6:
+		what = "drop"
+		err = w.drop(ctx, f, id)
+	case n < 7:
 		what = "release"
 		err = f.Release(ctx, fleet.DefaultAccount)
 	default:

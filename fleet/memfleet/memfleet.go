@@ -29,6 +29,7 @@ type Engine struct {
 	mu        sync.Mutex
 	revision  uint64 // of the last change, of whatever record
 	tables    map[fleet.Table]map[string][]fleet.Record
+	removed   map[fleet.Table]map[string][]fleet.Record
 	files     map[string][]byte
 	watchers  []*watcher
 	listeners []*listener
@@ -38,9 +39,11 @@ var _ fleet.Engine = (*Engine)(nil)
 
 // New returns an engine without records and files.
 func New() *Engine {
-	e := &Engine{tables: map[fleet.Table]map[string][]fleet.Record{}, files: map[string][]byte{}}
+	e := &Engine{
+		tables: map[fleet.Table]map[string][]fleet.Record{}, removed: map[fleet.Table]map[string][]fleet.Record{}, files: map[string][]byte{},
+	}
 	for _, t := range fleet.Tables {
-		e.tables[t] = map[string][]fleet.Record{}
+		e.tables[t], e.removed[t] = map[string][]fleet.Record{}, map[string][]fleet.Record{}
 	}
 	return e
 }
@@ -173,12 +176,20 @@ func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision
 	case 0:
 		return nil
 	case revision:
+		e.removed[t][key] = e.tables[t][key]
 		delete(e.tables[t], key)
 		e.notify(t, key)
 		return nil
 	default:
 		return fmt.Errorf("memfleet: %s %s has revision %d, not %d: %w", t, key, current.Revision, revision, fleet.ErrConflict)
 	}
+}
+
+// Removed returns the histories that removed records had, by key, for tests that check what became of them.
+func (e *Engine) Removed(t fleet.Table) map[string][]fleet.Record {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.removed[t])
 }
 
 // A watcher has the keys that have changed since its loop has seen them. So a slow loop costs no more than
