@@ -174,6 +174,9 @@ var (
 	ErrAnonymous = errors.New("nothing says who connects, so everybody could")
 )
 
+// ErrUnauthorized is wrapped by the error of [Open] if the server does not accept the user or the password.
+var ErrUnauthorized = nats.ErrAuthorization
+
 // checkURL returns an error if a connection would not be safe from others.
 func (o *Options) checkURL() error {
 	if o.URL == "" || o.finder != nil { // that of a directory has its own checks

@@ -3,6 +3,7 @@ package fleetcli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -266,8 +268,16 @@ func readCredentials(path string, opts *natsfleet.Options) error {
 		return unreadable(path, err)
 	}
 	opts.User, opts.Password, opts.Token, opts.Role = c.User, c.Password, c.Token, c.Role
-	opts.RootCA, opts.Certificate, opts.Key = c.CA, c.Certificate, c.Key
+	opts.RootCA, opts.Certificate, opts.Key = beside(path, c.CA), beside(path, c.Certificate), beside(path, c.Key)
 	return nil
+}
+
+// beside returns the path of a file that another one names: a relative one is relative to that.
+func beside(path, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(path), name)
 }
 
 // decodeStrictly decodes one JSON value without unknown members. Its errors quote no value.
@@ -338,6 +348,11 @@ func failure(ctx context.Context, err error) error {
 		f.Code, f.Err, f.Hint = clikit.ExitUsage, natsfleet.ErrPlaintext, insecureHint
 	case errors.Is(err, natsfleet.ErrAnonymous):
 		f.Code, f.Err, f.Hint = clikit.ExitUsage, natsfleet.ErrAnonymous, insecureHint
+	case errors.Is(err, natsfleet.ErrUnauthorized):
+		f.Hint = "Check the user, the password and the role in the file of --fleet-credentials."
+	case isUnknownServer(err):
+		f.Hint = `Name the file with the certificate of the server, or of who vouches for it, as "ca"
+in the file of --fleet-credentials.`
 	}
 	return f
 }
@@ -345,6 +360,12 @@ func failure(ctx context.Context, err error) error {
 const insecureHint = `Another machine needs a URL with tls://, and --fleet-credentials. To do without in a
 network that nobody else can reach, add tls=off and auth=off to the URL, such as
 "nats://10.0.0.7:4222?sync=always&tls=off&auth=off".`
+
+// isUnknownServer reports whether nobody vouches for the certificate of the server.
+func isUnknownServer(err error) bool {
+	_, is := errors.AsType[*tls.CertificateVerificationError](err)
+	return is
+}
 
 // find returns the job that an ID or the beginning of one names.
 func (c *connection) find(ctx context.Context, id string) (*fleet.Job, error) {

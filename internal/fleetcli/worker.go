@@ -34,6 +34,7 @@ type workerOptions struct {
 	drainTimeout time.Duration
 	policy       string
 	dir          string
+	minFree      clikit.ByteSize
 	agentPath    string
 	listen       string
 	cert, key    string
@@ -87,6 +88,8 @@ func newWorker(p *Program) *cobra.Command {
 	set.DurationVar(&o.drainTimeout, "drain-timeout", 0, "after Ctrl-C, let jobs run for this `duration`; 0 means until they end")
 	set.StringVar(&o.policy, "policy", "", "JSON `file` that says what jobs may ask for")
 	set.StringVar(&o.dir, "dir", "", "`directory` for the working directories of jobs (default beside the jobs)")
+	set.Var(&o.minFree, "min-free", "take no jobs if less than this `size` of the disk is free (default 5GB and a tenth)")
+	set.Lookup("min-free").DefValue = ""
 	set.StringVar(&o.agentPath, "agent-path", "", "`path` of the agent binary")
 	set.StringVar(&o.listen, "listen", "", "let the server listen at this `address`, such as 0.0.0.0:4222")
 	set.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate of the server")
@@ -334,9 +337,13 @@ func (o *workerOptions) runner(
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	runner, err := agents.New(ctx, &agents.Options{
+	opts := &agents.Options{
 		Base: &clew.Options{AgentPath: o.agentPath}, Dir: dir, Store: store, Policy: *policy, Accounts: accounts, Logger: log,
-	})
+	}
+	if o.minFree > 0 {
+		opts.MinFree, opts.MinFreeShare = int64(o.minFree), -1
+	}
+	runner, err := agents.New(ctx, opts)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, clikit.Unwritable(dir, err)
 	}

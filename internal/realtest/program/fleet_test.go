@@ -50,7 +50,7 @@ func TestRealFleet(t *testing.T) {
 	s.model.On("Deploy").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "echo deployed | tee log.txt"}))
 	s.model.OnToolResult("").Reply(clewtest.Text("It is done."))
 
-	worker := s.command(t, "worker")
+	worker := s.command(t, "worker", "--min-free", "100MB")
 	var log lockedBuffer
 	worker.Stdout, worker.Stderr = &log, &log
 	if err := worker.Start(); err != nil {
