@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/tui"
 )
@@ -72,6 +73,26 @@ func TestViewHelpHasKeys(t *testing.T) {
 		}
 		if !strings.Contains(page, escapeRoff(string(b.Action))) {
 			t.Errorf("the manual lacks %s", b.Action)
+		}
+	}
+}
+
+// A question of a job shows its whole input, without a look at files of this machine, and nine options can't
+// be chosen with digits.
+func TestJobQuestion(t *testing.T) {
+	t.Parallel()
+	q := jobQuestion(&fleet.Question{Tool: "Write", Input: []byte(`{"file_path":"view_test.go","content":"echo \u001b[2J"}`), Reason: "a hook asks"})
+	text := strings.Join(q.Sheet(80, false).Rows, "\n")
+	for _, want := range []string{"a hook asks", "echo"} {
+		if !strings.Contains(text, want) || strings.Contains(text, "\x1b") || strings.Contains(text, "package cli") {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	for n, isShown := range map[int]bool{2: true, 9: false} {
+		options := strings.TrimSuffix(strings.Repeat(`{"label":"Red"},`, n), ",")
+		own := &fleet.Question{Tool: "AskUserQuestion", Input: []byte(`{"questions":[{"question":"Which?","options":[` + options + `]}]}`)}
+		if got := jobQuestion(own); (got != nil) != isShown {
+			t.Errorf("%d options are shown: %v", n, got)
 		}
 	}
 }
