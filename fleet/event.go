@@ -29,7 +29,7 @@ func (e *StateError) Error() string {
 }
 
 // An Event is something that happens to a job. It is one of [Unblock], [Claim], [Begin], [Release],
-// [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Find], [Requeue], [Cancel] and [Late].
+// [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Requeue], [Cancel] and [Late].
 type Event interface {
 	// name is what becomes of the job.
 	name() string
@@ -152,13 +152,6 @@ type Lose struct {
 	CostUSD  float64 // as the transcript says; 0 means that it is not known
 }
 
-// Find says that the stored transcript of a lost attempt shows a finished turn after all.
-type Find struct {
-	Attempt int
-	Result  Result
-	CostUSD float64
-}
-
 // Requeue is the decision of a person to go on with a job that is lost or has failed.
 type Requeue struct {
 	By, Why string
@@ -189,7 +182,6 @@ func (Wake) name() string     { return "woken" }
 func (Park) name() string     { return "parked" }
 func (Answered) name() string { return "answered" }
 func (Lose) name() string     { return "lost" }
-func (Find) name() string     { return "found" }
 func (Requeue) name() string  { return "requeued" }
 func (Cancel) name() string   { return "canceled" }
 func (Late) name() string     { return "noted" }
@@ -523,18 +515,6 @@ func (j *Job) found(a *Attempt, r Result, costUSD float64) {
 		return
 	}
 	j.move(Done, ByTranscript, "")
-}
-
-func (e Find) apply(j *Job, _ time.Time) error {
-	a := j.Attempt()
-	if a == nil || a.Number != e.Attempt {
-		return stale(j, e.Attempt)
-	}
-	if err := j.only(e, Lost); err != nil {
-		return err
-	}
-	j.found(a, e.Result, e.CostUSD)
-	return nil
 }
 
 func (e Requeue) apply(j *Job, at time.Time) error {

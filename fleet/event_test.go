@@ -82,7 +82,6 @@ func TestTransitions(t *testing.T) {
 		{Park{Owner: first, Question: "q"}, map[State]State{Running: Asking}},
 		{Answered{"q"}, map[State]State{Asking: Queued}},
 		{Lose{Attempt: 1, Cause: ByLoss, Stored: true}, map[State]State{Running: Lost}},
-		{Find{Attempt: 1, Result: Result{}}, map[State]State{Lost: Done}},
 		{Requeue{By: "me", Why: "again", Start: Fresh}, map[State]State{Lost: Queued, Failed: Queued}},
 		{Requeue{By: "me", Why: "go on", Start: Continued}, map[State]State{Lost: Queued, Failed: Queued}},
 		{Requeue{Why: "by nobody", Start: Fresh}, nil},
@@ -294,7 +293,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 var allEvents = []Event{
-	Unblock{}, Claim{}, Begin{}, Release{}, Report{}, Finish{}, Pause{}, Wake{}, Park{}, Answered{"q"}, Lose{}, Find{}, Requeue{}, Cancel{}, Late{},
+	Unblock{}, Claim{}, Begin{}, Release{}, Report{}, Finish{}, Pause{}, Wake{}, Park{}, Answered{"q"}, Lose{}, Requeue{}, Cancel{}, Late{},
 }
 
 func randomJob(r *rand.Rand) *Job {
@@ -345,8 +344,6 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 			lost.Finished = &result
 		}
 		return lost
-	case Find:
-		return Find{Attempt: o.Attempt, Result: result}
 	case Requeue:
 		return Requeue{By: "me", Why: "", Start: []Start{Fresh, Continued}[r.IntN(2)]}
 	case Cancel:

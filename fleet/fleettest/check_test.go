@@ -155,11 +155,6 @@ func TestCheckGood(t *testing.T) {
 			s.run(2)
 			s.happen(fleet.Cancel{By: "me"}, fleet.Park{Owner: owner(2), Question: "q"})
 		}},
-		"lost and found": {fleet.Spec{}, func(s *story) {
-			s.run(1)
-			s.say(Finished, 1, "ok")
-			s.happen(lose(1, true), fleet.Find{Attempt: 1, Result: fleet.Result{Text: "ok"}, CostUSD: 3})
-		}},
 		"found at once": {fleet.Spec{}, func(s *story) {
 			s.run(1)
 			s.say(Finished, 1, "ok")

@@ -69,11 +69,9 @@ func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 		lose := fleet.Lose{Attempt: a.Number, Cause: a.Cause, Text: a.Text, Stored: stored, CostUSD: a.CostUSD}
 		events = append(events, lose)
 		if a.Result != nil {
-			events = append(events,
-				fleet.Finish{Owner: owner, Cause: a.Cause, Text: a.Text, Result: *a.Result, Stored: stored, CostUSD: a.CostUSD, Patch: a.Patch},
-				fleet.Find{Attempt: a.Number, Result: *a.Result, CostUSD: a.CostUSD})
+			finish := fleet.Finish{Owner: owner, Cause: a.Cause, Text: a.Text, Result: *a.Result, Stored: stored, CostUSD: a.CostUSD, Patch: a.Patch}
 			lose.Finished = a.Result
-			events = append(events, lose)
+			events = append(events, finish, lose)
 		}
 		for _, progress := range []bool{false, true} {
 			paused := time.Duration(next.Paused)
