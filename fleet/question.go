@@ -70,7 +70,7 @@ func questionOf(r Record) (*Question, error) {
 }
 
 // Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "". Records that
-// can't be read don't keep others from being returned: the error comes after them.
+// can't be read don't keep others from being returned: an [*UnreadableError] comes after them.
 func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {
 		var faults []error
@@ -91,13 +91,24 @@ func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, 
 			}
 		}
 		if len(faults) > 0 {
-			yield(nil, errors.Join(faults[:min(len(faults), maxFaults)]...))
+			yield(nil, &UnreadableError{faults})
 		}
 	}
 }
 
+// An UnreadableError reports records that can't be read. It comes after all that can be.
+type UnreadableError struct {
+	Faults []error // one for each of the records
+}
+
 // maxFaults is how many records that can't be read an error names.
 const maxFaults = 10
+
+func (e *UnreadableError) Error() string {
+	return errors.Join(e.Faults[:min(len(e.Faults), maxFaults)]...).Error()
+}
+
+func (e *UnreadableError) Unwrap() []error { return e.Faults }
 
 // A QuestionChange says whether a question waits for an answer.
 type QuestionChange struct {

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -161,7 +162,7 @@ func TestQuestionsOfJob(t *testing.T) {
 	if diff := cmp.Diff([]string{"b2", "b3"}, got); diff != "" {
 		t.Errorf("questions (-want +got):\n%s", diff)
 	}
-	if failed == nil || !strings.Contains(failed.Error(), j.ID+".a") {
+	if _, ok := errors.AsType[*fleet.UnreadableError](failed); !ok || !strings.Contains(failed.Error(), j.ID+".a") {
 		t.Errorf("the question that can't be read: %v", failed)
 	}
 	if err := f.Drop(t.Context(), j.ID); err != nil {

@@ -64,19 +64,10 @@ func newJobsApprove(p *Program) *cobra.Command {
 	return cmd
 }
 
-// open returns the open questions of a job, the oldest first.
-func (c *connection) open(ctx context.Context, job string) ([]*fleet.Question, error) {
-	var all []*fleet.Question
-	for q, err := range c.Questions(ctx, job) {
-		if err != nil {
-			return nil, failure(ctx, err)
-		}
-		if q.Answer == nil {
-			all = append(all, q)
-		}
-	}
-	slices.SortFunc(all, func(a, b *fleet.Question) int { return a.Asked.Compare(b.Asked) })
-	return all, nil
+// open returns the open questions of a job, the oldest first. If some can't be read, the remark says so.
+func (c *connection) open(ctx context.Context, j *fleet.Job) (open []*fleet.Question, remark string, err error) {
+	all, remark, err := jobview.Questions(ctx, c.Fleet, j.ID)
+	return jobview.Open(j, all), remark, failure(ctx, err)
 }
 
 func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
@@ -91,9 +82,12 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.Close()
-	open, err := c.open(ctx, j.ID)
+	open, remark, err := c.open(ctx, j)
 	if err != nil {
 		return err
+	}
+	if remark != "" {
+		clikit.Remark(o.Err, tty.Failure, "clew jobs", clikit.Printable(remark))
 	}
 	if open, err = o.meant(j, open); err != nil {
 		return err

@@ -84,7 +84,7 @@ func (p *place) completeQuestion(cmd *cobra.Command, args []string, _ string) ([
 		if err != nil {
 			return nil
 		}
-		open, err := c.open(ctx, j.ID)
+		open, _, err := c.open(ctx, j)
 		if err != nil {
 			return nil
 		}

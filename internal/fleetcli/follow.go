@@ -91,7 +91,6 @@ func (f *follower) remark(ctx context.Context) {
 	if err != nil {
 		return // the connection is lost, or was left
 	}
-	around.Flags = string(f.flags)
 	if why := around.reason(j.Summary()); why != "" {
 		f.tell(fmt.Sprintf("job %s is %s: %s", j.ID, j.State, clikit.Printable(why)))
 	}

@@ -17,20 +17,35 @@ type surroundings struct {
 	questions map[string]int // open ones, by job
 }
 
-// look reads the workers, the accounts and the open questions.
+// look reads the workers and the accounts, and counts the open questions.
 func (c *connection) look(ctx context.Context) (*surroundings, error) {
-	s := &surroundings{questions: make(map[string]int)}
-	s.At = time.Now()
+	s := &surroundings{}
+	s.At, s.Flags = time.Now(), string(c.flags)
 	if err := s.Look(ctx, c.Fleet); err != nil {
 		return nil, failure(ctx, err)
 	}
-	for q, err := range c.Questions(ctx, "") {
-		if err != nil {
-			return nil, failure(ctx, err)
-		}
-		s.questions[q.Job]++
+	var err error
+	if s.questions, err = c.asked(ctx); err != nil {
+		return nil, failure(ctx, err)
 	}
 	return s, nil
+}
+
+// asked counts the open questions of jobs. It reads none of them, so that one that can't be read costs nothing
+// else.
+func (c *connection) asked(ctx context.Context) (map[string]int, error) {
+	open := make(map[string]int)
+	for q, err := range c.QuestionChanges(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case q == nil: // all were there
+			return open, nil
+		case q.Open:
+			open[q.Job]++
+		}
+	}
+	return open, ctx.Err()
 }
 
 // row returns a job as a row of a list.

@@ -85,6 +85,7 @@ type jobView struct {
 	Reason    string            `json:"reason,omitempty"`
 	Refused   map[string]string `json:"refused,omitempty"` // by worker
 	Questions []*fleet.Question `json:"questions,omitempty"`
+	Remark    string            `json:"remark,omitempty"` // that some questions can't be read
 
 	around *surroundings
 	flags  fleetFlags
@@ -96,14 +97,13 @@ func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
 	if err != nil {
 		return nil, err
 	}
-	around.Flags = string(c.flags)
 	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around, flags: c.flags}
 	for _, w := range around.Workers {
 		if why, ok := w.Refused[j.ID]; ok {
 			v.Refused[workerName(w)] = why
 		}
 	}
-	v.Questions, err = c.open(ctx, j.ID)
+	v.Questions, v.Remark, err = c.open(ctx, j)
 	return v, err
 }
 
@@ -135,6 +135,7 @@ func (v *jobView) text(columns int, color bool) string {
 	for _, worker := range slices.Sorted(maps.Keys(v.Refused)) {
 		p.row("refused", "by "+worker+": "+v.Refused[worker])
 	}
+	p.styled(tty.Failure, "remark", v.Remark)
 	for _, q := range v.Questions {
 		v.addQuestion(p, q)
 	}

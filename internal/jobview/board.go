@@ -20,6 +20,21 @@ type Source interface {
 	QuestionChanges(ctx context.Context) iter.Seq2[*fleet.QuestionChange, error]
 }
 
+// A Fleet has all that viewers show and do, such as a [*fleet.Fleet]. Answers and decisions are made in its
+// name. Its methods may block.
+type Fleet interface {
+	Source
+	Asker
+	Files
+	Crew
+	Job(ctx context.Context, id string) (*fleet.Job, error)
+	Watch(ctx context.Context, id string) iter.Seq2[fleet.Update, error]
+	Answer(ctx context.Context, job, id string, a fleet.Answer) (*fleet.Question, error)
+	Cancel(ctx context.Context, id, why string) (*fleet.Job, error)
+	Requeue(ctx context.Context, id string, e fleet.Requeue) (*fleet.Job, error)
+	Drop(ctx context.Context, id string) error
+}
+
 const (
 	// MaxEnded is how many jobs that have ended a board keeps at least. It forgets the oldest of twice
 	// as many; they are in the fleet.

@@ -6,18 +6,14 @@ package jobview
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/usage"
-	"github.com/clewdev/clew/wire"
 )
 
 // Surroundings are what decides about jobs besides their own records.
@@ -229,42 +225,4 @@ func Dollars(usd float64) string {
 		return ""
 	}
 	return render.Money(usage.Money(min(usd, most) * float64(usage.Dollar)))
-}
-
-// AnswerText says what was answered.
-func AnswerText(a *fleet.Answer) string {
-	switch {
-	case a.Expired:
-		return "nobody has answered in time"
-	case len(a.Answers) > 0:
-		return "answered"
-	case a.Allow:
-		return "allowed"
-	}
-	return "denied"
-}
-
-// OwnQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
-func OwnQuestions(q *fleet.Question) []clew.Question {
-	var req clew.QuestionRequest
-	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
-		return nil
-	}
-	return req.Questions
-}
-
-// QuestionTitle is what a question is about: "Bash: make test", or the first of the agent's own questions. It
-// is not clean.
-func QuestionTitle(q *fleet.Question) string {
-	if own := OwnQuestions(q); len(own) > 0 {
-		return own[0].Question
-	}
-	members, err := permit.Members(wire.JSON(q.Input))
-	if err != nil {
-		return q.Tool
-	}
-	if _, about := permit.MainFirst(members); about != "" {
-		return q.Tool + ": " + about
-	}
-	return q.Tool
 }

@@ -31,6 +31,7 @@ type jobScreen struct {
 
 	job       *fleet.Job // nil until it was read
 	questions []*fleet.Question
+	remark    string               // that some of them can't be read, or ""
 	around    jobview.Surroundings // when it was read
 	err       error                // why it can't be read
 	known     boardState
@@ -61,6 +62,7 @@ type (
 	jobMsg struct {
 		job       *fleet.Job
 		questions []*fleet.Question
+		remark    string
 		around    jobview.Surroundings
 		err       error
 	}
@@ -95,14 +97,7 @@ func (j *jobScreen) refresh() tea.Cmd {
 				return msg
 			}
 		}
-		for q, err := range f.Questions(ctx, id) {
-			if err != nil {
-				msg.err = err
-				return msg
-			}
-			msg.questions = append(msg.questions, q)
-		}
-		slices.SortFunc(msg.questions, func(a, b *fleet.Question) int { return a.Asked.Compare(b.Asked) })
+		msg.questions, msg.remark, msg.err = jobview.Questions(ctx, f, id)
 		return msg
 	})
 }
@@ -150,7 +145,7 @@ func (j *jobScreen) take(msg jobMsg) tea.Cmd {
 	if j.err = msg.err; j.err != nil {
 		return nil
 	}
-	j.job, j.questions, j.around = msg.job, msg.questions, msg.around
+	j.job, j.questions, j.remark, j.around = msg.job, msg.questions, msg.remark, msg.around
 	var cmd tea.Cmd
 	if q, ok := j.top().(*questionScreen); ok && q.job == j {
 		cmd = q.look()
@@ -163,10 +158,10 @@ func (j *jobScreen) take(msg jobMsg) tea.Cmd {
 
 // open returns the questions without an answer.
 func (j *jobScreen) open() []*fleet.Question {
-	if j.job == nil || j.job.State.Ended() {
+	if j.job == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(j.questions), func(q *fleet.Question) bool { return q.Answer != nil })
+	return jobview.Open(j.job, j.questions)
 }
 
 // title is the clean name of the job.

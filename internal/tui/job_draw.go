@@ -169,7 +169,7 @@ func (b *jobText) facts() {
 	if a := j.Attempt(); a != nil {
 		attempt = render.Join(fmt.Sprint(a.Number), a.Status)
 	}
-	if len(b.jobScreen.open()) > 0 {
+	if len(b.jobScreen.open()) > 0 || b.remark != "" {
 		b.add("", nil)
 	}
 	sum := j.Summary()
@@ -185,10 +185,13 @@ func (b *jobText) facts() {
 // asks adds the open questions, each in a line that leads to it.
 func (b *jobText) asks() {
 	open := b.jobScreen.open()
-	if len(open) == 0 {
+	if len(open) == 0 && b.remark == "" {
 		return
 	}
 	b.heading("Questions")
+	if b.remark != "" {
+		b.say(tty.Failure, tty.Line(b.remark), nil)
+	}
 	for _, q := range open {
 		b.say(tty.Waiting, "? "+questionTitle(q)+", until "+jobview.Clock(q.Until, b.now()), func() tea.Cmd { return b.showQuestion(q) })
 	}

@@ -135,8 +135,12 @@ func (s *questionScreen) skip() tea.Cmd {
 
 // send answers the question.
 func (s *questionScreen) send(a Answer) tea.Cmd {
+	given, err := s.given(a)
+	if err != nil {
+		s.dock.remark = "not answered: " + err.Error()
+		return nil
+	}
 	s.sent = true
-	given := s.given(a)
 	f, job, id, parent := s.fleet, s.question.Job, s.question.ID, s.ctx
 	return ask(s, func() tea.Msg {
 		ctx, cancel := context.WithTimeout(parent, fleetTimeout)
@@ -146,22 +150,24 @@ func (s *questionScreen) send(a Answer) tea.Cmd {
 	})
 }
 
-// given returns an answer for the fleet.
-func (s *questionScreen) given(a Answer) fleet.Answer {
+// given returns an answer for the fleet. One that does not fit the question is an error: it is not a denial.
+func (s *questionScreen) given(a Answer) (fleet.Answer, error) {
 	own := jobview.OwnQuestions(s.question)
 	switch {
+	case a.Kind == Denied:
+		return fleet.Answer{Text: cmp.Or(a.Reason, "Denied.")}, nil
 	case a.Kind == AllowedOnce && len(own) == 0:
-		return fleet.Answer{Allow: true}
-	case a.Kind == Chosen && len(a.Chosen) <= len(own):
+		return fleet.Answer{Allow: true}, nil
+	case a.Kind == Chosen && len(own) > 0 && len(a.Chosen) == len(own):
 		given := fleet.Answer{Allow: true, Answers: map[string]string{}}
 		for i, labels := range a.Chosen {
 			if text := strings.Join(labels, ", "); text != "" {
 				given.Answers[own[i].Question] = text
 			}
 		}
-		return given
+		return given, nil
 	}
-	return fleet.Answer{Text: cmp.Or(a.Reason, "Denied.")}
+	return fleet.Answer{}, errors.New("this is no answer to the question")
 }
 
 func (s *questionScreen) update(msg tea.Msg) tea.Cmd {

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"time"
 
@@ -15,20 +14,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A Fleet has the jobs that the viewer shows, such as a [*fleet.Fleet]. Answers and decisions are made in its
-// name. Its methods may block: only commands call them.
-type Fleet interface {
-	jobview.Source
-	jobview.Files
-	jobview.Crew
-	Job(ctx context.Context, id string) (*fleet.Job, error)
-	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
-	Watch(ctx context.Context, id string) iter.Seq2[fleet.Update, error]
-	Answer(ctx context.Context, job, id string, a fleet.Answer) (*fleet.Question, error)
-	Cancel(ctx context.Context, id, why string) (*fleet.Job, error)
-	Requeue(ctx context.Context, id string, e fleet.Requeue) (*fleet.Job, error)
-	Drop(ctx context.Context, id string) error
-}
+// A Fleet has the jobs that the viewer shows. Only commands call its methods, which may block.
+type Fleet = jobview.Fleet
 
 // Jobs say where jobs come from. The zero value means that there are none.
 type Jobs struct {

@@ -342,6 +342,52 @@ func TestJobOwnQuestion(t *testing.T) {
 	}
 }
 
+// An answer that did not reach the fleet is given again with the same key, and is the same answer.
+func TestJobAnswerAgain(t *testing.T) {
+	t.Parallel()
+	f := someJobs(t)
+	f.ask(&fleet.Question{Job: "runsxxxxxxxx", ID: "q1", Attempt: 1, Tool: "AskUserQuestion", Input: json.RawMessage(
+		`{"questions":[{"question":"Which color?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)})
+	a, j := openJobScreen(t, f, "runsxxxxxxxx")
+	j.do(AnswerJob)
+	question, ok := a.top().(*questionScreen)
+	if !ok {
+		t.Fatalf("%T is on top", a.top())
+	}
+	question.draw(80, 24)
+	question.update(settledMsg{})
+	question.typed(tea.KeyPressMsg{Text: "2", Code: '2'})
+	question.update(answeredMsg{err: context.DeadlineExceeded})
+	if question.sent || !strings.Contains(question.dock.remark, "not answered: the fleet does not answer") {
+		t.Fatalf("sent %t, remark %q", question.sent, question.dock.remark)
+	}
+	cmd, _ := question.typed(tea.KeyPressMsg{Text: "2", Code: '2'})
+	if cmd == nil {
+		t.Fatalf("it is not answered again: %s", question.dock.remark)
+	}
+	runAll(question, cmd)
+	if q := f.question("runsxxxxxxxx", "q1"); q.Answer == nil || !q.Answer.Allow || fmt.Sprint(q.Answer.Answers) != "map[Which color?:Blue]" {
+		t.Errorf("the answer is %+v", q.Answer)
+	}
+	for _, a := range []Answer{{Kind: AllowedOnce}, {Kind: AllowedAlways}, {Kind: Chosen}, {Kind: Chosen, Chosen: [][]string{{"Red"}, {"Blue"}}}} {
+		if given, err := question.given(a); err == nil {
+			t.Errorf("%+v is given as %+v", a, given)
+		}
+	}
+}
+
+// A question that can't be read costs no other.
+func TestJobUnreadableQuestion(t *testing.T) {
+	t.Parallel()
+	f := someJobs(t)
+	f.write(fleet.Questions, "asksxxxxxxxx.bad", "open", "damaged")
+	_, j := openJobScreen(t, f, "asksxxxxxxxx")
+	text, _ := unpaint(strings.Join(j.draw(80, 40).Lines, "\n"))
+	if j.err != nil || !strings.Contains(text, "not all questions can be read") || !strings.Contains(text, "drop table old") {
+		t.Errorf("%v\n%s", j.err, text)
+	}
+}
+
 // Decisions need a yes, and the screen says what became of them.
 func TestJobDecisions(t *testing.T) {
 	t.Parallel()

@@ -375,9 +375,10 @@ func (d *dock) pick() (Answer, dockEvent) {
 	return d.chose(labels)
 }
 
-// chose takes an answer, and goes on to the next question with options.
+// chose takes an answer, and goes on to the next question with options. The last one is answered again if the
+// first answer did not reach its agent.
 func (d *dock) chose(labels []string) (Answer, dockEvent) {
-	d.chosen = append(d.chosen, labels)
+	d.chosen = append(slices.Clone(d.chosen[:d.part]), labels)
 	d.mode = asking
 	if d.part++; d.part == len(d.Choices) {
 		d.part--

@@ -82,7 +82,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fleetError(err)
 	}
-	questions, err := questionsOf(ctx, f, j.ID)
+	questions, remark, err := jobview.Questions(ctx, f, j.ID)
 	if err != nil {
 		return fleetError(err)
 	}
@@ -104,21 +104,12 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	d := s.newJobDrawer()
+	if remark != "" {
+		d.element("p", "error", remark)
+	}
 	d.job(ctx, j, questions)
 	page.HTML = d.String()
 	return reply(w, page)
-}
-
-// questionsOf returns the questions of a job, the oldest first.
-func questionsOf(ctx context.Context, f Fleet, job string) (all []*fleet.Question, err error) {
-	for q, err := range f.Questions(ctx, job) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, q)
-	}
-	slices.SortFunc(all, func(a, b *fleet.Question) int { return a.Asked.Compare(b.Asked) })
-	return all, nil
 }
 
 // jobQuestion returns a question as that of an agent that pages drive. It needs no digest: the question
@@ -151,7 +142,7 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	job := r.PathValue("job")
-	questions, err := questionsOf(ctx, f, job)
+	questions, _, err := jobview.Questions(ctx, f, job)
 	if err != nil {
 		return fleetError(err)
 	}

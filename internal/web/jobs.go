@@ -3,8 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,18 +15,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A Fleet has the jobs that pages show, such as a [*fleet.Fleet]. Answers and decisions are made in its
-// name.
-type Fleet interface {
-	Changes(ctx context.Context) iter.Seq2[*fleet.Summary, error]
-	QuestionChanges(ctx context.Context) iter.Seq2[*fleet.QuestionChange, error]
-	Job(ctx context.Context, id string) (*fleet.Job, error)
-	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
-	File(ctx context.Context, name string) (io.ReadCloser, error)
-	Answer(ctx context.Context, job, id string, a fleet.Answer) (*fleet.Question, error)
-	Cancel(ctx context.Context, id, why string) (*fleet.Job, error)
-	Requeue(ctx context.Context, id string, e fleet.Requeue) (*fleet.Job, error)
-}
+// A Fleet has the jobs that pages show.
+type Fleet = jobview.Fleet
 
 const (
 	maxJobs      = 200              // that a page shows

@@ -483,6 +483,23 @@ func TestAnswerTooLong(t *testing.T) {
 	}
 }
 
+// A question that can't be read costs no other.
+func TestUnreadableQuestion(t *testing.T) {
+	t.Parallel()
+	s := newJobServer(t)
+	s.put(&fleet.Job{ID: "a", Spec: spec("Work"), State: fleet.Asking, Question: "q1", Attempts: []fleet.Attempt{attempt("w")}})
+	s.ask(&fleet.Question{Job: "a", ID: "q1", Attempt: 1, Tool: "Bash", Input: json.RawMessage(`{}`)})
+	s.write(fleet.Questions, "a.bad", "open", []byte("damaged"))
+	status, page := s.send(http.MethodGet, "jobs/a", nil)
+	questions, _ := page["questions"].([]any)
+	if status != http.StatusOK || len(questions) != 1 || !strings.Contains(fmt.Sprint(page["html"]), "not all questions can be read") {
+		t.Fatalf("%d, %d questions: %v", status, len(questions), page["html"])
+	}
+	if code, body := s.send(http.MethodPost, "jobs/a/answers", map[string]any{"question": "q1", "answer": map[string]any{"kind": "deny"}}); code != http.StatusOK {
+		t.Errorf("denied: %d %v", code, body)
+	}
+}
+
 // A fleet that is started after the server is shown, and its commands name it.
 func TestFindFleet(t *testing.T) {
 	t.Parallel()

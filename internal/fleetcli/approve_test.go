@@ -1,0 +1,52 @@
+package fleetcli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
+)
+
+// newConnection returns a connection to a fleet in memory.
+func newConnection(t *testing.T) (*connection, *memfleet.Engine) {
+	t.Helper()
+	e := memfleet.New()
+	return &connection{Fleet: fleet.Open(e, "tester"), flags: " --fleet X"}, e
+}
+
+// setQuestion writes the record of an open question.
+func setQuestion(t *testing.T, e *memfleet.Engine, key, data string) {
+	t.Helper()
+	if _, err := e.Set(t.Context(), fleet.Questions, fleet.Record{Key: key, Label: "open", Data: []byte(data)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A question that can't be read costs no other question, and no list of jobs.
+func TestUnreadableQuestion(t *testing.T) {
+	t.Parallel()
+	c, e := newConnection(t)
+	setQuestion(t, e, "a.q1", "damaged")
+	setQuestion(t, e, "a.q2", `{"job":"a","id":"q2","tool":"Bash"}`)
+	j := &fleet.Job{ID: "a", State: fleet.Running}
+	open, remark, err := c.open(t.Context(), j)
+	if err != nil || len(open) != 1 || open[0].ID != "q2" || !strings.Contains(remark, "a.q1") {
+		t.Errorf("%d questions, remark %q, %v", len(open), remark, err)
+	}
+	around, err := c.look(t.Context())
+	if err != nil || around.questions["a"] != 2 {
+		t.Fatalf("%+v, %v", around, err)
+	}
+	if got, want := around.reason(&fleet.Summary{ID: "a", State: fleet.Running}), "asks: clew jobs approve a --fleet X"; got != want {
+		t.Errorf("the reason is %q, want %q", got, want)
+	}
+	v, err := c.view(t.Context(), j)
+	if err != nil || !strings.Contains(v.text(80, false), "a.q1") || !strings.Contains(v.text(80, false), "--question q2") {
+		t.Errorf("the job is not shown with both questions: %v", err)
+	}
+	j.State = fleet.Canceled
+	if open, _, err := c.open(t.Context(), j); err != nil || len(open) != 0 {
+		t.Errorf("a job that has ended asks %d questions, %v", len(open), err)
+	}
+}

@@ -1,0 +1,83 @@
+package jobview
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/wire"
+)
+
+// An Asker has the questions of jobs, such as a [*fleet.Fleet].
+type Asker interface {
+	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
+}
+
+// Questions returns the questions of a job, the oldest first. If some can't be read, the remark says so; it is
+// not clean.
+func Questions(ctx context.Context, f Asker, job string) (all []*fleet.Question, remark string, err error) {
+	for q, err := range f.Questions(ctx, job) {
+		if _, ok := errors.AsType[*fleet.UnreadableError](err); ok {
+			remark = "not all questions can be read: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+			break
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		all = append(all, q)
+	}
+	slices.SortStableFunc(all, func(a, b *fleet.Question) int { return a.Asked.Compare(b.Asked) })
+	return all, remark, nil
+}
+
+// Open returns the questions that the agent of a job waits for.
+func Open(j *fleet.Job, questions []*fleet.Question) []*fleet.Question {
+	if j.State.Ended() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(questions), func(q *fleet.Question) bool { return q.Answer != nil })
+}
+
+// AnswerText says what was answered.
+func AnswerText(a *fleet.Answer) string {
+	switch {
+	case a.Expired:
+		return "nobody has answered in time"
+	case len(a.Answers) > 0:
+		return "answered"
+	case a.Allow:
+		return "allowed"
+	}
+	return "denied"
+}
+
+// OwnQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
+func OwnQuestions(q *fleet.Question) []clew.Question {
+	var req clew.QuestionRequest
+	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
+		return nil
+	}
+	return req.Questions
+}
+
+// QuestionTitle is what a question is about: "Bash: make test", or the first of the agent's own questions. It
+// is not clean.
+func QuestionTitle(q *fleet.Question) string {
+	if own := OwnQuestions(q); len(own) > 0 {
+		return own[0].Question
+	}
+	members, err := permit.Members(wire.JSON(q.Input))
+	if err != nil {
+		return q.Tool
+	}
+	if _, about := permit.MainFirst(members); about != "" {
+		return q.Tool + ": " + about
+	}
+	return q.Tool
+}
