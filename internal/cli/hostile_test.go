@@ -109,6 +109,7 @@ var hostileExempt = map[string]string{
 	"ongoing": "fewer of the same lines", "since": "fewer of the same lines", "until": "fewer of the same lines", "active": "fewer of the same lines",
 	"recent": "fewer of the same lines", "role": "fewer of the same lines", "tool": "fewer of the same lines", "timezone": "it has no text of a session",
 	"export json": "it has the path of the user's file", "stats sort": "the same lines in another order", "alias": "a name of the user's",
+	"fleet": "texts of jobs are in the tests of the viewer", "fleet-credentials": "a file of the user's",
 	"reconcile": "its texts are those of the table", "watch": "it is the same screen again", "max-frame-bytes": "it has no text of a session",
 }
 

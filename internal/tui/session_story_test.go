@@ -133,7 +133,7 @@ func TestRowFindsAfterResize(t *testing.T) {
 
 	f, info := uploader(t)
 	s = tell(t, f, 80, 24, opens(info, Place{}))
-	s.press("f").see("Files").press("g", "enter").see("Changes in the session").press("/").types("err").press("enter").see("1 of ")
+	s.press("f").see("2 files").press("g", "enter").see("Changes in the session").press("/").types("err").press("enter").see("1 of ")
 	s.resize(150, 20).see("1 of ").press("p").see("1 of ").press("n").see("2 of ")
 }
 
