@@ -79,6 +79,12 @@ test-modules: ## Vet and test the examples that are modules of their own
 soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
 	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
 
+.PHONY: soak-fleet
+soak-fleet: ## Run the proofs of fleets in full: 10,000 seeds, 10,000 jobs with 1,000 kills, full disks, a cluster
+	CLEW_SOAK=1 go test -count=1 -timeout 120m -v -run '^TestSimulation$$' ./fleet
+	CLEW_SOAK=1 CLEW_FLEET_JOBS=10000 go test -count=1 -timeout 120m -v ./internal/fleetsoak
+	CLEW_SOAK=1 go test -count=1 -timeout 120m -v -run '^Test(Cluster|ServerKilled|.*FullDisk)$$' ./fleet/natsfleet
+
 .PHONY: versions
 versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the table of docs/compatibility.md
 	.ci/versions $(VERSIONS)
