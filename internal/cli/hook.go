@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/hookedit"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/wire"
 )
@@ -97,7 +98,7 @@ func permissionHook() (hookedit.Hook, error) {
 // quotedProgram returns the path of this program as a shell reads it.
 func quotedProgram() (string, error) {
 	program, err := os.Executable()
-	return clikit.ShellWord(program), err
+	return tty.ShellWord(program), err
 }
 
 // change installs or removes the hook.

@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/statusline"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	agentsettings "github.com/clewdev/clew/settings"
 )
@@ -252,7 +253,7 @@ func (o *statuslineOptions) setting() (value, program string, err error) {
 	command := program + " " + statuslineName
 	for _, flag := range [][2]string{{"--format", o.format}, {"--prices", prices}, {"--timezone", o.timezone}} {
 		if flag[1] != "" {
-			command += " " + flag[0] + " " + clikit.ShellWord(flag[1])
+			command += " " + flag[0] + " " + tty.ShellWord(flag[1])
 		}
 	}
 	line, err := clikit.JSONLine(struct {

@@ -261,8 +261,14 @@ func ask(ctx context.Context, user Questioner, above string, q *fleet.Question) 
 	result, err := user.Permit(ctx, above, &clew.PermissionRequest{
 		ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason, AgentID: q.Subagent,
 	})
-	if denied, ok := result.(*clew.DenyResult); ok {
-		return &fleet.Answer{Text: denied.Message}, err
+	if err != nil {
+		return nil, err
 	}
-	return &fleet.Answer{Allow: err == nil}, err
+	switch result := result.(type) {
+	case *clew.AllowResult:
+		return &fleet.Answer{Allow: true}, nil
+	case *clew.DenyResult:
+		return &fleet.Answer{Text: result.Message}, nil
+	}
+	return nil, errors.New("there was no answer") // and that is no yes
 }

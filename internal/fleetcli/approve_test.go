@@ -1,9 +1,12 @@
 package fleetcli
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
 )
@@ -48,5 +51,42 @@ func TestUnreadableQuestion(t *testing.T) {
 	j.State = fleet.Canceled
 	if open, _, err := c.open(t.Context(), j); err != nil || len(open) != 0 {
 		t.Errorf("a job that has ended asks %d questions, %v", len(open), err)
+	}
+}
+
+// A questioner answers every question with the same result.
+type questioner struct {
+	result clew.PermissionResult
+	err    error
+}
+
+func (q questioner) Permit(context.Context, string, *clew.PermissionRequest) (clew.PermissionResult, error) {
+	return q.result, q.err
+}
+
+func (q questioner) Choose(context.Context, string, []clew.Question) (map[string][]string, error) {
+	return nil, q.err
+}
+
+func (q questioner) Close() {}
+
+// Only a yes allows something.
+func TestAskAllows(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	for name, tt := range map[string]struct {
+		questioner
+		allows, fails bool
+	}{
+		"yes":                {questioner{&clew.AllowResult{}, nil}, true, false},
+		"no":                 {questioner{&clew.DenyResult{Message: "No."}, nil}, false, false},
+		"nothing":            {questioner{nil, nil}, false, true},
+		"yes with a failure": {questioner{&clew.AllowResult{}, failed}, false, true},
+		"no with a failure":  {questioner{&clew.DenyResult{}, failed}, false, true},
+	} {
+		a, err := ask(t.Context(), tt, "", &fleet.Question{Tool: "Bash"})
+		if (err != nil) != tt.fails || err == nil && a.Allow != tt.allows {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
 	}
 }

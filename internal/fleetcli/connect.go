@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -45,7 +46,7 @@ type fleetFlags string
 func Flags(cmd *cobra.Command) (text string) {
 	for _, name := range []string{"fleet", "fleet-credentials"} {
 		if f := cmd.Flags().Lookup(name); clikit.Typed(f) {
-			text += " --" + name + " " + clikit.ShellWord(f.Value.String())
+			text += " --" + name + " " + tty.ShellWord(f.Value.String())
 		}
 	}
 	return clikit.Printable(text)
@@ -62,7 +63,7 @@ func (p *place) flags() fleetFlags {
 func (f fleetFlags) command(words ...string) string {
 	text := "clew"
 	for _, word := range words {
-		text += " " + clikit.ShellWord(word)
+		text += " " + tty.ShellWord(word)
 	}
 	return clikit.Printable(text) + string(f)
 }

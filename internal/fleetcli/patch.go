@@ -111,6 +111,9 @@ func (o *jobsPatchOptions) unfinished(j *fleet.Job, a *fleet.Attempt) error {
 
 // applyHere applies a patch to the repository of this directory.
 func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet.Attempt, patch []byte) error {
+	if j.Spec.Repo == nil {
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("job %s has no repository that its patch belongs to", j.ID)}
+	}
 	top, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return &clikit.Failure{
@@ -118,13 +121,14 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 			Hint: "Change to the repository of the job: " + clikit.Printable(j.Spec.Repo.URL),
 		}
 	}
-	print := o.flags().command("jobs", "patch", j.ID, "--attempt", strconv.Itoa(a.Number))
+	// Below the top of the repository, git apply leaves out other files without a word.
+	apply := o.flags().command("jobs", "patch", j.ID, "--attempt", strconv.Itoa(a.Number)) + " | git -C " + clikit.Printable(tty.ShellWord(top)) + " apply"
 	if a.Base != "" {
 		if _, err := git(ctx, top, "cat-file", "-e", a.Base+"^{commit}"); err != nil {
 			return &clikit.Failure{
 				Code: clikit.ExitFailed, Err: fmt.Errorf("this repository does not have the commit %s that the job began from", clikit.Printable(a.Base)),
-				Hint: fmt.Sprintf("Nothing was changed. Change to the repository %s, or fetch the commit. To apply it here all the same: %s | git apply",
-					clikit.Printable(j.Spec.Repo.URL), print),
+				Hint: fmt.Sprintf("Nothing was changed. Change to the repository %s, or fetch the commit. To apply it here all the same: %s",
+					clikit.Printable(j.Spec.Repo.URL), apply),
 			}
 		}
 	}
@@ -134,7 +138,7 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 	err = agents.Apply(ctx, ".", bytes.NewReader(patch))
 	out := failure(ctx, err)
 	if f, ok := errors.AsType[*clikit.Failure](out); ok && errors.Is(err, agents.ErrPatch) {
-		f.Hint = "Nothing was changed. To merge it, with marks where it conflicts: " + print + " | git apply --3way"
+		f.Hint = "Nothing was changed. To merge it, with marks where it conflicts: " + apply + " --3way"
 		if a.Base != "" {
 			f.Hint += "\nOr apply it to the commit that the job began from: git switch --detach " + clikit.Printable(a.Base)
 		}

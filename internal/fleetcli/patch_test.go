@@ -1,10 +1,15 @@
 package fleetcli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A patch does not change a file that has changes of the user, whatever it does to the file.
@@ -44,5 +49,39 @@ func TestClean(t *testing.T) {
 		if err := clean(t.Context(), dir, []byte(patch)); err == nil || !strings.Contains(err.Error(), "a b has changes that are not committed") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The command that applies a patch all the same does so at the top of the repository: elsewhere, git leaves out
+// files without a word.
+func TestApplyHint(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's here", "below")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := git(t.Context(), filepath.Dir(dir), "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	top, err := git(t.Context(), ".", "rev-parse", "--show-toplevel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "clew jobs patch a --attempt 1 | git -C " + tty.ShellWord(top) + " apply"
+	o := &jobsPatchOptions{}
+	job := &fleet.Job{ID: "a", Spec: fleet.Spec{Repo: &fleet.Repo{URL: "https://host/a.git"}}}
+	const patch = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"
+	for name, attempt := range map[string]*fleet.Attempt{
+		"of another repository": {Number: 1, Base: strings.Repeat("0123456789", 4)},
+		"that does not fit":     {Number: 1},
+	} {
+		err := o.applyHere(t.Context(), job, attempt, []byte(patch))
+		if f, ok := errors.AsType[*clikit.Failure](err); !ok || !strings.Contains(f.Hint, want) {
+			t.Errorf("a patch %s: %+v, want %s", name, err, want)
+		}
+	}
+	job.Spec.Repo = nil
+	if err := o.applyHere(t.Context(), job, &fleet.Attempt{Number: 1}, []byte(patch)); err == nil {
+		t.Error("the patch of a job without a repository is applied")
 	}
 }

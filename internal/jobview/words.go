@@ -142,7 +142,7 @@ func limitText(account string, until, now time.Time) string {
 }
 
 func (s *Surroundings) held(account string) string {
-	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release%s", account, account, s.Flags)
+	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release%s", account, tty.ShellWord(account), s.Flags)
 }
 
 // queued says why no worker takes a job.
@@ -159,13 +159,13 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	}
 	with := slices.DeleteFunc(workers, func(w *fleet.WorkerInfo) bool { return !slices.Contains(w.Queues, j.Queue) })
 	if len(with) == 0 {
-		return fmt.Sprintf("no worker takes the queue %s; clew worker --queue %s%s", j.Queue, j.Queue, s.Flags)
+		return fmt.Sprintf("no worker takes the queue %s; clew worker --queue %s%s", j.Queue, tty.ShellWord(j.Queue), s.Flags)
 	}
 	with = slices.DeleteFunc(with, func(w *fleet.WorkerInfo) bool {
 		return w.Accounts != nil && !slices.Contains(w.Accounts, j.Account)
 	})
 	if len(with) == 0 {
-		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s%s", j.Account, j.Account, s.Flags)
+		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s%s", j.Account, tty.ShellWord(j.Account), s.Flags)
 	}
 	if texts := refusals(with, j.ID); len(texts) > 0 {
 		return "refused: " + texts[0]

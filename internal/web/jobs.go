@@ -19,8 +19,9 @@ import (
 type Fleet = jobview.Fleet
 
 const (
-	maxJobs      = 200              // that a page shows
-	fleetTimeout = 20 * time.Second // for a request to the fleet
+	maxJobs       = 200              // that a page shows
+	fleetTimeout  = 20 * time.Second // for a request to the fleet
+	searchTimeout = 5 * time.Second  // for the search for a fleet
 )
 
 // jobsEvent says that jobs have changed.
@@ -45,29 +46,61 @@ func newJobBoard(f Fleet, publish func(jobsChange)) *jobBoard {
 
 // jobBoards has the board of a server, as soon as there is a fleet.
 type jobBoards struct {
-	mu    sync.Mutex
-	board *jobBoard // or nil
+	mu       sync.Mutex
+	board    *jobBoard     // or nil
+	searched chan struct{} // closed after the search for the fleet that goes on, or nil
+}
+
+// known returns the board, or nil if no fleet was found.
+func (j *jobBoards) known() *jobBoard {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.board
 }
 
 func (s *Server) newJobBoard(f Fleet) *jobBoard {
 	return newJobBoard(f, func(c jobsChange) { s.publish(jobsEvent, "", c) })
 }
 
-// findBoard returns the jobs, or nil if there is no fleet.
-func (s *Server) findBoard(ctx context.Context) *jobBoard {
+// findBoard returns the jobs if a fleet is known. Otherwise it begins to look for one, unless that goes on, and
+// returns what is closed after that.
+func (s *Server) findBoard() (b *jobBoard, searched <-chan struct{}) {
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
-	if s.jobs.board == nil && s.opts.FindFleet != nil {
-		if f := s.opts.FindFleet(ctx); f != nil {
-			s.jobs.board = s.newJobBoard(f)
-		}
+	if s.jobs.board == nil && s.jobs.searched == nil && s.opts.FindFleet != nil {
+		s.jobs.searched = make(chan struct{})
+		go s.searchFleet(s.ending)
 	}
-	return s.jobs.board
+	return s.jobs.board, s.jobs.searched
+}
+
+// searchFleet looks for the fleet. One that does not answer holds up no page but those of jobs, and those not
+// for long.
+func (s *Server) searchFleet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	f := s.opts.FindFleet(ctx)
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if f != nil {
+		s.jobs.board = s.newJobBoard(f)
+	}
+	close(s.jobs.searched)
+	s.jobs.searched = nil
 }
 
 // board returns the jobs, or an error if there is no fleet.
 func (s *Server) board(ctx context.Context) (*jobBoard, error) {
-	if b := s.findBoard(ctx); b != nil {
+	b, searched := s.findBoard()
+	if b == nil && searched != nil {
+		select {
+		case <-searched:
+			b = s.jobs.known()
+		case <-ctx.Done():
+			return nil, fleetError(ctx.Err())
+		}
+	}
+	if b != nil {
 		return b, nil
 	}
 	return nil, &refusal{
@@ -154,7 +187,7 @@ func (d *jobDrawer) state(s fleet.State) { d.span("state "+styleClasses[jobview.
 
 // reasons writes why a job is in its state, with what its record says about that.
 func (d *jobDrawer) reasons(j jobview.Row, said string) {
-	class, around := "reason", jobview.Surroundings{At: d.at}
+	class, around := "reason", jobview.Surroundings{At: d.at, Flags: d.s.opts.FleetFlags}
 	if j.Asks {
 		class += " waits"
 	}

@@ -500,6 +500,52 @@ func TestUnreadableQuestion(t *testing.T) {
 	}
 }
 
+// hasJobs waits until pages know that there are jobs.
+func (s *jobServer) hasJobs() {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] == true {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatal("there is no page of jobs")
+		}
+	}
+}
+
+// A fleet that does not answer is looked for once at a time, and holds up no page but those of jobs.
+func TestFindSickFleet(t *testing.T) {
+	t.Parallel()
+	s := newJobServer(t)
+	found := s.opts.Fleet
+	s.opts.Fleet, s.jobs.board = nil, nil
+	answer, begun := make(chan struct{}), make(chan struct{})
+	s.opts.FindFleet = func(ctx context.Context) Fleet {
+		begun <- struct{}{} // a second search would wait here
+		if _, ok := ctx.Deadline(); !ok {
+			t.Error("the search does not end")
+		}
+		<-answer
+		return found
+	}
+	for range 3 {
+		if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] != false {
+			t.Error("there is a page of jobs")
+		}
+	}
+	<-begun
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := s.board(left); err == nil {
+		t.Error("a request that was left has jobs")
+	}
+	close(answer)
+	if b, err := s.board(t.Context()); err != nil || b == nil {
+		t.Errorf("a request for jobs does not wait for the search: %v", err)
+	}
+	s.hasJobs()
+}
+
 // A fleet that is started after the server is shown, and its commands name it.
 func TestFindFleet(t *testing.T) {
 	t.Parallel()
@@ -522,9 +568,7 @@ func TestFindFleet(t *testing.T) {
 		t.Error("there is a page of jobs")
 	}
 	there.Store(true)
-	if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] != true {
-		t.Error("there is no page of jobs")
-	}
+	s.hasJobs()
 	s.listed("Work")
 	if html := s.html("jobs/a"); !strings.Contains(html, "<code data-command>clew jobs tail a --fleet /srv/fleet</code>") || strings.Contains(html, "approve") {
 		t.Errorf("no command, or one for what the page itself can do: %s", html)

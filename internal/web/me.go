@@ -36,6 +36,7 @@ func (s *Server) keyBindings() []keyBinding {
 
 // me says what the server is and allows.
 func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
+	board, _ := s.findBoard() // this page does not wait for the search
 	return reply(w, struct {
 		Version string       `json:"version"`
 		Start   string       `json:"start"` // another one means that the server was started again
@@ -43,5 +44,5 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		Fleet   bool         `json:"fleet"` // there are jobs
 		Keys    []keyBinding `json:"keys"`
 		driveData
-	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, s.findBoard(r.Context()) != nil, s.keyBindings(), s.drivable(r.Context())})
+	}{s.opts.Version, s.feed.start, s.opts.Drive != nil, board != nil, s.keyBindings(), s.drivable(r.Context())})
 }

@@ -24,8 +24,8 @@ type Options struct {
 	// Fleet has the jobs that pages show; nil means none. With Drive, pages also answer their questions,
 	// and cancel, resume and retry them.
 	Fleet Fleet
-	// FindFleet is called without Fleet, one call at a time, when a page wants jobs; nil means that there
-	// are none. It returns nil if there is no fleet yet.
+	// FindFleet is called without Fleet, one call at a time, when a page is opened; nil means that there
+	// are none. It returns nil if there is no fleet yet, or the context ends.
 	FindFleet func(ctx context.Context) Fleet
 	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
 	FleetFlags string
