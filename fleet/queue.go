@@ -17,6 +17,9 @@ func newQueue() *queue { return &queue{jobs: make(map[string]*Job)} }
 // add adds a job, in place of the one that has its ID.
 func (q *queue) add(j *Job) {
 	q.jobs[j.ID] = j
+	if len(q.added) > 2*len(q.jobs)+100 { // a worker that takes no jobs does not read the queue for long
+		q.added = slices.DeleteFunc(q.added, q.isGone)
+	}
 	q.added = append(q.added, j)
 }
 

@@ -66,6 +66,25 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// TestQueueIsBounded has jobs that come and go while nobody reads the queue.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	q := newQueue()
+	q.add(queued(r, "stays"))
+	for i := range 10_000 {
+		id := fmt.Sprint(i % 5000) // some with an ID that was there before
+		q.add(queued(r, id))
+		q.remove(id)
+	}
+	if len(q.added) > 200 {
+		t.Errorf("the queue has %d entries for %d jobs", len(q.added), len(q.jobs))
+	}
+	if got := idsOf(q.after(nil, 10, func(*Job) bool { return true })); len(got) != 1 || got[0] != "stays" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // BenchmarkQueue measures what a worker does after each change in a fleet with 100,000 queued jobs.
 func BenchmarkQueue(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
