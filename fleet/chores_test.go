@@ -78,6 +78,62 @@ func TestChoresAreShared(t *testing.T) {
 	})
 }
 
+// TestManyChores has one worker that wakes many jobs that are due at once.
+func TestManyChores(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		const jobs = 400
+		ids := paused(t, e, f, jobs)
+		work(t, e, &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
+		j, err := f.Job(t.Context(), ids[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(j.Until) + 2*time.Second) // of the bubble
+		states := map[fleet.State]int{}
+		for s, err := range f.Jobs(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			states[s.State]++
+		}
+		if states[fleet.Queued] != jobs {
+			t.Errorf("two seconds after %d jobs were due they are %v", jobs, states)
+		}
+	})
+}
+
+// TestRetentionWaits has old jobs while all slots are taken by chores that take long. They are removed soon after, and
+// not an hour later.
+func TestRetentionWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+		old := submit(t, f, &fleet.Spec{Queue: "nobody"})
+		if _, err := f.Cancel(t.Context(), old.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		dying := e.(*memfleet.Engine).Client(nil)
+		work(t, dying, &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			<-ctx.Done()
+			return fleet.Finish{Cause: fleet.ByPerson}
+		}}, &fleet.WorkerOptions{Slots: 8})
+		for range 8 {
+			reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Running)
+		}
+		looks := make(chan struct{}, 100)
+		work(t, e, slowLook{&runner{}, looks}, &fleet.WorkerOptions{Queues: []string{"another"}, Retain: time.Minute})
+		time.Sleep(time.Hour - 40*time.Second) // of the bubble, as all others
+		dying.Cut()
+		for range 8 {
+			<-looks
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := f.Job(t.Context(), old.ID); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("the old job is still there: %v", err)
+		}
+		dying.Reconnect()
+		time.Sleep(time.Minute) // so that the worker registers again
+	})
+}
+
 // slowLook is a runner that can't read sessions in time.
 type slowLook struct {
 	*runner

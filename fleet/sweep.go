@@ -75,27 +75,38 @@ type sweeper struct {
 
 	choosing sync.Mutex
 	busy     map[string]bool
+	retained instant // when old jobs were last removed
 }
 
 // sweep looks after all jobs until the context ends.
 func (w *Worker) sweep(ctx context.Context) {
-	s := &sweeper{Worker: w, slots: make(chan struct{}, maxChores), busy: make(map[string]bool)}
+	s := &sweeper{Worker: w, slots: make(chan struct{}, maxChores), busy: make(map[string]bool), retained: nowInstant()}
 	defer s.doing.Wait()
-	retained := nowInstant()
 	for ctx.Err() == nil {
-		pause(ctx, w.tick())
-		if !w.view.isComplete() {
-			continue
+		round, end := context.WithTimeout(ctx, w.tick())
+		if w.view.isComplete() {
+			for _, c := range s.ready(append(w.chores(), s.retention()...)) {
+				s.begin(ctx, round, c)
+			}
 		}
-		chores := w.chores()
-		if nowInstant().since(retained) > time.Hour && w.opts.Retain > 0 {
-			retained = nowInstant()
-			chores = append(chores, chore{key: "old jobs", now: true, do: w.removeOld})
-		}
-		for _, c := range s.ready(chores) {
-			s.begin(ctx, c)
-		}
+		<-round.Done()
+		end()
 	}
+}
+
+// retention returns the removal of old jobs if an hour has passed since the last one began.
+func (s *sweeper) retention() []chore {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	if s.opts.Retain <= 0 || nowInstant().since(s.retained) <= time.Hour {
+		return nil
+	}
+	return []chore{{key: "old jobs", now: true, do: func(ctx context.Context) {
+		s.choosing.Lock()
+		s.retained = nowInstant()
+		s.choosing.Unlock()
+		s.removeOld(ctx)
+	}}}
 }
 
 // chores returns what is to be done, as far as the view knows.
@@ -170,18 +181,19 @@ func weightOf(key, worker string) uint64 {
 	return sum ^ sum>>33
 }
 
-// begin does a chore, unless it is being done or too many others are. Then a later round begins it.
-func (s *sweeper) begin(ctx context.Context, c chore) {
-	s.choosing.Lock()
-	defer s.choosing.Unlock()
-	if s.busy[c.key] {
+// begin does a chore, unless it is being done. It waits for a slot until the round ends, and leaves the chore to the
+// next round then.
+func (s *sweeper) begin(ctx, round context.Context, c chore) {
+	if s.isBusy(c.key) {
 		return
 	}
 	select {
 	case s.slots <- struct{}{}:
-	default:
+	case <-round.Done():
 		return
 	}
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
 	s.busy[c.key] = true
 	s.doing.Go(func() {
 		defer func() {
@@ -192,6 +204,12 @@ func (s *sweeper) begin(ctx context.Context, c chore) {
 		}()
 		c.do(ctx)
 	})
+}
+
+func (s *sweeper) isBusy(key string) bool {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	return s.busy[key]
 }
 
 // lookAtQuestion closes a question that nobody has answered in time, or that nobody waits for any more.
