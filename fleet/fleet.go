@@ -142,17 +142,23 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 	if prefix == "" {
 		return "", fmt.Errorf("fleet: the ID of the job is empty: %w", ErrNotFound)
 	}
-	for s, err := range f.Jobs(ctx) {
+	for s, err := range f.Changes(ctx) { // records that can't be read are no error of it
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("fleet: the list of jobs: %w", err)
 		}
-		if !strings.HasPrefix(s.ID, prefix) {
+		if s == nil {
+			break
+		}
+		if !strings.HasPrefix(s.ID, prefix) || s.State == "" {
 			continue
 		}
 		if id != "" {
 			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s: %w", prefix, id, s.ID, ErrAmbiguous)
 		}
 		id = s.ID
+	}
+	if err := ctx.Err(); err != nil { // the list may have ended with it
+		return "", fmt.Errorf("fleet: the list of jobs: %w", err)
 	}
 	if id == "" {
 		return "", fmt.Errorf("fleet: there is no job %s: %w", prefix, ErrNotFound)
@@ -278,20 +284,29 @@ func (f *Fleet) decide(ctx context.Context, id string, e Event) (*Job, error) {
 	return f.change(ctx, j.ID, e)
 }
 
-// Drop removes a job that has ended with all that belongs to it but its session.
+// Drop removes a job that has ended with all that belongs to it but its session. It also removes one whose record can't
+// be read.
 func (f *Fleet) Drop(ctx context.Context, id string) error {
-	j, err := f.Job(ctx, id)
-	if err != nil {
-		return err
+	if err := checkName("the job", id); err != nil {
+		return fmt.Errorf("fleet: %w", err)
 	}
-	j, revision, err := f.get(ctx, j.ID)
-	if err != nil {
-		return err
+	r, err := read(ctx, f.engine, Jobs, id)
+	if err == nil && r.Revision == 0 || id == "" {
+		if id, err = f.complete(ctx, id); err != nil {
+			return err
+		}
+		r, err = read(ctx, f.engine, Jobs, id)
 	}
-	if !j.State.Ended() {
+	switch {
+	case err != nil:
+		return fmt.Errorf("fleet: job %s: %w", id, err)
+	case r.Revision == 0:
+		return fmt.Errorf("fleet: job %s: %w", id, ErrNotFound)
+	}
+	if j, err := jobOf(r); err == nil && !j.State.Ended() {
 		return &StateError{j.ID, j.State, "dropped", "cancel it first"}
 	}
-	return f.drop(ctx, j.ID, revision)
+	return f.drop(ctx, id, r.Revision)
 }
 
 func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
@@ -320,6 +335,27 @@ func (f *Fleet) File(ctx context.Context, name string) (io.ReadCloser, error) {
 	}
 	return r, nil
 }
+
+// read reads a record as Get does, but one that is damaged comes without data, and a zero record says that there is
+// none. So it is known whether the record can't be read, or the engine does not answer.
+func read(ctx context.Context, e Engine, t Table, key string) (Record, error) {
+	r, err := e.Get(ctx, t, key)
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return r, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	next, stop := iter.Pull2(e.Watch(ctx, t, key, nil))
+	defer stop()
+	r, failure, ok := next()
+	if failure != nil || !ok || r.Key != "" && r.Key != key {
+		return Record{}, err
+	}
+	return r, nil
+}
+
+// readTime is how long it may take to read a record that Get did not return.
+const readTime = 10 * time.Second
 
 // get reads the record of a job.
 func (f *Fleet) get(ctx context.Context, id string) (*Job, uint64, error) {
@@ -409,13 +445,13 @@ func (j *Job) record(revision uint64) (Record, error) {
 func jobOf(r Record) (*Job, error) {
 	j := new(Job)
 	if err := json.Unmarshal(r.Data, j); err != nil {
-		return nil, fmt.Errorf("fleet: the record of job %s, revision %d: %w", r.Key, r.Revision, err)
+		return nil, fmt.Errorf("fleet: the record of job %s, revision %d, can't be read, and the job can only be dropped: %w", r.Key, r.Revision, err)
 	}
 	isWrong := func(a Attempt) bool {
 		return a.Number < 1 || a.Number > len(j.Attempts) || j.Attempts[a.Number-1].Worker != a.Worker
 	}
 	if j.From != nil && (j.From.Attempt < 1 || j.From.Attempt > len(j.Attempts)) || slices.ContainsFunc(j.Attempts, isWrong) || j.ID != r.Key || !slices.Contains(States, j.State) || (j.State.Held() && len(j.Attempts) == 0) {
-		return nil, fmt.Errorf("fleet: the record of job %s, revision %d, is damaged", r.Key, r.Revision)
+		return nil, fmt.Errorf("fleet: the record of job %s, revision %d, is damaged, and the job can only be dropped", r.Key, r.Revision)
 	}
 	return j, nil
 }

@@ -35,20 +35,24 @@ type WorkerInfo struct {
 	Renewed time.Time `json:"-"`
 }
 
-// Workers returns the records of the workers. One that has not renewed its lease for some time may be dead.
+// Workers returns the records of the workers. One that has not renewed its lease for some time may be dead. Of one
+// whose record can't be read only ID and Renewed are known.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
 	var all []*WorkerInfo
-	for r, err := range f.engine.List(ctx, Workers, "", nil) {
+	for r, err := range f.engine.Watch(ctx, Workers, "", nil) { // which also has those that are damaged
 		if err != nil {
 			return nil, fmt.Errorf("fleet: the workers: %w", err)
 		}
+		if r.Key == "" {
+			return all, nil
+		}
 		info, err := workerOf(r)
 		if err != nil {
-			return nil, err
+			info = &WorkerInfo{ID: r.Key, Renewed: r.Time}
 		}
 		all = append(all, info)
 	}
-	return all, nil
+	return nil, fmt.Errorf("fleet: the workers: %w", context.Cause(ctx))
 }
 
 func workerOf(r Record) (*WorkerInfo, error) {

@@ -61,6 +61,25 @@ func (q *Question) record(revision uint64) (Record, error) {
 	return Record{Key: q.key(), Revision: revision, Label: label, Data: data}, err
 }
 
+// errUnreadable is wrapped by the error of a question that can't be read.
+var errUnreadable = errors.New("the question can't be read")
+
+// question reads a question, and returns its revision, also if it can't be read.
+func (f *Fleet) question(ctx context.Context, key string) (*Question, uint64, error) {
+	r, err := read(ctx, f.engine, Questions, key)
+	if err == nil && r.Revision == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("fleet: the question %s: %w", key, err)
+	}
+	q, err := questionOf(r)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return q, r.Revision, err
+}
+
 func questionOf(r Record) (*Question, error) {
 	q := new(Question)
 	if err := json.Unmarshal(r.Data, q); err != nil {
@@ -140,11 +159,7 @@ func (f *Fleet) Answer(ctx context.Context, job, id string, a Answer) (*Question
 
 func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, error) {
 	for try := 1; ; try++ {
-		r, err := f.engine.Get(ctx, Questions, key)
-		if err != nil {
-			return nil, fmt.Errorf("fleet: the question %s: %w", key, err)
-		}
-		q, err := questionOf(r)
+		q, revision, err := f.question(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +170,8 @@ func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, e
 			return q, fmt.Errorf("fleet: %w, by %s", ErrAnswered, q.Answer.By)
 		}
 		q.Answer = a
-		if r, err = q.record(r.Revision); err != nil {
+		r, err := q.record(revision)
+		if err != nil {
 			return nil, err
 		}
 		if _, err = f.engine.Set(ctx, Questions, r); err == nil {

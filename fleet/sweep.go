@@ -313,31 +313,42 @@ func (w *Worker) takeAway(ctx context.Context, j *Job) {
 // lookTime is how long a stored session may take to be read.
 const lookTime = 30 * time.Second
 
-// lookAtAnswer queues a job whose question has an answer. The view may be behind, so the record decides.
+// lookAtAnswer queues a job whose question has an answer, or is gone. The view may be behind, so the record decides. A
+// question that can't be read is removed: nobody can answer it, and the agent asks again.
 func (w *Worker) lookAtAnswer(ctx context.Context, j *Job) {
-	r, err := w.fleet.engine.Get(ctx, Questions, j.ID+"."+j.Question)
-	if err == nil {
-		q, err := questionOf(r)
-		if err != nil || q.Answer == nil {
+	key := j.ID + "." + j.Question
+	q, revision, err := w.fleet.question(ctx, key)
+	if errors.Is(err, errUnreadable) {
+		w.log.Warn("the question is removed", "job", j.ID, "error", err)
+		if err := w.fleet.engine.Remove(ctx, Questions, key, revision); err != nil {
 			return
 		}
-	} else if !errors.Is(err, ErrNotFound) {
+	} else if err != nil && !errors.Is(err, ErrNotFound) || err == nil && q.Answer == nil {
 		return
 	}
 	w.try(ctx, j, Answered{j.Question})
 }
 
-// expire answers a question that nobody has answered in time.
-func (w *Worker) expire(ctx context.Context, q *Question) {
-	w.close(ctx, q, "Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need.")
+// expire answers a question that nobody has answered in time. It returns the answer that counts, or nil if the engine
+// does not say.
+func (w *Worker) expire(ctx context.Context, q *Question) *Answer {
+	return w.close(ctx, q, "Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need.")
 }
 
-// close answers a question in the name of nobody.
-func (w *Worker) close(ctx context.Context, q *Question, text string) {
+// close answers a question in the name of nobody. It returns the answer that counts: that of somebody who was faster,
+// or this one, also if the record can't be read.
+func (w *Worker) close(ctx context.Context, q *Question, text string) *Answer {
 	a := &Answer{At: now(), By: "policy", Expired: true, Text: text}
-	if _, err := w.fleet.answer(ctx, q.key(), a); err != nil && !errors.Is(err, ErrAnswered) && !errors.Is(err, ErrNotFound) && ctx.Err() == nil {
+	is, err := w.fleet.answer(ctx, q.key(), a)
+	switch {
+	case err == nil, errors.Is(err, ErrAnswered):
+		return is.Answer
+	case errors.Is(err, errUnreadable):
+		return a
+	case !errors.Is(err, ErrNotFound) && ctx.Err() == nil:
 		w.log.Warn("the question can't be answered", "job", q.Job, "error", err)
 	}
+	return nil
 }
 
 // lookAtDependencies lets a job begin if all jobs before it are done, and ends it if one was not done.
@@ -376,12 +387,13 @@ func (w *Worker) removeSilent(ctx context.Context, id string) {
 	if !w.view.isDead(ctx, id, w.opts.Lease) {
 		return
 	}
-	if r, err := w.fleet.engine.Get(ctx, Workers, id); err == nil {
-		if err := w.fleet.engine.Remove(ctx, Workers, id, r.Revision); err != nil {
-			return
-		}
+	r, err := read(ctx, w.fleet.engine, Workers, id)
+	if err == nil && r.Revision != 0 {
+		err = w.fleet.engine.Remove(ctx, Workers, id, r.Revision)
 	}
-	w.view.forget(id)
+	if err == nil {
+		w.view.forget(id)
+	}
 }
 
 // removeOld removes the jobs that have ended long ago. Each worker begins with its own part of them, and takes those
@@ -395,8 +407,8 @@ func (w *Worker) removeOld(ctx context.Context) {
 	var old []string
 	for s, err := range w.fleet.Jobs(ctx) {
 		if err != nil {
-			w.log.Warn("the jobs can't be listed", "error", err)
-			return
+			w.log.Warn("some jobs can't be listed", "error", err)
+			break // those before the error can be removed
 		}
 		if !s.State.Ended() || !s.Changed.Before(before) {
 			continue

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -16,7 +15,7 @@ import (
 type view struct {
 	engine  Engine
 	changed chan struct{} // has an element when something has changed
-	warn    func(error)
+	warn    func(what string, err error)
 
 	mu        sync.Mutex
 	complete  map[Table]bool
@@ -25,19 +24,27 @@ type view struct {
 	workers   map[string]*seen
 	accounts  map[string]*Account
 	questions map[string]*Question // those without an answer
+	damaged   map[place]uint64     // the revisions of records that can't be read
+}
+
+// place is where a record is.
+type place struct {
+	table Table
+	key   string
 }
 
 // seen is a worker, and when its record was last seen to change.
 type seen struct {
-	info *WorkerInfo // nil if there is no record
-	at   instant
+	revision uint64      // 0 if there is no record
+	info     *WorkerInfo // the last that could be read, or nil
+	at       instant
 }
 
-func newView(e Engine, warn func(error)) *view {
+func newView(e Engine, warn func(string, error)) *view {
 	return &view{
 		engine: e, changed: make(chan struct{}, 1), warn: warn, complete: make(map[Table]bool),
 		jobs: make(map[string]*Job), queued: newQueue(), workers: make(map[string]*seen),
-		accounts: make(map[string]*Account), questions: make(map[string]*Question),
+		accounts: make(map[string]*Account), questions: make(map[string]*Question), damaged: make(map[place]uint64),
 	}
 }
 
@@ -56,7 +63,7 @@ func (v *view) follow(ctx context.Context) {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				if err := v.followTable(ctx, t); err != nil && ctx.Err() == nil {
-					v.warn(err)
+					v.warn("the engine does not answer", err)
 				}
 				pause(ctx, 200*time.Millisecond)
 			}
@@ -81,9 +88,7 @@ func (v *view) followTable(ctx context.Context, t Table) error {
 			if !whole {
 				there[r.Key] = true
 			}
-			if err := v.take(t, r); err != nil {
-				v.warn(err)
-			}
+			v.take(t, r)
 		}
 		v.poke()
 	}
@@ -107,6 +112,7 @@ func (v *view) retain(t Table, there map[string]bool) {
 	defer v.mu.Unlock()
 	v.complete[t] = true
 	isGone := func(key string) bool { return !there[key] }
+	maps.DeleteFunc(v.damaged, func(p place, _ uint64) bool { return p.table == t && isGone(p.key) })
 	switch t {
 	case Jobs:
 		maps.DeleteFunc(v.jobs, func(key string, _ *Job) bool { return isGone(key) })
@@ -117,59 +123,78 @@ func (v *view) retain(t Table, there map[string]bool) {
 		maps.DeleteFunc(v.questions, func(key string, _ *Question) bool { return isGone(key) })
 	case Workers:
 		for key, s := range v.workers {
-			if isGone(key) && s.info != nil {
+			if isGone(key) && s.revision != 0 {
 				v.workers[key] = &seen{at: nowInstant()}
 			}
 		}
 	}
 }
 
-// take takes a record.
-func (v *view) take(t Table, r Record) error {
+// take takes a record. One that can't be read is reported once.
+func (v *view) take(t Table, r Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	at := place{t, r.Key}
+	err := v.takeRecord(t, r)
+	switch {
+	case err == nil:
+		delete(v.damaged, at)
+	case v.damaged[at] != r.Revision:
+		v.damaged[at] = r.Revision
+		v.warn("a record can't be read", err)
+	}
+}
+
+// takeRecord takes a record. One without a revision was removed, and one that is wanted and has no data is damaged.
+func (v *view) takeRecord(t Table, r Record) error {
 	switch t {
 	case Jobs:
 		return v.takeJob(r)
 	case Workers:
-		s := &seen{at: nowInstant()}
-		if r.Data != nil {
-			info, err := workerOf(r)
-			if err != nil {
-				return err
-			}
-			if old := v.workers[r.Key]; old != nil && old.info != nil && old.info.Beat == info.Beat {
-				return nil // the same record again, after a watch has begun anew
-			}
-			s.info = info
-		}
-		v.workers[r.Key] = s
+		return v.takeWorker(r)
 	case Accounts:
 		delete(v.accounts, r.Key)
-		if r.Data != nil {
-			a, err := accountOf(r)
-			if err != nil {
-				return err
-			}
-			v.accounts[r.Key] = a
+		if r.Revision == 0 {
+			return nil
 		}
+		a, err := accountOf(r)
+		if err != nil {
+			return err
+		}
+		v.accounts[r.Key] = a
 	case Questions:
 		delete(v.questions, r.Key)
-		if r.Data != nil && r.Label == "open" {
-			q, err := questionOf(r)
-			if err != nil {
-				return err
-			}
-			v.questions[r.Key] = q
+		if r.Revision == 0 || r.Label != openLabel {
+			return nil
 		}
+		q, err := questionOf(r)
+		if err != nil {
+			return err
+		}
+		v.questions[r.Key] = q
 	}
 	return nil
+}
+
+// takeWorker takes the record of a worker. That it has changed says that the worker lives, also if it can't be read.
+func (v *view) takeWorker(r Record) (err error) {
+	old := v.workers[r.Key]
+	s := &seen{revision: r.Revision, at: nowInstant()}
+	if r.Revision != 0 {
+		if s.info, err = workerOf(r); err != nil && old != nil {
+			s.info = old.info
+		}
+	}
+	if old == nil || old.revision != r.Revision { // otherwise it is the same again, after a watch has begun anew
+		v.workers[r.Key] = s
+	}
+	return err
 }
 
 func (v *view) takeJob(r Record) error {
 	delete(v.jobs, r.Key)
 	v.queued.remove(r.Key)
-	if r.Data == nil || !isOpen(r.Label) {
+	if r.Revision == 0 || !isOpen(r.Label) {
 		return nil
 	}
 	j, err := jobOf(r)
@@ -231,9 +256,9 @@ func (v *view) candidates(last *Job, n int, may func(*Job) bool) []*Job {
 	return v.queued.after(last, n, may)
 }
 
-// silence returns how long the record of a worker was not seen to change, by the clock of this worker, and
-// which beat it had then: -1 if it had no record. A worker that was not seen before is taken note of.
-func (v *view) silence(id string) (silence, lease time.Duration, beat int) {
+// silence returns how long the record of a worker was not seen to change, by the clock of this worker, how long its
+// lease is, and which revision the record had: 0 if there was none. A worker that was not seen before is taken note of.
+func (v *view) silence(id string, length time.Duration) (silent, lease time.Duration, revision uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.workers[id]
@@ -241,43 +266,38 @@ func (v *view) silence(id string) (silence, lease time.Duration, beat int) {
 		s = &seen{at: nowInstant()}
 		v.workers[id] = s
 	}
-	if s.info == nil {
-		return nowInstant().steady(s.at), 0, -1
+	switch {
+	case s.info != nil:
+		length = cmp.Or(time.Duration(s.info.Lease), length)
+	case s.revision != 0: // nobody knows its lease
+		length = max(length, silence)
 	}
-	return nowInstant().steady(s.at), time.Duration(s.info.Lease), s.info.Beat
+	return nowInstant().steady(s.at), length, s.revision
 }
 
 // isSilent reports whether a worker was not seen to renew its lease for longer than that.
 func (v *view) isSilent(id string, length time.Duration) bool {
-	silence, lease, _ := v.silence(id)
-	return silence > cmp.Or(lease, length)+grace
+	silent, lease, _ := v.silence(id, length)
+	return silent > lease+grace
 }
 
 // isDead reports whether a worker has not renewed its lease for longer than that. This worker may have been
-// cut off or asleep itself, and have missed renewals: so the record is read again before it decides.
+// cut off or asleep itself, and have missed renewals: so the record is read again before it decides. A record that
+// can't be read is that of a dead worker as well: a live one would have replaced it.
 func (v *view) isDead(ctx context.Context, id string, length time.Duration) bool {
-	silence, lease, beat := v.silence(id)
-	if silence <= cmp.Or(lease, length)+grace {
+	silent, lease, revision := v.silence(id, length)
+	if silent <= lease+grace {
 		return false
 	}
-	r, err := v.engine.Get(ctx, Workers, id)
-	isThere := err == nil
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	r, err := read(ctx, v.engine, Workers, id)
+	if err != nil {
 		return false
 	}
-	info := &WorkerInfo{Beat: -1}
-	if isThere {
-		if info, err = workerOf(r); err != nil {
-			v.warn(err)
-			return false
-		}
-	}
-	if info.Beat == beat {
+	if r.Revision == revision {
 		return true
 	}
-	if err := v.take(Workers, Record{Key: id, Revision: r.Revision, Time: r.Time, Data: r.Data}); err != nil {
-		v.warn(err)
-	}
+	r.Key = id
+	v.take(Workers, r)
 	return false
 }
 

@@ -94,7 +94,7 @@ func NewWorker(e Engine, r Runner, o *WorkerOptions) *Worker {
 		fleet: Open(e, "worker "+opts.Host), runner: r, opts: opts, log: opts.Logger, seed: newID(), drain: make(chan struct{}),
 		running: make(map[string]*held), avoided: make(map[string]avoidance), refused: make(map[string]string),
 	}
-	w.view = newView(e, func(err error) { w.log.Warn("the engine does not answer", "error", err) })
+	w.view = newView(e, func(what string, err error) { w.log.Warn(what, "error", err) })
 	return w
 }
 
@@ -539,18 +539,18 @@ func (w *Worker) await(ctx context.Context, q *Question, park time.Duration) (*A
 		isAsked := w.view.isAsked(q.key())
 		asked = asked || isAsked
 		if asked && !isAsked || !asked {
-			r, err := w.fleet.engine.Get(ctx, Questions, q.key())
-			if err == nil {
-				now, err := questionOf(r)
-				if err == nil && now.Answer != nil {
-					return now.Answer, nil
-				}
-			} else if errors.Is(err, ErrNotFound) {
+			is, _, err := w.fleet.question(ctx, q.key())
+			if err == nil && is.Answer != nil {
+				return is.Answer, nil
+			}
+			if errors.Is(err, ErrNotFound) {
 				return nil, fmt.Errorf("fleet: the question of job %s was removed: %w", q.Job, err)
 			}
 		}
 		if !time.Now().Before(q.Until) {
-			w.expire(ctx, q)
+			if a := w.expire(ctx, q); a != nil {
+				return a, nil
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,253 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/fleet/memfleet"
+)
+
+// checked is an engine that checks records, as one with checksums does: of those that it can't read it has no data.
+type checked struct{ fleet.Engine }
+
+var errChecksum = errors.New("it does not match its checksum")
+
+const garbage = "garbage"
+
+func (e checked) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
+	r, err := e.Engine.Get(ctx, t, key)
+	if string(r.Data) == garbage {
+		return fleet.Record{}, errChecksum
+	}
+	return r, err
+}
+
+func (e checked) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		var damage error
+		for r, err := range e.Engine.List(ctx, t, group, nil) {
+			if string(r.Data) == garbage && (wants == nil || wants(r.Label)) {
+				damage = errChecksum
+			} else if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if damage != nil {
+			yield(fleet.Record{}, damage)
+		}
+	}
+}
+
+func (e checked) Watch(ctx context.Context, t fleet.Table, key string, wants func(string) bool) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		for r, err := range e.Engine.Watch(ctx, t, key, wants) {
+			if string(r.Data) == garbage {
+				r.Data = nil
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// damage replaces a record by one that can't be read.
+func damage(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
+	t.Helper()
+	r, err := e.Get(t.Context(), table, key)
+	if err == nil {
+		r.Data = []byte(garbage)
+		_, err = e.Set(t.Context(), table, r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withDamage runs a test over an engine that returns records that can't be read, and over one that refuses to.
+func withDamage(t *testing.T, test func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine)) {
+	t.Helper()
+	t.Parallel()
+	for name, wrap := range map[string]func(fleet.Engine) fleet.Engine{
+		"unchecked": func(e fleet.Engine) fleet.Engine { return e },
+		"checked":   func(e fleet.Engine) fleet.Engine { return checked{e} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e fleet.Engine, _ *fleet.Fleet) { test(t, e.(*memfleet.Engine), wrap) })
+		})
+	}
+}
+
+// TestDamagedWorker damages the record of a dead worker. Its job is taken away when its lease is over.
+func TestDamagedWorker(t *testing.T) {
+	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
+		f := fleet.Open(wrap(e), "person")
+		dying := e.Client(nil)
+		work(t, dying, &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+			<-ctx.Done()
+			return fleet.Finish{Cause: fleet.ByPerson}
+		}}, nil)
+		j := submit(t, f, &fleet.Spec{})
+		j = reach(t, f, j.ID, fleet.Running)
+		work(t, wrap(e), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
+		time.Sleep(fleet.DefaultLease) // of the bubble: the second worker knows the first one
+		dying.Cut()
+		time.Sleep(time.Second)
+		damage(t, e, fleet.Workers, j.Worker())
+		began := time.Now()
+		workers, err := f.Workers(t.Context())
+		if err != nil || len(workers) != 2 {
+			t.Errorf("%d workers, %v", len(workers), err)
+		}
+		reach(t, f, j.ID, fleet.Lost)
+		if took := time.Since(began); took < fleet.DefaultLease || took > 2*fleet.DefaultLease {
+			t.Errorf("the job was taken away after %v", took)
+		}
+		time.Sleep(time.Hour)
+		if workers, err = f.Workers(t.Context()); err != nil || len(workers) != 1 {
+			t.Errorf("%d workers are left, %v", len(workers), err)
+		}
+		dying.Reconnect()
+		time.Sleep(time.Minute) // so that the worker registers again
+	})
+}
+
+// TestDamagedJob damages the record of a job. A worker reports it once, and people can drop it.
+func TestDamagedJob(t *testing.T) {
+	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
+		f := fleet.Open(wrap(e), "person")
+		var log lockedBuffer
+		client := e.Client(nil)
+		work(t, wrap(client), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		j := submit(t, f, &fleet.Spec{})
+		damage(t, e, fleet.Jobs, j.ID)
+		time.Sleep(time.Minute) // of the bubble
+		client.Cut()
+		time.Sleep(time.Second)
+		client.Reconnect() // then the worker reads all again
+		time.Sleep(time.Minute)
+		if n := strings.Count(log.String(), "a record can't be read"); n != 1 || !strings.Contains(log.String(), j.ID) {
+			t.Errorf("the damage is reported %d times:\n%s", n, log.String())
+		}
+		if _, err := f.Cancel(t.Context(), j.ID, ""); err == nil {
+			t.Error("the job can be canceled")
+		}
+		if err := f.Drop(t.Context(), j.ID[:11]); err != nil {
+			t.Errorf("drop: %v", err)
+		}
+		if _, err := f.Job(t.Context(), j.ID); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("after it was dropped: %v", err)
+		}
+		open := submit(t, f, &fleet.Spec{})
+		for _, id := range []string{"", open.ID} {
+			if err := f.Drop(t.Context(), id); err == nil {
+				t.Errorf("%q can be dropped", id)
+			}
+		}
+		if _, err := f.Job(t.Context(), open.ID); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}
+
+// TestDamagedQuestion damages the question of an agent that waits, and that of one that does not any more. The first
+// gets an answer when the time is over, and the other asks again.
+func TestDamagedQuestion(t *testing.T) {
+	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
+		f := fleet.Open(wrap(e), "person")
+		asked := 0
+		work(t, wrap(e), &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+			asked++
+			a, err := task.Ask(ctx, &fleet.Question{ID: "q", Tool: "Bash"}, true)
+			switch {
+			case errors.Is(err, fleet.ErrParked):
+				return fleet.Park{Question: "q"}
+			case err != nil:
+				return fleet.Finish{Cause: fleet.ByAgent, Text: err.Error()}
+			case a.Expired:
+				return say("expired")
+			}
+			return say(a.Text)
+		}}, nil)
+		waits := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Wait: fleet.Duration(time.Hour), Park: -1}})
+		reach(t, f, waits.ID, fleet.Running)
+		began := time.Now()
+		time.Sleep(time.Minute) // of the bubble
+		damage(t, e, fleet.Questions, waits.ID+".q")
+		j := reach(t, f, waits.ID, fleet.Done)
+		if took := time.Since(began); j.Result().Text != "expired" || took > time.Hour+time.Minute {
+			t.Errorf("after %v: %+v", took, j.Result())
+		}
+		asked = 0
+		parks := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Park: fleet.Duration(time.Minute)}})
+		reach(t, f, parks.ID, fleet.Asking)
+		damage(t, e, fleet.Questions, parks.ID+".q")
+		reach(t, f, parks.ID, fleet.Running)
+		reach(t, f, parks.ID, fleet.Asking)
+		if _, err := f.Answer(t.Context(), parks.ID, "q", fleet.Answer{Text: "no"}); err != nil {
+			t.Fatal(err)
+		}
+		if j := reach(t, f, parks.ID, fleet.Done); j.Result().Text != "no" || asked != 3 {
+			t.Errorf("asked %d times: %+v", asked, j.Result())
+		}
+	})
+}
+
+// stray is an engine whose lists of jobs end with an error, after all that can be read.
+type stray struct{ fleet.Engine }
+
+func (e stray) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		for r, err := range e.Engine.List(ctx, t, group, wants) {
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if t == fleet.Jobs {
+			yield(fleet.Record{}, errors.New("there is something else"))
+		}
+	}
+}
+
+// TestStray finds jobs by short IDs, and removes old ones, where something is among the records that does not belong
+// there.
+func TestStray(t *testing.T) {
+	inBubble(t, func(t *testing.T, e fleet.Engine, _ *fleet.Fleet) {
+		f := fleet.Open(stray{e}, "person")
+		work(t, stray{e}, &runner{}, &fleet.WorkerOptions{Retain: time.Hour})
+		j := submit(t, f, &fleet.Spec{Queue: "another"})
+		if _, err := f.Cancel(t.Context(), j.ID[:11], ""); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(3 * time.Hour) // of the bubble
+		if _, err := f.Job(t.Context(), j.ID); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("the old job is still there: %v", err)
+		}
+	})
+}
