@@ -318,13 +318,26 @@ func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
 	}
 	for r, err := range f.engine.List(ctx, Questions, id, func(string) bool { return false }) {
 		if err == nil {
-			err = f.engine.Remove(ctx, Questions, r.Key, r.Revision)
+			err = f.remove(ctx, Questions, r)
 		}
 		if err != nil {
 			return fmt.Errorf("fleet: the questions of job %s: %w", id, err)
 		}
 	}
 	return nil
+}
+
+// remove removes a record, also if it has changed meanwhile: a worker may just have closed a question.
+func (f *Fleet) remove(ctx context.Context, t Table, r Record) error {
+	for try := 1; ; try++ {
+		err := f.engine.Remove(ctx, t, r.Key, r.Revision)
+		if !errors.Is(err, ErrConflict) || try == maxTries {
+			return err
+		}
+		if r, err = read(ctx, f.engine, t, r.Key); err != nil || r.Revision == 0 {
+			return err
+		}
+	}
 }
 
 // File returns a file that a record names, such as a patch.
@@ -373,15 +386,16 @@ func (f *Fleet) get(ctx context.Context, id string) (*Job, uint64, error) {
 // change lets an event happen to a job. It reads the record again until it is the one that it replaces.
 func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
 	unknown := 0
-	for {
+	for tried := (time.Time{}); ; {
 		j, revision, err := f.get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if unknown > 0 && happened(e, j) {
+		if !tried.IsZero() && happened(e, j, tried, unknown > 0) {
 			return j, nil // the write before this read has succeeded
 		}
-		next, err := j.Apply(e, now())
+		tried = now()
+		next, err := j.Apply(e, tried)
 		if err != nil {
 			return nil, err
 		}
@@ -402,11 +416,15 @@ func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
 	}
 }
 
-// happened reports whether an event of a worker is in the record: a write whose outcome was not known has
-// succeeded.
-func happened(e Event, j *Job) bool {
+// happened reports whether an event of a worker is in the record: a write that has failed was stored all the same. One
+// that was refused is known by its time. If the outcome of an earlier one is not known, any time will do.
+func happened(e Event, j *Job, tried time.Time, unknown bool) bool {
 	ended := func(number int, cause Cause) bool {
-		return number <= len(j.Attempts) && !j.Attempts[number-1].Ended.IsZero() && j.Attempts[number-1].Cause == cause
+		if number > len(j.Attempts) {
+			return false
+		}
+		a := &j.Attempts[number-1]
+		return !a.Ended.IsZero() && a.Cause == cause && (unknown || a.Ended.Equal(tried))
 	}
 	switch e := e.(type) {
 	case Cancel:
