@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/clewdev/clew/internal/diskspace"
+	"github.com/clewdev/clew/internal/natsserver"
 )
 
 // A server whose write fails once accepts nothing more, also when there is room again. So the server in this process
@@ -71,14 +72,16 @@ func (e *Engine) diskSubject() string { return e.name + "_SERVER.DISK" }
 // A guard looks after the disk of the server in this process.
 type guard struct {
 	engine *Engine
+	srv    *natsserver.Server
 	stop   context.CancelFunc
 	done   chan struct{}
 }
 
 // watchDisk answers requests for the state of the disk, and starts the server again after the disk was full.
 func (e *Engine) watchDisk(ctx context.Context) error {
+	srv := e.srv.Load()
 	_, err := e.conn.Subscribe(e.diskSubject(), func(m *nats.Msg) {
-		if text, err := json.Marshal(e.ownDisk()); err == nil {
+		if text, err := json.Marshal(e.ownDisk(srv)); err == nil {
 			_ = m.Respond(text) // the client does without
 		}
 	})
@@ -86,7 +89,7 @@ func (e *Engine) watchDisk(ctx context.Context) error {
 		return err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e.guard = &guard{engine: e, stop: stop, done: make(chan struct{})}
+	e.guard = &guard{engine: e, srv: srv, stop: stop, done: make(chan struct{})}
 	go e.guard.run(running)
 	return nil
 }
@@ -95,47 +98,61 @@ func (g *guard) run(ctx context.Context) {
 	defer close(g.done)
 	tick := time.NewTicker(diskInterval)
 	defer tick.Stop()
-	for failures := 0; ; {
+	for r := (restarts{}); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if g.engine.srv.Load().Fault() == nil {
+		if g.srv.Fault() == nil || !r.due(time.Now()) {
 			continue
 		}
-		if d := g.engine.ownDisk(); d.Free < min(minRestart, d.least()) {
+		if d := g.engine.ownDisk(g.srv); d.Free < min(minRestart, d.least()) {
 			continue
 		}
-		if err := g.engine.srv.Load().Restart(ctx); err == nil {
-			failures = 0
-			continue
-		}
-		failures++
-		select {
-		case <-ctx.Done():
-		case <-time.After(diskInterval << min(failures, 6)):
-		}
+		_ = g.srv.Restart(ctx) // if it fails, that is the next fault
+		r.note(time.Now())
 	}
 }
 
-// close ends the guard. It does not wait for longer than a server has to stop.
-func (g *guard) close() {
+// maxRestartWait is the longest time between two restarts, in intervals.
+const maxRestartWait = 64
+
+// restarts say when the server may be restarted. A restart does not mean that the next write succeeds: a disk with
+// room may refuse it, since the user has used up a quota. So the time between two restarts grows, and is short again
+// after the server has run for long.
+type restarts struct {
+	last time.Time
+	wait time.Duration // after the last one
+}
+
+func (r *restarts) due(now time.Time) bool { return now.Sub(r.last) >= r.wait }
+
+func (r *restarts) note(now time.Time) {
+	most := maxRestartWait * diskInterval
+	if r.wait = max(min(2*r.wait, most), diskInterval); now.Sub(r.last) > 2*most {
+		r.wait = diskInterval
+	}
+	r.last = now
+}
+
+// close ends the guard. It does not wait for a server that is being restarted after the context has ended.
+func (g *guard) close(ctx context.Context) {
 	if g == nil {
 		return
 	}
 	g.stop()
 	select {
 	case <-g.done:
-	case <-time.After(answerTimeout):
+	case <-ctx.Done():
 	}
 }
 
 // ownDisk returns the state of the disk of the server in this process.
-func (e *Engine) ownDisk() *disk {
+func (e *Engine) ownDisk(srv *natsserver.Server) *disk {
 	d := &disk{Dir: e.opts.Dir}
 	d.Free, d.Total, _ = diskspace.Of(e.opts.Dir) // 0 means that it is not known
-	if fault := e.srv.Load().Fault(); fault != nil {
+	if fault := srv.Fault(); fault != nil {
 		d.Fault = fault.Error()
 	}
 	return d
@@ -144,8 +161,8 @@ func (e *Engine) ownDisk() *disk {
 // askDisk returns the state of the disk of the server, or nil if that is not known: the server is none of a
 // directory, or does not answer.
 func (e *Engine) askDisk() *disk {
-	if e.srv.Load() != nil {
-		return e.ownDisk()
+	if srv := e.srv.Load(); srv != nil {
+		return e.ownDisk(srv)
 	}
 	if !e.conn.IsConnected() {
 		return nil
@@ -168,9 +185,6 @@ func (e *Engine) checkDisk() error {
 
 // serverFault returns why a server does not answer, or "" if that is not known.
 func (e *Engine) serverFault() string {
-	if srv := e.srv.Load(); srv != nil && srv.LastError() != nil {
-		return srv.LastError().Error()
-	}
 	if d := e.askDisk(); d != nil && d.Fault != "" {
 		return d.low()
 	}

@@ -2,7 +2,10 @@ package natsfleet
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +13,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -59,8 +64,8 @@ func (e *Engine) openDir(ctx context.Context) error {
 			return err
 		}
 		join := e.joinServer(ctx)
-		if join == nil {
-			return nil
+		if join == nil || errors.Is(join, errOtherName) {
+			return join
 		}
 		// The other one is just starting, or just ending: then this process can start one.
 		if pauseErr := pause(ctx); pauseErr != nil {
@@ -68,6 +73,9 @@ func (e *Engine) openDir(ctx context.Context) error {
 		}
 	}
 }
+
+// errOtherName is wrapped by the error of a server whose streams have another name.
+var errOtherName = errors.New("another program uses the directory with other streams")
 
 // startTimeout is how long Open waits for a server of another process. It starts slowly if it has much to
 // check.
@@ -80,7 +88,7 @@ func (e *Engine) joinServer(ctx context.Context) error {
 		return err
 	}
 	if found.Name != e.name {
-		return fmt.Errorf("its streams are named %s, not %s", found.Name, e.name)
+		return fmt.Errorf("%s: %w: they are named %s, not %s", e.opts.Dir, errOtherName, found.Name, e.name)
 	}
 	e.client, e.shared = found, found.finder.first.Shared
 	return e.dial(ctx)
@@ -88,7 +96,7 @@ func (e *Engine) joinServer(ctx context.Context) error {
 
 // startServer starts a server on the directory and connects to it in memory.
 func (e *Engine) startServer(ctx context.Context) error {
-	srv, n, err := e.serve(ctx)
+	srv, n, err := e.serve(ctx, func() bool { return true })
 	if err != nil {
 		return err
 	}
@@ -106,10 +114,13 @@ func (e *Engine) startError(err error) error {
 }
 
 // serve starts a server on the directory, and writes where it is. All that is read from the directory is read
-// while this process has the lock, so that nobody else changes it.
-func (e *Engine) serve(ctx context.Context) (*natsserver.Server, *notice, error) {
+// while this process has the lock, so that nobody else changes it. That is also when it asks whether it may.
+func (e *Engine) serve(ctx context.Context, may func() bool) (*natsserver.Server, *notice, error) {
 	var n *notice
 	srv, err := natsserver.NewWith(ctx, e.opts.Dir, func() (opts *server.Options, err error) {
+		if !may() {
+			return nil, errors.New("meanwhile another program has started the server with other settings")
+		}
 		if n, err = e.prepare(); err != nil {
 			return nil, err
 		}
@@ -152,16 +163,33 @@ func (e *Engine) prepare() (*notice, error) {
 	} else if e.client != nil && e.client.finder != nil { // somebody has removed it while the last server ran
 		n.NKey, n.URL = e.client.NKey, e.client.URL
 	}
-	if _, err := nkeys.FromSeed([]byte(n.NKey)); err == nil {
-		return n, nil
+	if _, err := nkeys.FromSeed([]byte(n.NKey)); err != nil {
+		user, err := nkeys.CreateUser()
+		if err != nil {
+			return nil, err
+		}
+		seed, err := user.Seed()
+		if err != nil {
+			return nil, err
+		}
+		n.NKey = string(seed)
 	}
-	user, err := nkeys.CreateUser()
-	if err != nil {
-		return nil, err
+	n.Users = e.opts.usersSum(n.NKey)
+	return n, nil
+}
+
+// usersSum returns a sum of the users with their passwords and roles, or "" without users. Only those who know the
+// secret can make it, so that it does not help to guess a password.
+func (o *Options) usersSum(secret string) string {
+	if len(o.Users) == 0 {
+		return ""
 	}
-	seed, err := user.Seed()
-	n.NKey = string(seed)
-	return n, err
+	sum := hmac.New(sha256.New, []byte(secret))
+	byName := func(a, b User) int { return strings.Compare(a.Name, b.Name) }
+	for _, u := range slices.SortedStableFunc(slices.Values(o.Users), byName) {
+		_, _ = fmt.Fprintf(sum, "%q %q %q\n", u.Name, u.Password, u.Role)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // describe returns what a notice says about the server that this engine would start.

@@ -38,6 +38,7 @@ type notice struct {
 	Started time.Time `json:"started"`
 	Listen  string    `json:"listen,omitempty"` // Options.Listen
 	Shared  bool      `json:"shared,omitempty"` // it has other users
+	Users   string    `json:"users,omitempty"`  // which those are: see usersSum
 
 	Certificate string `json:"certificate,omitempty"` // the file with that of the server
 	// The certificate and the key of clients in PEM, if the server wants one.

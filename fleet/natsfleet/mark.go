@@ -33,6 +33,11 @@ type mark struct {
 	done chan struct{}
 }
 
+// A damage is the error of a server that may not have all that it had.
+type damage struct{ error }
+
+func (d damage) Unwrap() error { return d.error }
+
 // openMark compares the streams with the mark of the last server, and begins to write the next one.
 func (e *Engine) openMark(ctx context.Context) error {
 	m := &mark{path: filepath.Join(e.opts.Dir, markName), done: make(chan struct{})}
@@ -107,9 +112,9 @@ func (e *Engine) readTable(ctx context.Context, t fleet.Table) error {
 			return nil
 		}
 		if before.LastSeq == after.LastSeq || try == readTries {
-			return fmt.Errorf("the server can read %d of the %d records of stream %s, since its files are damaged; restore %s from a backup, "+
+			return damage{fmt.Errorf("the server can read %d of the %d records of stream %s, since its files are damaged; restore %s from a backup, "+
 				"or remove the file index.db of that stream there, and the server drops what it can't read and what follows it in the same file",
-				f.count, want, e.tableStream(t), e.opts.Dir)
+				f.count, want, e.tableStream(t), e.opts.Dir)}
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -130,20 +135,24 @@ func (e *Engine) state(ctx context.Context, name string) (jetstream.StreamState,
 func (m *mark) lost(before, now map[string]uint64) error {
 	for stream, last := range before {
 		if now[stream] < last {
-			return fmt.Errorf("the server has lost messages, since its files are damaged: stream %s had messages up to number %d, "+
+			return damage{fmt.Errorf("the server has lost messages, since its files are damaged: stream %s had messages up to number %d, "+
 				"and has them up to %d; restore %s from a backup, or remove %s to go on with what is left",
-				stream, last, now[stream], filepath.Dir(m.path), m.path)
+				stream, last, now[stream], filepath.Dir(m.path), m.path)}
 		}
 	}
 	return nil
 }
 
-// closeMark writes the mark for the last time.
-func (e *Engine) closeMark() {
-	if e.mark != nil {
-		e.mark.stop()
-		<-e.mark.done
-		e.updateMark(context.Background())
+// closeMark writes the mark for the last time, unless the server does not answer.
+func (e *Engine) closeMark(ctx context.Context) {
+	if e.mark == nil {
+		return
+	}
+	e.mark.stop()
+	select {
+	case <-e.mark.done:
+		e.updateMark(ctx)
+	case <-ctx.Done():
 	}
 }
 
@@ -191,11 +200,11 @@ func (m *mark) read() (last map[string]uint64, err error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return nil, nil // after a loss of power it may be empty
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &last)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is damaged; remove it to start the server without it: %w", m.path, err)
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &last); err != nil {
+		return nil, damage{fmt.Errorf("%s is damaged; remove it to start the server without it: %w", m.path, err)}
 	}
 	return last, nil
 }

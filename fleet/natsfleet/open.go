@@ -240,15 +240,20 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
-	if e.leave != nil {
-		e.leave()
-		e.standing.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	if !e.endStandIn(ctx) {
+		e.conn.Close()
+		return fmt.Errorf("natsfleet: the server that was just started did not stop within %v", answerTimeout)
 	}
-	e.guard.close()
-	e.closeMark()
+	half, cancel := context.WithTimeout(ctx, answerTimeout/2) // the rest is for the server
+	defer cancel()
+	e.guard.close(half)
+	e.closeMark(half)
 	e.conn.Close()
 	if srv := e.srv.Load(); srv != nil {
-		return srv.Stop(answerTimeout)
+		deadline, _ := ctx.Deadline()
+		return srv.Stop(time.Until(deadline).Round(time.Second))
 	}
 	return nil
 }

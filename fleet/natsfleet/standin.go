@@ -3,6 +3,9 @@ package natsfleet
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/clewdev/clew/internal/natsserver"
@@ -13,6 +16,26 @@ func (e *Engine) beginStandIn(ctx context.Context) {
 	ctx, leave := context.WithCancel(context.WithoutCancel(ctx)) // it bounds only Open
 	e.leave = leave
 	e.standing.Go(func() { e.standIn(ctx) })
+}
+
+// endStandIn ends that, and reports whether it has ended before the context did. A server that was just started stops
+// later otherwise.
+func (e *Engine) endStandIn(ctx context.Context) bool {
+	if e.leave == nil {
+		return true
+	}
+	e.leave()
+	ended := make(chan struct{})
+	go func() {
+		e.standing.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // standIn starts the server of the directory again when the process that runs it has ended. Several engines may
@@ -46,13 +69,13 @@ func (e *Engine) standIn(ctx context.Context) {
 // maxStandInWait is the longest time between two attempts to get the lock of the directory.
 const maxStandInWait = time.Second
 
-// takeOver starts the server, unless another process has it or would start another one, and reports whether it
-// has. Its clients come back at once: what is checked then is checked while they write.
+// takeOver starts the server, unless another process has it or would start another one, and reports whether there is
+// nothing more to do. Its clients come back at once: what is checked then is checked while they write.
 func (e *Engine) takeOver(ctx context.Context) bool {
 	if !e.mayServe() {
 		return false
 	}
-	srv, _, err := e.serve(ctx)
+	srv, _, err := e.serve(ctx, e.mayServe)
 	if err != nil {
 		if !errors.Is(err, natsserver.ErrInUse) {
 			e.link.explain(err)
@@ -70,24 +93,49 @@ func (e *Engine) takeOver(ctx context.Context) bool {
 	if err == nil {
 		err = e.watchDisk(ctx)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err == nil {
+		return true
+	}
+	if _, ok := errors.AsType[damage](err); ok { // nobody else may go on with what is left, so the directory stays locked
 		e.link.end(err)
 		srv.Shutdown()
+		return true
 	}
-	return true
+	e.giveUp(ctx, srv, err)
+	return false
 }
 
-// mayServe reports whether the server that this engine would start is like the last one. Another one would shut
-// out those who connect from elsewhere, or let them in.
+// giveUp stops a server that could be started, but not checked. Another process may try next.
+func (e *Engine) giveUp(ctx context.Context, srv *natsserver.Server, why error) {
+	if e.mark != nil {
+		e.mark.stop()
+		<-e.mark.done
+		e.mark = nil
+	}
+	e.srv.Store(nil)
+	why = errors.Join(why, srv.Stop(answerTimeout))
+	e.link.explain(why)
+	select {
+	case <-time.After(maxStandInWait):
+	case <-ctx.Done():
+	}
+}
+
+// mayServe reports whether the server that this engine would start is like the last one, so that it can be a client of
+// it, and has its files. Another one would shut out those who connect from elsewhere, or let them in. A directory
+// without a mark is not the one that the last server had: it was moved, or its disk is not mounted.
 func (e *Engine) mayServe() bool {
+	if _, err := os.Stat(filepath.Join(e.opts.Dir, markName)); err != nil {
+		return false
+	}
 	own, err := e.describe()
 	if err != nil {
 		return false
 	}
-	last, err := readNotice(e.opts.Dir)
-	if err != nil {
-		last = &e.client.finder.first
+	last, err := e.client.finder.notice()
+	if errors.Is(err, fs.ErrNotExist) {
+		last, err = &e.client.finder.first, nil
 	}
-	return last.Name == own.Name && last.Listen == own.Listen && last.Shared == own.Shared &&
+	return err == nil && last.Name == own.Name && last.Listen == own.Listen && last.Users == e.opts.usersSum(last.NKey) &&
 		last.Certificate == own.Certificate && (last.ClientCertificate != "") == (e.opts.RootCA != "")
 }

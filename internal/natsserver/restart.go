@@ -2,21 +2,39 @@ package natsserver
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
+// errRestarting is the error of what needs a server while there is none.
+var errRestarting = errors.New("the server is being restarted")
+
 // Fault returns why the server can't write, or nil if it can. It can't any more after a single write
-// has failed, also if the disk has room again, until it is restarted.
+// has failed, also if the disk has room again, until it is restarted. What else the server reports is
+// no fault: a restart would not help, and others could cause one.
 func (s *Server) Fault() error {
-	s.mu.RLock()
+	if !s.mu.TryRLock() {
+		return errRestarting
+	}
 	defer s.mu.RUnlock()
-	logged := s.log.last()
-	if s.ended || logged == nil || s.now.Healthz(new(server.HealthzOptions)).Status == "ok" {
+	if s.ended {
 		return nil
 	}
-	return logged
+	if s.failure != nil {
+		return s.failure
+	}
+	for _, e := range s.now.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		if e.Type == server.HealthzErrorJetStream { // it ends if it has no space
+			return errors.New(e.Error)
+		}
+		if _, reason, ok := strings.Cut(e.Error, "' write error: "); ok && e.Type == server.HealthzErrorStream {
+			return errors.New(reason)
+		}
+	}
+	return nil
 }
 
 // Restart replaces the server by a new one on the same directory and port. Connections are lost, and
@@ -27,6 +45,11 @@ func (s *Server) Restart(ctx context.Context) error {
 	if s.ended {
 		return server.ErrServerNotRunning
 	}
+	s.failure = s.restart(ctx)
+	return s.failure
+}
+
+func (s *Server) restart(ctx context.Context) error {
 	if at, ok := s.now.Addr().(*net.TCPAddr); ok {
 		s.opts.Port = at.Port // it may have been any free one
 	}

@@ -30,9 +30,10 @@ type Server struct {
 	log     errorLog
 	started chan struct{}
 
-	mu    sync.RWMutex
-	now   *server.Server // another one after a restart
-	ended bool           // it is not to be started again
+	mu      sync.RWMutex   // is held while the server is restarted
+	now     *server.Server // another one after a restart
+	failure error          // why there is none, if a restart has failed
+	ended   bool           // it is not to be started again
 }
 
 // New makes a server for a directory, which it creates and locks. The options say how to listen and
@@ -139,11 +140,17 @@ func (s *Server) ClientURL() string { return s.current().ClientURL() }
 func (s *Server) Jsz(opts *server.JSzOptions) (*server.JSInfo, error) { return s.current().Jsz(opts) }
 
 // InProcessConn implements [nats.InProcessConnProvider]. After a restart, a connection is made again to
-// the new server.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
+// the new server. It does not wait for a restart: those who call it hold a lock of their connection.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	if !s.mu.TryRLock() {
+		return nil, errRestarting
+	}
+	defer s.mu.RUnlock()
+	return s.now.InProcessConn()
+}
 
-// LastError returns the last error that the server has logged since it was started, or nil. A server
-// that can't write reports the reason nowhere else.
+// LastError returns the last error that the server has logged since it was started, or nil. That may
+// be one that a client has caused.
 func (s *Server) LastError() error { return s.log.last() }
 
 // errorLog is the log of a server. It keeps the last error.
