@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -228,5 +229,19 @@ func replaceFile(path string, text []byte) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	return rename(file.Name(), path)
 }
+
+// rename moves a file over another one. Windows refuses that while a program has the other one open, and all clients
+// read the notice when the server has ended.
+func rename(from, to string) error {
+	for deadline := time.Now().Add(renameLimit); ; time.Sleep(retryDelay) {
+		err := os.Rename(from, to)
+		if err == nil || runtime.GOOS != "windows" || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// renameLimit is how long to try to replace a file that others read.
+const renameLimit = 500 * time.Millisecond
