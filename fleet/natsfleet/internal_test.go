@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/clewdev/clew/fleet"
 )
 
 func init() {
@@ -23,5 +26,35 @@ func TestSync(t *testing.T) {
 	info, err := e.srv.Load().Jsz(&server.JSzOptions{})
 	if err != nil || !info.Config.SyncAlways {
 		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+// TestRemovedMeanwhile removes records after their heads have come: they don't come back without data.
+func TestRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := start(t, &Options{Dir: t.TempDir()})
+	defer end(t, e)
+	var heads []message
+	for _, key := range []string{"a", "b", "c", "d"} {
+		revisions, err := e.Set(t.Context(), fleet.Questions, fleet.Record{Key: key, Data: []byte("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, message{subject: e.subject(fleet.Questions, key), sequence: revisions[0]})
+	}
+	if err := e.Remove(t.Context(), fleet.Questions, "a", heads[0].sequence); err != nil {
+		t.Fatal(err)
+	}
+	f := follower{engine: e, table: fleet.Questions, wants: func(string) bool { return true }, ahead: map[string]uint64{}}
+	var keys []string
+	f.yield = func(r fleet.Record, err error) bool {
+		keys = append(keys, r.Key)
+		return err == nil
+	}
+	if err := f.deliver(t.Context(), heads); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "c", "d"}, keys); diff != "" || len(f.ahead) > 0 {
+		t.Errorf("records (-want +got):\n%s\nahead: %v", diff, f.ahead)
 	}
 }

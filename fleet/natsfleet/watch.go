@@ -231,6 +231,9 @@ func (f *follower) fill(ctx context.Context, heads []message) (map[string]*messa
 	}
 	for subject, m := range full {
 		if m != nil && m.sequence >= oldest[subject] {
+			if m.removed() {
+				full[subject] = nil
+			}
 			continue
 		}
 		// A server of a cluster may not have the latest message yet; the leader has it.
