@@ -124,7 +124,7 @@ func TestJobs(t *testing.T) {
 	}
 	p.visit("/jobs/bbb")
 	p.until(`document.querySelector("main strong")?.textContent === "finished" && document.querySelector(".diff .add")?.textContent.includes("var a = 2")`)
-	p.see("clew jobs patch bbb --apply")
+	p.see("clew jobs patch bbb")
 	p.press("esc")
 	p.until(`location.pathname !== "/jobs/bbb"`)
 }
