@@ -86,38 +86,59 @@ func withDamage(t *testing.T, test func(t *testing.T, e *memfleet.Engine, wrap f
 	}
 }
 
-// TestDamagedWorker damages the record of a dead worker. Its job is taken away when its lease is over.
+// TestDamagedWorker damages the record of a dead worker. Its job is taken away when its lease is over. A worker that has
+// started later does not know the lease, and waits for longer.
 func TestDamagedWorker(t *testing.T) {
 	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
-		f := fleet.Open(wrap(e), "person")
-		dying := e.Client(nil)
-		work(t, dying, &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
-			<-ctx.Done()
-			return fleet.Finish{Cause: fleet.ByPerson}
-		}}, nil)
-		j := submit(t, f, &fleet.Spec{})
-		j = reach(t, f, j.ID, fleet.Running)
-		work(t, wrap(e), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
-		time.Sleep(fleet.DefaultLease) // of the bubble: the second worker knows the first one
-		dying.Cut()
-		time.Sleep(time.Second)
-		damage(t, e, fleet.Workers, j.Worker())
-		began := time.Now()
-		workers, err := f.Workers(t.Context())
-		if err != nil || len(workers) != 2 {
-			t.Errorf("%d workers, %v", len(workers), err)
-		}
-		reach(t, f, j.ID, fleet.Lost)
-		if took := time.Since(began); took < fleet.DefaultLease || took > 2*fleet.DefaultLease {
-			t.Errorf("the job was taken away after %v", took)
-		}
-		time.Sleep(time.Hour)
-		if workers, err = f.Workers(t.Context()); err != nil || len(workers) != 1 {
-			t.Errorf("%d workers are left, %v", len(workers), err)
-		}
-		dying.Reconnect()
-		time.Sleep(time.Minute) // so that the worker registers again
+		takeFromDamaged(t, e, wrap, true, fleet.DefaultLease, 2*fleet.DefaultLease)
+		takeFromDamaged(t, e, wrap, false, 10*time.Minute, 11*time.Minute)
 	})
+}
+
+// takeFromDamaged lets a worker die whose record is damaged then, and another one take its job away. It checks how long
+// that takes, by the clock of the bubble.
+func takeFromDamaged(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine, known bool, atLeast, atMost time.Duration) {
+	t.Helper()
+	f := fleet.Open(wrap(e), "person")
+	dying := e.Client(nil)
+	_, stop := work(t, dying, &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+		<-ctx.Done()
+		return fleet.Finish{Cause: fleet.ByPerson}
+	}}, nil)
+	j := submit(t, f, &fleet.Spec{})
+	j = reach(t, f, j.ID, fleet.Running)
+	other := func() func() {
+		_, stop := work(t, wrap(e), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
+		time.Sleep(fleet.DefaultLease)
+		return stop
+	}
+	stopOther := func() {}
+	if known {
+		stopOther = other()
+	}
+	dying.Cut()
+	time.Sleep(time.Second)
+	damage(t, e, fleet.Workers, j.Worker())
+	began := time.Now()
+	if !known {
+		stopOther = other()
+	}
+	workers, err := f.Workers(t.Context())
+	if err != nil || len(workers) != 2 {
+		t.Errorf("%d workers, %v", len(workers), err)
+	}
+	reach(t, f, j.ID, fleet.Lost)
+	if took := time.Since(began); took < atLeast || took > atMost {
+		t.Errorf("the job was taken away after %v", took)
+	}
+	time.Sleep(time.Hour)
+	if workers, err = f.Workers(t.Context()); err != nil || len(workers) != 1 {
+		t.Errorf("%d workers are left, %v", len(workers), err)
+	}
+	stopOther()
+	dying.Reconnect()
+	time.Sleep(time.Minute) // so that the worker registers again
+	stop()
 }
 
 // TestDamagedJob damages the record of a job. A worker reports it once, and people can drop it.
