@@ -39,7 +39,8 @@ type jobScreen struct {
 	tail      jobTail
 
 	lines []jobLine
-	made  int // the width of the lines, or 0 if they have to be made again
+	made  int  // the width of the lines
+	stale bool // they have to be made again
 	pick  pick
 }
 
@@ -131,7 +132,7 @@ func (j *jobScreen) update(msg tea.Msg) tea.Cmd {
 		return j.push(newSession(j.app, msg.info, Place{}))
 	case tailMsg:
 		j.tail.take(msg, j.renderOptions(max(j.width-2, 1)))
-		j.made = 0
+		j.stale = true
 		return j.tail.next(j)
 	case sayMsg:
 		j.say(string(msg))
@@ -141,7 +142,7 @@ func (j *jobScreen) update(msg tea.Msg) tea.Cmd {
 
 // take shows the job as it is now. A question on the screen that has an answer by now is closed.
 func (j *jobScreen) take(msg jobMsg) tea.Cmd {
-	j.made = 0
+	j.stale = true
 	if j.err = msg.err; j.err != nil {
 		return nil
 	}
@@ -238,8 +239,10 @@ func (j *jobScreen) decide(a Action) tea.Cmd {
 	case a == Resume && j.job.From == nil:
 		j.say("there is no session to go on with: " + j.opts.Keys.keyFor(InJob, Retry) + " begins again")
 		return nil
-	case a == Resume && (j.job.Cause == fleet.ByBudget || j.job.Cause == fleet.ByTurns):
-		return j.resumeWithMore()
+	case j.job.Cause == fleet.ByBudget && a == Resume, j.job.Cause == fleet.ByTurns && a == Resume:
+		return j.requeueWithMore(fleet.Continued)
+	case j.job.Cause == fleet.ByBudget && a == Retry: // the budget is one of all attempts
+		return j.requeueWithMore(fleet.Fresh)
 	}
 	switch a {
 	case Cancel:
@@ -262,15 +265,22 @@ func (j *jobScreen) decide(a Action) tea.Cmd {
 	return nil
 }
 
-// resumeWithMore asks for a larger budget, or for more turns, and goes on with the job.
-func (j *jobScreen) resumeWithMore() tea.Cmd {
+// requeueWithMore asks for a larger budget, or for as many turns again or others, and goes on with the job or
+// begins it again.
+func (j *jobScreen) requeueWithMore(start fleet.Start) tea.Cmd {
 	f, id := j.fleet, j.id
-	question, isTurns := "Go on with a budget in dollars, for all attempts:", j.job.Cause == fleet.ByTurns
+	question, isTurns, text := "Go on with a budget in dollars, for all attempts:", j.job.Cause == fleet.ByTurns, ""
+	if start == fleet.Fresh {
+		question = "Begin again with a budget in dollars, for all attempts:"
+	}
 	if isTurns {
 		question = "Go on with how many turns:"
+		if n := j.job.Spec.Agent.MaxTurns; n > 0 {
+			text = strconv.Itoa(n)
+		}
 	}
-	return j.askLine(question, "", func(line string) tea.Cmd {
-		e := fleet.Requeue{Start: fleet.Continued}
+	return j.askLine(question, text, func(line string) tea.Cmd {
+		e := fleet.Requeue{Start: start}
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "$"))
 		n, err := strconv.ParseFloat(line, 64)
 		switch {
@@ -313,7 +323,7 @@ func (j *jobScreen) decided(msg decidedMsg) tea.Cmd {
 		j.say("the job was dropped")
 		return cmd
 	}
-	j.job, j.made = msg.job, 0 // the board comes later
+	j.job, j.stale = msg.job, true // the board comes later
 	said := "the job is " + string(msg.job.State)
 	if msg.job.State.Held() && msg.job.Cancel != nil {
 		said += ", and its worker ends it"

@@ -19,7 +19,18 @@ import (
 type jobLine struct {
 	text string         // painted
 	open func() tea.Cmd // what it leads to, or nil
+	key  jobKey
 }
+
+// A jobKey says what a line is, while others come and go above it: the part of the screen, or the question or
+// the attempt, and the number of the line in it.
+type jobKey struct {
+	part string
+	n    int
+}
+
+// livePart is the part with what the agent does. Its lines are numbered from the first one that there was.
+const livePart = "live"
 
 func (j *jobScreen) draw(width, height int) Frame {
 	j.lay(width)
@@ -52,13 +63,19 @@ func (j *jobScreen) hints() []string {
 	return hints
 }
 
-// lay makes the lines for a width. The selected line stays selected, or the last one if it was that.
+// lay makes the lines for a width. What is selected stays selected in its place on the screen. At the end of
+// what the agent does, the selection follows it.
 func (j *jobScreen) lay(width int) {
-	if j.made == width {
+	if j.made == width && !j.stale {
 		return
 	}
-	atEnd := j.made > 0 && j.pick.len() > 1 && j.pick.selected == j.pick.len()-1 && j.tail.isOpen()
-	j.made = width
+	var key jobKey
+	if l := j.line(); l != nil {
+		key = l.key
+	}
+	offset, follows := j.pick.offset(), key.part == livePart && key == j.lastLive()
+	j.made, j.stale = width, false
+	j.tail.fit(j.renderOptions(max(width-2, 1)))
 	b := jobText{jobScreen: j, width: max(width-2, 1)}
 	b.all()
 	j.lines = b.lines
@@ -70,9 +87,39 @@ func (j *jobScreen) lay(width int) {
 		}
 	}
 	j.pick.set(lines)
-	if atEnd {
-		j.pick.choose(items - 1)
+	if follows {
+		key = j.lastLive()
 	}
+	switch item := j.itemOf(key); {
+	case item < 0:
+	case follows:
+		j.pick.choose(item)
+	default:
+		j.pick.keep(item, offset)
+	}
+}
+
+// lastLive returns the key of the last line of what the agent does that can be selected.
+func (j *jobScreen) lastLive() (last jobKey) {
+	for i := range j.lines {
+		if l := &j.lines[i]; l.key.part == livePart && l.text != "" {
+			last = l.key
+		}
+	}
+	return last
+}
+
+// itemOf returns the item with a key, or the one before it in its part, or the first of that, or -1.
+func (j *jobScreen) itemOf(key jobKey) int {
+	found := -1
+	for item, line := range j.pick.first {
+		switch at := j.lines[line].key; {
+		case at.part != key.part:
+		case found < 0 || at.n <= key.n:
+			found = item
+		}
+	}
+	return found
 }
 
 // A jobText makes the lines of a job.
@@ -80,6 +127,7 @@ type jobText struct {
 	*jobScreen
 	width int
 	lines []jobLine
+	next  jobKey
 }
 
 func (b *jobText) all() {
@@ -107,14 +155,19 @@ func (b *jobText) all() {
 }
 
 func (b *jobText) add(text string, open func() tea.Cmd) {
-	b.lines = append(b.lines, jobLine{text, open})
+	b.lines = append(b.lines, jobLine{text, open, b.next})
+	b.next.n++
 }
+
+// begin begins a part whose lines can be found again.
+func (b *jobText) begin(part string) { b.next = jobKey{part: part} }
 
 // heading adds the heading of a part.
 func (b *jobText) heading(text string) {
 	if len(b.lines) > 0 {
 		b.add("", nil)
 	}
+	b.begin(text)
 	b.add(tty.Heading.Paint(tty.Fit(text, b.width), b.opts.Color), nil)
 }
 
@@ -173,6 +226,7 @@ func (b *jobText) facts() {
 		b.add("", nil)
 	}
 	sum := j.Summary()
+	b.begin("facts")
 	for _, line := range b.factLines([][2]string{
 		{"submitted", render.Join(jobview.Clock(j.Created, now), j.By)},
 		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
@@ -193,6 +247,7 @@ func (b *jobText) asks() {
 		b.say(tty.Failure, tty.Line(b.remark), nil)
 	}
 	for _, q := range open {
+		b.begin("question " + q.ID)
 		b.say(tty.Waiting, "? "+questionTitle(q)+", until "+jobview.Clock(q.Until, b.now()), func() tea.Cmd { return b.showQuestion(q) })
 	}
 }
@@ -209,6 +264,7 @@ func (b *jobText) live() {
 	if len(b.tail.lines) == 0 {
 		b.say(tty.Dim, "nothing yet; what it did before is shown by: "+b.command("tail", b.job.ID), nil)
 	}
+	b.next = jobKey{livePart, b.tail.cut}
 	for _, line := range b.tail.lines {
 		b.add(tty.CutPainted(line, b.width), nil)
 	}
@@ -257,6 +313,7 @@ func (b *jobText) attempts() {
 		if a.Session == "" {
 			open = nil
 		}
+		b.begin(fmt.Sprintf("attempt %d", a.Number))
 		b.say(tty.Plain, text, open)
 	}
 }
@@ -279,6 +336,7 @@ func (b *jobText) answers() {
 			b.heading("Answered questions")
 		}
 		isFirst = false
+		b.begin("question " + q.ID)
 		by := ""
 		if q.Answer.By != "" && !q.Answer.Expired {
 			by = "by " + q.Answer.By

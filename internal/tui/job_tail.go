@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +25,15 @@ const (
 
 // A jobTail is what the agent of a job has done since its screen was opened.
 type jobTail struct {
-	watch   *frameWatch // nil while nothing is followed
+	watch   *frameWatch  // nil while nothing is followed
+	frames  []agentFrame // the last ones, for other widths
+	width   int          // of the lines
 	attempt int
 	added   int // to the builder
 	builder *transcript.Builder
 	feed    *render.Feed
 	lines   []string // painted
+	cut     int      // how many lines before them are not kept
 }
 
 // A tailMsg has new frames of an agent.
@@ -69,9 +73,6 @@ func (w *frameWatch) add(f agentFrame, ended bool) {
 	default:
 	}
 }
-
-// isOpen reports whether an agent is followed.
-func (t *jobTail) isOpen() bool { return t.watch != nil }
 
 // begin follows the frames of the job, unless it does so.
 func (t *jobTail) begin(j *jobScreen) tea.Cmd {
@@ -130,14 +131,32 @@ func (t *jobTail) take(msg tailMsg, o render.Options) {
 	if msg.from != t.watch {
 		return
 	}
-	for _, f := range msg.frames {
-		t.add(f, o)
-	}
 	if msg.ended {
 		t.watch = nil
 	}
-	if len(t.lines) > maxTailLines {
-		t.lines = t.lines[len(t.lines)-maxTailLines:]
+	t.frames = append(t.frames, msg.frames...)
+	if more := len(t.frames) - maxTailFrames; more > 0 {
+		t.frames = slices.Delete(t.frames, 0, more)
+	}
+	t.show(msg.frames, o)
+}
+
+// fit draws the last frames again if the lines have another width.
+func (t *jobTail) fit(o render.Options) {
+	if len(t.frames) == 0 || t.width == o.Width {
+		return
+	}
+	t.builder, t.lines, t.cut = nil, nil, 0
+	t.show(t.frames, o)
+}
+
+func (t *jobTail) show(frames []agentFrame, o render.Options) {
+	t.width = o.Width
+	for _, f := range frames {
+		t.add(f, o)
+	}
+	if more := len(t.lines) - maxTailLines; more > 0 {
+		t.lines, t.cut = t.lines[more:], t.cut+more
 	}
 }
 

@@ -92,8 +92,12 @@ type (
 		list  *jobview.Listing
 		query string
 	}
-	minuteMsg struct{} // ages have changed
+	minuteMsg  struct{} // ages have changed
+	connectMsg struct{} // it is time to look for the fleet again
 )
+
+// connectPause is how long the screen waits before it looks for the fleet again: somebody may start a worker.
+const connectPause = 2 * time.Second
 
 func (s *jobsScreen) scope() Scope { return InJobs }
 
@@ -139,8 +143,21 @@ func (s *jobsScreen) minute() tea.Cmd {
 func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case fleetMsg:
-		s.takeFleet(msg)
-		if s.missed, s.err = s.fleet == nil, msg.err; !s.missed && s.board == nil {
+		if !s.missed || msg.fleet != nil { // the screen says what is wrong from then on
+			s.takeFleet(msg)
+		}
+		if s.missed, s.err = s.fleet == nil, msg.err; s.missed {
+			return tea.Tick(connectPause, func(time.Time) tea.Msg { return answer{s, connectMsg{}} })
+		} else if s.board == nil {
+			return s.follow()
+		}
+	case connectMsg:
+		switch {
+		case !slices.Contains(s.stack, screen(s)): // it was left
+		case s.fleet == nil:
+			return s.connect(s)
+		case s.board == nil: // another screen has found it
+			s.missed = false
 			return s.follow()
 		}
 	case boardMsg:
@@ -158,6 +175,11 @@ func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 			return s.refresh()
 		}
 	case minuteMsg:
+		for _, above := range s.stack {
+			if j, ok := above.(*jobScreen); ok && j.list == s {
+				j.stale = true // it has times, too
+			}
+		}
 		return s.minute()
 	}
 	return nil

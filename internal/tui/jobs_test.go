@@ -388,6 +388,16 @@ func TestJobUnreadableQuestion(t *testing.T) {
 	}
 }
 
+// budgetJob returns a job of someJobs that has failed.
+func budgetJob(cause fleet.Cause) *fleet.Job {
+	a := jobAttempt(1, "worker000002")
+	a.Ended, a.Cause, a.CostUSD = storyTime.Add(-30*time.Minute), cause, 3
+	return &fleet.Job{
+		ID: "failxxxxxxxx", Spec: fleet.Spec{Prompt: "Rewrite everything", Agent: fleet.AgentSpec{MaxTurns: 40}}, State: fleet.Failed, Cause: cause,
+		Attempts: []fleet.Attempt{a}, From: &fleet.From{Attempt: 1, Session: a.Session, Cause: cause},
+	}
+}
+
 // Decisions need a yes, and the screen says what became of them.
 func TestJobDecisions(t *testing.T) {
 	t.Parallel()
@@ -422,6 +432,17 @@ func TestJobDecisions(t *testing.T) {
 	s.press("r").see("budget in dollars").types("much").press("enter").see("is not a number above 0")
 	s.press("r").see("budget in dollars").types("$7.50").press("enter").see("the job is queued")
 	if j, err := f.as("tester").Job(t.Context(), "failxxxxxxxx"); err != nil || j.Spec.Limits.BudgetUSD != 7.5 {
+		t.Errorf("%+v, %v", j, err)
+	}
+	// A used-up budget is one of all attempts, and used-up turns can be had again.
+	f.put(budgetJob(fleet.ByBudget))
+	s.see("failed · the budget is used up").press("R").see("Begin again with a budget in dollars").types("9").press("enter").see("the job is queued")
+	if j, err := f.as("tester").Job(t.Context(), "failxxxxxxxx"); err != nil || j.Spec.Limits.BudgetUSD != 9 || j.Next != fleet.Fresh {
+		t.Errorf("%+v, %v", j, err)
+	}
+	f.put(budgetJob(fleet.ByTurns))
+	s.see("failed · the turns are used up").press("r").see("how many turns: 40").press("enter").see("the job is queued")
+	if j, err := f.as("tester").Job(t.Context(), "failxxxxxxxx"); err != nil || j.Spec.Agent.MaxTurns != 40 || j.Next != fleet.Continued {
 		t.Errorf("%+v, %v", j, err)
 	}
 	back()
@@ -481,6 +502,12 @@ func TestNoFleet(t *testing.T) {
 	there.Store(true)
 	s.press("ctrl+p").types("fleet").see("jobs of the fleet").press("enter").see("8 jobs").press("q").see("J jobs")
 
+	// It comes while the screen waits for it.
+	there.Store(false)
+	s = tellWith(t, opts, someSessions(), 100, 30, listing).see("Fix the flaky").press("J").see("No fleet runs")
+	there.Store(true)
+	s.see("8 jobs")
+
 	opts.Jobs.Connect = func(context.Context) (Fleet, error) { return nil, errors.New("no \x1b[31mroute to the host") }
 	opts.Jobs.IsNamed = true
 	tellWith(t, opts, someSessions(), 100, 30, listing).see(`jobs are not shown: no \x1b[31mroute to the host`).press("J").see("The fleet can't be reached: no ")
@@ -496,6 +523,86 @@ func TestFleetIsLost(t *testing.T) {
 	text, _ := unpaint(strings.Join(j.list.draw(100, 30).Lines, "\n"))
 	if !strings.Contains(text, "The fleet does not answer, so this may be old: the connection is lost") || !strings.Contains(text, "Drop the old tables") {
 		t.Error(text)
+	}
+}
+
+// agentSays returns a frame with a text of the agent.
+func agentSays(t *testing.T, n int, text string) agentFrame {
+	t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agentFrame{1, fmt.Appendf(nil, `{"type":"assistant","uuid":"%d","message":{"role":"assistant","id":"m%d","content":[{"type":"text","text":%s}]}}`, n, n, quoted), storyTime}
+}
+
+// While the agent works, what is selected stays selected in its place on the screen, and the end of what the
+// agent does is followed.
+func TestJobSelectionStays(t *testing.T) {
+	t.Parallel()
+	f := someJobs(t)
+	_, j := openJobScreen(t, f, "runsxxxxxxxx")
+	says := func(n int) {
+		j.update(tailMsg{from: j.tail.watch, frames: []agentFrame{agentSays(t, n, fmt.Sprintf("sentence %d\n\nand more", n))}})
+		j.draw(80, 24)
+	}
+	selected := func() string {
+		text, _ := unpaint(j.line().text)
+		return text
+	}
+	j.draw(80, 24)
+	says(1)
+	says(2)
+	j.do(Bottom)
+	j.draw(80, 24)
+	last, offset := selected(), j.pick.offset()
+	if !strings.Contains(last, "worker000001") {
+		t.Fatalf("%q is selected, not the attempt", last)
+	}
+	for n := range 3 * maxTailLines {
+		if says(3 + n); selected() != last || j.pick.offset() != offset {
+			t.Fatalf("%q in line %d is selected, want %q in line %d", selected(), j.pick.offset(), last, offset)
+		}
+	}
+	// Another question comes above it.
+	f.ask(&fleet.Question{Job: "runsxxxxxxxx", ID: "q1", Attempt: 1, Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)})
+	j.update(jobMsg{job: j.job, around: j.around, questions: []*fleet.Question{f.question("runsxxxxxxxx", "q1")}})
+	if j.draw(80, 24); selected() != last || j.pick.offset() != offset {
+		t.Errorf("after a question, %q in line %d is selected", selected(), j.pick.offset())
+	}
+	for j.line().key != j.lastLive() {
+		j.do(Up)
+		if j.pick.selected == 0 {
+			t.Fatal("nothing of the agent is shown")
+		}
+	}
+	before := j.line().key
+	says(10000)
+	if key := j.line().key; key != j.lastLive() || key == before {
+		t.Errorf("line %v is selected, want the last one, %v", key, j.lastLive())
+	}
+}
+
+// What the agent does is drawn again for another width, and times as they pass.
+func TestJobIsDrawnAgain(t *testing.T) {
+	t.Parallel()
+	_, j := openJobScreen(t, someJobs(t), "runsxxxxxxxx")
+	j.update(tailMsg{from: j.tail.watch, frames: []agentFrame{agentSays(t, 1, strings.Repeat("many words of the agent ", 10)+"end")}})
+	for _, width := range []int{80, 30, 120} {
+		j.draw(width, 24)
+		if text := j.text(); !strings.Contains(text, "end\n") {
+			t.Errorf("in %d columns the end is cut off:\n%s", width, text)
+		}
+	}
+	now := storyTime
+	j.opts.Now = func() time.Time { return now }
+	j.stale = true
+	j.draw(80, 24)
+	before := j.text()
+	now = now.Add(time.Hour)
+	j.list.update(minuteMsg{})
+	if j.draw(80, 24); j.text() == before {
+		t.Errorf("the time stands still:\n%s", before)
 	}
 }
 
@@ -540,8 +647,10 @@ func TestJobsFit(t *testing.T) {
 			diff := a.top()
 			runAll(diff, diff.start())
 			_, asking := openJobScreen(t, f, "hostile2")
-			asking.tail.take(tailMsg{frames: []agentFrame{{1, []byte(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"\u001b[2Jx"}]}}`), storyTime}}}, asking.renderOptions(80))
-			asking.made = 0
+			asking.update(tailMsg{from: asking.tail.watch, frames: []agentFrame{agentSays(t, 1, text)}})
+			if len(asking.tail.lines) == 0 && strings.TrimSpace(text) != "" {
+				t.Error("the frame of the agent is not shown")
+			}
 			asking.showQuestion(nil)
 			question := asking.top()
 			question.update(settledMsg{})
