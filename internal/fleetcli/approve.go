@@ -14,7 +14,6 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
@@ -53,7 +52,7 @@ func newJobsApprove(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(1, openStates)
+	cmd.ValidArgsFunction = o.completeAsking()
 	clikit.AddOnOff(cmd, &o.allow, "allow", "allow the use of the tool")
 	cmd.Flags().StringVar(&o.deny, "deny", "", "deny it, and tell the agent this `text`")
 	cmd.Flags().Lookup("deny").NoOptDefVal = "Denied."
@@ -121,8 +120,8 @@ func (o *jobsApproveOptions) unnamed(c *connection, open []*fleet.Question) erro
 // meant returns the questions that the command is about.
 func (o *jobsApproveOptions) meant(j *fleet.Job, open []*fleet.Question) ([]*fleet.Question, error) {
 	if o.question != "" {
-		is := func(q *fleet.Question) bool { return q.ID != o.question }
-		if open = slices.DeleteFunc(open, is); len(open) == 0 {
+		isOther := func(q *fleet.Question) bool { return q.ID != o.question }
+		if open = slices.DeleteFunc(open, isOther); len(open) == 0 {
 			return nil, &clikit.Failure{
 				Code: clikit.ExitInput, Err: fmt.Errorf("job %s has no open question %s", j.ID, clikit.Printable(o.question)),
 				Hint: fmt.Sprintf(`"%s" lists those that are open.`, o.flags().command("jobs", "show", j.ID)),
@@ -160,16 +159,7 @@ func answerCommand(flags fleetFlags, q *fleet.Question) string {
 
 // questionLine is a question in a line of untrusted text.
 func questionLine(q *fleet.Question) string {
-	text := q.ID + "  " + q.Tool
-	if own := jobview.OwnQuestions(q); len(own) > 0 {
-		return q.ID + "  " + clikit.Clip(own[0].Question)
-	}
-	if members, err := permit.Members(wire.JSON(q.Input)); err == nil {
-		if _, about := permit.MainFirst(members); about != "" {
-			text += ": " + clikit.Clip(about)
-		}
-	}
-	return text
+	return q.ID + "  " + clikit.Clip(jobview.QuestionTitle(q))
 }
 
 // given returns the answer that the flags have.
@@ -200,7 +190,7 @@ func (o *jobsApproveOptions) given(q *fleet.Question, denies bool) (*fleet.Answe
 func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet.Question, a *fleet.Answer) error {
 	answered, err := c.Answer(ctx, q.Job, q.ID, *a)
 	if errors.Is(err, fleet.ErrAnswered) {
-		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New("the question was answered already, by " + clikit.Printable(answered.Answer.By))}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: &shownError{"the question was answered already, by " + clikit.Printable(answered.Answer.By), err}}
 	}
 	if err != nil {
 		return failure(ctx, err)
@@ -226,6 +216,7 @@ func (o *jobsApproveOptions) askAll(ctx context.Context, c *connection, open []*
 		return &clikit.Failure{Code: clikit.ExitUsage, Err: err, Hint: listed(c.flags, open)}
 	}
 	defer user.Close()
+	var failed error
 	for i, q := range open {
 		above := fmt.Sprintf("Job %s asks, until %s", q.Job, timeText(q.Until, time.Now()))
 		if len(open) > 1 {
@@ -238,11 +229,16 @@ func (o *jobsApproveOptions) askAll(ctx context.Context, c *connection, open []*
 		case err != nil:
 			return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("the question %s was not answered: %w", clikit.Printable(q.ID), err)}
 		}
-		if err := o.answer(ctx, c, q, a); err != nil {
+		err = o.answer(ctx, c, q, a)
+		switch {
+		case errors.Is(err, fleet.ErrAnswered): // the others still wait
+			clikit.Remark(o.Err, tty.Failure, "clew jobs", err.Error())
+			failed = err
+		case err != nil:
 			return err
 		}
 	}
-	return nil
+	return failed
 }
 
 // ask asks for the answer to a question on the terminal.

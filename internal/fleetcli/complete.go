@@ -50,18 +50,33 @@ func (p *place) completes(ctx context.Context, find func(ctx context.Context, c 
 
 // completeJobs completes the IDs of up to so many jobs in some states: those that need attention first.
 func (p *place) completeJobs(most int, states []fleet.State) cobra.CompletionFunc {
+	return p.completeRows(most, func(r jobview.Row) bool { return states == nil || slices.Contains(states, r.State) })
+}
+
+// completeAsking completes the ID of a job that asks something.
+func (p *place) completeAsking() cobra.CompletionFunc {
+	return p.completeRows(1, func(r jobview.Row) bool { return r.Asks })
+}
+
+// completeRows completes the IDs of up to so many jobs that are wanted.
+func (p *place) completeRows(most int, wants func(jobview.Row) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return p.completes(cmd.Context(), func(ctx context.Context, c *connection) []string {
+			asked, err := c.asked(ctx)
+			if err != nil {
+				return nil
+			}
 			var rows []jobview.Row
 			for s, err := range c.Jobs(ctx) {
 				if err != nil {
 					break // what is there is better than nothing
 				}
-				if strings.HasPrefix(s.ID, word) && !slices.Contains(args, s.ID) && (states == nil || slices.Contains(states, s.State)) {
-					rows = append(rows, jobview.NewRow(s, false))
+				r := jobview.NewRow(s, asked[s.ID] > 0)
+				if strings.HasPrefix(s.ID, word) && !slices.Contains(args, s.ID) && wants(r) {
+					rows = append(rows, r)
 				}
 			}
 			slices.SortFunc(rows, jobview.Row.Compare)
@@ -90,7 +105,7 @@ func (p *place) completeQuestion(cmd *cobra.Command, args []string, _ string) ([
 		}
 		var words []string
 		for _, q := range open {
-			words = append(words, clikit.Printable(q.ID)+"\t"+tty.Fit(clikit.Printable(strings.TrimPrefix(questionLine(q), q.ID+"  ")), 60))
+			words = append(words, clikit.Printable(q.ID)+"\t"+tty.Fit(clikit.Printable(jobview.QuestionTitle(q)), 60))
 		}
 		return words
 	})

@@ -2,6 +2,7 @@ package fleetcli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -295,18 +296,11 @@ func decodeStrictly(text []byte, v any) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("%s, at offset %d", strings.TrimPrefix(err.Error(), "json: "), syntax.Offset)
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s can't be a JSON %s, at offset %d", cmpOr(kind.Field, "it"), strings.Fields(kind.Value)[0], kind.Offset)
+		return fmt.Errorf("%s can't be a JSON %s, at offset %d", cmp.Or(kind.Field, "it"), strings.Fields(kind.Value)[0], kind.Offset)
 	case err != nil:
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
-}
-
-func cmpOr(text, or string) string {
-	if text == "" {
-		return or
-	}
-	return text
 }
 
 // unreadable reports a file that can't be used.

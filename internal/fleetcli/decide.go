@@ -37,6 +37,10 @@ func (o *decision) addWhy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.why, "why", "", "`text` that the record keeps; a resumed agent is told")
 }
 
+func (o *decision) addBudget(cmd *cobra.Command) {
+	cmd.Flags().Float64Var(&o.budget, "budget", 0, "new maximum cost of all attempts in `dollars`")
+}
+
 func atLeastOne(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return clikit.Misused(cmd, errors.New("missing argument: ID"))
@@ -75,7 +79,7 @@ happened, and what --why says.`,
   clew jobs resume m4k --turns 40 --why "leave the docs alone"`,
 	})
 	o.addWhy(cmd)
-	cmd.Flags().Float64Var(&o.budget, "budget", 0, "new maximum cost of all attempts in `dollars`")
+	o.addBudget(cmd)
 	cmd.Flags().IntVar(&o.turns, "turns", 0, "new maximum `number` of answers, counted from now on")
 	return cmd
 }
@@ -83,16 +87,18 @@ happened, and what --why says.`,
 func newJobsRetry(p *Program) *cobra.Command {
 	o := &decision{place: place{Program: p}}
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
-		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Fresh})
+		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Fresh, BudgetUSD: o.budget})
 	}
 	cmd := newDecision(o, stoppedStates, &cobra.Command{
 		Use:   "retry ID...",
 		Short: "Begin jobs again that are lost or have failed",
 		Long: `Begin jobs again that are lost or have failed: with the prompt, in a new session. What
 the agent did outside of its working directory can happen twice.`,
-		Example: `  clew jobs retry m4k`,
+		Example: `  clew jobs retry m4k
+  clew jobs retry m4k --budget 5`,
 	})
 	o.addWhy(cmd)
+	o.addBudget(cmd)
 	return cmd
 }
 

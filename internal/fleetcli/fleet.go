@@ -166,7 +166,7 @@ func (s *fleetStatus) addWorkers(b *strings.Builder, columns int, color bool) {
 		case w.Draining:
 			state, style = "takes no more jobs", tty.Waiting
 		}
-		accounts := cmpOr(strings.Join(w.Accounts, ", "), "all")
+		accounts := cmp.Or(strings.Join(w.Accounts, ", "), "all")
 		t.Add(w.ID, w.Host, fmt.Sprintf("%d of %d", w.Busy, w.Slots), fmt.Sprintf("%v of %v", time.Duration(w.LeaseAge), time.Duration(w.Lease)),
 			strings.Join(w.Queues, ", "), accounts, state)
 		t.Style(tty.Strong, tty.Plain, tty.Plain, tty.Plain, tty.Plain, tty.Plain, style)
@@ -189,7 +189,7 @@ func (s *fleetStatus) addQueues(b *strings.Builder, columns int, color bool) {
 	t := clikit.NewTable(headings...)
 	t.Color = color
 	for _, q := range s.Queues {
-		cells := []string{cmpOr(q.Name, "unknown")} // of records that can't be read
+		cells := []string{cmp.Or(q.Name, "unknown")} // of records that can't be read
 		for _, state := range states {
 			text := ""
 			if n := q.Jobs[state]; n > 0 {

@@ -77,7 +77,8 @@ func hintFor(flags fleetFlags, j *fleet.Summary) string {
 	resume, retry := flags.command("jobs", "resume", j.ID), flags.command("jobs", "retry", j.ID)
 	switch {
 	case j.State == fleet.Failed && j.Cause == fleet.ByBudget:
-		return fmt.Sprintf(`Go on with "%s".`, flags.command("jobs", "resume", j.ID, "--budget", "USD"))
+		return fmt.Sprintf(`Go on with "%s", or begin again with "%s".`,
+			flags.command("jobs", "resume", j.ID, "--budget", "USD"), flags.command("jobs", "retry", j.ID, "--budget", "USD"))
 	case j.State == fleet.Failed && j.Cause == fleet.ByTurns:
 		return fmt.Sprintf(`Go on with "%s", with as many turns again or with those of --turns.`, resume)
 	case j.State == fleet.Lost:

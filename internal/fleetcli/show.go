@@ -2,6 +2,7 @@ package fleetcli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -150,7 +151,7 @@ func (v *jobView) text(columns int, color bool) string {
 		p.row("note", text)
 	}
 	if r := j.Result(); r != nil {
-		p.block("result", cmpOr(r.Text, string(r.Output)))
+		p.block("result", cmp.Or(r.Text, string(r.Output)))
 	}
 	return p.String()
 }
@@ -242,7 +243,7 @@ func (v *jobView) addQuestion(p *page, q *fleet.Question) {
 	} else {
 		members, _ = permit.MainFirst(members)
 		for _, m := range members {
-			text.WriteString(clikit.Printable(m.Name) + ": " + strings.ReplaceAll(cmpOr(m.Text(), `""`), "\n", "\n  ") + "\n")
+			text.WriteString(clikit.Printable(m.Name) + ": " + strings.ReplaceAll(cmp.Or(m.Text(), `""`), "\n", "\n  ") + "\n")
 		}
 	}
 	p.exact(text.String())
@@ -292,7 +293,7 @@ func (o *jobsShowOptions) printLog(ctx context.Context, c *connection, id string
 
 // logLine is a state of a job as a line.
 func logLine(j *fleet.Job, color bool) string {
-	parts := []string{cmpOr(jobview.Cause(j.Cause), string(j.Cause))}
+	parts := []string{cmp.Or(jobview.Cause(j.Cause), string(j.Cause))}
 	if a := j.Attempt(); a != nil {
 		parts = append(parts, fmt.Sprintf("attempt %d", a.Number))
 		if j.State.Held() {

@@ -1,6 +1,7 @@
 package fleetcli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -142,7 +143,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		case "error":
 			rest = append(rest, value)
 		case "cause":
-			rest = append(rest, cmpOr(jobview.Cause(fleet.Cause(value)), value))
+			rest = append(rest, cmp.Or(jobview.Cause(fleet.Cause(value)), value))
 		default:
 			rest = append(rest, a.Key+" "+value)
 		}
