@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -135,7 +136,7 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 		Host: host, PID: os.Getpid(), Version: o.Version, Slots: o.slots, Queues: o.queues,
 		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Logger: log,
 	})
-	o.greet(slices.Sorted(maps.Keys(accounts)))
+	o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL())
 	return o.work(ctx, w, runner)
 }
 
@@ -350,8 +351,8 @@ func (o *workerOptions) runner(
 	return &watchedRunner{Runner: runner, jobs: make(map[string]string)}, failure(ctx, err)
 }
 
-// greet says what the worker does, and how others submit jobs.
-func (o *workerOptions) greet(accounts []string) {
+// greet says what the worker does, and how others submit jobs. server is the URL of the server.
+func (o *workerOptions) greet(accounts []string, server string) {
 	if o.json {
 		return
 	}
@@ -363,6 +364,9 @@ func (o *workerOptions) greet(accounts []string) {
 	text += "\nFrom another terminal:  " + o.submitCommand()
 	if _, port, err := net.SplitHostPort(cmp.Or(o.listen, ":")); err == nil && port != "" {
 		host, _ := os.Hostname()
+		if at, err := url.Parse(server); err == nil && at.Port() != "" {
+			port = at.Port() // --listen may leave it to the system, with 0
+		}
 		text += fmt.Sprintf("\nFrom another machine:   clew submit --fleet 'tls://%s:%s?sync=always' --fleet-credentials FILE \"PROMPT\"", host, port)
 	} else if !strings.Contains(o.fleet, "://") {
 		text += "\nFrom another machine:   see --listen in \"clew worker --help\""

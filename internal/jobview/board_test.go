@@ -133,17 +133,40 @@ func TestSummed(t *testing.T) {
 	}
 }
 
+// A deadFleet can't be reached.
+type deadFleet struct{}
+
+var errDead = errors.New("no route to the host")
+
+func (deadFleet) Changes(context.Context) iter.Seq2[*fleet.Summary, error] {
+	return func(yield func(*fleet.Summary, error) bool) { yield(nil, errDead) }
+}
+
+func (deadFleet) QuestionChanges(context.Context) iter.Seq2[*fleet.QuestionChange, error] {
+	return func(yield func(*fleet.QuestionChange, error) bool) { yield(nil, errDead) }
+}
+
 // A fleet that can't be reached has no jobs, and the error says why.
 func TestWaitForFleet(t *testing.T) {
 	t.Parallel()
-	client := memfleet.New().Client(nil)
-	client.Cut()
-	b := NewBoard(fleet.Open(client, "tester"), func(News) {})
+	told := make(chan struct{}, 1)
+	b := NewBoard(deadFleet{}, func(News) {
+		select {
+		case told <- struct{}{}:
+		default:
+		}
+	})
 	b.Follow(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := b.Wait(ctx); err == nil {
-		t.Error("it does not wait for the jobs")
+	for b.List(fuzzy.Parse("")).Err == nil {
+		<-told
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Wait(ctx); !errors.Is(err, errDead) {
+		t.Errorf("it does not wait for the jobs, or does not say why they are not there: %v", err)
+	}
+	if l := b.List(fuzzy.Parse("")); l.Complete || len(l.Rows) > 0 {
+		t.Errorf("complete %v, %d jobs", l.Complete, len(l.Rows))
 	}
 }
 
