@@ -370,9 +370,16 @@ func (c *connection) find(ctx context.Context, id string) (*fleet.Job, error) {
 	j, err := c.Job(ctx, id)
 	if errors.Is(err, fleet.ErrNotFound) {
 		err = &clikit.Failure{
-			Code: clikit.ExitInput, Err: fmt.Errorf("no job has the ID %s", clikit.Printable(id)),
+			Code: clikit.ExitInput, Err: notFoundError{id},
 			Hint: fmt.Sprintf("Run %q to list all jobs.", c.flags.command("jobs", "--all")),
 		}
 	}
 	return j, failure(ctx, err)
 }
+
+// A notFoundError is a [fleet.ErrNotFound] in the words of a command.
+type notFoundError struct{ id string }
+
+func (e notFoundError) Error() string { return "no job has the ID " + clikit.Printable(e.id) }
+
+func (e notFoundError) Unwrap() error { return fleet.ErrNotFound }

@@ -20,6 +20,7 @@ type decision struct {
 	budget float64
 	turns  int
 	json   bool
+	unread bool                                                                       // it is about jobs whose records can't be read, too
 	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
 }
 
@@ -103,10 +104,7 @@ the agent did outside of its working directory can happen twice.`,
 }
 
 func newJobsDrop(p *Program) *cobra.Command {
-	o := &decision{place: place{Program: p}}
-	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
-		return nil, c.Drop(ctx, j.ID)
-	}
+	o := &decision{place: place{Program: p}, unread: true, decide: dropped}
 	return newDecision(o, endedStates, &cobra.Command{
 		Use:   "drop ID...",
 		Short: "Remove jobs that have ended",
@@ -128,11 +126,9 @@ func (o *decision) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.Close()
-	jobs := make([]*fleet.Job, len(args))
-	for i, id := range args { // before anything is decided
-		if jobs[i], err = c.find(ctx, id); err != nil {
-			return err
-		}
+	jobs, err := o.named(ctx, c, args) // before anything is decided
+	if err != nil {
+		return err
 	}
 	var failed error
 	for _, j := range jobs { // the others are decided about as well
@@ -144,6 +140,26 @@ func (o *decision) run(ctx context.Context, args []string) error {
 		}
 	}
 	return failed
+}
+
+func dropped(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
+	return nil, c.Drop(ctx, j.ID)
+}
+
+// named returns the jobs with some IDs.
+func (o *decision) named(ctx context.Context, c *connection, ids []string) ([]*fleet.Job, error) {
+	jobs := make([]*fleet.Job, len(ids))
+	for i, id := range ids {
+		j, err := c.find(ctx, id)
+		if err != nil && o.unread && ctx.Err() == nil && id != "" && !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrAmbiguous) {
+			j, err = &fleet.Job{ID: id}, nil // the decision finds out whether its record can be read
+		}
+		if err != nil {
+			return nil, err
+		}
+		jobs[i] = j
+	}
+	return jobs, nil
 }
 
 // one decides about a job, and prints what became of it.
