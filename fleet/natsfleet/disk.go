@@ -160,32 +160,53 @@ func (e *Engine) ownDisk(srv *natsserver.Server) *disk {
 
 // askDisk returns the state of the disk of the server, or nil if that is not known: the server is none of a
 // directory, or does not answer.
-func (e *Engine) askDisk() *disk {
+func (e *Engine) askDisk(ctx context.Context) *disk {
 	if srv := e.srv.Load(); srv != nil {
 		return e.ownDisk(srv)
 	}
 	if !e.conn.IsConnected() {
 		return nil
 	}
+	limited, cancel := context.WithTimeout(ctx, answerTimeout/5)
+	defer cancel()
+	limited, done := e.link.expect(limited, e.diskSubject())
+	defer done()
 	d := new(disk)
-	m, err := e.conn.Request(e.diskSubject(), nil, answerTimeout/5)
+	m, err := e.conn.RequestWithContext(limited, e.diskSubject(), nil)
+	e.link.noteSilence(err != nil && limited.Err() != nil && ctx.Err() == nil)
 	if err != nil || json.Unmarshal(m.Data, d) != nil {
 		return nil
 	}
 	return d
 }
 
+// silence is how long a server that did not answer, or that this user may not ask, is not asked again: that would make
+// each call slow.
+const silence = time.Minute
+
+// knownDisk is askDisk for those who can do without an answer.
+func (e *Engine) knownDisk(ctx context.Context) *disk {
+	if e.srv.Load() == nil && e.link.isSilent() {
+		return nil
+	}
+	return e.askDisk(ctx)
+}
+
 // checkDisk returns an error if the server takes no new jobs.
-func (e *Engine) checkDisk() error {
-	if d := e.askDisk(); d != nil && d.low() != "" {
+func (e *Engine) checkDisk(ctx context.Context) error {
+	if d := e.knownDisk(ctx); d != nil && d.low() != "" {
 		return errors.New(d.low())
 	}
 	return nil
 }
 
-// serverFault returns why a server does not answer, or "" if that is not known.
-func (e *Engine) serverFault() string {
-	if d := e.askDisk(); d != nil && d.Fault != "" {
+// serverFault returns why a server does not answer, or "" if that is not known. The context may have ended since the
+// server does not answer: then askDisk has only its own limit.
+func (e *Engine) serverFault(ctx context.Context) string {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if d := e.knownDisk(ctx); d != nil && d.Fault != "" {
 		return d.low()
 	}
 	return ""

@@ -25,10 +25,10 @@ func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 	findings := []Finding{e.syncFinding(), e.versionFinding()}
 	account, err := answered(ctx, e, e.js.AccountInfo)
 	if err != nil {
-		return findings, e.wrapError("doctor", err)
+		return findings, e.wrapError(ctx, "doctor", err)
 	}
 	findings = append(findings, spaceFinding(account))
-	if d := e.askDisk(); d != nil {
+	if d := e.askDisk(ctx); d != nil {
 		findings = append(findings, d.finding())
 	}
 	for _, want := range e.streams() {
@@ -45,7 +45,7 @@ func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 			continue
 		}
 		if err != nil {
-			return findings, e.wrapError("doctor", err)
+			return findings, e.wrapError(ctx, "doctor", err)
 		}
 		findings = append(findings, e.streamFinding(want, info))
 	}

@@ -96,7 +96,7 @@ func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
 		err = e.put(ctx, name, r)
 	}
 	if err != nil {
-		return e.wrapError("put file", err)
+		return e.wrapError(ctx, "put file", err)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (e *Engine) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 			return r, nil
 		}
 	}
-	return nil, e.wrapError("open file "+strconv.Quote(name), err)
+	return nil, e.wrapError(ctx, "open file "+strconv.Quote(name), err)
 }
 
 func (e *Engine) openFile(ctx context.Context, name string) (*fileReader, error) {
@@ -258,7 +258,7 @@ func (r *fileReader) advance() error {
 		err = m.verify()
 	}
 	if err != nil {
-		return r.engine.wrapError("read file "+strconv.Quote(r.name), err)
+		return r.engine.wrapError(context.Background(), "read file "+strconv.Quote(r.name), err)
 	}
 	if ok {
 		r.count, r.size, r.rest = r.count+1, r.size+int64(len(m.data)), m.data
@@ -266,7 +266,7 @@ func (r *fileReader) advance() error {
 		return nil
 	}
 	if r.count != r.info.Count || r.size != r.info.Size || hex.EncodeToString(r.sums.Sum(nil)) != r.info.Hash {
-		return r.engine.wrapError("read file "+strconv.Quote(r.name), fmt.Errorf("it is damaged: %d of %d bytes are there", r.size, r.info.Size))
+		return r.engine.wrapError(context.Background(), "read file "+strconv.Quote(r.name), fmt.Errorf("it is damaged: %d of %d bytes are there", r.size, r.info.Size))
 	}
 	return io.EOF
 }
@@ -288,7 +288,7 @@ func (e *Engine) Delete(ctx context.Context, prefix string) error {
 		err = e.deleteFiles(ctx, prefix)
 	}
 	if err != nil {
-		return e.wrapError("delete files", err)
+		return e.wrapError(ctx, "delete files", err)
 	}
 	return nil
 }

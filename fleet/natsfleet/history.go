@@ -33,7 +33,7 @@ func (e *Engine) History(ctx context.Context, t fleet.Table, key string) iter.Se
 			err = e.history(ctx, t, key, yield)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(fleet.Record{}, e.wrapError("history of "+key, err))
+			yield(fleet.Record{}, e.wrapError(ctx, "history of "+key, err))
 		}
 	}
 }

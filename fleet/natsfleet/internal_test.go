@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/natsserver"
 )
 
 func init() {
@@ -56,5 +58,37 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"b", "c", "d"}, keys); diff != "" || len(f.ahead) > 0 {
 		t.Errorf("records (-want +got):\n%s\nahead: %v", diff, f.ahead)
+	}
+}
+
+// TestDiskRefused asks a server that does not permit it for its disk once, and blames nothing on that.
+func TestDiskRefused(t *testing.T) {
+	t.Parallel()
+	deny := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"CLEW_SERVER.DISK"}}}
+	srv, err := natsserver.New(t.Context(), t.TempDir(), server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, Users: []*server.User{{Username: "me", Password: "secret", Permissions: deny}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Stop(testLimit) //nolint:errcheck // nothing is kept
+	if err := srv.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := start(t, &Options{URL: srv.ClientURL(), User: "me", Password: "secret", SyncAlways: true})
+	defer end(t, e)
+	if _, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "a", Data: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.link.refused(); err != nil {
+		t.Errorf("later errors blame %v", err)
+	}
+	if !e.link.isSilent() {
+		t.Error("the server is asked again at once")
+	}
+	e.link.disconnected(nats.ErrDisconnected)
+	e.link.connected()
+	if e.link.isSilent() {
+		t.Error("the next server is not asked")
 	}
 }

@@ -32,6 +32,9 @@ type link struct {
 
 	calls   map[*call]bool // that wait for an answer
 	refusal error          // the last message or subscription that the server did not permit
+
+	optional string    // a subject that the server need not permit
+	silent   time.Time // when a message to that was not answered, on this connection
 }
 
 // A call is a message that was sent.
@@ -64,12 +67,30 @@ func (l *link) failed(err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refusal = err
+	if !strings.Contains(err.Error(), strconv.Quote(l.optional)) {
+		l.refusal = err
+	}
 	for c := range l.calls {
 		if strings.Contains(err.Error(), strconv.Quote(c.subject)) {
 			c.cancel(err)
 		}
 	}
+}
+
+// noteSilence takes note of whether a message to the optional subject was not answered.
+func (l *link) noteSilence(silent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.silent = (time.Time{}); silent {
+		l.silent = time.Now()
+	}
+}
+
+// isSilent reports whether that was so a short time ago.
+func (l *link) isSilent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.silent) < silence
 }
 
 // refused returns what the server did not permit last, or nil.
@@ -99,7 +120,7 @@ func (l *link) connected() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over == nil && (l.life == nil || l.life.Err() != nil) {
-		l.why = nil
+		l.why, l.silent = nil, time.Time{}
 		l.life, l.down = context.WithCancelCause(context.Background())
 		close(l.up)
 	}
@@ -296,7 +317,7 @@ func pause(ctx context.Context) error {
 }
 
 // wrapError adds what was done to an error, and what the server says about it.
-func (e *Engine) wrapError(what string, err error) error {
+func (e *Engine) wrapError(ctx context.Context, what string, err error) error {
 	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
 	if isLost(err) && !errors.Is(err, nats.ErrDisconnected) {
 		err = nats.ErrDisconnected
@@ -305,7 +326,7 @@ func (e *Engine) wrapError(what string, err error) error {
 		err = fmt.Errorf("%w (%w)", err, refusal)
 	}
 	if late {
-		if fault := e.serverFault(); fault != "" {
+		if fault := e.serverFault(ctx); fault != "" {
 			err = fmt.Errorf("%w (server: %s)", err, fault)
 		}
 	}

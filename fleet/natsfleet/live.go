@@ -29,7 +29,7 @@ func (e *Engine) Publish(ctx context.Context, subject string, message []byte) er
 		err = e.conn.Publish(e.liveSubject(subject), message)
 	}
 	if err != nil {
-		return e.wrapError("publish", err)
+		return e.wrapError(ctx, "publish", err)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (e *Engine) Publish(ctx context.Context, subject string, message []byte) er
 func (e *Engine) Listen(ctx context.Context, subject string) iter.Seq2[[]byte, error] {
 	sub, err := e.subscribe(ctx, subject)
 	if err != nil {
-		return func(yield func([]byte, error) bool) { yield(nil, e.wrapError("listen", err)) }
+		return func(yield func([]byte, error) bool) { yield(nil, e.wrapError(ctx, "listen", err)) }
 	}
 	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
 	return func(yield func([]byte, error) bool) {
@@ -59,7 +59,7 @@ func (e *Engine) Listen(ctx context.Context, subject string) iter.Seq2[[]byte, e
 				yield(nil, ctx.Err())
 				return
 			default:
-				yield(nil, e.wrapError("listen", err))
+				yield(nil, e.wrapError(ctx, "listen", err))
 				return
 			}
 		}

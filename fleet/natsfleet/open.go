@@ -312,6 +312,7 @@ func (e *Engine) synced() bool { return e.opts.SyncAlways || e.opts.Dir != "" }
 // dial makes the connection of the engine.
 func (e *Engine) dial(ctx context.Context) error {
 	e.link = newLink()
+	e.link.optional = e.diskSubject()
 	conn, err := e.connect(ctx, e.link.options()...)
 	if err != nil {
 		return err

@@ -43,14 +43,14 @@ func checkTable(t fleet.Table) error {
 // Set implements [fleet.Engine]. At most 1,000 records can be set at a time.
 func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
 	if err := errors.Join(ctx.Err(), checkTable(t), checkRecords(records)); err != nil {
-		return nil, e.wrapError("set", err)
+		return nil, e.wrapError(ctx, "set", err)
 	}
 	if len(records) == 0 {
 		return nil, nil
 	}
 	if t == fleet.Jobs && slices.ContainsFunc(records, isNew) {
-		if err := e.checkDisk(); err != nil {
-			return nil, e.wrapError("set "+records[0].Key, err)
+		if err := e.checkDisk(ctx); err != nil {
+			return nil, e.wrapError(ctx, "set "+records[0].Key, err)
 		}
 	}
 	after := make([]uint64, len(records))
@@ -70,7 +70,7 @@ func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record
 		return stored == nil && failure == nil, err
 	})
 	if err != nil {
-		return nil, e.wrapError("set "+records[0].Key, err)
+		return nil, e.wrapError(ctx, "set "+records[0].Key, err)
 	}
 	return revisions, nil
 }
@@ -220,11 +220,11 @@ func refused(err error, codes ...jetstream.ErrorCode) bool {
 // Get implements [fleet.Engine].
 func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
 	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
-		return fleet.Record{}, e.wrapError("get", err)
+		return fleet.Record{}, e.wrapError(ctx, "get", err)
 	}
 	r, err := e.get(ctx, t, key)
 	if err != nil {
-		return fleet.Record{}, e.wrapError("get "+key, err)
+		return fleet.Record{}, e.wrapError(ctx, "get "+key, err)
 	}
 	return r, nil
 }
@@ -289,10 +289,10 @@ func lastSequence(m *message) uint64 {
 // Remove implements [fleet.Engine]. A mark without data takes the place of the record for an hour.
 func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
 	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
-		return e.wrapError("remove", err)
+		return e.wrapError(ctx, "remove", err)
 	}
 	if err := e.remove(ctx, t, key, revision); err != nil {
-		return e.wrapError("remove "+key, err)
+		return e.wrapError(ctx, "remove "+key, err)
 	}
 	return nil
 }

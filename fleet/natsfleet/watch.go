@@ -56,7 +56,7 @@ func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record,
 			if f.live {
 				what = "watch"
 			}
-			yield(fleet.Record{}, e.wrapError(what+" "+string(f.table), err))
+			yield(fleet.Record{}, e.wrapError(ctx, what+" "+string(f.table), err))
 		}
 	}
 }
