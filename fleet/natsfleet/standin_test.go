@@ -236,10 +236,12 @@ func TestFollow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Close() //nolint:errcheck // nothing was written
-			if near.Serves() {
+			defer l.Close()                                                //nolint:errcheck // nothing was written
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // in which it would start the server
+			if _, err := near.Get(ctx, fleet.Jobs, "a"); err == nil || near.Serves() {
 				t.Error("an engine with other settings has started the server")
 			}
+			cancel()
 			second := open(t, opts())
 			if second.URL() == before || !second.Serves() {
 				t.Fatalf("the server is at %s, where another program is", before)
