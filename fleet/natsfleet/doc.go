@@ -59,7 +59,8 @@
 //	CLEW_SERVER.DISK        asks the server of a directory for the state of its disk
 //
 // The first dot of a key separates two tokens, so that the questions of a job are listed without the others.
-// Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits.
+// Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits. Messages with other
+// subjects, which only another program can write there, are no records and are left out.
 //
 // Each change of a record is a message with the whole record. It names the message that it replaces, in the
 // header Nats-Expected-Last-Subject-Sequence: if another one was faster, the server refuses it, and the history

@@ -61,6 +61,39 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestForeignSubjects has messages of another program among the records: they are none, and cost nobody a list.
+func TestForeignSubjects(t *testing.T) {
+	t.Parallel()
+	e := start(t, &Options{Dir: t.TempDir()})
+	defer end(t, e)
+	for _, key := range []string{"a", "b.c"} {
+		if _, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: key, Data: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for subject, taken := range map[string]bool{"CLEW_JOBS.=zz": true, "CLEW_JOBS.=61": true, "CLEW_JOBS.b=2Ec": true, "CLEW_JOBS.b.c.d": false} {
+		_, err := e.js.Publish(t.Context(), subject, []byte("x"))
+		if taken != (err == nil) {
+			t.Errorf("%s: got %v", subject, err)
+		}
+	}
+	for name, wants := range map[string]func(string) bool{"whole": nil, "heads": func(string) bool { return true }} {
+		var keys []string
+		for r, err := range e.List(t.Context(), fleet.Jobs, "", wants) {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			keys = append(keys, r.Key)
+		}
+		if diff := cmp.Diff([]string{"a", "b.c"}, keys); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if err := e.readRecords(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDiskRefused asks a server that does not permit it for its disk once, and blames nothing on that.
 func TestDiskRefused(t *testing.T) {
 	t.Parallel()

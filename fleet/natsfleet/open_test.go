@@ -338,7 +338,7 @@ func TestStreamSettings(t *testing.T) {
 			t.Parallel()
 			js := rawServer(t)
 			config := jetstream.StreamConfig{
-				Name: "CLEW_JOBS", Subjects: []string{"CLEW_JOBS.>"}, Discard: jetstream.DiscardNew,
+				Name: "CLEW_JOBS", Subjects: []string{"CLEW_JOBS.*", "CLEW_JOBS.*.*"}, Discard: jetstream.DiscardNew,
 				AllowDirect: true, AllowAtomicPublish: true, AllowRollup: true, AllowMsgTTL: true,
 			}
 			test.change(&config)

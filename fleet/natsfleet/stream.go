@@ -57,7 +57,7 @@ func (e *Engine) mayNotCreate() error {
 func (e *Engine) streams() []jetstream.StreamConfig {
 	var streams []jetstream.StreamConfig
 	for _, t := range fleet.Tables {
-		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), ">")
+		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), "*", "*.*")
 		if t == fleet.Workers { // each is written every few seconds
 			config.MaxMsgsPerSubject = workerMessages
 		}
@@ -66,11 +66,15 @@ func (e *Engine) streams() []jetstream.StreamConfig {
 	return append(streams, e.stream(e.fileStream(), "files of Clew", ">"))
 }
 
-func (e *Engine) stream(name, description, subjects string) jetstream.StreamConfig {
+func (e *Engine) stream(name, description string, patterns ...string) jetstream.StreamConfig {
+	var subjects []string
+	for _, pattern := range patterns {
+		subjects = append(subjects, name+"."+pattern)
+	}
 	return jetstream.StreamConfig{
 		Name:               name,
 		Description:        description,
-		Subjects:           []string{name + "." + subjects},
+		Subjects:           subjects,
 		Discard:            jetstream.DiscardNew,
 		Replicas:           max(e.opts.Replicas, 1),
 		AllowDirect:        true,

@@ -160,11 +160,8 @@ func (f *follower) deliver(ctx context.Context, batch []message) error {
 
 func (f *follower) deliverOne(m *message, full map[string]*message) error {
 	r, err := m.head()
-	if err != nil {
-		f.fault(fmt.Errorf("%q is not the subject of a record: %w", m.subject, err))
-		return nil
-	}
-	if f.delivered(r) {
+	isForeign := err != nil || m.subject != f.engine.subject(f.table, r.Key) // so another program has written it
+	if isForeign || f.delivered(r) {
 		return nil
 	}
 	got, wanted := full[m.subject]
