@@ -49,7 +49,7 @@ func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record,
 		f.yield, f.ahead = yield, map[string]uint64{}
 		err := f.run(ctx)
 		if err == nil && len(f.faults) > 0 {
-			err = errors.Join(f.faults...)
+			err = &fleet.UnreadableError{Faults: f.faults}
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			what := "list"
