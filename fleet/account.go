@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,20 +47,22 @@ func (a *Account) Blocked(at time.Time) (why string, blocked bool) {
 
 func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// Accounts returns the accounts that have a record.
+// Accounts returns the accounts that have a record. One whose record can't be read is held until it is released.
 func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
-	var all []*Account
-	for r, err := range f.engine.List(ctx, Accounts, "", nil) {
-		if err != nil {
+	all := map[string]*Account{}
+	for r, err := range f.engine.Watch(ctx, Accounts, "", nil) { // which also has those that are damaged
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("fleet: the accounts: %w", err)
+		case r.Key == "":
+			return slices.SortedFunc(maps.Values(all), func(a, b *Account) int { return strings.Compare(a.Name, b.Name) }), nil
+		case r.Revision == 0:
+			delete(all, r.Key)
+		default:
+			all[r.Key], _ = accountOf(r)
 		}
-		a, err := accountOf(r)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
 	}
-	return all, nil
+	return nil, fmt.Errorf("fleet: the accounts: %w", context.Cause(ctx))
 }
 
 // Release lets the jobs of an account begin again.
@@ -110,10 +115,12 @@ func (f *Fleet) spend(ctx context.Context, account string, usd float64) error {
 	})
 }
 
+// accountOf returns the account of a record. With an error it is one that is held: nobody knows whether it may be used.
 func accountOf(r Record) (*Account, error) {
 	a := new(Account)
 	if err := json.Unmarshal(r.Data, a); err != nil {
-		return nil, fmt.Errorf("fleet: the account %s, revision %d: %w", r.Key, r.Revision, err)
+		held := &Account{Name: r.Key, Held: true, Cause: ByAccount, Text: "its record could not be read"}
+		return held, fmt.Errorf("fleet: the account %s, revision %d, is held, since its record can't be read: %w", r.Key, r.Revision, err)
 	}
 	return a, nil
 }
@@ -124,14 +131,12 @@ func (f *Fleet) changeAccount(ctx context.Context, name string, change func(*Acc
 	}
 	for try := 1; ; {
 		a := &Account{Name: name}
-		r, err := f.engine.Get(ctx, Accounts, name)
-		if err == nil {
-			a, err = accountOf(r)
-		} else if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
+		r, err := read(ctx, f.engine, Accounts, name)
 		if err != nil {
-			return err
+			return fmt.Errorf("fleet: the account %s: %w", name, err)
+		}
+		if r.Revision != 0 {
+			a, _ = accountOf(r) // one that can't be read is written anew, and held
 		}
 		a.Changed = now()
 		change(a)

@@ -152,7 +152,7 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 		if !strings.HasPrefix(s.ID, prefix) || s.State == "" {
 			continue
 		}
-		if id != "" {
+		if id != "" && id != s.ID { // one that changes meanwhile comes twice
 			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s: %w", prefix, id, s.ID, ErrAmbiguous)
 		}
 		id = s.ID
@@ -226,6 +226,9 @@ func (f *Fleet) Wait(ctx context.Context, id string) (*Job, error) {
 	id = j.ID
 	for ctx.Err() == nil {
 		for j, err := range f.watchJob(ctx, id) {
+			if _, ok := errors.AsType[*UnreadableError](err); ok {
+				return nil, err
+			}
 			if err != nil {
 				break // the engine may come back
 			}
@@ -252,10 +255,12 @@ func (f *Fleet) watchJob(ctx context.Context, id string) iter.Seq2[*Job, error] 
 			case r.Key == "" && there:
 				continue
 			case r.Key == "":
-			case r.Data == nil:
+			case r.Revision == 0:
 			default:
 				there = true
-				j, err = jobOf(r)
+				if j, err = jobOf(r); err != nil {
+					err = &UnreadableError{[]error{err}}
+				}
 			}
 			if !yield(j, err) || err != nil || j == nil {
 				return

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,19 +41,23 @@ type WorkerInfo struct {
 // Workers returns the records of the workers. One that has not renewed its lease for some time may be dead. Of one
 // whose record can't be read only ID and Renewed are known.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
-	var all []*WorkerInfo
+	all := map[string]*WorkerInfo{}
 	for r, err := range f.engine.Watch(ctx, Workers, "", nil) { // which also has those that are damaged
 		if err != nil {
 			return nil, fmt.Errorf("fleet: the workers: %w", err)
 		}
 		if r.Key == "" {
-			return all, nil
+			return slices.SortedFunc(maps.Values(all), func(a, b *WorkerInfo) int { return strings.Compare(a.ID, b.ID) }), nil
+		}
+		delete(all, r.Key)
+		if r.Revision == 0 {
+			continue
 		}
 		info, err := workerOf(r)
 		if err != nil {
 			info = &WorkerInfo{ID: r.Key, Renewed: r.Time}
 		}
-		all = append(all, info)
+		all[r.Key] = info
 	}
 	return nil, fmt.Errorf("fleet: the workers: %w", context.Cause(ctx))
 }

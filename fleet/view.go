@@ -132,17 +132,27 @@ func (v *view) retain(t Table, there map[string]bool) {
 
 // take takes a record. One that can't be read is reported once.
 func (v *view) take(t Table, r Record) {
+	if err := v.takeOnce(t, r); err != nil {
+		v.warn("a record can't be read", err)
+	}
+}
+
+// takeOnce takes a record. It returns an error if the record can't be read and has not been taken before.
+func (v *view) takeOnce(t Table, r Record) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	at := place{t, r.Key}
 	err := v.takeRecord(t, r)
-	switch {
-	case err == nil:
+	if err == nil {
 		delete(v.damaged, at)
-	case v.damaged[at] != r.Revision:
-		v.damaged[at] = r.Revision
-		v.warn("a record can't be read", err)
+		return nil
 	}
+	before := v.damaged[at]
+	v.damaged[at] = r.Revision
+	if before == r.Revision || before != 0 && t == Workers { // which write theirs again and again
+		return nil
+	}
+	return err
 }
 
 // takeRecord takes a record. One without a revision was removed, and one that is wanted and has no data is damaged.
@@ -153,15 +163,13 @@ func (v *view) takeRecord(t Table, r Record) error {
 	case Workers:
 		return v.takeWorker(r)
 	case Accounts:
-		delete(v.accounts, r.Key)
 		if r.Revision == 0 {
+			delete(v.accounts, r.Key)
 			return nil
 		}
 		a, err := accountOf(r)
-		if err != nil {
-			return err
-		}
 		v.accounts[r.Key] = a
+		return err
 	case Questions:
 		delete(v.questions, r.Key)
 		if r.Revision == 0 || r.Label != openLabel {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -56,6 +57,9 @@ func (f *Fleet) Watch(ctx context.Context, id string) iter.Seq2[Update, error] {
 func (f *Fleet) sendChanges(ctx context.Context, id string, to chan<- Update) error {
 	for ctx.Err() == nil {
 		for j, err := range f.watchJob(ctx, id) {
+			if _, ok := errors.AsType[*UnreadableError](err); ok {
+				return err
+			}
 			if err != nil {
 				break // the engine may come back
 			}

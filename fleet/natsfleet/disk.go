@@ -152,7 +152,7 @@ func (g *guard) close(ctx context.Context) {
 func (e *Engine) ownDisk(srv *natsserver.Server) *disk {
 	d := &disk{Dir: e.opts.Dir}
 	d.Free, d.Total, _ = diskspace.Of(e.opts.Dir) // 0 means that it is not known
-	if fault := srv.Fault(); fault != nil {
+	if fault := srv.Fault(); fault != nil && !errors.Is(fault, natsserver.ErrRestarting) {
 		d.Fault = fault.Error()
 	}
 	return d

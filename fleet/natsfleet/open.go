@@ -110,6 +110,7 @@ type Engine struct {
 	guard  *guard // of its disk
 
 	standing sync.WaitGroup // standIn
+	gaveUp   atomic.Int32   // how often it has stopped a server that it could not check
 	leave    context.CancelFunc
 
 	mu     sync.Mutex

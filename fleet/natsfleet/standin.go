@@ -115,11 +115,15 @@ func (e *Engine) giveUp(ctx context.Context, srv *natsserver.Server, why error) 
 	e.srv.Store(nil)
 	why = errors.Join(why, srv.Stop(answerTimeout))
 	e.link.explain(why)
+	wait := min(maxStandInWait<<min(e.gaveUp.Add(1)-1, 8), maxGiveUpWait)
 	select {
-	case <-time.After(maxStandInWait):
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }
+
+// maxGiveUpWait is the longest time until a server that could not be checked is started again.
+const maxGiveUpWait = 16 * time.Second
 
 // mayServe reports whether the server that this engine would start is like the last one, so that it can be a client of
 // it, and has its files. Another one would shut out those who connect from elsewhere, or let them in. A directory

@@ -122,7 +122,7 @@ func TestTakeOverAgain(t *testing.T) {
 		now, err := os.Stat(notice)
 		return err == nil && !now.ModTime().Equal(before.ModTime())
 	})
-	until(t, "it has stopped the server", func() bool { return !second.Serves() })
+	until(t, "it has stopped the server", func() bool { return second.gaveUp.Load() > 0 && !second.Serves() })
 	if _, _, over := second.link.state(); over != nil {
 		t.Fatalf("the engine has ended: %v", over)
 	}

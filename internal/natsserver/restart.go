@@ -9,15 +9,15 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// errRestarting is the error of what needs a server while there is none.
-var errRestarting = errors.New("the server is being restarted")
+// ErrRestarting is the error of what needs a server while there is none.
+var ErrRestarting = errors.New("the server is being restarted")
 
 // Fault returns why the server can't write, or nil if it can. It can't any more after a single write
 // has failed, also if the disk has room again, until it is restarted. What else the server reports is
 // no fault: a restart would not help, and others could cause one.
 func (s *Server) Fault() error {
 	if !s.mu.TryRLock() {
-		return errRestarting
+		return ErrRestarting
 	}
 	defer s.mu.RUnlock()
 	if s.ended {

@@ -32,8 +32,8 @@ func start(t *testing.T, opts server.Options) *Server {
 // of a stream beside those of the server.
 func TestNoFault(t *testing.T) {
 	t.Parallel()
-	srv := start(t, server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "me", Password: "right"})
-	if conn, err := nats.Connect(srv.ClientURL(), nats.UserInfo("me", "wrong")); !errors.Is(err, nats.ErrAuthorization) {
+	srv := start(t, server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "me", Password: "right", AuthTimeout: 300})
+	if conn, err := nats.Connect(srv.ClientURL(), nats.UserInfo("me", "wrong"), nats.Timeout(5*time.Minute)); !errors.Is(err, nats.ErrAuthorization) {
 		conn.Close()
 		t.Fatalf("got %v", err)
 	}
@@ -85,7 +85,7 @@ func TestWhileRestarting(t *testing.T) {
 	for range 2 {
 		select {
 		case err := <-answers:
-			if !errors.Is(err, errRestarting) {
+			if !errors.Is(err, ErrRestarting) {
 				t.Errorf("got %v", err)
 			}
 		case <-time.After(5 * time.Minute):

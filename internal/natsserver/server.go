@@ -143,7 +143,7 @@ func (s *Server) Jsz(opts *server.JSzOptions) (*server.JSInfo, error) { return s
 // the new server. It does not wait for a restart: those who call it hold a lock of their connection.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	if !s.mu.TryRLock() {
-		return nil, errRestarting
+		return nil, ErrRestarting
 	}
 	defer s.mu.RUnlock()
 	return s.now.InProcessConn()

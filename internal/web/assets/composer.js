@@ -175,6 +175,8 @@ class Composer {
     this.agents = new Map();
     /** The one that counts, or null. @type {any} */
     this.agent = null;
+    /** Whether the agents are known, and whether a prompt waits for that. */
+    this.isKnown = this.isPending = false;
     this.outbox = outboxOf(page.id);
     this.outbox.settled = (p, error, result) => this.settled(p, error, result);
     this.outbox.changed = () => this.draw();
@@ -222,6 +224,8 @@ class Composer {
       this.take(...mine.toReversed());
       break;
     }
+    this.isKnown = true;
+    if (this.isPending) this.submit();
     await this.outbox.sendAgain();
   }
 
@@ -336,7 +340,8 @@ class Composer {
 
   /** Sends what was written. */
   submit() {
-    if (this.editor.isEmpty) return;
+    this.isPending = !this.isKnown;
+    if (this.editor.isEmpty || this.isPending) return;
     const text = this.editor.text, images = this.editor.images.map((image) => image.data);
     const [path, body] = this.isDriven ? [`agents/${this.agent.agent}/prompts`, { text, images }] : ["agents", this.startBody(text, images)];
     this.editor.clear();
