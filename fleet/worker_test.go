@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -461,9 +462,9 @@ func TestWorkerClosesQuestions(t *testing.T) {
 // A worker that can't begin any job leaves them to others before they have failed.
 func TestWorkerRests(t *testing.T) {
 	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
-		tried := 0
+		var tried atomic.Int64
 		broken := &runner{prepare: func(context.Context, *fleet.Task) error {
-			tried++
+			tried.Add(1)
 			return errors.New("git is not there")
 		}}
 		work(t, e, broken, &fleet.WorkerOptions{Host: "broken"})
@@ -471,8 +472,8 @@ func TestWorkerRests(t *testing.T) {
 			submit(t, f, &fleet.Spec{})
 		}
 		time.Sleep(time.Minute)
-		if tried > 20 {
-			t.Errorf("the worker has tried %d times in a minute", tried)
+		if n := tried.Load(); n > 20 {
+			t.Errorf("the worker has tried %d times in a minute", n)
 		}
 		work(t, e, &runner{do: func(context.Context, *fleet.Task) fleet.Event { return say("done") }}, &fleet.WorkerOptions{Host: "sound"})
 		time.Sleep(time.Hour)
