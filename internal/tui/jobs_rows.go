@@ -152,20 +152,7 @@ func jobColumns(room int) []column {
 		room -= c.width + columnGap
 		chosen[c.name] = c
 	}
-	if reason, ok := chosen["reason"]; ok && room > enoughTitle {
-		more := min(room-enoughTitle, mostReason-reason.width)
-		reason.width += more
-		room -= more
-		chosen["reason"] = reason
-	}
-	chosen["title"] = column{name: "title", width: max(room, 0)}
-	var columns []column
-	for _, name := range jobOrder {
-		if c, ok := chosen[name]; ok {
-			columns = append(columns, c)
-		}
-	}
-	return columns
+	return shareRoom(chosen, room, "reason", mostReason, jobOrder)
 }
 
 // line returns the row of a job.

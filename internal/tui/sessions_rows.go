@@ -404,15 +404,21 @@ func (s *sessionsScreen) columns(room int) []column {
 		room -= c.width + columnGap
 		chosen[c.name] = c
 	}
-	if state, ok := chosen["state"]; ok && room > enoughTitle {
-		more := min(room-enoughTitle, mostState-state.width)
-		state.width += more
+	return shareRoom(chosen, room, "state", mostState, shownOrder)
+}
+
+// shareRoom gives the room that is left to one of the chosen columns, up to a width, and to the title. It returns the
+// columns in their order.
+func shareRoom(chosen map[string]column, room int, wide string, most int, order []string) []column {
+	if c, ok := chosen[wide]; ok && room > enoughTitle {
+		more := min(room-enoughTitle, most-c.width)
+		c.width += more
 		room -= more
-		chosen["state"] = state
+		chosen[wide] = c
 	}
 	chosen["title"] = column{name: "title", width: max(room, 0)}
 	var columns []column
-	for _, name := range shownOrder {
+	for _, name := range order {
 		if c, ok := chosen[name]; ok {
 			columns = append(columns, c)
 		}
