@@ -14,7 +14,6 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
-	"github.com/clewdev/clew/internal/natsserver"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -208,24 +207,13 @@ func TestRoleWithoutStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	const password = "0123456789abcdef"
-	srv, err := natsserver.New(t.Context(), t.TempDir(), server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, Users: []*server.User{
+	address := rawURL(t, server.Options{Users: []*server.User{
 		{Username: "admin", Password: password},
 		{Username: "work", Password: password, Permissions: &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe},
 		}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := srv.Stop(endLimit); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := srv.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	worker := &natsfleet.Options{URL: srv.ClientURL(), User: "work", Password: password, Role: natsfleet.Work, SyncAlways: true}
+	worker := &natsfleet.Options{URL: address, User: "work", Password: password, Role: natsfleet.Work, SyncAlways: true}
 	const want = "the role work may not create it"
 	if e, err := natsfleet.Open(t.Context(), worker); err == nil {
 		_ = e.Close()
@@ -233,7 +221,7 @@ func TestRoleWithoutStreams(t *testing.T) {
 	} else if !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
-	admin := open(t, &natsfleet.Options{URL: srv.ClientURL(), User: "admin", Password: password, SyncAlways: true})
+	admin := open(t, &natsfleet.Options{URL: address, User: "admin", Password: password, SyncAlways: true})
 	e := open(t, worker)
 	set(t, e, "a", "data")
 	if _, err := e.Store(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

@@ -88,6 +88,12 @@ func rawServer(t testing.TB) jetstream.JetStream {
 
 func rawServerWith(t testing.TB, opts server.Options) jetstream.JetStream {
 	t.Helper()
+	return raw(t, rawURL(t, opts))
+}
+
+// rawURL starts a server, and returns its URL.
+func rawURL(t testing.TB, opts server.Options) string {
+	t.Helper()
 	opts.Host, opts.Port = "127.0.0.1", server.RANDOM_PORT
 	srv, err := natsserver.New(t.Context(), t.TempDir(), opts)
 	if err != nil {
@@ -101,7 +107,7 @@ func rawServerWith(t testing.TB, opts server.Options) jetstream.JetStream {
 	if err := srv.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return raw(t, srv.ClientURL())
+	return srv.ClientURL()
 }
 
 // raw connects to a server.
