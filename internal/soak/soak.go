@@ -1,31 +1,73 @@
-// Package soak sizes tests that find more the longer they run: kill loops, floods, random
-// operations. A test run takes the usual size, and "make soak", which sets CLEW_SOAK, the large
-// one. It also collects the figures of such tests.
+// Package soak keeps two kinds of tests apart. The outcome of a certain test follows from the code.
+// The outcome of a search also depends on luck: random operations, interleavings and kills. "make
+// test" runs certain tests, and "make soak", which sets CLEW_SOAK, runs both, the certain ones with
+// more cases. A search that finds something becomes a certain test.
 package soak
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
+	"time"
 )
 
 const (
-	// Variable is the environment variable that asks for the large sizes. Any value will do.
+	// Variable is the environment variable that asks for searches and the large sizes. Any value will do.
 	Variable = "CLEW_SOAK"
+	// SeedVariable is the environment variable that has the seed of [Search] and [Rand].
+	SeedVariable = "CLEW_SEED"
 	// FiguresVariable is the environment variable that names a file for figures.
 	FiguresVariable = "CLEW_SOAK_FIGURES"
 )
 
+// SkipReason starts the reason of every test that [Search] skips.
+const SkipReason = "a search"
+
+// Running reports whether the environment asks for a soak.
+func Running() bool { return os.Getenv(Variable) != "" }
+
 // Size returns usual, or large if the environment asks for a soak.
 func Size(usual, large int) int {
-	if os.Getenv(Variable) != "" {
+	if Running() {
 		return large
 	}
 	return usual
 }
 
-// Figure logs what a test has counted. If the environment names a file, it also appends a line to
-// the file.
+// Search marks a test as a search: it skips the test unless the environment asks for a soak.
+// Otherwise it returns a random source whose seed it logs. CLEW_SEED replays a seed.
+func Search(tb testing.TB) *rand.Rand {
+	tb.Helper()
+	if !Running() {
+		tb.Skip(SkipReason + ": make soak runs it")
+	}
+	return Rand(tb)
+}
+
+// Rand returns a random source for a test: with the same seed in every test run, so that the outcome
+// is certain, and with another one in every soak. It logs the seed. CLEW_SEED replays a seed.
+func Rand(tb testing.TB) *rand.Rand {
+	tb.Helper()
+	seed := uint64(1)
+	if text := os.Getenv(SeedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			tb.Fatalf("%s: %v", SeedVariable, err)
+		}
+	} else if Running() {
+		seed = uint64(time.Now().UnixNano())
+	}
+	tb.Logf("%s=%d", SeedVariable, seed)
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(tb.Name()))
+	return rand.New(rand.NewPCG(seed, name.Sum64()))
+}
+
+// Figure logs a figure that a test measured. If the environment names a file, it also appends a line
+// to the file.
 func Figure(tb testing.TB, format string, args ...any) {
 	tb.Helper()
 	text := fmt.Sprintf(format, args...)

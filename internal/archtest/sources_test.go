@@ -1,0 +1,55 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A source is a Go file of this module.
+type source struct {
+	path, dir string
+	syntax    *ast.File
+	test      bool
+}
+
+// readSources parses all Go files of this module.
+func readSources(t *testing.T) ([]*source, *token.FileSet) {
+	t.Helper()
+	var list []*source
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (name == "testdata" || name[0] == '.'):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		list = append(list, &source{
+			path: filepath.ToSlash(rel), dir: filepath.ToSlash(filepath.Dir(rel)),
+			syntax: syntax, test: strings.HasSuffix(name, "_test.go"),
+		})
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d Go files, error %v", len(list), err)
+	}
+	return list, fset
+}
