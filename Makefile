@@ -27,21 +27,6 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Packages that the race detector makes several times as slow. "make test" tests them without it, and
-# "make test-rest" with it.
-RACED := ./fleet ./internal/cli ./internal/fleetsoak ./internal/tui ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore \
-	./transcript
-# Packages that are tested without the race detector: these, and those in which nothing runs at once.
-# The slow ones come first.
-PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/compose ./internal/config \
-	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/highlight ./internal/jsonlex \
-	./internal/markdown ./internal/notices ./internal/paint ./internal/pictures/... ./internal/rawjson \
-	./redact ./internal/render ./internal/rows ./internal/schemas ./settings \
-	./internal/sessionfile ./internal/tty ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
-# Packages whose tests start the pinned agent again and again, a second of processor time each. What
-# they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions
-# has scenarios for the most important of it: "make test-rest" runs them.
-DRIFT := ./examples/... ./internal/record $(filter-out %/scene %/versions,$(wildcard ./internal/realtest/*))
 # Examples that are modules of their own, whose dependencies the program and the SDK should not have.
 MODULES := examples/river examples/temporal
 # Packages whose tests open pages in Chromium, which "make browser" installs.
@@ -51,22 +36,19 @@ AXE := .cache/axe/4.14.0/axe.min.js
 # Packages with tests that "make soak" makes longer, those with attacks first. The matrix of faults has
 # its own step there.
 ATTACKED := ./redact ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
-SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
+SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep -rl --include='*_test.go' -E 'soak\.(Size|Search|Rand|Rest)\(' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
 TIMEOUT := 60m
 
 .PHONY: test
-test: fmtcheck vet lint-if-there agent browser $(AXE) ## Check formatting, vet, lint if the linter is there, run the tests
-	@plain=$$(go list $(PLAIN)); \
-	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT) $(PAGES))"); \
-	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
-	echo "go test $(PAGES)" && go test -timeout $(TIMEOUT) $(PAGES) && \
-	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
+test: ## Check formatting, vet, lint if the linter is there, run the tests
+	@echo "make test: about 2 minutes on two cores, and 6 the first time, when it builds and installs everything"
+	@go run ./internal/testrun
 
 .PHONY: test-rest
-test-rest: agent test-modules ## Run the tests that "make test" leaves out: more of the agent, and the race detector over slow packages
-	go test -p 4 -race -timeout $(TIMEOUT) $(DRIFT) $(RACED)
+test-rest: ## Run what "make test" leaves out: more of the agent, large tests, the race detector over all packages
+	@go run ./internal/testrun -rest
 
 .PHONY: test-modules
 test-modules: ## Vet and test the examples that are modules of their own
@@ -78,6 +60,10 @@ test-modules: ## Vet and test the examples that are modules of their own
 .PHONY: soak
 soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
 	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
+
+.PHONY: shake
+shake: agent browser axe ## Run the test binaries again and again under conditions that differ, to find tests that depend on luck
+	go run ./internal/shake -minutes $(or $(MINUTES),30) $(SHAKE)
 
 .PHONY: soak-fleet
 soak-fleet: ## Run the proofs of fleets in full: 10,000 seeds, 10,000 jobs with 1,000 kills, full disks, a cluster
@@ -112,6 +98,9 @@ agents: $(AGENTS) ## Install the other versions of Claude Code that the tests kn
 browser: ## Install Chromium with apt, unless there is one or CHROME names one
 	@.ci/install-browser
 
+.PHONY: axe
+axe: $(AXE) ## Install axe-core from npm, for the tests of pages
+
 .PHONY: record
 record: agent ## Record the dialogues in testdata again, from the pinned Claude Code over a scripted model
 	CLEW_RECORD=1 go test ./internal/record ./internal/realtest/program -run TestRecord -count=1
@@ -123,6 +112,10 @@ bench: ## Compare decoding with encoding/json, and measure transcripts, in one r
 .PHONY: bench-peers
 bench-peers: agent ## Compare with the official SDKs and ccusage, which it installs for a while, as ratios
 	go run ./internal/bench/peers
+
+.PHONY: measure
+measure: ## Measure both commands of the README in a new clone, with empty caches and with full ones
+	.ci/measure
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
@@ -184,7 +177,8 @@ release: $(GORELEASER) ## Publish the release of the tag that is checked out, or
 
 .PHONY: demo
 demo: ## Show the whole tour of the program, without key, network or agent
-	go run ./cmd/clew demo
+	@echo "Building clew. The first time, Go also fetches modules: about two minutes on two cores."
+	@go run ./cmd/clew demo
 
 .PHONY: pictures
 pictures: ## Make the pictures in docs/pictures and the output in docs/program.md again, with a chromium

@@ -19,12 +19,18 @@ const (
 	Variable = "CLEW_SOAK"
 	// SeedVariable is the environment variable that has the seed of [Search] and [Rand].
 	SeedVariable = "CLEW_SEED"
+	// RestVariable is the environment variable that asks for the tests of "make test-rest". Any value will do.
+	RestVariable = "CLEW_REST"
 	// FiguresVariable is the environment variable that names a file for figures.
 	FiguresVariable = "CLEW_SOAK_FIGURES"
 )
 
-// SkipReason starts the reason of every test that [Search] skips.
-const SkipReason = "a search"
+const (
+	// SkipReason is the reason of every test that [Search] skips.
+	SkipReason = "make soak runs it: a search"
+	// RestReason is the reason of every test that [Rest] skips.
+	RestReason = "make test-rest runs it"
+)
 
 // Running reports whether the environment asks for a soak.
 func Running() bool { return os.Getenv(Variable) != "" }
@@ -42,9 +48,18 @@ func Size(usual, large int) int {
 func Search(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	if !Running() {
-		tb.Skip(SkipReason + ": make soak runs it")
+		tb.Skip(SkipReason)
 	}
 	return Rand(tb)
+}
+
+// Rest marks a test that takes too long for every test run: it skips the test unless the environment
+// asks for the rest or for a soak.
+func Rest(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(RestVariable) == "" && !Running() {
+		tb.Skip(RestReason)
+	}
 }
 
 // Rand returns a random source for a test: with the same seed in every test run, so that the outcome

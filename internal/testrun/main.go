@@ -1,0 +1,171 @@
+// Command testrun runs the tests of this repository, for "make test" and "make test-rest". It prints
+// a line per step with its time, and a summary at the end. The output of failed tests comes last.
+//
+// Arguments of "go test" can be passed in GOFLAGS, such as -count=1 and -shuffle=on.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+func main() {
+	rest := flag.Bool("rest", false, `run what "make test" leaves out`)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r := &run{out: os.Stdout, report: newReport()}
+	started := time.Now()
+	err := r.all(ctx, *rest)
+	r.report.write(r.out, time.Since(started), r.cpu)
+	if err != nil {
+		fmt.Fprintln(r.out, "testrun:", err)
+	}
+	if err != nil || r.report.failed() {
+		stop()
+		os.Exit(1)
+	}
+}
+
+// A run runs steps one after the other.
+type run struct {
+	out    io.Writer
+	report *report
+	cpu    time.Duration // of all commands
+}
+
+// all runs all steps. It stops at the first step that fails before the tests, and runs all tests
+// even if some fail.
+func (r *run) all(ctx context.Context, rest bool) error {
+	packages, err := list(ctx)
+	if err != nil {
+		return err
+	}
+	installed := r.install(ctx, rest)
+	if rest {
+		if err := <-installed; err != nil {
+			return err
+		}
+		return r.rest(ctx, packages)
+	}
+	for _, step := range []struct {
+		name string
+		args []string
+	}{
+		{"format", []string{"make", "-s", "fmtcheck"}},
+		{"vet", []string{"go", "vet", "./..."}},
+		{"lint", []string{"make", "-s", "lint-if-there"}},
+	} {
+		if err := r.command(ctx, step.name, step.args...); err != nil {
+			return err
+		}
+	}
+	if err := <-installed; err != nil {
+		return err
+	}
+	raced, plain := packages.split()
+	return errors.Join(
+		r.tests(ctx, "tests", plain),
+		r.tests(ctx, "tests with the race detector", raced, "-race"),
+	)
+}
+
+// rest runs the tests of the agent, the race detector over all packages, the tests that are marked
+// with soak.Rest, and the examples that are modules of their own.
+func (r *run) rest(ctx context.Context, packages packages) error {
+	_ = os.Setenv("CLEW_REST", "1")
+	drift, others := packages.drift()
+	return errors.Join(
+		r.command(ctx, "examples that are modules", "make", "-s", "test-modules"),
+		r.tests(ctx, "more of the agent", drift),
+		r.tests(ctx, "the race detector over all packages", others, "-race"),
+	)
+}
+
+// install starts to install the agent, the browser and axe-core. The channel gets the result.
+func (r *run) install(ctx context.Context, rest bool) <-chan error {
+	done := make(chan error, 1)
+	targets := []string{"agent", "browser", "axe"}
+	if rest {
+		targets = []string{"agent", "browser"}
+	}
+	go func() {
+		out, err := exec.CommandContext(ctx, "make", append([]string{"-s"}, targets...)...).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("installing %s: %w\n%s", strings.Join(targets, ", "), err, out)
+		}
+		done <- err
+	}()
+	return done
+}
+
+// command runs a step that is one command, and prints its output if it fails.
+func (r *run) command(ctx context.Context, name string, args ...string) error {
+	done := r.step(name)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	out, err := cmd.CombinedOutput()
+	r.count(cmd)
+	if err != nil {
+		done("failed")
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	done(lastLine(out))
+	return nil
+}
+
+// lastLine returns the last line of the output of a step that passed.
+func lastLine(out []byte) string {
+	text := strings.TrimSpace(string(out))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// tests runs the tests of packages, and adds their outcome to the report.
+func (r *run) tests(ctx context.Context, name string, packages []string, flags ...string) error {
+	done := r.step(name)
+	args := append([]string{"test", "-json", "-vet=off", "-p=4", "-timeout=60m"}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	readErr := r.report.read(out, func(failed string) { fmt.Fprintln(r.out, "FAIL", failed) })
+	err = cmd.Wait()
+	r.count(cmd)
+	done(fmt.Sprintf("%d packages", len(packages)))
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && r.report.failed() {
+		err = nil // the report has it
+	}
+	return errors.Join(readErr, err)
+}
+
+// step prints the name of a step. The returned function prints its time and a remark.
+func (r *run) step(name string) func(remark string) {
+	started := time.Now()
+	fmt.Fprintf(r.out, "%s …\n", name)
+	return func(remark string) {
+		if remark != "" {
+			remark = ", " + remark
+		}
+		fmt.Fprintf(r.out, "%s: %.1f s%s\n", name, time.Since(started).Seconds(), remark)
+	}
+}
+
+// count adds the processor time of a command that ended, and of what it waited for.
+func (r *run) count(cmd *exec.Cmd) {
+	if cmd.ProcessState != nil {
+		r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+}
