@@ -75,8 +75,8 @@ type WriteResult struct {
 	Content string `json:"content"`
 	// OriginalFile is what was in the file, or nil if there was none or it was too large.
 	OriginalFile *string `json:"originalFile"`
-	// StructuredPatch is the change. It is empty for a new file, if nothing changed, and if there
-	// was too much to compare.
+	// StructuredPatch is the change, for display: two spaces stand for each tab at the beginning of
+	// a line. It is empty for a new file, if nothing changed, and if there was too much to compare.
 	StructuredPatch []Hunk `json:"structuredPatch"`
 	// UserModified says that the user changed the content before it was written.
 	UserModified bool `json:"userModified"`
@@ -128,7 +128,8 @@ type EditResult struct {
 	OriginalFile *string `json:"originalFile"`
 	// OriginalFileContents is what was in the file before a MultiEdit, or nil.
 	OriginalFileContents *string `json:"originalFileContents"`
-	// StructuredPatch is the change. The lines around it are included.
+	// StructuredPatch is the change with the lines around it, for display: two spaces stand for
+	// each tab at the beginning of a line.
 	StructuredPatch []Hunk `json:"structuredPatch"`
 	// UserModified says that the user changed the edit before it was made.
 	UserModified bool `json:"userModified"`

@@ -188,7 +188,7 @@ type DisplayItem struct {
 	// at ResultAt. [DisplayItem.Result] decodes it.
 	Structured wire.JSON
 	// Patch is the part of the structured result that shows what changed in a file. It is kept even
-	// if Structured is not. [DisplayItem.Diff] decodes it.
+	// if Structured is not, and may lack tabs: see [AIMsg.Patch]. [DisplayItem.Diff] decodes it.
 	Patch wire.JSON
 	// Status is the status in the structured result, such as "completed" or "async_launched". Only
 	// some tools have one; otherwise it is "".

@@ -109,7 +109,7 @@ func (m *AIMsg) readResult(e *Entry, limit int) {
 	case m.ToolUseResult != "": // whose memory it shares
 		m.Patch = m.ToolUseResult[facts.patchAt:end]
 	default:
-		m.Patch = wire.JSON(facts.patch)
+		m.Patch = exactPatch(result, facts.patch)
 	}
 }
 

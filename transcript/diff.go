@@ -160,10 +160,47 @@ const (
 	contextLines = 3
 )
 
-// diffText returns the hunks that make the text after of the text before.
+// diffText returns the hunks that make the text after of the text before. It looks only at the lines
+// around what differs.
 func diffText(before, after string) []tooluse.Hunk {
-	a, b := splitLines(before), splitLines(after)
-	return hunksOf(a, b, compareLines(a, b))
+	from, to := equalEnds(before, after)
+	skipped := strings.Count(before[:from], "\n")
+	a, b := splitLines(before[from:len(before)-to]), splitLines(after[from:len(after)-to])
+	hunks := hunksOf(a, b, compareLines(a, b))
+	for i := range hunks {
+		hunks[i].OldStart += skipped
+		hunks[i].NewStart += skipped
+	}
+	return hunks
+}
+
+// equalEnds returns how many bytes two texts have in common at the beginning and at the end: whole
+// lines, without contextLines of them at each side of what differs.
+func equalEnds(a, b string) (head, tail int) {
+	const block = 256
+	most := min(len(a), len(b))
+	for head+block <= most && a[head:head+block] == b[head:head+block] {
+		head += block
+	}
+	for head < most && a[head] == b[head] {
+		head++
+	}
+	head = strings.LastIndexByte(a[:head], '\n') + 1
+	most -= head
+	for tail+block <= most && a[len(a)-tail-block:len(a)-tail] == b[len(b)-tail-block:len(b)-tail] {
+		tail += block
+	}
+	for tail < most && a[len(a)-tail-1] == b[len(b)-tail-1] {
+		tail++
+	}
+	for range contextLines {
+		head = strings.LastIndexByte(a[:max(head-1, 0)], '\n') + 1
+	}
+	rest := a[len(a)-tail:]
+	for range contextLines + 1 { // the first line may be only the end of one
+		_, rest = cutLine(rest)
+	}
+	return head, len(rest)
 }
 
 // A change replaces the lines a[fromA:toA] by b[fromB:toB].

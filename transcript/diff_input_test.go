@@ -25,6 +25,8 @@ func TestInputDiffOf(t *testing.T) {
 			"--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n-a\n-b\n+B\n c\n"},
 		{"an edit everywhere of one place", "Edit", `{"file_path":"/f","old_string":"h\n","new_string":"","replace_all":true}`, file,
 			"--- a/f\n+++ b/f\n@@ -5,4 +5,3 @@\n e\n f\n g\n-h\n"},
+		{"an edit that deletes a line", "Edit", `{"file_path":"/f","old_string":"b","new_string":""}`, "a\nb\n\tc\n",
+			"--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n a\n-b\n \tc\n"},
 		{"several places", "Edit", `{"file_path":"/f","old_string":"x","new_string":"y"}`, "x x\n\nx\nxx",
 			"the old text is in the file 5 times, first on lines 1, 3, 4"},
 		{"not there", "Edit", `{"file_path":"/f","old_string":"x","new_string":"y"}`, file, "the old text is not in the file"},

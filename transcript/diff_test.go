@@ -488,7 +488,7 @@ func TestRecordedDiffs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _ := resultDiff(r)
+	d, _ := new(DisplayItem).resultDiff(r)
 	edit := r.(*tooluse.EditResult) //nolint:forcetypeassert // it is one
 	if diff := cmp.Diff(edit.StructuredPatch, diffText(*edit.OriginalFile, "hi\nworld\n")); diff != "" {
 		t.Errorf("the agent's patch and ours (-want +got):\n%s", diff)
@@ -511,7 +511,7 @@ func TestPatchedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := resultDiff(r)
+	want, _ := item.resultDiff(r)
 	for name, change := range map[string]func(*DisplayItem){
 		"result":       func(*DisplayItem) {},
 		"input":        func(i *DisplayItem) { i.Structured = "" },

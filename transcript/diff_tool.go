@@ -85,13 +85,13 @@ func (i *DisplayItem) Diffs() []FileDiff {
 }
 
 // fileDiff returns what the call changed, or nil. It uses the result, or else the patch, which is
-// kept even if the result is too long, or else the input.
+// kept even if the result is too long, together with the input.
 func (i *DisplayItem) fileDiff() *FileDiff {
 	if d := i.patched(); d != nil {
 		return d
 	}
 	if r, err := i.Result(); err == nil {
-		if d, ok := resultDiff(r); ok {
+		if d, ok := i.resultDiff(r); ok {
 			return d
 		}
 	}
@@ -102,8 +102,10 @@ func (i *DisplayItem) fileDiff() *FileDiff {
 	if i.ToolName == "Write" && strings.Contains(i.ToolResult, "has been updated") {
 		proposed.Created, proposed.Relative = false, true
 	}
-	hunks := decodeHunks(i.Patch)
-	if len(hunks) == 0 {
+	c := i.requested()
+	c.patch, c.exact = decodeHunks(i.Patch), isExact(i.Patch)
+	hunks, ok := c.hunks()
+	if !ok {
 		return proposed
 	}
 	d := newFileDiff(proposed.Path, hunks)
@@ -112,7 +114,8 @@ func (i *DisplayItem) fileDiff() *FileDiff {
 }
 
 // patched returns the change of a file that was there before, from its patch alone, or nil. Results
-// have the whole file as well, which takes much longer to decode.
+// have the whole file as well, which takes much longer to decode. A patch without the tabs of the
+// file does not count.
 func (i *DisplayItem) patched() *FileDiff {
 	path := cmp.Or(firstMember(i.Structured, "filePath"), firstMember(i.ToolInput, "file_path"))
 	if path == "" {
@@ -122,7 +125,33 @@ func (i *DisplayItem) patched() *FileDiff {
 	if len(hunks) == 0 || hunks[0].OldLines == 0 {
 		return nil
 	}
+	if !isExact(i.Patch) && !hasAllTabs(hunks) && (hasTabs(i.Structured) || hasTabs(i.ToolInput)) {
+		return nil
+	}
 	return newFileDiff(path, hunks)
+}
+
+// hasTabs reports whether a string in a JSON text may have a tab.
+func hasTabs(text wire.JSON) bool {
+	return strings.Contains(string(text), `\t`) || strings.Contains(string(text), `\u0009`)
+}
+
+// requested returns the change that the input asks for.
+func (i *DisplayItem) requested() *reportedChange {
+	c := new(reportedChange)
+	in, err := i.Input()
+	if err != nil {
+		return c
+	}
+	switch in := in.(type) {
+	case *tooluse.EditInput:
+		c.edits = []tooluse.StringEdit{{OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll}}
+	case *tooluse.MultiEditInput:
+		c.edits = in.Edits
+	case *tooluse.WriteInput:
+		c.after = &in.Content
+	}
+	return c
 }
 
 // firstMember returns the first member of an object if it is a string of this name, without reading
@@ -135,13 +164,29 @@ func firstMember(object wire.JSON, name string) (text string) {
 	return text
 }
 
-// decodeHunks decodes a list of hunks, and leaves out those without lines.
+// decodeHunks decodes a patch.
 func decodeHunks(list wire.JSON) []tooluse.Hunk {
 	var hunks []tooluse.Hunk
 	if entrylex.FirstByte(list) != '[' || entrylex.DecodeLoosely(list, &hunks) != nil {
 		return nil
 	}
-	return withLines(hunks)
+	return patchHunks(hunks)
+}
+
+// patchHunks returns the hunks of a patch, without those that have no lines. The agent counts lines
+// from 1 even if a file is empty. It reuses the memory of the list.
+func patchHunks(patch []tooluse.Hunk) []tooluse.Hunk {
+	hunks := withLines(patch)
+	if len(hunks) == 1 {
+		h := &hunks[0]
+		if h.OldLines == 0 && h.OldStart == 1 {
+			h.OldStart = 0
+		}
+		if h.NewLines == 0 && h.NewStart == 1 {
+			h.NewStart = 0
+		}
+	}
+	return hunks
 }
 
 // withLines removes the hunks that have no lines. It reuses the memory of the list.
@@ -157,90 +202,63 @@ func withLines(hunks []tooluse.Hunk) []tooluse.Hunk {
 
 // resultDiff returns the diff in a result, which is nil if the file is unchanged. It returns false
 // if the result does not contain a diff.
-func resultDiff(r tooluse.Result) (*FileDiff, bool) {
+func (i *DisplayItem) resultDiff(r tooluse.Result) (*FileDiff, bool) {
 	switch r := r.(type) {
 	case *tooluse.TextResult:
 		return nil, r.Rejected() || r.Failure() != ""
 	case *tooluse.EditResult:
 		return editDiff(r)
 	case *tooluse.WriteResult:
-		return writeDiff(r)
+		return i.writeDiff(r)
 	case *tooluse.NotebookEditResult:
 		return notebookDiff(r)
 	}
 	return nil, false
 }
 
-// editDiff returns the change of an Edit or a MultiEdit: from the patch, else from the whole file
-// and the edits, else from git.
+// editDiff returns the change of an Edit or a MultiEdit: from the whole file and the edits, else from
+// the patch, else from git.
 func editDiff(r *tooluse.EditResult) (*FileDiff, bool) {
-	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
-		d := newFileDiff(r.FilePath, hunks)
-		d.Created = createsFile(r) && hunks[0].OldLines == 0
-		return d, true
+	c := reportedChange{before: cmp.Or(r.OriginalFile, r.OriginalFileContents), edits: r.Edits, patch: patchHunks(r.StructuredPatch)}
+	if len(c.edits) == 0 {
+		c.edits = []tooluse.StringEdit{{OldString: r.OldString, NewString: r.NewString, ReplaceAll: r.ReplaceAll}}
 	}
-	if before, after, ok := editedTexts(r); ok {
-		d := newFileDiff(r.FilePath, diffText(before, after))
-		d.Created = createsFile(r)
-		return d, true
+	hunks, ok := c.hunks()
+	if !ok {
+		return gitDiff(r.GitDiff, r.FilePath)
 	}
-	return gitDiff(r.GitDiff, r.FilePath)
+	d := newFileDiff(r.FilePath, hunks)
+	d.Created = createsFile(r) && (len(hunks) == 0 || hunks[0].OldLines == 0)
+	return d, true
 }
 
 // createsFile reports whether the edit makes a file: it replaces nothing.
 func createsFile(r *tooluse.EditResult) bool { return r.OldString == "" && len(r.Edits) == 0 }
 
-// editedTexts returns the file before and after. It returns false if the edits are not found in it.
-func editedTexts(r *tooluse.EditResult) (before, after string, ok bool) {
-	switch {
-	case r.OriginalFile != nil:
-		before = *r.OriginalFile
-	case r.OriginalFileContents != nil:
-		before = *r.OriginalFileContents
-	default:
-		return "", "", false
-	}
-	edits := r.Edits
-	if len(edits) == 0 {
-		edits = []tooluse.StringEdit{{OldString: r.OldString, NewString: r.NewString, ReplaceAll: r.ReplaceAll}}
-	}
-	after = before
-	for _, e := range edits {
-		if after, ok = replaceString(after, e); !ok {
-			return "", "", false
+// writeDiff returns the change of a Write: from the whole file before and after, else from the patch,
+// else from git. The content of a new file is its change. The agent may leave out the content of a
+// file that was there before; the input has it.
+func (i *DisplayItem) writeDiff(r *tooluse.WriteResult) (*FileDiff, bool) {
+	c := reportedChange{before: r.OriginalFile, after: &r.Content, patch: patchHunks(r.StructuredPatch)}
+	if r.Type == "create" && c.before == nil {
+		if len(c.patch) == 0 || fits(c.patch, r.Content, '+') {
+			return createdFile(r.FilePath, r.Content), true
+		}
+	} else if c.before == nil {
+		if r.Content == "" {
+			c.after = i.requested().after
+		}
+		if len(c.patch) == 0 {
+			return gitDiff(r.GitDiff, r.FilePath)
 		}
 	}
-	return before, after, true
-}
-
-// replaceString returns the text after an edit. It returns false if the edit does not fit. An edit
-// without an old string writes a new file.
-func replaceString(text string, e tooluse.StringEdit) (string, bool) {
-	switch {
-	case e.OldString == "":
-		return e.NewString, text == ""
-	case !strings.Contains(text, e.OldString):
-		return "", false
-	case e.ReplaceAll:
-		return strings.ReplaceAll(text, e.OldString, e.NewString), true
+	hunks, ok := c.hunks()
+	if !ok {
+		return gitDiff(r.GitDiff, r.FilePath)
 	}
-	return strings.Replace(text, e.OldString, e.NewString, 1), true
-}
-
-// writeDiff returns the change of a Write. A new file has no patch, so its content is the change.
-func writeDiff(r *tooluse.WriteResult) (*FileDiff, bool) {
-	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
-		d := newFileDiff(r.FilePath, hunks)
-		d.Created = r.Type == "create"
-		return d, true
-	}
-	switch {
-	case r.Type == "create":
-		return createdFile(r.FilePath, r.Content), true
-	case r.OriginalFile != nil:
-		return newFileDiff(r.FilePath, diffText(*r.OriginalFile, r.Content)), true
-	}
-	return gitDiff(r.GitDiff, r.FilePath)
+	d := newFileDiff(r.FilePath, hunks)
+	d.Created = r.Type == "create"
+	return d, true
 }
 
 // createdFile returns the diff of a file that was not there before.

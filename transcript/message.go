@@ -93,7 +93,8 @@ type AIMsg struct {
 	// where it is longer than [ReadOptions.MaxResultBytes].
 	ToolUseResult wire.JSON
 	// Patch is the list of hunks in the structured result that shows what changed in a file,
-	// however long the result is. It is "" if nothing changed.
+	// however long the result is. It is "" if nothing changed. Two spaces stand for each tab at the
+	// beginning of a line, unless ToolUseResult is not kept and had the whole file.
 	Patch wire.JSON
 	// AgentID is the ID of the subagent that the call started, from the structured result. It is ""
 	// for other tools, and "name@team" for a teammate.

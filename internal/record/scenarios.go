@@ -109,6 +109,23 @@ func write(path, content string) wire.Block {
 	}{path, content})
 }
 
+// edit returns a tool call that replaces a piece of a file, everywhere if all is set.
+func edit(path, before, after string, all bool) wire.Block {
+	return clewtest.ToolUse("Edit", struct {
+		Path string `json:"file_path"`
+		Old  string `json:"old_string"`
+		New  string `json:"new_string"`
+		All  bool   `json:"replace_all"`
+	}{path, before, after, all})
+}
+
+// read returns a tool call that reads a file.
+func read(path string) wire.Block {
+	return clewtest.ToolUse("Read", struct {
+		Path string `json:"file_path"`
+	}{path})
+}
+
 // done answers every tool result that no earlier rule matches.
 func done(s *Stage) {
 	s.Model.OnToolResult("").Reply(clewtest.Text("All done.")).Usage(100, 42, 300, 20)
@@ -137,6 +154,36 @@ var toolScenarios = []*Scenario{
 				Old  string `json:"old_string"`
 				New  string `json:"new_string"`
 			}{s.Path("out.txt"), "there", "world"})).Usage(100, 42, 300, 20)
+			done(s)
+		},
+	},
+	{
+		Name:    "tool_edits",
+		About:   "Edits whose strings are not as they are in the file: tabs, line ends, quotes and blanks.",
+		Args:    allowAll,
+		Prompts: []string{"Edit them"},
+		Files: map[string]string{
+			"crlf.txt": "one\r\n\ttwo\r\nthree\r\n", "quotes.txt": "\tsay “hello” and\n\tgo\n", "empty.txt": "",
+		},
+		Model: func(s *Stage) {
+			code, lines, quotes, empty := s.Path("code.txt"), s.Path("crlf.txt"), s.Path("quotes.txt"), s.Path("empty.txt")
+			s.Model.On("Edit them").Reply(
+				read(lines), read(quotes), read(empty),
+				write(code, "func f() {\n\tif a {\n\t\tb()\n\t}\n    \tc()\n\t  b()\n}\n"),
+				edit(code, "\t\tb()\n", "\t\tb()\n\t\tif d {\n\t\t\te()\n\t\t}\n", false),
+				edit(code, "b()", "g($&, $1)", true),
+				edit(code, "    \tc()", "", false),
+				edit(code, "\tif d {", "\tif h {  \n\t\ti() ", false),
+				edit(code, "}\n", "}", true),
+				write(code, "\tfunc f() {\n\t\tj()\n\t}"),
+				edit(code, "\t}", "\t}\n\n\tk()\n", false),
+				write(code, "\ta\n\ta b\n\t\ta"),
+				edit(code, "a", "", true),
+				edit(lines, "one\n\ttwo", "one\n\t\ttwo\n\tmore", false),
+				edit(quotes, "say \"hello\"", "say \"good\" 'bye'", false),
+				edit(empty, "", "\tnow\n", false),
+				read(code), read(lines), read(quotes), read(empty),
+			).Usage(100, 42, 300, 20)
 			done(s)
 		},
 	},
