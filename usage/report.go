@@ -350,10 +350,10 @@ const blockLength = 5 * time.Hour
 // it, or a gap between two. [FiveHourBlocks] returns both, in one list. A gap has no calls, so its
 // totals are zero.
 type FiveHourBlock struct {
-	// Start is when the block begins: at a full hour in UTC. A gap begins five hours after the last
-	// call.
+	// Start is when the block begins: at a full hour in UTC. A gap begins at the end of the block
+	// before.
 	Start time.Time `json:"start"`
-	// End is when it ends: a block five hours after Start, and a gap at the next call.
+	// End is when it ends: a block five hours after Start, and a gap at the start of the next block.
 	End time.Time `json:"end"`
 	// Gap says that nothing was used.
 	Gap bool `json:"gap,omitempty"`
@@ -431,16 +431,14 @@ func FiveHourBlocks(calls []Call, opts *FiveHourBlockOptions) []FiveHourBlock {
 	return blocks
 }
 
-// gapBefore returns the gap between the last block and the next, if there is one.
+// gapBefore returns the gap between the end of the last block and the start of the next, if there is
+// one.
 func gapBefore(blocks []FiveHourBlock, next *FiveHourBlock) (FiveHourBlock, bool) {
 	if len(blocks) == 0 {
 		return FiveHourBlock{}, false
 	}
-	last := blocks[len(blocks)-1].Last
-	if next.First.Sub(last) <= blockLength {
-		return FiveHourBlock{}, false
-	}
-	return FiveHourBlock{Start: last.Add(blockLength), End: next.First, Gap: true}, true
+	end := blocks[len(blocks)-1].End
+	return FiveHourBlock{Start: end, End: next.Start, Gap: true}, next.Start.After(end)
 }
 
 // judge sets what depends on the times of the block.

@@ -304,12 +304,17 @@ func TestBlocks(t *testing.T) {
 		}},
 		{"a gap", callsAt("10:30:00", "11:10:00", "18:20:00"), []span{
 			{clockAt("10:00:00"), clockAt("15:00:00"), false, 2},
-			{clockAt("16:10:00"), clockAt("18:20:00"), true, 0},
+			{clockAt("15:00:00"), clockAt("18:00:00"), true, 0},
 			{clockAt("18:00:00"), clockAt("23:00:00"), false, 1},
+		}},
+		{"a gap shorter than a block", callsAt("10:30:00", "14:50:00", "16:10:00"), []span{
+			{clockAt("10:00:00"), clockAt("15:00:00"), false, 2},
+			{clockAt("15:00:00"), clockAt("16:00:00"), true, 0},
+			{clockAt("16:00:00"), clockAt("21:00:00"), false, 1},
 		}},
 		{"in any order", callsAt("18:20:00", "10:30:00", "11:10:00"), []span{
 			{clockAt("10:00:00"), clockAt("15:00:00"), false, 2},
-			{clockAt("16:10:00"), clockAt("18:20:00"), true, 0},
+			{clockAt("15:00:00"), clockAt("18:00:00"), true, 0},
 			{clockAt("18:00:00"), clockAt("23:00:00"), false, 1},
 		}},
 		{"without a time", []Call{{Model: "claude-opus-5-5"}}, nil},
@@ -401,7 +406,7 @@ func TestBlockWithOneTimeHasNoSpeed(t *testing.T) {
 	}
 }
 
-// FiveHourBlocks hold all calls that have a time, don't overlap, and gaps lie between them.
+// FiveHourBlocks hold all calls that have a time. Each block or gap begins where the one before ends.
 func TestBlocksAddUp(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -415,8 +420,8 @@ func TestBlocksAddUp(t *testing.T) {
 		var sum Totals
 		var last FiveHourBlock
 		for _, b := range FiveHourBlocks(calls, nil) {
-			if !last.Gap && b.Start.Before(last.End) && !b.Gap || b.First.Before(last.Last) && !b.Gap {
-				t.Errorf("seed %d: %v follows %v", seed, b.Start, last.Start)
+			if !last.End.IsZero() && !b.Start.Equal(last.End) || !b.Start.Before(b.End) || b.Gap && (last.Gap || last.End.IsZero()) {
+				t.Errorf("seed %d: %v to %v follows %v to %v", seed, b.Start, b.End, last.Start, last.End)
 			}
 			sum.Calls, sum.Cost, sum.Usage = sum.Calls+b.Calls, sum.Cost+b.Cost, sum.Usage.plus(b.Usage, 1)
 			last = b

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -268,6 +270,55 @@ func checkLinesFit(t *testing.T, text string, width int) {
 		}
 	}
 }
+
+// A gap is the time between two blocks. It is shown once, and not beside a block that is left out.
+func TestStatsGaps(t *testing.T) {
+	t.Parallel()
+	used := new(sessions.UsageScan)
+	for i, hours := range []int{40, 30, 25, 10, 5} {
+		used.Tally.Add(usage.Call{
+			MessageID: fmt.Sprint("m", i), Model: "claude-opus-5-5", Time: statsNow.Add(-time.Duration(hours) * time.Hour),
+			Usage: usage.Usage{InputTokens: 1},
+		})
+	}
+	prices := usage.DefaultPrices()
+	opts := &usage.ReportOptions{By: []usage.Dimension{usage.ByBlock}, Location: time.UTC, Prices: &prices}
+	for _, tt := range []struct {
+		name    string
+		removed []string
+		want    string
+	}{
+		{"all", nil, "01:00-06:00 | nothing for 5 h | 11:00-16:00 | 16:00-21:00 | nothing for 10 h | 07:00-12:00 | 12:00-17:00"},
+		{"without a block in the middle", []string{"2026-11-13 16:00"}, "01:00-06:00 | nothing for 5 h | 11:00-16:00 | 07:00-12:00 | 12:00-17:00"},
+		{"without the ends", []string{"2026-11-13 01:00", "2026-11-14 12:00"}, "11:00-16:00 | 16:00-21:00 | nothing for 10 h | 07:00-12:00"},
+	} {
+		r := newStatsReport(used, opts, statsNow)
+		r.sort("")
+		r.keep(func(row *statsRow) bool { return !slices.Contains(tt.removed, r.clock(row.Key.Block)) })
+		var lines, list []string
+		for line := range strings.Lines(r.text(canvas{width: 80, cell: "█"})) {
+			if label := statsLabel.FindString(line); label != "" {
+				lines = append(lines, label)
+			}
+		}
+		for _, b := range r.Blocks {
+			if b.Gap {
+				list = append(list, "nothing for "+render.Duration(b.End.Sub(b.Start)))
+			} else {
+				list = append(list, b.Start.Format("15:04-")+b.End.Format("15:04"))
+			}
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(lines, " | ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(list, " | ")); diff != "" {
+			t.Errorf("%s: the list differs (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// statsLabel matches a block or a gap in a table.
+var statsLabel = regexp.MustCompile(`\d\d:00-\d\d:00|nothing for \d+ h`)
 
 // The active block and recent ones are counted alone.
 func TestStatsKeepsBlocks(t *testing.T) {

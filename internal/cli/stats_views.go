@@ -37,20 +37,24 @@ func (r *statsReport) keepBlocks(active, recent bool) {
 	r.keep(func(row *statsRow) bool { return wanted[row.Key.Block] })
 }
 
-// trimBlocks removes the blocks whose rows were removed, and the gaps at both ends of the rest.
+// trimBlocks removes the blocks whose rows were removed, and the gaps beside them.
 func (r *statsReport) trimBlocks() {
 	rows := map[time.Time]bool{}
 	for i := range r.Rows {
 		rows[r.Rows[i].Key.Block] = true
 	}
-	blocks := slices.DeleteFunc(r.Blocks, func(b usage.FiveHourBlock) bool { return !b.Gap && !rows[b.Start] })
-	for len(blocks) > 0 && blocks[0].Gap {
-		blocks = blocks[1:]
+	starts, ends := map[time.Time]bool{}, map[time.Time]bool{}
+	for i := range r.Blocks {
+		if b := &r.Blocks[i]; !b.Gap && rows[b.Start] {
+			starts[b.Start], ends[b.End] = true, true
+		}
 	}
-	for len(blocks) > 0 && blocks[len(blocks)-1].Gap {
-		blocks = blocks[:len(blocks)-1]
-	}
-	r.Blocks = blocks
+	r.Blocks = slices.DeleteFunc(r.Blocks, func(b usage.FiveHourBlock) bool {
+		if b.Gap {
+			return !ends[b.Start] || !starts[b.End]
+		}
+		return !starts[b.Start]
+	})
 }
 
 // describeBlocks adds to groups by block what is known of the blocks, and the gaps between them if
@@ -61,15 +65,12 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 		byName[g.name] = g
 	}
 	inOrder := r.order == "" || r.order == "name"
-	var all, gap []*statsGroup
+	var all []*statsGroup
+	var end time.Time // of the last block in all
 	for i := range r.Blocks {
 		b := &r.Blocks[i]
 		g := byName[r.clock(b.Start)]
-		switch {
-		case b.Gap:
-			gap = []*statsGroup{{gap: true, label: "  nothing for " + render.Duration(b.End.Sub(b.Start))}}
-			continue
-		case g == nil:
+		if b.Gap || g == nil {
 			continue
 		}
 		g.label = r.clock(b.Start) + b.End.In(r.zone).Format("-15:04")
@@ -77,10 +78,10 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 			g.label = r.clock(b.Start) + "-now"
 		}
 		g.rate = stats.BlockRate(b)
-		if len(all) > 0 {
-			all = append(all, gap...)
+		if i > 0 && r.Blocks[i-1].Gap && r.Blocks[i-1].Start.Equal(end) {
+			all = append(all, &statsGroup{gap: true, label: "  nothing for " + render.Duration(b.Start.Sub(end))})
 		}
-		all = append(all, g)
+		all, end = append(all, g), b.End
 		delete(byName, g.name)
 	}
 	if !inOrder {
