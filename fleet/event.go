@@ -82,6 +82,7 @@ type Release struct {
 type Report struct {
 	Owner
 	Status   string
+	Text     string // why the attempt goes on, such as that its work can't be stored yet
 	Snapshot string
 	CostUSD  float64
 }
@@ -165,10 +166,12 @@ type Requeue struct {
 // Cancel is the wish of a person to end a job. A worker that holds it ends it.
 type Cancel struct{ By, Why string }
 
-// Late says that a result has come from an attempt that does not count any more. It is kept as a note.
+// Late says that a result has come from an attempt that does not count any more. It is kept as a note, and its patch
+// with the attempt.
 type Late struct {
 	Owner
 	Result Result
+	Patch  string
 }
 
 func (Unblock) name() string  { return "unblocked" }
@@ -358,6 +361,9 @@ func (e Report) apply(j *Job, _ time.Time) error {
 	if e.Status != "" {
 		a.Status = cut(e.Status, maxText)
 	}
+	if e.Text != "" {
+		j.Text = cut(e.Text, maxText)
+	}
 	if e.Snapshot != "" {
 		a.Snapshot = e.Snapshot
 	}
@@ -372,7 +378,7 @@ func (e Finish) apply(j *Job, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := j.isOneOf(e, e.Cause, ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit); err != nil {
+	if err := j.isOneOf(e, e.Cause, ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit, ByStorage); err != nil {
 		return err
 	}
 	a.end(e.Cause, e.Text, e.CostUSD, at)
@@ -576,6 +582,9 @@ func (e Late) apply(j *Job, at time.Time) error {
 	}
 	if j.Attempts[e.Attempt-1].Ended.IsZero() {
 		return j.refuse(e, "the attempt has not ended")
+	}
+	if e.Patch != "" {
+		j.Attempts[e.Attempt-1].Patch = e.Patch
 	}
 	j.note(Note{At: at, By: e.Worker, Attempt: e.Attempt, Result: keep(e.Result)})
 	return nil

@@ -76,6 +76,7 @@ func TestTransitions(t *testing.T) {
 		{Finish{Owner: first, Cause: ByResult, Result: Result{}}, map[State]State{Running: Done}},
 		{Finish{Owner: first, Cause: ByResult, Result: Result{Failed: true}}, map[State]State{Running: Failed}},
 		{Finish{Owner: first, Cause: ByTime, Result: Result{}}, map[State]State{Running: Failed}},
+		{Finish{Owner: first, Cause: ByStorage, Result: Result{}}, map[State]State{Running: Failed}},
 		{Pause{Owner: first, Cause: ByLimit, Until: after(3 * time.Hour), Stored: true}, map[State]State{Running: Waiting}},
 		{Pause{Owner: first, Cause: ByLimit, Until: after(30 * time.Hour), Stored: true}, map[State]State{Running: Failed}},
 		{Wake{}, map[State]State{Waiting: Queued}},
@@ -100,7 +101,7 @@ func TestTransitions(t *testing.T) {
 		{Cancel{"me", ""}, map[State]State{
 			Blocked: Canceled, Queued: Canceled, Claimed: Claimed, Running: Running, Waiting: Canceled, Asking: Canceled, Lost: Canceled,
 		}},
-		{Late{first, Result{}}, map[State]State{
+		{Late{Owner: first}, map[State]State{
 			Waiting: Waiting, Asking: Asking, Lost: Lost, Done: Done, Failed: Failed,
 		}},
 	} {
@@ -132,13 +133,16 @@ func TestStale(t *testing.T) {
 	j = must(t, j, Claim{"w1"}, Begin{first, "s1", "p1", ""}, Lose{Attempt: 1, Cause: ByLoss, Stored: true}, Claim{"w2"}, Begin{second, "s2", "p2", ""})
 	for _, e := range []Event{
 		Begin{first, "s1", "p1", ""}, Finish{Owner: first, Cause: ByResult, Result: Result{}}, Pause{Owner: first, Cause: ByLimit, Until: start, Stored: true}, Park{Owner: first, Question: "q"}, Lose{Attempt: 1, Cause: ByLoss, Stored: true},
-		Release{1, ByLoss, ""}, Finish{Owner: Owner{"w1", 2}, Cause: ByResult, Result: Result{}}, Late{Owner{"w3", 1}, Result{}}, Late{Owner{"w1", 3}, Result{}},
+		Release{1, ByLoss, ""}, Finish{Owner: Owner{"w1", 2}, Cause: ByResult, Result: Result{}}, Late{Owner: Owner{"w3", 1}}, Late{Owner: Owner{"w1", 3}},
 	} {
 		if next, err := j.Apply(e, start); !errors.Is(err, ErrStale) {
 			t.Errorf("%T: %v, %v", e, next, err)
 		}
 	}
-	noted := must(t, j, Late{first, Result{Text: "too late"}})
+	noted := must(t, j, Late{first, Result{Text: "too late"}, "patch"})
+	if noted.Attempts[0].Patch != "patch" || noted.Attempts[1].Patch != "" || j.Attempts[0].Patch != "" {
+		t.Errorf("the patch is not with its attempt: %+v", noted.Attempts)
+	}
 	if n := noted.Notes[len(noted.Notes)-1]; noted.State != Running || n.Result == nil || n.Result.Text != "too late" || n.Attempt != 1 {
 		t.Errorf("%s, %+v", noted.State, n)
 	}
@@ -313,7 +317,7 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 	if r.IntN(8) == 0 {
 		o.Worker = "w2"
 	}
-	causes := []Cause{ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit}
+	causes := []Cause{ByResult, ByAgent, ByBudget, ByTurns, ByTime, ByPerson, ByAccount, ByExit, ByStorage}
 	result := Result{Failed: r.IntN(2) == 0}
 	switch allEvents[r.IntN(len(allEvents))].(type) {
 	case Unblock:
@@ -323,7 +327,7 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 	case Begin:
 		return Begin{o, "s", "p", ""}
 	case Report:
-		return Report{Owner: o, Status: "works", CostUSD: 1}
+		return Report{Owner: o, Status: "works", Text: "stores", CostUSD: 1}
 	case Release:
 		return Release{o.Attempt, ByWorker, ""}
 	case Finish:
@@ -352,7 +356,7 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 		}
 		return Cancel{"me", ""}
 	default:
-		return Late{o, result}
+		return Late{o, result, "patch"}
 	}
 }
 
@@ -476,7 +480,7 @@ func TestLargestRecord(t *testing.T) {
 	for n := 1; j.State == Queued; n++ {
 		o := Owner{worker, n}
 		j = must(t, j, Claim{worker}, Begin{o, "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000000", long[:64]},
-			Report{Owner: o, Status: long}, Lose{Attempt: n, Cause: ByLoss, Text: long}, Late{o, result})
+			Report{Owner: o, Status: long, Text: long}, Lose{Attempt: n, Cause: ByLoss, Text: long}, Late{o, result, ""})
 	}
 	r, err := j.record(0)
 	if err != nil || len(r.Data) > MaxRecord || len(r.Label) > 2<<10 {

@@ -54,6 +54,7 @@ const (
 	ByTranscript Cause = "transcript" // the stored transcript shows a finished turn
 	ByResult     Cause = "result"     // of the agent
 	ByShutdown   Cause = "shutdown"   // the worker was told to stop
+	ByStorage    Cause = "storage"    // what the agent has made could not be stored
 )
 
 // A Start is how an attempt begins.

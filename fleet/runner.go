@@ -28,7 +28,8 @@ type Run interface {
 	IDs() (session, prompt, base string)
 	// Do sends the prompt, and returns how the attempt has ended: a [Finish], [Pause], [Park] or
 	// [Lose], without an owner. When the context ends, it ends the agent; [context.Cause] is
-	// [ErrCanceled], [ErrLease] or [ErrShutdown].
+	// [ErrCanceled], [ErrLease] or [ErrShutdown]. What a Finish stands for, such as the session and the
+	// patch, is stored when it returns.
 	Do(ctx context.Context) Event
 	// Close removes what Prepare has made. It is called once, after Do or without it.
 	Close()
@@ -78,7 +79,10 @@ func (t *Task) Publish(ctx context.Context, frame []byte) error {
 // Put stores a file of the attempt, and returns the name that records have for it.
 func (t *Task) Put(ctx context.Context, name string, r io.Reader) (string, error) {
 	name = fmt.Sprintf("%s/%d/%s", t.Job.ID, t.Number, name)
-	return name, t.worker.fleet.engine.Put(ctx, name, r)
+	if err := t.worker.fleet.engine.Put(ctx, name, r); err != nil {
+		return "", err // a record must not name what is not there
+	}
+	return name, nil
 }
 
 // Open returns a file that a record names.

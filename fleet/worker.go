@@ -493,7 +493,7 @@ func (w *Worker) late(ctx context.Context, t *Task, e Event) {
 	if !ok {
 		return
 	}
-	if _, err := w.fleet.change(ctx, t.Job.ID, Late{t.Owner(), end.Result}); err != nil {
+	if _, err := w.fleet.change(ctx, t.Job.ID, Late{t.Owner(), end.Result, end.Patch}); err != nil {
 		w.log.Warn("a late result could not be kept", "job", t.Job.ID, "error", err)
 	}
 }

@@ -64,7 +64,8 @@ type Runner struct {
 }
 
 // New returns a runner. It removes the working directories that earlier workers have left in Options.Dir,
-// unless they are in use; those without a repository only after a week.
+// unless they are in use; those without a repository, and those with files that could not be stored, only
+// after a week.
 func New(ctx context.Context, o *Options) (*Runner, error) {
 	r := &Runner{opts: *o, log: o.Logger}
 	if r.log == nil {
@@ -79,20 +80,23 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 		return nil, fmt.Errorf("agents: %w", err)
 	}
 	r.root = root
-	removed, err := root.Sweep(ctx, func(string) bool { return false })
+	r.sweep(ctx)
+	if err := os.MkdirAll(r.plainDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	r.sweepPlain()
+	return r, nil
+}
+
+// sweep removes the working directories that nobody has, except those that were left on purpose.
+func (r *Runner) sweep(ctx context.Context) {
+	removed, err := r.root.Sweep(ctx, func(string) bool { return false })
 	if err != nil {
 		r.log.Warn("left working directories could not be removed", "error", err)
 	}
 	if len(removed) > 0 {
 		r.log.Info("removed left working directories", "number", len(removed))
 	}
-	if err := os.MkdirAll(r.plainDir(), 0o700); err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
-	}
-	if err := r.removePlain(); err != nil {
-		r.log.Warn("left working directories could not be removed", "error", err)
-	}
-	return r, nil
 }
 
 // plainDir has the working directories of jobs without a repository.
@@ -122,23 +126,22 @@ func (r *Runner) checkDisk() error {
 	return r.disk
 }
 
-// removePlain removes working directories without a repository that nobody has used for a long time: a
-// worker that was killed has left them.
-func (r *Runner) removePlain() error {
+// sweepPlain removes working directories without a repository that nobody has used for a long time: a worker that was
+// killed has left them.
+func (r *Runner) sweepPlain() {
 	entries, err := os.ReadDir(r.plainDir())
-	if err != nil {
-		return err
-	}
-	var errs []error
+	errs := []error{err}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && time.Since(info.ModTime()) > plainTime {
+		if err == nil && time.Since(info.ModTime()) > leftTime {
 			err = os.RemoveAll(filepath.Join(r.plainDir(), e.Name()))
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		r.log.Warn("left working directories could not be removed", "error", err)
+	}
 }
 
-// plainTime is after which time a directory is taken for left. No attempt takes so long.
-const plainTime = 7 * 24 * time.Hour
+// leftTime is how long a working directory is left for people. No attempt takes so long.
+const leftTime = 7 * 24 * time.Hour

@@ -1,19 +1,16 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/internal/worktree"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
@@ -31,7 +28,7 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	}
 	n.last.Store(time.Now().UnixNano())
 	close(n.send)
-	live := ctx
+	live := ctx // ends when the worker loses its lease or is told to stop
 	cause := n.wait(ctx)
 	if cause != nil {
 		n.stop(cause)
@@ -40,16 +37,13 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	n.mu.Lock()
 	o, question := n.outcome, n.question
 	n.mu.Unlock()
-	ctx = context.WithoutCancel(ctx)
 	switch {
 	case question != "" && o.isDeferred():
-		n.snapshot(ctx)
-		return n.parked(ctx, question, &o)
+		return n.parked(live, question, &o)
 	case cause != nil && !o.isDone():
-		n.snapshot(ctx)
-		return n.cutOff(ctx, cause)
+		return n.cutOff(live, cause)
 	}
-	return n.ending(ctx, live, &o)
+	return n.ending(live, &o)
 }
 
 // isDeferred reports whether the agent has ended since a call of it waits for an answer.
@@ -61,21 +55,15 @@ func (o *outcome) isDeferred() bool {
 func (o *outcome) isDone() bool { return o.result != nil && !o.result.Failed() && o.last }
 
 // parked is the end of an attempt that waits for an answer. Without its session nothing can go on.
-func (n *run) parked(ctx context.Context, question string, o *outcome) fleet.Event {
-	if !n.isStored(ctx) {
+func (n *run) parked(live context.Context, question string, o *outcome) fleet.Event {
+	stored, err := n.storeForNext(live)
+	switch {
+	case err != nil:
+		return n.unstored(live, err, o.cost())
+	case !stored:
 		return fleet.Lose{Cause: fleet.ByExit, Text: "the agent waits for an answer, and its session is not stored", CostUSD: o.cost()}
 	}
 	return fleet.Park{Question: question, CostUSD: o.cost()}
-}
-
-// isStored reports whether the store has the prompt of the attempt.
-func (n *run) isStored(ctx context.Context) bool {
-	traces, err := n.runner.traces(ctx, n.session, n.prompt)
-	if err != nil {
-		n.runner.log.Warn("the session can't be read", "job", n.task.Job.ID, "error", err)
-		return false
-	}
-	return traces.Stored
 }
 
 // wait waits until the agent has ended. It returns why the agent is to be ended, or nil.
@@ -104,63 +92,71 @@ func (n *run) wait(ctx context.Context) error {
 }
 
 // cutOff is the end of an attempt that was ended from outside.
-func (n *run) cutOff(ctx context.Context, cause error) fleet.Event {
+func (n *run) cutOff(live context.Context, cause error) fleet.Event {
+	n.mu.Lock()
+	cost := n.outcome.cost()
+	n.mu.Unlock()
+	switch {
+	case errors.Is(cause, fleet.ErrCanceled):
+		return n.handOver(live, fleet.Finish{Cause: fleet.ByPerson, Text: cause.Error(), CostUSD: cost}, "")
+	case errors.Is(cause, errWall), errors.Is(cause, errIdle):
+		return n.handOver(live, fleet.Finish{Cause: fleet.ByTime, Text: cause.Error(), CostUSD: cost}, "")
+	}
+	ctx := context.WithoutCancel(live)
+	if err := n.storeSession(ctx); err != nil {
+		n.runner.log.Warn("the session could not be stored", "job", n.task.Job.ID, "error", err)
+	}
+	n.snapshot(ctx)
+	traces := n.tracesOrNone(ctx)
+	lose := fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, CostUSD: max(cost, traces.CostUSD)}
+	if errors.Is(cause, fleet.ErrShutdown) {
+		lose.Cause = fleet.ByShutdown
+	}
+	return lose
+}
+
+// tracesOrNone returns what is stored of the attempt, or nothing if the store does not answer.
+func (n *run) tracesOrNone(ctx context.Context) *fleet.Traces {
 	traces, err := n.runner.traces(ctx, n.session, n.prompt)
 	if err != nil {
 		n.runner.log.Warn("the session can't be read", "job", n.task.Job.ID, "error", err)
-		traces = new(fleet.Traces)
+		return new(fleet.Traces)
 	}
-	n.mu.Lock()
-	cost := max(n.outcome.cost(), traces.CostUSD)
-	n.mu.Unlock()
-	end := fleet.Finish{Text: cause.Error(), CostUSD: cost, Stored: traces.Stored}
-	switch {
-	case errors.Is(cause, fleet.ErrCanceled):
-		end.Cause = fleet.ByPerson
-	case errors.Is(cause, errWall), errors.Is(cause, errIdle):
-		end.Cause = fleet.ByTime
-	case errors.Is(cause, fleet.ErrShutdown):
-		return fleet.Lose{Cause: fleet.ByShutdown, Text: cause.Error(), Stored: traces.Stored, CostUSD: cost}
-	default:
-		return fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, CostUSD: cost}
-	}
-	n.addPatch(ctx, ctx, &end)
-	return end
+	return traces
 }
 
 // ending is the end of an attempt whose agent has ended by itself.
-func (n *run) ending(ctx, live context.Context, o *outcome) fleet.Event {
-	n.snapshot(ctx)
+func (n *run) ending(live context.Context, o *outcome) fleet.Event {
 	if o.result == nil {
-		return n.exited(ctx, live, o)
+		return n.exited(live, o)
 	}
 	if p := n.pause(o); p != nil {
-		p.Stored = n.isStored(ctx)
+		var err error
+		if p.Stored, err = n.storeForNext(live); err != nil {
+			return n.unstored(live, err, o.cost())
+		}
 		return *p
 	}
-	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Result: n.result(ctx, o.result)}
+	result, whole := resultOf(o.result)
+	end := fleet.Finish{Cause: fleet.ByResult, CostUSD: o.cost(), Result: result}
 	if o.result.Failed() {
 		end.Cause, end.Text = causeOf(o.result), textOf(o.err, "the agent has failed")
-		end.Stored = n.isStored(ctx) // a job that is done is not continued, so its session is not read
 	}
-	n.addPatch(ctx, live, &end)
-	return end
+	return n.handOver(live, end, whole)
 }
 
 // exited is the end of an attempt whose agent has ended without a result. If its transcript shows a finished
 // turn, all that is missing is the result.
-func (n *run) exited(ctx, live context.Context, o *outcome) fleet.Event {
-	traces, err := n.runner.traces(ctx, n.session, n.prompt)
-	if err != nil {
-		traces = new(fleet.Traces)
+func (n *run) exited(live context.Context, o *outcome) fleet.Event {
+	if _, err := n.storeForNext(live); err != nil {
+		return n.unstored(live, err, o.cost())
 	}
+	traces := n.tracesOrNone(context.WithoutCancel(live))
 	text := textOf(o.err, "the agent has ended without a result")
 	if traces.Finished == nil || n.task.Job.Spec.Agent.OutputSchema != nil {
 		return fleet.Lose{Cause: fleet.ByExit, Text: text, Stored: traces.Stored, CostUSD: traces.CostUSD}
 	}
-	end := fleet.Finish{Cause: fleet.ByResult, Text: text, CostUSD: traces.CostUSD, Stored: traces.Stored, Result: *traces.Finished}
-	n.addPatch(ctx, live, &end)
-	return end
+	return n.handOver(live, fleet.Finish{Cause: fleet.ByResult, Text: text, CostUSD: traces.CostUSD, Result: *traces.Finished}, "")
 }
 
 // causeOf says why a result is a failure.
@@ -245,25 +241,20 @@ func (n *run) jitter(most time.Duration) time.Duration {
 	return time.Duration(float64(most) * float64(h.Sum32()) / (1 << 32))
 }
 
-// result returns the result as the record has it.
-func (n *run) result(ctx context.Context, m *wire.ResultMessage) fleet.Result {
-	r := fleet.Result{Text: m.Result, Turns: m.NumTurns, Failed: m.Failed()}
+// resultOf returns the result as the record has it, and the whole of its text or output if that is too large for a
+// record.
+func resultOf(m *wire.ResultMessage) (r fleet.Result, whole string) {
+	r = fleet.Result{Text: m.Result, Turns: m.NumTurns, Failed: m.Failed()}
 	if m.StructuredOutput != "" {
 		r.Output = []byte(m.StructuredOutput)
 	}
-	if len(r.Text) > fleet.MaxResult || len(r.Output) > fleet.MaxResult {
-		whole := r.Text
-		if len(r.Output) > 0 {
-			whole = string(r.Output)
-		}
-		name, err := n.task.Put(ctx, "result.txt", strings.NewReader(whole))
-		if err != nil {
-			n.runner.log.Warn("the result could not be stored", "job", n.task.Job.ID, "error", err)
-		} else {
-			r.File = name
-		}
+	if len(r.Text) <= fleet.MaxResult && len(r.Output) <= fleet.MaxResult {
+		return r, ""
 	}
-	return r
+	if len(r.Output) > 0 {
+		return r, string(r.Output)
+	}
+	return r, r.Text
 }
 
 // textOf returns the text of an error without secrets.
@@ -275,21 +266,6 @@ func textOf(err error, or string) string {
 		return redact.Mask(failed.Text())
 	}
 	return redact.Mask(err.Error())
-}
-
-// snapshot stores what the agent has changed, if that is not stored yet.
-func (n *run) snapshot(ctx context.Context) {
-	if n.tree == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	if err := n.storeSnapshot(ctx); err != nil {
-		n.runner.log.Warn("the work could not be stored", "job", n.task.Job.ID, "error", err)
-		if err := n.task.Report(ctx, fleet.Report{Status: "the work could not be stored: " + err.Error()}); err != nil {
-			n.runner.log.Warn("that could not be told", "job", n.task.Job.ID, "error", err)
-		}
-	}
 }
 
 // tell passes a message on.
@@ -354,79 +330,4 @@ func (o *outcome) cost() float64 {
 		return 0
 	}
 	return o.result.TotalCostUSD
-}
-
-// storeSnapshot stores the work of the agent as a bundle, and reports it.
-func (n *run) storeSnapshot(ctx context.Context) error {
-	s, err := n.tree.Snapshot(ctx)
-	if err != nil || s.Commit == n.stored {
-		return err
-	}
-	if len(s.Skipped) > 0 {
-		n.runner.log.Warn("not all files are in the snapshot", "job", n.task.Job.ID, "files", s.Skipped)
-	}
-	var bundle bytes.Buffer
-	err = n.tree.Bundle(ctx, s.Commit, &bundle, 0)
-	if errors.Is(err, worktree.ErrNothing) {
-		return nil // nothing was changed
-	}
-	if err != nil {
-		return err
-	}
-	name, err := n.task.Put(ctx, "snapshot.bundle", &bundle)
-	if err != nil {
-		return err
-	}
-	if err := n.task.Report(ctx, fleet.Report{Snapshot: name}); err != nil {
-		return err
-	}
-	n.stored = s.Commit
-	return nil
-}
-
-// addPatch stores the difference to the base, and pushes the work if the job says where to.
-func (n *run) addPatch(ctx, live context.Context, end *fleet.Finish) {
-	if n.tree == nil {
-		return
-	}
-	if err := n.storePatch(ctx, live, end); err != nil {
-		n.runner.log.Warn("the work could not be handed over", "job", n.task.Job.ID, "error", err)
-		end.Text = strings.TrimPrefix(end.Text+"; "+textOf(err, ""), "; ")
-	}
-}
-
-func (n *run) storePatch(ctx, live context.Context, end *fleet.Finish) error {
-	s, err := n.tree.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	var patch bytes.Buffer
-	if err := n.tree.Patch(ctx, s.Commit, &patch); err != nil || patch.Len() == 0 {
-		return err
-	}
-	if end.Patch, err = n.task.Put(ctx, "patch.diff", &patch); err != nil {
-		return err
-	}
-	branch := n.task.Job.Spec.Repo.Branch
-	if branch == "" || end.Cause != fleet.ByResult {
-		return nil
-	}
-	if err := n.task.MayAct(live); err != nil {
-		return err // another attempt may push
-	}
-	if err := n.tree.Push(ctx, s.Commit, branch, n.pushed()); err != nil {
-		return err
-	}
-	end.Pushed = s.Commit
-	return nil
-}
-
-// pushed is the commit that an earlier attempt has pushed, or "".
-func (n *run) pushed() (commit string) {
-	for i := range n.task.Job.Attempts {
-		if c := n.task.Job.Attempts[i].Pushed; c != "" {
-			commit = c
-		}
-	}
-	return commit
 }

@@ -44,8 +44,10 @@ type run struct {
 	asking   atomic.Int32 // how many questions wait for an answer
 	mu       sync.Mutex
 	outcome  outcome
-	question string // that the attempt is parked for
-	stored   string // the snapshot that was stored last
+	question string  // that the attempt is parked for
+	stored   string  // the snapshot that was stored last
+	keeper   *keeper // of the session, or nil without a store
+	unsaved  bool    // something of the working directory is stored nowhere else
 }
 
 // outcome is what an agent has said, as far as it counts for the end of the attempt.
@@ -221,7 +223,10 @@ func (n *run) options() (*clew.Options, error) {
 		}
 	}
 	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns
-	o.Store, o.StoreProject, o.StoreEager = r.opts.Store, Project, true
+	if r.opts.Store != nil {
+		n.keeper = newKeeper(r.opts.Store)
+		o.Store, o.StoreProject, o.StoreEager = n.keeper, Project, true
+	}
 	o.VerbatimPrompts = true
 	if from := n.from(); from != nil {
 		o.Resume, o.ForkSession = n.task.Job.From.Session, true
@@ -297,21 +302,36 @@ func (n *run) secrets(a *fleet.AgentSpec) []string {
 // IDs implements [fleet.Run].
 func (n *run) IDs() (session, prompt, base string) { return n.session, n.prompt, n.base }
 
-// Close implements [fleet.Run].
+// Close implements [fleet.Run]. A working directory with something that is stored nowhere else stays.
 func (n *run) Close() {
 	if n.stop != nil {
 		n.stop(errClosed)
 		<-n.ended
 	}
+	n.keeper.close()
 	var err error
-	if n.tree != nil {
+	switch {
+	case n.unsaved:
+		err = n.leave()
+	case n.tree != nil:
 		err = n.tree.Remove()
-	} else if n.dir != "" {
+	case n.dir != "":
 		err = os.RemoveAll(n.dir)
 	}
 	if err != nil {
 		n.runner.log.Warn("the working directory could not be removed", "job", n.task.Job.ID, "error", err)
 	}
+}
+
+// leave leaves the working directory for people, and removes those that were left long ago.
+func (n *run) leave() error {
+	n.runner.log.Warn("the working directory stays, since its files could not be stored", "job", n.task.Job.ID, "directory", n.dir)
+	if n.tree == nil {
+		return nil
+	}
+	err := n.tree.Keep(time.Now().Add(leftTime))
+	n.runner.sweep(context.Background())
+	return err
 }
 
 var errClosed = errors.New("the attempt is over")

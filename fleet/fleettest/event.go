@@ -42,7 +42,11 @@ func candidates(before, next *fleet.Job) []fleet.Event {
 			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next},
 			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next, BudgetUSD: next.Spec.Limits.BudgetUSD, MaxTurns: next.Spec.Agent.MaxTurns})
 		if n.Result != nil {
-			events = append(events, fleet.Late{Owner: fleet.Owner{Worker: n.By, Attempt: n.Attempt}, Result: *n.Result})
+			late := fleet.Late{Owner: fleet.Owner{Worker: n.By, Attempt: n.Attempt}, Result: *n.Result}
+			if n.Attempt > 0 && n.Attempt <= len(next.Attempts) {
+				late.Patch = next.Attempts[n.Attempt-1].Patch
+			}
+			events = append(events, late)
 		}
 	}
 	if a := next.Attempt(); a != nil {
@@ -62,14 +66,14 @@ func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 		fleet.Claim{Worker: a.Worker},
 		fleet.Begin{Owner: owner, Session: a.Session, Prompt: a.Prompt, Base: a.Base},
 		fleet.Release{Attempt: a.Number, Cause: a.Cause, Text: a.Text},
-		fleet.Report{Owner: owner, Status: a.Status, Snapshot: a.Snapshot, CostUSD: a.CostUSD},
+		fleet.Report{Owner: owner, Status: a.Status, Text: next.Text, Snapshot: a.Snapshot, CostUSD: a.CostUSD},
 		fleet.Park{Owner: owner, Question: question, CostUSD: a.CostUSD},
 	}
 	for _, stored := range []bool{false, true} {
 		lose := fleet.Lose{Attempt: a.Number, Cause: a.Cause, Text: a.Text, Stored: stored, CostUSD: a.CostUSD}
 		events = append(events, lose)
 		if a.Result != nil {
-			finish := fleet.Finish{Owner: owner, Cause: a.Cause, Text: a.Text, Result: *a.Result, Stored: stored, CostUSD: a.CostUSD, Patch: a.Patch}
+			finish := fleet.Finish{Owner: owner, Cause: a.Cause, Text: a.Text, Result: *a.Result, Stored: stored, CostUSD: a.CostUSD, Patch: a.Patch, Pushed: a.Pushed}
 			lose.Finished = a.Result
 			events = append(events, finish, lose)
 		}

@@ -97,6 +97,7 @@ var causes = map[fleet.Cause]string{
 	fleet.ByAccount:    "the credentials were refused",
 	fleet.ByDependency: "a job before it was not done",
 	fleet.ByShutdown:   "the worker was stopped",
+	fleet.ByStorage:    "its work could not be stored",
 }
 
 // attemptCauses say why an attempt has ended, where that is not what it would mean for the job.

@@ -124,11 +124,11 @@ func (t *Tree) make(ctx context.Context, plan *addPlan) error {
 	if err := t.copyFiles(ctx, plan.from, plan.Copy); err != nil {
 		return err
 	}
-	return t.writeRecord()
+	return t.writeRecord(time.Time{})
 }
 
-func (t *Tree) writeRecord() error {
-	data, err := json.Marshal(record{Repo: t.repo, Base: t.Base, Branch: t.Branch, Copied: t.copied})
+func (t *Tree) writeRecord(kept time.Time) error {
+	data, err := json.Marshal(record{Repo: t.repo, Base: t.Base, Branch: t.Branch, Copied: t.copied, Kept: kept})
 	if err != nil {
 		return err
 	}

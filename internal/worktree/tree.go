@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 const lockSuffix = ".lock"
@@ -85,6 +86,17 @@ func (t *Tree) Close() error {
 	err := unlock(t.lock)
 	t.lock = nil
 	return err
+}
+
+// Keep is like Close. [Root.Sweep] leaves the tree until a time.
+func (t *Tree) Keep(until time.Time) error {
+	done, err := t.open()
+	if err != nil {
+		return err
+	}
+	err = t.writeRecord(until)
+	done()
+	return errors.Join(err, t.Close())
 }
 
 // Remove removes the tree with its branch and its snapshots. The agent must have ended.

@@ -168,6 +168,8 @@ type record struct {
 	Base   string   `json:"base"`
 	Branch string   `json:"branch"`
 	Copied []string `json:"copied,omitempty"`
+	// Kept is until when nobody removes the tree.
+	Kept time.Time `json:"kept,omitzero"`
 }
 
 // Tree returns a tree that an earlier process has made, as after a restart. The error is an
@@ -204,7 +206,8 @@ func (t *Tree) record() (rec record, err error) {
 }
 
 // Sweep removes the trees for which keep returns false, and those that a killed process has not
-// finished, and returns their names. It leaves those that a process has. It also removes mirrors that
+// finished, and returns their names. It leaves those that a process has, and those that [Tree.Keep]
+// keeps. It also removes mirrors that
 // were not used for long, and what a killed process has left in others. What can't be removed does
 // not keep it from the rest: the error is about all of that.
 func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed []string, err error) {
@@ -235,7 +238,7 @@ func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed 
 // sweep removes a tree unless it is in use or is to be kept. It reports whether there was one.
 func (r *Root) sweep(name string, keep func(name string) bool) (removed bool, err error) {
 	t := r.newTree(name)
-	if exists(t.recordPath()) && keep(name) {
+	if exists(t.recordPath()) && (keep(name) || t.isKept()) {
 		return false, nil
 	}
 	switch err := t.acquire(); {
@@ -246,6 +249,12 @@ func (r *Root) sweep(name string, keep func(name string) bool) (removed bool, er
 	}
 	removed = exists(t.folder)
 	return removed, t.remove()
+}
+
+// isKept reports whether [Tree.Keep] has kept the tree for longer than until now.
+func (t *Tree) isKept() bool {
+	rec, err := t.record()
+	return err == nil && time.Now().Before(rec.Kept)
 }
 
 func exists(path string) bool {

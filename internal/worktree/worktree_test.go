@@ -371,6 +371,34 @@ func TestRemove(t *testing.T) {
 	add(t, r, &Request{Repo: repo, Name: "a"})
 }
 
+// A tree that is kept stays until its time is over.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t, map[string]string{"a": ""})
+	r := newRoot(t)
+	for name, age := range map[string]time.Duration{"kept": -time.Hour, "old": time.Hour} {
+		tree := add(t, r, &Request{Repo: repo, Name: name})
+		if err := tree.Keep(time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tree.Snapshot(t.Context()); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("it is not closed: %v", err)
+		}
+	}
+	removed, err := openRoot(t, r.dir).Sweep(t.Context(), func(string) bool { return false })
+	if err != nil {
+		t.Error(err)
+	}
+	differ(t, "removed", []string{"old"}, removed)
+	tree, err := r.Tree("kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": ""})
