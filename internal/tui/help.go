@@ -42,7 +42,7 @@ func (p *page) do(a Action) tea.Cmd {
 		p.top = 0
 	case Bottom:
 		p.top = p.all
-	case Back, Inspect:
+	case Back, Close, Inspect:
 		return p.pop()
 	}
 	p.settle()

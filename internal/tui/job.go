@@ -177,8 +177,8 @@ func (j *jobScreen) do(a Action) tea.Cmd {
 	if j.pick.act(a) {
 		return nil
 	}
-	if a == Back {
-		return j.pop()
+	if a == Back || a == Close {
+		return j.leave(a)
 	}
 	if j.job == nil {
 		return nil

@@ -47,7 +47,7 @@ func (j *jobScreen) draw(width, height int) Frame {
 
 // hints are the keys that do something now.
 func (j *jobScreen) hints() []string {
-	can := map[Action]bool{Open: true, Back: true, Help: true}
+	can := map[Action]bool{Open: true, Back: !j.isFirst(), Close: j.isFirst(), Help: true}
 	if j.job != nil {
 		isStuck := j.job.State == fleet.Lost || j.job.State == fleet.Failed
 		can[AnswerJob], can[Files] = len(j.open()) > 0, jobview.Patched(j.job) != nil

@@ -237,9 +237,9 @@ func (s *jobsScreen) do(a Action) tea.Cmd {
 	}
 	id := s.selectedID()
 	switch a {
-	case Back:
+	case Back, Close:
 		if s.filter.String() == "" {
-			return s.pop()
+			return s.leave(a)
 		}
 		s.filter.set("")
 		return s.refresh()

@@ -56,7 +56,7 @@ func (s *jobsScreen) listTop() int {
 }
 
 func (s *jobsScreen) footer(width int) string {
-	hints := s.opts.Keys.Hints(InJobs)
+	hints := s.app.hints(InJobs)
 	if s.typing {
 		hints = []string{"enter open", "tab list", "esc clear"}
 	}

@@ -169,16 +169,22 @@ var jobStories = []struct {
 	{"job_resume", []string{"Drop the old", "G", "Rewrite", "k", "Rewrite", "enter", "submitted", "r"}, "dollars"},
 }
 
+// walkJobs goes from the list of sessions to a screen about jobs.
+func (s *story) walkJobs(keys []string) *story {
+	s.t.Helper()
+	s.see("J jobs").press("J")
+	for i := 0; i+1 < len(keys); i += 2 {
+		s.see(keys[i]).press(keys[i+1])
+	}
+	return s
+}
+
 func TestJobScreens(t *testing.T) {
 	t.Parallel()
 	for _, tt := range jobStories {
 		inAllSizes(t, tt.name, func(t *testing.T, opts Options, columns, rows int) *story {
 			t.Helper()
-			s := tellJobs(t, opts, someJobs(t), columns, rows).see("J jobs").press("J")
-			for i := 0; i+1 < len(tt.keys); i += 2 {
-				s.see(tt.keys[i]).press(tt.keys[i+1])
-			}
-			return s.see(tt.see)
+			return tellJobs(t, opts, someJobs(t), columns, rows).walkJobs(tt.keys).see(tt.see)
 		})
 	}
 	inAllSizes(t, "jobs_none", func(t *testing.T, opts Options, columns, rows int) *story {

@@ -44,6 +44,7 @@ const (
 	Bottom          Action = "bottom"
 	Open            Action = "open"
 	Back            Action = "back"
+	Close           Action = "close"
 	NextTab         Action = "next-tab"
 	PreviousTab     Action = "previous-tab"
 	Fold            Action = "fold"
@@ -121,10 +122,11 @@ var viewerBindings = []Binding{
 	{NextTab, []string{"enter", "l", "right"}, InRow, "next view of the row", "views"},
 	{Open, []string{"enter", "l", "right"}, InJobs, "open the job", "open"},
 	{Open, []string{"enter", "l", "right"}, InJob, "open the question, the changes or the session of the line", "open"},
-	{Back, []string{"h", "left", "esc", "q"}, InSession, "fold the row, then go back", "back"},
-	{Back, []string{"h", "left", "esc", "q"}, InRow | InPanel | InSearch | InJob | InHelp, "go back", "back"},
-	{Back, []string{"h", "left", "esc", "q"}, InJobs, "clear the filter, then go back", "back"},
-	{Back, []string{"esc", "q"}, InSessions, "clear the filter, then quit", "quit"},
+	{Back, []string{"h", "left", "esc"}, InSession, "fold the row, then go back", "back"},
+	{Back, []string{"h", "left", "esc"}, InRow | InPanel | InSearch | InJob | InHelp, "go back", "back"},
+	{Back, []string{"h", "left", "esc"}, InJobs, "clear the filter, then go back", "back"},
+	{Back, []string{"esc"}, InSessions, "clear the filter, then the choice of a project", "back"},
+	{Close, []string{"q"}, inLists, "go back, or quit on the first screen", "quit"},
 	{NextTab, []string{"tab"}, InSessions | InPanel, "next tab", ""},
 	{PreviousTab, []string{"shift+tab"}, InSessions | InPanel, "previous tab", ""},
 	{Fold, []string{"tab"}, InSession, "fold or unfold the row", "fold"},
@@ -289,13 +291,17 @@ func (k *Keymap) In(scope Scope) []Binding {
 // hintOrder are the actions of a session in the order of how often they are needed. A narrow screen
 // has only room for the hints of the first ones, and of the help.
 var hintOrder = []Action{
-	Open, Back, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
+	Open, Back, Close, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
 }
 
-// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one is
-// that of the help, if there is one.
-func (k *Keymap) Hints(scope Scope) []string {
-	shown := slices.DeleteFunc(k.In(scope), func(b Binding) bool { return b.Hint == "" })
+// hints returns the keys of a screen for its last line: "enter open  / filter". The last one opens the
+// help, if there is one. The first screen can be left only with a key that quits.
+func (k *Keymap) hints(scope Scope, isFirst bool) []string {
+	other := Close
+	if isFirst {
+		other = Back
+	}
+	shown := slices.DeleteFunc(k.In(scope), func(b Binding) bool { return b.Hint == "" || b.Action == other })
 	if scope == InSession {
 		slices.SortStableFunc(shown, func(a, b Binding) int {
 			return slices.Index(hintOrder, a.Action) - slices.Index(hintOrder, b.Action)

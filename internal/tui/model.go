@@ -63,6 +63,24 @@ func (a *app) pop() tea.Cmd {
 	return nil
 }
 
+// leave closes the screen on top for an action that goes back. Only Close ends the program: who goes back once
+// too often stays on the first screen.
+func (a *app) leave(action Action) tea.Cmd {
+	if action == Close || !a.isFirst() {
+		return a.pop()
+	}
+	if key := a.opts.Keys.keyFor(a.top().scope(), Close); key != "" {
+		a.say(key + " quits")
+	}
+	return nil
+}
+
+// isFirst reports whether the screen on top is the only one.
+func (a *app) isFirst() bool { return len(a.stack) < 2 }
+
+// hints returns the keys of the screen on top for its last line.
+func (a *app) hints(scope Scope) []string { return a.opts.Keys.hints(scope, a.isFirst()) }
+
 // inChat reports whether there is a chat below the other screens. It goes on while they are shown.
 func (a *app) inChat() bool {
 	if len(a.stack) < 2 {

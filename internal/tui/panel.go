@@ -187,12 +187,12 @@ func (p *panelScreen) do(a Action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case Back:
+	case Back, Close:
 		if p.finder.text != "" {
 			p.finder.clear()
 			return nil
 		}
-		return p.pop()
+		return p.leave(a)
 	case Open:
 		return p.open()
 	case NextTab:

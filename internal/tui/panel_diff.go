@@ -118,12 +118,12 @@ func (d *diffScreen) do(a Action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case Back:
+	case Back, Close:
 		if d.pager.finder.text != "" {
 			d.pager.finder.clear()
 			return nil
 		}
-		return d.pop()
+		return d.leave(a)
 	case NextHunk, PreviousHunk:
 		if !d.pager.stop(render.StopHunk, a == PreviousHunk) {
 			d.say("no other change")

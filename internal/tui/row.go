@@ -204,12 +204,12 @@ func (r *rowScreen) do(a Action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case Back:
+	case Back, Close:
 		if r.pager.finder.text != "" {
 			r.pager.finder.clear()
 			return nil
 		}
-		return r.pop()
+		return r.leave(a)
 	case NextTab:
 		return r.next(1)
 	case NextHunk, PreviousHunk:

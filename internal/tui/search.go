@@ -171,8 +171,8 @@ func (s *searchScreen) do(a Action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case Back:
-		return s.pop()
+	case Back, Close:
+		return s.leave(a)
 	case Find:
 		s.typing = true
 		return nil
@@ -208,7 +208,7 @@ func (s *searchScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	}
 	switch key.String() {
 	case "esc":
-		return s.pop(), true
+		return s.leave(Back), true
 	case "tab":
 		s.typing = false
 		return nil, true
@@ -285,7 +285,7 @@ func (s *searchScreen) hints() []string {
 	if s.typing {
 		return []string{"enter open", "tab list", "esc back"}
 	}
-	return s.opts.Keys.Hints(InSearch)
+	return s.app.hints(InSearch)
 }
 
 // status says how many results there are, or how far the search is.

@@ -21,8 +21,8 @@ func (s *sessionScreen) do(a Action) tea.Cmd {
 	switch a {
 	case Open:
 		return s.open()
-	case Back:
-		return s.goBack()
+	case Back, Close:
+		return s.goBack(a)
 	case Fold:
 		s.list.toggle()
 	case FoldAll:
@@ -109,14 +109,14 @@ func (s *sessionScreen) open() tea.Cmd {
 }
 
 // goBack ends what was begun last: the search, an open row, the rows of a subagent, the screen.
-func (s *sessionScreen) goBack() tea.Cmd {
+func (s *sessionScreen) goBack(a Action) tea.Cmd {
 	if s.finder.text != "" {
 		s.finder.clear()
 		return nil
 	}
 	r := s.selected()
 	if r == nil {
-		return s.pop()
+		return s.leave(a)
 	}
 	if item := s.list.at(s.list.selected); item.open && !s.layout.startsOpen(s.list.selected) {
 		s.list.setOpen(s.list.selected, false)
@@ -126,7 +126,7 @@ func (s *sessionScreen) goBack() tea.Cmd {
 		s.list.reveal(r.Parent, 0, 1)
 		return nil
 	}
-	return s.pop()
+	return s.leave(a)
 }
 
 // foldAll folds all rows, then unfolds all, and then those that start so.

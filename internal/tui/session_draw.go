@@ -305,7 +305,7 @@ func (a *app) footer(f *finder, scope Scope, width int) (string, int) {
 		line, _ := f.line(width, a.opts.Color)
 		return line, -1
 	}
-	return a.foot(a.opts.Keys.Hints(scope), "", width), -1
+	return a.foot(a.hints(scope), "", width), -1
 }
 
 // rowName names a row for a notice.

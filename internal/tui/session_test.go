@@ -105,50 +105,64 @@ func TestSessionRow(t *testing.T) {
 	s.press("l").see("failed").press("q").see(" 4/16")
 }
 
-// The session as it is opened, and what keys open. A step that begins with ? is
+// sessionStories are the session as it is opened, and what keys open. A step that begins with ? is
 // something to see, and one with ! something to disappear.
+var sessionStories = []struct{ name, steps string }{
+	{"session", ""},
+	{"session_top", "g|? 1/16"},
+	{"session_unfolded", "{|l|?▾ Bash|?connection refused"},
+	{"session_agent", "/|e|x|p|l|o|r|e|?/ explore|?1 of 1|enter|l|?▾ Agent|?/20"},
+	{"session_all_folded", "shift+tab|?all rows are folded"},
+	{"session_find", "g|/|r|e|f|u|s|e|d|?/ refused|?1 of 2"},
+	{"session_find_nothing", "g|/|x|y|z|z|y|?/ xyzzy|?not found"},
+	{"outline", "a|?Explore: Find|shift+tab|?  failed: Bash"},
+	{"agents", "a|?Explore: Find"},
+	{"files", "f|?upload/client.go"},
+	{"turns", "f|?2 files|tab|?#2 > Fix it"},
+	{"context", "x|?Context at"},
+	{"usage", "$|?total"},
+	{"branches", "B|?no branches"},
+	{"diff", "f|?2 files|g|enter|?net.Listen"},
+	{"diff_turn", "f|?2 files|tab|?#2 >|g|enter|?net.Listen"},
+	{"row_shown", "{|l|?▾ Bash|l|?Shown"},
+	{"row_result", "{|l|?▾ Bash|l|?Shown|l|l|!failed|?uploader/upload"},
+	{"row_raw", "{|i|?\"type\""},
+	{"row_diff", "[|[|j|l|l|?Shown|l|l|l|?upload/server.go +5"},
+}
+
+// tellSession begins a story at a session whose entries can be read.
+func tellSession(t *testing.T, opts Options, columns, rows int) *story {
+	t.Helper()
+	f, info := uploader(t)
+	for n := range 99 {
+		f.entries[n] = `{"type":"assistant","uuid":"a","message":{"role":"assistant","content":[]}}`
+	}
+	return tellWith(t, opts, f, columns, rows, opens(info, Place{})).see("16/16")
+}
+
+// walk takes the steps of a story.
+func (s *story) walk(steps string) *story {
+	s.t.Helper()
+	for step := range strings.SplitSeq(steps, "|") {
+		if text, ok := strings.CutPrefix(step, "?"); ok {
+			s.see(text)
+		} else if text, ok := strings.CutPrefix(step, "!"); ok {
+			s.unseen(text)
+		} else if step != "" {
+			s.press(step)
+		}
+	}
+	return s
+}
+
 func TestSessionScreens(t *testing.T) {
-	for _, tt := range []struct{ name, steps string }{
-		{"session", ""},
-		{"session_top", "g|? 1/16"},
-		{"session_unfolded", "{|l|?▾ Bash|?connection refused"},
-		{"session_agent", "/|e|x|p|l|o|r|e|?/ explore|?1 of 1|enter|l|?▾ Agent|?/20"},
-		{"session_all_folded", "shift+tab|?all rows are folded"},
-		{"session_find", "g|/|r|e|f|u|s|e|d|?/ refused|?1 of 2"},
-		{"session_find_nothing", "g|/|x|y|z|z|y|?/ xyzzy|?not found"},
-		{"outline", "a|?Explore: Find|shift+tab|?  failed: Bash"},
-		{"agents", "a|?Explore: Find"},
-		{"files", "f|?upload/client.go"},
-		{"turns", "f|?2 files|tab|?#2 > Fix it"},
-		{"context", "x|?Context at"},
-		{"usage", "$|?total"},
-		{"branches", "B|?no branches"},
-		{"diff", "f|?2 files|g|enter|?net.Listen"},
-		{"diff_turn", "f|?2 files|tab|?#2 >|g|enter|?net.Listen"},
-		{"row_shown", "{|l|?▾ Bash|l|?Shown"},
-		{"row_result", "{|l|?▾ Bash|l|?Shown|l|l|!failed|?uploader/upload"},
-		{"row_raw", "{|i|?\"type\""},
-		{"row_diff", "[|[|j|l|l|?Shown|l|l|l|?upload/server.go +5"},
-	} {
+	for _, tt := range sessionStories {
 		inAllSizes(t, tt.name, func(t *testing.T, opts Options, columns, rows int) *story {
-			f, info := uploader(t)
-			for n := range 99 {
-				f.entries[n] = `{"type":"assistant","uuid":"a","message":{"role":"assistant","content":[]}}`
-			}
-			s := tellWith(t, opts, f, columns, rows, opens(info, Place{})).see("16/16")
+			s := tellSession(t, opts, columns, rows)
 			if columns >= 80 {
 				s.see("$0.20")
 			}
-			for step := range strings.SplitSeq(tt.steps, "|") {
-				if text, ok := strings.CutPrefix(step, "?"); ok {
-					s.see(text)
-				} else if text, ok := strings.CutPrefix(step, "!"); ok {
-					s.unseen(text)
-				} else if step != "" {
-					s.press(step)
-				}
-			}
-			return s
+			return s.walk(tt.steps)
 		})
 	}
 }
@@ -206,9 +220,9 @@ func TestSessionHints(t *testing.T) {
 	t.Parallel()
 	s := openTranscript(t, bigResult(t, 100))
 	for width, want := range map[int]string{
-		40:  " enter open  h back  / find  ? help",
-		80:  " enter open  h back  / find  ] prompts  a agents  f files  x context  ? help",
-		200: " enter open  h back  / find  ] prompts  a agents  f files  x context  r resume  tab fold  F follow  ctrl+f search all  c chat  e export  ? help",
+		40:  " enter open  q quit  / find  ? help",
+		80:  " enter open  q quit  / find  ] prompts  a agents  f files  x context  ? help",
+		200: " enter open  q quit  / find  ] prompts  a agents  f files  x context  r resume  tab fold  F follow  ctrl+f search all  c chat  e export  ? help",
 	} {
 		line, _ := s.footer(&s.finder, InSession, width)
 		if plain, _ := unpaint(line); plain != want {

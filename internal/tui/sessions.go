@@ -224,8 +224,8 @@ func (s *sessionsScreen) do(a Action) tea.Cmd {
 		s.preview.toggle(s.width, s.height)
 	case PreviewPlace:
 		s.preview.move(s.width, s.height)
-	case Back:
-		return s.back()
+	case Back, Close:
+		return s.goBack(a)
 	case SearchAll:
 		return s.push(newSearch(s.app, s.filter.String()))
 	default:
@@ -234,8 +234,8 @@ func (s *sessionsScreen) do(a Action) tea.Cmd {
 	return s.more()
 }
 
-// back clears the filter, then the choice of a project, then quits.
-func (s *sessionsScreen) back() tea.Cmd {
+// goBack clears the filter, then the choice of a project, then leaves the screen.
+func (s *sessionsScreen) goBack(a Action) tea.Cmd {
 	switch {
 	case s.filter.String() != "":
 		s.filter.set("")
@@ -245,7 +245,7 @@ func (s *sessionsScreen) back() tea.Cmd {
 		s.changed()
 		return s.show(projectsTab)
 	default:
-		return s.pop()
+		return s.leave(a)
 	}
 	return s.more()
 }

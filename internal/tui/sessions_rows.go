@@ -252,7 +252,7 @@ func (s *sessionsScreen) paintTabs(names []string) string {
 
 // footer returns the last line.
 func (s *sessionsScreen) footer(width int) string {
-	hints := s.opts.Keys.Hints(InSessions)
+	hints := s.app.hints(InSessions)
 	if key := s.keyFor(ShowJobs); s.fleet != nil && key != "" {
 		hints = slices.Insert(hints, 1, key+" jobs")
 	}

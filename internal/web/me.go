@@ -28,6 +28,9 @@ func (s *Server) keyBindings() []keyBinding {
 	var list []keyBinding
 	for _, in := range scopes {
 		for _, b := range s.opts.Keys.In(in.scope) {
+			if b.Action == tui.Close { // a page can't quit
+				b.Action, b.Text = tui.Back, "go back"
+			}
 			list = append(list, keyBinding{Scope: in.name, Action: string(b.Action), Keys: b.Keys, Text: b.Text})
 		}
 	}
