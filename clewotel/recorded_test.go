@@ -44,7 +44,8 @@ func playRecording(t *testing.T, s *scene, recording string, o clewotel.Options)
 func TestTrees(t *testing.T) {
 	for name, recording := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				playRecording(t, s, recording, clewotel.Options{})
 				golden.Check(t, "trees/"+name, s.tree())
@@ -92,7 +93,8 @@ func accounts(m *wire.ResultMessage) (sum counts) {
 func TestSumsEqualTheAccounts(t *testing.T) {
 	for name, recording := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				last := playRecording(t, s, recording, clewotel.Options{})
 				want := accounts(last)

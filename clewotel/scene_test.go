@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -133,13 +132,6 @@ func (s *scene) follow(o clewotel.Options, steps ...step) {
 	}
 	trace.End(ctx, nil)
 	s.wantNoneOpen()
-}
-
-// inBubble runs a test with a fake clock: a test that hangs fails at once.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }
 
 // quiet are attributes that say nothing new in a tree.

@@ -76,7 +76,8 @@ func (s *scene) shape() string {
 
 // Subagents that run at once, one of which has a subagent itself, have their own answers and calls.
 func TestSubagentsNest(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		session := s.connect(s.options(prompted().Send(
 			toolUse("", "m1", "Agent", "a"), toolUse("", "m1", "Agent", "b"),
@@ -157,7 +158,8 @@ func TestLateCallEnds(t *testing.T) {
 
 // The first answer to a prompt that has waited begins with the end of the turn before it.
 func TestWaitingPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		second := func(context.Context, *clew.Trace) { time.Sleep(time.Second) }
 		s.follow(clewotel.Options{}, prompt("q"),
@@ -221,7 +223,8 @@ func TestNoSpanIsLeftOpen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				run(t, s)
 				s.wantNoneOpen()
@@ -235,7 +238,8 @@ func TestNoSpanIsLeftOpen(t *testing.T) {
 
 // A session that reconnects is one span, and ends what the dead agent was doing.
 func TestReconnectIsAnEvent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		scenarios := []*clewtest.Scenario{
 			working().Do(clewtest.ExitBefore(1)),
@@ -285,7 +289,8 @@ func (s *scene) find(name string) tracetest.SpanStub {
 // A turn belongs to the span in its own context and is linked with its session, the agent gets the
 // session's span, and the code of an in-process tool works below the span of its call.
 func TestParents(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		tool := tools.New("look", "Looks", func(ctx context.Context, _ struct{}) (string, error) {
 			_, span := s.traces.Tracer("mine").Start(ctx, "my work")
@@ -332,7 +337,8 @@ func TestParents(t *testing.T) {
 
 // Within the span of Connect a turn is below the session.
 func TestParentOfARun(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		ctx, caller := s.traces.Tracer("mine").Start(t.Context(), "caller")
 		opts := s.options(prompted().Send(result("p", 10, 10)), clewotel.Options{})
@@ -351,7 +357,8 @@ func TestParentOfARun(t *testing.T) {
 // With AgentExport the agent exports its spans, and there are only those of the session and of the
 // turn from here. Variables that are set already stay.
 func TestAgentExport(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		opts := s.options(working().Send(toolResult("a", "a1"), toolResult("", "a"), result("p", 10, 20)), clewotel.Options{AgentExport: true})
 		opts.Env = []string{"OTEL_TRACES_EXPORTER=console"}
@@ -400,7 +407,8 @@ func TestContent(t *testing.T) {
 		return s.tree()
 	}
 	t.Run("off", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			got := spans(t, clewotel.Options{})
 			for _, word := range []string{"Say it", "token is", "long"} {
 				if strings.Contains(got, word) {
@@ -410,7 +418,8 @@ func TestContent(t *testing.T) {
 		})
 	})
 	t.Run("on", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			got := spans(t, clewotel.Options{Content: clewotel.Texts, MaxTextBytes: 40})
 			for _, want := range []string{
 				`gen_ai.input.messages=[{"role":"user","parts":[{"type":"text","content":"Say it"}]}]`,
@@ -465,7 +474,8 @@ func TestOutputMessages(t *testing.T) {
 // has a value for each session.
 func TestMetrics(t *testing.T) {
 	recording := recordings(t)["subagent_background"]
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		playRecording(t, s, recording, clewotel.Options{Semconv: clewotel.SemconvLatest})
 		for name, want := range map[string]map[string]float64{
@@ -501,7 +511,8 @@ func TestMetrics(t *testing.T) {
 
 // An agent of a pool starts before its caller: its turn is still the caller's.
 func TestPool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		scenario := new(clewtest.Scenario).Expect(initialize).Send(initialized).
 			Expect(`{"type":"control_request","request_id":"h","request":{"subtype":"get_context_usage"}}`).
@@ -537,7 +548,8 @@ func TestPool(t *testing.T) {
 
 // Without an SDK nothing is recorded, and the agent gets the trace of the caller.
 func TestNoProvider(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, prompted().Send(result("p", 10, 10)))
 		var env []string
 		opts := clewotel.Instrument(&clew.Options{Transport: clew.TransportFunc(func(_ context.Context, l *clew.Launch) (clew.Connection, error) {

@@ -77,7 +77,8 @@ func TestResults(t *testing.T) {
 		"nil text":  {returns(tools.NewResult((*mcp.TextContent)(nil))), failure("the result's block 0 is nil")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				got := connect(t, tools.Server(test.tool)).call(t, "get", `{}`)
 				if diff := cmp.Diff(decoded(t, test.want), decoded(t, got)); diff != "" {
 					t.Errorf("result (-want +got):\n%s", diff)
@@ -111,7 +112,8 @@ func TestCallsThatFail(t *testing.T) {
 		"unknown tool":  {fails(func() {}), "got", `unknown tool "got"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := connect(t, tools.Server(test.tool, tools.New("add", "", add)))
 				got := c.call(t, test.call, `{}`)
 				if !strings.Contains(got, `"isError":true`) || !strings.Contains(decodedText(t, got), test.want) {
@@ -160,7 +162,8 @@ func TestInputIsChecked(t *testing.T) {
 		"too large":      {`{"a":1e300}`, "the input can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				tool := tools.New("add", "", func(ctx context.Context, in sum) (int, error) { calls++; return add(ctx, in) })
 				result := connect(t, tools.Server(tool)).call(t, "add", test.input)
@@ -255,11 +258,4 @@ func decoded(t testing.TB, text string) any {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return value
-}
-
-// inBubble runs a test with a fake clock, after which no goroutine may be left.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }

@@ -28,7 +28,8 @@ func waiter(ended chan<- error) *tools.Tool {
 
 // The end of the context ends the call at once, and the context of the tool.
 func TestCallIsCanceled(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		c := connect(t, tools.Server(waiter(ended), tools.New("add", "", add)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -48,7 +49,8 @@ func TestCallIsCanceled(t *testing.T) {
 // The id of a call that was given up is free, although its tool still runs, and its late reply is
 // dropped.
 func TestIDOfADeafTool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		deaf := tools.New("deaf", "", func(context.Context, any) (string, error) { <-release; return "late", nil })
 		c := connect(t, tools.Server(deaf, tools.New("add", "", add)))
@@ -68,7 +70,8 @@ func TestIDOfADeafTool(t *testing.T) {
 
 // Closing ends the contexts of calls, and waits for them.
 func TestCloseEndsCalls(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		c := connect(t, tools.Server(waiter(ended)))
 		failed := make(chan error)
@@ -97,7 +100,8 @@ func TestCallsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, sessions := range map[string]int{"one session": 1, "two sessions": 2} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				together := make(chan struct{})
 				server := tools.Server(tools.New("meet", "", func(context.Context, any) (string, error) {
 					select {
@@ -121,7 +125,8 @@ func TestCallsRunAtOnce(t *testing.T) {
 
 // Many sessions of one server call a tool many times at once, and each gets what is its own.
 func TestManyCallsRunAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const sessions, calls = 20, 20
 		var running sync.WaitGroup
 		running.Add(sessions * calls)
@@ -150,7 +155,8 @@ func TestManyCallsRunAtOnce(t *testing.T) {
 
 // Ids go back as they came, whatever they are.
 func TestIDsOfRequests(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, tools.Server())
 		for _, id := range []string{`1`, `"a\u00e9"`, `9007199254740993`, `1.5`, `-1`, `""`} {
 			got := c.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id))
@@ -163,7 +169,8 @@ func TestIDsOfRequests(t *testing.T) {
 
 // Garbage is an error, and the connection is good for what follows.
 func TestGarbage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, tools.Server(tools.New("add", "", add)))
 		for message, wantReply := range map[string]bool{
 			``: false, `null`: false, `[]`: false, `{}`: false, `{"jsonrpc":"2.0"}`: false,
@@ -192,7 +199,8 @@ func TestGarbage(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		tools.Progress(t.Context(), 1, 2, "outside of a call")
 		c := connect(t, tools.Server(tools.New("work", "", func(ctx context.Context, _ any) (string, error) {
 			tools.Progress(ctx, 1, 2, "half")
@@ -220,7 +228,8 @@ func TestProgress(t *testing.T) {
 
 // A message that can't be sent costs that message: the connection lives.
 func TestAgentThatDoesNotListen(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := tools.Server(tools.New("work", "", func(ctx context.Context, _ any) (string, error) {
 			tools.Progress(ctx, 1, 2, "half")
 			return "done", ctx.Err()
@@ -245,7 +254,8 @@ func TestAgentThatDoesNotListen(t *testing.T) {
 
 // Sessions learn of new tools, also if there was none before.
 func TestAddWhileConnected(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
 		c := connect(t, tools.Mount(server))
 		if err := tools.Add(server, tools.New("add", "", add)); err != nil {

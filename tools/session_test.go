@@ -64,7 +64,8 @@ func simulate(t *testing.T, scenario *clewtest.Scenario, server *clew.MCPInProce
 
 // A session goes on whatever its tools do, and what a tool says comes before its result.
 func TestSessionWithTools(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		work := tools.New("work", "", func(ctx context.Context, _ any) (string, error) {
 			tools.Progress(ctx, 1, 2, "half")
 			panic("oh")
@@ -83,7 +84,8 @@ func TestSessionWithTools(t *testing.T) {
 
 // Close does not wait forever for a tool that never returns.
 func TestCloseWithDeafTool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		deaf := tools.New("deaf", "", func(context.Context, any) (string, error) { <-release; return "", nil })
 		s := simulate(t, greeted().Send(message("a", callOf(1, "deaf", `{}`))), tools.Server(deaf))
@@ -101,7 +103,8 @@ func TestCloseWithDeafTool(t *testing.T) {
 
 // A tool may close its own session, which waits for the tool in vain.
 func TestCloseInATool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var s *clew.Session
 		begin, closed := make(chan struct{}), make(chan time.Duration)
 		quit := tools.New("quit", "", func(ctx context.Context, _ any) (string, error) {
@@ -121,7 +124,8 @@ func TestCloseInATool(t *testing.T) {
 
 // Close waits for a tool that returns when its context ends.
 func TestCloseWithRunningTool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		s := simulate(t, greeted().Send(message("a", callOf(1, "wait", `{}`))), tools.Server(waiter(ended)))
 		synctest.Wait()
@@ -133,7 +137,8 @@ func TestCloseWithRunningTool(t *testing.T) {
 
 // The agent learns of tools that come while the session begins and later.
 func TestSessionLearnsOfTools(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
 		changed := `{"method":"notifications/tools/list_changed"}`
 		simulate(t, greeted().Expect(message("n", changed)).Send(answer("n", `{}`)).
@@ -173,7 +178,8 @@ func library() *mcp.Server {
 
 // A server of the SDK answers by itself. Mounting it keeps its mistakes from the program.
 func TestMount(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, tools.Mount(library()))
 		for message, want := range map[string]string{
 			`"resources/read","params":{"uri":"book:one"}`: `"contents":[{"uri":"book:one","text":"Once upon a time"}]`,
@@ -195,7 +201,8 @@ func TestMount(t *testing.T) {
 
 // A server that looks whether the agent is still there finds it, without asking.
 func TestKeepAlive(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{KeepAlive: time.Second})
 		if err := tools.Add(server, tools.New("add", "", add)); err != nil {
 			t.Fatal(err)
@@ -210,7 +217,8 @@ func TestKeepAlive(t *testing.T) {
 
 // Calls on a session that the server has ended say so.
 func TestServerEndsSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := library()
 		c := connect(t, tools.Mount(server))
 		for session := range server.Sessions() {

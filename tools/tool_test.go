@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,7 +58,8 @@ func TestDefinition(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				reply := connect(t, tools.Server(test.tool)).say(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 				list := decoded(t, reply).(map[string]any)["result"].(map[string]any)["tools"]
 				if diff := cmp.Diff([]any{decoded(t, test.want)}, list); diff != "" {
@@ -194,7 +196,8 @@ func TestSchemaOfTypes(t *testing.T) {
 		}](), `{"type":"object","properties":{},"additionalProperties":false}`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := connect(t, tools.Server(test.tool))
 				var list struct {
 					Result struct {
