@@ -93,8 +93,10 @@ func (s *setup) act() error {
 	if err := s.store("prompt"); err != nil {
 		return err
 	}
+	think := time.NewTicker(s.Think)
+	defer think.Stop()
 	for range s.Tools {
-		time.Sleep(s.Think)
+		<-think.C
 		fmt.Println("ask")
 		line, err := worker.ReadString('\n')
 		if err != nil {

@@ -146,8 +146,10 @@ func (c *imitation) play() error {
 	if err := c.mirror(`{"type":"user","uuid":%q,"sessionId":%q,"message":{"role":"user","content":"Do it."}}`, prompt, s.Session); err != nil {
 		return err
 	}
+	think := time.NewTicker(s.Think)
+	defer think.Stop()
 	for range s.Tools {
-		time.Sleep(s.Think)
+		<-think.C
 		asked, err := c.ask()
 		if err != nil {
 			return err

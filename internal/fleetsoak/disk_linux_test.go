@@ -26,13 +26,14 @@ const batch = 100
 // compares the records with what agents have done. Nobody is killed, and nothing is started again.
 func TestFullDisks(t *testing.T) {
 	t.Parallel()
+	rnd := soak.Search(t)
 	if !smalldisk.Alone(t) {
 		return
 	}
 	began := time.Now()
-	rounds := soak.Size(1, 8)
+	const rounds = 8
 	disks := map[string]*smalldisk.Disk{}
-	tr := newTrial(t, batch, func(s *setup) {
+	tr := newTrial(t, rnd, batch, func(s *setup) {
 		s.MinFree, s.Slow = workerFree, 8 // so that jobs run all the time
 		for name, size := range map[string]int64{"engine": serverDisk, "worker0": workerDisk} {
 			dir := filepath.Join(s.Dir, name)

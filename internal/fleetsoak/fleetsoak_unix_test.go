@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/fleettest"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -27,7 +28,7 @@ import (
 // killed.
 const jobsVariable = "CLEW_FLEET_JOBS"
 
-// lease is that of the workers.
+// lease is the lease of the workers in a search.
 const lease = 2 * time.Second
 
 // A trial is a fleet, and what happens to it.
@@ -52,11 +53,12 @@ type trial struct {
 // records with what agents have done.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	jobs := soak.Size(150, 2000)
+	rnd := soak.Search(t)
+	jobs := 2000
 	if n, err := strconv.Atoi(os.Getenv(jobsVariable)); err == nil {
 		jobs = n
 	}
-	tr := newTrial(t, jobs, nil)
+	tr := newTrial(t, rnd, jobs, nil)
 	began := time.Now()
 	tr.torment()
 	tr.heal()
@@ -71,15 +73,38 @@ func TestProcesses(t *testing.T) {
 		tr.jobs, len(tr.workers), lease, tr.killed(), tr.done, waiting, tormented.Round(time.Second), time.Since(began).Round(time.Second))
 }
 
+// TestFaults does the same with few jobs, and most faults once: the first one comes when the first agent has its
+// prompt.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t, soak.Rand(t), 10, func(s *setup) {
+		s.Slow, s.Lease = 4, 6*time.Second
+	})
+	polltest.Until(t, "an agent has its prompt", func() bool { return tr.prompts() > 0 })
+	tr.killClerk()
+	tr.killAgent()
+	tr.killWorker()
+	tr.killServer()
+	tr.cut()
+	polltest.Until(t, "all jobs are submitted", tr.allSubmitted)
+	tr.cancel()
+	tr.heal()
+	tr.settle()
+	for i, w := range tr.workers {
+		w.end(t)
+		tr.workers[i] = nil
+	}
+	tr.judge()
+}
+
 // newTrial starts a fleet. The function, if any, prepares it before.
-func newTrial(t *testing.T, jobs int, prepare func(*setup)) *trial {
+func newTrial(t *testing.T, rnd *rand.Rand, jobs int, prepare func(*setup)) *trial {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
 	tr := &trial{
-		T: t, jobs: jobs, kills: jobs / 10, rng: rand.New(rand.NewPCG(seed, 0)), done: map[string]int{},
+		T: t, jobs: jobs, kills: jobs / 10, rng: rnd, done: map[string]int{},
 		workers: make([]*process, min(3+jobs/1000, 8)),
 	}
-	tr.setup = setup{Dir: keptDir(t, seed), Slots: 4, Lease: lease, MinFree: -1}
+	tr.setup = setup{Dir: keptDir(t), Slots: 4, Lease: lease, MinFree: -1}
 	if prepare != nil {
 		prepare(&tr.setup)
 	}
@@ -109,7 +134,7 @@ func newTrial(t *testing.T, jobs int, prepare func(*setup)) *trial {
 }
 
 // keptDir returns a directory that stays if the test fails.
-func keptDir(t *testing.T, seed uint64) string {
+func keptDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "clew-fleetsoak-") //nolint:usetesting // t.TempDir does not stay
 	if err != nil {
@@ -117,8 +142,8 @@ func keptDir(t *testing.T, seed uint64) string {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the seed is %d; %s has the logs of all processes, the ledger of the agents and the records: "+
-				"look for the ID of a job with grep -r, and remove the directory", seed, dir)
+			t.Logf("%s has the logs of all processes, the ledger of the agents and the records: "+
+				"look for the ID of a job with grep -r, and remove the directory", dir)
 			return
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -176,11 +201,16 @@ func (tr *trial) torment() {
 // awaitPrompts waits until agents have got so many prompts, but not for long: they may all be dead.
 func (tr *trial) awaitPrompts(n int) {
 	for late := time.Now().Add(lease); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
-		text, _ := os.ReadFile(tr.setup.ledger()) // it is not there before the first one
-		if bytes.Count(text, []byte(`"`+fleettest.Prompted+`"`)) >= n {
+		if tr.prompts() >= n {
 			return
 		}
 	}
+}
+
+// prompts returns how many prompts agents have got.
+func (tr *trial) prompts() int {
+	text, _ := os.ReadFile(tr.setup.ledger()) // it is not there before the first one
+	return bytes.Count(text, []byte(`"`+fleettest.Prompted+`"`))
 }
 
 // evil chooses what to do next. It returns whether it was done.
@@ -307,7 +337,9 @@ func (tr *trial) settle() (decisions int) {
 	tr.Helper()
 	ctx, cancel := context.WithTimeout(tr.Context(), limit)
 	defer cancel()
-	for ctx.Err() == nil {
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for ; ctx.Err() == nil; <-look.C {
 		states, lost, err := tr.states(ctx)
 		if err != nil {
 			tr.Log(err)
@@ -316,7 +348,6 @@ func (tr *trial) settle() (decisions int) {
 		moving := states[fleet.Queued] + states[fleet.Claimed] + states[fleet.Running] + states[fleet.Waiting]
 		switch {
 		case moving > 0, len(lost) == 0 && states[fleet.Blocked] > 0: // what blocked them has just ended
-			time.Sleep(200 * time.Millisecond)
 		case len(lost) == 0:
 			tr.Logf("the jobs have ended: %v", states)
 			return decisions
@@ -377,7 +408,7 @@ func (tr *trial) judge() {
 			evidence.Ledger = append(evidence.Ledger, e.Line)
 		}
 	}
-	wrong := append(fleettest.Check(evidence), tooLate(ledger, histories)...)
+	wrong := append(fleettest.Check(evidence), tooLate(ledger, histories, tr.setup.Lease)...)
 	for i, sentence := range wrong {
 		if i == 20 {
 			tr.Errorf("and %d more", len(wrong)-i)
@@ -393,7 +424,7 @@ func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slice
 // lease: when the worker began to look, the last renewal before the start was older than two thirds of the
 // lease. A worker that is stopped between that look and the start can't know; the checker of histories
 // finds it if another attempt has begun meanwhile.
-func tooLate(ledger []entry, histories map[string]fleettest.History) (wrong []string) {
+func tooLate(ledger []entry, histories map[string]fleettest.History, lease time.Duration) (wrong []string) {
 	renewals := map[string][]time.Time{}
 	for _, e := range ledger {
 		if e.Kind == renewed {

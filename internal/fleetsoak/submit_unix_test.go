@@ -38,13 +38,15 @@ func (s *setup) submit() error {
 	defer e.Close() //nolint:errcheck // the process ends
 	f := fleet.Open(e, "submitter")
 	var before string
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
 	for n := s.From; n < s.Jobs && ctx.Err() == nil; {
 		j, err := f.Submit(ctx, specOf(n, before))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			select {
 			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
+			case <-again.C:
 			}
 			continue
 		}

@@ -37,6 +37,8 @@ func (s *setup) serve() error {
 
 // open connects to the server, through the proxy if there is one. It tries until the server is there.
 func (s *setup) open(ctx context.Context) (*natsfleet.Engine, error) {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
 	for {
 		opts, err := natsfleet.Find(ctx, s.engineDir())
 		var e *natsfleet.Engine
@@ -53,7 +55,7 @@ func (s *setup) open(ctx context.Context) (*natsfleet.Engine, error) {
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(100 * time.Millisecond):
+		case <-again.C:
 		}
 	}
 }
