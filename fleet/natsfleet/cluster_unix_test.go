@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -163,7 +164,7 @@ func freePorts(t *testing.T, n int) []int {
 // open opens an engine. A cluster that has just started has no leader yet.
 func (c *cluster) open(t *testing.T) *natsfleet.Engine {
 	t.Helper()
-	for deadline := time.Now().Add(endLimit); ; {
+	for deadline := time.Now().Add(polltest.Limit); ; {
 		ctx, cancel := context.WithTimeout(t.Context(), lostTime)
 		e, err := natsfleet.Open(ctx, &natsfleet.Options{URL: c.urls, Replicas: 3, SyncAlways: true})
 		cancel()
@@ -184,7 +185,7 @@ func (c *cluster) open(t *testing.T) *natsfleet.Engine {
 // leader waits until the stream of jobs has a leader other than one, and returns its name.
 func (c *cluster) leader(t *testing.T, js jetstream.JetStream, other string) string {
 	t.Helper()
-	for deadline := time.Now().Add(endLimit); ; {
+	for deadline := time.Now().Add(polltest.Limit); ; {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		stream, err := js.Stream(ctx, "CLEW_JOBS")
 		cancel()
@@ -203,7 +204,7 @@ func (c *cluster) leader(t *testing.T, js jetstream.JetStream, other string) str
 // settle waits until the doctor finds nothing.
 func settle(t *testing.T, e *natsfleet.Engine) {
 	t.Helper()
-	for deadline := time.Now().Add(endLimit); ; {
+	for deadline := time.Now().Add(polltest.Limit); ; {
 		ctx, cancel := context.WithTimeout(t.Context(), lostTime)
 		findings, err := e.Doctor(ctx)
 		cancel()
@@ -226,6 +227,7 @@ func settle(t *testing.T, e *natsfleet.Engine) {
 // there after that.
 func TestCluster(t *testing.T) {
 	t.Parallel()
+	rnd := soak.Search(t)
 	c := startCluster(t)
 	e := c.open(t)
 	js := raw(t, c.urls, nats.MaxReconnects(-1), nats.PingInterval(time.Second)) // so that it leaves a server that is paused
@@ -236,15 +238,13 @@ func TestCluster(t *testing.T) {
 		func() { c.pauseLeader(t, js, l) },
 		func() { c.killTwo(t, e, js, l) },
 		func() { c.restartAll(t, e) },
+		func() { c.isolateLeader(t, js, l) },
 	}
-	rounds := soak.Size(1, 3)
-	if rounds > 1 { // it takes as long as all others, until the client goes elsewhere and the leader is up to date
-		faults = append(faults, func() { c.isolateLeader(t, js, l) })
-	}
+	const rounds = 3
 	for range rounds {
-		for _, fault := range faults {
+		for _, i := range rnd.Perm(len(faults)) {
 			l.await(t, 50)
-			fault()
+			faults[i]()
 			settle(t, e)
 		}
 	}
@@ -297,7 +297,7 @@ func (c *cluster) isolateLeader(t *testing.T, js jetstream.JetStream, l *ledger)
 	if err := writeNew(t, e, l, 3*time.Second); err == nil && e.URL() == before {
 		t.Errorf("%s, which is cut off, has acknowledged a write", leader)
 	}
-	for deadline := time.Now().Add(endLimit); ; { // its client goes to another server after a while
+	for deadline := time.Now().Add(polltest.Limit); ; { // its client goes to another server after a while
 		err := writeNew(t, e, l, leaveTime)
 		if err == nil {
 			break

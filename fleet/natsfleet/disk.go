@@ -169,11 +169,19 @@ func (e *Engine) askDisk(ctx context.Context) *disk {
 	}
 	limited, cancel := context.WithTimeout(ctx, answerTimeout/5)
 	defer cancel()
-	limited, done := e.link.expect(limited, e.diskSubject())
+	linked, unlink, err := e.link.during(limited)
+	if err != nil {
+		return nil
+	}
+	defer unlink()
+	expected, done := e.link.expect(linked, e.diskSubject())
 	defer done()
 	d := new(disk)
-	m, err := e.conn.RequestWithContext(limited, e.diskSubject(), nil)
-	e.link.noteSilence(err != nil && limited.Err() != nil && ctx.Err() == nil)
+	m, err := e.conn.RequestWithContext(expected, e.diskSubject(), nil)
+	if linked.Err() != nil && limited.Err() == nil {
+		return nil // the connection was lost: the next server may answer
+	}
+	e.link.noteSilence(err != nil && expected.Err() != nil && ctx.Err() == nil)
 	if err != nil || json.Unmarshal(m.Data, d) != nil {
 		return nil
 	}

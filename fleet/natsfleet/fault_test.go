@@ -7,15 +7,16 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// TestServerKilled kills the process of a server while others write. All that was acknowledged is there after
-// that.
-func TestServerKilled(t *testing.T) {
+// TestServerKilledWhileWriting kills the process of a server while others write. All that was acknowledged is there
+// after that.
+func TestServerKilledWhileWriting(t *testing.T) {
 	t.Parallel()
+	soak.Search(t)
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
 	p.run(t)
 	l := newLedger()
 	stop := l.writers(t, 6, func() fleet.Engine { return open(t, find(t, p.setup.Dir)) })
-	kills := soak.Size(6, 60)
+	const kills = 60
 	for range kills {
 		l.await(t, 50)
 		p.kill(t)

@@ -10,10 +10,11 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 func init() {
-	answerTimeout = 30 * time.Second // the machine may be busy
+	answerTimeout = time.Minute // the machine may be busy
 	markInterval = 100 * time.Millisecond
 }
 
@@ -104,7 +105,7 @@ func TestDiskRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer srv.Stop(testLimit) //nolint:errcheck // nothing is kept
+	defer srv.Stop(polltest.Limit) //nolint:errcheck // nothing is kept
 	if err := srv.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -106,21 +106,28 @@ func (e *Engine) readTable(ctx context.Context, t fleet.Table) error {
 		if err != nil {
 			return err
 		}
-		// Meanwhile the mark of a removed record may go, and others may write: of a worker that renews its lease,
-		// the old message goes before it is read, and the new one comes after the list.
-		want := min(before.NumSubjects, after.NumSubjects)
-		if f.count >= want {
+		missing, again := compareStates(before, after, f.count)
+		if missing == 0 {
 			return nil
 		}
-		if before.LastSeq == after.LastSeq || try == readTries {
+		if !again || try == readTries {
 			return damage{fmt.Errorf("the server can read %d of the %d records of stream %s, since its files are damaged; restore %s from a backup, "+
 				"or remove the file index.db of that stream there, and the server drops what it can't read and what follows it in the same file",
-				f.count, want, e.tableStream(t), e.opts.Dir)}
+				f.count, f.count+missing, e.tableStream(t), e.opts.Dir)}
 		}
 		if err := pause(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// compareStates returns how many records are missing in a list of count records, by the states of the stream before and
+// after the list. It reports whether others wrote meanwhile, so that the list should be made again: of a worker that
+// renews its lease, the old message goes before it is read, and the new one comes after the list. The mark of a removed
+// record may also go.
+func compareStates(before, after jetstream.StreamState, count uint64) (missing uint64, again bool) {
+	want := min(before.NumSubjects, after.NumSubjects)
+	return want - min(want, count), before.LastSeq != after.LastSeq
 }
 
 // state returns the state of a stream.

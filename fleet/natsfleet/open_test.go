@@ -17,12 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -49,15 +51,10 @@ func check(t testing.TB, e fleet.Engine, key, want string) {
 func reconnect(t testing.TB, engines ...fleet.Engine) {
 	t.Helper()
 	for _, e := range engines {
-		for deadline := time.Now().Add(endLimit); ; {
+		polltest.Until(t, "the server answers", func() bool {
 			_, err := e.Get(t.Context(), fleet.Jobs, "nothing")
-			if errors.Is(err, fleet.ErrNotFound) {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal(err)
-			}
-		}
+			return errors.Is(err, fleet.ErrNotFound)
+		})
 	}
 }
 
@@ -114,8 +111,58 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestRestart closes the only engine of a directory, and opens another one. All that was written is there.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := set(t, e, "job", "first")
+	_, setErr := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "job", Revision: first, Label: "label", Data: []byte("second")})
+	removeErr := e.Remove(t.Context(), fleet.Jobs, "other", set(t, e, "other", "gone"))
+	putErr := e.Put(t.Context(), "job/1/patch", strings.NewReader("a patch"))
+	before, getErr := e.Get(t.Context(), fleet.Jobs, "job")
+	if err := errors.Join(setErr, removeErr, putErr, getErr, e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, &natsfleet.Options{Dir: dir})
+	after, err := e.Get(t.Context(), fleet.Jobs, "job")
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("error %v, record (-before +after):\n%s", err, diff)
+	}
+	if _, err := e.Get(t.Context(), fleet.Jobs, "other"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("a removed record: got %v", err)
+	}
+	checkHistory(t, e, "job", "first", "second")
+	if got := readAll(t, e, "job/1/patch"); got != "a patch" {
+		t.Errorf("the file has %q", got)
+	}
+	revisions, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "job", Revision: after.Revision, Data: []byte("third")})
+	if err != nil || revisions[0] <= after.Revision {
+		t.Errorf("revision %d comes after %d, %v", revisions, after.Revision, err)
+	}
+	checkHistory(t, e, "job", "first", "second", "third")
+}
+
+// checkHistory compares the data of all changes of a job.
+func checkHistory(t testing.TB, e fleet.Engine, key string, want ...string) {
+	t.Helper()
+	var got []string
+	for r, err := range e.History(t.Context(), fleet.Jobs, key) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(r.Data))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("history of %s (-want +got):\n%s", key, diff)
+	}
+}
+
 // TestTakeOver opens the same directory several times. The server ends with the first engine, and another one
-// starts it again, at the same port.
+// starts it again, at the same port. When that one ends as well, the last one does.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,6 +191,14 @@ func TestTakeOver(t *testing.T) {
 	check(t, third, "b", "of the second")
 	if third.Serves() || found.Serves() {
 		t.Error("there are two servers")
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reconnect(t, third, found)
+	check(t, found, "b", "of the second")
+	if !third.Serves() || third.URL() != address {
+		t.Errorf("the last server is at %s, and was at %s", third.URL(), address)
 	}
 }
 
@@ -330,22 +385,23 @@ func TestStreamSettings(t *testing.T) {
 		}, "before they are on disk"},
 		"batches": {func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, "atomic batches"},
 		"rollup":  {func(c *jetstream.StreamConfig) { c.AllowRollup = false }, "remove records"},
-		"others":  {func(c *jetstream.StreamConfig) { c.Subjects = []string{"CLEW_JOBS.*"} }, "other subjects"},
+		"others":  {func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[:1] }, "other subjects"},
 		"small":   {func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, "refuses large messages"},
 		"queue":   {func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, "drops messages that were read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			js := rawServer(t)
+			name := newName()
+			jobs := name + "_JOBS"
 			config := jetstream.StreamConfig{
-				Name: "CLEW_JOBS", Subjects: []string{"CLEW_JOBS.*", "CLEW_JOBS.*.*"}, Discard: jetstream.DiscardNew,
+				Name: jobs, Subjects: []string{jobs + ".*", jobs + ".*.*"}, Discard: jetstream.DiscardNew,
 				AllowDirect: true, AllowAtomicPublish: true, AllowRollup: true, AllowMsgTTL: true,
 			}
 			test.change(&config)
-			if _, err := js.CreateStream(t.Context(), config); err != nil {
+			if _, err := raw(t, sharedURL(t)).CreateStream(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
-			_, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: js.Conn().ConnectedUrl(), SyncAlways: true})
+			_, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: sharedURL(t), Name: name, SyncAlways: true})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -356,8 +412,8 @@ func TestStreamSettings(t *testing.T) {
 // TestSmallPayload refuses a server that takes no large records.
 func TestSmallPayload(t *testing.T) {
 	t.Parallel()
-	js := rawServerWith(t, server.Options{MaxPayload: 64 << 10})
-	_, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: js.Conn().ConnectedUrl(), SyncAlways: true})
+	url := rawURL(t, server.Options{MaxPayload: 64 << 10})
+	_, err := natsfleet.Open(t.Context(), &natsfleet.Options{URL: url, SyncAlways: true})
 	if err == nil || !strings.Contains(err.Error(), "set max_payload") {
 		t.Errorf("got %v", err)
 	}

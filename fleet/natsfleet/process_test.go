@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // serverVariable is the environment variable with which the test program is a server.
@@ -33,9 +34,7 @@ type serverSetup struct {
 	Ports [2]int // for clients and for the cluster
 	Peers []int  // the ports at which it reaches the other servers of the cluster
 
-	Queue string        // of a worker that has the engine, or ""
-	Lease time.Duration // of that worker
-	Wait  string        // the job that a client waits for, in place of a server
+	Queue string // of a worker that has the engine, or ""
 }
 
 // runServer runs a server until its standard input ends. A line on standard output says that it has started.
@@ -60,8 +59,6 @@ func runServer(text string) int {
 
 func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) {
 	switch {
-	case s.Wait != "":
-		return s.wait(ctx)
 	case s.Queue != "":
 		return s.work(ctx)
 	case s.Name == "":
@@ -84,9 +81,9 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 		return nil, err
 	}
 	if err := srv.Start(ctx); err != nil {
-		return nil, errors.Join(err, srv.Stop(endLimit))
+		return nil, errors.Join(err, srv.Stop(polltest.Limit))
 	}
-	return func() error { return srv.Stop(endLimit) }, nil
+	return func() error { return srv.Stop(polltest.Limit) }, nil
 }
 
 // A serverProcess is a server in a process of its own.
@@ -183,7 +180,7 @@ func (l *ledger) await(t testing.TB, n int) {
 	l.mu.Lock()
 	want := l.count + n
 	l.mu.Unlock()
-	late := time.After(endLimit)
+	late := time.After(polltest.Limit)
 	for {
 		l.mu.Lock()
 		count, changed := l.count, l.changed

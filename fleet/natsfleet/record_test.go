@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +19,14 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
-// rawEngine returns an engine, and an interface to its server.
-func rawEngine(t *testing.T) (*natsfleet.Engine, jetstream.JetStream) {
+// rawEngine returns an engine with streams of its own on the shared server, their name, and an interface to the server.
+func rawEngine(t *testing.T) (e *natsfleet.Engine, name string, js jetstream.JetStream) {
 	t.Helper()
-	js := rawServer(t)
-	return open(t, &natsfleet.Options{URL: js.Conn().ConnectedUrl(), SyncAlways: true}), js
+	name = newName()
+	return open(t, &natsfleet.Options{URL: sharedURL(t), Name: name, SyncAlways: true}), name, raw(t, sharedURL(t))
 }
 
 // publish stores a message.
@@ -58,10 +60,10 @@ func TestForeignMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, js := rawEngine(t)
+			e, name, js := rawEngine(t)
 			set(t, e, "a", "good")
 			set(t, e, "z", "good")
-			message.Subject = "CLEW_JOBS.m"
+			message.Subject = name + "_JOBS.m"
 			publish(t, js, message)
 			if _, err := e.Get(t.Context(), fleet.Jobs, "m"); err == nil || !strings.Contains(err.Error(), "message 3") {
 				t.Errorf("got %v", err)
@@ -91,7 +93,7 @@ func TestForeignMessages(t *testing.T) {
 // TestHistoryGap removes a message in the middle of a history, as a server does that has damaged files.
 func TestHistoryGap(t *testing.T) {
 	t.Parallel()
-	e, js := rawEngine(t)
+	e, name, js := rawEngine(t)
 	revision := set(t, e, "key", "0")
 	for i := range 3 {
 		revisions, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "key", Revision: revision, Data: fmt.Append(nil, i+1)})
@@ -100,7 +102,7 @@ func TestHistoryGap(t *testing.T) {
 		}
 		revision = revisions[0]
 	}
-	stream, err := js.Stream(t.Context(), "CLEW_JOBS")
+	stream, err := js.Stream(t.Context(), name+"_JOBS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,13 +121,22 @@ func TestHistoryGap(t *testing.T) {
 	}
 }
 
-// TestWatchDisconnected ends the server. Those who watch are told, and can watch again when it is back.
-func TestWatchDisconnected(t *testing.T) {
+// TestServerKilled kills the process of the server. Those who watch are told, and each method returns when its context
+// ends. When the server is back, all that it acknowledged is there.
+func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
 	p.run(t)
 	e := open(t, find(t, p.setup.Dir))
-	set(t, e, "a", "data")
+	var want []string
+	for i, revision := 0, uint64(0); i < 20; i++ {
+		want = append(want, fmt.Sprint("change ", i))
+		revisions, err := e.Set(t.Context(), fleet.Jobs, fleet.Record{Key: "a", Revision: revision, Data: []byte(want[i])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = revisions[0]
+	}
 	killed := false
 	var failed error
 	for r, err := range e.Watch(t.Context(), fleet.Jobs, "", nil) {
@@ -138,20 +149,18 @@ func TestWatchDisconnected(t *testing.T) {
 	if !errors.Is(failed, nats.ErrDisconnected) {
 		t.Errorf("got %v", failed)
 	}
+	t.Run("no server", func(t *testing.T) { callWithoutServer(t, e) })
 	p.run(t)
 	got, err := keys(t.Context(), e, nil)
 	if diff := cmp.Diff([]string{"a"}, got); diff != "" || err != nil {
 		t.Errorf("got %v (-want +got):\n%s", err, diff)
 	}
+	checkHistory(t, e, "a", want...)
 }
 
-// TestNoServer calls each method while the server is gone. They return when their context ends.
-func TestNoServer(t *testing.T) {
-	t.Parallel()
-	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
-	p.run(t)
-	e := open(t, find(t, p.setup.Dir))
-	p.kill(t)
+// callWithoutServer calls each method while the server is gone.
+func callWithoutServer(t *testing.T, e *natsfleet.Engine) {
+	t.Helper()
 	last := func(all func(func(fleet.Record, error) bool)) (failed error) {
 		for _, err := range all {
 			failed = err
@@ -191,7 +200,7 @@ func TestNoServer(t *testing.T) {
 // TestReplacedFile counts what the server keeps of a file that was replaced, and of one that was removed.
 func TestReplacedFile(t *testing.T) {
 	t.Parallel()
-	e, js := rawEngine(t)
+	e, name, js := rawEngine(t)
 	large := strings.Repeat("x", 1<<20)
 	for range 5 {
 		if err := e.Put(t.Context(), "a/b", strings.NewReader(large)); err != nil {
@@ -199,7 +208,7 @@ func TestReplacedFile(t *testing.T) {
 		}
 	}
 	messages := func() uint64 {
-		stream, err := js.Stream(t.Context(), "CLEW_FILES")
+		stream, err := js.Stream(t.Context(), name+"_FILES")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,19 +228,21 @@ func TestReplacedFile(t *testing.T) {
 // TestDamagedFile removes a part of a file. Its reader gets an error and not the end of the file.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
+	e, name, js := rawEngine(t)
 	for _, number := range []uint64{1, 4, 8} {
-		e, js := rawEngine(t)
-		if err := e.Put(t.Context(), "a/b", strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
-			t.Fatal(err)
-		}
-		stream, err := js.Stream(t.Context(), "CLEW_FILES")
+		stream, err := js.Stream(t.Context(), name+"_FILES")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stream.DeleteMsg(t.Context(), number); err != nil {
+		before := stream.CachedInfo().State.LastSeq
+		file := fmt.Sprint("a/", number)
+		if err := e.Put(t.Context(), file, strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
 			t.Fatal(err)
 		}
-		r, err := e.Open(t.Context(), "a/b")
+		if err := stream.DeleteMsg(t.Context(), before+number); err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Open(t.Context(), file)
 		if err == nil {
 			_, err = io.Copy(io.Discard, r)
 			err = errors.Join(err, r.Close())
@@ -292,8 +303,8 @@ func TestDamagedServer(t *testing.T) {
 // TestLargeList lists records that are too large to be requested all at once.
 func TestLargeList(t *testing.T) {
 	t.Parallel()
-	e, js := rawEngine(t)
-	requests, err := js.Conn().SubscribeSync("$JS.API.DIRECT.GET.CLEW_JOBS")
+	e, name, js := rawEngine(t)
+	requests, err := js.Conn().SubscribeSync("$JS.API.DIRECT.GET." + name + "_JOBS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +330,7 @@ func TestLargeList(t *testing.T) {
 		t.Fatalf("%d requests, %v", n, err)
 	}
 	for range n {
-		m, err := requests.NextMsg(endLimit)
+		m, err := requests.NextMsg(polltest.Limit)
 		if err != nil || !strings.Contains(string(m.Data), `"max_bytes":`) {
 			t.Errorf("the request %.80s has no limit, %v", m.Data, err)
 		}
@@ -376,15 +387,10 @@ func TestLossWhileRunning(t *testing.T) {
 	if err := raw(t, opts.URL, nats.Nkey(public, key.Sign)).DeleteStream(t.Context(), "CLEW_JOBS"); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(endLimit); ; {
+	polltest.Until(t, "the server says that it has lost messages", func() bool {
 		_, err := e.Get(t.Context(), fleet.Accounts, "a")
-		if err != nil && strings.Contains(err.Error(), "has lost messages") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("got %v", err)
-		}
-	}
+		return err != nil && strings.Contains(err.Error(), "has lost messages")
+	})
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
@@ -396,21 +402,16 @@ func TestLossWhileRunning(t *testing.T) {
 // awaitFile waits until a file has a text.
 func awaitFile(t *testing.T, path, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(endLimit); ; {
-		text, err := os.ReadFile(path)
-		if strings.Contains(string(text), want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the file has %q, %v", text, err)
-		}
-	}
+	polltest.Until(t, fmt.Sprintf("%s has %q", path, want), func() bool {
+		text, _ := os.ReadFile(path) // it may not be there yet
+		return strings.Contains(string(text), want)
+	})
 }
 
 // TestWorkerHistory keeps only the last record of a worker, and one after another can be removed.
 func TestWorkerHistory(t *testing.T) {
 	t.Parallel()
-	e, js := rawEngine(t)
+	e, name, js := rawEngine(t)
 	revision := uint64(0)
 	for range 20 {
 		revisions, err := e.Set(t.Context(), fleet.Workers, fleet.Record{Key: "w", Revision: revision, Data: []byte("beat")})
@@ -419,7 +420,7 @@ func TestWorkerHistory(t *testing.T) {
 		}
 		revision = revisions[0]
 	}
-	stream, err := js.Stream(t.Context(), "CLEW_WORKERS")
+	stream, err := js.Stream(t.Context(), name+"_WORKERS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,9 +452,9 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("got %+v", f)
 		}
 	}
-	js := rawServer(t)
-	e = open(t, &natsfleet.Options{URL: js.Conn().ConnectedUrl(), AllowUnsynced: true})
-	if err := js.DeleteStream(t.Context(), "CLEW_ACCOUNTS"); err != nil {
+	name := newName()
+	e = open(t, &natsfleet.Options{URL: sharedURL(t), Name: name, AllowUnsynced: true})
+	if err := raw(t, sharedURL(t)).DeleteStream(t.Context(), name+"_ACCOUNTS"); err != nil {
 		t.Fatal(err)
 	}
 	if findings, err = e.Doctor(t.Context()); err != nil {
@@ -468,47 +469,44 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"sync", "CLEW_ACCOUNTS"}, bad); diff != "" {
+	if diff := cmp.Diff([]string{"sync", name + "_ACCOUNTS"}, bad); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestListRenewing lists workers while they renew their leases. None is missing.
+// TestListRenewing lists workers that renew their leases when the list has begun. None is missing. The server has sent at
+// most 2 MB before the list yields the first one, so it sends many after they were renewed.
 func TestListRenewing(t *testing.T) {
 	t.Parallel()
-	e := open(t, &natsfleet.Options{Dir: t.TempDir()})
-	const workers = 20
-	revisions := make([]uint64, workers)
-	renew := func(i int) {
-		r, err := e.Set(t.Context(), fleet.Workers, fleet.Record{Key: fmt.Sprint("w", i), Revision: revisions[i], Data: []byte("beat")})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		revisions[i] = r[0]
+	e := openShared(t)
+	const workers = 2000
+	all := make([]fleet.Record, workers)
+	for i := range all {
+		all[i] = fleet.Record{Key: fmt.Sprint("w", i), Data: make([]byte, 3<<10)}
 	}
-	for i := range workers {
-		renew(i)
-	}
-	for range 30 {
-		// All renew once during the list, in order, so that the last one is written last.
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for i := range workers {
-				renew(i)
-			}
-		}()
-		there := map[string]bool{}
-		for r, err := range e.List(t.Context(), fleet.Workers, "", nil) {
+	renew := func() {
+		for records := range slices.Chunk(all, 1000) {
+			revisions, err := e.Set(t.Context(), fleet.Workers, records...)
 			if err != nil {
-				t.Error(err)
+				t.Fatal(err)
 			}
-			there[r.Key] = true
+			for i := range records {
+				records[i].Revision, records[i].Data = revisions[i], []byte("beat")
+			}
 		}
-		<-done
-		if len(there) != workers {
-			t.Fatalf("got %d workers", len(there))
+	}
+	renew()
+	there := map[string]bool{}
+	for r, err := range e.List(t.Context(), fleet.Workers, "", nil) {
+		if err != nil {
+			t.Fatal(err)
 		}
+		if len(there) == 0 {
+			renew()
+		}
+		there[r.Key] = true
+	}
+	if len(there) != workers {
+		t.Errorf("got %d workers", len(there))
 	}
 }

@@ -15,13 +15,11 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
-// The files by which a test and its processes talk, in the directory of the server.
-const (
-	releaseName = "release" // jobs end when it is there
-	answerName  = "answer"  // the state of the job that a process has waited for
-)
+// releaseName is the name of a file in the directory of the server. Jobs end when it is there.
+const releaseName = "release"
 
 // A gatedRunner has jobs that run until a file is there.
 type gatedRunner struct{ path string }
@@ -72,7 +70,7 @@ func (s *serverSetup) work(ctx context.Context) (stop func() error, err error) {
 		return nil, err
 	}
 	w := fleet.NewWorker(e, gatedRunner{filepath.Join(s.Dir, releaseName)}, &fleet.WorkerOptions{
-		Slots: 2, Queues: []string{s.Queue}, Lease: s.Lease,
+		Slots: 2, Queues: []string{s.Queue}, Lease: 2 * polltest.Limit, // longer than a server that is not there
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -80,32 +78,6 @@ func (s *serverSetup) work(ctx context.Context) (stop func() error, err error) {
 		w.Drain()
 		return errors.Join(<-ended, e.Close())
 	}, nil
-}
-
-// wait waits for a job, and writes what became of it.
-func (s *serverSetup) wait(ctx context.Context) (stop func() error, err error) {
-	opts, err := natsfleet.Find(ctx, s.Dir)
-	if err != nil {
-		return nil, err
-	}
-	e, err := natsfleet.Open(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	f := fleet.Open(e, "waiter")
-	if _, err := f.Job(ctx, s.Wait); err != nil {
-		return nil, err
-	}
-	go func() {
-		j, err := f.Wait(ctx, s.Wait)
-		answer := fmt.Sprint(err)
-		if err == nil {
-			answer = string(j.State)
-		}
-		_ = os.WriteFile(filepath.Join(s.Dir, answerName+".new"), []byte(answer), 0o600)
-		_ = os.Rename(filepath.Join(s.Dir, answerName+".new"), filepath.Join(s.Dir, answerName)) // the test misses it otherwise
-	}()
-	return e.Close, nil
 }
 
 // serverOf returns the process that has the server of a directory, and where it is.
@@ -128,7 +100,7 @@ func serverOf(t *testing.T, dir string) (pid int, url string) {
 // reach waits until a job has a state.
 func reach(t *testing.T, f *fleet.Fleet, id string, state fleet.State) *fleet.Job {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), endLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	for u, err := range f.Watch(ctx, id) {
 		if err != nil {
@@ -142,66 +114,53 @@ func reach(t *testing.T, f *fleet.Fleet, id string, state fleet.State) *fleet.Jo
 	return nil
 }
 
-// TestWorkerWithServerKilled kills the worker that has the server, and then the one that has it next. The jobs of the others
-// go on as if nothing had happened, and a client that waits gets its answer.
+// TestWorkerWithServerKilled kills the worker that has the server. The job of the other one goes on as if nothing had
+// happened, and a client that waits gets its answer.
 func TestWorkerWithServerKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	workers := map[string]*serverProcess{}
-	for queue, lease := range map[string]time.Duration{"one": 10 * time.Second, "two": 0, "three": 0} {
-		workers[queue] = &serverProcess{setup: serverSetup{Dir: dir, Queue: queue, Lease: lease}}
-	}
-	for _, queue := range []string{"one", "two", "three"} {
-		workers[queue].run(t)
-	}
+	first, second := &serverProcess{setup: serverSetup{Dir: dir, Queue: "one"}}, &serverProcess{setup: serverSetup{Dir: dir, Queue: "two"}}
+	first.run(t)
+	second.run(t)
 	client := open(t, find(t, dir))
 	f := fleet.Open(client, "test")
 	jobs := map[string]string{}
-	for queue := range workers {
+	for _, queue := range []string{"one", "two"} {
 		j, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "wait", Queue: queue})
 		if err != nil {
 			t.Fatal(err)
 		}
 		jobs[queue] = j.ID
+		reach(t, f, j.ID, fleet.Running)
 	}
-	for _, id := range jobs {
-		reach(t, f, id, fleet.Running)
-	}
-	(&serverProcess{setup: serverSetup{Dir: dir, Wait: jobs["two"]}}).run(t)
+	waiter := fleet.Open(open(t, find(t, dir)), "waiter")
+	answer := make(chan error, 1)
+	go func() {
+		j, err := waiter.Wait(t.Context(), jobs["two"])
+		if err == nil && j.State != fleet.Done {
+			err = fmt.Errorf("the job is %s", j.State)
+		}
+		answer <- err
+	}()
 
-	first := workers["one"]
 	if pid, _ := serverOf(t, dir); pid != first.cmd.Process.Pid {
 		t.Fatalf("process %d has the server, and not the first one", pid)
 	}
 	first.kill(t)
-	killed := time.Now()
 	reconnect(t, client)
-	t.Logf("the next server answers after %v", time.Since(killed))
+	if pid, _ := serverOf(t, dir); pid != second.cmd.Process.Pid {
+		t.Errorf("process %d has the server, and not the second one", pid)
+	}
 	if err := os.WriteFile(filepath.Join(dir, releaseName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, queue := range []string{"two", "three"} {
-		if j := reach(t, f, jobs[queue], fleet.Done); len(j.Attempts) != 1 {
-			t.Errorf("the job of worker %s has %d attempts", queue, len(j.Attempts))
-		}
+	if j := reach(t, f, jobs["two"], fleet.Done); len(j.Attempts) != 1 {
+		t.Errorf("the job of the second worker has %d attempts", len(j.Attempts))
 	}
-	awaitFile(t, filepath.Join(dir, answerName), string(fleet.Done))
-	reach(t, f, jobs["one"], fleet.Lost)
-
-	second, last := workers["two"], "three"
-	if pid, _ := serverOf(t, dir); pid == workers["three"].cmd.Process.Pid {
-		second, last = workers["three"], "two"
+	if err := <-answer; err != nil {
+		t.Errorf("the client that waits: %v", err)
 	}
-	second.kill(t)
-	j, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "wait", Queue: last, Key: "again"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reach(t, f, j.ID, fleet.Done)
-	if pid, _ := serverOf(t, dir); pid != workers[last].cmd.Process.Pid {
-		t.Errorf("process %d has the server", pid)
-	}
-	workers[last].end(t)
+	second.end(t)
 }
 
 // TestFollow starts the server again at another port, where the engines that are open find it.
@@ -236,8 +195,9 @@ func TestFollow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Close()                                                //nolint:errcheck // nothing was written
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // in which it would start the server
+			defer l.Close() //nolint:errcheck // nothing was written
+			go hangUp(l)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			if _, err := near.Get(ctx, fleet.Jobs, "a"); err == nil || near.Serves() {
 				t.Error("an engine with other settings has started the server")
 			}
@@ -252,14 +212,22 @@ func TestFollow(t *testing.T) {
 			if found.URL() != second.URL() || near.URL() != second.URL() {
 				t.Errorf("engines are connected to %s and %s, and the server is at %s", found.URL(), near.URL(), second.URL())
 			}
-			for deadline := time.Now().Add(endLimit); ; { // it has a connection of its own
-				if _, err := store.Sessions(t.Context(), "p"); err == nil {
-					break
-				} else if time.Now().After(deadline) {
-					t.Fatal(err)
-				}
-			}
+			polltest.Until(t, "the store, which has a connection of its own, follows", func() bool {
+				_, err := store.Sessions(t.Context(), "p")
+				return err == nil
+			})
 		})
+	}
+}
+
+// hangUp closes all connections to a listener.
+func hangUp(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
 	}
 }
 
@@ -296,17 +264,15 @@ func TestFollowNot(t *testing.T) {
 			}
 			test.change(t, opts)
 			open(t, opts)
-			for deadline := time.Now().Add(endLimit); ; {
+			polltest.Until(t, "the error has "+test.want, func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
 				_, err = found.Get(ctx, fleet.Jobs, "a")
-				cancel()
-				if err == nil || errors.Is(err, fleet.ErrNotFound) || time.Now().After(deadline) {
+				if err == nil || errors.Is(err, fleet.ErrNotFound) {
 					t.Fatalf("got %v, want %q", err, test.want)
 				}
-				if strings.Contains(err.Error(), test.want) {
-					return
-				}
-			}
+				return strings.Contains(err.Error(), test.want)
+			})
 		})
 	}
 }

@@ -14,10 +14,8 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/polltest"
 )
-
-// testLimit ends a test that hangs.
-const testLimit = 5 * time.Minute
 
 // start opens an engine that the test has to close.
 func start(t *testing.T, opts *Options) *Engine {
@@ -34,16 +32,6 @@ func end(t *testing.T, engines ...*Engine) {
 	for _, e := range engines {
 		if err := e.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(testLimit); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, testLimit)
 		}
 	}
 }
@@ -73,19 +61,30 @@ func TestMayServe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			first := start(t, &Options{Dir: dir, Users: test.first})
-			found, err := Find(t.Context(), dir)
-			end(t, first)
-			if err != nil {
+			if err := os.WriteFile(filepath.Join(dir, markName), nil, 0o600); err != nil { // there was a server
 				t.Fatal(err)
 			}
-			end(t, start(t, &Options{Dir: dir, Users: test.last}))
-			e := Engine{name: DefaultName, opts: Options{Dir: dir, Users: test.own}, client: found}
+			first := writeNotice(t, dir, test.first)
+			writeNotice(t, dir, test.last)
+			e := Engine{name: DefaultName, opts: Options{Dir: dir, Users: test.own}, client: &Options{finder: &finder{dir: dir, first: *first}}}
 			if got := e.mayServe(); got != test.want {
 				t.Errorf("got %v", got)
 			}
 		})
 	}
+}
+
+// writeNotice writes the notice of a server that has these users.
+func writeNotice(t *testing.T, dir string, users []User) *notice {
+	t.Helper()
+	n, err := (&Engine{name: DefaultName, opts: Options{Dir: dir, Users: users}}).prepare()
+	if err == nil {
+		err = n.write(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestDirGone does not start an empty fleet where a directory was.
@@ -118,18 +117,18 @@ func TestTakeOverAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	end(t, first)
-	until(t, "the second engine has started the server", func() bool {
+	polltest.Until(t, "the second engine has started the server", func() bool {
 		now, err := os.Stat(notice)
 		return err == nil && !now.ModTime().Equal(before.ModTime())
 	})
-	until(t, "it has stopped the server", func() bool { return second.gaveUp.Load() > 0 && !second.Serves() })
+	polltest.Until(t, "it has stopped the server", func() bool { return second.gaveUp.Load() > 0 && !second.Serves() })
 	if _, _, over := second.link.state(); over != nil {
 		t.Fatalf("the engine has ended: %v", over)
 	}
 	if err := errors.Join(os.Remove(mark), os.Rename(mark+".away", mark)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the server is there", func() bool {
+	polltest.Until(t, "the server is there", func() bool {
 		_, err := second.Get(t.Context(), fleet.Jobs, "a")
 		return errors.Is(err, fleet.ErrNotFound) && second.Serves()
 	})
@@ -142,7 +141,7 @@ func free(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(srv.Start(t.Context()), srv.Stop(testLimit)); err != nil {
+	if err := errors.Join(srv.Start(t.Context()), srv.Stop(polltest.Limit)); err != nil {
 		t.Error(err)
 	}
 }
@@ -167,7 +166,7 @@ func TestCloseWhileTakingOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			end(t, first)
-			until(t, "it takes over", func() bool { return begun(second, before) })
+			polltest.Until(t, "it takes over", func() bool { return begun(second, before) })
 			end(t, second)
 			free(t, dir)
 		})
@@ -178,18 +177,19 @@ func TestCloseWhileTakingOver(t *testing.T) {
 func TestCloseWhileRestarting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for range 3 {
-		e := start(t, &Options{Dir: dir})
-		restarted := make(chan error, 1)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { restarted <- e.srv.Load().Restart(ctx) }()
-		end(t, e)
-		cancel()
-		if err := <-restarted; err != nil && !errors.Is(err, server.ErrServerNotRunning) {
-			t.Error(err)
-		}
-		free(t, dir)
+	e := start(t, &Options{Dir: dir})
+	restarted := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { restarted <- e.srv.Load().Restart(ctx) }()
+	polltest.Until(t, "the restart has begun", func() bool { // or is over
+		return len(restarted) > 0 || errors.Is(e.srv.Load().Fault(), natsserver.ErrRestarting)
+	})
+	end(t, e)
+	cancel()
+	if err := <-restarted; err != nil && !errors.Is(err, server.ErrServerNotRunning) {
+		t.Error(err)
 	}
+	free(t, dir)
 }
 
 // TestRestarts restarts a server that always fails again less and less often.
@@ -220,7 +220,7 @@ func TestOtherName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	defer end(t, start(t, &Options{Dir: dir}))
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	e, err := Open(ctx, &Options{Dir: dir, Name: "OTHER"})
 	if err == nil {
