@@ -304,9 +304,10 @@ func (tr *trial) cut() bool {
 // delay delays what workers and server say, for a time that may be longer than a lease.
 func (tr *trial) delay() bool {
 	d := time.Duration(tr.rng.Int64N(int64(lease)))
-	tr.proxy.delay.Store(int64(d / 2))
+	hold := func() { time.Sleep(d / 2) }
+	tr.proxy.hold.Store(&hold)
 	tr.pause(d/2, d+time.Millisecond)
-	tr.proxy.delay.Store(0)
+	tr.proxy.hold.Store(nil)
 	return true
 }
 
@@ -324,7 +325,7 @@ func (tr *trial) cancel() bool {
 func (tr *trial) heal() {
 	tr.Helper()
 	tr.stopped.Wait()
-	tr.proxy.delay.Store(0)
+	tr.proxy.hold.Store(nil)
 	tr.clerk.end(tr)
 }
 

@@ -9,14 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
-// A proxy is between workers and the server. It can cut the connections, and delay what they carry.
+// A proxy is between workers and the server. It can cut the connections, and hold up what they carry.
 type proxy struct {
 	listener net.Listener
 	target   string
-	delay    atomic.Int64 // of each piece, in nanoseconds
+	hold     atomic.Pointer[func()] // holds up each piece; nil for none
 	accepted atomic.Int64
 
 	mu    sync.Mutex
@@ -66,8 +65,8 @@ func (p *proxy) copy(to, from net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if d := time.Duration(p.delay.Load()); d > 0 {
-			time.Sleep(d)
+		if hold := p.hold.Load(); hold != nil {
+			(*hold)()
 		}
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
