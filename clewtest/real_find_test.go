@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
 )
 
@@ -322,8 +323,6 @@ func TestInstallAgentInterrupted(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
 		t.Errorf("the script ended with %v", err)
 	}
-	if err := syscall.Kill(npm, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("npm is still there: %v", err)
-	}
+	polltest.UntilEnded(t, npm)
 	wantEmpty(t, dir)
 }

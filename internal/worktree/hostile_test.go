@@ -17,9 +17,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // hang ends a test that hangs.
@@ -335,8 +336,6 @@ func pid(t *testing.T, path string) int {
 	return id
 }
 
-func gone(id int) bool { return errors.Is(syscall.Kill(id, 0), syscall.ESRCH) }
-
 func TestCancelFetch(t *testing.T) {
 	started, goOn := fakeSSH(t)
 	repo := newRepo(t, map[string]string{"a": "one\n"})
@@ -353,7 +352,7 @@ func TestCancelFetch(t *testing.T) {
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	await(t, "what git has started ends", func() bool { return gone(id) })
+	await(t, "what git has started ends", func() bool { return !polltest.Running(id) })
 	differ(t, "left", false, exists(filepath.Join(r.trees(), "a")))
 	write(t, filepath.Dir(goOn), map[string]string{filepath.Base(goOn): ""})
 	differ(t, "the next attempt", gitIn(t, repo, "rev-parse", "HEAD"), add(t, r, req).Base)
@@ -486,6 +485,6 @@ func TestKill(t *testing.T) {
 	}
 	differ(t, "removed", []string{"a"}, removed)
 	write(t, filepath.Dir(goOn), map[string]string{filepath.Base(goOn): ""})
-	await(t, "what git has started ends", func() bool { return gone(id) })
+	await(t, "what git has started ends", func() bool { return !polltest.Running(id) })
 	differ(t, "the next attempt", gitIn(t, repo, "rev-parse", "HEAD"), add(t, r, &Request{Repo: address, Name: "a"}).Base)
 }

@@ -5,7 +5,6 @@ package model_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -83,8 +83,8 @@ func (r *realRun) run(args []string) {
 		r.t.Errorf("the agent: %v", err)
 	}
 	r.code = cmd.ProcessState.ExitCode()
-	if err := syscall.Kill(-cmd.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
-		r.t.Errorf("the agent's process group is still there: %v", err)
+	if polltest.Running(-cmd.Process.Pid) {
+		r.t.Error("the agent's process group is still there")
 	}
 	r.checkLeftovers()
 	r.checkPrivate()

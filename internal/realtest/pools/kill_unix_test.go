@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/realtest/scene"
 )
 
@@ -39,7 +40,7 @@ func TestRealPoolAgentKilled(t *testing.T) {
 		t.Error(err)
 	}
 	for _, pid := range pids(t, file) {
-		if err := syscall.Kill(pid, 0); err == nil {
+		if polltest.Running(pid) {
 			t.Errorf("process %d is still there", pid)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
@@ -55,15 +55,11 @@ func TestRealClose(t *testing.T) {
 	}
 }
 
-// wantGone checks that a process does not exist.
+// wantGone checks that a process ended.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return
-	}
-	if err := p.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("process %d is still there: %v", pid, err)
+	if polltest.Running(pid) {
+		t.Errorf("process %d is still there", pid)
 	}
 }
 
