@@ -23,16 +23,14 @@ func init() {
 	roles["tick"] = tick
 }
 
-// tick writes to its output now and then, for a long time.
+// tick writes to its output now and then, until nobody can read it.
 func tick([]string) int {
-	for range int(2 * long / tickInterval) {
+	writeFrames(os.Stdout, 1)
+	for range time.Tick(200 * time.Millisecond) {
 		writeFrames(os.Stdout, 1)
-		time.Sleep(tickInterval)
 	}
 	return 0
 }
-
-const tickInterval = 200 * time.Millisecond
 
 // parent starts another child: in its group, in a separate session, or in a separate session with
 // its input. At the end of its input it writes a frame and exits.
@@ -52,15 +50,16 @@ func parent(args []string) int {
 	return 3
 }
 
-// flood writes to its output and to its error until a write to the error fails.
+// flood writes much to its output and to its error until a write to the error fails.
 func flood([]string) int {
 	signal.Ignore(syscall.SIGPIPE)
-	for {
-		writeFrames(os.Stdout, 1)
-		if _, err := io.WriteString(os.Stderr, frame(0)); err != nil {
+	for range time.Tick(10 * time.Millisecond) { // and leaves the processor to other tests
+		writeFrames(os.Stdout, 1000)
+		if _, err := io.WriteString(os.Stderr, frames(1000)); err != nil {
 			return 1
 		}
 	}
+	return 0
 }
 
 // startParent returns a parent whose child hangs, and the connection of that child.
@@ -181,6 +180,38 @@ func TestWriteEndsWithTheAgent(t *testing.T) {
 	}
 	if err := <-written; !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The output of a dead agent ends, even if there is more to read every time.
+func TestOutputThatIsNeverEmptyEnds(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	exited := make(chan struct{})
+	close(exited)
+	o := &output{file: r, exited: exited, limit: time.Unix(1, 0)}
+	buf := make([]byte, 32<<10) // less than a pipe holds
+	total := 0
+	for {
+		if _, err := w.Write(buf); err != nil {
+			t.Fatal(err)
+		}
+		n, err := o.Read(buf)
+		total += n
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || total > lateBytes {
+			t.Fatalf("%d bytes, error %v", total, err)
+		}
+	}
+	if total != lateBytes {
+		t.Errorf("read %d bytes, want %d", total, lateBytes)
 	}
 }
 

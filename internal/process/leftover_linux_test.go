@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -87,22 +89,26 @@ func TestAgentDiesWithItsHost(t *testing.T) {
 // arguments of a command can be. The shell has a small stack, which makes that limit 128 KiB.
 func TestWatcherFindsOneOfManyProcesses(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 200))
+	// Like /proc, the directory has no blank in its name. The temporary directory may have one.
+	root, dir := t.TempDir(), strings.Repeat("x", 200)
 	const count = 700
 	for id := range count {
-		if err := os.MkdirAll(fmt.Sprintf("%s/%d", dir, id), 0o700); err != nil {
+		process := filepath.Join(root, dir, strconv.Itoa(id))
+		if err := os.MkdirAll(process, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		env := "A=1\x00"
 		if id%400 == 7 {
 			env += markVariable + "=ours.1\x00"
 		}
-		if err := os.WriteFile(fmt.Sprintf("%s/%d/environ", dir, id), []byte(env), 0o600); err != nil {
+		if err := os.WriteFile(process+"/environ", []byte(env), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	script := "ulimit -s 256\n" + markedScript + `marked "$1" "$2"`
-	out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", script, "sh", markVariable+"=ours.", dir).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script, "sh", markVariable+"=ours.", dir)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
 	var found []string
 	for line := range strings.Lines(string(out)) {
 		found = append(found, strings.TrimPrefix(strings.TrimSpace(line), dir))
@@ -141,7 +147,7 @@ func TestAgentOutlivesTheThreadOfItsCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the thread ends", func() bool {
+	polltest.Until(t, "the thread ends", func() bool {
 		_, err := os.Stat(task)
 		return err != nil
 	})
@@ -273,7 +279,7 @@ func onThreadThatEnds(f func()) <-chan string {
 }
 
 func TestNothingIsLeft(t *testing.T) {
-	rounds := soak.Size(30, 400)
+	rounds := soak.Size(12, 400)
 	spec := child(t, "exit", "0")
 	quickOnes := func() {
 		var some sync.WaitGroup
@@ -314,7 +320,7 @@ func TestIdleCost(t *testing.T) {
 	for range 10 {
 		start(t, child(t, "echo"))
 	}
-	until(t, "two goroutines a process, and one for all", func() bool { return runtime.NumGoroutine() <= before+21 })
+	polltest.Until(t, "two goroutines a process, and one for all", func() bool { return runtime.NumGoroutine() <= before+21 })
 }
 
 // wantNothingLeft checks that f leaves no file, goroutine or child.
@@ -330,7 +336,7 @@ func wantNothingLeft(t *testing.T, f func()) {
 		t.Errorf("%d children before, %d after", children, got)
 	}
 	// A goroutine that has done its work may not have returned yet.
-	until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
+	polltest.Until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 func openFiles(t *testing.T) int {

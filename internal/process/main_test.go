@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 const (
@@ -100,13 +102,12 @@ func skipOnWindows(t *testing.T, reason string) {
 	}
 }
 
-// hang writes that it runs, and then waits for a long time or until the test closes its lifeline.
+// hang writes that it runs, and then waits until it is killed or the test closes its lifeline.
 func hang() int {
 	address := os.Getenv(lifelineVariable)
 	if address == "" {
 		fmt.Println("ready")
-		time.Sleep(2 * long)
-		return 1
+		polltest.Forever()
 	}
 	conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
 	if err != nil {
@@ -189,16 +190,4 @@ func number(s string) int {
 		panic(err)
 	}
 	return n
-}
-
-// until polls for a condition that nothing signals.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(long); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come to this: ", what)
-		}
-	}
 }

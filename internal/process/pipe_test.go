@@ -44,7 +44,7 @@ func TestEcho(t *testing.T) {
 func TestLastFramesArrive(t *testing.T) {
 	want := frames(500)
 	spec := child(t, "frames", "500", "7")
-	for range soak.Size(30, 400) {
+	for range soak.Size(10, 400) {
 		p := start(t, spec)
 		got, err := io.ReadAll(p)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
 )
 
@@ -52,7 +53,7 @@ func TestVersionBehindALink(t *testing.T) {
 	skipOnWindows(t, "there are no scripts")
 	dir, old := t.TempDir(), t.TempDir()
 	writeScript(t, filepath.Join(dir, "manager"),
-		"case $(basename $0)-$(pwd) in claude-"+old+") echo '2.1.88 (Claude Code)' ;; claude-*) echo '2.1.325 (Claude Code)' ;; esac")
+		`case "$(basename "$0")-$(pwd)" in "claude-`+old+`") echo '2.1.88 (Claude Code)' ;; claude-*) echo '2.1.325 (Claude Code)' ;; esac`)
 	path := filepath.Join(dir, "claude")
 	if err := os.Symlink("manager", path); err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestVersionGivenUp(t *testing.T) {
 			t.Errorf("the first caller: %v", err)
 		}
 	})
-	until(t, "the binary runs", func() bool { return runsOf(t, ran) == 1 })
+	polltest.Until(t, "the binary runs", func() bool { return runsOf(t, ran) == 1 })
 	both.Go(func() {
 		if got, err := Version(t.Context(), path, "", os.Environ(), long); got != "2.1.88" || err != nil {
 			t.Errorf("the second caller: version %q, %v", got, err)
@@ -181,7 +182,7 @@ func TestVersionWaitIsLimited(t *testing.T) {
 			t.Errorf("the first caller: %v", err)
 		}
 	})
-	until(t, "the binary runs", func() bool { return runsOf(t, ran) == 1 })
+	polltest.Until(t, "the binary runs", func() bool { return runsOf(t, ran) == 1 })
 	_, err := Version(t.Context(), path, "", os.Environ(), time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "still running after 1ms") {
 		t.Errorf("the second caller: %v", err)
