@@ -152,10 +152,11 @@ var (
 	times  = regexp.MustCompile(`\b\d\d:\d\d\b`)
 )
 
-// normalize replaces what differs in each run: dates, times, and the name of a temporary directory. The last day is
-// always the same one.
+// normalize replaces what differs in each run: dates, times, and the name of a temporary directory, which commands
+// quote if it contains a blank. The last day is always the same one.
 func normalize(text, dir string) string {
-	text = strings.ReplaceAll(text, dir, "/tmp/tour")
+	files := regexp.MustCompile(`["']?` + regexp.QuoteMeta(dir) + `([^\s"']*)["']?`)
+	text = files.ReplaceAllString(text, "/tmp/tour$1")
 	text = stamps.ReplaceAllString(text, "2026-11-15T15:04")
 	last := slices.Max(append(days.FindAllString(text, -1), ""))
 	text = days.ReplaceAllStringFunc(text, func(day string) string { return normalDay(day, last) })

@@ -35,6 +35,22 @@ func TestReadmeShowsTheDemo(t *testing.T) {
 	}
 }
 
+// The path of a temporary directory may contain a blank.
+func TestNormalize(t *testing.T) {
+	t.Parallel()
+	const want = "$ clew export -o /tmp/tour/x.html\n/tmp/tour/x.html\nAll files are in /tmp/tour\n"
+	for _, text := range []string{
+		"$ clew export -o /t/tour/x.html\n/t/tour/x.html\nAll files are in /t/tour\n",
+		"$ clew export -o \"/a b/tour/x.html\"\n/a b/tour/x.html\nAll files are in /a b/tour\n",
+		"$ clew export -o '/$ b/tour/x.html'\n/$ b/tour/x.html\nAll files are in /$ b/tour\n",
+	} {
+		_, dir, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "All files are in ")
+		if diff := cmp.Diff(want, normalize(text, dir)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", dir, diff)
+		}
+	}
+}
+
 func TestReplaceBlock(t *testing.T) {
 	t.Parallel()
 	got, err := replaceBlock("a\n"+blockBegins+"old\n"+blockEnds+"b\n", "new\n")
