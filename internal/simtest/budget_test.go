@@ -87,7 +87,8 @@ func TestBudgetOfTurns(t *testing.T) {
 		"nonsense":                 {[]string{costing(-3), `{"type":"result","subtype":"success","session_id":"s"}`}, []float64{0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				scenario := greeted()
 				for _, result := range test.results {
 					scenario = scenario.Expect(aPrompt).Send(result)
@@ -107,7 +108,8 @@ func TestBudgetOfTurns(t *testing.T) {
 
 // An agent that takes the place of another counts its costs from zero, in the same session.
 func TestBudgetAfterReconnect(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		budget := &clew.Budget{LimitUSD: 10}
 		turn := func(total float64) *clewtest.Scenario { return greeted().Expect(aPrompt).Send(costing(total)) }
 		agents := startSequence(t, turn(0.5), turn(0.75).Expect(aPrompt).Send(costing(1)), turn(0.25))
@@ -127,7 +129,8 @@ func TestBudgetAfterReconnect(t *testing.T) {
 
 // A session whose budget is spent, also by others, sends no prompt.
 func TestBudgetRefusesPrompts(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		budget := &clew.Budget{LimitUSD: 1}
 		opts := overMemory(clewtest.NewAgent(t, asked().Send(costing(1))))
 		opts.Budget = budget
@@ -150,7 +153,8 @@ func TestBudgetRefusesPrompts(t *testing.T) {
 
 // The runs of a pool share its budget, and an agent that could spend far too much is replaced.
 func TestBudgetOfPool(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 0.75
 		budget := &clew.Budget{LimitUSD: 1}
@@ -177,7 +181,8 @@ func TestBudgetOfPool(t *testing.T) {
 
 // A pool whose budget is spent starts no agent, for however long it is open.
 func TestBudgetOfPoolThatRests(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 1
 		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Budget: &clew.Budget{LimitUSD: 1}}, nil)
@@ -201,7 +206,8 @@ func TestBudgetOfPoolThatRests(t *testing.T) {
 // Callers that wait for an agent of a pool are refused when its budget is spent, and don't wait for
 // the agent of the caller who has spent it.
 func TestBudgetOfPoolRefusesWaiters(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 1
 		budget := &clew.Budget{LimitUSD: 1}

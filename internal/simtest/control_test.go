@@ -40,7 +40,8 @@ func TestControlAnswers(t *testing.T) {
 			&clew.ControlError{Subtype: "get_settings", Message: "what?", Code: "unsupported_request"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s, _ := simulate(t, connected().Expect(getSettings).Send(test.answer), nil)
 				got := settings{"as before"}
 				err := s.Control(t.Context(), "get_settings", nil, &got)
@@ -56,7 +57,8 @@ func TestControlAnswers(t *testing.T) {
 }
 
 func TestControlAnswerOfAnotherShape(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(getSettings).Send(controlSuccess("s", `{"model":7}`)), nil)
 		err := s.Control(t.Context(), "get_settings", nil, new(settings))
 		if err == nil || !strings.HasPrefix(err.Error(), "clew: the agent's answer to get_settings: ") {
@@ -67,7 +69,8 @@ func TestControlAnswerOfAnotherShape(t *testing.T) {
 
 // Answers are matched by their ids: neither the order nor those for nobody matter.
 func TestControlAnswersOutOfOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			ExpectAny(controlRequest("a", `{"subtype":"a"}`), controlRequest("b", `{"subtype":"b"}`),
 				controlRequest("c", `{"subtype":"c"}`)).
@@ -90,7 +93,8 @@ func TestControlAnswersOutOfOrder(t *testing.T) {
 
 // A call that is given up is withdrawn, and an answer that comes all the same is for nobody.
 func TestControlCallGivenUp(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(getSettings).Expect(controlCancel("s")).
 			Expect(controlRequest("s2", `{"subtype":"get_settings"}`)).
 			Send(controlSuccess("s", `{"model":"late"}`), controlSuccess("s2", `{"model":"in time"}`)), nil)
@@ -111,7 +115,8 @@ func TestControlCallGivenUp(t *testing.T) {
 // The cause of the end is in the error, and nothing is sent for a call whose context has ended
 // before it.
 func TestControlCallCause(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(getSettings).Expect(controlCancel("s")), nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		bored := errors.New("bored")
@@ -125,7 +130,8 @@ func TestControlCallCause(t *testing.T) {
 // While a call waits for its answer, the session reads on, whatever there is unread. One that is
 // over must not count, however it ended: the agent is slowed down again.
 func TestControlCallsAreForgotten(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		s, agent := simulate(t, connected().
 			Expect(controlRequest("ok", `{"subtype":"ok"}`)).Send(controlSuccess("ok", `{}`)).
@@ -150,7 +156,8 @@ func TestControlCallsAreForgotten(t *testing.T) {
 
 // A turn whose context ends is interrupted, and the next one begins where it has ended.
 func TestTurnWhoseContextEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), assistantFrame("1 to the end"), resultFrame("interrupted", "p1")).
@@ -164,7 +171,8 @@ func TestTurnWhoseContextEnds(t *testing.T) {
 
 // A turn that waits for its time and is given up leaves the one that is being read alone.
 func TestWaitingTurnGivenUp(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
 			Send(controlSuccess("c", `{"cancelled":false}`)).
@@ -181,7 +189,8 @@ func TestWaitingTurnGivenUp(t *testing.T) {
 
 // A prompt whose context has ended before it is not sent.
 func TestPromptOfAnEndedContext(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected(), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -197,7 +206,8 @@ func TestPromptOfAnEndedContext(t *testing.T) {
 // A prompt that is given up while the agent is getting it is a turn all the same: it is
 // interrupted, and skipped.
 func TestPromptGivenUpHalfway(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Do(clewtest.Trickle(`{"type":"keep_alive"}`, time.Second)).
 			Expect(promptFrame("p1", longText)).Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), assistantFrame("1"), resultFrame("one", "p1")).
@@ -216,7 +226,8 @@ var longText = strings.Repeat("long ", 40_000)
 // A turn that is given up while the agent still works on an abandoned one is removed from the
 // queue.
 func TestTurnGivenUpBehindALeftOne(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
@@ -242,7 +253,8 @@ func reports(info string) *clewtest.Scenario {
 
 // A newer agent may say the same in another form.
 func TestMisfitsInAnswers(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const info = `{"pid":"12","commands":[{"name":5}],"claude_code_version":"9.9.9","output_style":"default"}`
 		log := new(lockedBuffer)
 		s, _ := simulate(t, reports(info).
@@ -270,7 +282,8 @@ func TestMisfitsInAnswers(t *testing.T) {
 
 // A caller that decodes an answer into its own type gets an error if it does not fit.
 func TestMisfitsInAnswersToTheCaller(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("n", `{"subtype":"newer"}`)).Send(controlSuccess("n", `{"count":"two"}`)), nil)
 		var answer struct{ Count int }
@@ -296,7 +309,8 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 		"too old": {`{"hooks_applied":true}`, "too old for OnFailure"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agent := clewtest.NewAgent(t, reports(test.answer))
 				s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{
 					Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
@@ -317,7 +331,8 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 
 // An agent that says that it has applied no hooks is accepted if there are none.
 func TestHooksThatAreNotThere(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		simulate(t, reports(`{"hooks_applied":false}`), nil)
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/screens"
 )
@@ -329,7 +330,7 @@ func TestIdleSessionCost(t *testing.T) {
 	for range sessions {
 		connectTo(t, opts)
 	}
-	if !eventually(endLimit, func() bool { return runtime.NumGoroutine() <= goroutines+4*sessions }) {
+	if !polltest.Eventually(func() bool { return runtime.NumGoroutine() <= goroutines+4*sessions }) {
 		t.Errorf("%d goroutines before, %d with %d sessions", goroutines, runtime.NumGoroutine(), sessions)
 	}
 	after := memoryInUse()

@@ -169,7 +169,8 @@ func TestCloseAfterTheResult(t *testing.T) {
 		"another state since": asked().Send(running, aWord, aResult, running, ready).Expect(aInterrupt),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s := connectTo(t, overMemory(clewtest.NewAgent(t, test)))
 				if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
 					t.Error(err)

@@ -195,7 +195,8 @@ func wantFlood(t *testing.T, s *clew.Session, messages int) {
 
 // When as much waits as the options allow, the agent has to wait as well until somebody reads.
 func TestSlowReaderSlowsTheAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		s, agent := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Do(clewtest.Flood(2*messages)).Send(resultFrame("done", "p")), &clew.Options{MaxBacklogBytes: 1})
@@ -212,7 +213,8 @@ func TestSlowReaderSlowsTheAgent(t *testing.T) {
 
 // A call gets its answer even then, after the messages that wait.
 func TestSlowReaderDelaysNoCall(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
@@ -237,7 +239,8 @@ func watched() *clew.Options { return &clew.Options{IdleTimeout: time.Minute} }
 
 // An agent that falls silent in the middle of a turn ends the session.
 func TestSilentAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).Do(clewtest.Hang()), watched())
 		begin := time.Now()
@@ -258,7 +261,8 @@ func TestSilentAgent(t *testing.T) {
 
 // With a callback for it, the session stays open.
 func TestSilentAgentIsReported(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		opts := watched()
 		var silences []time.Duration
 		opts.OnIdle = func(silence time.Duration) { silences = append(silences, silence) }
@@ -280,7 +284,8 @@ func TestSilentAgentIsReported(t *testing.T) {
 
 // A panic in the callback ends neither the program nor the session.
 func TestSilentAgentIsReportedInVain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		log, opts := new(lockedBuffer), watched()
 		opts.Logger = slog.New(slog.NewTextHandler(log, nil))
 		opts.OnIdle = func(time.Duration) { panic("ouch") }
@@ -304,10 +309,6 @@ func TestSilentAgentIsReportedInVain(t *testing.T) {
 func TestSilenceThatIsNone(t *testing.T) {
 	t.Parallel()
 	hi, done := promptFrame("p", "Hi"), resultFrame("done", "p")
-	slow := func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-		time.Sleep(time.Hour)
-		return clew.Allow(), nil
-	}
 	for name, test := range map[string]struct {
 		scenario *clewtest.Scenario
 		before   time.Duration // the prompt
@@ -323,9 +324,13 @@ func TestSilenceThatIsNone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				opts := watched()
-				opts.CanUseTool = slow
+				opts.CanUseTool = func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+					time.Sleep(time.Hour)
+					return clew.Allow(), nil
+				}
 				s, _ := simulate(t, test.scenario, opts)
 				time.Sleep(test.before)
 				wantTurn(t, s, "Hi", "result: done")
@@ -336,7 +341,8 @@ func TestSilenceThatIsNone(t *testing.T) {
 
 // An agent that waits for an answer from somewhere else says so, and is not silent.
 func TestSilenceOfAnAgentThatWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Send(`{"type":"system","subtype":"session_state_changed","state":"requires_action"}`).
 			Expect(controlRequest("m", `{"subtype":"set_model","model":"x"}`)).Send(controlSuccess("m", `{}`)).
@@ -352,7 +358,8 @@ func TestSilenceOfAnAgentThatWaits(t *testing.T) {
 
 // The agent is not to blame for a reader that is slower than it.
 func TestSilenceOfASlowReader(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		opts := watched()
 		opts.MaxBacklogBytes = 1

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 const (
@@ -29,9 +29,6 @@ const (
 	lifelineVariable = "CLEW_TEST_LIFELINE"
 )
 
-// endLimit is how long goroutines may take to return when all tests are over.
-const endLimit = 5 * time.Minute
-
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		if slices.Equal(os.Args[1:], []string{"--version"}) {
@@ -41,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(playRole(role))
 	}
 	code := m.Run()
-	if left := leftBehind(endLimit); code == 0 && len(left) > 0 {
+	if left := leftBehind(); code == 0 && len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "FAIL: the tests leave %d goroutines behind\n\n%s\n", len(left), strings.Join(left, "\n\n"))
 		code = 1
 	}
@@ -127,7 +124,7 @@ func deafAgent() int {
 	}
 	_ = os.Stdin.Close()
 	fmt.Println(answer)
-	time.Sleep(2 * endLimit)
+	polltest.Forever()
 	return 1
 }
 
@@ -196,29 +193,20 @@ func ofSessions() []string {
 // for signals once it was needed.
 var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal."}
 
-// leftBehind returns the stacks of all goroutines that have not ended within limit, but for the
-// caller's and those that always stay.
-func leftBehind(limit time.Duration) []string {
-	var left []string
-	eventually(limit, func() bool {
-		left = slices.DeleteFunc(stacks()[1:], func(stack string) bool {
-			return slices.ContainsFunc(ofRuntime, func(words string) bool { return strings.Contains(stack, words) })
-		})
+// ofTests returns the stacks of all goroutines but for the caller's and those that always stay.
+func ofTests() []string {
+	return slices.DeleteFunc(stacks()[1:], func(stack string) bool {
+		return slices.ContainsFunc(ofRuntime, func(words string) bool { return strings.Contains(stack, words) })
+	})
+}
+
+// leftBehind returns the stacks of the goroutines of tests that don't end.
+func leftBehind() (left []string) {
+	polltest.Eventually(func() bool {
+		left = ofTests()
 		return len(left) == 0
 	})
 	return left
-}
-
-// eventually waits for something that has no signal, and reports whether it came.
-func eventually(limit time.Duration, done func() bool) bool {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(limit); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
 }
 
 // wantNothingLeft checks that no child, file or goroutine of a session remains after f. Nothing
@@ -232,10 +220,10 @@ func wantNothingLeft(t *testing.T, f func()) {
 	}
 	// A goroutine that has said its last word may still have to return, and the simulated agent to
 	// hang up.
-	if !eventually(endLimit, func() bool { return len(ofSessions()) == 0 }) {
+	if !polltest.Eventually(func() bool { return len(ofSessions()) == 0 }) {
 		t.Errorf("goroutines are left:\n%s", strings.Join(ofSessions(), "\n\n"))
 	}
-	if !eventually(endLimit, func() bool { return countFiles(t) <= files }) {
+	if !polltest.Eventually(func() bool { return countFiles(t) <= files }) {
 		t.Errorf("%d files before, %d after", files, countFiles(t))
 	}
 }
@@ -270,11 +258,11 @@ func countChildren(t *testing.T) int {
 func TestLeaksAreSeen(t *testing.T) {
 	stop := make(chan struct{})
 	go func() { <-stop }()
-	if left := leftBehind(0); len(left) != 1 || !strings.Contains(left[0], "TestLeaksAreSeen") {
+	if left := ofTests(); len(left) != 1 || !strings.Contains(left[0], "TestLeaksAreSeen") {
 		t.Errorf("got %q", left)
 	}
 	close(stop)
-	if left := leftBehind(endLimit); len(left) > 0 {
+	if left := leftBehind(); len(left) > 0 {
 		t.Errorf("got %q", left)
 	}
 

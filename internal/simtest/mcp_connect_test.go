@@ -28,7 +28,8 @@ func firstFrame(t *testing.T, agent *clewtest.Agent, member string) any {
 func TestMCPManifests(t *testing.T) {
 	const oneTool = `{"tools":[{"name":"t"}]}`
 	noTools := strings.Replace(mcpHello, `"tools":{"listChanged":true}`, "", 1)
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -95,7 +96,8 @@ func (o opener) OpenMCP(*clew.MCPPeer) (clew.MCPConn, error) { return o() }
 
 // Without servers nobody waits, and nothing is sent.
 func TestNoMCPManifests(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		_, agent := simulate(t, connected(), nil)
 		wantElapsed(t, begin, 0)
@@ -119,7 +121,8 @@ func TestMCPConnectionsOfASession(t *testing.T) {
 		"one that greets": {connected().Send(hello).Expect(mcpResult("i", "0", mcpHello)), [2]int{2, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				server := new(mcpServer)
 				s, _ := serving(t, test.agent, server)
 				synctest.Wait()
@@ -137,7 +140,8 @@ func TestMCPConnectionsOfASession(t *testing.T) {
 
 // Calls of a connection that is replaced end.
 func TestMCPCallsEndWithTheirConnection(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -152,7 +156,8 @@ func TestMCPCallsEndWithTheirConnection(t *testing.T) {
 
 // An agent that dies takes connections along, although nobody has closed the session yet.
 func TestMCPConnectionsEndWithTheAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := new(mcpServer)
 		serving(t, connected().Exit(0), server)
 		synctest.Wait()
@@ -164,7 +169,8 @@ func TestMCPConnectionsEndWithTheAgent(t *testing.T) {
 
 // A connection that has ended by itself is replaced when the next message comes.
 func TestMCPConnectionThatHasEnded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := &mcpServer{handle: func(_ context.Context, _ *clew.MCPPeer, m *mcpMessage) (string, error) {
 			if m.ID == "1" {
 				return "", fmt.Errorf("worn out: %w", clew.ErrMCPClosed)
@@ -183,7 +189,8 @@ func TestMCPConnectionThatHasEnded(t *testing.T) {
 
 // A panic while a connection is closed is logged, and the session ends.
 func TestMCPConnectionThatPanics(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		opts := ownServers(map[string]clew.MCPOpener{"own": &mcpServer{close: func() { panic("at the end") }}})
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -206,7 +213,8 @@ func serversSet(id string) string { return controlSuccess(id, `{"added":[],"remo
 // A server that replaces another is used although the agent does not initialize it, and the agent
 // is notified. One that is set again keeps its connection, and one that is dropped loses it.
 func TestSetMCPServersConnections(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		first, second := new(mcpServer), new(mcpServer)
 		s, _ := serving(t, connected().
 			Expect(setServers("s1")).Send(serversSet("s1")).
@@ -246,7 +254,8 @@ func TestSetMCPServersConnections(t *testing.T) {
 // A tool may replace its own server. Its context ends when everything is done, and so does its
 // call.
 func TestSetMCPServersInACall(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var s *clew.Session
 		ready, next := make(chan struct{}), new(mcpServer)
 		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
@@ -271,7 +280,8 @@ func TestSetMCPServersInACall(t *testing.T) {
 
 // Changes come one after the other: the servers of the last one are there.
 func TestSetMCPServersAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(setServers("s1")).Expect(promptFrame("p", "Now")).Send(serversSet("s1"), resultFrame("", "p")).
 			Expect(setServers("s2")).Send(serversSet("s2")).
@@ -301,7 +311,8 @@ func TestSetMCPServersAtOnce(t *testing.T) {
 
 // A change that the agent refuses leaves the servers as they are.
 func TestSetMCPServersRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := new(mcpServer)
 		s, _ := serving(t, connected().Expect(setServers("s")).Send(controlRefusal("s", "no")).
 			Send(toOwn("a", toolCall("7"))).Expect(mcpResult("a", "7", `{"did":"tools/call"}`)), server)

@@ -17,7 +17,8 @@ import (
 
 // Both calls wait for each other.
 func TestMCPCallsRunAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		together := make(chan struct{})
 		server := &mcpServer{handle: func(_ context.Context, _ *clew.MCPPeer, m *mcpMessage) (string, error) {
 			if m.ID == "1" {
@@ -36,7 +37,8 @@ func TestMCPCallsRunAtOnce(t *testing.T) {
 // An id that is in use is refused, and the call that uses it goes on. Once that is answered, the id
 // is free.
 func TestMCPRequestIDInUse(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
 		server := &mcpServer{handle: func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error) {
 			<-proceed
@@ -56,7 +58,8 @@ func TestMCPRequestIDInUse(t *testing.T) {
 
 // An id whose request was withdrawn is free, also while the server has not noticed.
 func TestMCPRequestIDWithdrawn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		proceed, calls := make(chan struct{}), make(chan context.Context, 2)
 		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			if calls <- ctx; len(calls) == 1 {
@@ -86,7 +89,8 @@ func TestMCPCanceled(t *testing.T) {
 		"behind its call": {call, cancelled}, "before its call": {cancelled, call},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, m *mcpMessage) (string, error) {
 					if m.Method == "tools/call" && m.ID == "7" {
 						<-ctx.Done()
@@ -105,7 +109,8 @@ func TestMCPCanceled(t *testing.T) {
 
 // A cancellation that comes too late does not hit the next call of the same id.
 func TestMCPCanceledTooLate(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			return `{}`, ctx.Err()
 		}}
@@ -123,7 +128,8 @@ func TestMCPCanceledTooLate(t *testing.T) {
 func TestMCPServerSpeaks(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`
 	const roots = `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		answers := make(chan clew.JSON, 1)
 		server := &mcpServer{handle: func(ctx context.Context, peer *clew.MCPPeer, m *mcpMessage) (string, error) {
 			if m.Method == "" {
@@ -147,7 +153,8 @@ func TestMCPServerSpeaks(t *testing.T) {
 // A server that speaks before the agent is greeted waits for that, and one whose connection is
 // closed is refused.
 func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var sent []error
 		server := &earlyServer{speak: func(peer *clew.MCPPeer) { sent = append(sent, peer.Send(t.Context(), changed)) }}
 		s, _ := simulate(t, connected().Expect(ofOwn("c", changed)).Send(controlSuccess("c", `{}`)),
@@ -163,7 +170,8 @@ func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
 
 // A message that the agent does not take ends with the connection.
 func TestMCPServerSpeaksToADeafAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		sent := make(chan error, 1)
 		server := &mcpServer{handle: func(_ context.Context, peer *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			//nolint:contextcheck // that of the call ends too early
@@ -202,7 +210,8 @@ func TestCloseWithDeafMCPServer(t *testing.T) {
 		"one that returns at once": {0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				server := &mcpServer{close: func() { time.Sleep(test.takes) }}
 				opts := ownServers(map[string]clew.MCPOpener{"own": server})
 				opts.CloseTimeout = 3 * time.Second

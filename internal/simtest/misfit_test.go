@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
@@ -40,7 +41,8 @@ func recordedResult(t *testing.T) map[string]json.RawMessage {
 // that lacks the field. The turn fails only if the field says that it has, or can't say that it has
 // not.
 func TestResultWithMisfitEndsTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		result := recordedResult(t)
 		delete(result, "user_message_uuid")
 		result["origin"] = json.RawMessage(`{"kind":"human"}`)
@@ -115,7 +117,8 @@ func TestResultThatCannotBeReadEndsTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Run("session", func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
 					s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Garbage(frame)).
 						Send(`{"type":"keep_alive"}`).
 						Expect(promptFrame("q", "Again")).Send(resultFrame("done", "q")), &clew.Options{MaxFrameBytes: smallFrames})
@@ -125,7 +128,8 @@ func TestResultThatCannotBeReadEndsTurn(t *testing.T) {
 				})
 			})
 			t.Run("query", func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
 					agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Garbage(frame)))
 					_, err := clew.Run(t.Context(), "Hi", inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames}))
 					wantUnread(t, err)

@@ -125,12 +125,16 @@ func (a *fakeAgent) Read(p []byte) (int, error)  { return a.out.Read(p) }
 func (a *fakeAgent) Write(p []byte) (int, error) { return a.in.Write(p) }
 func (a *fakeAgent) CloseWrite() error           { return a.in.Close() }
 
-// Close ends the agent's input, and kills it if it has not ended after a while.
+// closeTimeout is how long a fake agent may take to end.
+const closeTimeout = time.Second
+
+// Close ends the agent's input, and kills it if it has not ended after a while. The clock is that of
+// a bubble.
 func (a *fakeAgent) Close() error {
 	_ = a.in.Close() // it always succeeds
 	select {
 	case <-a.gone:
-	case <-time.After(time.Second):
+	case <-time.After(closeTimeout):
 		a.kill()
 		<-a.gone
 	}
@@ -303,7 +307,8 @@ var errBroken = errors.New("no such agent today")
 
 // An agent that may serve several conversations forgets each of them, and ends after the last one.
 func TestPoolReuses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1, MaxUses: 3})
 		for _, word := range []string{"a", "b", "c", "d"} {
@@ -336,7 +341,8 @@ func TestPoolDoesNotReuse(t *testing.T) {
 	}
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newFakeTransport()
 				p := openPool(t, c, &clew.PoolOptions{MaxUses: 9, MaxAgents: 1})
 				run(t, p)
@@ -383,7 +389,8 @@ func holdSession(t *testing.T, p *clew.Pool) {
 
 // A caller that stops reading at the last message does not cost the agent.
 func TestPoolReuseAfterTheLastMessage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 9, MaxAgents: 1})
 		for msg, err := range p.Query(t.Context(), clew.Text("word")) {
@@ -404,7 +411,8 @@ func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 // Agents that were used stay until they are idle for too long: the one that is taken next is the
 // one that was used last.
 func TestPoolReusesTheNewest(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 1000, IdleTimeout: time.Hour})
 		var all sync.WaitGroup
@@ -427,7 +435,8 @@ func TestPoolReusesTheNewest(t *testing.T) {
 // The next caller does not hear of entries that the store has lost of an earlier conversation: the
 // agent is not used again, and Close says it.
 func TestPoolTellsNobodyElsesLosses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.mirrors = true
 		opts := &clew.Options{Transport: c, Store: always(errStore)}

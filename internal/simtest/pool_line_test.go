@@ -17,7 +17,8 @@ import (
 
 // A caller gets a ready agent without waiting, and the pool starts the next one in the background.
 func TestPoolServesAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		for i := range 3 {
@@ -39,7 +40,8 @@ func TestPoolServesAtOnce(t *testing.T) {
 
 // The start of the next agent does not compete with an agent that has just got to work.
 func TestPoolHeadStart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), nil)
 		started := func(want int) {
 			t.Helper()
@@ -64,7 +66,8 @@ func TestPoolHeadStart(t *testing.T) {
 
 // Messages, prompts of several blocks and sessions come from the pool as well.
 func TestPoolWaysToAsk(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), &clew.PoolOptions{Warm: 2})
 		got, err := textsOf(p.Query(t.Context(), clew.Text("Hi")))
 		want := []string{"*wire.InitMessage", "You said Hi", "result: You said Hi"}
@@ -102,7 +105,8 @@ func TestPoolKeepsItsCap(t *testing.T) {
 		"reused agents": {Warm: 2, MaxAgents: 4, MaxUses: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newFakeTransport()
 				p := openPool(t, c, config)
 				var all sync.WaitGroup
@@ -124,7 +128,8 @@ func TestPoolKeepsItsCap(t *testing.T) {
 
 // Who comes first is served first, and who gives up neither blocks nor takes anything.
 func TestPoolLineIsFair(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxAgents: 1})
 		held, err := p.Connect(t.Context())
 		if err != nil {
@@ -187,7 +192,8 @@ func (f *flakyContext) Done() <-chan struct{} {
 
 // An agent that is given to somebody who has just gone is the next caller's.
 func TestPoolAgentForNobody(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxAgents: 1})
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -204,7 +210,8 @@ func TestPoolAgentForNobody(t *testing.T) {
 
 // The time in line is counted.
 func TestPoolCountsWaiting(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1})
 		wantRun(t.Context(), t, p, "first")
@@ -217,7 +224,8 @@ func TestPoolCountsWaiting(t *testing.T) {
 
 // Callers that come one after the other in no time don't keep the next agents from being started.
 func TestPoolRefillsUnderLoad(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 4, MaxAgents: 100})
 		time.Sleep(time.Second)
@@ -237,7 +245,8 @@ func TestPoolRefillsUnderLoad(t *testing.T) {
 
 // A prompt that can't be sent is refused before an agent is taken for it.
 func TestPoolRefusesABadPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), nil)
 		if _, err := p.Run(t.Context(), nil); err == nil {
 			t.Error("a nil prompt was sent")
@@ -250,7 +259,8 @@ func TestPoolRefusesABadPrompt(t *testing.T) {
 
 // A prompt that does not fit the agent's version is not sent, so the agent stays ready.
 func TestPoolKeepsTheAgentOfAnUnfitPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, AgentVersion: "2.1.200"}, nil)
 		if err != nil {
@@ -291,7 +301,8 @@ func openReconnecting(t *testing.T, c *fakeTransport) *clew.Pool {
 
 // A session of Connect goes on with another agent, which the pool counts as the one before.
 func TestPoolSessionReconnects(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		s, err := p.Connect(t.Context())
@@ -319,7 +330,8 @@ func TestPoolSessionReconnects(t *testing.T) {
 
 // Closing the pool while a session of it has no agent ends the session.
 func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		s, err := p.Connect(t.Context())
@@ -337,7 +349,8 @@ func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
 
 // The pool replaces the agents that it owns: one that no caller has taken yet, and one of a run.
 func TestPoolReplacesWhatItOwns(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		c.agent(1).kill()

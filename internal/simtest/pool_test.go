@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 func TestPoolOptionsRefused(t *testing.T) {
@@ -64,7 +65,8 @@ func TestPoolWithoutAnAgent(t *testing.T) {
 
 // NewPool waits for one agent, and fails when none comes up or its context ends.
 func TestPoolOpens(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.broken = func(n int) error {
 			if n == 1 {
@@ -94,7 +96,8 @@ func TestPoolOpens(t *testing.T) {
 
 // Agents that can't be started are tried again, less and less often. Callers get the error at once.
 func TestPoolBacksOff(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		c.broken = func(int) error { return errBroken }
@@ -121,7 +124,8 @@ func TestPoolBacksOff(t *testing.T) {
 // An agent that dies while it waits is replaced at once, and one that dies just before its prompt
 // costs nothing.
 func TestPoolAgentDies(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2})
 		synctest.Wait()
@@ -143,7 +147,8 @@ func TestPoolAgentDies(t *testing.T) {
 
 // An agent that dies over and over again does not keep the machine busy.
 func TestPoolAgentsThatDie(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		for range 100 {
@@ -161,7 +166,8 @@ func TestPoolAgentsThatDie(t *testing.T) {
 
 // An agent that waits for too long is ended, and no other is started before somebody comes.
 func TestPoolAgentIsIdle(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2, IdleTimeout: time.Hour})
 		time.Sleep(59 * time.Minute)
@@ -185,7 +191,8 @@ func TestPoolAgentIsIdle(t *testing.T) {
 
 // An agent that does not answer any more is found and replaced.
 func TestPoolAgentHangs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{HealthInterval: time.Minute})
 		synctest.Wait()
@@ -201,7 +208,8 @@ func TestPoolAgentHangs(t *testing.T) {
 
 // Drain refuses new callers, serves those in line, and waits for what is in use.
 func TestPoolDrains(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2, MaxAgents: 2})
 		held, err := p.Connect(t.Context())
@@ -244,7 +252,8 @@ func TestPoolDrains(t *testing.T) {
 
 // A drain does not wait for an agent that nobody waits for any more.
 func TestPoolDrainsAnEmptyLine(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1})
 		c.slow = time.Hour
@@ -265,7 +274,8 @@ func TestPoolDrainsAnEmptyLine(t *testing.T) {
 }
 
 func TestPoolDrainGivesUp(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), nil)
 		s, err := p.Connect(t.Context())
 		if err != nil {
@@ -284,7 +294,8 @@ func TestPoolDrainGivesUp(t *testing.T) {
 
 // Close ends what runs, what waits, what starts and what forgets, from everywhere at once.
 func TestPoolCloses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 2, MaxAgents: 3})
 		var all sync.WaitGroup
@@ -319,7 +330,8 @@ func TestPoolCloses(t *testing.T) {
 
 // A pool can be closed by a loop over one of its queries.
 func TestPoolClosesItself(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxUses: 2})
 		var last error
 		for _, err := range p.Query(t.Context(), clew.Text("word")) {
@@ -335,7 +347,36 @@ func TestPoolClosesItself(t *testing.T) {
 // Callers of all kinds come and go, agents die and fail to start, and all the while the rules are
 // kept.
 func TestPoolUnderStress(t *testing.T) {
+	soak.Search(t)
 	t.Parallel()
+	c, p := stressed(t)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			for j := range 20 {
+				stress(t, p, i, j)
+			}
+		})
+	}
+	all.Wait()
+	wantDrained(t, c, p)
+}
+
+// The same, with one caller at a time.
+func TestPoolWithCallersOfAllKinds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := stressed(t)
+		for i := range 25 {
+			stress(t, p, i, 0)
+		}
+		wantDrained(t, c, p)
+	})
+}
+
+// stressed opens a pool of at most 5 agents, some of which don't start.
+func stressed(t *testing.T) (*fakeTransport, *clew.Pool) {
+	t.Helper()
 	c := newFakeTransport()
 	c.slow = time.Millisecond
 	c.broken = func(n int) error {
@@ -350,15 +391,12 @@ func TestPoolUnderStress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			for j := range 20 {
-				stress(t, p, i, j)
-			}
-		})
-	}
-	all.Wait()
+	return c, p
+}
+
+// wantDrained drains a pool, and checks that it kept to its limit and leaves no agent.
+func wantDrained(t *testing.T, c *fakeTransport, p *clew.Pool) {
+	t.Helper()
 	if err := p.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -27,7 +27,8 @@ func lostAgent(t *testing.T, third *clewtest.Scenario) (*agentSequence, *clew.Se
 
 // Prompts that are sent without an agent wait for one, and keep their order.
 func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := connected()
 		prompts := []string{"a", "b", "c", "d"}
 		for _, p := range prompts {
@@ -52,7 +53,8 @@ func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
 
 // Whoever has no more time in the gap goes, and the agent never hears of it.
 func TestReconnectWaitsWithinTheContext(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		_, s := lostAgent(t, answers("two"))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
@@ -69,7 +71,8 @@ func TestReconnectWaitsWithinTheContext(t *testing.T) {
 // A prompt that was being written when the agent died is lost. The one after it goes to the next
 // agent.
 func TestReconnectPromptsOnTheirWay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Do(clewtest.Hang()), answers("behind"))
 		s := agents.open(nil)
 		stuck := inBackground(t.Context(), s, clew.Text(strings.Repeat("x", 1<<20)))
@@ -85,7 +88,8 @@ func TestReconnectPromptsOnTheirWay(t *testing.T) {
 }
 
 func TestReconnectSendOnItsWay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Do(clewtest.Hang()), answers("two"))
 		s := agents.open(nil)
 		sent := make(chan error)
@@ -99,7 +103,8 @@ func TestReconnectSendOnItsWay(t *testing.T) {
 
 // Requests that the agent had got are lost. Those that come later wait for the next one.
 func TestReconnectAndControlRequests(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		usage := controlRequest("u", `{"subtype":"get_usage"}`)
 		agents := startSequence(t, connected().Expect(usage), nil,
 			connected().Expect(usage).Send(controlSuccess("u", `{"subscription_type":"max"}`)))
@@ -122,7 +127,8 @@ func TestReconnectAndControlRequests(t *testing.T) {
 // The context of a callback ends with the agent that waits for it, and the next agent may use the
 // same ID.
 func TestReconnectAndCallbacks(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		asks := connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash")))
 		agents := startSequence(t, asks, connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash"))).
 			Expect(controlSuccess("q", `{"behavior":"allow"}`)).Send(resultFrame("done", "p")))
@@ -152,7 +158,8 @@ func TestReconnectAndCallbacks(t *testing.T) {
 
 // Messages that an agent sends before it is ready come after the message about the new agent.
 func TestReconnectEarlyMessages(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, cut(), new(clewtest.Scenario).Expect(initialize).Send(assistantFrame("early")).
 			Send(controlSuccess("init", `{"claude_code_version":"9.9.9"}`), assistantFrame("late")).
 			Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
@@ -168,7 +175,8 @@ func TestReconnectEarlyMessages(t *testing.T) {
 
 // An agent that no longer reads its input is also replaced.
 func TestReconnectADeafAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, greeted(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		starts := 0
@@ -192,7 +200,8 @@ func TestReconnectADeafAgent(t *testing.T) {
 
 // The time without an agent is not silence.
 func TestReconnectAndTheWatchdog(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		opts := watched()
 		opts.Reconnect = &clew.ReconnectOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour}
 		agents := startSequence(t, connected().Do(clewtest.Hang()), nil, answers("one"),
@@ -211,7 +220,8 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 
 // A recording says how each agent was started and ended.
 func TestReconnectIsRecorded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var record lockedBuffer
 		agents := startSequence(t, cut(), answers("two"))
 		s := agents.open(&clew.Options{Record: &record})
@@ -245,7 +255,8 @@ func TestReconnectAndClose(t *testing.T) {
 		"while it is greeted": {new(clewtest.Scenario).Expect(initialize), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agents := startSequence(t, connected().Do(clewtest.Hang()), test.second)
 				s := agents.open(nil)
 				agents.kill()
@@ -285,7 +296,8 @@ func TestReconnectGivesUp(t *testing.T) {
 		"many": {clew.ReconnectOptions{MaxAttempts: 9}, []float64{0, 0.5, 1, 2, 4, 8, 16, 30, 30}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agents := startSequence(t, cut())
 				s := agents.open(&clew.Options{Reconnect: &test.opts})
 				_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
@@ -318,7 +330,8 @@ func TestReconnectGivesUp(t *testing.T) {
 
 // Agents that come up and die use up the attempts, unless a turn ends in order in between.
 func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		dies := connected().Expect(promptFrame("p", "one")).Send(failedFrame("p")).Do(kill())
 		agents := startSequence(t, dies, dies, answers("one"), dies, dies)
 		s := agents.open(&clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 2}})
@@ -360,7 +373,8 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 		"silence": {new(clewtest.Scenario).Expect(initialize).Do(clewtest.Hang()), "not ready within 1m0s", 65.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agents := startSequence(t, connected(), test.scenario, answers("two"))
 				s := agents.open(nil)
 				agents.kill()
@@ -385,7 +399,8 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 
 // A transport that panics costs an attempt.
 func TestReconnectOverATransportThatPanics(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		starts := 0
@@ -403,7 +418,8 @@ func TestReconnectOverATransportThatPanics(t *testing.T) {
 
 // A connection may be any value, also one that Go can't compare.
 func TestReconnectOverAConnectionOfAnyType(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		opts.Transport = clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -36,7 +37,8 @@ func granting(scenario *clewtest.Scenario, requests ...string) *clewtest.Scenari
 // Changes that were made after the start are repeated to the new agent, the newest of each kind, in
 // order, before any prompt. Momentary requests are not repeated.
 func TestReconnectRepeatsChanges(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		first := granting(connected(),
 			`{"subtype":"set_model","model":"opus"}`,
 			`{"subtype":"apply_flag_settings","settings":{"effortLevel":"low","permissions":{"deny":["A"]}}}`,
@@ -106,7 +108,8 @@ func TestReconnectKeepsThePermissionMode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				first := connected().Expect(promptFrame("p", "one")).
 					Send(`{"type":"system","subtype":"init","session_id":"` + sessionOne + `","permissionMode":"plan"}`)
 				if test.reported != "" {
@@ -128,7 +131,8 @@ func TestReconnectKeepsThePermissionMode(t *testing.T) {
 // A change that the new agent refuses is passed over, unless the agent could do what it may not
 // without it.
 func TestReconnectRefusedChanges(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		toggle := `{"subtype":"mcp_toggle","serverName":"a","enabled":true}`
 		mode := `{"subtype":"set_permission_mode","mode":"plan"}`
 		agents := startSequence(t, granting(connected(), toggle, mode),
@@ -149,7 +153,8 @@ func TestReconnectRefusedChanges(t *testing.T) {
 
 // A rewind is not written down before the next turn, and has to be repeated until then.
 func TestReconnectRepeatsARewind(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		rewind := controlRequest("r", `{"subtype":"rewind_conversation","target_message_uuid":"x"}`)
 		done := controlSuccess("r", `{"rewound":true}`)
 		agents := startSequence(t, connected().Expect(rewind).Send(done),
@@ -205,7 +210,8 @@ func TestReconnectChoosesTheConversation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agents := startSequence(t, test.first)
 				test.opts.Reconnect = &clew.ReconnectOptions{MaxAttempts: len(test.want) - 1}
 				s := agents.open(&test.opts)
@@ -235,7 +241,8 @@ func (ponger) HandleMCP(context.Context, clew.JSON) (clew.JSON, error) {
 // Hooks, servers and the rest of the greeting are the same for each agent, but for the title, which
 // may have changed.
 func TestReconnectGreetsAlike(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		greeting := `{"subtype":"initialize","agents":{"a":{"description":"d","prompt":"p"}},"sdkMcpServers":["m"]}`
 		ping := `{"subtype":"mcp_message","server_name":"m","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}`
 		greet := new(clewtest.Scenario).Expect(controlRequest("i", greeting)).Send(controlSuccess("i", `{}`))
@@ -264,7 +271,8 @@ func TestReconnectGreetsAlike(t *testing.T) {
 // The greeting of a new agent names the in-process servers that there are, and not those that there
 // were.
 func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := controlRequest("s", `{"subtype":"mcp_set_servers"}`)
 		greeting := controlRequest("i", `{"subtype":"initialize","sdkMcpServers":["new"]}`)
 		agents := startSequence(t, connected().Expect(set).Send(controlSuccess("s", `{}`)),
@@ -314,11 +322,11 @@ type randomTransport struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	starts  int
-	prompts map[string]int
+	prompts promptCounts
 	newest  *randomAgent
 }
 
-func (g *randomTransport) intn(n int) int {
+func (g *randomTransport) number(n int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.random.IntN(n)
@@ -334,12 +342,12 @@ func (g *randomTransport) Connect(context.Context, *clew.Launch) (clew.Connectio
 	m.stdin, m.host.stdin = io.Pipe()
 	m.host.stdout, m.stdout = io.Pipe()
 	g.newest = m
-	go g.run(m)
+	go g.answerAtRandom(m)
 	return m, nil
 }
 
-// run plays an agent until it dies.
-func (g *randomTransport) run(m *randomAgent) {
+// answerAtRandom plays an agent until it dies.
+func (g *randomTransport) answerAtRandom(m *randomAgent) {
 	defer close(m.ended)
 	defer m.die()
 	var answers sync.WaitGroup
@@ -354,17 +362,25 @@ func (g *randomTransport) run(m *randomAgent) {
 			panic(fmt.Sprintf("the first frame is %s", line))
 		}
 		greeted = true
-		if answer := g.answer(line); answer != "" {
-			delay := time.Duration(g.intn(20)) * time.Millisecond
-			answers.Go(func() {
-				time.Sleep(delay)
+		if answer := g.prompts.answer(line); answer != "" {
+			delay := time.Duration(g.number(20)) * time.Millisecond
+			answers.Add(1)
+			time.AfterFunc(delay, func() {
+				defer answers.Done()
 				_, _ = io.WriteString(m.stdout, answer+"\n")
 			})
 		}
 	}
 }
 
-func (g *randomTransport) answer(line []byte) string {
+// promptCounts counts how often agents get each prompt, by its ID.
+type promptCounts struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+// answer returns the answer to a frame, or "" if it needs none.
+func (c *promptCounts) answer(line []byte) string {
 	var frame struct {
 		Type      string
 		UUID      string
@@ -375,14 +391,29 @@ func (g *randomTransport) answer(line []byte) string {
 	}
 	switch frame.Type {
 	case "user":
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.prompts[frame.UUID]++
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.seen == nil {
+			c.seen = make(map[string]int)
+		}
+		c.seen[frame.UUID]++
 		return resultFrame(frame.UUID, frame.UUID)
 	case "control_request":
 		return controlSuccess(frame.RequestID, `{}`)
 	}
 	return ""
+}
+
+// wantOnce checks that no prompt reached two agents.
+func (c *promptCounts) wantOnce(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, times := range c.seen {
+		if times > 1 {
+			t.Errorf("%d agents got the prompt %s", times, id)
+		}
+	}
 }
 
 // killAtRandom kills agents at random times until stop is closed.
@@ -391,7 +422,7 @@ func (g *randomTransport) killAtRandom(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(time.Duration(g.intn(60_000)) * time.Microsecond):
+		case <-time.After(time.Duration(g.number(60_000)) * time.Microsecond):
 			g.mu.Lock()
 			m := g.newest
 			g.mu.Unlock()
@@ -400,14 +431,92 @@ func (g *randomTransport) killAtRandom(stop <-chan struct{}) {
 	}
 }
 
-// Whatever dies when, every turn and every request ends, with an answer or an error that says why
-// there is none, no prompt reaches two agents, and nothing is left.
-func TestReconnectUnderRandomDeaths(t *testing.T) {
+// A shortLived transport starts agents that die at a frame after the greeting: before they answer
+// it, or after that. Every fourth start fails.
+type shortLived struct {
+	frames  int // that an agent reads, but for the greeting
+	answers bool
+	starts  int
+	prompts promptCounts
+}
+
+func (l *shortLived) Connect(context.Context, *clew.Launch) (clew.Connection, error) {
+	if l.starts++; l.starts%4 == 0 {
+		return nil, errNoAgent
+	}
+	m := &randomAgent{ended: make(chan struct{})}
+	m.stdin, m.host.stdin = io.Pipe()
+	m.host.stdout, m.stdout = io.Pipe()
+	go l.play(m)
+	return m, nil
+}
+
+// play plays an agent until it dies.
+func (l *shortLived) play(m *randomAgent) {
+	defer close(m.ended)
+	defer m.die()
+	lines := bufio.NewReader(m.stdin)
+	for left := l.frames; left >= 0; left-- {
+		line, err := lines.ReadBytes('\n')
+		if err != nil || left == 0 && !l.answers {
+			return
+		}
+		if answer := l.prompts.answer(line); answer != "" {
+			if _, err := io.WriteString(m.stdout, answer+"\n"); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// An agent may die at each frame. Every turn and every request ends, with an answer or an error that
+// says why there is none, no prompt reaches two agents, and nothing is left.
+func TestReconnectAfterEachFrame(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	for frames := 2; frames <= 6; frames++ {
+		for _, answers := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d frames, answers %v", frames, answers), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					l := &shortLived{frames: frames, answers: answers}
+					s, err := clew.Connect(t.Context(), &clew.Options{
+						Transport: l, Reconnect: &clew.ReconnectOptions{MaxAttempts: 1000, MaxBackoff: time.Second},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					answers := 0
+					for caller := range 5 {
+						answers += converse(t, s, caller, 2)
+						request(t, s)
+					}
+					if err := s.Close(); err != nil && !isLostError(err) {
+						t.Error(err)
+					}
+					wantNoGoroutine(t)
+					l.prompts.wantOnce(t)
+					if l.starts < 3 {
+						t.Errorf("only %d starts", l.starts)
+					}
+					if answers == 0 {
+						t.Error("no turn had an answer, so this test shows nothing")
+					}
+					t.Logf("%d answers to 10 prompts", answers)
+				})
+			})
+		}
+	}
+}
+
+// Whatever dies when, the same is true.
+func TestReconnectUnderRandomDeaths(t *testing.T) {
+	random := soak.Search(t)
+	for range 100 {
+		seed := random.Uint64()
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				g := &randomTransport{random: rand.New(rand.NewPCG(seed, 1)), prompts: make(map[string]int)}
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := &randomTransport{random: rand.New(rand.NewPCG(seed, 1))}
 				s, err := clew.Connect(t.Context(), &clew.Options{
 					Transport: g, Reconnect: &clew.ReconnectOptions{MaxAttempts: 1000, MaxBackoff: time.Second},
 				})
@@ -418,9 +527,14 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 				var killer, callers sync.WaitGroup
 				killer.Go(func() { g.killAtRandom(stop) })
 				for caller := range 4 {
-					callers.Go(func() { converse(t, s, caller) })
+					callers.Go(func() { converse(t, s, caller, 20) })
 				}
-				callers.Go(func() { command(t, s) })
+				callers.Go(func() {
+					for range 40 {
+						request(t, s)
+						time.Sleep(5 * time.Millisecond)
+					}
+				})
 				callers.Wait()
 				close(stop)
 				killer.Wait()
@@ -428,11 +542,7 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 					t.Error(err)
 				}
 				wantNoGoroutine(t)
-				for id, times := range g.prompts {
-					if times > 1 {
-						t.Errorf("%d agents got the prompt %s", times, id)
-					}
-				}
+				g.prompts.wantOnce(t)
 				if g.starts < 3 {
 					t.Errorf("only %d starts", g.starts)
 				}
@@ -441,9 +551,9 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 	}
 }
 
-// converse has turns, one after the other.
-func converse(t *testing.T, s *clew.Session, caller int) {
-	for n := range 20 {
+// converse has turns, one after the other, and counts the answers.
+func converse(t *testing.T, s *clew.Session, caller, turns int) (answers int) {
+	for n := range turns {
 		prompt := clew.Text("Hi")
 		prompt.UUID = fmt.Sprintf("prompt %d of caller %d", n, caller)
 		var last wire.Message
@@ -456,22 +566,21 @@ func converse(t *testing.T, s *clew.Session, caller int) {
 		if result, ok := last.(*wire.ResultMessage); err == nil && (!ok || result.Result != prompt.UUID) {
 			t.Errorf("the turn of %s ends with %v", prompt.UUID, last)
 		}
-		if err != nil && !isLostError(err) {
+		if err == nil {
+			answers++
+		} else if !isLostError(err) {
 			t.Errorf("turn: %v", err)
 		}
 	}
+	return answers
 }
 
-// command makes requests, one after the other.
-func command(t *testing.T, s *clew.Session) {
-	for range 40 {
-		_, err := s.SetModel(t.Context(), "opus")
-		if err != nil && !isLostError(err) {
-			t.Errorf("request: %v", err)
-		}
-		time.Sleep(5 * time.Millisecond)
-		if info := s.Info(); info == nil || errors.Is(s.Err(), clew.ErrClosed) {
-			t.Error("the session has no agent")
-		}
+// request makes a request.
+func request(t *testing.T, s *clew.Session) {
+	if _, err := s.SetModel(t.Context(), "opus"); err != nil && !isLostError(err) {
+		t.Errorf("request: %v", err)
+	}
+	if info := s.Info(); info == nil || errors.Is(s.Err(), clew.ErrClosed) {
+		t.Error("the session has no agent")
 	}
 }

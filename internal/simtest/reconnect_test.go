@@ -174,7 +174,8 @@ func isLostError(err error) bool {
 // A turn that is cut off ends with an error that says so, after everything that the agent had said.
 // The next turn continues the conversation.
 func TestReconnectAfterACutTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, cut(), answers("two"))
 		s := agents.open(nil)
 		msgs, err := readOut(t, s.Turn(t.Context(), &clew.UserMessage{
@@ -203,7 +204,8 @@ func TestReconnectAfterACutTurn(t *testing.T) {
 // Messages goes on, and names the prompts that are lost, also those that were in the queue of the
 // agent.
 func TestReconnectWhileAllIsRead(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 				Send(initFrame(sessionOne), assistantFrame("Well,")).Do(kill()),
@@ -245,7 +247,8 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 // All turns that are cut end, also those that stand in line, and their contexts are of no concern
 // any more.
 func TestReconnectEndsTurnsInLine(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "left")).Expect(promptFrame("p2", "first")).Expect(promptFrame("p3", "second")).
 				Send(initFrame(sessionOne), assistantFrame("Well,")),
@@ -273,7 +276,8 @@ func TestReconnectEndsTurnsInLine(t *testing.T) {
 // A turn that was left leaves a message about the new agent for the next turn, which skips all
 // else.
 func TestReconnectBehindALeftTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("2"), assistantFrame("3")), answers("two"))
 		s := agents.open(nil)
@@ -287,7 +291,8 @@ func TestReconnectBehindALeftTurn(t *testing.T) {
 
 // A result that was read before the death counts, read by the caller or not.
 func TestReconnectAfterATurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).
 			Send(initFrame(sessionOne), assistantFrame("1"), resultFrame("one", "p1")).Do(clewtest.ExitBefore(1)),
 			answers("two"))
@@ -303,7 +308,8 @@ func TestReconnectAfterATurn(t *testing.T) {
 // Messages from before the death may be on disk by the time they are read, as may the message about
 // it.
 func TestReconnectBehindABacklogOnDisk(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const messages = 40_000
 		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "one")).Do(clewtest.Flood(2*messages)).Do(kill()), answers("two"))
@@ -336,7 +342,8 @@ func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("in a turn", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			s := startSequence(t, connected().Expect(promptFrame("p1", "one")).Exit(0), answers("two")).open(nil)
 			_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 			if exit := wantExit(t, err); exit.Reason != "ended without a result" || s.Err() != nil {
@@ -346,7 +353,8 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 		})
 	})
 	t.Run("between turns", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			agents := startSequence(t, answers("one").Exit(0))
 			s := agents.open(nil)
 			wantTurn(t, s, "one", "ok", "result: one")
@@ -360,7 +368,8 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 
 // One-shot runs end with their agent.
 func TestReconnectIsNotForRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, cut())
 		opts := &clew.Options{Transport: agents, Reconnect: new(clew.ReconnectOptions), Ephemeral: true}
 		_, err := clew.Run(t.Context(), "one", opts)
@@ -383,7 +392,8 @@ func TestReconnectIsNotForTheStart(t *testing.T) {
 		"dead in mid-up": {connected().Expect(controlRequest("m", `{"subtype":"mcp_set_servers"}`)).Do(kill()), "was lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agents := startSequence(t, test.scenario)
 				_, err := clew.Connect(t.Context(), &clew.Options{
 					Transport: agents, Reconnect: new(clew.ReconnectOptions),
@@ -428,7 +438,8 @@ func TestReconnectProcesses(t *testing.T) {
 // A store that hangs holds up the next agent no longer than one call may take, however much there
 // is to copy, and losses are reported.
 func TestReconnectWhileTheStoreHangs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
@@ -448,7 +459,8 @@ func TestReconnectWhileTheStoreHangs(t *testing.T) {
 // Closing while the store is waited for before the next agent is started takes no longer than one
 // call may.
 func TestCloseBetweenAgentsWhileTheStoreHangs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}

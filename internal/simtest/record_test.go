@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,8 @@ import (
 
 // A recording is a scenario that a second session can run over. That session records the same.
 func TestRecordIsReplayed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		hook := `{"subtype":"hook_callback","callback_id":"hook_1","input":{"hook_event_name":"Stop"}}`
 		scenario := connected().
 			Expect(promptFrame("p1", "one")).Send(controlRequest("q", canUse("Allow"))).
@@ -46,7 +48,8 @@ func TestRecordIsReplayed(t *testing.T) {
 
 // A recording has no secrets of either direction, and is replayed to a host that still has them.
 func TestRecordWithoutSecretsIsReplayed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const prompt = "log in with DB_PASSWORD=hush1234 now"
 		run := func(scenario *clewtest.Scenario) string {
 			var record bytes.Buffer
@@ -111,7 +114,8 @@ func outlineOf(record string) []string {
 
 // The recording says how the agent was started and how it ended.
 func TestRecordHasBothEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		record, _ := recordSession(t, connected().
 			Expect(promptFrame("p1", "one")).Send(resultFrame("one", "p1")).
 			Expect(controlRequest("m", `{"subtype":"set_model"}`)).Send(controlSuccess("m", `{}`)).
@@ -126,7 +130,8 @@ func TestRecordHasBothEnds(t *testing.T) {
 
 // A recording that can't be written ends, and the session goes on.
 func TestRecordThatFails(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")),
 			&clew.Options{Record: fullDisk{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -139,7 +144,8 @@ func TestRecordThatFails(t *testing.T) {
 
 // A recording that ends early, in the middle of a frame, has whole frames only.
 func TestRecordThatIsLeftEarly(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var record bytes.Buffer
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("one")).
 			Do(clewtest.Trickle(assistantFrame("two"), time.Hour)))
@@ -190,13 +196,15 @@ func TestOddFrames(t *testing.T) {
 			scenario := connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("before")).Do(test.fault).
 				Send(assistantFrame("after"), resultFrame("done", "p"))
 			t.Run("session", func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
 					s, _ := simulate(t, scenario, &clew.Options{MaxFrameBytes: smallFrames})
 					wantTurn(t, s, "Hi", "before", test.want, "after", "result: done")
 				})
 			})
 			t.Run("query", func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
 					agent := clewtest.NewAgent(t, scenario)
 					opts := inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames})
 					got, err := textsOf(clew.Query(t.Context(), "Hi", opts))
@@ -212,7 +220,8 @@ func TestOddFrames(t *testing.T) {
 
 // A frame that is too large is noted in the recording, without its text.
 func TestFrameTooLarge(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Do(clewtest.BigFrame(10<<20)), &clew.Options{MaxFrameBytes: smallFrames})
 		for msg, err := range s.Messages(t.Context()) {
 			if err != nil {

@@ -289,7 +289,8 @@ func TestAgentEnvironment(t *testing.T) {
 
 // A run without a prompt has no result.
 func TestRunWithoutPrompts(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		opts := overMemory(clewtest.NewAgent(t, greeted().CloseStdin().Exit(0)))
 		result, err := clew.Run(t.Context(), slices.Values([]*clew.UserMessage{}), opts)
 		if exit := wantExit(t, err); result != nil || exit.Reason != "ended without a result" {

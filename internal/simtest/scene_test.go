@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,14 +58,6 @@ var initialize = controlRequest("init", `{"subtype":"initialize"}`)
 // connected returns a scenario in which the host has connected.
 func connected() *clewtest.Scenario {
 	return new(clewtest.Scenario).Expect(initialize).Send(controlSuccess("init", `{}`))
-}
-
-// inBubble runs a test with a fake clock: time passes when all goroutines wait, and a test that
-// hangs fails at once.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }
 
 // inMemory adds to options, which may be nil, that the agent runs in memory.

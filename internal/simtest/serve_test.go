@@ -60,7 +60,8 @@ func TestAnswersToTheAgent(t *testing.T) {
 		"no object":  {`7`, controlRefusal("q", "the control request has no subtype")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agent := turnWith(t, controlRequest("q", test.request), controlResponse("q"))
 				want := []any{decoded[any](t, test.want)}
 				if diff := cmp.Diff(want, hostAnswers(t, agent)); diff != "" {
@@ -82,7 +83,8 @@ func TestNoAnswerToTheAgent(t *testing.T) {
 		"a heartbeat":                 `{"type":"keep_alive"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				agent := turnWith(t, request, "")
 				if got := hostAnswers(t, agent); len(got) > 0 {
 					t.Errorf("answers %v", got)
@@ -125,7 +127,8 @@ func hostAnswers(t *testing.T, agent *clewtest.Agent) []any {
 
 // Suggestions of the agent go back byte for byte.
 func TestSuggestionsAreEchoed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		suggestions := `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"a && b <c>","since":1.0}],` +
 			`"behavior":"allow","destination":"session"},{"type":"brandNew","of":[1e2]}]`
 		request := strings.TrimSuffix(canUse("Echo"), "}") + `,"permission_suggestions":` + suggestions + `}`
@@ -139,7 +142,8 @@ func TestSuggestionsAreEchoed(t *testing.T) {
 
 // A request without an id can't be answered, and one without a body can.
 func TestIncompleteRequests(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := connected().Do(clewtest.RequestWithoutID()).Do(clewtest.RequestWithoutBody("q")).
 			Expect(controlRefusal("q", "the control request has no subtype"))
 		var log strings.Builder
@@ -155,7 +159,8 @@ func TestIncompleteRequests(t *testing.T) {
 
 // Both callbacks wait for each other, the turn is read and a call is answered meanwhile.
 func TestCallbacksRunAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := connected().Expect(promptFrame("p", "Hi")).
 			Send(controlRequest("a", canUse("A")), controlRequest("b", canUse("B")), assistantFrame("Let me see.")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).Send(controlSuccess("i", `{}`)).
@@ -189,7 +194,8 @@ func TestCallbacksRunAtOnce(t *testing.T) {
 
 // A question that comes again while it is being answered is the same one.
 func TestRepeatedRequestIsServedOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		question := controlRequest("q", canUse("Bash"))
 		scenario := connected().Send(question, question).Expect(controlSuccess("q", `{"behavior":"allow"}`))
 		calls, proceed := 0, make(chan struct{})
@@ -211,7 +217,8 @@ func TestRepeatedRequestIsServedOnce(t *testing.T) {
 
 // A request that the agent withdraws ends the callback's context and gets no answer.
 func TestWithdrawnRequest(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := connected().Send(controlRequest("q", canUse("Bash"))).
 			Expect(promptFrame("p1", "Hi")).Send(controlCancel("q"), controlCancel("unknown"), resultFrame("Hello", "p1")).
 			Expect(promptFrame("p2", "Again")).Send(resultFrame("Hello again", "p2"))

@@ -21,7 +21,8 @@ import (
 
 // The answer to initialize takes its time, and nothing else is written before it is there.
 func TestPromptWaitsForInitialize(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := new(clewtest.Scenario).Expect(initialize).
 			Do(clewtest.Trickle(controlSuccess("init", `{}`), time.Millisecond)).
 			Expect(promptFrame("p", "Hi")).Send(resultFrame("Hello", "p")).CloseStdin().Exit(0)
@@ -63,7 +64,8 @@ func TestInitializeTellsOfHooks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				_, agent := simulate(t, connected(), &clew.Options{Hooks: test.hooks})
 				got := decoded[struct{ Request any }](t, hostFrames(agent, "control_request")[0])
 				if diff := cmp.Diff(decoded[any](t, test.want), got.Request); diff != "" {
@@ -96,7 +98,8 @@ func TestAgentThatDiesAtTheStartIsNoticedAtOnce(t *testing.T) {
 		"in order":    new(clewtest.Scenario).Expect(initialize).Exit(0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				_, err := clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, scenario), nil))
 				if _, ok := errors.AsType[*clew.ExitError](err); !ok {
@@ -111,7 +114,8 @@ func TestAgentThatDiesAtTheStartIsNoticedAtOnce(t *testing.T) {
 }
 
 func TestAgentThatSaysWhyItDoesNotStart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		scenario := new(clewtest.Scenario).Expect(initialize).
 			Send(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No such conversation"]}`).
 			Exit(1)
@@ -125,7 +129,8 @@ func TestAgentThatSaysWhyItDoesNotStart(t *testing.T) {
 
 // A host that takes over a running agent finds its open questions in the answer to initialize.
 func TestOpenQuestionsAreAnsweredAtTheStart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		permission := controlRequest("p", canUse("Allow"))
 		dialog := controlRequest("d", `{"subtype":"request_user_dialog","dialog_kind":"Done"}`)
 		elicitation := controlRequest("e", `{"subtype":"elicitation","message":"Name?"}`)
@@ -144,7 +149,8 @@ func TestOpenQuestionsAreAnsweredAtTheStart(t *testing.T) {
 }
 
 func TestServersAreSetBeforeTheFirstPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		servers := `{"files":{"type":"stdio","command":"serve","args":["files"]},"own":{"type":"sdk"}}`
 		scenario := new(clewtest.Scenario).
 			Expect(controlRequest("init", `{"subtype":"initialize","sdkMcpServers":["own"]}`)).
@@ -169,7 +175,8 @@ func TestSessionID(t *testing.T) {
 		"by the options": {SessionID: own},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s, _ := simulate(t, asked().
 					Send(`{"type":"system","subtype":"init","session_id":"`+told+`"}`).Send(assistantFrame("Well")).
 					Expect(controlRequest("stop", `{"subtype":"interrupt"}`)).Send(controlSuccess("stop", `{}`)).
@@ -207,7 +214,8 @@ func TestInitializeTimeout(t *testing.T) {
 		"own":     {3 * time.Second, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				silent := new(clewtest.Scenario).Expect(initialize).Expect(controlCancel("init")).CloseStdin().Exit(0)
 				opts := inMemory(clewtest.NewAgent(t, silent), &clew.Options{InitializeTimeout: test.limit})
 				begin := time.Now()
@@ -242,7 +250,8 @@ func (d *deaf) Write(p []byte) (int, error) {
 // An agent that closes its input and lives on can be listened to, and nobody waits for its answers
 // any more.
 func TestAgentClosesItsInput(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		conn := &deaf{Connection: clewtest.NewAgent(t, greeted().
 			Expect(controlRequest("u", `{"subtype":"get_usage"}`)).Send(aWord)).Conn()}
 		conn.left.Store(2)
@@ -274,7 +283,8 @@ func TestAgentClosesItsInput(t *testing.T) {
 // A turn inside of the loop over another one waits until its context ends, and does the outer one
 // no harm.
 func TestTurnInsideOfATurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
@@ -317,7 +327,8 @@ func TestOldAgentIsWarnedOf(t *testing.T) {
 		hello := fmt.Sprintf(`"subtype":"success","response":{"claude_code_version":%q}`, version)
 		init := fmt.Sprintf(`{"type":"system","subtype":"init","claude_code_version":%q}`, version)
 		t.Run("greeted by "+version, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				s, _ := simulate(t, answering(hello), &clew.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				wantClosed(t, s)
@@ -325,7 +336,8 @@ func TestOldAgentIsWarnedOf(t *testing.T) {
 			})
 		})
 		t.Run("a turn of "+version, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				s, _ := simulate(t, asked().Send(init, aResult),
 					&clew.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -23,7 +23,8 @@ import (
 // Entries from several frames are appended at once for each transcript, in order, and are not
 // messages.
 func TestMirrorBatches(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		s, _ := simulate(t, oneTurn(
 			mirrorFrame("s", `{"a":1}`), mirrorFrame("s/subagents/a", `{"b":1}`), mirrorFrame("s"),
@@ -37,7 +38,8 @@ func TestMirrorBatches(t *testing.T) {
 // A result is seen only when what came before it is in the store, and until then everything else
 // works.
 func TestMirrorBeforeResult(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const slow = 30 * time.Second
 		store := &fakeStore{before: func(context.Context, int) error { time.Sleep(slow); return nil }}
 		s, _ := simulate(t, oneTurn(assistantFrame("well"), mirrorFrame("s", `{"a":1}`)).
@@ -66,7 +68,8 @@ func TestMirrorBeforeResult(t *testing.T) {
 
 // A context that ends while a result waits for the store loses nothing.
 func TestContextEndsBeforeStore(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{before: func(context.Context, int) error { time.Sleep(time.Second); return nil }}
 		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -100,7 +103,8 @@ func TestMirrorWithoutResult(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{}
 				s, _ := simulate(t, connected().Send(test.frame), &clew.Options{Store: store, StoreEager: test.eager})
 				synctest.Wait()
@@ -121,7 +125,8 @@ func TestMirrorOfTheEnd(t *testing.T) {
 	}
 	want := []string{sessionKey + `: {"a":1}`, sessionKey + `: {"z":1} {"z":2}`}
 	t.Run("of a session", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
 			s, _ := simulate(t, scenario(), &clew.Options{Store: store})
 			wantTurn(t, s, "one", "result: one")
@@ -131,7 +136,8 @@ func TestMirrorOfTheEnd(t *testing.T) {
 		})
 	})
 	t.Run("of a run", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
 			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: store})
 			if _, err := clew.Run(t.Context(), "one", opts); err != nil {
@@ -141,7 +147,8 @@ func TestMirrorOfTheEnd(t *testing.T) {
 		})
 	})
 	t.Run("of a loop that is left", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
 			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: store})
 			for _, err := range clew.Query(t.Context(), "one", opts) {
@@ -157,7 +164,8 @@ func TestMirrorOfTheEnd(t *testing.T) {
 
 // With a project, that is the one of every key.
 func TestStoreProject(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{}`), mirrorFrame("s/subagents/a", `{}`)),
 			&clew.Options{Store: store, StoreProject: "ours"})
@@ -178,7 +186,8 @@ func TestMirrorOfAnotherFile(t *testing.T) {
 		"no name":                "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{}
 				s, _ := simulate(t, oneTurn(frame(path), mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
 				msgs := messagesOf(t, s, "one")
@@ -194,7 +203,8 @@ func TestMirrorOfAnotherFile(t *testing.T) {
 
 // An agent on Windows has other paths.
 func TestMirrorOfWindows(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		s, _ := simulate(t, oneTurn(
 			`{"type":"transcript_mirror","filePath":"C:\\projects\\.claude\\projects\\p\\s\\subagents\\a.jsonl","entries":[{}]}`,
@@ -209,7 +219,8 @@ func TestMirrorOfWindows(t *testing.T) {
 func TestMirrorFlood(t *testing.T) {
 	for name, room := range map[string]int64{"with room": 0, "without room": 1} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
 				scenario, want := flooding(connected().Expect(promptFrame("p1", "one")))
@@ -251,7 +262,8 @@ func flooding(scenario *clewtest.Scenario) (*clewtest.Scenario, []wire.JSON) {
 
 // Nor does it hold up Close for longer than the store may take.
 func TestCloseInAMirrorFlood(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}

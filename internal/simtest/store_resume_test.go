@@ -272,8 +272,10 @@ func TestResumeFails(t *testing.T) {
 		{"load never ends", func(s *fakeStore, _ *clew.Options) {
 			s.load = func(context.Context, wire.SessionKey) iter.Seq2[wire.JSON, error] {
 				return func(yield func(wire.JSON, error) bool) {
-					for yield(`{}`, nil) {
-						time.Sleep(time.Second)
+					for range time.Tick(time.Second) {
+						if !yield(`{}`, nil) {
+							return
+						}
 					}
 				}
 			}

@@ -229,7 +229,8 @@ func TestStoreFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{before: test.before}
 				s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`, `{"a":2}`)).Expect(promptFrame("p2", "two")).
 					Send(mirrorFrame("s", `{"b":1}`), resultFrame("two", "p2")), &clew.Options{Store: store})
@@ -274,7 +275,8 @@ func failing(err error, calls ...int) func(context.Context, int) error {
 // A store that does not look at its context is not waited for. Until it has returned, nothing else
 // goes to the same transcript, and so nothing changes places.
 func TestStoreThatDoesNotReturn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		store := &fakeStore{before: func(_ context.Context, n int) error {
 			if n == 1 {
@@ -304,7 +306,8 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 // Close waits for the store no longer than one call may take, whatever is left, and says what is
 // lost.
 func TestCloseWithAStoreThatHangs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
@@ -335,7 +338,8 @@ func TestCloseWithAStoreThatHangs(t *testing.T) {
 func TestLossAfterTheResult(t *testing.T) {
 	scenario := func() *clewtest.Scenario { return oneTurn().CloseStdin().Send(mirrorFrame("s", `{}`)) }
 	t.Run("of a session that is closed", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			opts := &clew.Options{Store: always(errStore), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			s, err := clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, scenario()), opts))
@@ -350,7 +354,8 @@ func TestLossAfterTheResult(t *testing.T) {
 		})
 	})
 	t.Run("of a loop that goes on", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: always(errStore)})
 			texts, err := textsOf(clew.Query(t.Context(), "one", opts))
 			slices.Sort(texts) // the loss may be known before the result is read
@@ -360,7 +365,8 @@ func TestLossAfterTheResult(t *testing.T) {
 		})
 	})
 	t.Run("of a run", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: always(errStore)})
 			result, err := clew.Run(t.Context(), "one", opts)
 			loss, ok := errors.AsType[*clew.StoreError](err)
@@ -370,7 +376,8 @@ func TestLossAfterTheResult(t *testing.T) {
 		})
 	})
 	t.Run("of a run with an answer of a type", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`),
 				`{"type":"result","subtype":"success","structured_output":{"N":3},"user_message_uuids":["p1"]}`))
 			opts := inMemory(agent, &clew.Options{Store: always(errStore)})
@@ -381,7 +388,8 @@ func TestLossAfterTheResult(t *testing.T) {
 		})
 	})
 	t.Run("of a loop whose context ends", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Do(clewtest.Hang()))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -393,7 +401,8 @@ func TestLossAfterTheResult(t *testing.T) {
 		})
 	})
 	t.Run("of an agent that dies", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Exit(3))
 			s := connectTo(t, inMemory(agent, &clew.Options{Store: always(errStore)}))
 			texts, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
@@ -407,7 +416,8 @@ func TestLossAfterTheResult(t *testing.T) {
 
 // Whoever skips the rest of a turn that was left still learns of a loss in it.
 func TestLossInATurnThatWasLeft(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{before: failing(errStore, 1, 2, 3)}
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).Send(mirrorFrame("s", `{}`), assistantFrame("2"), resultFrame("one", "p1"),
@@ -421,7 +431,8 @@ func TestLossInATurnThatWasLeft(t *testing.T) {
 
 // Losses of the same kind that nobody has seen are one message.
 func TestManyLosses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := always(errStore)
 		both := []any{mirrorFrame("s", `{}`), mirrorFrame("s/subagents/a", `{}`)}
 		s, _ := simulate(t, connected().Send(both...).

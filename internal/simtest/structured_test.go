@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,8 @@ func TestRunAsWithoutFit(t *testing.T) {
 		`["Tea"]`:                        "type",
 	} {
 		t.Run(output, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				frame := `{"type":"result","subtype":"success","result":"Tea, then."}`
 				if output != "" {
 					frame = strings.Replace(frame, "}", `,"structured_output":`+output+"}", 1)
@@ -84,7 +86,8 @@ type dish struct {
 
 // An answer in the form of the schema decodes, whatever decoding its fields have.
 func TestRunAsOfTypesWithTheirOwnJSON(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Send(structured(
 			`{"name":"Soup","serves":4.0,"photo":"aGk=","notes":{"hot":[1.0]},"at":"2026-11-16T12:00:00Z"}`)))
 		got, _, err := clew.RunAs[*dish](t.Context(), "Hi", overMemory(agent))
@@ -146,7 +149,8 @@ func TestRunAsRecursive(t *testing.T) {
 		!strings.Contains(err.Error(), "set Options.OutputSchema") {
 		t.Errorf("error %v", err)
 	}
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Send(structured(`{"name":"oak","branches":[{"name":"twig","branches":[]}]}`)))
 		opts := overMemory(agent)
 		opts.OutputSchema = `{"$ref":"#/$defs/branch","$defs":{"branch":{"type":"object","properties":{"name":{"type":"string"},
@@ -200,7 +204,8 @@ func third[A, B any](_ A, _ B, err error) error { return err }
 
 // Turns of one session are answered in the form of its schema, one after the other.
 func TestRunAsOnSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		schema, err := clew.SchemaFor[[]int]()
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +233,8 @@ func TestRunAsOnSession(t *testing.T) {
 
 // A session without a schema fails with an error that asks for one.
 func TestRunAsOnSessionWithoutSchema(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s := connectTo(t, overMemory(clewtest.NewAgent(t, greeted())))
 		_, _, err := clew.RunAs[dish](t.Context(), "Hi", s)
 		if bad, ok := errors.AsType[*clew.OptionsError](err); !ok || !strings.Contains(bad.Error(), "SchemaFor[simtest_test.dish]") {

@@ -101,7 +101,8 @@ func named(ctx context.Context, name string) context.Context {
 
 // A session calls the functions in order, each with the context that it belongs to.
 func TestTrace(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		log := new(traceLog)
 		agents := startSequence(t, connected().
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).
@@ -143,7 +144,8 @@ func TestTrace(t *testing.T) {
 
 // With Reconnect there is one trace, whose prompts are lost with the agent.
 func TestTraceOfAReconnect(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		log := new(traceLog)
 		agents := startSequence(t,
 			connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).Do(clewtest.ExitBefore(1)),
@@ -168,7 +170,8 @@ func TestTraceOfAReconnect(t *testing.T) {
 // A run and a session that can't start are traced as well, and a prompt that can't be sent is
 // settled.
 func TestTraceOfWhatFails(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		log := new(traceLog)
 		_, err := clew.Run(t.Context(), "Hi", &clew.Options{Transport: startSequence(t), Trace: log.trace()})
 		wantError(t, err, errNoAgent)
@@ -195,7 +198,8 @@ func TestTraceOfWhatFails(t *testing.T) {
 
 // A panic in a function of the trace costs nothing but that call.
 func TestTraceThatPanics(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		buffer := new(lockedBuffer)
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")), &clew.Options{
 			Logger: slog.New(slog.NewTextHandler(buffer, nil)),
@@ -221,7 +225,8 @@ func TestTraceThatPanics(t *testing.T) {
 
 // A panic about one prompt does not hide the others that a result settles.
 func TestTraceThatPanicsOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		settled := 0
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Expect(promptFrame("q", "Ho")).Send(resultFrame("done", "p", "q")),
 			&clew.Options{Trace: &clew.Trace{Settled: func(context.Context, string, error) {
@@ -245,7 +250,8 @@ func TestTraceThatPanicsOnce(t *testing.T) {
 
 // A tool of package tools gets the values of the context that Asked returns.
 func TestTraceReachesTools(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		got := make(chan any, 1)
 		tool := tools.New("look", "Looks", func(ctx context.Context, _ struct{}) (string, error) {
 			got <- ctx.Value(callerKey{})

@@ -50,7 +50,8 @@ func (r *reading) want(t *testing.T, err error, texts ...string) {
 }
 
 func TestOneReaderAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Send(assistantFrame("I am here.")).
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Hello."), resultFrame("done", "p")), nil)
 		for range s.Messages(t.Context()) {
@@ -69,7 +70,8 @@ func TestOneReaderAtATime(t *testing.T) {
 
 // Turns that are started while others run are read in the order of their prompts, by any reader.
 func TestTurnsInLine(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).Expect(promptFrame("p3", "three")).
 			Send(assistantFrame("1"), resultFrame("one", "p1"), assistantFrame("2"), resultFrame("two", "p2"),
@@ -85,7 +87,8 @@ func TestTurnsInLine(t *testing.T) {
 
 // However prompts from many goroutines come, each of them gets one turn, whole and by itself.
 func TestTurnsFromManyGoroutines(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const turns = 20
 		scenario := connected()
 		for i := range turns {
@@ -112,7 +115,8 @@ func TestTurnsFromManyGoroutines(t *testing.T) {
 
 // The agent may answer prompts that wait in its queue together.
 func TestPromptsAnsweredTogether(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(assistantFrame("both"), resultFrame("one and two", "p1", "p2")).
 			Expect(promptFrame("p3", "three")).Send(resultFrame("three", "p3")), nil)
@@ -128,7 +132,8 @@ func TestPromptsAnsweredTogether(t *testing.T) {
 const taskResult = `{"type":"result","subtype":"success","result":"the task","origin":{"kind":"task-notification"}}`
 
 func TestResultOfATaskDoesNotEndATurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Send(taskResult, assistantFrame("Hello."), resultFrame("done", "p")), nil)
 		wantTurn(t, s, "Hi", "result: the task", "Hello.", "result: done")
@@ -137,7 +142,8 @@ func TestResultOfATaskDoesNotEndATurn(t *testing.T) {
 
 // Older agents name no prompt in their results, which then answer one prompt each.
 func TestResultsWithoutIDs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(resultFrame("one"), taskResult, resultFrame("two")).
 			Expect(promptFrame("p3", "three")).Send(resultFrame("three")), nil)
@@ -150,7 +156,8 @@ func TestResultsWithoutIDs(t *testing.T) {
 }
 
 func TestFailedTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(`{"type":"result","subtype":"error_max_turns","is_error":true,"user_message_uuid":"p1","errors":["too long"]}`).
 			Expect(promptFrame("p2", "two")).Send(resultFrame("two", "p2")), nil)
@@ -165,7 +172,8 @@ func TestFailedTurn(t *testing.T) {
 
 // Unread messages of a turn whose loop was left are not part of the next turn.
 func TestLeftTurnIsSkipped(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p1", "one")).Send(assistantFrame("1"), assistantFrame("1 again"), resultFrame("one", "p1")).
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
@@ -178,7 +186,8 @@ func TestLeftTurnIsSkipped(t *testing.T) {
 
 // A reader of everything gets what is left of such a turn.
 func TestLeftTurnIsSeenByMessages(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("1 again"), resultFrame("one", "p1")), nil)
 		for range s.Turn(t.Context(), clew.Text("one")) {
@@ -199,7 +208,8 @@ func cancelledFrame(id string) string {
 }
 
 func TestCanceledPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
 			Send(controlSuccess("c", `{"cancelled":true}`), cancelledFrame("p2")).
@@ -226,7 +236,8 @@ func failedFrame(prompt string) string {
 func TestTurnLeftAtItsLastMessage(t *testing.T) {
 	for name, last := range map[string]string{"failed": failedFrame("p1"), "cancelled": cancelledFrame("p1")} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1"), last).
 					Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
 				seen := 0
@@ -243,7 +254,8 @@ func TestTurnLeftAtItsLastMessage(t *testing.T) {
 
 // A context that ends is noticed at once, however much there is to read.
 func TestContextEndsBeforeUnreadMessages(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("2"), assistantFrame("3")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).Send(controlSuccess("i", `{}`), resultFrame("one", "p1")), nil)
@@ -285,7 +297,8 @@ func textsUntil(s *clew.Session, last string) (texts []string, err error) {
 
 // A turn that waits for another, which nobody reads any more, ends with the session.
 func TestWaitingTurnEndsWithTheSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).Expect(controlRequest("i", `{"subtype":"interrupt","cancel_queued":true}`)), nil)
 		for range s.Turn(t.Context(), clew.Text("one")) {
@@ -302,7 +315,8 @@ func TestWaitingTurnEndsWithTheSession(t *testing.T) {
 
 // A run whose last prompt was cancelled in the queue is over.
 func TestRunOfACanceledPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(resultFrame("one", "p1"), cancelledFrame("p2")).CloseStdin())
 		opts := inMemory(agent, &clew.Options{CanUseTool: decide})
@@ -316,7 +330,8 @@ func TestRunOfACanceledPrompt(t *testing.T) {
 // An agent that has answered and never ends keeps a run waiting for seconds, and its answer counts:
 // those that it has to exit, and those of the simulated agent's own way to end.
 func TestRunOfAnAgentThatDoesNotEnd(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).
 			Send(resultFrame("one", "p1")).Do(clewtest.IgnoreEndOfInput()))
 		begin := time.Now()

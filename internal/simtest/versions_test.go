@@ -58,7 +58,8 @@ func namedQueue() *clewtest.Scenario {
 // The prompts that an agent sends back are hidden. Outputs of commands, which have the same mark,
 // are not.
 func TestOutputOfCommandsIsNotHidden(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "/compact")).
 			Send(replayFrame("p1", "/compact"), replayFrame("o1", "Compacted"), resultFrame("done")), nil)
 		messages, err := readOut(t, s.Turn(t.Context(), clew.Text("/compact")))
@@ -81,7 +82,8 @@ func TestOutputOfCommandsIsNotHidden(t *testing.T) {
 func TestOlderAgentsAnswerPromptsTogether(t *testing.T) {
 	for name, scenario := range map[string]func() *clewtest.Scenario{"no names": namelessQueue, "one name": namedQueue} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				s, _ := simulate(t, scenario(), nil)
 				first := inBackground(t.Context(), s, clew.Text("one"))
 				second := inBackground(t.Context(), s, clew.Text("two"))
@@ -107,7 +109,8 @@ func last(texts []string) string {
 
 // A run with several prompts ends without an error, whether or not it has callbacks.
 func TestOlderAgentsAnswerARun(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		for _, opts := range []*clew.Options{{}, {OnElicitation: declines}} {
 			agent := clewtest.NewAgent(t, namelessQueue())
 			prompts := slices.Values([]*clew.UserMessage{clew.Text("one"), clew.Text("two"), clew.Text("three")})
@@ -122,7 +125,8 @@ func TestOlderAgentsAnswerARun(t *testing.T) {
 // Some agents drop the prompts that wait when their input is closed, so it stays open until all are
 // answered.
 func TestInputStaysOpenForPromptsThatWait(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var record strings.Builder
 		agent := clewtest.NewAgent(t, namelessQueue())
 		prompts := slices.Values([]*clew.UserMessage{clew.Text("one"), clew.Text("two"), clew.Text("three")})
@@ -142,7 +146,8 @@ func declines(context.Context, *clew.ElicitationRequest) (*clew.ElicitationResul
 
 // An older agent does not report that a prompt was canceled: its answer to the request says so.
 func TestOlderAgentsCancelPrompt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p1", "one")).Send(replayFrame("p1", "one")).
 			Expect(promptFrame("p2", "two")).
@@ -166,7 +171,8 @@ func TestOlderAgentsCancelPrompt(t *testing.T) {
 // A caller who cancels a prompt inside its loop does not wait for room in a full backlog, which
 // only the loop makes.
 func TestOlderAgentsCancelPromptInAFullBacklog(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const frames = 12
 		scenario := connected().
 			Expect(promptFrame("p1", "one")).Send(replayFrame("p1", "one")).
@@ -210,7 +216,8 @@ func TestOlderAgentsCancelPromptInAFullBacklog(t *testing.T) {
 
 // So it is when the context of a turn that waits in the queue ends.
 func TestOlderAgentsLeaveTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p1", "one")).Send(replayFrame("p1", "one")).
 			Expect(promptFrame("p2", "two")).
@@ -233,7 +240,8 @@ func TestOlderAgentsLeaveTheQueue(t *testing.T) {
 
 // A request that the agent does not answer ends, and says why. The session goes on.
 func TestControlRequestIsNotAnswered(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("c", `{"subtype":"list_models"}`)).Expect(controlCancel("c")).
 			Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")), nil)
@@ -253,7 +261,8 @@ func TestControlRequestIsNotAnswered(t *testing.T) {
 
 // The limit can be changed. Requests whose answers depend on a model have none.
 func TestControlTimeout(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("c", `{"subtype":"list_models"}`)).Expect(controlCancel("c")).
 			Expect(controlRequest("q", `{"subtype":"side_question"}`)).Expect(controlCancel("q")),
@@ -273,7 +282,8 @@ func TestControlTimeout(t *testing.T) {
 
 // An agent that does not know how a request is withdrawn gets no withdrawal: some die of it.
 func TestOldAgentGetsNoWithdrawal(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("c", `{"subtype":"list_models"}`)).
 			Expect(promptFrame("p", "Hi")).Send(resultFrame("done")), &clew.Options{AgentVersion: "2.0.76"})
@@ -311,7 +321,8 @@ func wantUnfit(t *testing.T, err error) {
 // A prompt that the version of the agent would take in another way is refused, in every way to send it.
 func TestPromptOfANewerAgent(t *testing.T) {
 	const old = "2.1.200"
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done")), &clew.Options{AgentVersion: old})
 		_, err := s.Send(t.Context(), verbatim("/compact"))
 		wantUnfit(t, err)
@@ -338,7 +349,8 @@ func TestPromptOfANewerAgent(t *testing.T) {
 
 // An agent that reports its version with its first turn has got a prompt before: that is a warning.
 func TestPromptOfANewerAgentThatIsUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Send(`{"type":"system","subtype":"init","claude_code_version":"2.1.200","session_id":"s"}`, resultFrame("done")).
@@ -372,7 +384,8 @@ func TestPromptThatANewAgentHasNotGot(t *testing.T) {
 		"leaves": {connected().Do(clewtest.Hang()), connected().Expect(promptFrame("q", "Hi")), "", "leave", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				agents := startSequence(t, test.first, nil, test.second.Send(init, resultFrame("done", "q")))
 				s := agents.open(&clew.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -409,7 +422,8 @@ func sendVerbatim(t *testing.T, s *clew.Session, text string) {
 
 // The agent reports the ID of the model that was set, or else ServerInfo has it.
 func TestSetModelOfOlderAgents(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		set := func(id, model string) string {
 			return controlRequest(id, `{"subtype":"set_model","model":"`+model+`"}`)
 		}
