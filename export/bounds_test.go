@@ -107,10 +107,11 @@ func allocated(f func()) int {
 // bounds, a table of 16 KB takes gigabytes.
 func TestProseGrowth(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	const perByte, madePerByte = 2500, 40
+	most := soak.Size(16<<10, 64<<10)
 	proseHTML("warm up")
 	for _, kinds := range []map[string]func(int) string{expensiveKinds, cheapKinds} {
 		for name, kind := range kinds {
-			for n := 4 << 10; n <= 64<<10; n *= 2 {
+			for n := 4 << 10; n <= most; n *= 4 {
 				prose := kind(n)
 				if len(prose) > markdown.MaxText {
 					prose = prose[:markdown.MaxText]
@@ -130,7 +131,7 @@ func TestProseGrowth(t *testing.T) { //nolint:paralleltest // it measures what i
 			}
 		}
 	}
-	soak.Figure(t, "%d kinds of text, doubled from 4 to 64 KiB: in proportion", len(expensiveKinds)+len(cheapKinds))
+	soak.Figure(t, "%d kinds of text, from 4 to %d KiB: in proportion", len(expensiveKinds)+len(cheapKinds), most>>10)
 }
 
 type countingWriter struct{ n int }

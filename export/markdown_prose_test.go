@@ -95,7 +95,7 @@ func TestHostileProse(t *testing.T) {
 		checkMarkdown(t, prose)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	texts := soak.Size(2000, 50_000)
+	texts := soak.Size(500, 50_000)
 	for range texts {
 		if checkMarkdown(t, hostileMarkdown(r)); t.Failed() {
 			return

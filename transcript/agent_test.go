@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -454,7 +455,7 @@ func (f *forest) checkNoLoops(t *testing.T) {
 
 func TestLinkForests(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(2000) {
+	for seed := range uint64(soak.Size(500, 20_000)) {
 		f := plant(rand.New(rand.NewPCG(seed, 6)), false)
 		want := linkage(t, f.main, f.agents, Link(f.main, f.agents))
 		f.checkNoLoops(t)
@@ -495,7 +496,7 @@ func TestLinkForestsWithSidecars(t *testing.T) {
 // However agents are found, thousands of them don't take long: each looks at few calls.
 func TestLinkThousands(t *testing.T) {
 	t.Parallel()
-	const n = 4_000
+	n := soak.Size(2_000, 4_000)
 	for by, name := range map[LinkedBy]func(a *Agent, i int){
 		LinkedBySidecar: func(a *Agent, i int) { a.Meta.ToolUseID = fmt.Sprint("call-", i) },
 		"":              func(a *Agent, i int) { a.Meta.ToolUseID = fmt.Sprint("lost-", i) },

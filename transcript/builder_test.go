@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -53,7 +54,8 @@ func accounted(tr *Transcript) int {
 func TestEveryLineOnce(t *testing.T) {
 	t.Parallel()
 	branches := 0
-	for seed := range uint64(300) {
+	seeds := soak.Size(80, 3000)
+	for seed := range uint64(seeds) {
 		text, lines := randomTranscript(seed, 120)
 		tr, err := Read(bytes.NewReader(text), nil)
 		if err != nil {
@@ -64,7 +66,7 @@ func TestEveryLineOnce(t *testing.T) {
 		}
 		branches += len(tr.Branches)
 	}
-	if branches < 300 {
+	if branches < seeds {
 		t.Errorf("only %d branches", branches)
 	}
 }
@@ -140,7 +142,7 @@ func copyChunks(chunks []Chunk) []Chunk {
 
 func TestPiecesEqualWhole(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	for seed := range uint64(soak.Size(20, 600)) {
 		text, _ := randomTranscript(seed, 60)
 		checkCuts(t, text, rand.New(rand.NewPCG(seed, 4)))
 	}

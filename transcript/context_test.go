@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // accountOf takes the lines as the entries of a session, counted from 1.
@@ -362,7 +364,7 @@ func TestContextOfAnUnknownModel(t *testing.T) {
 // Whatever comes, the classes add up to what was measured.
 func TestContextAddsUp(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(soak.Size(80, 2000)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		var lines []string
 		for i := range r.IntN(60) {

@@ -136,7 +136,7 @@ func decodeResult(t *testing.T, c *changeCall) tooluse.Result {
 func TestEditsApply(t *testing.T) {
 	t.Parallel()
 	r := soak.Rand(t)
-	for range soak.Size(2000, 100_000) {
+	for range soak.Size(400, 100_000) {
 		before := randomCode(r)
 		edits := make([]tooluse.StringEdit, 1+r.IntN(3))
 		after := before
@@ -323,7 +323,7 @@ func TestRestoredTabs(t *testing.T) {
 func TestDiffOfPartsEqualsDiffOfWhole(t *testing.T) {
 	t.Parallel()
 	r := soak.Rand(t)
-	for range soak.Size(2000, 100_000) {
+	for range soak.Size(300, 100_000) {
 		head, tail := strings.Repeat("x\n", r.IntN(200)), strings.Repeat("\tx\n", r.IntN(200))
 		before, after := head+randomCode(r)+tail, head+randomCode(r)+tail
 		a, b := splitLines(before), splitLines(after)

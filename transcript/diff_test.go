@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
@@ -354,7 +355,7 @@ func TestDiffsOfChunks(t *testing.T) {
 // to the first, give the second.
 func TestDiffTurnsBeforeIntoAfter(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3000) {
+	for seed := range uint64(soak.Size(800, 30_000)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		before := randomText(r)
 		after := randomEdit(r, before)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -325,7 +326,7 @@ func TestSanitize(t *testing.T) {
 // Work grows with the text, not with its square: each of these took minutes where every tag looked
 // for its end.
 func TestSanitizeIsLinear(t *testing.T) {
-	const longest, most = 1 << 20, 1 << 16
+	longest, most := soak.Size(1<<17, 1<<20), soak.Size(1<<13, 1<<16)
 	for _, part := range []string{
 		"<system-reminder>", "</system-reminder>", "<", "<>", "</", "<a", "<bash-input>", "<command-name>", "<1",
 		"<system-reminder><local-command-caveat>", "<system-reminder><system-reminder></system-reminder>",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/usage"
 )
 
@@ -51,7 +52,7 @@ func (k *keptSnapshot) check(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	var texts [][]byte
-	for seed := range uint64(40) {
+	for seed := range uint64(soak.Size(8, 200)) {
 		text, _ := randomTranscript(seed, 120)
 		texts = append(texts, text)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // grow adds a random node that hangs on an earlier one, on one that is not there, or on none.
@@ -48,7 +50,8 @@ func paths(t *tree) []int32 {
 func TestFollowEqualsRetrace(t *testing.T) {
 	t.Parallel()
 	followed := 0
-	for seed := range uint64(1000) {
+	seeds := soak.Size(300, 10_000)
+	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		tree := newTree()
 		conversation, _ := tree.retrace()
@@ -77,7 +80,7 @@ func TestFollowEqualsRetrace(t *testing.T) {
 			}
 		}
 	}
-	if followed < 10000 {
+	if followed < 10*seeds {
 		t.Errorf("only %d nodes were followed", followed)
 	}
 }

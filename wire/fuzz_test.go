@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -182,7 +183,7 @@ func TestFramingOfFragments(t *testing.T) {
 		"Script done\n", "\xff", "\xe2\x82", "7", "null",
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 3000 {
+	for range soak.Size(800, 30_000) {
 		var stream []byte
 		for range 1 + random.IntN(14) {
 			stream = append(stream, fragments[random.IntN(len(fragments))]...)

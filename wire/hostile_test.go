@@ -9,16 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
 // The time grows with the input, not with its square. Each of these inputs is small, and would take
 // minutes if every part of it were searched for from the start.
 func TestCostIsLinear(t *testing.T) {
-	many := func(n int, part string) string { return strings.Repeat(part, n) }
+	many := func(n int, part string) string { return strings.Repeat(part, soak.Size(n/4, n)) }
 	numbered := func(n int, format string) string {
 		var b strings.Builder
-		for i := range n {
+		for i := range soak.Size(n/4, n) {
 			fmt.Fprintf(&b, format, i)
 		}
 		return b.String()
@@ -61,12 +62,13 @@ func explain(t *testing.T, content wire.Content) {
 }
 
 func TestJoiningIsLinear(t *testing.T) {
-	list := `{"type":"x","a":[1` + strings.Repeat("\n,1", 50_000) + "\n]} \n"
+	n := soak.Size(10_000, 50_000)
+	list := `{"type":"x","a":[1` + strings.Repeat("\n,1", n) + "\n]} \n"
 	for name, stream := range map[string]string{
 		"objects that end inside of a batch": strings.Repeat(list, 5),
-		"text behind a cut string":           `{"type":"x","a":"` + strings.Repeat("\nok", 200_000) + "\n\"\n!\n",
-		"small objects":                      strings.Repeat("{\n\"type\":\n\"x\"\n} \n", 50_000),
-		"lines that are frames":              `{"type":"x","a":[` + strings.Repeat("\n{\"type\":\"y\"}\n,", 50_000),
+		"text behind a cut string":           `{"type":"x","a":"` + strings.Repeat("\nok", 4*n) + "\n\"\n!\n",
+		"small objects":                      strings.Repeat("{\n\"type\":\n\"x\"\n} \n", n),
+		"lines that are frames":              `{"type":"x","a":[` + strings.Repeat("\n{\"type\":\"y\"}\n,", n),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,21 +106,27 @@ var index = regexp.MustCompile(`/[0-9]+`)
 // is the same as without the field, which is reported; or the field can hold the value.
 func TestRecordedFramesWithFieldsOfOtherTypes(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
+	type place struct {
+		frame []byte
+		value innerValue
+	}
+	fields := map[string]place{} // in the shortest frame that has the field
 	for _, frames := range recorded(t) {
 		for _, frame := range frames {
 			kind := wire.Decode(frame).Kind().String()
 			for _, p := range valuesIn(t, frame) {
 				key := kind + p.within + index.ReplaceAllString(p.pointer, "/0")
-				if !seen[key] && !untyped(p.pointer) {
-					seen[key] = true
-					checkOtherTypes(t, frame, p)
+				if shortest, ok := fields[key]; !untyped(p.pointer) && (!ok || len(frame) < len(shortest.frame)) {
+					fields[key] = place{frame, p}
 				}
 			}
 		}
 	}
-	if len(seen) < 500 {
-		t.Errorf("only %d fields", len(seen))
+	for _, field := range fields {
+		checkOtherTypes(t, field.frame, field.value)
+	}
+	if len(fields) < 500 {
+		t.Errorf("only %d fields", len(fields))
 	}
 }
 
@@ -144,7 +150,7 @@ func checkOtherTypes(t *testing.T, frame []byte, p innerValue) {
 			t.Errorf("%s with %s as %s: %T: %v", whole.Kind(), other, p.pointer, msg, msg)
 			continue
 		}
-		if again := encoded(t, msg); !bytes.Equal(again, changed) && !cmp.Equal(value(t, changed), value(t, again)) {
+		if again := encoded(t, msg); !bytes.Equal(again, changed) && !reflect.DeepEqual(value(t, changed), value(t, again)) {
 			t.Errorf("%s with %s as %s is encoded as %s", whole.Kind(), other, p.pointer, again)
 		}
 		fits, absent := !slices.Contains(noted(msg), p.pointer), sameFields(null, changed)

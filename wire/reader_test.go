@@ -246,10 +246,10 @@ func TestReaderMemoryIsBounded(t *testing.T) {
 		src  *endless
 		want string
 	}{
-		{"a line past the limit", &endless{"x", 200 << 20, "\n" + alive}, fmt.Sprintf("1@0 too large (%d of %d)", 200<<20, limit)},
-		{"NUL bytes", &endless{"\x00", 64 << 20, alive}, alive},
+		{"a line past the limit", &endless{"x", 32 << 20, "\n" + alive}, fmt.Sprintf("1@0 too large (%d of %d)", 32<<20, limit)},
+		{"NUL bytes", &endless{"\x00", 32 << 20, alive}, alive},
 		{"blank lines", &endless{"\n", 2 << 20, alive}, alive},
-		{"spaces", &endless{" ", 64 << 20, "\n" + alive}, alive},
+		{"spaces", &endless{" ", 32 << 20, "\n" + alive}, alive},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -361,7 +361,7 @@ func (r *waitingReader) Read(p []byte) (int, error) {
 
 // A reader that waits for the next frame keeps no memory of the last one.
 func TestReaderLetsGoWhileItWaits(t *testing.T) {
-	const size = 16 << 20
+	const size = 8 << 20
 	frame := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}}` + "\n"
 	src := &waitingReader{strings.NewReader(frame), make(chan struct{}), make(chan struct{})}
 	before := heapInUse()

@@ -378,7 +378,7 @@ func TestWhiteSpaceAroundEverything(t *testing.T) {
 }
 
 func TestHugeFrame(t *testing.T) {
-	text := strings.Repeat("0123456789abcde\\n", 10<<20/17)
+	text := strings.Repeat("0123456789abcde\\n", 4<<20/17)
 	frame := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"` + text + `"}]}}`
 	msg := decodeAs[*wire.UserMessage](t, frame)
 	if got := msg.Content.ToolResults()[0].Text(); len(got) != len(text)/17*16 {

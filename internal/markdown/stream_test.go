@@ -64,7 +64,7 @@ func checkStream(t *testing.T, text string, opts Options, cut func(rest int) int
 func TestStreamEqualsRender(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range soak.Size(1500, 15_000) {
+	for range soak.Size(120, 15_000) {
 		text := randomText(r)
 		opts := Options{Width: r.IntN(60), Color: r.IntN(2) == 0, Links: r.IntN(2) == 0}
 		checkStream(t, text, opts, func(rest int) int { return 1 + r.IntN(min(rest, 9)) })
@@ -88,7 +88,7 @@ func TestSplitEqualsWhole(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	joints := []string{"\n", "\n\n", "\n\n", "\n\n\n", "\n  \n"}
-	for range soak.Size(5000, 40_000) {
+	for range soak.Size(1000, 40_000) {
 		text := ""
 		for range 2 + r.IntN(6) {
 			block := wholeBlocks[r.IntN(len(wholeBlocks))]
@@ -160,7 +160,7 @@ func TestStreamWork(t *testing.T) { //nolint:paralleltest // it measures what is
 				s.End()
 			})
 		}
-		if small, large := work(2000), work(8000); large > 5*small+1000 {
+		if small, large := work(1000), work(4000); large > 5*small+1000 {
 			t.Errorf("%s: %.0f allocations, and %.0f for four times the text", name, small, large)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termtest"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -59,7 +60,7 @@ func drawn(lines []string, width, height int) [][]termtest.Cell {
 // Frames that follow each other show the same as frames that are drawn whole.
 func TestFull(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(soak.Size(50, 1000)) {
 		random := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a test
 		width, height := 1+random.IntN(60), 1+random.IntN(30)
 		term, full := termtest.New(width, height), new(Full)
@@ -122,7 +123,7 @@ func TestFullScrolls(t *testing.T) {
 // A text that is printed above stays in the scrollback once and in order, and the rows are below it.
 func TestInline(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(soak.Size(50, 1000)) {
 		random := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // a test
 		width, height := 12+random.IntN(60), 8+random.IntN(20)
 		term, inline := termtest.New(width, height), new(Inline)
@@ -158,7 +159,7 @@ func TestInline(t *testing.T) {
 // on terminals that break long lines again, and on those that cut them.
 func TestInlineResized(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	for seed := range uint64(soak.Size(40, 500)) {
 		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // a test
 		width, height := 12+random.IntN(60), 30+random.IntN(20)
 		term, inline := termtest.New(width, height), &Inline{Cuts: seed%2 == 0}

@@ -3,9 +3,11 @@ package render
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -56,7 +59,8 @@ func TestFollowedRows(t *testing.T) {
 			defer func() { _ = hub.Close() }()
 			reader := hub.OpenFile(path)
 			written := make(chan error, 1)
-			go func() { written <- copySlowly(source, path) }()
+			rnd := soak.Rand(t)
+			go func() { written <- copySlowly(rnd, source, path) }()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var l rows.List
@@ -90,7 +94,7 @@ func TestFollowedRows(t *testing.T) {
 func finalTexts(t *testing.T, source string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "0b9cbcd1-6a9b-4b43-9d3b-0c8d5c7f2a11.jsonl")
-	if err := copySlowly(source, path); err != nil {
+	if err := copySlowly(soak.Rand(t), source, path); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := sessions.ReadFile(t.Context(), path, nil)
@@ -103,7 +107,7 @@ func finalTexts(t *testing.T, source string) []string {
 }
 
 // copySlowly copies a session and its subagents line by line, in a random order.
-func copySlowly(source, path string) error {
+func copySlowly(rnd *rand.Rand, source, path string) error {
 	targets := map[string]string{filepath.Join(source, "transcript.jsonl"): path}
 	agents, _ := filepath.Glob(filepath.Join(source, "subagents", "*.jsonl"))
 	for _, agent := range agents {
@@ -121,15 +125,14 @@ func copySlowly(source, path string) error {
 		}
 	}
 	for len(rest) > 0 {
-		for to := range rest { // any of them
-			n := min(1+rand.IntN(3), len(rest[to]))
-			if err := appendText(to, strings.Join(rest[to][:n], "")); err != nil {
-				return err
-			}
-			if rest[to] = rest[to][n:]; len(rest[to]) == 0 {
-				delete(rest, to)
-			}
-			break
+		names := slices.Sorted(maps.Keys(rest))
+		to := names[rnd.IntN(len(names))]
+		n := min(1+rnd.IntN(3), len(rest[to]))
+		if err := appendText(to, strings.Join(rest[to][:n], "")); err != nil {
+			return err
+		}
+		if rest[to] = rest[to][n:]; len(rest[to]) == 0 {
+			delete(rest, to)
 		}
 	}
 	return nil

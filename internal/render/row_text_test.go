@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -40,7 +41,7 @@ func TestTextLines(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, text := range longTexts() {
-		text = text[:300_000]
+		text = text[:soak.Size(20_000, 300_000)]
 		for _, width := range []int{1, 7, 80, 0} {
 			o := Options{Width: width}
 			row := callRow("Bash", `{"command":"ls\nls","timeout":5}`, text)
@@ -90,7 +91,7 @@ func numbered(r *rand.Rand, words int) string {
 func TestTextPlace(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	text := numbered(r, 4000)
+	text := numbered(r, soak.Size(1500, 4000))
 	prompt := &rows.Row{Kind: rows.Prompt, Text: text, Time: time.Unix(0, 0), Chunk: &transcript.Chunk{Type: transcript.UserChunk}}
 	command := `{"command":"make","note":"` + strings.Repeat("n", 90) + `"}`
 	texts := map[string]func(o Options) *Text{
@@ -104,7 +105,7 @@ func TestTextPlace(t *testing.T) {
 		},
 	}
 	for name, layOut := range texts {
-		for range 100 {
+		for range soak.Size(30, 100) {
 			from, to := Options{Width: 8 + r.IntN(190)}, Options{Width: 8 + r.IntN(190)}
 			before, after := layOut(from), layOut(to)
 			line := r.IntN(before.Count())
@@ -130,7 +131,7 @@ func TestEstimates(t *testing.T) {
 	texts["paragraphs"] = strings.Repeat(strings.Repeat("words of a paragraph ", 60)+"\n\n", 200)
 	delete(texts, "escapes") // they are shown as more than their bytes
 	for name, text := range texts {
-		text = text[max(len(text)-300_000, 0):]
+		text = text[max(len(text)-soak.Size(60_000, 300_000), 0):]
 		input := fmt.Sprintf(`{"file_path":"/a","content":%q}`, text[:min(len(text), 9000)])
 		list := []*rows.Row{
 			callRow("Bash", `{"command":"ls"}`, text), callRow("Read", `{"file_path":"/a"}`, text), callRow("Write", input, "written"),

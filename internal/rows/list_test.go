@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -284,7 +285,7 @@ func TestUpdateRecorded(t *testing.T) {
 
 func TestUpdateRandom(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	for seed := range uint64(soak.Size(40, 1000)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		check(t, random(r, 40), func(line int) bool { return line/7%2 == int(seed%2) })
 	}
