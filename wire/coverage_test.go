@@ -302,10 +302,16 @@ var flowRows = map[string][]string{
 // subtests.
 type declared map[string]map[string]bool
 
+// readTests are the results of declaredTests, by directory. The tests that use it don't run at once.
+var readTests = map[string]declared{}
+
 // declaredTests returns the tests of the package in a directory of the module: "" is this package,
 // and "clew" the root, with its tests over the simulated agent.
 func declaredTests(t *testing.T, dir string) declared {
 	t.Helper()
+	if tests, ok := readTests[dir]; ok {
+		return tests
+	}
 	dirs := []string{filepath.Join("..", dir)}
 	switch dir {
 	case "":
@@ -324,6 +330,7 @@ func declaredTests(t *testing.T, dir string) declared {
 			}
 		}
 	}
+	readTests[dir] = tests
 	return tests
 }
 

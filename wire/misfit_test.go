@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -102,6 +103,11 @@ func remainder(frame []byte, start int) []byte {
 
 var index = regexp.MustCompile(`/[0-9]+`)
 
+// inRaw reports whether a value is in a field that is kept as JSON and not decoded.
+func inRaw(pointer string) bool {
+	return strings.HasPrefix(pointer, "/response/response/") || strings.HasPrefix(pointer, "/tool_use_result/")
+}
+
 // Each field of each recorded frame gets a value of every other type. The frame keeps its type, and
 // is the same as without the field, which is reported; or the field can hold the value.
 func TestRecordedFramesWithFieldsOfOtherTypes(t *testing.T) {
@@ -116,6 +122,9 @@ func TestRecordedFramesWithFieldsOfOtherTypes(t *testing.T) {
 			kind := wire.Decode(frame).Kind().String()
 			for _, p := range valuesIn(t, frame) {
 				key := kind + p.within + index.ReplaceAllString(p.pointer, "/0")
+				if inRaw(p.pointer) && !soak.Running() {
+					continue
+				}
 				if shortest, ok := fields[key]; !untyped(p.pointer) && (!ok || len(frame) < len(shortest.frame)) {
 					fields[key] = place{frame, p}
 				}
