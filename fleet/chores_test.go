@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/fleet/memfleet"
 )
 
 // counting is an engine that counts how often jobs are read, and may refuse to write them.
@@ -52,7 +52,9 @@ func paused(t *testing.T, e fleet.Engine, f *fleet.Fleet, count int) (ids []stri
 // TestChoresAreShared has four workers that all know which jobs are to be woken. Each job is woken by one of them,
 // also those of the one that can't.
 func TestChoresAreShared(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		const jobs, workers = 100, 4
 		ids := paused(t, e, f, jobs)
 		engines := make([]*counting, workers)
@@ -80,7 +82,9 @@ func TestChoresAreShared(t *testing.T) {
 
 // TestManyChores has one worker that wakes many jobs that are due at once.
 func TestManyChores(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		const jobs = 400
 		ids := paused(t, e, f, jobs)
 		work(t, e, &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}})
@@ -105,12 +109,14 @@ func TestManyChores(t *testing.T) {
 // TestRetentionWaits has old jobs while all slots are taken by chores that take long. They are removed soon after, and
 // not an hour later.
 func TestRetentionWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		old := submit(t, f, &fleet.Spec{Queue: "nobody"})
 		if _, err := f.Cancel(t.Context(), old.ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		dying := e.(*memfleet.Engine).Client(nil)
+		dying := e.Client(nil)
 		work(t, dying, &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 			<-ctx.Done()
 			return fleet.Finish{Cause: fleet.ByPerson}
@@ -149,12 +155,14 @@ func (r slowLook) Look(ctx context.Context, _ *fleet.Job) (*fleet.Traces, error)
 // TestSlowChore has a worker that looks for a long time at the session of a job whose worker is dead. Meanwhile it
 // ends an attempt that was canceled, and wakes a job that waits.
 func TestSlowChore(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		untilEnd := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 			<-ctx.Done()
 			return fleet.Finish{Cause: fleet.ByPerson}
 		}}
-		dying := e.(*memfleet.Engine).Client(nil)
+		dying := e.Client(nil)
 		work(t, dying, untilEnd, &fleet.WorkerOptions{Queues: []string{"dying"}})
 		lost := submit(t, f, &fleet.Spec{Queue: "dying"})
 		reach(t, f, lost.ID, fleet.Running)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/clewdev/clew/fleet"
@@ -72,27 +73,26 @@ func damage(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 	}
 }
 
-// withDamage runs a test over an engine that returns records that can't be read, and over one that refuses to.
-func withDamage(t *testing.T, test func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine)) {
-	t.Helper()
-	t.Parallel()
-	for name, wrap := range map[string]func(fleet.Engine) fleet.Engine{
-		"unchecked": func(e fleet.Engine) fleet.Engine { return e },
-		"checked":   func(e fleet.Engine) fleet.Engine { return checked{e} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, e fleet.Engine, _ *fleet.Fleet) { test(t, e.(*memfleet.Engine), wrap) })
-		})
-	}
+// damageForms are an engine that returns records that can't be read, and one that refuses to.
+var damageForms = map[string]func(fleet.Engine) fleet.Engine{
+	"unchecked": func(e fleet.Engine) fleet.Engine { return e },
+	"checked":   func(e fleet.Engine) fleet.Engine { return checked{e} },
 }
 
 // TestDamagedWorker damages the record of a dead worker. Its job is taken away when its lease is over. A worker that has
 // started later does not know the lease, and waits for longer.
 func TestDamagedWorker(t *testing.T) {
-	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
-		takeFromDamaged(t, e, wrap, true, fleet.DefaultLease, 2*fleet.DefaultLease)
-		takeFromDamaged(t, e, wrap, false, 10*time.Minute, 11*time.Minute)
-	})
+	t.Parallel()
+	for name, wrap := range damageForms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e, _ := newFleet()
+				takeFromDamaged(t, e, wrap, true, fleet.DefaultLease, 2*fleet.DefaultLease)
+				takeFromDamaged(t, e, wrap, false, 10*time.Minute, 11*time.Minute)
+			})
+		})
+	}
 }
 
 // takeFromDamaged lets a worker die whose record is damaged then, and another one take its job away. It checks how long
@@ -143,40 +143,47 @@ func takeFromDamaged(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) f
 
 // TestDamagedJob damages the record of a job. A worker reports it once, and people can drop it.
 func TestDamagedJob(t *testing.T) {
-	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
-		f := fleet.Open(wrap(e), "person")
-		var log lockedBuffer
-		client := e.Client(nil)
-		work(t, wrap(client), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		j := submit(t, f, &fleet.Spec{})
-		damage(t, e, fleet.Jobs, j.ID)
-		time.Sleep(time.Minute) // of the bubble
-		client.Cut()
-		time.Sleep(time.Second)
-		client.Reconnect() // then the worker reads all again
-		time.Sleep(time.Minute)
-		if n := strings.Count(log.String(), "a record can't be read"); n != 1 || !strings.Contains(log.String(), j.ID) {
-			t.Errorf("the damage is reported %d times:\n%s", n, log.String())
-		}
-		if _, err := f.Cancel(t.Context(), j.ID, ""); err == nil {
-			t.Error("the job can be canceled")
-		}
-		if err := f.Drop(t.Context(), j.ID[:11]); err != nil {
-			t.Errorf("drop: %v", err)
-		}
-		if _, err := f.Job(t.Context(), j.ID); !errors.Is(err, fleet.ErrNotFound) {
-			t.Errorf("after it was dropped: %v", err)
-		}
-		open := submit(t, f, &fleet.Spec{})
-		for _, id := range []string{"", open.ID} {
-			if err := f.Drop(t.Context(), id); err == nil {
-				t.Errorf("%q can be dropped", id)
-			}
-		}
-		if _, err := f.Job(t.Context(), open.ID); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Parallel()
+	for name, wrap := range damageForms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e, _ := newFleet()
+				f := fleet.Open(wrap(e), "person")
+				var log lockedBuffer
+				client := e.Client(nil)
+				work(t, wrap(client), &runner{}, &fleet.WorkerOptions{Queues: []string{"another"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				j := submit(t, f, &fleet.Spec{})
+				damage(t, e, fleet.Jobs, j.ID)
+				time.Sleep(time.Minute) // of the bubble
+				client.Cut()
+				time.Sleep(time.Second)
+				client.Reconnect() // then the worker reads all again
+				time.Sleep(time.Minute)
+				if n := strings.Count(log.String(), "a record can't be read"); n != 1 || !strings.Contains(log.String(), j.ID) {
+					t.Errorf("the damage is reported %d times:\n%s", n, log.String())
+				}
+				if _, err := f.Cancel(t.Context(), j.ID, ""); err == nil {
+					t.Error("the job can be canceled")
+				}
+				if err := f.Drop(t.Context(), j.ID[:11]); err != nil {
+					t.Errorf("drop: %v", err)
+				}
+				if _, err := f.Job(t.Context(), j.ID); !errors.Is(err, fleet.ErrNotFound) {
+					t.Errorf("after it was dropped: %v", err)
+				}
+				open := submit(t, f, &fleet.Spec{})
+				for _, id := range []string{"", open.ID} {
+					if err := f.Drop(t.Context(), id); err == nil {
+						t.Errorf("%q can be dropped", id)
+					}
+				}
+				if _, err := f.Job(t.Context(), open.ID); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // A lockedBuffer is a buffer for several goroutines.
@@ -200,44 +207,51 @@ func (b *lockedBuffer) String() string {
 // TestDamagedQuestion damages the question of an agent that waits, and that of one that does not any more. The first
 // gets an answer when the time is over, and the other asks again.
 func TestDamagedQuestion(t *testing.T) {
-	withDamage(t, func(t *testing.T, e *memfleet.Engine, wrap func(fleet.Engine) fleet.Engine) {
-		f := fleet.Open(wrap(e), "person")
-		asked := 0
-		work(t, wrap(e), &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
-			asked++
-			a, err := task.Ask(ctx, &fleet.Question{ID: "q", Tool: "Bash"}, true)
-			switch {
-			case errors.Is(err, fleet.ErrParked):
-				return fleet.Park{Question: "q"}
-			case err != nil:
-				return fleet.Finish{Cause: fleet.ByAgent, Text: err.Error()}
-			case a.Expired:
-				return say("expired")
-			}
-			return say(a.Text)
-		}}, nil)
-		waits := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Wait: fleet.Duration(time.Hour), Park: -1}})
-		reach(t, f, waits.ID, fleet.Running)
-		began := time.Now()
-		time.Sleep(time.Minute) // of the bubble
-		damage(t, e, fleet.Questions, waits.ID+".q")
-		j := reach(t, f, waits.ID, fleet.Done)
-		if took := time.Since(began); j.Result().Text != "expired" || took > time.Hour+time.Minute {
-			t.Errorf("after %v: %+v", took, j.Result())
-		}
-		asked = 0
-		parks := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Park: fleet.Duration(time.Minute)}})
-		reach(t, f, parks.ID, fleet.Asking)
-		damage(t, e, fleet.Questions, parks.ID+".q")
-		reach(t, f, parks.ID, fleet.Running)
-		reach(t, f, parks.ID, fleet.Asking)
-		if _, err := f.Answer(t.Context(), parks.ID, "q", fleet.Answer{Text: "no"}); err != nil {
-			t.Fatal(err)
-		}
-		if j := reach(t, f, parks.ID, fleet.Done); j.Result().Text != "no" || asked != 3 {
-			t.Errorf("asked %d times: %+v", asked, j.Result())
-		}
-	})
+	t.Parallel()
+	for name, wrap := range damageForms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e, _ := newFleet()
+				f := fleet.Open(wrap(e), "person")
+				asked := 0
+				work(t, wrap(e), &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
+					asked++
+					a, err := task.Ask(ctx, &fleet.Question{ID: "q", Tool: "Bash"}, true)
+					switch {
+					case errors.Is(err, fleet.ErrParked):
+						return fleet.Park{Question: "q"}
+					case err != nil:
+						return fleet.Finish{Cause: fleet.ByAgent, Text: err.Error()}
+					case a.Expired:
+						return say("expired")
+					}
+					return say(a.Text)
+				}}, nil)
+				waits := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Wait: fleet.Duration(time.Hour), Park: -1}})
+				reach(t, f, waits.ID, fleet.Running)
+				began := time.Now()
+				time.Sleep(time.Minute) // of the bubble
+				damage(t, e, fleet.Questions, waits.ID+".q")
+				j := reach(t, f, waits.ID, fleet.Done)
+				if took := time.Since(began); j.Result().Text != "expired" || took > time.Hour+time.Minute {
+					t.Errorf("after %v: %+v", took, j.Result())
+				}
+				asked = 0
+				parks := submit(t, f, &fleet.Spec{Ask: &fleet.Ask{Park: fleet.Duration(time.Minute)}})
+				reach(t, f, parks.ID, fleet.Asking)
+				damage(t, e, fleet.Questions, parks.ID+".q")
+				reach(t, f, parks.ID, fleet.Running)
+				reach(t, f, parks.ID, fleet.Asking)
+				if _, err := f.Answer(t.Context(), parks.ID, "q", fleet.Answer{Text: "no"}); err != nil {
+					t.Fatal(err)
+				}
+				if j := reach(t, f, parks.ID, fleet.Done); j.Result().Text != "no" || asked != 3 {
+					t.Errorf("asked %d times: %+v", asked, j.Result())
+				}
+			})
+		})
+	}
 }
 
 // stray is an engine whose lists of jobs end with an error, after all that can be read.
@@ -259,7 +273,9 @@ func (e stray) List(ctx context.Context, t fleet.Table, group string, wants func
 // TestStray finds jobs by short IDs, and removes old ones, where something is among the records that does not belong
 // there.
 func TestStray(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, _ *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := newFleet()
 		f := fleet.Open(stray{e}, "person")
 		work(t, stray{e}, &runner{}, &fleet.WorkerOptions{Retain: time.Hour})
 		j := submit(t, f, &fleet.Spec{Queue: "another"})

@@ -71,7 +71,8 @@ type Begin struct {
 }
 
 // Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is told to stop
-// (ByShutdown), or could not prepare it (ByWorker). With ByBudget no worker can, and the job has failed.
+// (ByShutdown), can run no job at all (ByMachine), or could not prepare this one (ByWorker). After ByWorker the
+// job waits before it is queued, longer each time. With ByBudget no worker can, and the job has failed.
 type Release struct {
 	Attempt int
 	Cause   Cause
@@ -319,11 +320,11 @@ func (e Release) apply(j *Job, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := j.isOneOf(e, e.Cause, ByWorker, ByLoss, ByShutdown, ByBudget); err != nil {
+	if err := j.isOneOf(e, e.Cause, ByWorker, ByLoss, ByShutdown, ByMachine, ByBudget); err != nil {
 		return err
 	}
 	a.end(e.Cause, e.Text, 0, at)
-	if e.Cause != ByShutdown {
+	if e.Cause != ByShutdown && e.Cause != ByMachine {
 		j.Releases++
 	}
 	if j.Releases >= maxReleases || e.Cause == ByBudget {
@@ -331,7 +332,15 @@ func (e Release) apply(j *Job, at time.Time) error {
 		return nil
 	}
 	j.toQueue(j.Next, e.Cause, e.Text)
+	if e.Cause == ByWorker && j.State == Queued {
+		j.State, j.Until = Waiting, at.Add(releasePause(j.Releases))
+	}
 	return nil
+}
+
+// releasePause is how long a job waits after workers in a row could not begin it: 1, 2, 4 … 256 seconds.
+func releasePause(releases int) time.Duration {
+	return time.Second << max(0, min(releases, maxReleases)-1)
 }
 
 // fail ends the job without a result.
@@ -434,7 +443,11 @@ func (e Wake) apply(j *Job, at time.Time) error {
 	if at.Before(j.Until) {
 		return j.refuse(e, "until "+j.Until.Format(time.RFC3339))
 	}
-	j.toQueue(j.Next, j.Cause, "")
+	text := ""
+	if j.Cause == ByWorker {
+		text = j.Text // still what there is to say
+	}
+	j.toQueue(j.Next, j.Cause, text)
 	return nil
 }
 

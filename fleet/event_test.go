@@ -73,6 +73,9 @@ func TestTransitions(t *testing.T) {
 		{Claim{"w2"}, map[State]State{Queued: Claimed}},
 		{Begin{first, "s", "p", ""}, map[State]State{Claimed: Running}},
 		{Release{1, ByLoss, ""}, map[State]State{Claimed: Queued}},
+		{Release{1, ByShutdown, ""}, map[State]State{Claimed: Queued}},
+		{Release{1, ByMachine, ""}, map[State]State{Claimed: Queued}},
+		{Release{1, ByWorker, ""}, map[State]State{Claimed: Waiting}},
 		{Finish{Owner: first, Cause: ByResult, Result: Result{}}, map[State]State{Running: Done}},
 		{Finish{Owner: first, Cause: ByResult, Result: Result{Failed: true}}, map[State]State{Running: Failed}},
 		{Finish{Owner: first, Cause: ByTime, Result: Result{}}, map[State]State{Running: Failed}},
@@ -423,7 +426,7 @@ func TestContinue(t *testing.T) {
 	first, third := Owner{worker, 1}, Owner{worker, 3}
 	j := newJob("j", &Spec{Prompt: "p", OnLost: Resume}, "me", start)
 	j = must(t, j, Claim{worker}, Begin{first, "s1", "p1", ""}, Report{Owner: first, Snapshot: "work"},
-		Lose{Attempt: 1, Cause: ByLoss, Stored: true}, Claim{worker}, Release{2, ByWorker, "no space"})
+		Lose{Attempt: 1, Cause: ByLoss, Stored: true}, Claim{worker}, Release{2, ByMachine, "no space"})
 	want := &From{1, "s1", ByLoss}
 	if diff := cmp.Diff(want, j.From); diff != "" || j.Next != Continued || j.State != Queued {
 		t.Errorf("%s, %s:\n%s", j.State, j.Next, diff)
@@ -453,18 +456,58 @@ func TestDependencyAgain(t *testing.T) {
 	}
 }
 
-// A job that no worker can begin fails, but not since workers are told to stop.
+// A job that no worker can begin fails, but not since workers are told to stop or can run no job at all.
 func TestReleases(t *testing.T) {
 	t.Parallel()
-	for cause, want := range map[Cause]int{ByWorker: maxReleases, ByLoss: maxReleases, ByShutdown: maxAttempts} {
+	for cause, want := range map[Cause]int{ByWorker: maxReleases, ByLoss: maxReleases, ByShutdown: maxAttempts, ByMachine: maxAttempts} {
 		j := newJob("j", &Spec{Prompt: "p"}, "me", start)
 		n := 0
 		for ; j.State == Queued; n++ {
 			j = must(t, j, Claim{worker}, Release{n + 1, cause, strings.Repeat("why ", 1000)})
+			if j.State == Waiting {
+				j = wake(t, j)
+			}
 		}
-		if n != want || j.State != Failed || j.Cause != cause {
-			t.Errorf("%s after %d releases by %s, want %d", j.State, n, cause, want)
+		if n != want || j.State != Failed || j.Cause != cause || !strings.HasPrefix(j.Text, "why why") {
+			t.Errorf("%s after %d releases by %s, want %d: %s", j.State, n, cause, want, j.Text)
 		}
+	}
+}
+
+// wake lets a job go on at its time, and not before.
+func wake(t *testing.T, j *Job) *Job {
+	t.Helper()
+	if _, err := j.Apply(Wake{}, j.Until.Add(-1)); err == nil {
+		t.Error("woken too early")
+	}
+	next, err := j.Apply(Wake{}, j.Until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// A job that a worker could not begin waits, longer each time, and says why also when it is queued again.
+func TestReleasePauses(t *testing.T) {
+	t.Parallel()
+	j := newJob("j", &Spec{Prompt: "p"}, "me", start)
+	var pauses []time.Duration
+	for n := range maxReleases - 1 {
+		j = must(t, j, Claim{worker}, Release{n + 1, ByWorker, "no such repository"})
+		pauses = append(pauses, j.Until.Sub(j.Changed))
+		if j = wake(t, j); j.State != Queued || j.Cause != ByWorker || j.Text != "no such repository" || !j.Until.IsZero() {
+			t.Errorf("%s by %s: %s", j.State, j.Cause, j.Text)
+		}
+	}
+	want := []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if diff := cmp.Diff(want, pauses); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+	if begun := must(t, j, Claim{worker}, Begin{Owner{worker, maxReleases}, "s", "p", ""}); begun.Releases != 0 || begun.Text != "" {
+		t.Errorf("%d releases: %s", begun.Releases, begun.Text)
 	}
 }
 

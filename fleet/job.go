@@ -39,6 +39,7 @@ type Cause string
 // The causes.
 const (
 	ByWorker     Cause = "worker"     // the worker could not prepare the attempt
+	ByMachine    Cause = "machine"    // the worker can run no job at all
 	ByLoss       Cause = "loss"       // the worker is gone
 	ByExit       Cause = "exit"       // the agent has ended without a result
 	ByLimit      Cause = "limit"      // of the account, until its reset

@@ -32,6 +32,8 @@ type WorkerInfo struct {
 	Queues   []string  `json:"queues,omitempty"`
 	Accounts []string  `json:"accounts,omitempty"`
 	Draining bool      `json:"draining,omitempty"`
+	// Problem is why the worker can run no job at all, or "".
+	Problem string `json:"problem,omitempty"`
 	// Refused has some of the jobs that the worker does not take, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
 	// Renewed is when the record was written, by the clock of the engine.

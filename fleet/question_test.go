@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +84,9 @@ func (e *refusing) Set(ctx context.Context, t fleet.Table, records ...fleet.Reco
 
 // TestAskRefused asks again if the question is not there.
 func TestAskRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		asks := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
 			a, err := task.Ask(ctx, &fleet.Question{Tool: "Bash"}, false)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/clewdev/clew/fleet"
@@ -31,7 +32,9 @@ func (e *hasty) Set(ctx context.Context, t fleet.Table, records ...fleet.Record)
 
 // TestRefusedAndStored has a write that is refused although it was stored. It does not come late.
 func TestRefusedAndStored(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		h := &hasty{Engine: e}
 		work(t, h, &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
 			if task.Number == 2 {

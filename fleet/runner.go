@@ -12,11 +12,16 @@ import (
 
 // A Runner runs the agents of a worker. Package agents has one that drives Claude Code.
 type Runner interface {
+	// Ready says why this worker can run no job at all, such as that its disk is full or that the agent
+	// is not installed. A worker asks every few seconds, and takes no job until the answer is nil.
+	Ready(ctx context.Context) error
 	// Check says why this worker does not take a job, such as that its policy does not allow what the
-	// job asks for, or that the disk is full. It is called often.
+	// job asks for. It is called often.
 	Check(j *Job) error
 	// Prepare makes ready what an attempt needs, such as a directory and an agent. It sends no prompt.
-	// An error leaves the job to others, unless it wraps [ErrBudget].
+	// An error that wraps [ErrNotReady] is about the worker: the job is queued again. Another one is about
+	// the job: it waits and is tried again, and fails after ten such errors in a row; with [ErrBudget] at
+	// once.
 	Prepare(ctx context.Context, t *Task) (Run, error)
 	// Look says what is stored of the last attempt of a job whose worker is gone.
 	Look(ctx context.Context, j *Job) (*Traces, error)
@@ -41,6 +46,9 @@ type Traces struct {
 	Finished *Result // of a finished turn, or nil
 	CostUSD  float64 // so far
 }
+
+// ErrNotReady says that a worker can run no job at all.
+var ErrNotReady = errors.New("the worker can run no jobs")
 
 // ErrBudget says that the budget of a job is used up before an attempt has begun.
 var ErrBudget = errors.New("the budget of the job is used up")

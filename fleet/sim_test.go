@@ -498,6 +498,14 @@ func (m *machine) act(do func()) {
 	do()
 }
 
+// Ready fails at times, for a while.
+func (m *machine) Ready(context.Context) error {
+	if m.name != "last" && chance(m.random("ready %s %d", m.name, int(time.Since(m.begun)/time.Minute)), 0.1) {
+		return errors.New("not now")
+	}
+	return nil
+}
+
 // Check refuses some jobs on some machines.
 func (m *machine) Check(j *fleet.Job) error {
 	if m.name != "last" && chance(m.random("check %s %s", m.name, j.ID), 0.1) {

@@ -14,6 +14,7 @@ type Summary struct {
 	ID       string
 	State    State
 	Cause    Cause
+	Text     string // about the cause, cut
 	Title    string
 	Queue    string
 	Account  string
@@ -30,7 +31,7 @@ type Summary struct {
 // Summary returns what a list shows of the job.
 func (j *Job) Summary() *Summary {
 	return &Summary{
-		ID: j.ID, State: j.State, Cause: j.Cause, Title: j.Spec.title(), Queue: j.Spec.queue(), Account: j.Spec.account(),
+		ID: j.ID, State: j.State, Cause: j.Cause, Text: cut(j.Text, maxSaid), Title: j.Spec.title(), Queue: j.Spec.queue(), Account: j.Spec.account(),
 		Priority: j.Spec.Priority, Worker: j.Worker(), Attempts: len(j.Attempts), CostUSD: j.CostUSD(),
 		Until: j.Until, Created: j.Created, Changed: j.Changed, By: cut(j.By, maxName),
 	}
@@ -41,13 +42,16 @@ func (j *Job) Summary() *Summary {
 func (s *Summary) Label() string {
 	fields := []string{
 		short(string(s.State)), short(string(s.Cause)), short(s.Queue), short(s.Account), strconv.Itoa(s.Priority), short(s.Worker), strconv.Itoa(s.Attempts),
-		strconv.FormatFloat(s.CostUSD, 'g', -1, 64), millis(s.Until), millis(s.Created), millis(s.Changed), escape(s.By), escape(s.Title),
+		strconv.FormatFloat(s.CostUSD, 'g', -1, 64), millis(s.Until), millis(s.Created), millis(s.Changed), escape(s.By), escape(s.Title), escape(s.Text),
 	}
 	return strings.Join(fields, "|")
 }
 
 // labelFields is how many fields a label has. A later version may have more of them.
-const labelFields = 13
+const labelFields = 14
+
+// maxSaid is how much of the text about a cause a list has, in bytes.
+const maxSaid = 150
 
 // Damaged is the state in the summary of a job whose record can't be read. The title says why. No record has it.
 const Damaged State = "damaged"
@@ -69,7 +73,7 @@ func readLabel(key, label string) (*Summary, error) {
 	}
 	s := &Summary{
 		ID: key, State: State(f[0]), Cause: Cause(unescape(f[1])), Queue: unescape(f[2]), Account: unescape(f[3]), Worker: unescape(f[5]),
-		By: unescape(f[11]), Title: unescape(f[12]),
+		By: unescape(f[11]), Title: unescape(f[12]), Text: unescape(f[13]),
 	}
 	var errs [6]error
 	s.Priority, errs[0] = strconv.Atoi(f[4])

@@ -67,7 +67,8 @@ type Worker struct {
 	mu      sync.Mutex
 	running map[string]*held     // by job
 	lease   string               // the ID of the worker, while it has a lease
-	rest    avoidance            // of this worker, after jobs that it could not begin
+	asked   bool                 // the runner was asked whether it is ready
+	problem error                // why it is not
 	avoided map[string]avoidance // jobs that this worker could not begin, or that others were faster to take
 	refused map[string]string    // jobs that the runner does not take
 }
@@ -80,11 +81,10 @@ type held struct {
 	cancel  context.CancelCauseFunc
 }
 
-// avoidance says when a job is tried again, and how often it has failed.
+// avoidance says how long a job is left to others.
 type avoidance struct {
-	from     instant
-	wait     time.Duration
-	failures int
+	from instant
+	wait time.Duration
 }
 
 // NewWorker returns a worker. The runner runs its agents. Options can be nil.
@@ -116,6 +116,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	background.Go(func() { w.view.follow(following) })
 	background.Go(func() { w.tend(following) })
 	background.Go(func() { w.sweep(following) })
+	background.Go(func() { w.askRunner(following) })
 	defer background.Wait()
 	defer stop()
 	for {
@@ -198,8 +199,50 @@ func (w *Worker) info(started time.Time) *WorkerInfo {
 	defer w.mu.Unlock()
 	return &WorkerInfo{
 		Host: w.opts.Host, PID: w.opts.PID, Version: w.opts.Version, Started: started, Slots: w.opts.Slots, Busy: len(w.running),
-		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Refused: maps.Clone(w.refused),
+		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Problem: problemText(w.problem), Refused: maps.Clone(w.refused),
 	}
+}
+
+func problemText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return cut(err.Error(), maxText)
+}
+
+// readyTime is how often a runner is asked whether it is ready.
+const readyTime = 10 * time.Second
+
+// askRunner asks the runner again and again whether it is ready, until the context ends.
+func (w *Worker) askRunner(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := w.runner.Ready(ctx); ctx.Err() == nil {
+			w.setProblem(err)
+		}
+		pause(ctx, readyTime)
+	}
+}
+
+// setProblem takes note of why the worker can run no jobs, or that it can.
+func (w *Worker) setProblem(err error) {
+	w.mu.Lock()
+	changed := !w.asked || problemText(w.problem) != problemText(err)
+	w.asked, w.problem = true, err
+	w.mu.Unlock()
+	if !changed {
+		return
+	}
+	if err != nil {
+		w.log.Warn("the worker takes no jobs", "error", err)
+	}
+	w.view.poke()
+}
+
+// isReady reports whether the worker can run jobs, as far as it knows.
+func (w *Worker) isReady() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked && w.problem == nil
 }
 
 // takeJobs takes jobs until the worker is told to stop, or its lease is lost.
@@ -224,7 +267,7 @@ func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.Wait
 // fill begins as many jobs as there are free slots.
 func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
 	free := w.opts.Slots - w.Busy()
-	if free <= 0 || w.rests() || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
+	if free <= 0 || !w.isReady() || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
 		return
 	}
 	for _, j := range w.choose(free) {
@@ -239,29 +282,6 @@ func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
 			w.attempt(ctx, l, j.ID)
 		})
 	}
-}
-
-// maxFailures is how many jobs in a row a worker may fail to begin before it rests: then it is probably the
-// worker that can't, and not the jobs.
-const maxFailures = 3
-
-// rests reports whether the worker takes no jobs for a while.
-func (w *Worker) rests() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.rest.failures > maxFailures && nowInstant().since(w.rest.from) < w.rest.wait
-}
-
-// countBegin takes note of whether the worker could begin a job.
-func (w *Worker) countBegin(begun bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if begun {
-		w.rest = avoidance{}
-		return
-	}
-	w.rest.failures++
-	w.rest.from, w.rest.wait = nowInstant(), min(time.Second<<min(max(0, w.rest.failures-maxFailures), 10), 5*time.Minute)
 }
 
 // release frees a slot.
@@ -335,21 +355,22 @@ func (w *Worker) may(j *Job, at time.Time) bool {
 	return !runs && (!avoids || nowInstant().since(a.from) >= a.wait)
 }
 
-// avoid leaves a job to others for some time, which is longer after each failure to begin it.
-func (w *Worker) avoid(id string, failed bool) {
+// avoid leaves a job to others for some time.
+func (w *Worker) avoid(id string, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.avoided) > maxAvoided {
 		maps.DeleteFunc(w.avoided, func(_ string, a avoidance) bool { return nowInstant().since(a.from) > a.wait })
 	}
-	a := w.avoided[id]
-	a.from, a.wait = nowInstant(), 100*time.Millisecond
-	if failed {
-		a.wait = min(time.Second<<min(a.failures, 10), 10*time.Minute)
-		a.failures++
-	}
-	w.avoided[id] = a
+	w.avoided[id] = avoidance{nowInstant(), wait}
 }
+
+// How long a worker leaves a job to others that another worker has taken, and, after the job's own pause, one that it
+// could not begin itself.
+const (
+	takenTime  = 100 * time.Millisecond
+	failedTime = 5 * time.Second
+)
 
 // maxAvoided is how many jobs are remembered that this worker avoids, before those are forgotten that it
 // may try again.
@@ -359,7 +380,7 @@ const maxAvoided = 1000
 func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 	j, err := w.fleet.change(ctx, id, Claim{l.id})
 	if err != nil {
-		w.avoid(id, false) // most often another worker was faster
+		w.avoid(id, takenTime) // most often another worker was faster
 		return
 	}
 	t := &Task{Job: j, Number: len(j.Attempts), worker: w, lease: l}
@@ -385,7 +406,6 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 		return
 	}
 	log.Info("running")
-	w.countBegin(true)
 	w.end(ctx, t, run.Do(ctx))
 }
 
@@ -404,16 +424,19 @@ func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
 
 // giveBack gives a job back whose prompt was not sent.
 func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
-	w.avoid(t.Job.ID, true)
 	cause := ByWorker
 	switch {
 	case errors.Is(why, ErrBudget):
 		cause = ByBudget
 	case errors.Is(context.Cause(ctx), ErrShutdown):
 		cause = ByShutdown
-	case ctx.Err() == nil:
-		w.countBegin(false)
+	case errors.Is(why, ErrNotReady):
+		cause = ByMachine
+		w.setProblem(why)
+	case errors.Is(context.Cause(ctx), ErrLease):
+		cause = ByLoss
 	}
+	w.avoid(t.Job.ID, releasePause(t.Job.Releases+1)+failedTime)
 	w.write(ctx, t, Release{t.Number, cause, why.Error()}, Lose{Attempt: t.Number, Cause: ByExit, Text: why.Error()})
 }
 

@@ -18,10 +18,18 @@ import (
 
 // A runner is a runner whose agents do what a function says.
 type runner struct {
+	ready   func() error
 	check   func(*fleet.Job) error
 	prepare func(context.Context, *fleet.Task) error
 	do      func(context.Context, *fleet.Task) fleet.Event
 	traces  fleet.Traces
+}
+
+func (r *runner) Ready(context.Context) error {
+	if r.ready == nil {
+		return nil
+	}
+	return r.ready()
 }
 
 func (r *runner) Check(j *fleet.Job) error {
@@ -64,14 +72,20 @@ func say(text string) fleet.Finish {
 	return fleet.Finish{Cause: fleet.ByResult, Result: fleet.Result{Text: text}}
 }
 
-// inBubble runs a test with a clock of its own, over an engine in memory.
-func inBubble(t *testing.T, test func(t *testing.T, e fleet.Engine, f *fleet.Fleet)) {
+// newFleet returns a fleet over an engine in memory.
+func newFleet() (*memfleet.Engine, *fleet.Fleet) {
+	e := memfleet.New()
+	return e, fleet.Open(e, "tester")
+}
+
+// job returns a job as it is now.
+func job(t *testing.T, f *fleet.Fleet, id string) *fleet.Job {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := memfleet.New()
-		test(t, e, fleet.Open(e, "tester"))
-	})
+	j, err := f.Job(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
 }
 
 // work runs a worker until the test ends, and returns it with a function that stops it at once.
@@ -127,7 +141,9 @@ func reach(t *testing.T, f *fleet.Fleet, id string, want fleet.State) *fleet.Job
 }
 
 func TestWorkerRunsJobs(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
 			j, err := f.Job(ctx, task.Job.ID)
 			if err != nil || j.State != fleet.Running || j.Attempt().Prompt == "" {
@@ -153,7 +169,9 @@ func TestWorkerRunsJobs(t *testing.T) {
 
 // A worker that is stopped at once leaves its jobs to their policies; one that drains ends them first.
 func TestWorkerStops(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 			select {
 			case <-ctx.Done():
@@ -180,7 +198,9 @@ func TestWorkerStops(t *testing.T) {
 
 // A job is canceled while it waits, is prepared and runs.
 func TestWorkerCancels(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		slow := func(ctx context.Context) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -218,7 +238,9 @@ func TestWorkerCancels(t *testing.T) {
 
 // A limit blocks the account until its reset; the job goes on by itself and counts no attempt.
 func TestWorkerWaitsForLimits(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		begun := time.Now()
 		r := &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
 			if task.Number == 1 && task.Job.Spec.Title == "first" {
@@ -243,7 +265,9 @@ func TestWorkerWaitsForLimits(t *testing.T) {
 
 // Jobs that come after others wait for them, and fail with them.
 func TestWorkerKeepsOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
 			if task.Job.Spec.Title == "bad" {
 				return fleet.Finish{Cause: fleet.ByAgent, Result: fleet.Result{Failed: true}}
@@ -263,8 +287,10 @@ func TestWorkerKeepsOrder(t *testing.T) {
 
 // The jobs of a worker that is cut off are lost, and go on by their policies; its late result is a note.
 func TestWorkerIsLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
-		shared := e.(*memfleet.Engine)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		shared := e
 		client := shared.Client(nil)
 		cut := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 			<-ctx.Done()
@@ -307,7 +333,9 @@ func TestWorkerIsLost(t *testing.T) {
 
 // A question is answered by the first answer, or expires.
 func TestWorkerAsks(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
 			a, err := task.Ask(ctx, &fleet.Question{Tool: "Bash", Input: []byte(`{}`)}, false)
 			if err != nil {
@@ -350,7 +378,9 @@ func TestWorkerAsks(t *testing.T) {
 
 // A job that is parked goes on when its question is answered.
 func TestWorkerParks(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
 			if task.Number > 1 {
 				return say("after " + string(task.Job.From.Cause))
@@ -375,7 +405,9 @@ func TestWorkerParks(t *testing.T) {
 
 // A worker that was cut off itself takes no jobs away from others when it comes back.
 func TestWorkerWasCutOff(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		slow := &runner{do: func(context.Context, *fleet.Task) fleet.Event {
 			time.Sleep(time.Hour)
 			return say("done")
@@ -388,7 +420,7 @@ func TestWorkerWasCutOff(t *testing.T) {
 		for _, j := range jobs {
 			reach(t, f, j.ID, fleet.Running)
 		}
-		client := e.(*memfleet.Engine).Client(nil)
+		client := e.Client(nil)
 		work(t, client, slow, &fleet.WorkerOptions{Host: "b"})
 		for range 10 {
 			time.Sleep(time.Minute)
@@ -404,7 +436,9 @@ func TestWorkerWasCutOff(t *testing.T) {
 
 // A run whose job was taken away is ended, although its worker has its lease.
 func TestWorkerEndsWhatWasTakenAway(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		ended := make(chan error, 1)
 		r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 			<-ctx.Done()
@@ -436,7 +470,9 @@ func TestWorkerEndsWhatWasTakenAway(t *testing.T) {
 
 // Questions that nobody waits for are closed.
 func TestWorkerClosesQuestions(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
 		r := &runner{do: func(ctx context.Context, task *fleet.Task) fleet.Event {
 			if _, err := task.Ask(ctx, &fleet.Question{Tool: "Bash", Input: []byte(`{}`)}, false); err == nil {
 				t.Error("there was an answer")
@@ -459,28 +495,101 @@ func TestWorkerClosesQuestions(t *testing.T) {
 	})
 }
 
-// A worker that can't begin any job leaves them to others before they have failed.
-func TestWorkerRests(t *testing.T) {
-	inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
-		var tried atomic.Int64
-		broken := &runner{prepare: func(context.Context, *fleet.Task) error {
-			tried.Add(1)
-			return errors.New("git is not there")
-		}}
-		work(t, e, broken, &fleet.WorkerOptions{Host: "broken"})
+// Jobs that can't begin hold up no others: they wait by themselves, say why, and fail after some time.
+func TestWorkerHasBadJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		r := &runner{
+			prepare: func(_ context.Context, task *fleet.Task) error {
+				if task.Job.Spec.Title == "bad" {
+					return errors.New("no such repository")
+				}
+				return nil
+			},
+			do: func(context.Context, *fleet.Task) fleet.Event { return say("done") },
+		}
+		var bad, good []string
+		for range 4 {
+			bad = append(bad, submit(t, f, &fleet.Spec{Title: "bad"}).ID)
+		}
+		for range 5 {
+			good = append(good, submit(t, f, &fleet.Spec{Title: "good"}).ID)
+		}
+		for range 2 {
+			work(t, e, r, &fleet.WorkerOptions{Slots: 2})
+		}
+		time.Sleep(2 * time.Second)
+		for _, id := range good {
+			if j := job(t, f, id); j.State != fleet.Done {
+				t.Errorf("a good job is %s after two seconds", j.State)
+			}
+		}
+		for _, id := range bad {
+			if j := job(t, f, id).Summary(); j.State != fleet.Waiting || j.Cause != fleet.ByWorker || j.Text != "no such repository" {
+				t.Errorf("a bad job is %s by %s: %s", j.State, j.Cause, j.Text)
+			}
+		}
+		time.Sleep(15 * time.Minute)
+		for _, id := range bad {
+			if j := job(t, f, id); j.State != fleet.Failed || j.Cause != fleet.ByWorker || j.Text != "no such repository" || len(j.Attempts) != 10 {
+				t.Errorf("a bad job is %s by %s after %d attempts: %s", j.State, j.Cause, len(j.Attempts), j.Text)
+			}
+		}
+	})
+}
+
+// A worker that can run no job at all takes none until it can, and says why. What it has taken before counts for no
+// job.
+func TestWorkerIsNotReady(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		isMissing := func() error { return fmt.Errorf("%w: claude is not there", fleet.ErrNotReady) }
+		var missing, tried atomic.Int64
+		r := &runner{
+			ready: func() error {
+				if missing.Load() > 0 {
+					return isMissing()
+				}
+				return nil
+			},
+			prepare: func(context.Context, *fleet.Task) error {
+				if tried.Add(1); missing.Load() > 0 {
+					return isMissing()
+				}
+				return nil
+			},
+			do: func(context.Context, *fleet.Task) fleet.Event { return say("done") },
+		}
+		work(t, e, r, &fleet.WorkerOptions{Slots: 2})
+		reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Done)
+		missing.Store(1) // the worker does not know yet
+		tried.Store(0)
+		var ids []string
 		for range 50 {
-			submit(t, f, &fleet.Spec{})
+			ids = append(ids, submit(t, f, &fleet.Spec{}).ID)
+		}
+		time.Sleep(time.Hour)
+		if n := tried.Load(); n < 1 || n > 2 {
+			t.Errorf("the worker has tried %d times", n)
+		}
+		workers, err := f.Workers(t.Context())
+		if err != nil || len(workers) != 1 || !strings.Contains(workers[0].Problem, "claude is not there") {
+			t.Errorf("%+v, %v", workers, err)
+		}
+		for _, id := range ids {
+			if j := job(t, f, id); j.State != fleet.Queued || j.Releases != 0 {
+				t.Errorf("a job is %s after %d releases", j.State, j.Releases)
+			}
+		}
+		missing.Store(0)
+		for _, id := range ids {
+			reach(t, f, id, fleet.Done)
 		}
 		time.Sleep(time.Minute)
-		if n := tried.Load(); n > 20 {
-			t.Errorf("the worker has tried %d times in a minute", n)
-		}
-		work(t, e, &runner{do: func(context.Context, *fleet.Task) fleet.Event { return say("done") }}, &fleet.WorkerOptions{Host: "sound"})
-		time.Sleep(time.Hour)
-		for s, err := range f.Jobs(t.Context()) {
-			if err != nil || s.State != fleet.Done {
-				t.Errorf("%+v, %v", s, err)
-			}
+		if workers, err := f.Workers(t.Context()); err != nil || len(workers) != 1 || workers[0].Problem != "" {
+			t.Errorf("%+v, %v", workers, err)
 		}
 	})
 }
@@ -492,12 +601,14 @@ func TestWorkerStopsWithoutEngine(t *testing.T) {
 		"with a limit": fleet.Pause{Cause: fleet.ByLimit, Stored: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, e fleet.Engine, f *fleet.Fleet) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e, f := newFleet()
 				r := &runner{do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
 					<-ctx.Done()
 					return end
 				}}
-				c := e.(*memfleet.Engine).Client(nil)
+				c := e.Client(nil)
 				_, stop := work(t, c, r, nil)
 				reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Running)
 				c.Cut()

@@ -15,15 +15,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/worktree"
+	"github.com/clewdev/clew/wire"
 )
 
 // Options are those of a [Runner].
@@ -58,16 +62,18 @@ type Runner struct {
 	root *worktree.Root
 	log  *slog.Logger
 
-	mu    sync.Mutex
-	asked time.Time // when the disk was looked at
-	disk  error     // what was found
+	probing chan struct{} // has an element while somebody starts an agent to see whether that works
+
+	mu      sync.Mutex
+	problem error     // why no agent can be started
+	probed  time.Time // when that was last seen
 }
 
 // New returns a runner. It removes the working directories that earlier workers have left in Options.Dir,
 // unless they are in use; those without a repository, and those with files that could not be stored, only
 // after a week.
 func New(ctx context.Context, o *Options) (*Runner, error) {
-	r := &Runner{opts: *o, log: o.Logger}
+	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,20 +116,83 @@ func (r *Runner) Check(j *fleet.Job) error {
 	if j.Next == fleet.Continued && r.opts.Store == nil {
 		return errors.New("it continues a session, and this worker has no store")
 	}
-	return r.checkDisk()
+	return nil
 }
 
-// diskTime is how long it is remembered whether the disk has space.
-const diskTime = time.Second
+// Ready implements [fleet.Runner]. While the disk is too full, no job can run. After an agent could not be started,
+// another one is, without a prompt, until that works.
+func (r *Runner) Ready(ctx context.Context) error {
+	if err := r.root.CheckDisk(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	problem := r.problem
+	r.mu.Unlock()
+	if problem == nil {
+		return nil
+	}
+	return r.probe(ctx)
+}
 
-// checkDisk asks how full the disk is, and not for each of many jobs.
-func (r *Runner) checkDisk() error {
+// The times of probes.
+const (
+	probeTime = 2 * time.Minute // of one
+	probeAge  = 5 * time.Second // how long the result of one holds
+)
+
+// probe starts an agent as for a job without a repository, and returns why that does not work, or nil.
+func (r *Runner) probe(ctx context.Context) error {
+	select {
+	case r.probing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-r.probing }()
+	r.mu.Lock()
+	problem, recent := r.problem, !r.probed.IsZero() && time.Since(r.probed) < probeAge
+	r.mu.Unlock()
+	if recent {
+		return problem
+	}
+	err := r.startAndEnd(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.asked) > diskTime {
-		r.asked, r.disk = time.Now(), r.root.CheckDisk()
+	r.problem, r.probed = err, time.Now()
+	return err
+}
+
+// startAndEnd starts an agent, and ends it when it waits for a prompt.
+func (r *Runner) startAndEnd(ctx context.Context) error {
+	dir, err := os.MkdirTemp(r.plainDir(), "probe-")
+	if err != nil {
+		return err
 	}
-	return r.disk
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			r.log.Warn("a directory could not be removed", "error", err)
+		}
+	}()
+	task := &fleet.Task{Job: &fleet.Job{ID: "probe", Attempts: make([]fleet.Attempt, 1)}, Number: 1}
+	n := &run{runner: r, task: task, dir: dir, session: newid.UUID()}
+	opts, err := n.options()
+	if err != nil {
+		return err
+	}
+	opts.Store, opts.StoreProject, opts.StoreEager = nil, "", false
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var waits atomic.Bool
+	nothing := iter.Seq[*wire.UserMessage](func(func(*wire.UserMessage) bool) { waits.Store(true) })
+	for _, failure := range clew.Query(ctx, nothing, opts) {
+		err = failure
+	}
+	if waits.Load() {
+		return nil
+	}
+	return cmpError(err, "the agent has ended before its prompt")
 }
 
 // sweepPlain removes working directories without a repository that nobody has used for a long time: a worker that was

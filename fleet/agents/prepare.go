@@ -68,6 +68,9 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 		ended: make(chan struct{}), ready: make(chan struct{}), send: make(chan struct{}),
 	}
 	err := n.makeDir(ctx)
+	if errors.Is(err, worktree.ErrDisk) {
+		err = fmt.Errorf("%w: %w", fleet.ErrNotReady, err)
+	}
 	if err == nil {
 		err = n.start(ctx)
 	}
@@ -76,6 +79,16 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 		return nil, err
 	}
 	return n, nil
+}
+
+// notStarted is the error of an agent that did not come to wait for its prompt. If no other agent does either, it is
+// the worker that can't.
+func (n *run) notStarted(ctx context.Context) error {
+	err := cmpError(n.outcome.err, "the agent has ended before its prompt")
+	if problem := n.runner.probe(ctx); problem != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", fleet.ErrNotReady, problem)
+	}
+	return err
 }
 
 // makeDir makes the working directory.
@@ -160,7 +173,7 @@ func (n *run) start(ctx context.Context) error {
 	case <-n.ready:
 		return nil
 	case <-n.ended:
-		return cmpError(n.outcome.err, "the agent has ended before its prompt")
+		return n.notStarted(ctx)
 	case <-ctx.Done():
 		stop(context.Cause(ctx))
 		<-n.ended

@@ -38,6 +38,7 @@ type stage struct {
 	mu     sync.Mutex
 	put    func(name string) error // before a file is stored
 	append func() error            // before entries are stored
+	start  func() error            // before an agent is started
 	renew  func() error            // before the lease is renewed
 }
 
@@ -56,7 +57,7 @@ func (e *faultyEngine) Put(ctx context.Context, name string, r io.Reader) error 
 
 func (e *faultyEngine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
 	if t == fleet.Workers {
-		if err := e.stage.fault(e.stage.renew); err != nil {
+		if err := e.stage.fault(func() error { return e.stage.renew() }); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +71,7 @@ type faultyStore struct {
 }
 
 func (s *faultyStore) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-	if err := s.stage.fault(s.stage.append); err != nil {
+	if err := s.stage.fault(func() error { return s.stage.append() }); err != nil {
 		return err
 	}
 	return s.Store.Append(ctx, key, entries)
@@ -92,7 +93,7 @@ func newStage(t *testing.T) *stage {
 	e := memfleet.New()
 	return &stage{
 		T: t, Fleet: fleet.Open(e, "tester"), client: e.Client(nil), store: new(sessions.Memory), dir: t.TempDir(), repo: repository(t),
-		put: func(string) error { return nil }, append: func() error { return nil }, renew: func() error { return nil },
+		put: func(string) error { return nil }, append: failing(0), start: failing(0), renew: failing(0),
 	}
 }
 
@@ -149,6 +150,15 @@ func (s *stage) work() {
 }
 
 func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connection, error) {
+	if err := s.fault(func() error { return s.start() }); err != nil {
+		return nil, err
+	}
+	scenario := new(clewtest.Scenario).
+		Expect(`{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}`).
+		Send(`{"type":"control_response","response":{"subtype":"success","request_id":"init","response":{"hook_on_failure_supported":true}}}`)
+	if strings.HasPrefix(filepath.Base(launch.Dir), "probe-") {
+		return clewtest.NewAgent(s, scenario).Conn(), nil
+	}
 	if err := os.WriteFile(filepath.Join(launch.Dir, "work.txt"), []byte("work\n"), 0o600); err != nil {
 		return nil, err
 	}
@@ -160,10 +170,7 @@ func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connect
 	mirror := func(entry string) string {
 		return fmt.Sprintf(`{"type":"transcript_mirror","filePath":"/home/me/.claude/projects/p/%s.jsonl","entries":[%s]}`, s.session, entry)
 	}
-	return clewtest.NewAgent(s, new(clewtest.Scenario).
-		Expect(`{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}`).
-		Send(`{"type":"control_response","response":{"subtype":"success","request_id":"init","response":{"hook_on_failure_supported":true}}}`).
-		Expect(`{"type":"user"}`).
+	return clewtest.NewAgent(s, scenario.Expect(`{"type":"user"}`).
 		Send(mirror(`{"uuid":"1"}`), mirror(`{"uuid":"2"}`), mirror(`{"uuid":"3"}`)).
 		Send(`{"type":"result","subtype":"success","result":"Worked."}`)).Conn(), nil
 }

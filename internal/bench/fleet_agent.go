@@ -32,6 +32,8 @@ type memoryRunner struct {
 	watched chan struct{} // closed when somebody watches
 }
 
+func (*memoryRunner) Ready(context.Context) error { return nil }
+
 func (r *memoryRunner) Check(*fleet.Job) error {
 	if r.refuse {
 		return errors.New("it only looks after the jobs of others")

@@ -48,6 +48,8 @@ type stateRunner struct {
 	do    func(ctx context.Context, t *fleet.Task) fleet.Event
 }
 
+func (*stateRunner) Ready(context.Context) error { return nil }
+
 func (r *stateRunner) Check(j *fleet.Job) error {
 	if !r.takes(j) {
 		return errors.New("the policy does not allow the tool \x1b[31mBash")

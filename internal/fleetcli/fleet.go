@@ -165,6 +165,8 @@ func (s *fleetStatus) addWorkers(b *strings.Builder, columns int, color bool) {
 			state, style = "silent for longer than its lease", tty.Failure
 		case w.Draining:
 			state, style = "takes no more jobs", tty.Waiting
+		case w.Problem != "":
+			state, style = "can run no jobs: "+w.Problem, tty.Failure
 		}
 		accounts := cmp.Or(strings.Join(w.Accounts, ", "), "all")
 		t.Add(w.ID, w.Host, fmt.Sprintf("%d of %d", w.Busy, w.Slots), fmt.Sprintf("%v of %v", time.Duration(w.LeaseAge), time.Duration(w.Lease)),

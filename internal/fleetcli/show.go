@@ -121,7 +121,7 @@ func (v *jobView) text(columns int, color bool) string {
 		state += ": " + v.Reason
 	}
 	p.styled(jobview.Style(j.State), "state", state)
-	if a := j.Attempt(); a == nil || a.Text != j.Text {
+	if a := j.Attempt(); (a == nil || a.Text != j.Text) && !strings.Contains(v.Reason, j.Text) {
 		p.row("because", j.Text)
 	}
 	if j.Cancel != nil && !j.State.Ended() {

@@ -39,6 +39,9 @@ func (m mixed) of(j *fleet.Job) fleet.Runner {
 	return m.plain
 }
 
+// Ready implements [fleet.Runner].
+func (m mixed) Ready(ctx context.Context) error { return m.claude.Ready(ctx) }
+
 // Check implements [fleet.Runner].
 func (m mixed) Check(j *fleet.Job) error { return m.of(j).Check(j) }
 

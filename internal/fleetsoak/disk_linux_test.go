@@ -115,16 +115,13 @@ func (x *diskTrial) fillWorker() {
 	x.worker.Fill(0)
 	dir := filepath.Join(x.setup.Dir, "worker0")
 	x.await("the worker says that its disk is full", func() bool {
-		x.submitOne() // the worker looks at its disk when there is a job
 		workers, err := x.fleet.Workers(x.Context())
 		if err != nil {
 			x.Fatal(err)
 		}
 		for _, w := range workers {
-			for _, why := range w.Refused {
-				if strings.Contains(why, "too little of the disk is free") && strings.Contains(why, dir) {
-					return true
-				}
+			if strings.Contains(w.Problem, "too little of the disk is free") && strings.Contains(w.Problem, dir) {
+				return true
 			}
 		}
 		return false

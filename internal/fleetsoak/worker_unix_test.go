@@ -156,6 +156,9 @@ func beatOf(r fleet.Record) int {
 // A runner runs agents that are processes.
 type runner struct{ setup *setup }
 
+// Ready implements [fleet.Runner].
+func (*runner) Ready(context.Context) error { return nil }
+
 // Check implements [fleet.Runner].
 func (*runner) Check(*fleet.Job) error { return nil }
 

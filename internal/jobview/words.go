@@ -75,9 +75,12 @@ func (s *Surroundings) Reason(r Row) string {
 	case r.State == fleet.Claimed:
 		return "is being prepared"
 	case r.State == fleet.Running:
-		return ""
+		return r.Text
 	case r.State == fleet.Waiting:
 		return s.waits(r.Summary)
+	}
+	if r.Text != "" && (r.Cause == fleet.ByWorker || r.Cause == fleet.ByStorage) {
+		return Cause(r.Cause) + ": " + r.Text
 	}
 	return Cause(r.Cause)
 }
@@ -85,6 +88,7 @@ func (s *Surroundings) Reason(r Row) string {
 // causes say why a job is lost, has failed or was canceled.
 var causes = map[fleet.Cause]string{
 	fleet.ByWorker:     "no worker could begin it",
+	fleet.ByMachine:    "the worker could run no jobs",
 	fleet.ByLoss:       "the worker is gone",
 	fleet.ByExit:       "the agent ended without a result",
 	fleet.ByLimit:      "it has waited too often for a limit",
@@ -134,6 +138,8 @@ func (s *Surroundings) waits(j *fleet.Summary) string {
 		return "too many requests; goes on at " + Clock(j.Until, s.At)
 	case fleet.ByAccount:
 		return s.held(j.Account)
+	case fleet.ByWorker:
+		return notBegun(j) + "; is tried again at " + Clock(j.Until, s.At)
 	}
 	return "goes on at " + Clock(j.Until, s.At)
 }
@@ -146,10 +152,18 @@ func (s *Surroundings) held(account string) string {
 	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release%s", account, tty.ShellWord(account), s.Flags)
 }
 
+// notBegun says why an attempt of a job could not begin, or returns "".
+func notBegun(j *fleet.Summary) string {
+	if j.Cause != fleet.ByWorker && j.Cause != fleet.ByMachine || j.Text == "" {
+		return ""
+	}
+	return "could not begin: " + j.Text
+}
+
 // queued says why no worker takes a job.
 func (s *Surroundings) queued(j *fleet.Summary) string {
 	if !s.Known {
-		return "waits for a worker"
+		return cmp.Or(notBegun(j), "waits for a worker")
 	}
 	if why := s.Account(j.Account); why != "" {
 		return why
@@ -168,10 +182,14 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	if len(with) == 0 {
 		return fmt.Sprintf("no worker takes the account %s; clew worker --account %s%s", j.Account, tty.ShellWord(j.Account), s.Flags)
 	}
-	if texts := refusals(with, j.ID); len(texts) > 0 {
+	ready := slices.DeleteFunc(slices.Clone(with), func(w *fleet.WorkerInfo) bool { return w.Problem != "" })
+	if len(ready) == 0 {
+		return fmt.Sprintf("%s can run no jobs: %s", cmp.Or(with[0].Host, with[0].ID), with[0].Problem)
+	}
+	if texts := refusals(ready, j.ID); len(texts) > 0 {
 		return "refused: " + texts[0]
 	}
-	return ""
+	return notBegun(j)
 }
 
 // Account says why no job of an account begins, or returns "".

@@ -2,6 +2,7 @@ package jobview
 
 import (
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/fleet"
 )
@@ -27,6 +28,38 @@ func TestReasonQuotesNames(t *testing.T) {
 	} {
 		s := Surroundings{At: testNow, Known: true, Workers: tt.workers, Flags: " --fleet X"}
 		if got := s.Reason(NewRow(tt.job, false)); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// A job that can't begin, or can't end, says why.
+func TestReasonSaysWhy(t *testing.T) {
+	t.Parallel()
+	until := testNow.Add(time.Minute)
+	well := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}}}
+	ill := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Problem: "claude is not there"}}
+	for _, tt := range []struct {
+		job     fleet.Summary
+		workers []*fleet.WorkerInfo
+		want    string
+	}{
+		{fleet.Summary{State: fleet.Queued}, well, ""},
+		{fleet.Summary{State: fleet.Queued}, ill, "a can run no jobs: claude is not there"},
+		{fleet.Summary{State: fleet.Queued}, append(ill, well...), ""},
+		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByWorker, Text: "no such repository"}, well, "could not begin: no such repository"},
+		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByMachine, Text: "no room"}, well, "could not begin: no room"},
+		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPerson, Text: "again"}, well, ""},
+		{fleet.Summary{State: fleet.Waiting, Cause: fleet.ByWorker, Text: "no such repository", Until: until}, well,
+			"could not begin: no such repository; is tried again at " + Clock(until, testNow)},
+		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByWorker, Text: "no such repository"}, well, "no worker could begin it: no such repository"},
+		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByAgent, Text: "something long"}, well, "the agent reports an error"},
+		{fleet.Summary{State: fleet.Running}, well, ""},
+		{fleet.Summary{State: fleet.Running, Text: "the work can't be stored yet: no room"}, well, "the work can't be stored yet: no room"},
+	} {
+		tt.job.Queue = "q"
+		s := Surroundings{At: testNow, Known: true, Workers: tt.workers}
+		if got := s.Reason(NewRow(&tt.job, false)); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}

@@ -192,6 +192,7 @@ func (b *jobText) block(name, text string) {
 // state says in which state the job is, and why.
 func (b *jobText) state() {
 	row := jobview.NewRow(b.job.Summary(), len(b.jobScreen.open()) > 0)
+	row.Text = "" // the whole of it follows
 	text := render.Join(string(b.job.State), tty.Line(b.around.Reason(row)), tty.Line(b.job.Text))
 	mark := b.stateMark(row) + " "
 	for i, line := range tty.Wrap(text, max(b.width-2, 1)) {

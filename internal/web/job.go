@@ -245,7 +245,9 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	asks := !j.State.Ended() && slices.ContainsFunc(questions, func(q *fleet.Question) bool { return q.Answer == nil })
 	d.raw(`<p class="facts">`)
 	d.state(j.State)
-	d.reasons(jobview.NewRow(j.Summary(), asks), j.Text)
+	row := jobview.NewRow(j.Summary(), asks)
+	row.Text = "" // the whole of it follows
+	d.reasons(row, j.Text)
 	if j.Cancel != nil && !j.State.Ended() {
 		d.span("waits", "its worker ends it")
 	}
