@@ -76,11 +76,15 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	}); err != nil {
 		return err
 	}
-	c, j, err := o.connectTo(ctx, args[0])
+	c, err := o.connectToDecide(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	j, err := c.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
 	open, remark, err := c.open(ctx, j)
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ func (o *submitOptions) runBatch(ctx context.Context, args []string) error {
 	if err := c.completeAll(ctx, o.batch, specs); err != nil {
 		return err
 	}
+	if err := c.refuseWider(ctx, specs...); err != nil {
+		return err
+	}
 	return o.submitAll(ctx, c, specs)
 }
 

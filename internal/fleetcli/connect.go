@@ -152,7 +152,8 @@ func (p *place) connectTo(ctx context.Context, id string) (*connection, *fleet.J
 }
 
 // Connect connects another command to a fleet until end is called: to that of --fleet and
-// --fleet-credentials or, without a name, to that of this machine. If none runs there, it returns nil.
+// --fleet-credentials or, without a name, to that of this machine. If none runs there, it returns nil. It
+// refuses the agents of jobs, as people decide about jobs with these commands.
 func Connect(ctx context.Context, p *Program, name, credentials string) (f *fleet.Fleet, end func(), err error) {
 	at := &place{Program: p, fleet: name, credentials: credentials}
 	if name == "" {
@@ -164,7 +165,7 @@ func Connect(ctx context.Context, p *Program, name, credentials string) (f *flee
 			return nil, func() {}, nil
 		}
 	}
-	c, err := at.connect(ctx)
+	c, err := at.connectToDecide(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -121,7 +121,7 @@ func (o *decision) run(ctx context.Context, args []string) error {
 	if o.turns < 0 {
 		return clikit.UsageError("--turns must be 0 or more", "")
 	}
-	c, err := o.connect(ctx)
+	c, err := o.connectToDecide(ctx)
 	if err != nil {
 		return err
 	}

@@ -331,11 +331,14 @@ func (o *fleetAccountOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.Close()
-	name := args[0]
-	if o.release {
+	name, limits := args[0], o.cmd.Flags().Changed("daily")
+	if o.release || limits {
+		err = c.refuseAgent(ctx)
+	}
+	if err == nil && o.release {
 		err = c.Release(ctx, name)
 	}
-	if err == nil && o.cmd.Flags().Changed("daily") {
+	if err == nil && limits {
 		err = c.SetDaily(ctx, name, o.daily)
 	}
 	if err != nil {

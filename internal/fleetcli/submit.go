@@ -126,6 +126,9 @@ func (o *submitOptions) run(ctx context.Context, args []string) error {
 	if err := c.completeAfter(ctx, &o.spec); err != nil {
 		return err
 	}
+	if err := c.refuseWider(ctx, &o.spec); err != nil {
+		return err
+	}
 	j, err := c.Submit(ctx, &o.spec)
 	if err != nil {
 		return failure(ctx, err)

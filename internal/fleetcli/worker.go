@@ -116,6 +116,9 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer c.Close()
+	if err := c.refuseAgent(ctx); err != nil {
+		return err
+	}
 	if o.listen != "" && !c.engine.Serves() {
 		return &clikit.Failure{
 			Code: clikit.ExitFailed, Err: errors.New("another worker of this machine has the server, so --listen has no effect"),
