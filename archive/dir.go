@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/clewdev/clew/internal/filelock"
 )
 
 // A Dir is an archive in a directory that only the user can read:
@@ -244,6 +246,19 @@ func (d *Dir) swap(ctx context.Context, key Key, data []byte, old string) error 
 		return fmt.Errorf("%s: %w", key, ErrChanged)
 	}
 	return d.write(d.manifestPath(key), data)
+}
+
+// lockFile opens a file that only one process can lock, until it closes the file or ends. It waits
+// for the others.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Lock(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 // write replaces a file, and returns when that would survive a crash.

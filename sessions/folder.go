@@ -58,6 +58,7 @@ type Folder struct {
 	indexes  uuidIndexes
 	write    func(*os.File, []byte) (int, error) // for tests; nil means Write
 	link     func(from, to string) error         // for tests; nil means os.Root.Link
+	step     func(name string)                   // for tests: called before each step of Append, Delete and Restore
 }
 
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append
@@ -70,6 +71,13 @@ func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
 // String returns the path of the directory. It is the dir of [NewFolder], unchanged.
 func (f *Folder) String() string { return f.dir }
+
+// at tells a test that the next step follows.
+func (f *Folder) at(step string) {
+	if f.step != nil {
+		f.step(step)
+	}
+}
 
 // path returns the path of a transcript's file.
 func (f *Folder) path(key wire.SessionKey) string {

@@ -101,16 +101,20 @@ func (f *Folder) appendOnce(ctx context.Context, root *projectRoot, t *uuidIndex
 	if err := ignoreNotExist(checkRegular(root.Root, name)); err != nil {
 		return nil, err
 	}
+	f.at("append: open")
 	file, err := root.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	f.at("append: read")
 	size, ended, err := a.prepare(ctx, t, file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	text := a.newLines(t, ended)
+	f.at("append: write")
 	n, err := f.writeAll(file, text)
+	f.at("append: compare names")
 	if err == nil && !hasName(root.Root, file, name) {
 		t.file = nil
 		return nil, errors.Join(errMoved, file.Close())

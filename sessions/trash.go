@@ -1,8 +1,8 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/filelock"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -126,10 +126,15 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 }
 
 // Restore moves the session with that ID back from the trash, to the project that it was in. If it
-// was deleted more than once, the last one is restored. If the project has a session with that ID
-// again, Restore returns an error that wraps [fs.ErrExist] and changes nothing, also if another
-// process creates the session at the same time. If there is no such session in the trash, the error
-// wraps [ErrNotFound].
+// was deleted more than once, the last one is restored. If the project has another session with that
+// ID again, Restore returns an error that wraps [fs.ErrExist] and changes nothing, even if another
+// process creates the session at the same time. A transcript that is empty, or has nothing but the
+// start of the deleted one, does not count as another session. If there is no such session in the
+// trash, the error wraps [ErrNotFound].
+//
+// If Restore fails half-way, the session stays in the trash as well, and the next Restore continues.
+// On a file system without hard links, Restore copies the transcript. Don't resume the session until
+// Restore returns.
 func Restore(ctx context.Context, id string, opts *Options) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -189,11 +194,39 @@ type trashRecord struct {
 //	projects-trash/20260102T150405.000000000Z-SESSION/deleted.json
 //	projects-trash/20260102T150405.000000000Z-SESSION/SESSION.jsonl
 //	projects-trash/20260102T150405.000000000Z-SESSION/SESSION/subagents/...
+//
+// Several processes may delete and restore a session, and append to it, at the same time. No lock
+// covers all of that: the agent would not ask for it. Instead, each step keeps every file:
+//
+//   - Delete moves the transcript to a new directory, and then the session's directory. Of two
+//     processes that delete, only one can move the transcript.
+//   - Restore first puts the transcript back, then the session's directory, and then removes the
+//     transcript from the trash. It puts the transcript back with a hard link, which never replaces
+//     a file. If there is a file already, or the file system has no hard links, it appends the
+//     transcript to that file or to a new one, provided that the file is empty or starts like the
+//     transcript. See [trashDir.copyBack].
+//
+// So nothing below projects is ever replaced, cut or removed, and the trash loses a transcript only
+// when a file below projects has all of it. After a crash at any step, the trash still lists the
+// session, and Restore completes: a transcript or directory that is back already stays.
+//
+// What others write at the same time:
+//
+//   - [Folder.Append] loses nothing. It looks whether its file still has its name, and otherwise
+//     appends once more. So an entry can be both in the trash and in the session.
+//   - A process that does not look, such as the agent, loses a line only if it opens the file before
+//     a Delete and writes to it after [EmptyTrash], or during or after a Restore without hard links.
+//     A line that it writes before is in the trash, and comes back with the session.
+//   - Without hard links, lines that are appended during a Restore can stand before those that are
+//     restored. Readers then see a part of the session for as long as one write takes.
+//   - If a Delete and a Restore of an older deletion of the same session run at the same time, the
+//     directories of the two may be exchanged.
 type trashDir struct {
 	*os.Root        // of the parent directory
 	projects string // the name of the Folder in the parent
-	trash    string // and that of the trash
+	trash    string // the name of the trash in the parent
 	link     func(from, to string) error
+	step     func(name string)
 }
 
 // openTrash opens the trash. It returns nil if the parent directory does not exist.
@@ -216,7 +249,7 @@ func (f *Folder) openTrash() (*trashDir, error) {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
 	name := filepath.Base(dir)
-	b := &trashDir{Root: root, projects: name, trash: name + "-trash", link: root.Link}
+	b := &trashDir{Root: root, projects: name, trash: name + "-trash", link: root.Link, step: f.at}
 	if f.link != nil {
 		b.link = f.link
 	}
@@ -243,8 +276,8 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// moveIn moves a session to a new directory in the trash, together with its record. The main
-// transcript is moved last: without it, the other files could no longer be found.
+// moveIn moves a session to a new directory in the trash, together with its record. If the session's
+// directory can't be moved, it puts the transcript back.
 func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	if info, err := b.Lstat(path.Join(b.projects, key.Project)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return errors.New("the project is a symbolic link, so its sessions can't be moved to the trash; use Erase to delete them")
@@ -257,12 +290,27 @@ func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	if err := b.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	err = b.WriteFile(path.Join(dir, trashRecordName), text, 0o600)
-	if err == nil {
-		err = b.move(b.livePaths(key), b.trashPaths(dir, key))
+	defer b.removeIfEmpty(dir)
+	if err := b.WriteFile(path.Join(dir, trashRecordName), text, 0o600); err != nil {
+		return err
 	}
-	if err != nil {
-		b.removeIfEmpty(dir)
+	from, to := b.livePaths(key), b.trashPaths(dir, key)
+	b.step("delete: move transcript")
+	if err := b.Rename(from.file, to.file); err != nil {
+		return err
+	}
+	b.step("delete: move directory")
+	if err := b.moveDir(from.dir, to.dir); err != nil {
+		return errors.Join(err, b.putBack(to.file, from.file), b.Remove(to.file))
+	}
+	return nil
+}
+
+// moveDir moves a directory, if it exists.
+func (b *trashDir) moveDir(from, to string) error {
+	err := b.Rename(from, to)
+	if err != nil && !b.exists(from) {
+		return nil
 	}
 	return err
 }
@@ -288,19 +336,6 @@ func (b *trashDir) livePaths(key wire.SessionKey) sessionPaths {
 // trashPaths returns the paths of a deleted session in a directory of the trash.
 func (b *trashDir) trashPaths(dir string, key wire.SessionKey) sessionPaths {
 	return sessionPaths{path.Join(dir, key.SessionID+".jsonl"), path.Join(dir, key.SessionID)}
-}
-
-// move moves both the file and the directory, or neither.
-func (b *trashDir) move(from, to sessionPaths) error {
-	dirErr := b.Rename(from.dir, to.dir)
-	if ignoreNotExist(dirErr) != nil {
-		return dirErr
-	}
-	err := b.Rename(from.file, to.file)
-	if err != nil && dirErr == nil {
-		err = errors.Join(err, b.Rename(to.dir, from.dir))
-	}
-	return err
 }
 
 // trashed returns the sessions in the trash of this Folder.
@@ -365,37 +400,23 @@ func (f *Folder) restore(ctx context.Context, t TrashedSession) error {
 	return nil
 }
 
-// moveOut moves the files of a session back to where they were. The main transcript gets its name
-// first, so that nobody else can create one, and the trash loses it last. If that was interrupted,
-// moveOut does the rest: the same file has both names, or, where there are no links, an empty file
-// has the name.
+// moveOut moves the files of a session back to where they were.
 func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	from, to := b.trashPaths(dir, key), b.livePaths(key)
 	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
 		return err
 	}
-	begun := b.same(from.file, to.file)
-	if !begun {
-		if b.exists(to.dir) && (b.exists(from.dir) || !b.empty(to.file)) {
-			return existsError(to.dir)
-		}
-		reserved, err := b.nameBack(from.file, to.file)
-		if err != nil {
-			return err
-		}
-		if reserved != nil {
-			defer reserved.Close()
-			err := b.moveOnto(reserved, from, to)
-			b.removeIfEmpty(dir)
-			return err
-		}
+	if b.exists(from.dir) && b.exists(to.dir) {
+		return existsError(to.dir)
 	}
-	if err := ignoreNotExist(b.Rename(from.dir, to.dir)); err != nil {
-		if !begun && b.same(from.file, to.file) { // the file keeps its name in the trash
-			err = errors.Join(err, b.Remove(to.file))
-		}
+	if err := b.putBack(from.file, to.file); err != nil {
 		return err
 	}
+	b.step("restore: move directory")
+	if err := b.moveDir(from.dir, to.dir); err != nil {
+		return err
+	}
+	b.step("restore: remove transcript")
 	err := ignoreNotExist(b.Remove(from.file))
 	b.removeIfEmpty(dir)
 	return err
@@ -419,93 +440,63 @@ func (b *trashDir) exists(name string) bool {
 	return err == nil
 }
 
-// nameBack gives a file of the trash its old name, unless there is a file of that name. An empty
-// file does not count as a session. Unlike a rename, a link never replaces a file that was created
-// or written in the meantime. Where there are no links, nameBack creates an empty file instead, and
-// returns it.
-func (b *trashDir) nameBack(from, to string) (reserved *os.File, err error) {
-	if b.empty(to) {
-		if err := b.removeEmpty(to, path.Join(path.Dir(from), rand.Text()+transcriptExtension)); err != nil {
-			return nil, err
-		}
+// putBack gives a transcript of the trash its old name as well. If another file has that name, or
+// the file system has no hard links, it copies the content.
+func (b *trashDir) putBack(from, to string) error {
+	b.step("restore: link")
+	if err := b.link(from, to); err == nil || b.same(from, to) {
+		return nil
 	}
-	linkErr := b.link(from, to)
-	if linkErr == nil {
-		return nil, nil
-	}
-	if !errors.Is(linkErr, fs.ErrExist) {
-		reserved, err = b.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	}
-	if errors.Is(errors.Join(linkErr, err), fs.ErrExist) {
-		return nil, existsError(to)
-	}
-	return reserved, err
+	return b.copyBack(from, to)
 }
 
-// moveOnto moves a session back where there are no links. The main transcript, which makes it a
-// session, comes last, and replaces the empty file that nameBack has created. A process may append
-// to that file until then. It notices that its file was replaced, see [Folder.appendLines], or else
-// what it has written is added to the transcript.
-func (b *trashDir) moveOnto(reserved *os.File, from, to sessionPaths) error {
-	file, err := b.OpenFile(from.file, os.O_WRONLY|os.O_APPEND, 0)
+// copyBack appends the rest of a transcript to a file that has the start of it, or nothing. It creates
+// the file if it is missing. A lock keeps two processes from doing the same at once. It writes with a
+// single call, so that lines of others come before or after, and leaves the file as it is if
+// that fails: the next restore continues.
+func (b *trashDir) copyBack(from, to string) (err error) {
+	if info, err := b.Lstat(to); err == nil && !info.Mode().IsRegular() {
+		return existsError(to)
+	}
+	b.step("copy: open")
+	file, err := b.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return errors.Join(err, b.removeReserved(reserved, to.file))
-	}
-	defer file.Close()
-	if err := ignoreNotExist(b.Rename(from.dir, to.dir)); err != nil {
-		return errors.Join(err, b.removeReserved(reserved, to.file))
-	}
-	if !hasName(b.Root, reserved, to.file) || !b.empty(to.file) {
-		return errors.Join(existsError(to.file), ignoreNotExist(b.Rename(to.dir, from.dir)))
-	}
-	if runtime.GOOS == "windows" { // it does not replace an open file
-		_ = reserved.Close()
-	}
-	if err := b.Rename(from.file, to.file); err != nil {
 		return err
 	}
-	if runtime.GOOS != "windows" {
-		_, err = io.Copy(file, reserved)
+	defer func() { err = errors.Join(err, file.Close()) }()
+	b.step("copy: lock")
+	if err := filelock.TryLock(file); err != nil {
+		return fmt.Errorf("%s can't be locked, perhaps because another process restores it: %w", to, err)
 	}
-	return errors.Join(err, ignoreNotExist(b.Rename(from.dir, to.dir))) // another restore may have moved it
-}
-
-// removeReserved removes the empty file that nameBack has created, unless somebody uses it.
-func (b *trashDir) removeReserved(reserved *os.File, name string) error {
-	if hasName(b.Root, reserved, name) && b.empty(name) {
-		return b.Remove(name)
+	b.step("copy: compare")
+	info, err := b.Stat(from)
+	if err != nil {
+		return err
 	}
+	text, err := b.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	present, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(text, present) {
+		return existsError(to)
+	}
+	b.step("copy: write")
+	if _, err := file.Write(text[len(present):]); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	b.step("copy: compare names")
+	if !hasName(b.Root, file, to) {
+		return errMoved
+	}
+	_ = b.Chtimes(to, info.ModTime(), info.ModTime()) // lists are sorted by it
 	return nil
-}
-
-// removeEmpty removes an empty file. Somebody may write to it at the same time. So it first moves
-// the file aside, and if it is no longer empty then, it puts the content back.
-func (b *trashDir) removeEmpty(name, aside string) error {
-	if err := b.Rename(name, aside); err != nil {
-		return ignoreNotExist(err)
-	}
-	if b.empty(aside) {
-		return b.Remove(aside)
-	}
-	text, err := b.ReadFile(aside)
-	if err != nil {
-		return err
-	}
-	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return errors.Join(existsError(name), b.Remove(aside))
-}
-
-// empty reports whether name is an empty regular file.
-func (b *trashDir) empty(name string) bool {
-	info, err := b.Lstat(name)
-	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // erase removes a session from the trash.

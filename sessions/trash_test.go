@@ -2,22 +2,17 @@ package sessions_test
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/wire"
 )
 
 // tree returns the files in a directory with their contents. Only the user may have permissions for
@@ -249,14 +244,6 @@ func TestTrashOfOtherStores(t *testing.T) {
 	}
 }
 
-// Several processes append to a session, delete it and restore it. Here each has its own
-// Folder. Everything that was appended is in the session or in the trash.
-func TestRestoreLosesNoAppend(t *testing.T) {
-	t.Parallel()
-	t.Run("links", func(t *testing.T) { restoreDuringAppends(t, sessions.NewFolder) })
-	t.Run("no links", func(t *testing.T) { restoreDuringAppends(t, folderWithoutLinks) })
-}
-
 // folderWithoutLinks returns a store on a file system that has no hard links.
 func folderWithoutLinks(dir string) *sessions.Folder {
 	folder := sessions.NewFolder(dir)
@@ -264,61 +251,6 @@ func folderWithoutLinks(dir string) *sessions.Folder {
 		return &os.LinkError{Op: "linkat", Old: from, New: to, Err: syscall.EPERM}
 	})
 	return folder
-}
-
-// restoreDuringAppends deletes and restores a session while others append to it.
-func restoreDuringAppends(t *testing.T, newFolder func(dir string) *sessions.Folder) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "projects")
-	appends := soak.Size(400, 4000)
-	var appending, moving sync.WaitGroup
-	done := make(chan struct{})
-	appended := make([][]string, 3) // UUIDs
-	for i := range appended {
-		appending.Go(func() {
-			store := sessions.NewFolder(dir)
-			for n := range appends {
-				uuid := fmt.Sprintf("%d-%d", i, n)
-				if store.Append(t.Context(), keyA, []wire.JSON{user(uuid, "")}) == nil {
-					appended[i] = append(appended[i], uuid)
-				}
-			}
-		})
-	}
-	for range 3 {
-		moving.Go(func() {
-			opts := &sessions.Options{Store: newFolder(dir)}
-			for {
-				select {
-				case <-done:
-					return
-				default: // another goroutine may be faster
-					_ = sessions.Delete(t.Context(), idA, opts)
-					_ = sessions.Restore(t.Context(), idA, opts)
-				}
-			}
-		})
-	}
-	appending.Wait()
-	close(done)
-	moving.Wait()
-	left := ""
-	for _, where := range []string{dir, dir + "-trash"} {
-		for _, text := range tree(t, where) {
-			left += text
-		}
-	}
-	count := 0
-	for _, uuids := range appended {
-		for _, uuid := range uuids {
-			if count++; !strings.Contains(left, `"uuid":"`+uuid+`"`) {
-				t.Errorf("%s was appended and is lost", uuid)
-			}
-		}
-	}
-	if count == 0 {
-		t.Error("nothing was appended")
-	}
 }
 
 // deleted moves a session into the trash, and returns its directory there.

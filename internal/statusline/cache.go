@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/filelock"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -34,7 +35,9 @@ const (
 )
 
 // A Cache keeps facts about the sessions in some roots, and how far their transcripts were read.
-// Any number of processes may use it at once.
+// Any number of processes may use it at once: a lock lets one of them refresh it, and files are replaced
+// as a whole. A refresh that is killed loses only its own work, since the state is written last: the
+// next one reads the same transcripts again.
 type Cache struct {
 	roots []string
 	path  string // of the files, without their extensions
@@ -83,7 +86,7 @@ func (c *Cache) Claim(now time.Time) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = lock.Close() }() // and unlock
-	if !tryLock(lock) {
+	if filelock.TryLock(lock) != nil {
 		return false, nil
 	}
 	const most = 64
@@ -122,7 +125,7 @@ func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time)
 	}
 	defer func() { _ = lock.Close() }()
 	// The process that has started this one may still hold the lock.
-	for end := time.Now().Add(lockWait); !tryLock(lock); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(lockWait); filelock.TryLock(lock) != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) || ctx.Err() != nil {
 			return nil
 		}

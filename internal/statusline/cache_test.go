@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/filelock"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -306,7 +307,7 @@ func TestClaim(t *testing.T) {
 	f.now = f.now.Add(Interval)
 	got = append(got, claims())
 	lock, err := os.OpenFile(f.cache.lockPath(), os.O_RDWR, 0)
-	if err != nil || !tryLock(lock) {
+	if err != nil || filelock.TryLock(lock) != nil {
 		t.Fatal(err)
 	}
 	f.now = f.now.Add(Interval)

@@ -8,7 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // playVariable makes the test binary one of the programs of TestStart: the directory of its files
@@ -40,13 +41,10 @@ func TestMain(m *testing.M) {
 
 // awaitFile waits for a file, and reports whether it came.
 func awaitFile(path string) bool {
-	for range 3000 {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return false
+	return polltest.Eventually(func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // A program in the background keeps no pipe of its starter open, and outlives it, however it ends.
