@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/filelock"
 )
 
 const (
@@ -18,6 +21,10 @@ const (
 )
 
 // A History is the history of prompts, and the file in which it is kept: one JSON string per line.
+// Several processes may use the file. Each locks it to append a line or to shorten it, so that none
+// loses what another one saved. Only on Windows, a prompt that is saved at the moment of the
+// replacement is lost. A process that is killed while it saves leaves a part of a line, which costs
+// the next prompt as well.
 type History struct {
 	*compose.History
 	path string // "" if there is no file
@@ -45,27 +52,30 @@ func readHistory(path string) (*History, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	var entries []string
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 8*maxHistoryBytes)
-	read := 0
-	for ; lines.Scan(); read++ {
+	entries, lines, err := historyEntries(file)
+	if err != nil {
+		return nil, err
+	}
+	if lines > maxHistory+maxHistory/10 {
+		err = shortenHistory(path)
+	}
+	return &History{History: compose.NewHistory(entries), path: path}, err
+}
+
+// historyEntries reads the last entries of a file, and counts its lines.
+func historyEntries(r io.Reader) (entries []string, lines int, err error) {
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 8*maxHistoryBytes)
+	for ; scanner.Scan(); lines++ {
 		var entry string
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry != "" {
+		if json.Unmarshal(scanner.Bytes(), &entry) == nil && entry != "" {
 			entries = append(entries, entry)
 		}
 		if len(entries) >= 2*maxHistory {
 			entries = append(entries[:0], entries[len(entries)-maxHistory:]...)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	entries = entries[max(0, len(entries)-maxHistory):]
-	if read > maxHistory+maxHistory/10 {
-		err = rewriteHistory(path, entries)
-	}
-	return &History{History: compose.NewHistory(entries), path: path}, err
+	return entries[max(0, len(entries)-maxHistory):], lines, scanner.Err()
 }
 
 // Save adds a prompt to the file, which only the user can read. It leaves out very long ones, and one
@@ -78,7 +88,7 @@ func (h *History) Save(entry string) error {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := filelock.Open(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -86,8 +96,18 @@ func (h *History) Save(entry string) error {
 	return errors.Join(err, file.Close())
 }
 
-// rewriteHistory replaces the file with one that contains only the entries.
-func rewriteHistory(path string, entries []string) error {
+// shortenHistory replaces the file with one that has only its last entries. It reads the file once
+// more, since another process may have saved a prompt before the file was locked.
+func shortenHistory(path string) error {
+	old, err := filelock.Open(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer old.Close() //nolint:errcheck // it was only read
+	entries, _, err := historyEntries(old)
+	if err != nil {
+		return err
+	}
 	var all bytes.Buffer
 	for _, entry := range entries {
 		all.Write(historyLine(entry))
@@ -98,6 +118,9 @@ func rewriteHistory(path string, entries []string) error {
 	}
 	_, err = file.Write(all.Bytes())
 	err = errors.Join(err, file.Close())
+	if runtime.GOOS == "windows" { // it does not replace an open file
+		_ = old.Close()
+	}
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}

@@ -96,6 +96,37 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// A prompt that another process saves after the file was read is not lost when the file is shortened.
+func TestHistoryShortenedByAnother(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "history")
+	other := OpenHistory(path)
+	for i := range 2 * maxHistory {
+		if err := other.Save(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, lines, err := historyEntries(file); lines != 2*maxHistory || err != nil {
+		t.Fatal(lines, err)
+	}
+	for _, prompt := range []string{"before", "after"} {
+		if err := other.Save(prompt); err != nil {
+			t.Fatal(err)
+		}
+		if err := shortenHistory(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h := OpenHistory(path); h.Len() != maxHistory || h.Newest(1) != "after" || h.Newest(2) != "before" {
+		t.Errorf("%d entries, the last ones are %q and %q", h.Len(), h.Newest(2), h.Newest(1))
+	}
+}
+
 // A file that has become long is written again, with the newest prompts.
 func TestHistoryRewritten(t *testing.T) {
 	t.Parallel()
