@@ -126,7 +126,7 @@ func (o *hookOptions) change(ctx context.Context) error {
 	if yes, err := o.confirm(ctx, o.streams, what); err != nil || !yes {
 		return err
 	}
-	if err := replaceFile(path, after); err != nil {
+	if err := replaceSettings(path, before, after); err != nil {
 		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return say(o.streams, "Done. It counts for sessions that are started from now on.")
@@ -184,13 +184,22 @@ func unreadSettings(err error) error {
 	}
 }
 
-// replaceFile replaces a file as a whole, and keeps its mode.
-func replaceFile(path, text string) error {
+// replaceSettings replaces the settings as a whole, and keeps their mode. If they are no longer as
+// they were before, it returns an error: the agent may have changed them during the question. A change
+// is lost only if it comes between the comparison and the replacement.
+func replaceSettings(path, before, after string) error {
+	now, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if string(now) != before {
+		return fmt.Errorf("%s has changed in the meantime, and stays as it is; try again", path)
+	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := clikit.WritePrivate(path, text, true); err != nil {
+	if err := clikit.WritePrivate(path, after, true); err != nil {
 		return err
 	}
 	return os.Chmod(path, mode)

@@ -301,16 +301,16 @@ func (o *statuslineOptions) change(ctx context.Context) error {
 	if yes, err := o.confirm(ctx, o.streams, changeText(path, old, value)); err != nil || !yes {
 		return err
 	}
-	if err := o.replace(path, after, kept); err != nil {
+	if err := o.replace(path, before, after, kept); err != nil {
 		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	}
 	return say(o.streams, "Done.")
 }
 
 // replace writes the settings, and what was there before.
-func (o *statuslineOptions) replace(path, after string, kept map[string]string) error {
+func (o *statuslineOptions) replace(path, before, after string, kept map[string]string) error {
 	if o.remove {
-		if err := replaceFile(path, after); err != nil {
+		if err := replaceSettings(path, before, after); err != nil {
 			return err
 		}
 		delete(kept, path)
@@ -319,7 +319,7 @@ func (o *statuslineOptions) replace(path, after string, kept map[string]string) 
 	if err := writeReplaced(kept); err != nil {
 		return err
 	}
-	return replaceFile(path, after)
+	return replaceSettings(path, before, after)
 }
 
 // changeText shows a change of the setting.
