@@ -31,6 +31,7 @@ import (
 type Dir struct {
 	path string
 	made sync.Map // directories that exist and are on disk
+	step func()   // for tests: called before each step of a write; may be nil
 }
 
 const (
@@ -233,7 +234,7 @@ func (d *Dir) swap(ctx context.Context, key Key, data []byte, old string) error 
 		return err
 	}
 	// A few locks are enough, and let several sessions be written at once.
-	lock, err := lockFile(filepath.Join(locks, hashOf([]byte(key.String()))[:1]))
+	lock, err := filelock.Open(filepath.Join(locks, hashOf([]byte(key.String()))[:1]), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -248,33 +249,24 @@ func (d *Dir) swap(ctx context.Context, key Key, data []byte, old string) error 
 	return d.write(d.manifestPath(key), data)
 }
 
-// lockFile opens a file that only one process can lock, until it closes the file or ends. It waits
-// for the others.
-func lockFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := filelock.Lock(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
-
-// write replaces a file, and returns when that would survive a crash.
+// write replaces a file, and returns when that would survive a crash. A crash before that leaves the
+// old content or the new one, and perhaps a file whose name starts with a dot.
 func (d *Dir) write(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := d.mkdir(dir); err != nil {
 		return err
 	}
+	d.at()
 	temp, err := os.CreateTemp(dir, ".new-*") // with mode 0600
 	if err != nil {
 		return err
 	}
+	d.at()
 	_, err = temp.Write(data)
 	if err == nil {
 		err = temp.Sync()
 	}
+	d.at()
 	if err = errors.Join(err, temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
@@ -282,7 +274,15 @@ func (d *Dir) write(path string, data []byte) error {
 		_ = os.Remove(temp.Name()) // the first error says more
 		return err
 	}
+	d.at()
 	return syncDir(dir)
+}
+
+// at tells a test that the next step follows.
+func (d *Dir) at() {
+	if d.step != nil {
+		d.step()
+	}
 }
 
 // mkdir creates a directory below that of the archive, and syncs the ones above it. It does so once for

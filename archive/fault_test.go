@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A faultyTarget fails from its n-th write on, before or after that write was done.
@@ -61,10 +62,13 @@ func TestCrashes(t *testing.T) {
 			before := saved(t, a)
 			d.append(mainOf(1), line("more"))
 			d.write(mainOf(2), line("another content"))
-			d.write(mainOf(3), line("new")+noise(5<<20))
+			d.write(mainOf(3), line("new")+noise(3<<10))
+			d.write("projects/"+project+"/"+id(3)+"/tool-results/a.txt", noise(3<<10))
 			faulty := &faultyTarget{Target: dir, after: after}
 			faulty.left.Store(n)
-			_, err := archive.New(faulty).Save(t.Context(), &archive.SaveOptions{Roots: []string{d.root}, Machine: "box"})
+			opts := &archive.SaveOptions{Roots: []string{d.root}, Machine: "box"}
+			opts.SetBatch(2 << 10) // the third session has two blobs
+			_, err := archive.New(faulty).Save(t.Context(), opts)
 			if err != nil && !errors.Is(err, errFault) {
 				t.Fatal(err)
 			}
@@ -87,7 +91,7 @@ func TestCrashes(t *testing.T) {
 				t.Errorf("after %d writes: %+v, %v", n, report, err)
 			}
 			if err == nil {
-				if n < 6 {
+				if n < 8 {
 					t.Errorf("the run had only %d writes", n)
 				}
 				break
@@ -161,10 +165,10 @@ func TestCanceledSave(t *testing.T) {
 // that was there when a run began can be read, and the last one can be restored.
 func TestRandomHistory(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	for i := range soak.Size(8, 100) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 1))
+			r := soak.Rand(t)
 			h := &history{t: t, agentDir: newAgentDir(t), last: map[string]string{}, ever: map[string]map[string]bool{}}
 			h.archive, _ = newArchive(t)
 			for range 60 {

@@ -29,6 +29,9 @@ type RestoreOptions struct {
 	Project string
 	// Force restores over files with another content. These are renamed first.
 	Force bool
+
+	step func(name string)                          // for tests: called before each step
+	link func(root *os.Root, from, to string) error // for tests
 }
 
 // A RestoreReport says what [Archive.Restore] has done.
@@ -98,7 +101,13 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 	}
 	r := &restoring{
 		fileWriter: fileWriter{&reader{archive: a, session: s}}, places: places{dir: dir, project: key.Project}, session: s,
-		now: time.Now(), changed: map[rootedDir]bool{},
+		now: time.Now(), changed: map[rootedDir]bool{}, step: opts.step, link: opts.link,
+	}
+	if r.step == nil {
+		r.step = func(string) {}
+	}
+	if r.link == nil {
+		r.link = (*os.Root).Link
 	}
 	r.report.Path = r.path(s.mainPath())
 	defer r.close()
@@ -173,6 +182,8 @@ type restoring struct {
 	now     time.Time
 	drafts  []draftFile
 	changed map[rootedDir]bool // directories with new names
+	step    func(name string)
+	link    func(root *os.Root, from, to string) error
 	report  RestoreReport
 }
 
@@ -339,21 +350,32 @@ func (r *restoring) removeDrafts() {
 
 // put gives a draft its name. A file that has the name by now is renamed. The names of all others
 // survive a crash before the transcript gets its own.
+//
+// The agent or another restore may create or write the file at the same time. A link never replaces
+// a file, so what they write stays: in the file that was renamed, or in the one for which put returns
+// an error. Only where the file system has no hard links, a file that is created between the two
+// renames is lost.
 func (r *restoring) put(d *draftFile) error {
 	if d.File == r.session.Main() {
 		if err := r.sync(); err != nil {
 			return err
 		}
 	}
-	if info, err := d.root.Lstat(d.rel); err == nil && !isNothing(d.Path, r.session, info) {
-		end := ".before-restore-" + r.now.UTC().Format("20060102T150405Z")
-		if err := d.root.Rename(d.rel, d.rel+end); err != nil {
+	if err := r.moveAside(d); err != nil {
+		return err
+	}
+	r.step("name")
+	switch err := r.link(d.root, d.name, d.rel); {
+	case err == nil:
+		if err := d.root.Remove(d.name); err != nil {
 			return err
 		}
-		r.report.Aside = append(r.report.Aside, r.path(d.Path)+end)
-	}
-	if err := d.root.Rename(d.name, d.rel); err != nil {
-		return err
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("another process has created %s in the meantime; it stays as it is", r.path(d.Path))
+	default:
+		if err := d.root.Rename(d.name, d.rel); err != nil {
+			return err
+		}
 	}
 	r.report.Written++
 	r.report.Bytes += d.Size
@@ -363,6 +385,26 @@ func (r *restoring) put(d *draftFile) error {
 			return nil
 		}
 	}
+}
+
+// moveAside renames the file that has the name of a draft, if there is one. It removes an empty
+// transcript, which is none, unless somebody has written to it in the meantime.
+func (r *restoring) moveAside(d *draftFile) error {
+	if _, err := d.root.Lstat(d.rel); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	// Two restores at once must not choose the same name.
+	end := ".before-restore-" + r.now.UTC().Format("20060102T150405.000000000Z")
+	r.step("move aside")
+	if err := d.root.Rename(d.rel, d.rel+end); err != nil {
+		return err
+	}
+	r.step("look aside")
+	if info, err := d.root.Lstat(d.rel + end); err == nil && isNothing(d.Path, r.session, info) {
+		return d.root.Remove(d.rel + end)
+	}
+	r.report.Aside = append(r.report.Aside, r.path(d.Path)+end)
+	return nil
 }
 
 // sync makes the names in changed directories survive a crash.

@@ -2,9 +2,11 @@ package archive_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,23 +143,121 @@ func TestRestoreFailsLate(t *testing.T) {
 	d.save(a)
 	d.write(side, "other")
 	d.remove(mainOf(1))
-	// The transcript has the name of a directory, which is renamed to one that is not empty.
-	d.write(mainOf(1)+"/x", "")
-	for i := range 100 { // whatever the time is then
-		at := time.Now().UTC().Add(time.Duration(i) * time.Second).Format("20060102T150405Z")
-		d.write(mainOf(1)+".before-restore-"+at+"/x", "")
-	}
-	report, err := a.Restore(t.Context(), find(t, a, id(1)), &archive.RestoreOptions{Root: d.root, Force: true})
+	opts := &archive.RestoreOptions{Root: d.root, Force: true}
+	named := 0
+	opts.SetStep(func(step string) {
+		if step != "name" {
+			return
+		}
+		if named++; named == 2 { // the transcript comes last
+			d.write(mainOf(1), line("of another process"))
+		}
+	})
+	report, err := a.Restore(t.Context(), find(t, a, id(1)), opts)
 	if err == nil || report == nil || report.Written != 1 || len(report.Aside) != 1 {
 		t.Fatalf("got %+v, %v", report, err)
 	}
 	if data, err := os.ReadFile(report.Aside[0]); err != nil || string(data) != "other" {
 		t.Errorf("the file that was there became %q, %v", data, err)
 	}
+	if got := d.read(mainOf(1)); got != line("of another process") {
+		t.Errorf("the transcript of another process became %q", got)
+	}
 	for path := range files(t, d.root) {
 		if strings.Contains(path, "/.clew-") {
 			t.Errorf("it left %s", path)
 		}
+	}
+}
+
+// TestRestoreSteps writes files before each step of a restore. Nothing that was written is lost.
+func TestRestoreSteps(t *testing.T) {
+	t.Parallel()
+	side := "projects/" + project + "/" + id(1) + "/tool-results/a.txt"
+	for name, action := range map[string]func(d *agentDir, a *archive.Archive, s *archive.Session) (lines []string){
+		"agent appends": func(d *agentDir, _ *archive.Archive, _ *archive.Session) []string {
+			return []string{d.appendLine(mainOf(1)), d.appendLine(side)}
+		},
+		"restore": func(d *agentDir, a *archive.Archive, s *archive.Session) []string {
+			_, _ = a.Restore(t.Context(), s, &archive.RestoreOptions{Root: d.root, Force: true}) // one of the two may fail
+			return nil
+		},
+	} {
+		for before, text := range map[string]string{"another content": line("other"), "an empty file": "", "no file": "none"} {
+			for step, steps := 0, 1; step < steps; step++ {
+				d := newAgentDir(t)
+				a, _ := newArchive(t)
+				d.write(mainOf(1), line("archived"))
+				d.write(side, "archived too")
+				d.save(a)
+				d.remove(mainOf(1))
+				var lines []string
+				if text != "none" {
+					d.write(mainOf(1), text)
+					d.write(side, "changed")
+					lines = append(lines, text, "changed")
+				}
+				s, opts, at := find(t, a, id(1)), &archive.RestoreOptions{Root: d.root, Force: true}, 0
+				opts.SetStep(func(string) {
+					if at == step {
+						lines = append(lines, action(d, a, s)...)
+					}
+					at++
+				})
+				_, err := a.Restore(t.Context(), s, opts)
+				steps = max(steps, at)
+				var all strings.Builder
+				for path, text := range files(t, d.root) {
+					all.WriteString(text)
+					if strings.Contains(path, "/.clew-") {
+						t.Errorf("%s before step %d, with %s: it left %s", name, step, before, path)
+					}
+				}
+				for _, line := range lines {
+					if !strings.Contains(all.String(), line) {
+						t.Errorf("%s before step %d, with %s: %q is lost", name, step, before, line)
+					}
+				}
+				if got := d.read(mainOf(1)); err == nil && !strings.HasPrefix(got, line("archived")) {
+					t.Errorf("%s before step %d, with %s: it succeeds, and the transcript is %q", name, step, before, got)
+				}
+			}
+		}
+	}
+}
+
+// appendLine appends a line as an agent does, and returns it.
+func (d *agentDir) appendLine(rel string) string {
+	d.t.Helper()
+	d.tick++
+	text := line(fmt.Sprint("appended ", d.tick))
+	file, err := os.OpenFile(filepath.Join(d.root, filepath.FromSlash(rel)), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		d.t.Fatal(err)
+	}
+	return text
+}
+
+// TestRestoreWithoutHardLinks restores over a file with another content, which is renamed.
+func TestRestoreWithoutHardLinks(t *testing.T) {
+	t.Parallel()
+	d := newAgentDir(t)
+	a, _ := newArchive(t)
+	d.write(mainOf(1), line("archived"))
+	d.save(a)
+	d.write(mainOf(1), line("other"))
+	opts := &archive.RestoreOptions{Root: d.root, Force: true}
+	opts.SetLink(func(*os.Root, string, string) error { return syscall.EPERM })
+	report, err := a.Restore(t.Context(), find(t, a, id(1)), opts)
+	if err != nil || report.Written != 1 || len(report.Aside) != 1 {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	if got := files(t, d.root); len(got) != 2 || got[mainOf(1)] != line("archived") {
+		t.Errorf("got %q", got)
 	}
 }
 

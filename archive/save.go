@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,8 @@ type SaveOptions struct {
 	// Progress is called after each session, from one goroutine at a time. Nil means that nothing
 	// is called.
 	Progress func(SaveProgress)
+
+	batch int // for tests; 0 means maxBatch
 }
 
 // SaveProgress is how far a call of [Archive.Save] is.
@@ -513,7 +516,7 @@ func (w *sessionWriter) append(src io.ReaderAt, p place, end int64) error {
 		f.Size += seg.Size
 		w.pending = append(w.pending, p)
 		w.report.NewBytes += seg.Size
-		if len(w.buf) >= maxBatch {
+		if len(w.buf) >= cmp.Or(w.run.batch, maxBatch) {
 			if err := w.flush(); err != nil {
 				return &targetFailure{err}
 			}
