@@ -41,7 +41,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noticed, tries := 0, soak.Size(600, 5000)
+	noticed, tries := 0, soak.Size(200, 5000)
 	for i := range tries {
 		damaged := bytes.Clone(content)
 		at := i * len(content) / tries

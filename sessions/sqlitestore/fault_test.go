@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -157,15 +158,37 @@ func TestLockedFile(t *testing.T) {
 	checkLoad(t, hasty, session, append(numbered(0, 2), numbered(3, 5)...))
 }
 
+// A process that is killed in a transaction leaves everything that was confirmed, and nothing else.
+func TestKilledInATransaction(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	if got := killAfter(t, play(t, "transaction", path), 1); got != appendSize {
+		t.Fatalf("%d entries are confirmed", got)
+	}
+	wal, err := os.Stat(path + "-wal")
+	if err != nil || wal.Size() < 1<<20 {
+		t.Fatalf("the transaction has not written to the disk: %v, %v", wal, err)
+	}
+	s := open(t, path, nil)
+	checkLoad(t, s, session, numbered(0, appendSize))
+	if got := ask(t, s, "PRAGMA integrity_check"); got != "ok" {
+		t.Error(got)
+	}
+	mustAppend(t, s, session, numbered(0, appendSize+3))
+	checkLoad(t, s, session, numbered(0, appendSize+3))
+}
+
 // Processes that are killed while writing leave a valid file with everything that was confirmed.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
+	rnd := soak.Search(t)
 	path := newPath(t)
-	for range soak.Size(2, 20) {
+	for range 20 {
 		var acknowledged [2]int
+		lines := [2]int{10 + rnd.IntN(30), 10 + rnd.IntN(30)}
 		var wg sync.WaitGroup
 		for i := range acknowledged {
-			wg.Go(func() { acknowledged[i] = killAfter(t, play(t, "append", path), 20+10*i) })
+			wg.Go(func() { acknowledged[i] = killAfter(t, play(t, "append", path), lines[i]) })
 		}
 		wg.Wait()
 		s := open(t, path, nil)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions/sqlitestore"
 )
 
@@ -17,7 +18,8 @@ const roleVariable = "CLEW_TEST_ROLE"
 
 // roles are what such a process can do. Files for one system add to them.
 var roles = map[string]func(ctx context.Context, path string) error{
-	"append": appendForever,
+	"append":      appendForever,
+	"transaction": beginOnly,
 }
 
 func TestMain(m *testing.M) {
@@ -49,6 +51,36 @@ func mustPlay(t *testing.T, role, path string) {
 	if out, err := play(t, role, path).CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", role, err, strings.TrimSpace(string(out)))
 	}
+}
+
+// beginOnly appends to the session, prints a line, and begins to append more in a transaction that has written to the disk
+// when it prints the same line again. It never ends.
+func beginOnly(ctx context.Context, path string) error {
+	s, err := sqlitestore.Open(ctx, path, &patient)
+	if err != nil {
+		return err
+	}
+	if err := s.Append(ctx, session, numbered(0, appendSize)); err != nil {
+		return err
+	}
+	fmt.Println(appendSize)
+	conn, err := s.Writer(ctx)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"PRAGMA cache_size = 10", // so that changes don't wait in memory
+		"BEGIN IMMEDIATE",
+		"UPDATE transcripts SET appended = 1",
+		"INSERT INTO entries (transcript, uuid, body, sum) SELECT id, 'u-7', zeroblob(2000000) || '', 1 FROM transcripts",
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	fmt.Println(appendSize)
+	polltest.Forever()
+	return nil
 }
 
 // appendSize is how many entries appendForever appends at a time.
