@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions/natsstore"
 )
@@ -36,7 +37,7 @@ func blocks(t *testing.T, dir string) map[string][]byte {
 // readAll returns everything that can be read from a store in a directory.
 func readAll(t *testing.T, dir string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), endLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	s, err := natsstore.Open(ctx, &natsstore.Options{Dir: dir})
 	if err != nil {

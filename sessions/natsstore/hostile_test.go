@@ -2,12 +2,15 @@ package natsstore_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions/natsstore"
 	"github.com/clewdev/clew/wire"
 )
@@ -16,6 +19,8 @@ import (
 func TestForeignMessages(t *testing.T) {
 	t.Parallel()
 	const after = "Nats-Expected-Last-Subject-Sequence"
+	url := serve(t, &server.Options{})
+	var streams atomic.Int32
 	for name, m := range map[string]struct {
 		header nats.Header
 		body   string
@@ -34,12 +39,12 @@ func TestForeignMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, &server.Options{})
-			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
+			name := fmt.Sprint("S", streams.Add(1))
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url, Stream: name})
 			appendTo(t, s, main, numbered(0, 1)...)
-			conn, _ := rawStream(t, url)
+			conn, _ := rawStreamNamed(t, url, name)
 			if _, err := conn.RequestMsgWithContext(t.Context(), &nats.Msg{
-				Subject: subject, Header: m.header, Data: []byte(m.body),
+				Subject: name + mainTokens, Header: m.header, Data: []byte(m.body),
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -51,14 +56,14 @@ func TestForeignMessages(t *testing.T) {
 // Headers that mean the end of a list hide nothing.
 func TestForgedEnd(t *testing.T) {
 	t.Parallel()
+	url := serve(t, &server.Options{})
 	for _, status := range []string{"100", "204", "404", "408", "503"} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, &server.Options{})
-			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url, Stream: status})
 			appendTo(t, s, main, numbered(0, 1)...)
-			conn, _ := rawStream(t, url)
-			forged := &nats.Msg{Subject: subject, Header: nats.Header{"Status": {status}, "Nats-Num-Pending": {"0"}}}
+			conn, _ := rawStreamNamed(t, url, status)
+			forged := &nats.Msg{Subject: status + mainTokens, Header: nats.Header{"Status": {status}, "Nats-Num-Pending": {"0"}}}
 			if _, err := conn.RequestMsgWithContext(t.Context(), forged); err != nil {
 				t.Fatal(err)
 			}
@@ -100,12 +105,13 @@ func checkForeign(t *testing.T, s *natsstore.Store) {
 
 func TestForeignSubjects(t *testing.T) {
 	t.Parallel()
-	for _, token := range []string{"=", "=4", "=zz", "=2E=2E", "=2F"} {
-		url := serve(t, &server.Options{})
-		s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
+	url := serve(t, &server.Options{})
+	for i, token := range []string{"=", "=4", "=zz", "=2E=2E", "=2F"} {
+		name := fmt.Sprint("S", i)
+		s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url, Stream: name})
 		appendTo(t, s, main, numbered(0, 1)...)
-		conn, _ := rawStream(t, url)
-		if _, err := conn.Request(stream+"."+main.Project+"."+token+"./", []byte("{}"), endLimit); err != nil {
+		conn, _ := rawStreamNamed(t, url, name)
+		if _, err := conn.Request(name+"."+main.Project+"."+token+"./", []byte("{}"), polltest.Limit); err != nil {
 			t.Fatal(err)
 		}
 		_, sessionsErr := s.Sessions(t.Context(), main.Project)
@@ -121,18 +127,19 @@ func TestForeignSubjects(t *testing.T) {
 func TestMissingMessage(t *testing.T) {
 	t.Parallel()
 	large := wire.JSON(`{"uuid":"large","text":"` + strings.Repeat("x", 7*smallPayload/2) + `"}`)
+	url := serve(t, &server.Options{MaxPayload: smallPayload})
 	for name, sequence := range map[string]uint64{
 		"the first append": 1, "the first of a batch": 2, "one of a batch": 4, "the last of a batch": 6, "an append": 7,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, &server.Options{MaxPayload: smallPayload})
-			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
+			name := fmt.Sprint("S", sequence)
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url, Stream: name})
 			appendTo(t, s, main, numbered(0, 1)...)
 			appendTo(t, s, main, large)
 			appendTo(t, s, main, numbered(1, 2)...)
 			appendTo(t, s, main, numbered(2, 3)...)
-			_, raw := rawStream(t, url)
+			_, raw := rawStreamNamed(t, url, name)
 			if last := raw.CachedInfo().State.LastSeq; last != 8 {
 				t.Fatalf("there are %d messages", last)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions/natsstore"
 	"github.com/clewdev/clew/wire"
 )
@@ -70,7 +71,7 @@ func TestOpenWithoutJetStream(t *testing.T) {
 	}
 	go srv.Start()
 	defer stop(srv)
-	if !srv.ReadyForConnections(endLimit) {
+	if !srv.ReadyForConnections(polltest.Limit) {
 		t.Fatal("the server does not start")
 	}
 	if _, err := natsstore.Open(t.Context(), &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL()}); err == nil {

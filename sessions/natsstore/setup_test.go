@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions/natsstore"
 	"github.com/clewdev/clew/wire"
 )
@@ -28,7 +28,9 @@ var (
 // The subjects and the stream of these transcripts.
 const (
 	stream  = natsstore.DefaultStream
-	subject = stream + ".-home-me-code.6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11./"
+	subject = stream + mainTokens
+	// mainTokens are the tokens of main in any stream.
+	mainTokens = ".-home-me-code.6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11./"
 )
 
 // smallPayload is a limit with which a server gets even small appends as batches.
@@ -68,7 +70,7 @@ func start(t testing.TB, opts *server.Options) *server.Server {
 	}
 	go srv.Start()
 	t.Cleanup(func() { stop(srv) })
-	if !srv.ReadyForConnections(endLimit) {
+	if !srv.ReadyForConnections(polltest.Limit) {
 		t.Fatal("the server does not start")
 	}
 	return srv
@@ -82,6 +84,11 @@ func stop(srv *server.Server) {
 // rawStream returns the stream for direct access.
 func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
 	t.Helper()
+	return rawStreamNamed(t, url, stream)
+}
+
+func rawStreamNamed(t *testing.T, url, name string) (*nats.Conn, jetstream.Stream) {
+	t.Helper()
 	conn, err := nats.Connect(url)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +98,7 @@ func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := js.Stream(t.Context(), stream)
+	raw, err := js.Stream(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +149,6 @@ func checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey, want []wir
 	}
 }
 
-// endLimit is how long goroutines may take to return after all tests.
-const endLimit = 5 * time.Minute
-
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if left := leftBehind(); code == 0 && len(left) > 0 {
@@ -156,14 +160,12 @@ func TestMain(m *testing.M) {
 
 // leftBehind returns the stacks of goroutines of stores and servers that don't end.
 func leftBehind() []string {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(endLimit); ; <-tick.C {
-		buf := make([]byte, 4<<20)
+	var left []string
+	buf := make([]byte, 4<<20)
+	polltest.Eventually(func() bool {
 		stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
-		left := slices.DeleteFunc(stacks[1:], func(stack string) bool { return !strings.Contains(stack, "nats") })
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
-		}
-	}
+		left = slices.DeleteFunc(stacks[1:], func(stack string) bool { return !strings.Contains(stack, "nats") })
+		return len(left) == 0
+	})
+	return left
 }

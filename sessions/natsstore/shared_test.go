@@ -6,13 +6,17 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
+	"github.com/clewdev/clew/internal/polltest"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions/natsstore"
 	"github.com/clewdev/clew/wire"
 )
@@ -53,15 +57,16 @@ func TestTwoStores(t *testing.T) {
 	}
 }
 
-// A writer continues while another deletes.
+// A writer continues while another deletes. TestTwoStores has this in a fixed order.
 func TestDeletesOfAnother(t *testing.T) {
 	t.Parallel()
+	soak.Search(t)
 	url := serve(t, &server.Options{})
 	a, b := open(t, &natsstore.Options{AllowUnsynced: true, URL: url}), open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range 60 {
+		for i := range 600 {
 			for _, s := range []*natsstore.Store{a, b} {
 				if err := s.Append(t.Context(), main, numbered(i/2, i+2)); err != nil {
 					t.Error(err)
@@ -133,49 +138,75 @@ func TestStoresWriteTogether(t *testing.T) {
 	writeTogether(t, once, stores...)
 }
 
-// If there are more writers than the server accepts batches, they wait for each other.
+// If the server accepts no more batches, a writer waits until another one has finished.
 func TestManyBatches(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{
-		MaxPayload: smallPayload, JetStreamLimits: server.JSLimitOpts{MaxBatchInflightPerStream: 2},
-	})})
-	entries := kilobytes(0, 100)
-	var wg sync.WaitGroup
-	for i := range 10 {
-		key := wire.SessionKey{Project: "p", SessionID: fmt.Sprint(i)}
-		wg.Go(func() {
-			if err := s.Append(t.Context(), key, entries); err != nil {
-				t.Error(err)
-			}
-		})
+	url := serve(t, &server.Options{
+		MaxPayload: smallPayload, JetStreamLimits: server.JSLimitOpts{MaxBatchInflightPerStream: 1},
+	})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
+	conn, _ := rawStream(t, url)
+	part := func(number int, header string) {
+		m := nats.NewMsg(stream + ".p.another./")
+		m.Header.Set("Nats-Batch-Id", "another")
+		m.Header.Set("Nats-Batch-Sequence", fmt.Sprint(number))
+		if header != "" {
+			m.Header.Set(header, "1")
+		}
+		if answer, err := conn.RequestMsgWithContext(t.Context(), m); err != nil || strings.Contains(string(answer.Data), "error") {
+			t.Fatalf("part %d: got %v, %v", number, answer, err)
+		}
 	}
-	wg.Wait()
-	checkLoad(t, s, wire.SessionKey{Project: "p", SessionID: "9"}, entries)
+	part(1, "")
+	answers, err := conn.SubscribeSync("_INBOX.>") // what the server says to the store
+	if err == nil {
+		err = conn.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	entries := kilobytes(0, 100)
+	go func() { done <- s.Append(t.Context(), main, entries) }()
+	for refused := false; !refused; {
+		m, err := answers.NextMsgWithContext(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused = strings.Contains(string(m.Data), `"err_code":10210`)
+	}
+	part(2, "Nats-Batch-Commit")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	checkLoad(t, s, main, entries)
 }
 
 // A cluster of three servers keeps everything three times, and works with two.
 func TestCluster(t *testing.T) {
 	t.Parallel()
+	soak.Search(t)
+	try := attempt(inTime)
 	cluster := startCluster(t, 3)
 	var stores []*natsstore.Store
 	for _, srv := range cluster {
 		opts := &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL(), Replicas: 3}
-		stores = append(stores, inTime.open(t, opts))
+		stores = append(stores, try.open(t, opts))
 	}
-	writeTogether(t, inTime, stores...)
+	writeTogether(t, try, stores...)
 	large := kilobytes(0, 300)
 	for i, s := range stores {
-		inTime.append(t, s, other, large[i*100:(i+1)*100])
+		try.append(t, s, other, large[i*100:(i+1)*100])
 		for _, reader := range stores {
-			inTime.checkLoad(t, reader, other, large[:(i+1)*100])
+			try.checkLoad(t, reader, other, large[:(i+1)*100])
 		}
 	}
 	stop(cluster[2])
 	for i, s := range stores[:2] {
 		key := wire.SessionKey{Project: "after", SessionID: fmt.Sprint(i)}
-		inTime.append(t, s, key, large)
-		inTime.checkLoad(t, s, key, large)
-		inTime.checkLoad(t, s, other, large)
+		try.append(t, s, key, large)
+		try.checkLoad(t, s, key, large)
+		try.checkLoad(t, s, other, large)
 	}
 }
 
@@ -190,17 +221,15 @@ func once(t *testing.T, call func(context.Context) error) error {
 
 // inTime repeats a call while the servers of a cluster look for each other or elect a leader, which
 // they also do when they get too little processor time.
-var inTime attempt = func(t *testing.T, call func(context.Context) error) error {
+func inTime(t *testing.T, call func(context.Context) error) (err error) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); ; {
+	polltest.Eventually(func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := call(ctx)
-		cancel()
-		if err == nil || namesDamage(err) || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		defer cancel()
+		err = call(ctx)
+		return err == nil || namesDamage(err)
+	})
+	return err
 }
 
 func (a attempt) open(t *testing.T, opts *natsstore.Options) (s *natsstore.Store) {

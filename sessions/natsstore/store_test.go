@@ -176,9 +176,9 @@ func TestLoadOfWhatIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{})})
-			const appends = 520 // more than one page
+			const appends = 6 // more than one page
 			for i := range appends {
-				appendTo(t, s, main, numbered(i, i+1)...)
+				appendTo(t, s, main, wire.JSON(fmt.Sprintf(`{"uuid":"u%d","text":"%s"}`, i, strings.Repeat("x", 700<<10))))
 			}
 			n := 0
 			var failed error
