@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/archive/archivetest"
 	"github.com/clewdev/clew/archive/sqlitearchive"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 func open(t *testing.T, path string) *sqlitearchive.Target {
@@ -121,7 +122,7 @@ func TestOpenWhileWritten(t *testing.T) {
 // Processes that create an archive at the same time get the same one.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
-	for range 10 {
+	for range soak.Size(1, 50) {
 		path := filepath.Join(t.TempDir(), "a.db")
 		errs := make(chan error)
 		for range 8 {
