@@ -7,9 +7,9 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// TestServerKilledWhileWriting kills the process of a server while others write. All that was acknowledged is there
-// after that.
-func TestServerKilledWhileWriting(t *testing.T) {
+// TestServerKilled kills the process of a server while others write. All that was acknowledged is there after
+// that.
+func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	soak.Search(t)
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}

@@ -121,9 +121,9 @@ func TestHistoryGap(t *testing.T) {
 	}
 }
 
-// TestServerKilled kills the process of the server. Those who watch are told, and each method returns when its context
+// TestServerGone kills the process of the server. Those who watch are told, and each method returns when its context
 // ends. When the server is back, all that it acknowledged is there.
-func TestServerKilled(t *testing.T) {
+func TestServerGone(t *testing.T) {
 	t.Parallel()
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
 	p.run(t)

@@ -149,7 +149,9 @@ func TestWorkerWithServerKilled(t *testing.T) {
 		t.Fatalf("process %d has the server, and not the first one", pid)
 	}
 	first.kill(t)
+	killed := time.Now()
 	reconnect(t, client)
+	t.Logf("the next server answers after %v", time.Since(killed))
 	if pid, _ := serverOf(t, dir); pid != second.cmd.Process.Pid {
 		t.Errorf("process %d has the server, and not the second one", pid)
 	}
