@@ -111,6 +111,39 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// checkPort checks that an engine has its server where the last one was, unless another program has taken the port.
+func checkPort(t *testing.T, e *natsfleet.Engine, address string) {
+	t.Helper()
+	if e.URL() == address {
+		return
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", strings.TrimPrefix(address, "nats://"))
+	if err == nil {
+		_ = l.Close()
+		t.Errorf("the server is at %s, and was at %s", e.URL(), address)
+	}
+}
+
+// takePort listens at an address, and closes all connections, unless another program has just taken the port.
+func takePort(t *testing.T, address string) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+}
+
 // TestRestart closes the only engine of a directory, and opens another one. All that was written is there.
 func TestRestart(t *testing.T) {
 	t.Parallel()
@@ -182,9 +215,10 @@ func TestTakeOver(t *testing.T) {
 	}
 	reconnect(t, second, found)
 	set(t, second, "b", "of the second")
-	if !second.Serves() || second.URL() != address {
-		t.Errorf("the server is at %s, and was at %s", second.URL(), address)
+	if !second.Serves() {
+		t.Error("the second engine does not have the server")
 	}
+	checkPort(t, second, address)
 	// The connections of the others come back.
 	check(t, found, "b", "of the second")
 	third := open(t, &natsfleet.Options{Dir: dir})
@@ -197,9 +231,10 @@ func TestTakeOver(t *testing.T) {
 	}
 	reconnect(t, third, found)
 	check(t, found, "b", "of the second")
-	if !third.Serves() || third.URL() != address {
-		t.Errorf("the last server is at %s, and was at %s", third.URL(), address)
+	if !third.Serves() {
+		t.Error("the last engine does not have the server")
 	}
+	checkPort(t, third, address)
 }
 
 // TestGone closes the only engine that can have the server.
@@ -219,9 +254,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	again := open(t, &natsfleet.Options{Dir: dir})
-	if again.URL() != address {
-		t.Errorf("the server is at %s, and was at %s", again.URL(), address)
-	}
+	checkPort(t, again, address)
 	reconnect(t, found)
 	set(t, found, "a", "data")
 	check(t, again, "a", "data")
@@ -254,11 +287,7 @@ func TestPortTaken(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	takePort(t, address)
 	check(t, open(t, &natsfleet.Options{Dir: dir}), "a", "data")
 	check(t, open(t, find(t, dir)), "a", "data")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,12 +194,7 @@ func TestFollow(t *testing.T) {
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
-			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", strings.SplitN(before, "://", 2)[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close() //nolint:errcheck // nothing was written
-			go hangUp(l)
+			takePort(t, strings.SplitN(before, "://", 2)[1])
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			if _, err := near.Get(ctx, fleet.Jobs, "a"); err == nil || near.Serves() {
 				t.Error("an engine with other settings has started the server")
@@ -221,17 +215,6 @@ func TestFollow(t *testing.T) {
 				return err == nil
 			})
 		})
-	}
-}
-
-// hangUp closes all connections to a listener.
-func hangUp(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		_ = conn.Close()
 	}
 }
 
