@@ -115,7 +115,8 @@ func dialOnly(t *testing.T, url string) *Engine {
 	return e
 }
 
-// TestNoLeader reads a record and writes a batch while a cluster has no leader, or has just got another one.
+// TestNoLeader reads a record and writes a batch while a cluster has no leader, or has just got
+// another one.
 func TestNoLeader(t *testing.T) {
 	t.Parallel()
 	s := &refusingServer{leading: 2, last: recordMessage("CLEW_JOBS.a", fleet.Record{Key: "a", Data: []byte("data")}), number: 1}
@@ -169,8 +170,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestDiskWhileDisconnected loses the connection while it asks for the disk: that does not count as a server which
-// does not answer.
+// TestDiskWhileDisconnected loses the connection while it asks for the disk: that does not count as
+// a server which does not answer.
 func TestDiskWhileDisconnected(t *testing.T) {
 	t.Parallel()
 	e := dialOnly(t, startPlain(t))

@@ -131,8 +131,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fill writes the records of workers until that fails, or often. The server does not answer a message that it can't
-// store: the limit is how long to wait for each answer.
+// fill writes the records of workers until that fails, or often. The server does not answer a
+// message that it can't store: the limit is how long to wait for each answer.
 func fill(t *testing.T, e *natsfleet.Engine, limit time.Duration) error {
 	t.Helper()
 	for i := range 40 {

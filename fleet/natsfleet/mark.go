@@ -121,10 +121,10 @@ func (e *Engine) readTable(ctx context.Context, t fleet.Table) error {
 	}
 }
 
-// compareStates returns how many records are missing in a list of count records, by the states of the stream before and
-// after the list. It reports whether others wrote meanwhile, so that the list should be made again: of a worker that
-// renews its lease, the old message goes before it is read, and the new one comes after the list. The mark of a removed
-// record may also go.
+// compareStates returns how many records are missing in a list of count records, by the states of
+// the stream before and after the list. It reports whether others wrote meanwhile, so that the list
+// should be made again: of a worker that renews its lease, the old message goes before it is read,
+// and the new one comes after the list. The mark of a removed record may also go.
 func compareStates(before, after jetstream.StreamState, count uint64) (missing uint64, again bool) {
 	want := min(before.NumSubjects, after.NumSubjects)
 	return want - min(want, count), before.LastSeq != after.LastSeq

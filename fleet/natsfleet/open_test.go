@@ -111,7 +111,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// checkPort checks that an engine has its server where the last one was, unless another program has taken the port.
+// checkPort checks that an engine has its server where the last one was, unless another program has
+// taken the port.
 func checkPort(t *testing.T, e *natsfleet.Engine, address string) {
 	t.Helper()
 	if e.URL() == address {
@@ -124,7 +125,8 @@ func checkPort(t *testing.T, e *natsfleet.Engine, address string) {
 	}
 }
 
-// takePort listens at an address, and closes all connections, unless another program has just taken the port.
+// takePort listens at an address, and closes all connections, unless another program has just taken
+// the port.
 func takePort(t *testing.T, address string) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
@@ -144,7 +146,8 @@ func takePort(t *testing.T, address string) {
 	}()
 }
 
-// TestRestart closes the only engine of a directory, and opens another one. All that was written is there.
+// TestRestart closes the only engine of a directory, and opens another one. All that was written is
+// there.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

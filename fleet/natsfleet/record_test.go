@@ -22,7 +22,8 @@ import (
 	"github.com/clewdev/clew/internal/polltest"
 )
 
-// rawEngine returns an engine with streams of its own on the shared server, their name, and an interface to the server.
+// rawEngine returns an engine with streams of its own on the shared server, their name, and an
+// interface to the server.
 func rawEngine(t *testing.T) (e *natsfleet.Engine, name string, js jetstream.JetStream) {
 	t.Helper()
 	name = newName()
@@ -121,8 +122,8 @@ func TestHistoryGap(t *testing.T) {
 	}
 }
 
-// TestServerGone kills the process of the server. Those who watch are told, and each method returns when its context
-// ends. When the server is back, all that it acknowledged is there.
+// TestServerGone kills the process of the server. Those who watch are told, and each method returns
+// when its context ends. When the server is back, all that it acknowledged is there.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
@@ -474,8 +475,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestListRenewing lists workers that renew their leases when the list has begun. None is missing. The server has sent at
-// most 2 MB before the list yields the first one, so it sends many after they were renewed.
+// TestListRenewing lists workers that renew their leases when the list has begun. None is missing.
+// The server has sent at most 2 MB before the list yields the first one, so it sends many after
+// they were renewed.
 func TestListRenewing(t *testing.T) {
 	t.Parallel()
 	e := openShared(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// manyRecords is so many records with the longest labels that the server waits for readers, even of labels alone.
+// manyRecords is so many records with the longest labels that the server waits for readers, even of
+// labels alone.
 const manyRecords = 1000
 
 // TestRoles does with each role what others may do, and sees what the server refuses.

@@ -49,8 +49,8 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// TestDirEngine runs them for engines that have their own servers. TestRestart has the part of that which is not the
-// same as above.
+// TestDirEngine runs them for engines that have their own servers. TestRestart has the part of that
+// which is not the same as above.
 func TestDirEngine(t *testing.T) {
 	t.Parallel()
 	soak.Search(t)
@@ -84,7 +84,8 @@ func leftBehind() []string {
 	return left
 }
 
-// shared is a server that tests share. It does not sync, since no test cuts the power of this machine.
+// shared is a server that tests share. It does not sync, since no test cuts the power of this
+// machine.
 var shared struct {
 	once  sync.Once
 	dir   string

@@ -73,8 +73,8 @@ func TestProcesses(t *testing.T) {
 		tr.jobs, len(tr.workers), lease, tr.killed(), tr.done, waiting, tormented.Round(time.Second), time.Since(began).Round(time.Second))
 }
 
-// TestFaults does the same with few jobs, and most faults once: the first one comes when the first agent has its
-// prompt.
+// TestFaults does the same with few jobs, and most faults once: the first one comes when the first
+// agent has its prompt.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, soak.Rand(t), 10, func(s *setup) {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A proxy is between workers and the server. It can cut the connections, and hold up what they carry.
+// A proxy is between workers and the server. It can cut the connections, and hold up what they
+// carry.
 type proxy struct {
 	listener net.Listener
 	target   string

@@ -280,8 +280,8 @@ func TestCutBatch(t *testing.T) {
 	checkLoad(t, s, main, numbered(0, 2))
 }
 
-// The context ends while the store sends a part of a batch, whose answer gets lost. The append is there if that was the
-// last part, and not there otherwise.
+// The context ends while the store sends a part of a batch, whose answer gets lost. The append is
+// there if that was the last part, and not there otherwise.
 func TestCanceledBatch(t *testing.T) {
 	t.Parallel()
 	const parts = 6

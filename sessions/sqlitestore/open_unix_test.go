@@ -67,7 +67,8 @@ func TestReadOnlyFile(t *testing.T) {
 func openReadOnly(ctx context.Context, path string) error {
 	const nobody = 65534
 	if os.Geteuid() == 0 {
-		// Others may not be allowed to reach the directory for temporary files, so it becomes the root.
+		// Others may not be allowed to reach the directory for temporary files, so it becomes the
+		// root.
 		if err := syscall.Chroot(filepath.Dir(path)); err != nil {
 			return err
 		}
