@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 var start = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
@@ -265,8 +267,7 @@ func TestRecord(t *testing.T) {
 // Whatever happens, in whatever order, a record keeps its promises.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
-	const steps, seed = 1_000_000, 1
-	r := rand.New(rand.NewPCG(seed, 0))
+	steps, r := soak.Size(100_000, 2_000_000), soak.Rand(t)
 	taken := map[string]int{}
 	j, at := randomJob(r), start
 	for step := range steps {
@@ -293,7 +294,7 @@ func TestRandomHistories(t *testing.T) {
 		j = next
 	}
 	for _, e := range allEvents {
-		if taken[e.name()] < 100 {
+		if taken[e.name()] < steps/10_000 {
 			t.Errorf("%T has happened %d times only", e, taken[e.name()])
 		}
 	}

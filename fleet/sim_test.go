@@ -27,8 +27,8 @@ import (
 //	CLEW_SOAK=1 go test ./fleet -run 'TestSimulation/seed=123$' -count=10
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	seeds := soak.Size(2000, 10_000)
-	if raced {
+	seeds := soak.Size(50, 10_000)
+	if raced && soak.Running() {
 		seeds /= 10
 	}
 	sum := &tally{steps: map[string]int{}}
@@ -76,19 +76,26 @@ func (s *tally) check(t *testing.T, seeds int) {
 		return
 	}
 	soak.Figure(t, "%d simulations: %d jobs, %d attempts, %d prompts, %d starts of machines, %d jobs dropped, steps %v", s.seeds, s.jobs, s.attempts, s.prompts, s.machines, s.dropped, s.steps)
-	if s.dropped == 0 {
+	if s.dropped == 0 && soak.Running() {
 		t.Error("no job was dropped")
 	}
-	for _, step := range []string{
-		"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to canceled", "claimed to queued",
-		"claimed to running", "running to running", "running to queued", "running to waiting", "running to asking", "running to lost",
-		"running to done", "running to failed", "running to canceled", "waiting to queued", "asking to queued", "lost to queued",
-		"lost to canceled", "failed to queued", "done to done",
-	} {
+	steps := []string{"queued to claimed", "claimed to running", "running to done", "running to lost", "running to queued"}
+	if soak.Running() { // rare ones as well
+		steps = allSteps
+	}
+	for _, step := range steps {
 		if s.steps[step] == 0 {
 			t.Errorf("no job went from %s", step)
 		}
 	}
+}
+
+// allSteps are the steps of jobs that many simulations take.
+var allSteps = []string{
+	"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to canceled", "claimed to queued", "claimed to waiting",
+	"claimed to running", "running to running", "running to queued", "running to waiting", "running to asking", "running to lost",
+	"running to done", "running to failed", "running to canceled", "waiting to queued", "asking to queued", "lost to queued",
+	"lost to canceled", "failed to queued", "done to done",
 }
 
 // A world is what a simulation has.

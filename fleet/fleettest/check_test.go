@@ -126,9 +126,10 @@ func TestCheckGood(t *testing.T) {
 			s.happen(fleet.Cancel{By: "me"}, fleet.Finish{Owner: owner(1), Cause: fleet.ByPerson})
 		}},
 		"released": {fleet.Spec{}, func(s *story) {
-			s.happen(fleet.Claim{Worker: "w"}, fleet.Release{Attempt: 1, Cause: fleet.ByWorker, Text: "no disk"})
-			s.run(2)
-			s.finish(2)
+			s.happen(fleet.Claim{Worker: "w"}, fleet.Release{Attempt: 1, Cause: fleet.ByMachine, Text: "no disk"})
+			s.happen(fleet.Claim{Worker: "w"}, fleet.Release{Attempt: 2, Cause: fleet.ByWorker, Text: "no repository"}, fleet.Wake{})
+			s.run(3)
+			s.finish(3)
 		}},
 		"reported": {fleet.Spec{}, func(s *story) {
 			s.run(1)

@@ -12,6 +12,26 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
+// A meeting is of the first two goroutines that come to it. Later ones don't wait.
+type meeting struct {
+	once  sync.Once
+	mu    sync.Mutex
+	came  int
+	whole chan struct{}
+}
+
+// wait waits for the other one, or until the context ends.
+func (m *meeting) wait(ctx context.Context) {
+	m.once.Do(func() { m.whole = make(chan struct{}) })
+	m.mu.Lock()
+	m.came++
+	if m.came == 2 {
+		close(m.whole)
+	}
+	m.mu.Unlock()
+	wait(ctx, m.whole)
+}
+
 // onSet changes records before they are written.
 func onSet(change func([]fleet.Record) []fleet.Record) func(*fakeEngine) {
 	return func(f *fakeEngine) {
@@ -87,8 +107,11 @@ func forcing(forces func(current, r fleet.Record) bool) func(*fakeEngine) {
 	}
 }
 
-// oneByOne writes records one after the other, with some time between.
-func oneByOne(f *fakeEngine) {
+// oneByOne writes records one after the other.
+func oneByOne(f *fakeEngine) { oneByOneAnd(f, func(context.Context) {}) }
+
+// oneByOneAnd is oneByOne with something that happens after the first of several records.
+func oneByOneAnd(f *fakeEngine, between func(context.Context)) {
 	f.set = func(ctx context.Context, t fleet.Table, records ...fleet.Record) (revisions []uint64, err error) {
 		for _, r := range records {
 			revision, err := f.Engine.Set(ctx, t, r)
@@ -96,21 +119,30 @@ func oneByOne(f *fakeEngine) {
 				return nil, err
 			}
 			revisions = append(revisions, revision...)
-			time.Sleep(time.Millisecond)
+			if len(records) > 1 && len(revisions) == 1 {
+				between(ctx)
+			}
 		}
 		return revisions, nil
 	}
 }
 
-// checkedEarly compares revisions some time before it writes.
+// checkedEarly compares revisions before another call writes.
 func checkedEarly(f *fakeEngine) {
+	checkedEarlyAt(f, new(meeting))
+}
+
+// checkedEarlyAt is checkedEarly, for calls that meet. Those that make a record don't.
+func checkedEarlyAt(f *fakeEngine, between *meeting) {
 	f.set = func(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
 		for _, r := range records {
 			if current, _ := f.Engine.Get(ctx, t, r.Key); current.Revision != r.Revision {
 				return nil, fleet.ErrConflict
 			}
 		}
-		time.Sleep(5 * time.Millisecond)
+		if records[0].Revision != 0 {
+			between.wait(ctx)
+		}
 		for {
 			forced := slices.Clone(records)
 			for i, r := range forced {
@@ -235,26 +267,29 @@ var recordFlaws = map[string]flaw{
 	}},
 	"a revision is checked too early":     {"concurrent/one of many writes", checkedEarly},
 	"a counter is checked too early":      {"concurrent/many count together", checkedEarly},
-	"two records are not written at once": {"concurrent/two records change together", oneByOne},
+	"two records are not written at once": {"concurrent/two records change together", func(f *fakeEngine) { oneByOneAnd(f, new(meeting).wait) }},
 	"a removal is checked too early": {"concurrent/a record is changed or removed", func(f *fakeEngine) {
-		checkedEarly(f)
+		between := new(meeting)
+		checkedEarlyAt(f, between)
 		f.remove = func(ctx context.Context, t fleet.Table, key string, revision uint64) error {
 			if r, err := f.Engine.Get(ctx, t, key); err == nil && r.Revision != revision {
 				return fleet.ErrConflict
 			}
-			time.Sleep(5 * time.Millisecond)
+			between.wait(ctx)
 			r, _ := f.Engine.Get(ctx, t, key)
 			return f.Engine.Remove(ctx, t, key, r.Revision)
 		}
 	}},
 	"writes get lost": {"concurrent/many records at once", func(f *fakeEngine) {
 		var busy sync.Mutex
+		var between meeting
 		f.set = func(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
 			if !busy.TryLock() {
+				between.wait(ctx)
 				return make([]uint64, len(records)), nil
 			}
 			defer busy.Unlock()
-			time.Sleep(time.Millisecond)
+			between.wait(ctx)
 			return f.Engine.Set(ctx, t, records...)
 		}
 	}},

@@ -3,8 +3,8 @@ package fleettest
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/clewdev/clew/fleet"
 )
@@ -195,11 +195,21 @@ var changeFlaws = map[string]flaw{
 	"the last change is missing":          {"changes/the last of many changes comes", withoutLast},
 	"the last change of a key is missing": {"changes/the last change of each record comes", withoutLast},
 	"changes are missing at the beginning": {"changes/nothing is missed while a watch begins", func(f *fakeEngine) {
+		listed, changed := make(chan struct{}), make(chan struct{})
+		isListed := sync.OnceFunc(func() { close(listed) })
+		var sets atomic.Int64
 		f.set = func(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
-			time.Sleep(2 * time.Millisecond)
-			return f.Engine.Set(ctx, t, records...)
+			wait(ctx, listed) // so that no list has the change
+			revisions, err := f.Engine.Set(ctx, t, records...)
+			if sets.Add(1) == 20 { // all of the first round
+				close(changed)
+			}
+			return revisions, err
 		}
-		f.watch = listThenWatch(f)
+		f.watch = listThenWatch(f, func(ctx context.Context) {
+			isListed()
+			wait(ctx, changed)
+		})
 	}},
 	"a slow reader loses changes": {"changes/a reader that is slow", onWatch(func() func(*fleet.Record) bool {
 		last := uint64(0)
@@ -221,8 +231,16 @@ var changeFlaws = map[string]flaw{
 	})},
 }
 
-// listThenWatch lists the records, and watches them some time later.
-func listThenWatch(f *fakeEngine) func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {
+// wait waits for a channel, or until the context ends.
+func wait(ctx context.Context, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+}
+
+// listThenWatch lists the records, and watches them after something else.
+func listThenWatch(f *fakeEngine, between func(context.Context)) func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {
 	return func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {
 		return func(yield func(fleet.Record, error) bool) {
 			for r, err := range f.Engine.List(ctx, t, "", wants) {
@@ -233,7 +251,7 @@ func listThenWatch(f *fakeEngine) func(ctx context.Context, t fleet.Table, key s
 			if !yield(fleet.Record{}, nil) {
 				return
 			}
-			time.Sleep(200 * time.Millisecond)
+			between(ctx)
 			after := false
 			for r, err := range f.Engine.Watch(ctx, t, key, wants) {
 				if after && !yield(r, err) {

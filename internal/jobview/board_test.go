@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 var testNow = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
@@ -51,15 +52,12 @@ func remove(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 // until waits until the list of a board is as a function wants it.
 func until(t *testing.T, b *Board, holds func(*Listing) bool) *Listing {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // the board follows the fleet
-		l := b.List(fuzzy.Query{})
-		if holds(l) {
-			return l
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the list stays %+v", l)
-		}
-	}
+	var l *Listing
+	polltest.Until(t, "the board follows the fleet", func() bool {
+		l = b.List(fuzzy.Query{})
+		return holds(l)
+	})
+	return l
 }
 
 func ids(l *Listing) (ids []string) {

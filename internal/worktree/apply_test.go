@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // oddNames are names that tools get wrong.
@@ -79,10 +81,10 @@ func content(rng *rand.Rand) []byte {
 // TestPatch checks that a patch makes exactly the files of the snapshot, in a new clone.
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(25) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	for i := range soak.Size(1, 25) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 1))
+			rng := soak.Rand(t)
 			repo := newRepo(t, map[string]string{"plain.txt": "text\n"})
 			for range rng.IntN(60) {
 				change(t, rng, repo)

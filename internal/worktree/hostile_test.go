@@ -314,11 +314,7 @@ func fakeSSH(t *testing.T) (started, goOn string) {
 // await waits until a condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	polltest.Until(t, what, holds)
 }
 
 // pid returns the process that has left its ID in a file.

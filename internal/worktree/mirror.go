@@ -22,11 +22,13 @@ type mirror struct {
 	dir     string
 	address string
 	git     *git
+
+	maxPacks int
 }
 
 func (r *Root) mirror(address string) *mirror {
 	sum := sha256.Sum256([]byte(address))
-	return &mirror{dir: filepath.Join(r.mirrors(), hex.EncodeToString(sum[:16])+".git"), address: address, git: r.git}
+	return &mirror{dir: filepath.Join(r.mirrors(), hex.EncodeToString(sum[:16])+".git"), address: address, git: r.git, maxPacks: maxPacks}
 }
 
 func (m *mirror) objects() string { return filepath.Join(m.dir, "objects") }
@@ -176,7 +178,7 @@ func (m *mirror) resolve(ctx context.Context, name string) (hash string, ok bool
 // use them. A mirror that was not repacked is slower, and no worse.
 func (m *mirror) repack(ctx context.Context) {
 	files, err := os.ReadDir(filepath.Join(m.objects(), "pack"))
-	if err != nil || len(files) <= 2*maxPacks { // each has an index
+	if err != nil || len(files) <= 2*m.maxPacks { // each has an index
 		return
 	}
 	_ = m.git.run(ctx, m.command("repack", "-a", "-d", "--keep-unreachable", "--quiet"))

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // filesOf returns what a commit has, as read returns it: it is checked out by git itself.
@@ -321,29 +323,49 @@ func TestSnapshotLimits(t *testing.T) {
 	}
 }
 
-// TestSnapshotWhileAgentWorks makes snapshots of files that come, go and change their kind.
+// rearrange puts a file, a directory, a link or nothing in the place of what is there. Others may do so at the same time.
+func rearrange(rng *rand.Rand, dir string) {
+	path := filepath.Join(dir, fmt.Sprintf("dir%d", rng.IntN(5)))
+	switch rng.IntN(4) {
+	case 0:
+		_ = os.RemoveAll(path)
+	case 1:
+		_ = os.WriteFile(path, content(rng), 0o644)
+	case 2:
+		_ = os.Mkdir(path, 0o755)
+		_ = os.WriteFile(filepath.Join(path, "file"), content(rng), 0o644)
+	case 3:
+		_ = os.Symlink("nowhere/else", path)
+	}
+}
+
+// Files become directories and links, and the other way round, between snapshots.
+func TestSnapshotOfRearrangedFiles(t *testing.T) {
+	t.Parallel()
+	rng := soak.Rand(t)
+	tree := add(t, newRoot(t), &Request{Repo: newRepo(t, map[string]string{"still": "one\n", "dir0/file": "x\n"}), Name: "a"})
+	for range soak.Size(3, 50) {
+		for range 20 {
+			rearrange(rng, tree.Dir)
+		}
+		s := snapshot(t, tree)
+		differ(t, "files", read(t, tree.Dir), filesOf(t, tree, s.Commit))
+	}
+}
+
+// Files change while a snapshot is made.
 func TestSnapshotWhileAgentWorks(t *testing.T) {
 	t.Parallel()
+	rnd := soak.Search(t)
 	repo := newRepo(t, map[string]string{"still": "one\n", "dir0/file": "x\n"})
 	tree := add(t, newRoot(t), &Request{Repo: repo, Name: "a"})
 	ctx, stop := context.WithCancel(t.Context())
 	var agent sync.WaitGroup
-	for worker := range 2 {
+	for range 2 {
+		rng := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		agent.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(worker), 1))
 			for ctx.Err() == nil {
-				path := filepath.Join(tree.Dir, fmt.Sprintf("dir%d", rng.IntN(5)))
-				switch rng.IntN(4) {
-				case 0:
-					_ = os.RemoveAll(path)
-				case 1:
-					_ = os.WriteFile(path, content(rng), 0o644)
-				case 2:
-					_ = os.Mkdir(path, 0o755)
-					_ = os.WriteFile(filepath.Join(path, "file"), content(rng), 0o644)
-				case 3:
-					_ = os.Symlink("nowhere/else", path)
-				}
+				rearrange(rng, tree.Dir)
 			}
 		})
 	}
