@@ -151,8 +151,8 @@ func (c *testChat) press(names ...string) {
 	}
 }
 
-// types types a text, with a pause before each key.
-func (c *testChat) types(text string, pause time.Duration) {
+// enters types a text, with a pause before each key.
+func (c *testChat) enters(text string, pause time.Duration) {
 	for _, r := range text {
 		if pause > 0 {
 			c.wait(pause)
@@ -187,17 +187,19 @@ func (c *testChat) Session(context.Context) (sessions.SessionInfo, error) {
 }
 func (c *testChat) Edit(_ context.Context, text string) (string, error) { return text, io.EOF }
 
-// inBubble runs a test in a synctest bubble.
-func inBubble(t *testing.T, test func(t *testing.T, c *testChat)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newTestChat(t)) })
+// chatting returns a test for a synctest bubble, with a chat.
+func chatting(test func(t *testing.T, c *testChat)) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Helper()
+		test(t, newTestChat(t))
+	}
 }
 
 // Prompts are sent, queued, taken back and given up.
 func TestChatQueue(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
-		c.types("one\rtwo\rthree\r", 0)
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
+		c.enters("one\rtwo\rthree\r", 0)
 		c.press("up")
 		if c.editor.Text() != "three" || !slices.Equal(c.queue, []string{"two"}) || !slices.Equal(c.sent, []string{"one"}) {
 			t.Errorf("text %q, queue %q, sent %q", c.editor.Text(), c.queue, c.sent)
@@ -210,7 +212,7 @@ func TestChatQueue(t *testing.T) {
 		if c.interrupts != 1 || len(c.queue) != 0 {
 			t.Errorf("%d interrupts, queue %q", c.interrupts, c.queue)
 		}
-		c.types("four\r", 0)
+		c.enters("four\r", 0)
 		c.post(func(n *News) { n.Idle, n.Work, n.Proposal = true, Work{}, &Proposal{"one"} })
 		if c.editor.Text() != "one" || !slices.Equal(c.queue, []string{"four"}) {
 			t.Errorf("text %q, queue %q", c.editor.Text(), c.queue)
@@ -223,14 +225,14 @@ func TestChatQueue(t *testing.T) {
 		if !slices.Equal(c.kept, []string{"one", "two", "three", "three", "four", "one"}) {
 			t.Errorf("kept %q", c.kept)
 		}
-	})
+	}))
 }
 
 // The rows of the conversation are shown above the chat, which goes on. A question that comes meanwhile
 // is answered by no key that was meant for the rows, nor by one right after them.
 func TestChatRows(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		c.press("alt+v")
 		if len(c.stack) != 1 {
 			t.Fatalf("%d screens without a source", len(c.stack))
@@ -238,7 +240,7 @@ func TestChatRows(t *testing.T) {
 		source := newFakeSource()
 		source.add("s", &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
 		c.src = source
-		c.types("half", 0)
+		c.enters("half", 0)
 		c.press("alt+v")
 		c.settle()
 		if _, ok := c.top().(*sessionScreen); !ok || c.draw(80, 24).Inline == c.top().draw(80, 24).Inline {
@@ -262,7 +264,7 @@ func TestChatRows(t *testing.T) {
 		if len(c.answers) != 1 {
 			t.Errorf("answers %v", c.answers)
 		}
-	})
+	}))
 }
 
 func TestChatEnds(t *testing.T) {
@@ -281,12 +283,12 @@ func TestChatEnds(t *testing.T) {
 		"x enter ctrl+d y ctrl+c":      "[]",
 		"x enter shift+tab esc ctrl+c": "[true]",
 	} {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			c.press(strings.Fields(keys)...)
 			if got := fmt.Sprint(c.ended); got != want {
 				t.Errorf("%s: %s, want %s", keys, got, want)
 			}
-		})
+		}))
 	}
 }
 
@@ -294,13 +296,13 @@ func TestChatEnds(t *testing.T) {
 // second.
 func TestChatRests(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := len(c.msgs); n != 0 {
 			t.Errorf("%d messages in an idle hour", n)
 		}
-		c.types("x\r", 0)
+		c.enters("x\r", 0)
 		woken := 0
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
@@ -318,7 +320,7 @@ func TestChatRests(t *testing.T) {
 		if n := len(c.msgs); n != 0 {
 			t.Errorf("%d messages in an hour with a question", n)
 		}
-	})
+	}))
 }
 
 // chatStates are what a chat can look like.
@@ -327,26 +329,26 @@ var chatStates = []struct {
 	set  func(c *testChat)
 }{
 	{"idle", func(*testChat) {}},
-	{"typed", func(c *testChat) { c.types("Now run it a hundred times, and tell me how often it fails and why", 0) }},
-	{"menu", func(c *testChat) { c.types("/m", 0) }},
-	{"files", func(c *testChat) { c.types("see @up", 0) }},
+	{"typed", func(c *testChat) { c.enters("Now run it a hundred times, and tell me how often it fails and why", 0) }},
+	{"menu", func(c *testChat) { c.enters("/m", 0) }},
+	{"files", func(c *testChat) { c.enters("see @up", 0) }},
 	{"search", func(c *testChat) { c.press("ctrl+r", "e", "a") }},
 	{"working", func(c *testChat) {
-		c.types("x\r", 0)
+		c.enters("x\r", 0)
 		c.post(func(n *News) {
 			n.Work.Doing = "reading upload/server.go"
 			n.Open = []string{"The test starts server and client at once, so the", "client sometimes connects first."}
 		})
 		c.wait(12 * time.Second)
 	}},
-	{"queue", func(c *testChat) { c.types("x\rone\rtwo\rthree\rfour\r", 0) }},
+	{"queue", func(c *testChat) { c.enters("x\rone\rtwo\rthree\rfour\r", 0) }},
 	{"question", func(c *testChat) {
-		c.types("x\r", 0)
+		c.enters("x\r", 0)
 		c.asks(bashQuestion(1))
 		c.asks(colorQuestion(2))
 		c.press("ctrl+g")
 	}},
-	{"question beside a text", func(c *testChat) { c.types("and", 0); c.asks(bashQuestion(1)) }},
+	{"question beside a text", func(c *testChat) { c.enters("and", 0); c.asks(bashQuestion(1)) }},
 	{"explained", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "?") }},
 	{"reason", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "o", "t") }},
 	{"rule", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a") }},
@@ -372,13 +374,13 @@ func TestChatGolden(t *testing.T) {
 		for name, color := range map[string]bool{"": false, "_color": true} {
 			var b strings.Builder
 			for _, state := range chatStates {
-				inBubble(t, func(_ *testing.T, c *testChat) {
+				synctest.Test(t, chatting(func(_ *testing.T, c *testChat) {
 					c.width, c.height = size[0], size[1]
 					c.opts.Color, c.opts.Lines = color, true
 					state.set(c)
 					f := c.draw(size[0], size[1])
 					fmt.Fprintf(&b, "# %s\n%s\n\n", state.name, strings.Join(f.Lines, "\n"))
-				})
+				}))
 			}
 			golden.Check(t, fmt.Sprintf("chat_%dx%d%s", size[0], size[1], name), b.String())
 		}
@@ -389,7 +391,7 @@ func TestChatGolden(t *testing.T) {
 func TestChatSizes(t *testing.T) {
 	t.Parallel()
 	for _, state := range chatStates {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			state.set(c)
 			for width := 1; width <= 200; width++ {
 				for _, height := range []int{1, 2, 3, 5, 8, 12, 24, 50} {
@@ -403,14 +405,14 @@ func TestChatSizes(t *testing.T) {
 					checkFrame(t, state.name, f, width)
 				}
 			}
-		})
+		}))
 	}
 }
 
 // On a whole screen, what is read stays where it is.
 func TestChatFull(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		c.page = new(chatPage)
 		c.width, c.height = 40, 12
 		say := func(from, to int) {
@@ -431,7 +433,7 @@ func TestChatFull(t *testing.T) {
 		}
 		c.run(c.wheel(-3))
 		say(100, 200)
-		c.types("typed", 0)
+		c.enters("typed", 0)
 		if got := first(); got != "line 90" {
 			t.Errorf("after scrolling up, the first line is %q", got)
 		}
@@ -460,7 +462,7 @@ func TestChatFull(t *testing.T) {
 				checkFrame(t, "full", f, width)
 			}
 		}
-	})
+	}))
 }
 
 // checkFrame checks that lines fit, are clean, and have the cursor among them.
@@ -487,7 +489,7 @@ func TestChatRandom(t *testing.T) {
 		"space", "pgdown", "alt+enter", "ctrl+g", "ctrl+c", "ctrl+d", "ctrl+r", "ctrl+u", "ctrl+x", "ctrl+_",
 	}
 	for seed := range uint64(30) {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			r := rand.New(rand.NewPCG(3, seed))
 			for id := range 200 {
 				switch r.IntN(12) {
@@ -509,7 +511,7 @@ func TestChatRandom(t *testing.T) {
 				width := 1 + r.IntN(100)
 				checkFrame(t, "random", c.draw(width, 1+r.IntN(40)), width)
 			}
-		})
+		}))
 	}
 }
 

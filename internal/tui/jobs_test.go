@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -508,7 +509,7 @@ func TestJobsFit(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			f := someJobs(t)
-			text := text[:min(len(text), 8<<10)] // a record is not longer
+			text := text[:min(len(text), soak.Size(1<<10, 8<<10))] // a record is not longer than 8 KB
 			failed := hostileJob(text)
 			f.put(failed)
 			open := *failed

@@ -1,6 +1,9 @@
 package tui
 
-import "testing"
+import (
+	"testing"
+	"testing/synctest"
+)
 
 // leaves presses esc more often than there are screens, which leads to the first screen and never ends the
 // program, and then q, which does.
@@ -52,7 +55,7 @@ func TestFirstScreenStays(t *testing.T) {
 func TestEscapeStaysInChat(t *testing.T) {
 	t.Parallel()
 	for _, keys := range [][]string{nil, {"alt+v"}, {"x"}, {"ctrl+r"}} {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			c.press(keys...)
 			for range 10 {
 				c.press("esc")
@@ -64,6 +67,6 @@ func TestEscapeStaysInChat(t *testing.T) {
 			if len(c.ended) != 1 {
 				t.Errorf("after %q: ctrl+d ended %v", keys, c.ended)
 			}
-		})
+		}))
 	}
 }

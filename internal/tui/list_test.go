@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A fakeRow is a row with as many lines as it says, more of them on a narrow screen.
@@ -120,10 +121,10 @@ func randomRows(random *rand.Rand, next *int, n int) (all []fakeRow) {
 // Whatever happens, a part of the list is drawn; and whatever happens above, the same part.
 func TestRowListRandomly(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range soak.Size(100, 3000) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test
+			random := rand.New(rand.NewPCG(uint64(seed), 2)) //nolint:gosec // a test
 			next := 0
 			f := &fakeLayout{rows: randomRows(random, &next, random.IntN(60))}
 			l := newRowList(f)

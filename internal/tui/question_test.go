@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -62,16 +63,16 @@ func TestQuestionWhileTyping(t *testing.T) {
 	const text = "yes a no, e s ? always y1 2"
 	for _, pause := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 499 * time.Millisecond} {
 		for at := 0; at <= len(text); at++ {
-			inBubble(t, func(t *testing.T, c *testChat) {
+			synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 				c.wait(time.Minute)
-				c.types(text[:at], pause)
+				c.enters(text[:at], pause)
 				c.asks(bashQuestion(1))
 				c.asks(colorQuestion(2))
-				c.types(text[at:], pause)
+				c.enters(text[at:], pause)
 				if got := c.editor.Text(); got != text || len(c.answers) > 0 || len(c.sent) > 0 {
 					t.Errorf("pause %v, question at %d: the text is %q, the answers are %v, sent %q", pause, at, got, c.answers, c.sent)
 				}
-			})
+			}))
 		}
 	}
 }
@@ -83,181 +84,184 @@ func TestQuestionBetweenPrompts(t *testing.T) {
 	for _, pause := range []time.Duration{0, 100 * time.Millisecond, 499 * time.Millisecond} {
 		for first := 0; first <= len(text); first++ {
 			for second := first; second <= len(text); second++ {
-				inBubble(t, func(t *testing.T, c *testChat) {
-					c.types(text[:first], pause)
+				synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
+					c.enters(text[:first], pause)
 					q := bashQuestion(1)
 					c.asks(q)
-					c.types(text[first:second], pause)
+					c.enters(text[first:second], pause)
 					c.withdraws(q)
 					c.asks(colorQuestion(2))
-					c.types(text[second:], pause)
+					c.enters(text[second:], pause)
 					got := strings.Join(slices.Concat(c.sent, c.queue, []string{c.editor.Text()}), "|")
 					if got != "y|no|a|1|y" || len(c.answers) > 0 {
 						t.Errorf("pause %v, questions at %d and %d: %q, answers %v", pause, first, second, got, c.answers)
 					}
-				})
+				}))
 			}
 		}
 	}
 }
 
+// questionFocusCases are the cases of TestQuestionFocus.
+var questionFocusCases = []struct {
+	name string
+	do   func(c *testChat)
+	want string
+}{
+	{"by itself", func(c *testChat) { c.wait(time.Second); c.asks(bashQuestion(1)); c.wait(time.Second); c.press("y") }, "1:{1}"},
+	{"too soon", func(c *testChat) {
+		c.wait(time.Second)
+		c.asks(bashQuestion(1))
+		c.wait(400 * time.Millisecond)
+		c.press("y")
+	}, "text y"},
+	{"too soon, then by itself", func(c *testChat) {
+		c.wait(time.Second)
+		c.asks(bashQuestion(1))
+		c.press("y", "backspace")
+		c.wait(2 * time.Second)
+		c.press("y")
+	}, "1:{1}"},
+	{"not while there is a text", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.wait(time.Minute); c.press("y") }, "text xy"},
+	{"by ctrl+g", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.press("ctrl+g", "y") }, "1:{1} text x"},
+	{"left by ctrl+g", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "ctrl+g")
+		c.wait(time.Minute)
+		c.press("y")
+	}, "text y"},
+	{"left by esc", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "esc")
+		c.wait(time.Minute)
+		c.press("y")
+	}, "text y"},
+	{"another one after one that was left", func(c *testChat) {
+		q := bashQuestion(1)
+		c.asks(q)
+		c.press("ctrl+g", "esc")
+		c.withdraws(q)
+		c.asks(bashQuestion(2))
+		c.wait(2 * time.Second)
+		c.press("y")
+	}, "2:{1}"},
+	{"left by other keys", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "h", "n", "y") }, "text hny"},
+	{"not while earlier prompts are searched", func(c *testChat) {
+		c.press("ctrl+r")
+		c.asks(bashQuestion(1))
+		c.wait(time.Minute)
+		c.press("e", "enter", "y")
+	}, "text earlier prompt" + "y"},
+	{"left by a paste", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g")
+		c.run(model{c.app}.handle(tea.PasteMsg{Content: "pasted "}))
+		c.press("y")
+	}, "text pasted y"},
+	{"left by a text from another editor", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.wait(time.Minute)
+		c.update(editedMsg{text: "edited "})
+		c.press("y")
+	}, "text edited y"},
+	{"left by a prompt that was lost", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.wait(time.Minute)
+		c.post(func(n *News) { n.Proposal = &Proposal{"lost "} })
+		c.press("y")
+	}, "text lost y"},
+	{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
+	{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
+	{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
+	{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2 changes [0]}"},
+	{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{2 changes [0 1]}"},
+	{"always, but not the rule", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "a", "tab", "enter", "down", "x", "tab", "enter")
+	}, "1:{2 changes [1]}"},
+	{"always needs a second key", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "a", "y") }, ""},
+	{"always, narrower", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "a", "backspace", "backspace", "backspace", " ", ".", ":", "*", ")", "enter")
+	}, "1:{2 changes [0] rule Bash(go test .:*)}"},
+	{"always, not narrower", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "a", "ctrl+u", "B", "a", "s", "h", "enter")
+	}, ""},
+	{"the next one needs a look", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.asks(bashQuestion(2))
+		c.press("ctrl+g", "y", "y")
+	}, "1:{1} text y"},
+	{"the next one", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.asks(bashQuestion(2))
+		c.press("ctrl+g", "s")
+		c.wait(2 * time.Second)
+		c.press("n")
+	}, "2:{0}"},
+	{"answered, but still open", func(c *testChat) {
+		c.asks(bashQuestion(1))
+		c.press("ctrl+g", "y")
+		c.postQuestions()
+		c.wait(2 * time.Second)
+		c.press("n")
+	}, "1:{1} text n"},
+	{"withdrawn", func(c *testChat) {
+		q := bashQuestion(1)
+		c.asks(q)
+		c.asks(bashQuestion(2))
+		c.press("ctrl+g")
+		c.withdraws(q)
+		c.press("y")
+	}, "text y"},
+	{"withdrawn, and none left", func(c *testChat) {
+		q := bashQuestion(1)
+		c.asks(q)
+		c.press("ctrl+g")
+		c.withdraws(q)
+		c.press("y")
+	}, "text y"},
+	{"choices", func(c *testChat) {
+		c.asks(colorQuestion(1))
+		c.press("ctrl+g", "2")
+		c.wait(2 * time.Second)
+		c.press("1", "3", "enter")
+	}, "1:{3 [[Blue] [S L]]}"},
+	{"choices by arrows", func(c *testChat) {
+		c.asks(colorQuestion(1))
+		c.press("ctrl+g", "down", "enter")
+		c.wait(2 * time.Second)
+		c.press("down", "space", "enter")
+	}, "1:{3 [[Blue] [M]]}"},
+	{"own words", func(c *testChat) {
+		c.asks(colorQuestion(1))
+		c.press("ctrl+g", "3", "n", "o", "enter")
+		c.wait(2 * time.Second)
+		c.press("enter")
+	}, "1:{3 [[no] [S]]}"},
+	{"marks and own words", func(c *testChat) {
+		c.asks(colorQuestion(1))
+		c.press("ctrl+g", "1")
+		c.wait(2 * time.Second)
+		c.press("2", "4", "X", "L", "enter")
+	}, "1:{3 [[Red] [M XL]]}"},
+	{"the next choice needs a look", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "2", "1") }, "text 1"},
+	{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
+}
+
 // A question gets the focus when nobody types, and then its keys answer it.
 func TestQuestionFocus(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		do   func(c *testChat)
-		want string
-	}{
-		{"by itself", func(c *testChat) { c.wait(time.Second); c.asks(bashQuestion(1)); c.wait(time.Second); c.press("y") }, "1:{1}"},
-		{"too soon", func(c *testChat) {
-			c.wait(time.Second)
-			c.asks(bashQuestion(1))
-			c.wait(400 * time.Millisecond)
-			c.press("y")
-		}, "text y"},
-		{"too soon, then by itself", func(c *testChat) {
-			c.wait(time.Second)
-			c.asks(bashQuestion(1))
-			c.press("y", "backspace")
-			c.wait(2 * time.Second)
-			c.press("y")
-		}, "1:{1}"},
-		{"not while there is a text", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.wait(time.Minute); c.press("y") }, "text xy"},
-		{"by ctrl+g", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.press("ctrl+g", "y") }, "1:{1} text x"},
-		{"left by ctrl+g", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "ctrl+g")
-			c.wait(time.Minute)
-			c.press("y")
-		}, "text y"},
-		{"left by esc", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "esc")
-			c.wait(time.Minute)
-			c.press("y")
-		}, "text y"},
-		{"another one after one that was left", func(c *testChat) {
-			q := bashQuestion(1)
-			c.asks(q)
-			c.press("ctrl+g", "esc")
-			c.withdraws(q)
-			c.asks(bashQuestion(2))
-			c.wait(2 * time.Second)
-			c.press("y")
-		}, "2:{1}"},
-		{"left by other keys", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "h", "n", "y") }, "text hny"},
-		{"not while earlier prompts are searched", func(c *testChat) {
-			c.press("ctrl+r")
-			c.asks(bashQuestion(1))
-			c.wait(time.Minute)
-			c.press("e", "enter", "y")
-		}, "text earlier prompt" + "y"},
-		{"left by a paste", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g")
-			c.run(model{c.app}.handle(tea.PasteMsg{Content: "pasted "}))
-			c.press("y")
-		}, "text pasted y"},
-		{"left by a text from another editor", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.wait(time.Minute)
-			c.update(editedMsg{text: "edited "})
-			c.press("y")
-		}, "text edited y"},
-		{"left by a prompt that was lost", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.wait(time.Minute)
-			c.post(func(n *News) { n.Proposal = &Proposal{"lost "} })
-			c.press("y")
-		}, "text lost y"},
-		{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
-		{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
-		{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
-		{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2 changes [0]}"},
-		{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{2 changes [0 1]}"},
-		{"always, but not the rule", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "a", "tab", "enter", "down", "x", "tab", "enter")
-		}, "1:{2 changes [1]}"},
-		{"always needs a second key", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "a", "y") }, ""},
-		{"always, narrower", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "a", "backspace", "backspace", "backspace", " ", ".", ":", "*", ")", "enter")
-		}, "1:{2 changes [0] rule Bash(go test .:*)}"},
-		{"always, not narrower", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "a", "ctrl+u", "B", "a", "s", "h", "enter")
-		}, ""},
-		{"the next one needs a look", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.asks(bashQuestion(2))
-			c.press("ctrl+g", "y", "y")
-		}, "1:{1} text y"},
-		{"the next one", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.asks(bashQuestion(2))
-			c.press("ctrl+g", "s")
-			c.wait(2 * time.Second)
-			c.press("n")
-		}, "2:{0}"},
-		{"answered, but still open", func(c *testChat) {
-			c.asks(bashQuestion(1))
-			c.press("ctrl+g", "y")
-			c.postQuestions()
-			c.wait(2 * time.Second)
-			c.press("n")
-		}, "1:{1} text n"},
-		{"withdrawn", func(c *testChat) {
-			q := bashQuestion(1)
-			c.asks(q)
-			c.asks(bashQuestion(2))
-			c.press("ctrl+g")
-			c.withdraws(q)
-			c.press("y")
-		}, "text y"},
-		{"withdrawn, and none left", func(c *testChat) {
-			q := bashQuestion(1)
-			c.asks(q)
-			c.press("ctrl+g")
-			c.withdraws(q)
-			c.press("y")
-		}, "text y"},
-		{"choices", func(c *testChat) {
-			c.asks(colorQuestion(1))
-			c.press("ctrl+g", "2")
-			c.wait(2 * time.Second)
-			c.press("1", "3", "enter")
-		}, "1:{3 [[Blue] [S L]]}"},
-		{"choices by arrows", func(c *testChat) {
-			c.asks(colorQuestion(1))
-			c.press("ctrl+g", "down", "enter")
-			c.wait(2 * time.Second)
-			c.press("down", "space", "enter")
-		}, "1:{3 [[Blue] [M]]}"},
-		{"own words", func(c *testChat) {
-			c.asks(colorQuestion(1))
-			c.press("ctrl+g", "3", "n", "o", "enter")
-			c.wait(2 * time.Second)
-			c.press("enter")
-		}, "1:{3 [[no] [S]]}"},
-		{"marks and own words", func(c *testChat) {
-			c.asks(colorQuestion(1))
-			c.press("ctrl+g", "1")
-			c.wait(2 * time.Second)
-			c.press("2", "4", "X", "L", "enter")
-		}, "1:{3 [[Red] [M XL]]}"},
-		{"the next choice needs a look", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "2", "1") }, "text 1"},
-		{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
-	} {
+	for _, tt := range questionFocusCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T, c *testChat) {
+			synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 				tt.do(c)
 				if got := c.outcome(); got != tt.want {
 					t.Errorf("%q, want %q", got, tt.want)
 				}
-			})
+			}))
 		})
 	}
 }
@@ -291,7 +295,7 @@ func (c *testChat) outcome() string {
 // A text that does not fit has to be seen before it is allowed.
 func TestQuestionInPages(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		q := bashQuestion(1)
 		var lines []string
 		for i := range 40 {
@@ -316,13 +320,13 @@ func TestQuestionInPages(t *testing.T) {
 		if got := c.answers[1]; got.Kind != AllowedOnce {
 			t.Errorf("%+v", got)
 		}
-	})
+	}))
 }
 
 // On a screen that is too narrow for a question, nothing is allowed.
 func TestQuestionTooWide(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		q := bashQuestion(1)
 		wide := q.Sheet(80, false)
 		q.Sheet = func(int, bool) Sheet { return wide }
@@ -336,14 +340,14 @@ func TestQuestionTooWide(t *testing.T) {
 		if len(c.answers) != 1 {
 			t.Error("it can't be denied")
 		}
-	})
+	}))
 }
 
 // Whatever the size, what is allowed was on the screen, also if keys come faster than frames.
 func TestQuestionSeen(t *testing.T) {
 	t.Parallel()
 	for height := 1; height <= 24; height++ {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			c.height = height
 			q := bashQuestion(1)
 			var lines []string
@@ -370,7 +374,7 @@ func TestQuestionSeen(t *testing.T) {
 			if len(c.answers) == 0 && height >= 6 {
 				t.Errorf("height %d: it can't be allowed", height)
 			}
-		})
+		}))
 	}
 }
 
@@ -378,7 +382,7 @@ func TestQuestionSeen(t *testing.T) {
 func TestQuestionLow(t *testing.T) {
 	t.Parallel()
 	for height := 5; height <= 12; height++ {
-		inBubble(t, func(t *testing.T, c *testChat) {
+		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			q := colorQuestion(1)
 			q.Choices = q.Choices[:1]
 			c.height = height
@@ -393,14 +397,14 @@ func TestQuestionLow(t *testing.T) {
 			if got := c.outcome(); got != "1:{3 [[Blue]]}" {
 				t.Errorf("height %d: %q", height, got)
 			}
-		})
+		}))
 	}
 }
 
 // A rule that there is no room for is not added.
 func TestQuestionHidesNoRule(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *testChat) {
+	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 		q := bashQuestion(1)
 		q.Always[0].Text = "adds Bash(" + strings.Repeat("go test ./and/more ", 100) + ") to .claude/settings.local.json"
 		c.asks(q)
@@ -413,7 +417,7 @@ func TestQuestionHidesNoRule(t *testing.T) {
 		if c.answers[1].Kind != AllowedAlways {
 			t.Errorf("the answers are %+v", c.answers)
 		}
-	})
+	}))
 }
 
 // The keys that answer a question are what the question says.

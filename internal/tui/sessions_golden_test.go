@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -58,7 +59,7 @@ func TestListScreens(t *testing.T) {
 // hostileTexts are what a list may get to show.
 var hostileTexts = []string{
 	"\x1b]2;owned\a\x1b[2J\x1b[31mred", "\u202eevil\u202c \u200b\u2066", "\x9b31m\x00\r\nnext\tline", "你好你好你好你好你好你好你好你好你好你好你好你好",
-	"👩\u200d👩\u200d👧\u200d👦 e\u0301\u0301\u0301 \ufeff", strings.Repeat("long ", 5000), "\xff\xfe invalid", "",
+	"👩\u200d👩\u200d👧\u200d👦 e\u0301\u0301\u0301 \ufeff", strings.Repeat("long ", soak.Size(200, 5000)), "\xff\xfe invalid", "",
 }
 
 // hostileSessions are sessions whose every text is hostile.

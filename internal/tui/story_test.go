@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/termtest"
 )
 
@@ -186,7 +187,7 @@ func (s *story) resize(columns, rows int) *story {
 }
 
 // storyLimit is how long a story waits for what never comes.
-const storyLimit = time.Minute
+const storyLimit = polltest.Limit
 
 // waits waits for a condition.
 func (s *story) waits(what string, holds func() bool) *story {
