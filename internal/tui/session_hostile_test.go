@@ -119,7 +119,7 @@ func TestSessionFits(t *testing.T) {
 			for i, name := range slices.Sorted(maps.Keys(screens)) {
 				s, step := screens[name], 1
 				if _, isRow := s.(*rowScreen); isRow {
-					step = soak.Size(5, 1) // there are many, which share the widths
+					step = soak.Size(10, 1) // there are many, which share the widths
 				}
 				if n >= len(paths) {
 					step = soak.Size(23, 7) // the others have nothing special
