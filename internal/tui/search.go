@@ -208,6 +208,7 @@ func (s *searchScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	}
 	switch key.String() {
 	case "esc":
+		s.typing = false
 		return s.leave(Back), true
 	case "tab":
 		s.typing = false

@@ -98,7 +98,7 @@ func TestSessionsTabsStory(t *testing.T) {
 	s.press("tab").see("[Trash 1]", "Try another router", "1d ago", "R restore")
 	s.press("enter").see("deleted 16 November 2026 10:00").press("R").see("restored", "The trash is empty.")
 	s.clicks("Recent", 1).see("[Recent 3]").clicks("Add a progress", 1).selected("Add a progress")
-	s.turns(1).press("esc").ends()
+	s.turns(1).press("esc").see("q quits").press("q").ends()
 }
 
 func TestSessionsActionsStory(t *testing.T) {
@@ -261,5 +261,5 @@ func TestSearchIsGivenUp(t *testing.T) {
 	did("gave up re")
 	did("began refused")
 	close(f.goOn)
-	s.see("3 of 12").press("esc").ends()
+	s.see("3 of 12").press("esc").see("q quits").press("q").ends()
 }
