@@ -332,7 +332,7 @@ func unansweredChain(n int) []wire.JSON {
 // Forking a session with n calls that all lack a result takes memory in proportion to n.
 func TestForkGrowth(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	var perCall []uint64
-	for n := 250; n <= soak.Size(4000, 32000); n *= 2 {
+	for n := 250; n <= soak.Size(1000, 32000); n *= 2 {
 		s := sessions.NewMemory()
 		mustAppend(t, s, keyA, unansweredChain(n)...)
 		var before, after runtime.MemStats

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -27,7 +28,7 @@ type measured struct {
 // commands, queued prompts, subagents of all layouts.
 func TestMeasureAgreesWithRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := corpus.Projects(dir, 7, 12_000_000); err != nil {
+	if _, err := corpus.Projects(dir, 7, soak.Size(2_000_000, 12_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	folder := sessions.NewFolder(dir)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -296,6 +297,7 @@ type uuidIndexes struct {
 	mu    sync.Mutex
 	byKey map[wire.SessionKey]*uuidIndex
 	total int // number of UUIDs in all indexes
+	max   int // for tests; 0 means maxIndexedUUIDs
 }
 
 // acquire returns the index of a transcript, locked. The caller has to release it.
@@ -330,7 +332,7 @@ func (ts *uuidIndexes) release(key wire.SessionKey, t *uuidIndex) {
 	if t.users == 0 && !known {
 		ts.forget(key, t)
 	}
-	if !grown || ts.total <= maxIndexedUUIDs {
+	if !grown || ts.total <= cmp.Or(ts.max, maxIndexedUUIDs) {
 		return
 	}
 	for otherKey, other := range ts.byKey {

@@ -108,7 +108,7 @@ func TestReadersOfCutAppend(t *testing.T) {
 		"a part of another append": ",\n \t " + string(said(6)) + "\n" + string(recorded(6)),
 	} {
 		for cut := start; cut < len(whole); cut++ {
-			if near := whole[cut-6 : min(cut+2, len(whole))]; !strings.Contains(near, "\n") && cut%31 != 0 {
+			if near := whole[cut-6 : min(cut+2, len(whole))]; !strings.Contains(near, "\n") && cut%soak.Size(97, 31) != 0 {
 				continue // most cuts are inside a value
 			}
 			write(t, dir, name, whole[:cut]+rest)
@@ -252,15 +252,15 @@ func appendBatches(dir string) {
 // Whenever a process is killed, each of its appends is there as a whole or not at all, and those
 // that it has confirmed are there.
 func TestFolderKilledAppend(t *testing.T) {
-	t.Parallel()
 	if dir := os.Getenv(appendDir); dir != "" {
 		appendBatches(dir)
 		return
 	}
-	rounds := soak.Size(4, 120)
-	for round := range rounds {
+	rnd := soak.Search(t)
+	const rounds = 120
+	for range rounds {
 		dir := t.TempDir()
-		ended := killInAppend(t, dir, 1+3*round%8)
+		ended := killInAppend(t, dir, 1+rnd.IntN(8))
 		s := sessions.NewFolder(dir)
 		s.Skipped = func(sessions.SkippedLine) {}
 		var got []string

@@ -3,13 +3,13 @@ package sessions
 import (
 	"bytes"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -63,8 +63,8 @@ func cutByTranscript(text string) []cutLine {
 func TestLinesEqualThoseOfTranscripts(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"{}", `{"a":1}`, "x", " ", "\r", "\n", "\n", "\r\n", "\x00", "\x00\x00\x00", entrylex.ByteOrderMark}
-	rng := rand.New(rand.NewPCG(7, 8))
-	for range 20_000 {
+	rng := soak.Rand(t)
+	for range soak.Size(4_000, 20_000) {
 		var text strings.Builder
 		for range rng.IntN(12) {
 			text.WriteString(pieces[rng.IntN(len(pieces))])

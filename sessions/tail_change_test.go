@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -543,21 +543,9 @@ func TestTailLeavesNothing(t *testing.T) { // not parallel: it counts open files
 			}
 		}()
 	}
-	if !eventually(func() bool { return openFiles(t) <= before && watchers() == 0 }) {
+	if !polltest.Eventually(func() bool { return openFiles(t) <= before && watchers() == 0 }) {
 		t.Errorf("%d files before, %d after, %d watchers", before, openFiles(t), watchers())
 	}
-}
-
-// eventually waits for a change that nothing reports, and reports whether it came.
-func eventually(done func() bool) bool {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(tailLimit); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
 }
 
 // openFiles counts the open files of this process, on systems that list them.
@@ -583,7 +571,7 @@ func TestTailWatcherIsSeen(t *testing.T) {
 	before := openFiles(t)
 	for range sessions.TailFile(t.Context(), file, nil) {
 		seen := func() bool { return openFiles(t) > before && watchers() == 1 }
-		if runtime.GOOS == "linux" && !eventually(seen) {
+		if runtime.GOOS == "linux" && !polltest.Eventually(seen) {
 			t.Errorf("%d files before, %d now, %d watchers", before, openFiles(t), watchers())
 		}
 		break

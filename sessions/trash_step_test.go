@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,9 +34,9 @@ func newMovedSession(t *testing.T, newFolder func(dir string) *sessions.Folder) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &movedSession{t: t, dir: filepath.Join(dir, "projects"), newFolder: newFolder}
-	m.append(m.folder(), "")
-	m.append(m.folder(), "subagents/agent-1")
+	m := &movedSession{t: t, dir: filepath.Join(dir, "projects"), newFolder: newFolder, written: []string{`"uuid":"uuid-0"`, `"uuid":"uuid-1"`}}
+	write(t, m.dir, "p/"+idA+".jsonl", string(user("uuid-0", ""))+"\n")
+	write(t, m.dir, "p/"+idA+"/subagents/agent-1.jsonl", string(user("uuid-1", ""))+"\n")
 	return m
 }
 
@@ -148,38 +149,27 @@ func (m *movedSession) run(op func(m *movedSession, f *sessions.Folder), actions
 }
 
 // check returns an error unless everything that was written can be read or restored, and the trash has
-// nothing else.
+// no other transcripts.
 func (m *movedSession) check() error {
-	live := ""
-	for _, text := range tree(m.t, m.dir) {
-		live += text
-	}
 	trashed, err := sessions.Trash(m.t.Context(), m.options())
 	if err != nil {
 		return err
 	}
-	all, listed := live, 0
-	for _, s := range trashed {
-		for _, text := range tree(m.t, s.Path) {
-			all += text
-			listed++
+	var all strings.Builder
+	for name, text := range tree(m.t, filepath.Dir(m.dir)) {
+		isListed := strings.HasPrefix(name, "projects/") || slices.ContainsFunc(trashed, func(s sessions.TrashedSession) bool {
+			return strings.HasPrefix(name, "projects-trash/"+filepath.Base(s.Path)+"/")
+		})
+		if isListed {
+			all.WriteString(text)
+		} else if strings.HasSuffix(name, ".jsonl") {
+			return fmt.Errorf("%s of the trash belongs to no session", name)
 		}
 	}
 	for _, text := range m.written {
-		if !strings.Contains(all, text) {
+		if !strings.Contains(all.String(), text) {
 			return fmt.Errorf("%s is lost", text)
 		}
-	}
-	if _, err := os.Stat(m.dir + "-trash"); err != nil {
-		return nil
-	}
-	for name := range tree(m.t, m.dir+"-trash") {
-		if strings.HasSuffix(name, ".jsonl") {
-			listed--
-		}
-	}
-	if listed < 0 {
-		return fmt.Errorf("files of the trash belong to no session: %q", keys(tree(m.t, m.dir+"-trash")))
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestTalliesKeepTheLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ts uuidIndexes
+	ts := uuidIndexes{max: 100}
 	long, short := wire.SessionKey{SessionID: "long"}, wire.SessionKey{SessionID: "short"}
 	grow := func(key wire.SessionKey, uuids uint64) {
 		tally := ts.acquire(key)
@@ -163,7 +163,7 @@ func TestTalliesKeepTheLast(t *testing.T) {
 		ts.release(key, tally)
 	}
 	grow(short, 1)
-	grow(long, maxIndexedUUIDs+1)
+	grow(long, 101)
 	if ts.byKey[long] == nil || ts.byKey[short] != nil {
 		t.Errorf("after a long file: got %v", ts.byKey)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -296,7 +297,7 @@ func TestWatchLeavesNothing(t *testing.T) { // not parallel: it counts open file
 			break
 		}
 	}
-	if !eventually(func() bool { return openFiles(t) <= before && watchers() == 0 }) {
+	if !polltest.Eventually(func() bool { return openFiles(t) <= before && watchers() == 0 }) {
 		t.Errorf("%d files are open, and %d were before", openFiles(t), before)
 	}
 }

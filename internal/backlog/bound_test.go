@@ -28,17 +28,23 @@ func newPusher() *pusher {
 	return p
 }
 
-// push pushes a message, and reports whether Push has returned within a minute.
+// push pushes a message, and reports whether Push returns within a minute.
 func (p *pusher) push() bool {
 	msg := note(len(p.pushed), 100)
 	p.pushed = append(p.pushed, msg)
 	p.returned.Store(false)
+	done := make(chan struct{})
 	go func() {
 		p.Push([]wire.Message{msg})
 		p.returned.Store(true)
+		close(done)
 	}()
-	time.Sleep(time.Minute)
-	return p.returned.Load()
+	select {
+	case <-done:
+		return true
+	case <-time.After(time.Minute): // of the bubble
+		return false
+	}
 }
 
 func (p *pusher) pushUntilBlocked(t *testing.T) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,18 +131,66 @@ func TestEveryTestFindsAFlaw(t *testing.T) {
 	}
 }
 
-// oneByOne appends entries one after the other, and pauses in the middle.
-func oneByOne(f *fakeStore) {
-	f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-		for i, entry := range entries {
-			if err := f.Memory.Append(ctx, key, []wire.JSON{entry}); err != nil {
-				return err
+// oneByOne returns a flaw: entries are appended one after the other, with a pause in the middle.
+func oneByOne(pause func(ctx context.Context)) func(*fakeStore) {
+	return func(f *fakeStore) {
+		f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
+			for i, entry := range entries {
+				if err := f.Memory.Append(ctx, key, []wire.JSON{entry}); err != nil {
+					return err
+				}
+				if i == len(entries)/2 {
+					pause(ctx)
+				}
 			}
-			if i == len(entries)/2 {
-				time.Sleep(2 * time.Millisecond)
-			}
+			return nil
 		}
-		return nil
+	}
+}
+
+// untilDeadline waits until a context with a deadline ends.
+func untilDeadline(ctx context.Context) {
+	if _, ok := ctx.Deadline(); ok {
+		<-ctx.Done()
+	}
+}
+
+// together returns a function whose first two calls wait for each other.
+func together() func() {
+	var calls atomic.Int64
+	both := make(chan struct{})
+	return func() {
+		if calls.Add(1) == 2 {
+			close(both)
+		}
+		<-both
+	}
+}
+
+// halfLoaded lets a load run in the middle of the first append.
+func halfLoaded(f *fakeStore) {
+	var mu sync.Mutex
+	begun, loaded := false, make(chan struct{})
+	var release sync.Once
+	f.load = func(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
+		return func(yield func(wire.JSON, error) bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if begun {
+				release.Do(func() { close(loaded) }) // the append waits for the lock
+			}
+			f.Memory.Load(ctx, key)(yield)
+		}
+	}
+	f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
+		mu.Lock()
+		err := f.Memory.Append(ctx, key, entries[:len(entries)/2])
+		begun = true
+		mu.Unlock()
+		<-loaded
+		mu.Lock()
+		defer mu.Unlock()
+		return errors.Join(err, f.Memory.Append(ctx, key, entries[len(entries)/2:]))
 	}
 }
 
@@ -174,7 +224,7 @@ var faultFlaws = map[string]flaw{
 			return f.Memory.Append(context.WithoutCancel(ctx), key, entries)
 		}
 	}},
-	"a cancelled append is torn": {"faults/an append that is cancelled is whole or not there", oneByOne},
+	"a cancelled append is torn": {"faults/an append that is cancelled is whole or not there", oneByOne(untilDeadline)},
 	"a cancelled append says something else": {
 		"faults/an append that is cancelled is whole or not there", func(f *fakeStore) {
 			f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
@@ -196,27 +246,33 @@ var faultFlaws = map[string]flaw{
 			}
 		}
 	}},
-	"appends mix":              {"concurrent/appends to one transcript stay together", oneByOne},
-	"half an append is loaded": {"concurrent/a load during appends sees whole appends", oneByOne},
+	"appends mix": {"concurrent/appends to one transcript stay together", func(f *fakeStore) {
+		meet := together()
+		oneByOne(func(context.Context) { meet() })(f)
+	}},
+	"half an append is loaded": {"concurrent/a load during appends sees whole appends", halfLoaded},
 	"UUIDs are checked too early": {"concurrent/the same append from many adds once", func(f *fakeStore) {
 		withoutUUIDs(f, func(wire.JSON) bool { return true })
-		add := f.append
+		add, meet := f.append, together()
 		f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
 			if there, err := load(ctx, f, key); err != nil || len(there) > 0 {
 				return err
 			}
-			time.Sleep(10 * time.Millisecond)
+			meet()
 			return add(ctx, key, entries)
 		}
 	}},
 	"appends get lost": {"concurrent/appends to many transcripts", func(f *fakeStore) {
 		var busy sync.Mutex
+		lost := make(chan struct{})
+		var lose sync.Once
 		f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
 			if !busy.TryLock() {
+				lose.Do(func() { close(lost) })
 				return nil
 			}
 			defer busy.Unlock()
-			time.Sleep(time.Millisecond)
+			<-lost
 			return f.Memory.Append(ctx, key, entries)
 		}
 	}},
