@@ -34,7 +34,7 @@ func searchAll(t *testing.T, x *Index, files []sessions.File) string {
 func TestDamageIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := corpus.Projects(dir, 7, 100_000); err != nil {
+	if _, err := corpus.Projects(dir, 7, soak.Size(30_000, 100_000)); err != nil {
 		t.Fatal(err)
 	}
 	files := filesBelow(t, dir)
@@ -49,7 +49,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tries := soak.Size(60, 500)
+	tries := soak.Size(20, 500)
 	sum := bytes.IndexByte(contents[1], '\n') // after it is a time, which only tells when to compare
 	for i := range tries {
 		all := slices.Concat(contents...)

@@ -103,7 +103,7 @@ func wordsOf(t *testing.T, files []sessions.File, random *rand.Rand) (list, pair
 func TestIndexEqualsScan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := corpus.Projects(dir, 7, soak.Size(300_000, 1_000_000)); err != nil {
+	if _, err := corpus.Projects(dir, 7, soak.Size(100_000, 1_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	d := newFixture(t)
@@ -137,7 +137,11 @@ func TestIndexEqualsScan(t *testing.T) {
 			q.Until = middle
 			q.Projects = map[string]bool{files[0].Project: true, files[len(files)/2].Project: true}
 		}
-		for _, limit := range []int{0, 3, -3, -20} {
+		limits := []int{0, -3, 3, -20}
+		if !soak.Running() {
+			limits = limits[i%2*2 : i%2*2+2]
+		}
+		for _, limit := range limits {
 			q.Order, q.Limit, q.PerSession, q.Now = Newest, limit, 0, time.Time{}
 			if limit < 0 {
 				q.Order, q.Limit, q.PerSession, q.Now = Relevance, -limit, i%3, middle

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -167,7 +168,7 @@ func TestSearchOfCutAppend(t *testing.T) {
 			}
 		}
 	}
-	for cut := len(first); cut < len(whole) && !t.Failed(); cut += 7 {
+	for cut := len(first); cut < len(whole) && !t.Failed(); cut += soak.Size(29, 7) {
 		d.write(deskSession+".jsonl", string(whole[:cut]), os.O_TRUNC)
 		check(fmt.Sprintf("%d bytes", cut-len(first)))
 		d.write(deskSession+".jsonl", string(whole[cut:]), os.O_APPEND)

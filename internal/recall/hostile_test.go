@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // planted is what somebody else wrote, to reach an agent. It has the words that searches look for.
@@ -179,7 +181,7 @@ func TestDamagedSessions(t *testing.T) {
 	f := newFixture(t)
 	s := id(1)
 	f.write(f.project(), s+".jsonl", "{", `{"type":"user","message":7}`, "\x00\x00", prompt(s, "apples here"), `{"type":"user","message":{"content":["apples",7,null,{"type":"text"}]}}`,
-		prompt(s, strings.Repeat("apples and pears ", 200_000)), says(s, "done with apples"), `{"type":"assistant","message":{"content":[{"type":"te`)
+		prompt(s, strings.Repeat("apples and pears ", soak.Size(8_000, 200_000))), says(s, "done with apples"), `{"type":"assistant","message":{"content":[{"type":"te`)
 	f.write(f.project(), "not-a-uuid.jsonl", prompt("not-a-uuid", "apples elsewhere"))
 	if err := os.Symlink("/etc", filepath.Join(f.dir, f.project(), id(2))); err != nil {
 		t.Log("no symbolic links here:", err)
@@ -243,11 +245,11 @@ func TestSecretsAreNotCut(t *testing.T) {
 		}
 	}
 	refs := []string{s[:8], fmt.Sprintf("%s@%d", s[:8], len(first)+1)}
-	for offset := 0; offset < len(long); offset += 997 {
+	for offset := 0; offset < len(long); offset += soak.Size(7*997, 997) {
 		refs = append(refs, fmt.Sprintf("%s.toolu_1@%d", s[:8], offset))
 	}
 	at := strings.Index(long, token)
-	for n := range len(token) {
+	for n := 0; n < len(token); n += soak.Size(5, 1) {
 		refs = append(refs, fmt.Sprintf("%s.toolu_1@%d", s[:8], at+n))
 	}
 	for _, ref := range refs {

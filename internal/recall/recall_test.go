@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -163,7 +164,7 @@ func readFacts(t *testing.T) (facts []fact) {
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if _, err := corpus.Projects(f.dir, 11, 6_000_000); err != nil {
+	if _, err := corpus.Projects(f.dir, 11, soak.Size(1_500_000, 6_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	facts := readFacts(t)
@@ -409,9 +410,10 @@ func TestReadBudgets(t *testing.T) {
 	r := f.start(nil)
 	middle := fmt.Sprintf("%s@%d", s[:8], len(strings.Join(lines[:200], "\n"))+1)
 	const enough = 1100 // for all texts of a page
-	for tokens := minTokens; tokens <= maxTokens; tokens++ {
+	step := soak.Size(23, 1)
+	for tokens := minTokens; tokens <= maxTokens; tokens += step {
 		if tokens > enough {
-			tokens += 99
+			step = 100
 		}
 		for _, req := range []ReadRequest{
 			{Ref: s, After: maxAround, MaxTokens: tokens},
