@@ -80,7 +80,11 @@ var errMoved = errors.New("the file was moved during the append")
 //
 // Another process may delete or restore the session at the same time. The lines would then be in a
 // file that is no longer the transcript. So appendLines repeats the append until the file has its
-// name after it.
+// name after it. Lines may then be both in the session and in the trash, and none is lost: see
+// [trashDir].
+//
+// Another process may also append at the same time. Each append is one write to the end of the file,
+// so both are there, but both may have the same entry.
 func (f *Folder) appendLines(ctx context.Context, root *projectRoot, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	for range maxMoves {
 		if err := root.MkdirAll(path.Dir(root.file(a.key)), 0o700); err != nil {
@@ -156,7 +160,8 @@ func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 }
 
 // undoAppend removes the last n bytes of a file that had size bytes before, unless somebody has
-// added to it since.
+// added to it since. What another process adds between the look and the cut is lost: it happens only
+// after a write that failed, if two processes write to a file, which a [Folder] advises against.
 func undoAppend(root *os.Root, name string, size int64, n int) error {
 	file, err := root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {

@@ -75,7 +75,10 @@ func (f *Folder) Remove() error {
 	return fmt.Errorf("tempconfig: %w", err)
 }
 
-// sweepAge is the minimum age of a directory to be swept. A younger one may not be locked yet.
+// sweepAge is the minimum age of a directory to be swept. A younger one may not be locked yet. A
+// process that takes longer to lock its own, since it or the machine was suspended, loses an empty
+// directory, and New returns an error. A lock is never taken again: a directory that is not locked
+// stays so, and two processes may remove it at once.
 const sweepAge = time.Minute
 
 // sweep removes the directories of this user that are no longer in use. Those that can't be removed
