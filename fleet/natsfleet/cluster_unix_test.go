@@ -279,7 +279,7 @@ func (c *cluster) pauseLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
 
 // leaveTime is after which time a client goes to another server, if its own does not answer: a half of the time that an
 // answer may take here.
-const leaveTime = 16 * time.Second
+const leaveTime = 32 * time.Second
 
 // isolateLeader cuts the leader off the other servers, but not off its clients. It must not acknowledge anything that
 // the others don't know, and the others elect a leader.
