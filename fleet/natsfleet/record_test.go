@@ -150,7 +150,7 @@ func TestServerGone(t *testing.T) {
 	if !errors.Is(failed, nats.ErrDisconnected) {
 		t.Errorf("got %v", failed)
 	}
-	t.Run("no server", func(t *testing.T) { callWithoutServer(t, e) })
+	callWithoutServer(t, e)
 	p.run(t)
 	got, err := keys(t.Context(), e, nil)
 	if diff := cmp.Diff([]string{"a"}, got); diff != "" || err != nil {
@@ -188,8 +188,7 @@ func callWithoutServer(t *testing.T, e *natsfleet.Engine) {
 		"doctor":  func(ctx context.Context) error { _, err := e.Doctor(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			if err := call(ctx); err == nil || errors.Is(err, fleet.ErrConflict) || errors.Is(err, fleet.ErrNotFound) {
 				t.Errorf("got %v", err)
