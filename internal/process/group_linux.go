@@ -18,7 +18,7 @@ func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM, PidFD: &watch}
 }
 
-func startCommand(cmd *exec.Cmd) error { return agents.start(cmd) }
+func startCommand(cmd *exec.Cmd, closeFiles func()) error { return agents.start(cmd, closeFiles) }
 
 // commandGone is called when a command that was started has ended, and what it has left running:
 // until then the watcher must be there.
@@ -105,13 +105,16 @@ type starter struct {
 }
 
 type startRequest struct {
-	cmd     *exec.Cmd
-	started chan error
+	cmd        *exec.Cmd
+	closeFiles func()
+	started    chan error
 }
 
 // start starts cmd. Unless it fails, exited must be called when the process has ended and what it
-// has left running.
-func (s *starter) start(cmd *exec.Cmd) error {
+// has left running. It calls closeFiles, which closes the files of the process, before it starts
+// anything else: a process that is started meanwhile has them, too, until it runs its own program,
+// and would keep an input open that the agent closes.
+func (s *starter) start(cmd *exec.Cmd, closeFiles func()) error {
 	s.mu.Lock()
 	if s.running++; s.running == 1 {
 		s.requests, s.done = make(chan startRequest), make(chan struct{})
@@ -120,7 +123,7 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	requests := s.requests
 	s.mu.Unlock()
 
-	request := startRequest{cmd, make(chan error)}
+	request := startRequest{cmd, closeFiles, make(chan error)}
 	requests <- request
 	err := <-request.started
 	if err != nil {
@@ -148,6 +151,7 @@ func serve(requests <-chan startRequest, done chan<- struct{}) {
 	defer watch.stop()
 	for r := range requests {
 		err := r.cmd.Start()
+		r.closeFiles()
 		r.started <- err
 		if err == nil {
 			watch.start()

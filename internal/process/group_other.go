@@ -11,7 +11,11 @@ import (
 // because its input does.
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
+// startCommand starts cmd and calls closeFiles, which closes the files of the process.
+func startCommand(cmd *exec.Cmd, closeFiles func()) error {
+	defer closeFiles()
+	return cmd.Start()
+}
 
 func commandGone() {}
 

@@ -82,7 +82,11 @@ func (g *group) release() {
 	}
 }
 
-func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
+// startCommand starts cmd and calls closeFiles, which closes the files of the process.
+func startCommand(cmd *exec.Cmd, closeFiles func()) error {
+	defer closeFiles()
+	return cmd.Start()
+}
 
 func commandGone() {}
 

@@ -278,6 +278,24 @@ func onThreadThatEnds(f func()) <-chan string {
 	return task
 }
 
+// No other process is started before the files of an agent are closed.
+func TestFilesAreClosedBeforeTheWatcherStarts(t *testing.T) {
+	before, closed := ownChildren(t), 0
+	var s starter
+	spec := child(t, "hang")
+	cmd := &exec.Cmd{Path: spec.Path, Env: spec.Env}
+	if err := s.start(cmd, func() { closed = ownChildren(t) }); err != nil {
+		t.Fatal(err)
+	}
+	if closed != before+1 {
+		t.Errorf("%d processes before, %d when the files are closed", before, closed)
+	}
+	polltest.Until(t, "the watcher starts", func() bool { return ownChildren(t) == before+2 })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	s.exited()
+}
+
 func TestNothingIsLeft(t *testing.T) {
 	rounds := soak.Size(12, 400)
 	spec := child(t, "exit", "0")

@@ -100,10 +100,8 @@ func Start(spec *Spec) (*Process, error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = child[0], child[1], child[2]
 
 	started := make(chan error)
-	go p.run(started)
-	err = <-started
-	closeAll(child)
-	if err != nil {
+	go p.run(func() { closeAll(child) }, started)
+	if err = <-started; err != nil {
 		closeAll(host)
 		return nil, spec.startError(err)
 	}
@@ -131,9 +129,10 @@ func newProcess(spec *Spec, host pipeEnds) *Process {
 	return p
 }
 
-// run starts the agent, reports that on started, and waits for its end.
-func (p *Process) run(started chan<- error) {
-	if err := startCommand(p.cmd); err != nil {
+// run starts the agent, reports that on started, and waits for its end. It calls closeFiles when the
+// agent has its files, or did not start.
+func (p *Process) run(closeFiles func(), started chan<- error) {
+	if err := startCommand(p.cmd, closeFiles); err != nil {
 		started <- err
 		return
 	}

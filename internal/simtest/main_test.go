@@ -189,9 +189,9 @@ func ofSessions() []string {
 	})
 }
 
-// ofRuntime are words in the stacks of goroutines that stay: those of package testing, and the one
-// for signals once it was needed.
-var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal."}
+// ofRuntime are words in the stacks of goroutines that stay: those of package testing, the one for
+// signals once it was needed, and the one of a profile.
+var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal.", "\ncreated by runtime/pprof."}
 
 // ofTests returns the stacks of all goroutines but for the caller's and those that always stay.
 func ofTests() []string {
