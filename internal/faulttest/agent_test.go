@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A stage is a point in the dialogue of an agent, at which it may do something else.
@@ -154,7 +156,7 @@ func (a *agent) await(kind string) string {
 }
 
 // hang stays until it is killed.
-func hang(*agent) { time.Sleep(2 * long) }
+func hang(*agent) { polltest.Forever() }
 
 func hangForGood(a *agent) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
@@ -185,11 +187,12 @@ func closeOutput(a *agent) {
 	hang(a)
 }
 
-// closeOutputAndExit exits so late that the host has noticed that the agent still runs.
+// closeOutputAndExit exits so late that the host notices that the agent still runs. The outcome is
+// the same if the host is slower than that.
 func closeOutputAndExit(*agent) {
 	_ = os.Stdout.Close()
-	time.Sleep(2 * time.Second)
-	os.Exit(0)
+	time.AfterFunc(2*time.Second, func() { os.Exit(0) })
+	polltest.Forever()
 }
 
 func closeInput(a *agent) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 const (
@@ -30,8 +31,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case sleeper:
-		time.Sleep(2 * long)
-		os.Exit(1)
+		polltest.Forever()
 	}
 	f := faultNamed(name)
 	if f == nil {

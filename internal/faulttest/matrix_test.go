@@ -5,7 +5,6 @@ package faulttest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -61,7 +61,7 @@ func (m *matrix) run(t *testing.T, faults []*fault) figures {
 	t.Setenv("TMPDIR", temp)
 	total := figures{faults: len(faults)}
 	for batch := range slices.Chunk(faults, max(1, batchRuns/m.runs)) {
-		family := rand.Text()
+		family := fmt.Sprintf("batch-%d%s", total.runs, strings.ReplaceAll(temp, "/", "-")) // another name in each run and test
 		files, goroutines, before := countFiles(t), goroutineIDs(), total.runs
 		m.runBatch(t, batch, family, &total)
 		left := func(what string, known int, count func() int) int {
@@ -127,14 +127,12 @@ func names(faults []*fault) string {
 }
 
 // settled waits until count is not more than what is known to stay, and returns the last count.
-func settled(known int, count func() int) int {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(long); ; <-tick.C {
-		if n := count(); n <= known || time.Now().After(deadline) {
-			return max(n, 0)
-		}
-	}
+func settled(known int, count func() int) (n int) {
+	polltest.Eventually(func() bool {
+		n = count()
+		return n <= known
+	})
+	return max(n, 0)
 }
 
 // runBatch runs some faults, each with all callers in turn.
