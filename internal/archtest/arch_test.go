@@ -6,6 +6,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -14,19 +18,66 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 const root = "../.."
 
+// The files of the module are the same with cgo and without, which TestNoFileDependsOnCgo checks. So
+// builds with cgo differ only in dependencies, and are left to soaks.
 func TestImportRules(t *testing.T) {
 	watchSources(t)
+	settings := []string{"0"}
+	if soak.Running() {
+		settings = append(settings, "1")
+	}
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		// Without cgo, a file that imports C is not part of its package; with cgo, another may not
-		// be.
-		for _, cgo := range []string{"0", "1"} {
+		for _, cgo := range settings {
 			t.Run(goos+"/cgo="+cgo, func(t *testing.T) { checkPlatform(t, goos, cgo) })
 		}
 	}
+}
+
+// Without cgo, a file that imports C is not part of its package; with cgo, another may not be.
+func TestNoFileDependsOnCgo(t *testing.T) {
+	t.Parallel()
+	sources, _ := readSources(t)
+	for _, s := range sources {
+		if dependsOnCgo(s.syntax) {
+			t.Errorf("%s depends on cgo: let TestImportRules check builds with cgo in each test run", s.path)
+		}
+	}
+	for text, want := range map[string]bool{
+		"package p\n": false, "//go:build linux\n\npackage p\n": false,
+		"package p\n\nimport \"C\"\n": true, "//go:build linux && !cgo\n\npackage p\n": true,
+	} {
+		syntax, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.ParseComments)
+		if err != nil || dependsOnCgo(syntax) != want {
+			t.Errorf("%q: want %v, error %v", text, want, err)
+		}
+	}
+}
+
+// dependsOnCgo reports whether a file imports C, or has a build constraint about cgo.
+func dependsOnCgo(f *ast.File) bool {
+	for _, spec := range f.Imports {
+		if spec.Path.Value == `"C"` {
+			return true
+		}
+	}
+	found := false
+	for _, group := range f.Comments {
+		for _, line := range group.List {
+			if expr, err := constraint.Parse(line.Text); err == nil && group.Pos() < f.Package {
+				expr.Eval(func(tag string) bool { // it is called for every tag
+					found = found || tag == "cgo"
+					return true
+				})
+			}
+		}
+	}
+	return found
 }
 
 func checkPlatform(t *testing.T, goos, cgo string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -18,9 +19,23 @@ type source struct {
 	test      bool
 }
 
-// readSources parses all Go files of this module.
+// readSources returns all Go files of this module. They are parsed once, and must not be changed.
 func readSources(t *testing.T) ([]*source, *token.FileSet) {
 	t.Helper()
+	parsed := parseSources()
+	if parsed.err != nil || len(parsed.list) == 0 {
+		t.Fatalf("%d Go files, error %v", len(parsed.list), parsed.err)
+	}
+	return parsed.list, parsed.fset
+}
+
+type parsedSources struct {
+	list []*source
+	fset *token.FileSet
+	err  error
+}
+
+var parseSources = sync.OnceValue(func() parsedSources {
 	var list []*source
 	fset := token.NewFileSet()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -48,8 +63,5 @@ func readSources(t *testing.T) ([]*source, *token.FileSet) {
 		})
 		return err
 	})
-	if err != nil || len(list) == 0 {
-		t.Fatalf("%d Go files, error %v", len(list), err)
-	}
-	return list, fset
-}
+	return parsedSources{list, fset, err}
+})
