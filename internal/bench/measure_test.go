@@ -10,9 +10,10 @@ import (
 	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
+// testSlices returns a stream that has every kind of frame.
 func testSlices(t *testing.T) []slice {
 	t.Helper()
-	parts, err := newSlices(1, 3<<20)
+	parts, err := newSlices(1, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
