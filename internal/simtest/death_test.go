@@ -296,7 +296,7 @@ func TestThousandSessions(t *testing.T) {
 }
 
 func TestHundredsOfProcesses(t *testing.T) {
-	sessions := soak.Size(30, 400)
+	sessions := soak.Size(10, 400)
 	opts, err := plainOptions()
 	if err != nil {
 		t.Fatal(err)

@@ -253,7 +253,7 @@ func flooding(scenario *clewtest.Scenario) (*clewtest.Scenario, []wire.JSON) {
 	text := strings.Repeat("a", 100<<10)
 	var entries []wire.JSON
 	for i := range 120 {
-		entry := fmt.Sprintf(`{"n":%d,"text":%q}`, i, text)
+		entry := fmt.Sprintf(`{"n":%d,"text":"%s"}`, i, text)
 		entries = append(entries, wire.JSON(entry))
 		scenario.Send(mirrorFrame("s", entry))
 	}
