@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
 )
@@ -194,9 +195,10 @@ func TestSetupFails(t *testing.T) {
 	s.work(&agents.Options{Policy: agents.Policy{Trusted: []string{repo}, Setup: []string{"sh", "-c", "echo no such package; exit 3"}}})
 	id := s.submit(&fleet.Spec{Prompt: "Look around", Repo: &fleet.Repo{URL: repo}})
 	j := s.reach(id, fleet.Queued)
-	for ; j.Releases == 0; j = s.reach(id, fleet.Queued) {
-		time.Sleep(100 * time.Millisecond)
-	}
+	polltest.Until(t, "the job is queued again", func() bool {
+		j = s.reach(id, fleet.Queued)
+		return j.Releases > 0
+	})
 	if first := &j.Attempts[0]; !strings.Contains(first.Text, "exit status 3: no such package") || len(s.model.Requests()) > 0 {
 		t.Errorf("%+v, with %d requests", first, len(s.model.Requests()))
 	}
@@ -214,9 +216,7 @@ func TestResumeElsewhere(t *testing.T) {
 	id := s.submit(&fleet.Spec{
 		Prompt: "Build the house", Repo: &fleet.Repo{URL: repo}, Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}, OnLost: fleet.Resume,
 	})
-	for s.reach(id, fleet.Running).Attempt().Snapshot == "" {
-		time.Sleep(100 * time.Millisecond)
-	}
+	polltest.Until(t, "there is a snapshot", func() bool { return s.reach(id, fleet.Running).Attempt().Snapshot != "" })
 	stop()
 	s.work(&agents.Options{})
 	j := s.reach(id, fleet.Done)
@@ -257,21 +257,20 @@ func TestApproval(t *testing.T) {
 }
 
 // question waits for a question of a job.
-func (s *stage) question(id string) *fleet.Question {
+func (s *stage) question(id string) (found *fleet.Question) {
 	s.Helper()
-	for range 3000 {
+	polltest.Until(s, "there is a question", func() bool {
 		for q, err := range s.Questions(s.Context(), "") {
 			if err != nil {
 				s.Fatal(err)
 			}
 			if q.Job == id {
-				return q
+				found = q
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	s.Fatal("there is no question")
-	return nil
+		return found != nil
+	})
+	return found
 }
 
 // Limits, an overloaded model and refused credentials are waits, not failures.
@@ -383,11 +382,11 @@ func TestTwoCallsAtOnce(t *testing.T) {
 	s.model.OnToolResult("one").Reply(clewtest.Text("Both are done."))
 	s.model.OnToolResult("two").Reply(clewtest.Text("Both are done."))
 	s.work(&agents.Options{})
-	id := s.submit(&fleet.Spec{Prompt: "Do both", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Second)}})
+	// The time to park is over before a question is seen.
+	id := s.submit(&fleet.Spec{Prompt: "Do both", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Nanosecond)}})
 	answered := map[string]bool{}
 	for len(answered) < 2 {
 		q := s.question(id)
-		time.Sleep(3 * time.Second) // longer than it takes to park
 		if _, err := s.Answer(t.Context(), id, q.ID, fleet.Answer{Allow: true}); err != nil {
 			t.Fatal(err)
 		}

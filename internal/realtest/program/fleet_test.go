@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A locked buffer can be read while a process writes to it.
@@ -63,7 +63,7 @@ func TestRealFleet(t *testing.T) {
 			t.Logf("the worker:\n%s", log.String())
 		}
 	})
-	s.until(t, "no fleet", func() bool {
+	polltest.Until(t, "no fleet", func() bool {
 		_, _, code := s.run(t, "jobs")
 		return code == 0
 	})
@@ -72,7 +72,7 @@ func TestRealFleet(t *testing.T) {
 	if code != 0 || id == "" {
 		t.Fatalf("exit code %d, %q\n%s", code, id, stderr)
 	}
-	s.until(t, "not done", func() bool {
+	polltest.Until(t, "not done", func() bool {
 		out, _, _ := s.run(t, "jobs", "show", id, "--json")
 		return strings.Contains(out, `"state":"done"`)
 	})
@@ -91,7 +91,7 @@ func TestRealFleet(t *testing.T) {
 		out, stderr, _ := s.run(t, "submit", "--ask-tools", "Bash", "--wait", "Deploy")
 		done <- out + stderr
 	}()
-	s.until(t, "no question", func() bool {
+	polltest.Until(t, "no question", func() bool {
 		out, _, _ := s.run(t, "jobs", "--json")
 		for _, line := range strings.Split(out, "\n") {
 			if !strings.Contains(line, `"title":"Deploy"`) {
@@ -117,16 +117,4 @@ func TestRealFleet(t *testing.T) {
 	if out := <-done; !strings.Contains(out, "It is done.") {
 		t.Errorf("%s", out)
 	}
-}
-
-// until waits for a condition.
-func (s *stage) until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for range 600 {
-		if so() {
-			return
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	t.Fatal(what)
 }

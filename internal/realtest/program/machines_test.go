@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A machine has its own home, settings and state. Machines share nothing but the network.
@@ -88,7 +89,7 @@ func (m *machine) startWorker(t *testing.T, args ...string) *exec.Cmd {
 			t.Logf("a worker:\n%s", log.String())
 		}
 	})
-	m.until(t, "the worker does not start", func() bool { return strings.Contains(log.String(), "takes jobs") })
+	polltest.Until(t, "the worker does not start", func() bool { return strings.Contains(log.String(), "takes jobs") })
 	return worker
 }
 
@@ -220,7 +221,7 @@ func TestRealMachines(t *testing.T) {
 		out, _ := user.run(t, "submit", "--fleet-credentials", "me.json", "--repo", repo, "--allowed-tools", "Bash", "--wait", "Migrate")
 		done <- out
 	}()
-	s.until(t, "the agent does not work", func() bool {
+	polltest.Until(t, "the agent does not work", func() bool {
 		for _, r := range s.model.Requests() {
 			if strings.Contains(string(r.Body), "half of it") {
 				return true
@@ -241,7 +242,7 @@ func TestRealMachines(t *testing.T) {
 func (m *machine) port(t *testing.T) string {
 	t.Helper()
 	var port string
-	m.until(t, "there is no server", func() bool {
+	polltest.Until(t, "there is no server", func() bool {
 		text, err := os.ReadFile(filepath.Join(m.dir, "state", "clew", "fleet", "fleet.json"))
 		if err != nil {
 			return false

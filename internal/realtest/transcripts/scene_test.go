@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,10 +68,13 @@ func (s *scene) say(t *testing.T, prompt *wire.UserMessage, act func(wire.Messag
 	return nil
 }
 
+// prompts counts the prompts of this process.
+var prompts atomic.Int64
+
 // tell records a prompt that will be sent. Its ID is unique, so that messages about it can be
 // matched.
 func (s *scene) tell(prompt *wire.UserMessage) {
-	prompt.UUID = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint32())
+	prompt.UUID = fmt.Sprintf("%08x-0000-4000-8000-%012x", os.Getpid(), prompts.Add(1))
 	s.live.AddMessage(prompt, time.Now())
 }
 

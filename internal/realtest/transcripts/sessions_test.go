@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -250,17 +251,14 @@ func TestRealRunning(t *testing.T) {
 }
 
 // waitRunning waits until the only session has a status.
-func waitRunning(t *testing.T, model *clewtest.Model, status string) sessions.RunningSession {
+func waitRunning(t *testing.T, model *clewtest.Model, status string) (found sessions.RunningSession) {
 	t.Helper()
-	for {
+	polltest.Until(t, "a session is "+status, func() bool {
 		got, err := sessions.Running(t.Context(), model.ConfigDir())
-		if err == nil && len(got) == 1 && got[0].Status == status {
-			return got[0]
+		if err == nil && len(got) == 1 {
+			found = got[0]
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("got %+v, %v", got, err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return found.Status == status
+	})
+	return found
 }

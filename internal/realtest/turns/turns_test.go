@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,13 +207,16 @@ type sleeper struct {
 	sleep string // a command that no other test runs
 }
 
+// sleepers counts the sleepers of this process.
+var sleepers atomic.Int64
+
 // newSleeper makes "Work" a prompt for which the agent runs such a tool.
 func newSleeper(t *testing.T, model *clewtest.Model) *sleeper {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs the ps of Unix")
 	}
-	s := &sleeper{opts: options(t, model), sleep: fmt.Sprintf("sleep 600.%09d", rand.IntN(1e9))}
+	s := &sleeper{opts: options(t, model), sleep: fmt.Sprintf("sleep 600.%09d%03d", os.Getpid(), sleepers.Add(1))}
 	s.opts.AllowedTools = []string{"Bash"}
 	model.On("Work").Reply(scene.Bash("touch begun; " + s.sleep)).Once()
 	model.Reply("Yes.")

@@ -4,6 +4,7 @@ package versions_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -35,11 +36,11 @@ func TestRuns(t *testing.T) {
 		}](ctx, "Go", scene.Options(t, model, nil))
 		return errors.Join(err, errIf(err == nil && got.Answer != 42, "answer %d", got.Answer))
 	})
-	scenario(t, "no tools", func(t *testing.T, ctx context.Context) error {
+	rest(t, "no tools", func(t *testing.T, ctx context.Context) error {
 		_, request, err := run(ctx, t, &clew.Options{Tools: []string{}})
 		return errors.Join(err, errIf(strings.Contains(string(request.Body), `"name":"Bash"`), "there is a tool"))
 	})
-	scenario(t, "a disallowed tool", func(t *testing.T, ctx context.Context) error {
+	rest(t, "a disallowed tool", func(t *testing.T, ctx context.Context) error {
 		_, request, err := run(ctx, t, &clew.Options{DisallowedTools: []string{"Bash"}})
 		return errors.Join(err, errIf(strings.Contains(string(request.Body), `"name":"Bash"`), "there is the tool"))
 	})
@@ -50,7 +51,7 @@ func TestRuns(t *testing.T) {
 		_, err := clew.Run(ctx, "Go", scene.Options(t, model, &clew.Options{Dir: dir, PermissionMode: clew.PermissionModeDefault}))
 		return errors.Join(err, errIf(there(dir, "made"), "the tool ran"))
 	})
-	scenario(t, "limit of turns", func(t *testing.T, ctx context.Context) error {
+	rest(t, "limit of turns", func(t *testing.T, ctx context.Context) error {
 		model := clewtest.NewModel(t)
 		model.On("").Reply(scene.Bash("echo again"))
 		_, err := clew.Run(ctx, "Go", scene.Options(t, model, &clew.Options{MaxTurns: 1, AllowedTools: []string{"Bash"}}))
@@ -58,7 +59,11 @@ func TestRuns(t *testing.T) {
 		return errIf(!ok || failed.Interrupted(), "error %v", err)
 	})
 	for name, callback := range map[string]clew.ElicitationFunc{"": nil, " and a callback": declines} {
-		scenario(t, "a run with three prompts"+name, func(t *testing.T, ctx context.Context) error {
+		run := scenario
+		if callback == nil {
+			run = rest
+		}
+		run(t, "a run with three prompts"+name, func(t *testing.T, ctx context.Context) error {
 			model := clewtest.NewModel(t)
 			model.Reply("Hello.")
 			prompts := slices.Values([]*clew.UserMessage{clew.Text("One"), clew.Text("Two"), clew.Text("Three")})
@@ -79,7 +84,7 @@ func systemPrompts(t *testing.T) {
 		body := string(request.Body)
 		return errors.Join(err, lacks("the request", body, "First."), lacks("the request", body, "Second."), lacks("the request", body, "Last."))
 	})
-	scenario(t, "empty system prompt", func(t *testing.T, ctx context.Context) error {
+	rest(t, "empty system prompt", func(t *testing.T, ctx context.Context) error {
 		_, usual, err := run(ctx, t, nil)
 		_, request, serr := run(ctx, t, &clew.Options{SystemPrompt: &clew.SystemPrompt{Custom: []string{}}})
 		own, empty := len(usual.System.Text()), len(request.System.Text())
@@ -98,11 +103,23 @@ func newerOptions(t *testing.T) {
 		"no dynamic sections": {SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}},
 		"a store":             {Store: sessions.NewMemory()},
 	} {
-		scenario(t, name, func(t *testing.T, ctx context.Context) error {
+		rest(t, name, func(t *testing.T, ctx context.Context) error {
 			_, _, err := run(ctx, t, opts)
 			return err
 		})
 	}
+	if os.Getenv(reportVariable) != "" {
+		return // each of them is in the report
+	}
+	t.Run("newer options at once", func(t *testing.T) {
+		_, _, err := run(t.Context(), t, &clew.Options{
+			ToolAliases: map[string]string{"Shell": "Bash"}, Title: "A title", Restricted: true, VerbatimPrompts: true,
+			PlanModeInstructions: "Plan.", SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}, Store: sessions.NewMemory(),
+		})
+		if err != nil && !isRefusal(err) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestResume(t *testing.T) {
@@ -127,11 +144,11 @@ func TestResume(t *testing.T) {
 		result, err := again(ctx, clew.Options{Resume: id, ForkSession: true})
 		return errors.Join(err, errIf(err == nil && result.SessionID == id, "the same session"))
 	})
-	scenario(t, "continue", func(_ *testing.T, ctx context.Context) error {
+	rest(t, "continue", func(_ *testing.T, ctx context.Context) error {
 		_, err := again(ctx, clew.Options{Continue: true})
 		return err
 	})
-	scenario(t, "no such session", func(t *testing.T, ctx context.Context) error {
+	rest(t, "no such session", func(t *testing.T, ctx context.Context) error {
 		_, err := clew.Run(ctx, "Hi", scene.Options(t, model, &clew.Options{Dir: dir, Resume: "99999999-2222-4333-8444-555555555555"}))
 		return errIf(err == nil, "no error")
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // reportVariable names a file that gets a line with the number of scenarios that passed, and of
@@ -63,6 +64,18 @@ func scenario(t *testing.T, name string, run func(t *testing.T, ctx context.Cont
 		default:
 			t.Error(err)
 		}
+	})
+}
+
+// rest is like scenario, for what takes too long for every test run: an agent of its own for a check
+// that other packages make with the simulated agent. "make versions" and "make test-rest" run it.
+func rest(t *testing.T, name string, run func(t *testing.T, ctx context.Context) error) {
+	t.Helper()
+	scenario(t, name, func(t *testing.T, ctx context.Context) error {
+		if os.Getenv(reportVariable) == "" {
+			soak.Rest(t)
+		}
+		return run(t, ctx)
 	})
 }
 
