@@ -2,33 +2,20 @@ package browsertest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/export"
-	"github.com/clewdev/clew/internal/pictures/browser"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
-
-// program returns the path of the browser.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := browser.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // A site serves one page, and notes every other request: an attack that worked makes one.
 type site struct {
@@ -67,32 +54,24 @@ func (s *site) show(page string) {
 	s.page, s.hits = page, nil
 }
 
-// open opens a page in the browser, and returns the requests that the page made, and its elements
-// after its scripts have run.
-func (s *site) open(t *testing.T, page string) (hits []string, dom string) {
-	t.Helper()
-	return s.openAt(t, page, "")
-}
-
-// openAt is like open, at a fragment of the page.
-func (s *site) openAt(t *testing.T, page, fragment string) (hits []string, dom string) {
-	t.Helper()
-	s.show(page)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
-		"--virtual-time-budget=5000", "--dump-dom", s.URL+"/page"+fragment)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, complaints.String())
-	}
+// requests returns the requests that the page made.
+func (s *site) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hits, string(out)
+	return slices.Clone(s.hits)
 }
+
+// open opens a page at a fragment, and waits until it is loaded.
+func (s *site) open(p *tab, page, fragment string) {
+	p.Helper()
+	p.open("about:blank") // so that another fragment is another page
+	s.show(page)
+	p.open(s.URL + "/page" + fragment)
+	p.until(`location.pathname === "/page" && document.readyState === "complete"`)
+}
+
+// elements returns the elements of a page.
+const elements = "document.documentElement.outerHTML"
 
 // attacks are texts that make a request to /hit/N or run a script if they reach a page as markup.
 // %[1]s is the address of the site, and %[2]d the number of the attack.
@@ -183,16 +162,23 @@ func hostileLines(t *testing.T, url string) []byte {
 	return lines.Bytes()
 }
 
-// provoke is a script at the end of a page that uses everything a user could touch, except links to
-// other sites.
-const provoke = `<script>
-for (const e of document.querySelectorAll("details")) e.open = true;
-for (const e of document.querySelectorAll("*")) {
-	for (const name of ["mouseover", "mouseenter", "focus", "toggle", "pointerdown"]) e.dispatchEvent(new Event(name));
-	if (!(e instanceof HTMLAnchorElement) || !/^https?:/.test(e.href)) e.click();
-}
-document.documentElement.dataset.provoked = "yes";
-</script>`
+// provoke uses everything in a page that a user could touch, except links to other sites.
+const provoke = `
+	if (navigator.clipboard) navigator.clipboard.writeText = async () => {};
+	document.body.hidden = true; // its layout would change with every click
+	for (const e of document.querySelectorAll("details")) e.open = true;
+	for (const e of document.querySelectorAll("*")) {
+		for (const name of ["mouseover", "mouseenter", "focus", "toggle", "pointerdown"]) e.dispatchEvent(new Event(name));
+		if (!(e instanceof HTMLAnchorElement) || !/^https?:/.test(e.href)) e.click();
+	}
+	document.body.hidden = false;` + settle
+
+// settle gives what a page began the time to make a request, and makes one itself then, unless the
+// policy forbids it.
+const settle = `
+	await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+	await new Promise((done) => setTimeout(done, 100));
+	await fetch("/favicon.ico", {cache: "no-store"}).catch(() => {})`
 
 var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
@@ -201,6 +187,7 @@ var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*
 func TestPagesDoNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	p := newTab(t, s.URL)
 	doc := export.New(hostile(t, s.URL), nil)
 	for name, view := range map[string]*export.View{"short": nil, "full": {Thinking: true, Expand: true, Full: true}} {
 		var page strings.Builder
@@ -210,17 +197,17 @@ func TestPagesDoNothing(t *testing.T) {
 		if !policy.MatchString(page.String()) {
 			t.Fatalf("%s: the page has no policy", name)
 		}
-		if hits, _ := s.open(t, page.String()); len(hits) > 0 {
+		s.open(p, page.String(), "")
+		p.run(settle)
+		if hits := s.requests(); len(hits) > 0 {
 			t.Errorf("%s: requests %q", name, hits)
 		}
-		bare := policy.ReplaceAllString(page.String(), "") + provoke
-		hits, dom := s.open(t, bare)
-		if len(hits) > 0 {
+		s.open(p, policy.ReplaceAllString(page.String(), ""), "")
+		p.run(provoke)
+		if hits := s.requests(); len(hits) > 0 {
 			t.Errorf("%s, without the policy: requests %q", name, hits)
 		}
-		if !strings.Contains(dom, `data-provoked="yes"`) {
-			t.Errorf("%s, without the policy: the page was not used to its end", name)
-		}
+		dom := value[string](p, elements)
 		if n := strings.Count(dom, "fetch("); n < len(attacks) {
 			t.Errorf("%s: the page shows %d attacks", name, n)
 		}
@@ -232,10 +219,10 @@ func TestPagesDoNothing(t *testing.T) {
 func TestAttacksWork(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	p := newTab(t, s.URL)
 	for n, attack := range attacks[:4] {
-		if hits, _ := s.open(t, "<!doctype html><body>"+fmt.Sprintf(attack, s.URL, n)); len(hits) == 0 {
-			t.Errorf("no request by %s", attack)
-		}
+		s.open(p, "<!doctype html><body>"+fmt.Sprintf(attack, s.URL, n), "")
+		p.wait("a request by "+attack, func() bool { return len(s.requests()) > 0 })
 	}
 }
 
@@ -254,17 +241,21 @@ func TestPageFinds(t *testing.T) {
 	if err := export.Write(t.Context(), &page, doc, export.HTML, nil); err != nil {
 		t.Fatal(err)
 	}
+	p := newTab(t, s.URL)
 	opened := regexp.MustCompile(`<details class="tool" open`)
 	for words, want := range map[string]string{"needle": ">1 of 3<", "gone": ">not found<"} {
-		_, dom := s.openAt(t, page.String(), "#find="+words)
-		if !strings.Contains(dom, want) || opened.MatchString(dom) != (words == "needle") {
+		s.open(p, page.String(), "#find="+words)
+		p.until(fmt.Sprintf("%s.includes(%q)", elements, want))
+		dom := value[string](p, elements)
+		if opened.MatchString(dom) != (words == "needle") {
 			t.Errorf("%s: the page is %s", words, dom)
 		}
 		if copies := strings.Count(dom, `class="copy"`); copies != 4 {
 			t.Errorf("%d buttons copy, want those of two messages, an input and a block of code", copies)
 		}
 	}
-	if _, dom := s.open(t, page.String()); strings.Contains(dom, " of 3<") || opened.MatchString(dom) {
+	s.open(p, page.String(), "")
+	if dom := value[string](p, elements); strings.Contains(dom, " of 3<") || opened.MatchString(dom) {
 		t.Error("a page that nobody searches shows matches")
 	}
 }

@@ -112,7 +112,12 @@ func (s *viewerSite) statuses() []string {
 // enter opens a page in a new tab with a code, as the printed URL does.
 func (s *viewerSite) enter(path string) *tab {
 	s.Helper()
-	p := newTab(s.T)
+	return s.enterIn(newTab(s.T, s.URL), path)
+}
+
+// enterIn is like enter, in a tab.
+func (s *viewerSite) enterIn(p *tab, path string) *tab {
+	s.Helper()
 	p.open(s.URL + path + "#" + s.web.NewCode())
 	p.until(`document.querySelector("main > *")`)
 	return p

@@ -36,7 +36,7 @@ var stories = []struct {
 		v.press("/")
 		v.types("zebra")
 		v.unseen("Why does it fail?")
-		v.press("down enter")
+		enterFirst(v, "Feed the zebra")
 		v.see("The zebra is fed.")
 		v.press("G")
 		v.selected("The zebra is fed.")
@@ -131,7 +131,7 @@ var stories = []struct {
 		v.unseen("There are nine.")
 	}},
 	{"read while it grows, then follow", func(v storyViewer, f *sessionFile) {
-		openOne(v, "sheep")
+		openOne(v, "sheep", "Count the sheep")
 		v.see("Sheep 30.")
 		v.press("g")
 		v.selected("Count the sheep")
@@ -146,25 +146,33 @@ var stories = []struct {
 	}},
 }
 
-// openOne opens the session that a filter leaves.
-func openOne(v storyViewer, filter string) {
+// openOne opens the session that a filter leaves, which has a title.
+func openOne(v storyViewer, filter, title string) {
 	v.see("Feed the zebra")
 	v.press("/")
 	v.types(filter)
 	v.unseen("Feed the zebra")
-	v.press("down enter")
+	enterFirst(v, title)
+}
+
+// enterFirst opens the first session of the list, which has a title, from the filter.
+func enterFirst(v storyViewer, title string) {
+	v.see(title)
+	v.press("down")
+	v.selected(title)
+	v.press("enter")
 }
 
 // openNeedle opens the session about a needle, and waits until all of it was read.
 func openNeedle(v storyViewer) {
-	openOne(v, "fail")
+	openOne(v, "fail", "Why does it fail?")
 	v.see("Here it is.")
 	v.see("failed")
 }
 
 // openStripes opens the session about stripes, and waits until all of it was read.
 func openStripes(v storyViewer) {
-	openOne(v, "stripes")
+	openOne(v, "stripes", "Paint the stripes")
 	v.see("The stripes are white.")
 	v.see("Explore")
 }
@@ -172,37 +180,50 @@ func openStripes(v storyViewer) {
 // Both viewers are the program itself, which reads one home.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	viewers := map[string]func(t *testing.T, home string, env []string) storyViewer{"terminal": newTerminal, "page": newPage}
-	for _, story := range stories {
-		for name, open := range viewers {
-			t.Run(story.name+", "+name, func(t *testing.T) {
-				t.Parallel()
-				home := t.TempDir()
-				config := filepath.Join(home, ".claude")
-				zebra, needle, sheep := newSessionIn(t, config, "story"), newSessionIn(t, config, "story"), newSessionIn(t, config, "story")
-				sheep.write(sheep.prompt("Count the sheep"))
-				for n := range 50 {
-					sheep.write(sheep.answer(fmt.Sprintf("Sheep %d.", n)))
-				}
-				zebra.write(zebra.prompt("Feed the zebra"), zebra.answer("The zebra is fed."))
-				needle.write(
-					needle.prompt("Why does it fail?"), needle.answer("I run the tests."),
-					needle.call("go test ./...", strings.Repeat("ok\n", 20)+"the needle is lost\n"+strings.Repeat("ok\n", 4)+"deep in the hay\n", true), needle.answer("It is lost."),
-					needle.prompt("Then find it."), needle.call("grep -r needle .", "hay.txt", false), needle.answer("Here it is."),
-				)
-				stripes := newSessionIn(t, config, "story")
-				stripes.write(
-					stripes.prompt("Paint the stripes"), stripes.edit("stripes.txt", "black stripes", "white stripes"),
-					stripes.subagent("Count them", "There are nine."), stripes.answer("The stripes are white."),
-				)
-				env := []string{
-					programVariable + "=1", "HOME=" + home, "CLAUDE_CONFIG_DIR=" + config, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
-					"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LC_ALL=C.UTF-8", "TZ=UTC",
-				}
-				story.tell(open(t, home, env), sheep)
-			})
+	t.Run("terminal", func(t *testing.T) {
+		t.Parallel()
+		home, env, sheep := storyHome(t)
+		for _, story := range stories {
+			t.Run(story.name, func(t *testing.T) { story.tell(newTerminal(t, home, env), sheep) })
 		}
+	})
+	t.Run("page", func(t *testing.T) {
+		t.Parallel()
+		home, env, sheep := storyHome(t)
+		link := serveProgram(t, home, env)
+		origin := originOf(t, link)
+		p := newTab(t, origin)
+		for _, story := range stories {
+			p.open(link)
+			link = origin + "/"
+			t.Run(story.name, func(t *testing.T) { story.tell(pageViewer{&tab{t, p.ctx}}, sheep) })
+		}
+	})
+}
+
+// storyHome writes the sessions that the stories are about. It returns their home, the environment of
+// programs that read it, and the session that grows.
+func storyHome(t *testing.T) (home string, env []string, grows *sessionFile) {
+	t.Helper()
+	home = t.TempDir()
+	config := filepath.Join(home, ".claude")
+	zebra, needle, sheep := newSessionIn(t, config, "story"), newSessionIn(t, config, "story"), newSessionIn(t, config, "story")
+	sheep.write(sheep.prompt("Count the sheep"))
+	for n := range 50 {
+		sheep.write(sheep.answer(fmt.Sprintf("Sheep %d.", n)))
 	}
+	zebra.write(zebra.prompt("Feed the zebra"), zebra.answer("The zebra is fed."))
+	needle.write(
+		needle.prompt("Why does it fail?"), needle.answer("I run the tests."),
+		needle.call("go test ./...", strings.Repeat("ok\n", 20)+"the needle is lost\n"+strings.Repeat("ok\n", 4)+"deep in the hay\n", true), needle.answer("It is lost."),
+		needle.prompt("Then find it."), needle.call("grep -r needle .", "hay.txt", false), needle.answer("Here it is."),
+	)
+	stripes := newSessionIn(t, config, "story")
+	stripes.write(
+		stripes.prompt("Paint the stripes"), stripes.edit("stripes.txt", "black stripes", "white stripes"),
+		stripes.subagent("Count them", "There are nine."), stripes.answer("The stripes are white."),
+	)
+	return home, programEnv(home), sheep
 }
 
 // A terminal is the viewer at a terminal.
@@ -212,7 +233,7 @@ type terminal struct {
 	keys   *os.File
 }
 
-func newTerminal(t *testing.T, home string, env []string) storyViewer {
+func newTerminal(t *testing.T, home string, env []string) *terminal {
 	t.Helper()
 	const columns, rows = 100, 40
 	user, program, err := pty.Open(columns, rows)
@@ -288,16 +309,8 @@ func (v *terminal) selected(text string) {
 // A pageViewer is the viewer as a page.
 type pageViewer struct{ *tab }
 
-func newPage(t *testing.T, home string, env []string) storyViewer {
-	t.Helper()
-	v := pageViewer{newTab(t)}
-	v.open(serveProgram(t, home, env))
-	return v
-}
-
 func (v pageViewer) types(text string) {
 	v.Helper()
-	v.until(`document.activeElement.matches("input, textarea")`)
 	v.write(text)
 }
 

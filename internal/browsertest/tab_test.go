@@ -3,6 +3,8 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -13,10 +15,12 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 
 	"github.com/clewdev/clew/internal/cli"
 	"github.com/clewdev/clew/internal/pictures/browser"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // patience is how long a page may take for one step. It only ends tests that fail.
@@ -31,7 +35,8 @@ type machine struct {
 var shared struct {
 	once sync.Once
 	machine
-	err error
+	blank string // the URL of an empty page at the address of all servers
+	err   error
 }
 
 // TestMain gives the tests a home of their own, and ends the browser.
@@ -62,19 +67,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startBrowser starts a browser with more flags, until the end of the test if there is one.
-func startBrowser(flags ...chromedp.ExecAllocatorOption) (machine, error) {
+// foreignHost is a name that leads to this machine.
+const foreignHost = "evil.example"
+
+// startBrowser starts a browser.
+func startBrowser() (machine, error) {
 	path, err := browser.Find()
 	if err != nil {
 		return machine{}, err
 	}
-	options := append([]chromedp.ExecAllocatorOption{
+	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1000, 800),
+		chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-default-apps", true), chromedp.Flag("mute-audio", true),
 		// Tabs behind others go on painting, so that two of them can be looked at.
 		chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
-	}, flags...)
+		chromedp.Flag("disable-background-timer-throttling", true),
+		// A process for each tab would take most of the time of the tests.
+		chromedp.Flag("process-per-site", true),
+		// TestRebinding opens a page at this name.
+		chromedp.Flag("host-resolver-rules", "MAP "+foreignHost+" 127.0.0.1"),
+	}
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {
@@ -91,19 +105,72 @@ type tab struct {
 	ctx context.Context
 }
 
-// newTab returns an empty tab of a browser that knows nothing of other tests.
-func newTab(t *testing.T) *tab {
+// idleTabs are tabs that earlier tests used. A new one takes a process and a window.
+var idleTabs struct {
+	sync.Mutex
+	all []context.Context
+}
+
+// newTab returns an empty tab. It shares the storage of its origins with the tabs of other tests, each
+// of which has servers of its own. The storage of the given origin is empty.
+func newTab(t *testing.T, origin string) *tab {
 	t.Helper()
-	shared.once.Do(func() { shared.machine, shared.err = startBrowser() })
+	p := takeTab(t)
+	// A server of an earlier test may have had the same port.
+	call(p, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: origin, StorageTypes: "local_storage,indexeddb,service_workers"})
+	return p
+}
+
+// takeTab is like newTab, and leaves the storage as it is.
+func takeTab(t *testing.T) *tab {
+	t.Helper()
+	parent := sharedBrowser(t)
+	idleTabs.Lock()
+	var ctx context.Context
+	if n := len(idleTabs.all); n > 0 {
+		ctx, idleTabs.all = idleTabs.all[n-1], idleTabs.all[:n-1]
+	}
+	idleTabs.Unlock()
+	if ctx == nil {
+		ctx, _ = chromedp.NewContext(parent) // it ends with the browser
+		if err := chromedp.Do(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &tab{t, ctx}
+	p.look(look{1000, "light"})
+	t.Cleanup(func() {
+		if t.Failed() || ctx.Err() != nil {
+			_ = chromedp.Cancel(ctx) // it may be closed
+			return
+		}
+		p.run("try { sessionStorage.clear() } catch {}") // about:blank has none
+		p.open(shared.blank)
+		idleTabs.Lock()
+		defer idleTabs.Unlock()
+		idleTabs.all = append(idleTabs.all, ctx)
+	})
+	call(p, page.ResetNavigationHistory, cdp.Empty{})
+	return p
+}
+
+// newBrowser returns an empty tab of another browser, which knows nothing of other tabs.
+func newBrowser(t *testing.T) *tab {
+	t.Helper()
+	return beginTab(sharedBrowser(t), t, chromedp.WithNewBrowserContext())
+}
+
+// sharedBrowser returns the browser that all tests share.
+func sharedBrowser(t *testing.T) context.Context {
+	t.Helper()
+	shared.once.Do(func() {
+		shared.blank = httptest.NewServer(http.NotFoundHandler()).URL // it ends with the process
+		shared.machine, shared.err = startBrowser()
+	})
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
-	return shared.newTab(t)
-}
-
-func (m machine) newTab(t *testing.T) *tab {
-	t.Helper()
-	return beginTab(m.ctx, t, chromedp.WithNewBrowserContext())
+	return shared.ctx
 }
 
 // beginTab opens a tab. The context that it is opened with lives as long as the tab.
@@ -117,10 +184,10 @@ func beginTab(parent context.Context, t *testing.T, options ...chromedp.ContextO
 	return &tab{t, ctx}
 }
 
-// another returns another tab of the same browser, which shares its storage.
+// another returns another tab of the browser that newTab uses, which shares its storage.
 func (p *tab) another() *tab {
 	p.Helper()
-	return beginTab(p.ctx, p.T)
+	return takeTab(p.T)
 }
 
 // A look is how a page is shown.
@@ -179,26 +246,50 @@ func (p *tab) run(script string) {
 	value[any](p, "(async () => {"+script+"; return 0})()")
 }
 
-// until waits until an expression is true.
+// until waits until an expression is true. What the expression does when it is true happens in the
+// same step: the page can't change in between.
 func (p *tab) until(expression string) {
 	p.Helper()
-	end := time.Now().Add(patience)
-	for !value[bool](p, "(() => { try { return !!("+expression+") } catch { return false } })()") { // the page may not be there yet
-		if time.Now().After(end) {
+	script := fmt.Sprintf(`new Promise((done) => {
+		const end = performance.now() + %d;
+		let pause = 2;
+		const look = () => {
+			let so = false;
+			try { so = !!(%s); } catch {} // the page may not be there yet
+			if (so || performance.now() > end) done(so); else setTimeout(look, pause = Math.min(2 * pause, 40));
+		};
+		look();
+	})`, patience.Milliseconds(), expression)
+	ctx, cancel := context.WithTimeout(p.ctx, 2*patience)
+	defer cancel()
+	for {
+		so, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise))
+		switch {
+		case err != nil && ctx.Err() == nil && isNavigation(err):
+			continue
+		case err != nil:
+			p.Fatalf("%s\n%v", expression, err)
+		case !so:
 			p.Fatalf("never true: %s\n%s", expression, p.shown())
 		}
-		value[any](p, "new Promise(done => setTimeout(done, 15))")
+		return
 	}
+}
+
+// isNavigation reports whether an error says that the page went away while a script ran in it.
+func isNavigation(err error) bool {
+	for _, text := range []string{"navigated or closed", "context was destroyed", "Cannot find context"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // wait waits until something is so outside of the page.
 func (p *tab) wait(what string, so func() bool) {
 	p.Helper()
-	for end := time.Now().Add(patience); !so(); value[any](p, "new Promise(done => setTimeout(done, 15))") {
-		if time.Now().After(end) {
-			p.Fatalf("never true: %s", what)
-		}
-	}
+	polltest.Until(p, what, so)
 }
 
 // see waits until the page shows a text.
@@ -238,21 +329,17 @@ func (p *tab) press(keys string) {
 	}
 }
 
-// write types a text where the focus is.
+// write types a text where the focus is, once that takes one.
 func (p *tab) write(text string) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	if _, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
-		p.Fatal(err)
-	}
+	p.until(`document.activeElement.matches("input, textarea")`)
+	call(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
 // click clicks the first element of a selector, where it is.
 func (p *tab) click(selector string) {
 	p.Helper()
-	p.until(fmt.Sprintf("document.querySelector(%q)", selector))
-	p.run(fmt.Sprintf("document.querySelector(%q).click()", selector))
+	p.until(fmt.Sprintf("(e => e && (e.click(), true))(document.querySelector(%q))", selector))
 }
 
 // call sends a command to the tab.

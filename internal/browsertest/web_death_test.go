@@ -2,16 +2,18 @@ package browsertest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A drivenStory is the story of some prompts, until something dies.
 type drivenStory struct {
 	*mortalSite
-	base *tab // an empty tab, whose browser has the storage
 	page *tab
 
 	typed  string   // what was typed and not sent
@@ -32,7 +34,13 @@ func (p *tab) close() {
 // openPage opens another tab, logged in with a code or by what the browser knows.
 func (d *drivenStory) openPage(path, code string) {
 	d.Helper()
-	d.page = d.base.another()
+	d.page = takeTab(d.T)
+	d.load(path, code)
+}
+
+// load opens a page in the tab.
+func (d *drivenStory) load(path, code string) {
+	d.Helper()
 	d.page.open(d.URL + path + code)
 	d.page.until(`document.querySelector("main > *")`)
 }
@@ -136,14 +144,19 @@ var steps = []struct {
 	}},
 }
 
-// tellSteps tells a story up to each step, and what follows.
-func tellSteps(t *testing.T, follow func(d *drivenStory)) {
+// tellSteps tells a story up to each step, and what follows. Test runs have the steps with some
+// numbers, and "make test-rest" has all.
+func tellSteps(t *testing.T, usual []int, follow func(d *drivenStory)) {
 	t.Helper()
-	for _, step := range steps {
+	for i, step := range steps {
 		t.Run(step.name, func(t *testing.T) {
+			if !slices.Contains(usual, i) {
+				soak.Rest(t)
+			}
 			t.Parallel()
-			d := &drivenStory{mortalSite: newMortalSite(t), base: newTab(t)}
-			d.openPage("/", "#"+d.code())
+			d := &drivenStory{mortalSite: newMortalSite(t)}
+			d.page = newTab(t, d.URL)
+			d.load("/", "#"+d.code())
 			step.lead(d)
 			follow(d)
 		})
@@ -200,7 +213,7 @@ func (d *drivenStory) finish() {
 // A tab is closed at each step. Another one goes on where it was.
 func TestTabDies(t *testing.T) {
 	t.Parallel()
-	tellSteps(t, func(d *drivenStory) {
+	tellSteps(t, []int{2, 6, 8}, func(d *drivenStory) {
 		d.Helper()
 		path := value[string](d.page, "location.pathname")
 		d.page.close()
@@ -213,7 +226,7 @@ func TestTabDies(t *testing.T) {
 // All connections are cut at each step, for a while. The page goes on by itself.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
-	tellSteps(t, func(d *drivenStory) {
+	tellSteps(t, []int{4, 10}, func(d *drivenStory) {
 		d.Helper()
 		d.setDown(true)
 		d.page.until(`!document.querySelector(".connection").hidden`)
@@ -227,7 +240,7 @@ func TestConnectionDies(t *testing.T) {
 // has every prompt that was not answered, sends none by itself, and continues the session.
 func TestServerDies(t *testing.T) {
 	t.Parallel()
-	tellSteps(t, func(d *drivenStory) {
+	tellSteps(t, []int{2, 8}, func(d *drivenStory) {
 		d.Helper()
 		inSession := value[bool](d.page, `location.pathname.startsWith("/s/")`)
 		d.kill()

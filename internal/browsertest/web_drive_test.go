@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -100,7 +101,7 @@ func TestUsedLink(t *testing.T) {
 	t.Parallel()
 	s := newViewerSite(t)
 	link := s.URL + "/#" + s.web.NewCode()
-	p := newTab(t)
+	p := newTab(t, s.URL)
 	for range 2 {
 		p.open(link)
 		p.until(`document.querySelector(".bar nav")`)
@@ -148,7 +149,7 @@ func TestTwoTabsAnswer(t *testing.T) {
 	s, sim := newDrivenSite(t, "")
 	sent := s.inPairs("/answers")
 	tabs := twoTabs(s, "ask make")
-	for round := range 4 {
+	for round := range soak.Size(2, 4) {
 		if round > 0 {
 			tabs[0].run(`said.length = 0`)
 			tabs[1].run(`said.length = 0`)

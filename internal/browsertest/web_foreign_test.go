@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // attempts are what a page of another origin may try. Each resolves to a text that begins with
@@ -87,7 +85,7 @@ func TestForeignPage(t *testing.T) {
 	if len(seen) < len(got)-3 { // files of the viewer may be in the cache, and are not given from there
 		t.Errorf("only %d requests reached the server: %q", len(seen), seen)
 	}
-	other := newTab(t) // the code was not used up
+	other := newBrowser(t) // the code was not used up
 	other.open(s.URL + "/#" + code)
 	other.until(`document.querySelector(".bar")`)
 }
@@ -95,16 +93,11 @@ func TestForeignPage(t *testing.T) {
 // A name of another site that leads to this machine gets nothing: neither the page nor its files.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
-	m, err := startBrowser(chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.end)
 	s := newViewerSite(t)
-	evil := strings.Replace(s.URL, "127.0.0.1", "evil.example", 1)
-	p := m.newTab(t)
+	evil := strings.Replace(s.URL, "127.0.0.1", foreignHost, 1)
+	p := newTab(t, evil)
 	p.open(evil + "/#" + s.web.NewCode())
-	p.see("evil.example")
+	p.see(foreignHost)
 	got := value[[]int](p, `Promise.all(["/", "/api/v1/me", "/api/v1/login", "/assets/0/app.js"].map(async (path) =>
 		(await fetch(path, {method: path.endsWith("login") ? "POST" : "GET", headers: {Authorization: "Bearer `+s.web.Token()+`"}})).status))`)
 	for i, status := range got {

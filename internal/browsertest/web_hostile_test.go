@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A witness notes what a page must not do.
@@ -85,14 +86,17 @@ func (w *witness) check(p *tab, what string) {
 	w.foreign, w.issues = nil, nil
 }
 
-// use does to a page what a user could, except that it follows no link to another site.
+// use does to what is new in a page what a user could, except that it follows no link to another site.
 const use = `
+window.used ??= new WeakSet();
 for (const e of document.querySelectorAll("main details, aside details")) e.open = true;
 for (const e of document.querySelectorAll("main *, aside *")) {
+	if (used.has(e)) continue;
+	used.add(e);
 	for (const name of ["mouseover", "mouseenter", "focus", "toggle", "pointerdown"]) e.dispatchEvent(new Event(name));
 	if (!e.closest("a") && !e.closest("button, label, input, .line")) e.click?.();
 }
-await new Promise(done => setTimeout(done, 50));
+await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
 `
 
 // A hostile transcript runs no script, makes no request and violates no policy, on any page.
@@ -102,10 +106,12 @@ func TestHostilePages(t *testing.T) {
 	f := newSession(t, "hostile")
 	f.write(hostileLines(t, collector.URL))
 	s := newViewerSite(t)
-	p := s.enter("/")
+	p := s.enterIn(newBrowser(t), "/")
 	w := watchTab(p, s.URL)
+	p.open(s.URL + "/")
+	p.until(`document.querySelector("main > *")`)
 	for _, path := range []string{"/?filter=%27fetch", "/?tab=projects", "/live", "/search?q=fetch", "/usage", "/usage?by=project", "/usage?by=tool", "/usage?by=model"} {
-		p.open(s.URL + path)
+		p.visit(path)
 		p.until(`document.querySelector("main > *") && !document.querySelector("main [aria-busy=true]")`)
 		p.run(use)
 		w.check(p, path)
@@ -116,13 +122,13 @@ func TestHostilePages(t *testing.T) {
 	p.until(`document.querySelectorAll(".row.open").length >= 25`)
 	for end := false; !end; {
 		p.until(`![...document.querySelectorAll(".segment:empty")].some(e => e.getBoundingClientRect().top < innerHeight && e.getBoundingClientRect().bottom > 0)`)
-		p.run(use + `scrollBy(0, innerHeight * 0.9); await new Promise(done => setTimeout(done, 30))`)
+		p.run(use + `scrollBy(0, innerHeight * 0.9); await new Promise(done => requestAnimationFrame(() => setTimeout(done)))`)
 		end = value[bool](p, `scrollY + innerHeight >= document.documentElement.scrollHeight - 60`)
 	}
 	w.check(p, "the rows")
 	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
-		p.open(s.URL + "/s/" + f.id + "?panel=" + panel)
-		p.until(`document.querySelector(".panel .content")?.getAttribute("aria-busy") === "false"`)
+		p.visit("/s/" + f.id + "?panel=" + panel)
+		p.until(fmt.Sprintf("location.search === %q && ", "?panel="+panel) + `document.querySelector(".panel .content")?.getAttribute("aria-busy") === "false"`)
 		p.run(use)
 		w.check(p, panel)
 	}
@@ -144,7 +150,7 @@ func TestWitness(t *testing.T) {
 	t.Parallel()
 	collector := newSite(t)
 	s := newViewerSite(t)
-	p := s.enter("/")
+	p := s.enterIn(newBrowser(t), "/")
 	w := watchTab(p, s.URL)
 	p.open(s.URL + "/usage")
 	p.until(`document.querySelector("main > *")`)
@@ -213,26 +219,29 @@ func TestAccessibility(t *testing.T) {
 		"/", "/?tab=projects", "/live", "/search?q=needle", "/usage", "/usage?by=tool", session, session + "?find=needle",
 		"/jobs", "/jobs/access", "/jobs/ended",
 	}
-	inBothLooks := len(paths)
 	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
 		paths = append(paths, session+"?panel="+panel)
 	}
-	for i, path := range paths {
-		looks := []look{{1200, "light"}, {360, "dark"}}
-		if i >= inBothLooks {
-			looks = looks[i%2 : i%2+1]
-		}
-		for _, l := range looks {
-			p.look(l)
-			p.visit(path)
-			p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
-			inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
-		}
+	inspectIn := func(path string, l look) {
+		p.look(l)
+		p.visit(path)
+		p.until(`document.querySelector("main > *") && !document.querySelector("[aria-busy=true]")`)
+		inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
 	}
+	looks := []look{{1200, "light"}, {360, "dark"}}
+	for i, path := range paths {
+		inspectIn(path, looks[i%2])
+	}
+	t.Run("the other look", func(t *testing.T) {
+		soak.Rest(t)
+		for i, path := range paths {
+			inspectIn(path, looks[1-i%2])
+		}
+	})
 	p.visit("/?filter=%27flaky")
 	p.until(`document.querySelector(".item a")?.textContent.includes("flaky")`)
 	past := value[string](p, `document.querySelector(".item a").getAttribute("href")`)
-	for _, l := range []look{{1200, "light"}, {1200, "dark"}} {
+	for _, l := range []look{{1200, "dark"}, {1200, "light"}} {
 		p.look(l)
 		p.visit(past)
 		p.until(`document.querySelectorAll(".row").length > 10 && !document.querySelector("[aria-busy=true]")`)

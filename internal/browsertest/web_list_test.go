@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,7 @@ import (
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := newViewerSite(t)
-	p := newTab(t)
+	p := newTab(t, s.URL)
 	p.open(s.URL + "/")
 	p.see("This browser is not logged in")
 	code := s.web.NewCode()
@@ -22,7 +23,7 @@ func TestLogin(t *testing.T) {
 	}
 	p.open(s.URL + "/") // the token is kept
 	p.until(`document.querySelector(".bar")`)
-	other := newTab(t)
+	other := newBrowser(t)
 	other.open(s.URL + "/#" + code)
 	other.see("This browser is not logged in")
 	if value[bool](other, "location.hash !== ''") {
@@ -67,13 +68,15 @@ func TestListKeys(t *testing.T) {
 // A long list has few elements, wherever one scrolls.
 func TestLongList(t *testing.T) {
 	t.Parallel()
+	home := t.TempDir() // the lists of other tests are short
 	const n = 800
 	for i := range n {
-		f := newSession(t, "long")
+		f := newSessionIn(t, filepath.Join(home, ".claude"), "long")
 		f.write(f.prompt(fmt.Sprintf("Count to %d", i)))
 	}
-	s := newViewerSite(t)
-	p := s.enter("/")
+	link := serveProgram(t, home, programEnv(home))
+	p := newTab(t, originOf(t, link))
+	p.open(link)
 	p.until(`document.querySelectorAll(".item .title").length > 50`)
 	for _, script := range []string{"scrollTo(0, 1e7)", "scrollTo(0, 30000)", "scrollBy(0, 900)", "scrollTo(0, 0)"} {
 		p.run(script)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // programVariable makes a process of this test the program.
@@ -55,6 +57,24 @@ func serveProgram(t *testing.T, dir string, env []string, args ...string) string
 	return at.URL
 }
 
+// programEnv returns the environment of a program that reads a home.
+func programEnv(home string) []string {
+	return []string{
+		programVariable + "=1", "HOME=" + home, "CLAUDE_CONFIG_DIR=" + filepath.Join(home, ".claude"), "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
+		"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LC_ALL=C.UTF-8", "TZ=UTC",
+	}
+}
+
+// originOf returns the origin of a URL.
+func originOf(t *testing.T, link string) string {
+	t.Helper()
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // A realStory is the main story, at a page.
 type realStory struct {
 	*tab
@@ -91,6 +111,7 @@ func (s realStory) requested(prompt string) {
 // tool that is allowed, an interrupt, a choice, another model, a rewind with its preview, a copy, and the
 // list.
 func TestRealAgent(t *testing.T) {
+	soak.Rest(t)
 	t.Parallel()
 	model, dir := clewtest.NewModel(t), scene.Dir(t)
 	path := filepath.Join(dir, "note.txt")
@@ -104,8 +125,9 @@ func TestRealAgent(t *testing.T) {
 	model.OnToolResult("Blue").Reply(clewtest.Text("Blue it is.")).Once()
 	model.On("Who are").Reply(clewtest.Text("Another one.")).Once()
 	model.On("And now").Reply(clewtest.Text("A copy.")).Once()
-	s := realStory{newTab(t), model}
-	s.open(serveReal(t, model, dir))
+	link := serveReal(t, model, dir)
+	s := realStory{newTab(t, originOf(t, link)), model}
+	s.open(link)
 	s.until(editor)
 	s.run(pasteImage)
 	s.until(`document.querySelector(".thumb img")?.naturalWidth === 2`)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // story is a session with a prompt, an answer, a call that failed, and another turn.
@@ -108,7 +110,7 @@ func TestSessionJumps(t *testing.T) {
 	p := s.enter("/s/" + f.id)
 	p.see("Prompt 0")
 	selected := `document.activeElement.matches(".row.selected") && document.activeElement.innerText.includes(%q)`
-	for pages := 15; pages < 30; pages++ {
+	for pages := 15; pages < 30; pages += soak.Size(7, 1) {
 		for range pages {
 			p.press("space")
 			p.until(`![...document.querySelectorAll(".segment:empty")].some(e => e.getBoundingClientRect().top < 2 * innerHeight && e.getBoundingClientRect().bottom > -innerHeight)`)
