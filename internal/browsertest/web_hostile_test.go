@@ -219,6 +219,7 @@ func TestAccessibility(t *testing.T) {
 		"/", "/?tab=projects", "/live", "/search?q=needle", "/usage", "/usage?by=tool", session, session + "?find=needle",
 		"/jobs", "/jobs/access", "/jobs/ended",
 	}
+	usual := len(paths) // the panels have the same styles, and one is inspected below
 	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
 		paths = append(paths, session+"?panel="+panel)
 	}
@@ -229,13 +230,16 @@ func TestAccessibility(t *testing.T) {
 		inspect(fmt.Sprintf("%s, %d pixels, %s", path, l.width, l.scheme))
 	}
 	looks := []look{{1200, "light"}, {360, "dark"}}
-	for i, path := range paths {
+	for i, path := range paths[:usual] {
 		inspectIn(path, looks[i%2])
 	}
-	t.Run("the other look", func(t *testing.T) {
+	t.Run("panels, and the other look", func(t *testing.T) {
 		soak.Rest(t)
 		for i, path := range paths {
 			inspectIn(path, looks[1-i%2])
+			if i >= usual {
+				inspectIn(path, looks[i%2])
+			}
 		}
 	})
 	p.visit("/?filter=%27flaky")
