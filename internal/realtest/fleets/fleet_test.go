@@ -24,6 +24,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -374,19 +375,21 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Of two calls at once none can be deferred: both wait for their answers.
+// Of two calls at once none can be deferred: both wait for their answers. It is luck that the agent
+// asks for both before the first may be deferred.
 func TestTwoCallsAtOnce(t *testing.T) {
+	soak.Search(t)
 	s := newStage(t)
 	s.model.On("Do both").Reply(
 		clewtest.ToolUse("Bash", map[string]string{"command": "echo one"}), clewtest.ToolUse("Bash", map[string]string{"command": "echo two"}))
 	s.model.OnToolResult("one").Reply(clewtest.Text("Both are done."))
 	s.model.OnToolResult("two").Reply(clewtest.Text("Both are done."))
 	s.work(&agents.Options{})
-	// The time to park is over before a question is seen.
-	id := s.submit(&fleet.Spec{Prompt: "Do both", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Nanosecond)}})
+	id := s.submit(&fleet.Spec{Prompt: "Do both", Ask: &fleet.Ask{Tools: []string{"Bash"}, Park: fleet.Duration(time.Second)}})
 	answered := map[string]bool{}
 	for len(answered) < 2 {
 		q := s.question(id)
+		time.Sleep(3 * time.Second) // longer than it takes to park
 		if _, err := s.Answer(t.Context(), id, q.ID, fleet.Answer{Allow: true}); err != nil {
 			t.Fatal(err)
 		}
