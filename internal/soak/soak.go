@@ -32,21 +32,6 @@ const (
 	RestReason = "make test-rest runs it"
 )
 
-// RestVariable is the environment variable that asks for the tests of "make test-rest". Any value will do.
-const RestVariable = "CLEW_REST"
-
-// RestReason is the reason of every test that [Rest] skips.
-const RestReason = "make test-rest runs it"
-
-// Rest marks a test that takes too long for every test run: it skips the test unless the environment
-// asks for the rest or for a soak.
-func Rest(tb testing.TB) {
-	tb.Helper()
-	if os.Getenv(RestVariable) == "" && !Running() {
-		tb.Skip(RestReason)
-	}
-}
-
 // Running reports whether the environment asks for a soak.
 func Running() bool { return os.Getenv(Variable) != "" }
 
