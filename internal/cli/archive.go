@@ -454,7 +454,7 @@ func (o *archiveOptions) printSchedule() error {
 // scheduled returns the command for a scheduler. What comes from flags and from the environment is
 // among its arguments; the files with settings are read each time.
 func (o *archiveOptions) scheduled() ([]string, error) {
-	program, err := os.Executable()
+	program, err := executable()
 	if err != nil {
 		return nil, err
 	}

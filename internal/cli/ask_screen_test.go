@@ -86,7 +86,7 @@ func TestAskScreen(t *testing.T) {
 // Whatever the width, no line of a question is wider than the screen.
 func TestAskScreenFits(t *testing.T) {
 	t.Parallel()
-	for width := 1; width <= 200; width++ {
+	for _, width := range everyWidth() {
 		lines := width%2 == 0
 		text, painted := askedScreen(width, false, lines), askedScreen(width, true, lines)
 		paintedLines := strings.Split(painted, "\n")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -126,9 +127,7 @@ func answerChatPrompt(text string) {
 	case "later": // asks when the turn is over and the test says so
 		sayInChat("Later.")
 		go func() {
-			for _, err := os.Stat(askLater()); err != nil; _, err = os.Stat(askLater()) {
-				time.Sleep(5 * time.Millisecond)
-			}
+			polltest.Eventually(func() bool { _, err := os.Stat(askLater()); return err == nil })
 			askInChat("Bash", chatCommandInput)
 		}()
 	case "twice":

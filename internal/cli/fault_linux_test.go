@@ -24,6 +24,7 @@ import (
 // Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on and on. The
 // program is the real one: the race detector would take most of the memory, and minutes.
 func TestFaultHuge(t *testing.T) {
+	soak.Rest(t)
 	program := filepath.Join(t.TempDir(), "clew")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/clewdev/clew/cmd/clew")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -254,13 +255,31 @@ func openTerminal(t *testing.T, columns int) (screen, tty *os.File) {
 	return screen, tty
 }
 
+// begin starts a command whose stdout is a file, which it closes, in this process unless tests start
+// processes.
+func (p faultPlace) begin(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome) {
+	t.Helper()
+	out, _ := cmd.Stdout.(*os.File)
+	if startsProcesses() {
+		wait = p.start(t, cmd)
+		_ = out.Close()
+		return wait
+	}
+	done := make(chan faultOutcome, 1)
+	go func() {
+		defer close(done)
+		defer out.Close()
+		done <- p.run(t, cmd)
+	}()
+	return func() faultOutcome { return <-done }
+}
+
 // onTerminal runs a command whose stdout is a terminal, and returns what that got.
 func (p faultPlace) onTerminal(t *testing.T, cmd *exec.Cmd, columns int) faultOutcome {
 	t.Helper()
 	screen, tty := openTerminal(t, columns)
 	cmd.Stdout = tty
-	wait := p.start(t, cmd)
-	_ = tty.Close()
+	wait := p.begin(t, cmd)
 	shown, _ := io.ReadAll(screen) // ends with an error when the other end is closed
 	o := wait()
 	o.out = strings.ReplaceAll(string(shown), "\r\n", "\n")

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,9 +20,9 @@ import (
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/shelltest"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A faultUse is a use of the program that goes through every fault below. A new verb, and each of
@@ -129,24 +130,22 @@ var faultUses = []faultUse{
 	{line: "man show"},
 }
 
-// fleet starts a fleet, once for a place, and returns its directory and the ID of a job.
-func (p faultPlace) fleet(t *testing.T) (dir, job string) {
-	t.Helper()
-	dir = filepath.Join(p.home, "fleet")
-	spec := &fleet.Spec{Prompt: strings.Repeat("你好", 40) + strings.Repeat(" some words", 20), Key: "fault"}
-	if opts, err := natsfleet.Find(t.Context(), dir); err == nil {
-		engine, err := natsfleet.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer engine.Close()
-		j, err := fleet.Open(engine, "tester").Submit(t.Context(), spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return dir, j.ID
-	}
-	return dir, openTestFleet(t, dir).make(t, "done", spec).ID
+// A faultFleet is the fleet of a test, which starts when a use needs it.
+type faultFleet struct {
+	t    *testing.T
+	once sync.Once
+	dir  string
+	job  string
+}
+
+// start returns the directory of the fleet, and the ID of a job.
+func (f *faultFleet) start() (dir, job string) {
+	f.once.Do(func() {
+		f.dir = filepath.Join(f.t.TempDir(), "fleet")
+		spec := &fleet.Spec{Prompt: strings.Repeat("你好", 40) + strings.Repeat(" some words", 20), Key: "fault"}
+		f.job = openTestFleet(f.t, f.dir).make(f.t, "done", spec).ID
+	})
+	return f.dir, f.job
 }
 
 // save puts the session into the archive of the home.
@@ -171,18 +170,18 @@ type faultPlace struct {
 	home    string
 	project string // the folder with the transcripts
 	file    string // the transcript of the session
+	fleet   *faultFleet
 }
 
 func newFaultPlace(t *testing.T) faultPlace {
 	t.Helper()
-	p := faultPlace{home: tempHome(t)}
+	p := faultPlace{home: tempHome(t), fleet: &faultFleet{t: t}}
 	p.project = filepath.Join(p.home, ".claude", "projects", "-a-project-with-a-rather-long-name-你好你好")
 	p.file = filepath.Join(p.project, faultID+".jsonl")
 	if err := os.MkdirAll(p.project, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p.write(t, faultTranscript(1))
-	p.save(t)
 	shelltest.Write(t, filepath.Join(p.home, "claude"), "echo "+testedAgent)
 	return p
 }
@@ -236,7 +235,7 @@ func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
 		args[i] = strings.NewReplacer("ID", faultID, "FILE", p.file).Replace(args[i])
 	}
 	if slices.Contains(args, "FLEET") {
-		dir, job := p.fleet(t)
+		dir, job := p.fleet.start()
 		for i := range args {
 			args[i] = strings.NewReplacer("FLEET", dir, "JOB", job).Replace(args[i])
 		}
@@ -287,10 +286,25 @@ type faultOutcome struct {
 // faultLimit is how long the slowest machine may take for a use.
 const faultLimit = 10 * time.Minute
 
-// run runs a process to its end.
+// run runs the program to its end, in this process unless tests start processes.
 func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
 	t.Helper()
-	return p.start(t, cmd)()
+	if startsProcesses() {
+		return p.start(t, cmd)()
+	}
+	var out, errs strings.Builder
+	i := invocation{args: cmd.Args[1:], dir: cmd.Dir, env: cmd.Env, Streams: Streams{In: cmd.Stdin, Out: cmd.Stdout, Err: cmd.Stderr}}
+	if i.In == nil {
+		i.In = strings.NewReader("")
+	}
+	if i.Out == nil {
+		i.Out = &out
+	}
+	if i.Err == nil {
+		i.Err = &errs
+	}
+	code := i.run(t.Context(), t)
+	return faultOutcome{code, out.String(), errs.String()}
 }
 
 // start starts a process, and returns what waits for it. That fails the test if it takes long or
@@ -339,13 +353,24 @@ func (o faultOutcome) checkTraces(t *testing.T) {
 // everyUse runs a test for each use.
 func everyUse(t *testing.T, test func(t *testing.T, p faultPlace, u faultUse)) {
 	t.Helper()
+	shared := &faultFleet{t: t}
 	for _, u := range faultUses {
 		t.Run(u.line, func(t *testing.T) {
-			t.Parallel()
-			test(t, newFaultPlace(t), u)
+			if startsProcesses() {
+				t.Parallel()
+			}
+			p := newFaultPlace(t)
+			p.fleet = shared
+			if verb := u.verb(); verb == "archive" || verb == "restore" || verb == "doctor" {
+				p.save(t)
+			}
+			test(t, p, u)
 		})
 	}
 }
+
+// processUses are the uses that also go through the faults of a process in every test run.
+var processUses = []string{"ls --all", "show -", "run Hi", "statusline", "version"}
 
 // Every command that is shown has its line above.
 func TestFaultUsesCoverTheVerbs(t *testing.T) {
@@ -385,10 +410,16 @@ func TestFaultClosedPipe(t *testing.T) {
 		}
 		_ = r.Close()
 		defer w.Close()
-		cmd := p.command(t, u)
-		cmd.Stdout = w
-		if o := p.run(t, cmd); o.code != clikit.ExitDone || o.errs != "" && !u.closing {
-			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
+		runs := []func(*testing.T, *exec.Cmd) faultOutcome{p.run}
+		if slices.Contains(processUses, u.line) { // in a process, the first stream is special
+			runs = append(runs, func(t *testing.T, cmd *exec.Cmd) faultOutcome { return p.start(t, cmd)() })
+		}
+		for _, run := range runs {
+			cmd := p.command(t, u)
+			cmd.Stdout = w
+			if o := run(t, cmd); o.code != clikit.ExitDone || o.errs != "" && !u.closing {
+				t.Errorf("exit code %d, stderr %q", o.code, o.errs)
+			}
 		}
 	})
 }
@@ -418,11 +449,14 @@ func TestFaultClosedStreams(t *testing.T) {
 		if u.endless {
 			t.Skip("it goes on")
 		}
+		if !slices.Contains(processUses, u.line) {
+			soak.Rest(t)
+		}
 		for _, closed := range []string{"<&-", ">&-", "2>&-", "<&- >&- 2>&-"} {
 			cmd := p.command(t, u)
 			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" ` + closed, cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = "/bin/sh"
-			o := p.run(t, cmd)
+			o := p.start(t, cmd)()
 			if want := []int{clikit.ExitDone, clikit.ExitFailed, clikit.ExitInput}; o.code > clikit.ExitFailed && o.code != clikit.ExitInput {
 				t.Errorf("%s: exit code %d, want one of %v; stderr %q", closed, o.code, want, o.errs)
 			}
@@ -456,7 +490,9 @@ func TestFaultUnreadableFile(t *testing.T) {
 					continue
 				}
 				t.Run(u.line, func(t *testing.T) {
-					t.Parallel()
+					if startsProcesses() {
+						t.Parallel()
+					}
 					p := newFaultPlace(t)
 					replace(t, p.file)
 					o := p.run(t, p.command(t, u))
@@ -571,7 +607,9 @@ func TestFaultVanishing(t *testing.T) {
 	} {
 		for _, line := range []string{"show ID", "show FILE", "inspect --json FILE"} {
 			t.Run(line+" "+name, func(t *testing.T) {
-				t.Parallel()
+				if startsProcesses() {
+					t.Parallel()
+				}
 				p := newFaultPlace(t)
 				p.write(t, long)
 				cmd := p.command(t, faultUse{line: line})
@@ -602,6 +640,7 @@ func (s *spoiler) Write(p []byte) (int, error) {
 
 // Sessions come and go while all of them are read.
 func TestFaultRestless(t *testing.T) {
+	soak.Search(t)
 	p := newFaultPlace(t)
 	text := faultTranscript(20)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -622,7 +661,7 @@ func TestFaultRestless(t *testing.T) {
 	for _, line := range []string{"ls --all", "stats", "show last", "show ID"} {
 		for range 5 {
 			// The last session may disappear before it is read.
-			if o := p.run(t, p.command(t, faultUse{line: line})); o.code != clikit.ExitDone && o.code != clikit.ExitInput {
+			if o := p.start(t, p.command(t, faultUse{line: line}))(); o.code != clikit.ExitDone && o.code != clikit.ExitInput {
 				t.Errorf("%s: exit code %d, stderr %q", line, o.code, o.errs)
 			}
 		}

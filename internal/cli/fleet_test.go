@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -220,20 +221,13 @@ func (f *testFleet) make(t testing.TB, ending string, spec *fleet.Spec) *fleet.J
 	}
 	stays := ending == "running" || ending == "asks" || ending == "long" || ending == "question"
 	f.work(t, &stateRunner{f, func(other *fleet.Job) bool { return other.ID == j.ID }, endings[ending]}, stays, func(ctx context.Context) {
-		for {
+		polltest.Until(t, "job "+j.ID+" becomes "+ending, func() bool {
 			ok, err := f.reached(ctx, j.ID, ending)
 			if err != nil {
 				t.Fatalf("job %s did not become %s: %v", j.ID, ending, err)
 			}
-			if ok {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				t.Fatalf("job %s did not become %s", j.ID, ending)
-			case <-time.After(10 * time.Millisecond): // no answer depends on it
-			}
-		}
+			return ok
+		})
 	})
 	return j
 }
@@ -253,9 +247,7 @@ func (f *testFleet) work(t testing.TB, r *stateRunner, stays bool, until func(ct
 		stop()
 		running.Wait()
 	}
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	until(limited)
+	until(ctx)
 	if stays {
 		t.Cleanup(end)
 		return
@@ -322,11 +314,11 @@ func scriptJob(ts *testscript.TestScript, neg bool, args []string) {
 		spec.Repo.Ref = args[3]
 	}
 	j := f.make(t, args[0], spec)
-	ts.Setenv(args[1], j.ID)
+	setScriptEnv(ts, args[1], j.ID)
 	for q, err := range f.Questions(t.Context(), j.ID) {
 		if err != nil {
 			ts.Fatalf("%v", err)
 		}
-		ts.Setenv(args[1]+"_question", q.ID)
+		setScriptEnv(ts, args[1]+"_question", q.ID)
 	}
 }

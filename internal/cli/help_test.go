@@ -204,6 +204,14 @@ func (p *examplePlace) tryLine(t *testing.T, line string) {
 	if want == clikit.ExitAgent {
 		env = append(env, "CLEW_AGENT=nowhere")
 	}
+	if !startsProcesses() && strings.HasPrefix(line, "clew ") && !strings.ContainsAny(line, `|<>"'$;&*~()`) && !strings.Contains(line, "/tmp/tour") {
+		var out bytes.Buffer
+		i := invocation{args: strings.Fields(line)[1:], dir: p.dir, env: env, Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &out}}
+		if code := i.run(t.Context(), t); code != want {
+			t.Errorf("exit code %d, want %d:\n%s", code, want, out.String())
+		}
+		return
+	}
 	// A pipe ends with the code of its last command, so that of clew is kept.
 	script := `clew() { command clew "$@"; code=$?; echo $code >>codes; return $code; }; rm -f codes; ` +
 		strings.ReplaceAll(line, "/tmp/tour", "tour")
@@ -337,7 +345,7 @@ func TestHelpFits(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commandsOf(newRoot(Streams{})) {
 		whole := strings.Fields(helpScreen(cmd, 10_000, false))
-		for columns := 1; columns <= 200; columns++ {
+		for _, columns := range everyWidth() {
 			text := helpScreen(cmd, columns, false)
 			words := strings.Fields(text)
 			if columns >= 40 && !slices.Equal(words, whole) || strings.Join(words, "") != strings.Join(whole, "") {

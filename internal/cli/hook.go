@@ -95,9 +95,12 @@ func permissionHook() (hookedit.Hook, error) {
 	return hookedit.Hook{Event: "PermissionRequest", Command: program + " hook permission", Timeout: int(hookTimeout.Seconds())}, err
 }
 
+// executable returns the path of this program.
+var executable = os.Executable
+
 // quotedProgram returns the path of this program as a shell reads it.
 func quotedProgram() (string, error) {
-	program, err := os.Executable()
+	program, err := executable()
 	return tty.ShellWord(program), err
 }
 

@@ -339,7 +339,7 @@ func TestHostileDockedQuestions(t *testing.T) {
 		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
 	}
 	choice := choiceForTerminal(&clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}})
-	for columns := 1; columns <= 200; columns++ {
+	for _, columns := range everyWidth() {
 		for _, sheet := range []tui.Sheet{q.Sheet(columns, false), choice.Sheet(columns, false)} {
 			for _, row := range append(sheet.Rows, sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
 				checkHarmless(t, "a row", row)

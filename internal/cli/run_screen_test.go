@@ -160,7 +160,7 @@ const leastColumns = 6
 // Whatever the width, the terminal does not have to break a line.
 func TestRunScreenFits(t *testing.T) {
 	t.Parallel()
-	for width := 1; width <= 200; width++ {
+	for _, width := range everyWidth() {
 		s := newTestScreen(width, false)
 		p := s.play(t, workSteps)
 		s.conclude(p.account.parts(s.elapsed(), false))

@@ -358,7 +358,7 @@ func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
 	agent := clewtest.NewAgent(t, clewtest.LoadDialogue(t, ts.MkAbs(args[0])))
 	for _, variable := range agent.Env() {
 		name, value, _ := strings.Cut(variable, "=")
-		ts.Setenv(scripted+name, value)
+		setScriptEnv(ts, scripted+name, value)
 	}
 	agents, _ := ts.Value(agentKey{}).(*scriptedAgent)
 	agents.Agent = agent

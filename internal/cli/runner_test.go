@@ -12,12 +12,12 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A runnerCase is what an agent writes in a turn, and what becomes of it.
@@ -367,13 +367,7 @@ func tempHome(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		err := os.RemoveAll(dir)
-		for end := time.Now().Add(10 * time.Minute); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if err != nil {
-			t.Error(err)
-		}
+		polltest.Until(t, "remove "+dir, func() bool { return os.RemoveAll(dir) == nil })
 	})
 	return dir
 }

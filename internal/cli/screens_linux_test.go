@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -34,21 +33,14 @@ func demoHome(t *testing.T) string {
 func wholeScreen(t *testing.T, home, line string, columns int, env ...string) string {
 	t.Helper()
 	screen, terminal := openTerminal(t, columns)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "clew", strings.Fields(strings.ReplaceAll(line, "ID", demoID))...)
+	cmd := exec.CommandContext(t.Context(), "clew", strings.Fields(strings.ReplaceAll(line, "ID", demoID))...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, terminal, terminal
 	cmd.Env = append([]string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "TERM=xterm", "PAGER=cat", "GORACE=atexit_sleep_ms=0",
 	}, env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = terminal.Close()           // the command has it
+	wait := faultPlace{}.begin(t, cmd)
 	shown, _ := io.ReadAll(screen) // ends with an error when the command has ended
-	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() < 0 {
-		t.Fatalf("%s: %v", line, err)
-	}
+	wait()
 	return strings.ReplaceAll(string(shown), "\r\n", "\n")
 }
 
@@ -57,7 +49,6 @@ var activityLine = regexp.MustCompile("(\r\x1b\\[K(reading|redacting|writing)[^\
 
 // Screens of commands on a terminal, at the widths of all goldens, with color and without.
 func TestTerminalScreen(t *testing.T) {
-	t.Parallel()
 	for name, line := range map[string]string{
 		"show_context":    "show ID --context",
 		"show_diff":       "show ID --diff",
@@ -78,7 +69,9 @@ func TestTerminalScreen(t *testing.T) {
 		"inspect_none":    "inspect nowhere.ndjson",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if startsProcesses() {
+				t.Parallel()
+			}
 			home := demoHome(t)
 			var b strings.Builder
 			for _, columns := range screenWidths {
@@ -111,7 +104,9 @@ func TestHostileTerminal(t *testing.T) {
 			continue // it reads stdin, which is no file here
 		}
 		t.Run(line, func(t *testing.T) {
-			t.Parallel()
+			if startsProcesses() {
+				t.Parallel()
+			}
 			line := strings.NewReplacer("testdata/hostile/stream.ndjson", stream, "FILE", path, "ID", hostileID).Replace(line)
 			shown := wholeScreen(t, t.TempDir(), line, 80, "CLAUDE_CONFIG_DIR="+os.Getenv("CLAUDE_CONFIG_DIR"))
 			shown = linkEscape.ReplaceAllString(styleEscape.ReplaceAllString(shown, ""), "")

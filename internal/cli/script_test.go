@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,20 +18,56 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew/clewtest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
-		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
-	}
-	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
-		discardInput = func(*os.File) {}
-	}
+	applyTestVariables()
 	drawsLines = func() bool { return false } // whatever the locale is
 	for _, limit := range []*time.Duration{
 		&stopLimit, &contextLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
 	} {
 		*limit = time.Hour
+	}
+	testscript.Main(scriptedMain{m}, map[string]func(){
+		"claude":       playScriptedAgent,
+		"claude-agent": playScriptedAgent,
+		"clew":         func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
+	})
+}
+
+// scriptedMain are the tests with a quick program claude.
+type scriptedMain struct{ *testing.M }
+
+func (m scriptedMain) Run() int {
+	if path, err := exec.LookPath("claude"); err == nil && runtime.GOOS != "windows" {
+		// A shell starts in a tenth of the time of this binary.
+		err = errors.Join(os.Remove(path), os.WriteFile(path, []byte(quickClaude), 0o700)) //nolint:gosec // a program
+		if err != nil {
+			panic(err)
+		}
+	}
+	debug.SetGCPercent(400) // most tests are over before a collection matters
+	return m.M.Run()
+}
+
+// quickClaude is playScriptedAgent in a shell.
+const quickClaude = `#!/bin/sh
+if [ -n "$` + scripted + `CLEWTEST_AGENT" ] && [ -z "$` + chatAgentVariable + `" ]; then
+	[ "$*" != --version ] || { echo '` + clewtest.AgentVersion + ` (Claude Code)'; exit; }
+	export CLEWTEST_AGENT="$` + scripted + `CLEWTEST_AGENT" GORACE="$` + scripted + `GORACE"
+fi
+exec "${0%/*}/claude-agent" "$@"
+`
+
+// applyTestVariables makes the program do what variables of the environment ask for.
+func applyTestVariables() {
+	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
+		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
+	}
+	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
+		discardInput = func(*os.File) {}
 	}
 	if os.Getenv("TEST_CLOCK") != "" { // then nothing takes any time, on a busy machine either
 		stopped := time.Now()
@@ -36,10 +76,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour
 	}
-	testscript.Main(m, map[string]func(){
-		"claude": playScriptedAgent,
-		"clew":   func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
-	})
+	// Tests do not read the settings of the user. Scripts have a separate home, and may have system
+	// settings. Others run in this repository, in which a developer may have settings of the agent.
+	systemSettingsDir, userSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere"), os.UserConfigDir
+	if os.Getenv("TESTDATA") == "" {
+		userSettingsDir = func() (string, error) { return "", errors.New("not in tests") }
+		_ = os.Setenv(trustVariable, string(filepath.Separator)) // a test that then asks fails
+	}
 }
 
 func TestScript(t *testing.T) {
@@ -47,17 +90,20 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.RunT(scriptT{t}, testscript.Params{
+		Dir:                 scriptDir(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":    scriptAgent,
 			"exits":    scriptExits,
+			"feeds":    scriptFeeds,
 			"fleet":    scriptFleetUp,
 			"job":      scriptJob,
 			"launch":   scriptLaunch,
+			"runs":     scriptRuns,
+			"sets":     scriptSets,
 			"unescape": scriptUnescape,
 		},
 		Condition: func(name string) (bool, error) {
@@ -76,6 +122,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir)
 			env.Setenv("TEST_CLOCK", "1")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
+			env.Values[scriptKey{}] = &scriptState{env: slices.Clone(env.Vars)}
 			return nil
 		},
 	})
@@ -93,8 +140,12 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	} else {
 		ts.Check(err)
 	}
-	if args[0] != strconv.Itoa(code) {
-		ts.Fatalf("exit code %d, want %s", code, args[0])
+	checkCode(ts, args[0], code)
+}
+
+func checkCode(ts *testscript.TestScript, want string, code int) {
+	if want != strconv.Itoa(code) {
+		ts.Fatalf("exit code %d, want %s", code, want)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestSearchScreenFits(t *testing.T) {
 		hit.Tool, hit.AgentID, hit.File.Path = text, text, text
 		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, more: 7, atMost: true, title: text, project: text, path: text})
 	}
-	for width := 1; width <= 200; width++ {
+	for _, width := range everyWidth() {
 		checkLines(t, groupsText(groups, width, false), width)
 	}
 }

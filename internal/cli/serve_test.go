@@ -14,12 +14,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/web"
 )
@@ -191,13 +191,10 @@ func TestServeJobs(t *testing.T) { // not parallel: it sets variables
 			t.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it does not look all the time
-		if _, body := early.request(client, "GET", "/api/v1/jobs", token, ""); strings.Contains(body, "A job of state/clew/fleet") {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the server that was there first has no jobs: %s", body)
-		}
-	}
+	polltest.Until(t, "the server that was there first has jobs", func() bool { // it does not look all the time
+		_, body := early.request(client, "GET", "/api/v1/jobs", token, "")
+		return strings.Contains(body, "A job of state/clew/fleet")
+	})
 	if _, me := early.request(client, "GET", "/api/v1/me", token, ""); !strings.Contains(me, `"fleet":true`) {
 		t.Errorf("there is no page of jobs: %s", me)
 	}

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,18 +18,9 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
 )
-
-// Tests do not read the settings of the user. Scripts have a separate home, and may have system
-// settings. Others run in this repository, in which a developer may have settings of the agent.
-func init() {
-	systemSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere")
-	if os.Getenv("TESTDATA") == "" {
-		userSettingsDir = func() (string, error) { return "", errors.New("not in tests") }
-		_ = os.Setenv(trustVariable, string(filepath.Separator)) // a test that then asks fails
-	}
-}
 
 // Each setting with a flag is one of a command, or of one that is not there yet, and takes its own
 // example.
@@ -183,12 +172,7 @@ func TestDoctorSilentAgent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		for ctx.Err() == nil {
-			if _, err := os.Stat(begun); err == nil {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
+		polltest.Eventually(func() bool { _, err := os.Stat(begun); return err == nil || ctx.Err() != nil })
 	}()
 	defer cancel()
 	if version, err := agentVersion(ctx, path); err == nil || !strings.Contains(err.Error(), "still running") {
@@ -304,7 +288,7 @@ func TestConfigScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range append(hostileTexts, "") {
 		c := shownConfig(hostile)
-		for width := 1; width <= 200; width++ {
+		for _, width := range everyWidth() {
 			text := configText(c, "set", canvas{width: width})
 			checkLinesFit(t, text, width)
 			if joined := strings.Join(strings.Fields(text), ""); width < clikit.Narrow && !strings.Contains(joined, "/srv/a/directory/with/a/rather/long/path/and/more") {
@@ -321,7 +305,7 @@ func TestVersionScreen(t *testing.T) {
 		Version: "v0.1.0", Revision: "0123456789abcdef0123456789abcdef01234567", Modified: true, Go: "go1.26.1", Platform: "linux/amd64",
 	}
 	golden.Check(t, "screens/version", allScreens(t, b.text))
-	for width := 1; width <= 200; width++ {
+	for _, width := range everyWidth() {
 		checkLines(t, b.text(canvas{width: width}), width)
 	}
 }

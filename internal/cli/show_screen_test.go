@@ -67,7 +67,7 @@ func TestShowScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"../demo/recording/allowed/transcript.jsonl", "testdata/hostile/transcript.jsonl"} {
 		shown := readShown(t, path)
-		for width := 1; width <= 200; width++ {
+		for _, width := range everyWidth() {
 			for _, expand := range []bool{false, true} {
 				text := shownScreen(t, shown, render.Options{Width: width, Expand: expand, Thinking: expand})
 				for line := range strings.Lines(text) {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -99,7 +100,7 @@ func TestShowPipeAsItComes(t *testing.T) {
 	case <-shown:
 	case code := <-done:
 		t.Fatalf("it ended with %d", code)
-	case <-time.After(time.Minute):
+	case <-time.After(polltest.Limit):
 		t.Fatal("nothing is shown while the pipe is open")
 	}
 	_ = w.Close()
@@ -230,7 +231,7 @@ func TestWholeIDIsNotListed(t *testing.T) {
 		})
 	}
 	few := work()
-	for n := range 2500 {
+	for n := range 1000 {
 		write(n + 501)
 	}
 	if many := work(); many > few+500 {

@@ -224,7 +224,7 @@ func TestStatsOtherScreens(t *testing.T) {
 	}
 	for _, model := range hostileTexts {
 		for _, screen := range otherTables(model) {
-			for width := 1; width <= 200; width++ {
+			for _, width := range everyWidth() {
 				checkLinesFit(t, screen(canvas{width: width}), width)
 			}
 		}
@@ -250,7 +250,7 @@ func TestStatsFitsEveryWidth(t *testing.T) {
 	for name, view := range views {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for width := 1; width <= 200; width++ {
+			for _, width := range everyWidth() {
 				checkLinesFit(t, view.text(t, used, canvas{width: width}), width)
 			}
 		})

@@ -186,7 +186,7 @@ func (o *statuslineOptions) startRefresh(cache *statusline.Cache, now time.Time)
 	if err != nil || !start {
 		return
 	}
-	program, err := os.Executable()
+	program, err := executable()
 	if err != nil {
 		return
 	}

@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/soak"
 )
 
-// Of fifty status lines at once, at most one process computes costs, and all of them print a line.
+// Of many status lines at once, at most one process computes costs, and all of them print a line.
 func TestStatuslinesAtOnce(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -23,7 +24,7 @@ func TestStatuslinesAtOnce(t *testing.T) {
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1", "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "STATUSLINES=" + home,
 	}
 	var group sync.WaitGroup
-	for range 50 {
+	for range soak.Size(8, 50) {
 		group.Go(func() {
 			cmd := exec.CommandContext(t.Context(), "clew", "statusline")
 			cmd.Env, cmd.Stdin = env, strings.NewReader(`{"model":{"display_name":"Opus 5.5"}}`)

@@ -160,7 +160,7 @@ func TestTailScreenFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for width := 1; width <= 200; width++ {
+	for _, width := range everyWidth() {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		for _, expand := range []bool{false, true} {
 			checkLinesBut(t, tailedScreen(t, main, agent, expand), width, "clew tail:")

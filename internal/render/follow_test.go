@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
@@ -61,7 +62,7 @@ func TestFollowedRows(t *testing.T) {
 			written := make(chan error, 1)
 			rnd := soak.Rand(t)
 			go func() { written <- copySlowly(rnd, source, path) }()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 			defer cancel()
 			var l rows.List
 			for done := false; !done; {
@@ -125,8 +126,8 @@ func copySlowly(rnd *rand.Rand, source, path string) error {
 		}
 	}
 	for len(rest) > 0 {
-		names := slices.Sorted(maps.Keys(rest))
-		to := names[rnd.IntN(len(names))]
+		left := slices.Sorted(maps.Keys(rest))
+		to := left[rnd.IntN(len(left))]
 		n := min(1+rnd.IntN(3), len(rest[to]))
 		if err := appendText(to, strings.Join(rest[to][:n], "")); err != nil {
 			return err

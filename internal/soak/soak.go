@@ -57,10 +57,13 @@ func Search(tb testing.TB) *rand.Rand {
 // asks for the rest or for a soak.
 func Rest(tb testing.TB) {
 	tb.Helper()
-	if os.Getenv(RestVariable) == "" && !Running() {
+	if !RestRunning() {
 		tb.Skip(RestReason)
 	}
 }
+
+// RestRunning reports whether the environment asks for the rest or for a soak.
+func RestRunning() bool { return os.Getenv(RestVariable) != "" || Running() }
 
 // Rand returns a random source for a test: with the same seed in every test run, so that the outcome
 // is certain, and with another one in every soak. It logs the seed. CLEW_SEED replays a seed.

@@ -119,8 +119,8 @@ func (s *streamTest) open(watch, lastID string) (r *reader, stop func()) {
 	return r, stop
 }
 
-// expect checks the events that have come until nothing more comes.
-func (s *streamTest) expect(r *reader, want ...string) (lastID string) {
+// expectEvents checks the events that have come until nothing more comes.
+func (s *streamTest) expectEvents(r *reader, want ...string) (lastID string) {
 	s.t.Helper()
 	synctest.Wait()
 	time.Sleep(mergeInterval)
@@ -152,19 +152,19 @@ func TestStreamResumes(t *testing.T) {
 		s := newStreamTest(t)
 		s.rows(watchedID, 1, 0, 1) // before the stream
 		r, stop := s.open(watchedID, "")
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		s.rows(watchedID, 2, 1, 2)
 		s.rows(otherID, 9, 9, 9)
 		s.publish("running", "", struct{}{})
-		last := s.expect(r, rowsText(watchedID, 2, 1, 2), "running")
+		last := s.expectEvents(r, rowsText(watchedID, 2, 1, 2), "running")
 		stop()
 		s.rows(watchedID, 3, 2, 3)
 		s.publish("turn", watchedID, turnEnd{watchedID, "Done."})
 		r, stop = s.open(watchedID, last)
-		last = s.expect(r, "ready", rowsText(watchedID, 3, 2, 3), `turn {"session":"`+watchedID+`","text":"Done."}`)
+		last = s.expectEvents(r, "ready", rowsText(watchedID, 3, 2, 3), `turn {"session":"`+watchedID+`","text":"Done."}`)
 		stop()
 		r, stop = s.open(watchedID, last)
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		stop()
 	})
 }
@@ -176,7 +176,7 @@ func TestStreamMerges(t *testing.T) {
 		s := newStreamTest(t)
 		r, stop := s.open(watchedID+","+otherID, "")
 		defer stop()
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		s.rows(watchedID, 1, 5, 6)
 		synctest.Wait() // it is written, and the next ones wait
 		s.rows(watchedID, 2, 6, 7)
@@ -188,7 +188,7 @@ func TestStreamMerges(t *testing.T) {
 		s.publish("question", "", struct{}{})
 		s.publish("question", "", struct{}{})
 		time.Sleep(mergeInterval)
-		s.expect(r, rowsText(watchedID, 1, 5, 6), rowsText(otherID, 1, 0, 3), rowsText(watchedID, 4, 2, 9), `list {"revision":2}`, "question", "question")
+		s.expectEvents(r, rowsText(watchedID, 1, 5, 6), rowsText(otherID, 1, 0, 3), rowsText(watchedID, 4, 2, 9), `list {"revision":2}`, "question", "question")
 	})
 }
 
@@ -198,16 +198,16 @@ func TestStreamReloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreamTest(t)
 		r, stop := s.open("", "")
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		s.publish("question", "", struct{}{})
-		last := s.expect(r, "question")
+		last := s.expectEvents(r, "question")
 		stop()
 		for range maxEvents + 1 {
 			s.publish("question", "", struct{}{})
 		}
 		for _, id := range []string{last, "other.1", s.feed.start + ".99999", s.feed.start + ".-1", "x", s.feed.start + "."} {
 			r, stop := s.open("", id)
-			if known := s.expect(r, "reload"); known != s.feed.eventID(s.feed.last) {
+			if known := s.expectEvents(r, "reload"); known != s.feed.eventID(s.feed.last) {
 				t.Errorf("after %q, the ID is %q", id, known)
 			}
 			stop()
@@ -222,8 +222,8 @@ func TestStreamSlow(t *testing.T) {
 		s := newStreamTest(t)
 		slow, stop := s.open("", "")
 		fast, stopFast := s.open("", "")
-		s.expect(slow, "ready")
-		s.expect(fast, "ready")
+		s.expectEvents(slow, "ready")
+		s.expectEvents(fast, "ready")
 		slow.mu.Lock()
 		slow.blocked = make(chan struct{})
 		slow.mu.Unlock()
@@ -241,9 +241,9 @@ func TestStreamSlow(t *testing.T) {
 		slow.mu.Lock()
 		slow.blocked = nil
 		slow.mu.Unlock()
-		s.expect(slow, "question", "reload")
+		s.expectEvents(slow, "question", "reload")
 		s.publish("question", "", struct{}{})
-		s.expect(slow, "question")
+		s.expectEvents(slow, "question")
 		stop()
 		stopFast()
 	})
@@ -255,14 +255,14 @@ func TestStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreamTest(t)
 		r, stop := s.open("", "")
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		time.Sleep(2*heartbeat - mergeInterval)
-		s.expect(r, "heartbeat", "heartbeat")
+		s.expectEvents(r, "heartbeat", "heartbeat")
 		stop()
 		for _, end := range []func(){func() { s.rotate() }, s.end} {
 			for range 3 {
 				r, _ := s.open("", "")
-				s.expect(r, "ready")
+				s.expectEvents(r, "ready")
 			}
 			if n := len(s.feed.readers); n != 3 {
 				t.Errorf("there are %d streams", n)
@@ -285,7 +285,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		for range maxStreams {
 			r, stop := s.open("", "")
 			stops = append(stops, stop)
-			s.expect(r, "ready")
+			s.expectEvents(r, "ready")
 		}
 		r, stop := s.open("", "")
 		stop()
@@ -294,7 +294,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 		stops[0]()
 		r, stop = s.open("", "")
-		s.expect(r, "ready")
+		s.expectEvents(r, "ready")
 		stop()
 	})
 }

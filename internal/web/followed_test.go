@@ -113,7 +113,7 @@ func TestStreamBeginsWithState(t *testing.T) {
 		s.followed.tookRows(s.followed.sessions[watchedID], rowsChange{Session: watchedID, Revision: 7, First: 3, Total: 4, Ended: "Done."})
 		s.followed.tookList(listChange{2})
 		r, stop := s.open(watchedID, "")
-		s.expect(r, "ready", rowsText(watchedID, 7, 0, 4), `list {"revision":2}`)
+		s.expectEvents(r, "ready", rowsText(watchedID, 7, 0, 4), `list {"revision":2}`)
 		stop()
 		time.Sleep(2 * lingering)
 	})

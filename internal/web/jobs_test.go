@@ -23,6 +23,7 @@ import (
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A jobServer is a server with a fleet in memory.
@@ -96,15 +97,12 @@ func (s *jobServer) html(path string) string {
 // listed waits until the list has all words, and returns it.
 func (s *jobServer) listed(words ...string) string {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // the list follows the fleet
-		html := s.html("jobs")
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(html, w) }) {
-			return html
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("the list never has %q: %s", words, html)
-		}
-	}
+	var html string
+	polltest.Until(s.t, fmt.Sprintf("the list has %q", words), func() bool { // the list follows the fleet
+		html = s.html("jobs")
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(html, w) })
+	})
+	return html
 }
 
 func spec(prompt string) fleet.Spec { return fleet.Spec{Prompt: prompt} }
@@ -503,14 +501,10 @@ func TestUnreadableQuestion(t *testing.T) {
 // hasJobs waits until pages know that there are jobs.
 func (s *jobServer) hasJobs() {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, me := s.send(http.MethodGet, "me", nil); me["fleet"] == true {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatal("there is no page of jobs")
-		}
-	}
+	polltest.Until(s.t, "there is a page of jobs", func() bool {
+		_, me := s.send(http.MethodGet, "me", nil)
+		return me["fleet"] == true
+	})
 }
 
 // A fleet that does not answer is looked for once at a time, and holds up no page but those of jobs.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/rows"
 )
 
@@ -72,11 +73,7 @@ func TestExpectedSession(t *testing.T) {
 	visit("/")
 	visit("/s/00000000-0000-4000-8000-0000000000ff")
 	visit("/s/" + fixtureID("allowed"))
-	for end := time.Now().Add(time.Minute); d.readViews() == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the session was not read")
-		}
-	}
+	polltest.Until(t, "the session is read", func() bool { return d.readViews() > 0 })
 	if n := d.readViews(); n != 1 {
 		t.Errorf("%d sessions were read", n)
 	}
