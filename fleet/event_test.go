@@ -500,9 +500,9 @@ func TestReleasePauses(t *testing.T) {
 			t.Errorf("%s by %s: %s", j.State, j.Cause, j.Text)
 		}
 	}
-	want := []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256}
-	for i := range want {
-		want[i] *= time.Second
+	var want []time.Duration
+	for seconds := 1; seconds <= 256; seconds *= 2 {
+		want = append(want, time.Duration(seconds)*time.Second)
 	}
 	if diff := cmp.Diff(want, pauses); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)

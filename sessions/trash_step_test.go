@@ -30,11 +30,7 @@ type movedSession struct {
 // newMovedSession makes a session with two transcripts.
 func newMovedSession(t *testing.T, newFolder func(dir string) *sessions.Folder) *movedSession {
 	t.Helper()
-	dir, err := os.MkdirTemp(t.TempDir(), "") // a test has many
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &movedSession{t: t, dir: filepath.Join(dir, "projects"), newFolder: newFolder, written: []string{`"uuid":"uuid-0"`, `"uuid":"uuid-1"`}}
+	m := &movedSession{t: t, dir: filepath.Join(t.TempDir(), "projects"), newFolder: newFolder, written: []string{`"uuid":"uuid-0"`, `"uuid":"uuid-1"`}}
 	write(t, m.dir, "p/"+idA+".jsonl", string(user("uuid-0", ""))+"\n")
 	write(t, m.dir, "p/"+idA+"/subagents/agent-1.jsonl", string(user("uuid-1", ""))+"\n")
 	return m
@@ -133,7 +129,8 @@ var movedOperations = []struct {
 // steps.
 func (m *movedSession) run(op func(m *movedSession, f *sessions.Folder), actions map[int]func(m *movedSession)) (steps int) {
 	defer func() {
-		if r := recover(); r != nil && r != errCrash {
+		r := recover()
+		if err, ok := r.(error); r != nil && (!ok || !errors.Is(err, errCrash)) {
 			panic(r)
 		}
 	}()

@@ -59,11 +59,12 @@ func (c *reportedChange) results() []string {
 
 // edited returns a text after edits. It returns false if one of them does not fit.
 func edited(text string, edits []tooluse.StringEdit, replace func(string, tooluse.StringEdit) (string, bool)) (string, bool) {
-	ok := true
 	for _, e := range edits {
-		if text, ok = replace(text, e); !ok {
+		next, ok := replace(text, e)
+		if !ok {
 			return "", false
 		}
+		text = next
 	}
 	return text, true
 }

@@ -144,8 +144,8 @@ func takeTab(t *testing.T) *tab {
 			_ = chromedp.Cancel(ctx) // it may be closed
 			return
 		}
-		p.run("try { sessionStorage.clear() } catch {}") // about:blank has none
-		p.open(shared.blank)
+		p.run("try { sessionStorage.clear() } catch {}") //nolint:contextcheck // the tab has its own; about:blank has no storage
+		p.open(shared.blank)                             //nolint:contextcheck // the tab has its own
 		idleTabs.Lock()
 		defer idleTabs.Unlock()
 		idleTabs.all = append(idleTabs.all, ctx)

@@ -100,7 +100,7 @@ func (s *setup) act() error {
 		fmt.Println("ask")
 		line, err := worker.ReadString('\n')
 		if err != nil {
-			return nil //nolint:nilerr // the worker has ended
+			return nil // the worker ended
 		}
 		asked, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(line))
 		if err != nil {

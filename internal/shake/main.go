@@ -37,10 +37,10 @@ func main() {
 	skip := flag.String("skip", "^$", "leave out the packages whose directory matches this regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := s.run(ctx, *only, *skip, time.Duration(*minutes*float64(time.Minute))); err != nil {
+	err := s.run(ctx, *only, *skip, time.Duration(*minutes*float64(time.Minute)))
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "shake:", err)
-		stop()
 		os.Exit(1)
 	}
 }
@@ -192,7 +192,7 @@ func (s *shaker) once(ctx context.Context, b binary, c condition) {
 	}
 	started := time.Now()
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", strconv.Itoa(c.nice), b.path}, c.args...)...)
-	cmd.Dir, cmd.Env = b.dir, environment(c.env)
+	cmd.Dir, cmd.Env = b.dir, environment(ctx, c.env)
 	out, err := cmd.CombinedOutput()
 	stop()
 	load.Wait()
@@ -214,9 +214,9 @@ func (s *shaker) once(ctx context.Context, b binary, c condition) {
 
 // environment returns the variables of this process with others in their place. Go's own directories
 // stay where they are, wherever the home directory is.
-func environment(changed []string) []string {
+func environment(ctx context.Context, changed []string) []string {
 	env := os.Environ()
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	out, err := exec.CommandContext(ctx, "go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
 	if dirs := strings.Fields(string(out)); err == nil && len(dirs) == 3 {
 		env = append(env, "GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "GOPATH="+dirs[2])
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,24 +19,28 @@ import (
 func main() {
 	rest := flag.Bool("rest", false, `run what "make test" leaves out`)
 	flag.Parse()
+	os.Exit(testAll(*rest))
+}
+
+// testAll runs all steps and prints the report. It returns the exit code.
+func testAll(rest bool) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r := &run{out: os.Stdout, report: newReport()}
+	r := &run{report: newReport()}
 	started := time.Now()
-	err := r.all(ctx, *rest)
-	r.report.write(r.out, time.Since(started), r.cpu)
+	err := r.all(ctx, rest)
+	fmt.Print(r.report.text(time.Since(started), r.cpu))
 	if err != nil {
-		fmt.Fprintln(r.out, "testrun:", err)
+		fmt.Println("testrun:", err)
 	}
 	if err != nil || r.report.failed() {
-		stop()
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // A run runs steps one after the other.
 type run struct {
-	out    io.Writer
 	report *report
 	cpu    time.Duration // of all commands
 }
@@ -140,7 +143,7 @@ func (r *run) tests(ctx context.Context, name string, packages []string, flags .
 	if err != nil {
 		return err
 	}
-	readErr := r.report.read(out, func(failed string) { fmt.Fprintln(r.out, "FAIL", failed) })
+	readErr := r.report.read(out, func(failed string) { fmt.Println("FAIL", failed) })
 	err = cmd.Wait()
 	r.count(cmd)
 	done(fmt.Sprintf("%d packages", len(packages)))
@@ -154,12 +157,12 @@ func (r *run) tests(ctx context.Context, name string, packages []string, flags .
 // step prints the name of a step. The returned function prints its time and a remark.
 func (r *run) step(name string) func(remark string) {
 	started := time.Now()
-	fmt.Fprintf(r.out, "%s …\n", name)
+	fmt.Printf("%s …\n", name)
 	return func(remark string) {
 		if remark != "" {
 			remark = ", " + remark
 		}
-		fmt.Fprintf(r.out, "%s: %.1f s%s\n", name, time.Since(started).Seconds(), remark)
+		fmt.Printf("%s: %.1f s%s\n", name, time.Since(started).Seconds(), remark)
 	}
 }
 

@@ -147,26 +147,28 @@ func skipReason(output *strings.Builder) string {
 // slowest is the number of tests that the summary lists by time.
 const slowest = 5
 
-// write writes the summary, and then the output of failed tests.
-func (r *report) write(w io.Writer, took, cpu time.Duration) {
-	fmt.Fprintf(w, "\n%d packages in %s, %s of processor time", r.packages, took.Round(100*time.Millisecond), cpu.Round(100*time.Millisecond))
+// text returns the summary, and then the output of failed tests.
+func (r *report) text(took, cpu time.Duration) string {
+	var b strings.Builder
+	printf := func(format string, args ...any) { b.WriteString(fmt.Sprintf(format, args...)) }
+	printf("\n%d packages in %s, %s of processor time", r.packages, took.Round(100*time.Millisecond), cpu.Round(100*time.Millisecond))
 	if slow := r.slowest(); len(slow) > 0 {
-		fmt.Fprintf(w, "; the slowest: %s", strings.Join(slow, ", "))
+		printf("; the slowest: %s", strings.Join(slow, ", "))
 	}
-	fmt.Fprintln(w)
+	printf("\n")
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		tests := r.skipped[reason]
 		slices.Sort(tests)
-		fmt.Fprintf(w, "skipped, %s: %d (%s)\n", reason, len(tests), strings.Join(tests, ", "))
+		printf("skipped, %s: %d (%s)\n", reason, len(tests), strings.Join(tests, ", "))
 	}
 	for _, k := range r.failing {
+		printf("\nFAIL %s\n", k)
 		if text := r.output[k]; text != nil {
-			fmt.Fprintf(w, "\nFAIL %s\n%s", k, text)
-		} else {
-			fmt.Fprintf(w, "\nFAIL %s\n", k)
+			b.WriteString(text.String())
 		}
 	}
-	fmt.Fprintf(w, "tests: %d passed, %d failed, %d skipped\n", r.passed, r.failedTests, r.skippedTests)
+	printf("tests: %d passed, %d failed, %d skipped\n", r.passed, r.failedTests, r.skippedTests)
+	return b.String()
 }
 
 // slowest returns the packages that took longest.

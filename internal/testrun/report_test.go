@@ -36,8 +36,6 @@ func TestReport(t *testing.T) {
 	if diff := cmp.Diff([]string{"wire TestC", "wire", "clew"}, failed); diff != "" {
 		t.Errorf("failed at once (-want +got):\n%s", diff)
 	}
-	var out strings.Builder
-	r.write(&out, 90*time.Second, 2*time.Second)
 	want := `
 2 packages in 1m30s, 2s of processor time; the slowest: wire 3.0 s, clew 0.0 s
 skipped, no links here: 1 (wire TestB)
@@ -51,7 +49,7 @@ FAIL clew
 x.go:1: undefined: y
 tests: 1 passed, 1 failed, 1 skipped
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := cmp.Diff(want, r.text(90*time.Second, 2*time.Second)); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 	if !r.failed() {

@@ -18,13 +18,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/internal/polltest"
 )
 
 // hang ends a test that hangs.
-const hang = 2 * time.Minute
 
 // A trap is a program that leaves a file when it runs.
 type trap struct{ program, mark string }
