@@ -42,7 +42,7 @@ SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep 
 TIMEOUT := 60m
 
 .PHONY: test
-test: ## Check formatting, vet, lint if the linter is there, run the tests
+test: ## Check formatting, vet, run the tests
 	@echo "make test: about 2 minutes on two cores, and 6 the first time, when it builds and installs everything"
 	@go run ./internal/testrun
 
@@ -79,14 +79,6 @@ versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the t
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
 	$(GOLANGCI) run ./...
 	@for dir in $(MODULES); do (cd $$dir && "$(CURDIR)/$(GOLANGCI)" run ./...) || exit 1; done
-
-# The linter takes minutes to build: a test run uses the one that is there.
-.PHONY: lint-if-there
-lint-if-there:
-	@if [ -x $(GOLANGCI) ]; then echo "$(GOLANGCI) run ./..."; $(GOLANGCI) run ./...; \
-	elif golangci-lint version --short 2>/dev/null | grep -qxF $(GOLANGCI_VERSION); then \
-		echo "golangci-lint run ./..."; golangci-lint run ./...; \
-	else echo "golangci-lint $(GOLANGCI_VERSION) is not installed: not linted; make lint builds and runs it"; fi
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one

@@ -87,7 +87,7 @@ func setEnvironment(tb testing.TB, env []string) {
 	os.Clearenv()
 	for _, variable := range env {
 		if name, value, _ := strings.Cut(variable, "="); name != "" {
-			if err := os.Setenv(name, value); err != nil {
+			if err := os.Setenv(name, value); err != nil { //nolint:usetesting // it is set back after each run, not after the test
 				tb.Fatal(err)
 			}
 		}

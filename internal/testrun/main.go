@@ -65,7 +65,6 @@ func (r *run) all(ctx context.Context, rest bool) error {
 	}{
 		{"format", []string{"make", "-s", "fmtcheck"}},
 		{"vet", []string{"go", "vet", "./..."}},
-		{"lint", []string{"make", "-s", "lint-if-there"}},
 	} {
 		if err := r.command(ctx, step.name, step.args...); err != nil {
 			return err

@@ -16,7 +16,7 @@ var (
 
 	// raced are the packages that "make test" tests with the race detector: the SDK and what runs
 	// its goroutines. "make test-rest" tests all packages with it.
-	raced = []string{"", "internal/backlog", "internal/control", "internal/mcphost", "internal/process", "internal/simtest", "fleet/memfleet", "tools"}
+	raced = []string{"", "internal/backlog", "internal/control", "internal/mcphost", "internal/process", "fleet/memfleet", "tools"}
 
 	// drift are the directories of packages whose tests start the pinned agent again and again, a
 	// second of processor time each. What they check, others check with the simulated agent or with
