@@ -30,7 +30,11 @@ type movedSession struct {
 // newMovedSession makes a session with two transcripts.
 func newMovedSession(t *testing.T, newFolder func(dir string) *sessions.Folder) *movedSession {
 	t.Helper()
-	m := &movedSession{t: t, dir: filepath.Join(t.TempDir(), "projects"), newFolder: newFolder, written: []string{`"uuid":"uuid-0"`, `"uuid":"uuid-1"`}}
+	dir, err := os.MkdirTemp(t.TempDir(), "") //nolint:usetesting // only its user may use it, unlike t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &movedSession{t: t, dir: filepath.Join(dir, "projects"), newFolder: newFolder, written: []string{`"uuid":"uuid-0"`, `"uuid":"uuid-1"`}}
 	write(t, m.dir, "p/"+idA+".jsonl", string(user("uuid-0", ""))+"\n")
 	write(t, m.dir, "p/"+idA+"/subagents/agent-1.jsonl", string(user("uuid-1", ""))+"\n")
 	return m

@@ -157,9 +157,7 @@ func (r *report) text(took, cpu time.Duration) string {
 	}
 	printf("\n")
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
-		tests := r.skipped[reason]
-		slices.Sort(tests)
-		printf("skipped, %s: %d (%s)\n", reason, len(tests), strings.Join(tests, ", "))
+		printf("skipped, %s: %s\n", reason, counted(r.skipped[reason]))
 	}
 	for _, k := range r.failing {
 		printf("\nFAIL %s\n", k)
@@ -169,6 +167,24 @@ func (r *report) text(took, cpu time.Duration) string {
 	}
 	printf("tests: %d passed, %d failed, %d skipped\n", r.passed, r.failedTests, r.skippedTests)
 	return b.String()
+}
+
+// counted returns the names of tests, each with the number of its subtests that are listed.
+func counted(tests []string) string {
+	numbers := map[string]int{}
+	for _, name := range tests {
+		pkg, test, _ := strings.Cut(name, " ")
+		test, _, _ = strings.Cut(test, "/")
+		numbers[pkg+" "+test]++
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		if n := numbers[name]; n > 1 {
+			name += fmt.Sprintf(" (%d)", n)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // slowest returns the packages that took longest.

@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 	}
 	want := `
 2 packages in 1m30s, 2s of processor time; the slowest: wire 3.0 s, clew 0.0 s
-skipped, no links here: 1 (wire TestB)
+skipped, no links here: wire TestB
 
 FAIL wire TestC
     c_test.go:3: 1 is not 2
