@@ -94,6 +94,7 @@ type lease struct {
 	id     string
 	length time.Duration
 	info   func() *WorkerInfo // what the record says now, but for ID, Lease and Beat
+	news   <-chan struct{}    // info has something that others should soon know
 
 	lost chan struct{} // closed when it is lost
 
@@ -107,8 +108,8 @@ type lease struct {
 	beat     int
 }
 
-func newLease(e Engine, id string, length time.Duration, info func() *WorkerInfo) *lease {
-	return &lease{engine: e, id: id, length: length, info: info, lost: make(chan struct{}), sure: make(chan struct{})}
+func newLease(e Engine, id string, length time.Duration, info func() *WorkerInfo, news <-chan struct{}) *lease {
+	return &lease{engine: e, id: id, length: length, info: info, news: news, lost: make(chan struct{}), sure: make(chan struct{})}
 }
 
 // The parts of a lease after which a worker that can't renew starts no tools, and ends its agents.
@@ -178,8 +179,23 @@ func (l *lease) keep(ctx context.Context) {
 		case <-l.lost:
 			return
 		default:
-			pause(ctx, wait)
+			l.rest(ctx, wait)
 		}
+	}
+}
+
+// rest waits until the next renewal: for a part of the lease, or for news, but not less than a second
+// of a lease of 30.
+func (l *lease) rest(ctx context.Context, wait time.Duration) {
+	least := l.length / 30
+	pause(ctx, least)
+	t := time.NewTimer(wait - least)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-l.lost:
+	case <-l.news:
+	case <-t.C:
 	}
 }
 

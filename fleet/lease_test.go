@@ -31,7 +31,7 @@ func TestLeaseIsNotRenewedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &counter{err: errors.New("no server")}
-		l := newLease(e, "worker", time.Minute, func() *WorkerInfo { return new(WorkerInfo) })
+		l := newLease(e, "worker", time.Minute, func() *WorkerInfo { return new(WorkerInfo) }, nil)
 		if err := l.renew(t.Context()); err == nil {
 			t.Fatal("renewed without a server")
 		}

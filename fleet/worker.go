@@ -71,6 +71,8 @@ type Worker struct {
 	problem error                // why it is not
 	avoided map[string]avoidance // jobs that this worker could not begin, or that others were faster to take
 	refused map[string]string    // jobs that the runner does not take
+
+	news chan struct{} // the record of the worker should soon say what changed
 }
 
 // held is a job that this worker has, or is about to have.
@@ -93,6 +95,7 @@ func NewWorker(e Engine, r Runner, o *WorkerOptions) *Worker {
 	w := &Worker{
 		fleet: Open(e, "worker "+opts.Host), runner: r, opts: opts, log: opts.Logger, seed: newID(), drain: make(chan struct{}),
 		running: make(map[string]*held), avoided: make(map[string]avoidance), refused: make(map[string]string),
+		news: make(chan struct{}, 1),
 	}
 	w.view = newView(e, func(what string, err error) { w.log.Warn(what, "error", err) })
 	return w
@@ -132,7 +135,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // was lost.
 func (w *Worker) runLease(ctx context.Context) (lost bool, err error) {
 	started := now()
-	l := newLease(w.fleet.engine, newID(), w.opts.Lease, func() *WorkerInfo { return w.info(started) })
+	l := newLease(w.fleet.engine, newID(), w.opts.Lease, func() *WorkerInfo { return w.info(started) }, w.news)
 	if err := w.register(ctx, l); err != nil {
 		return false, err
 	}
@@ -235,7 +238,16 @@ func (w *Worker) setProblem(err error) {
 	if err != nil {
 		w.log.Warn("the worker takes no jobs", "error", err)
 	}
+	w.tell()
 	w.view.poke()
+}
+
+// tell makes the record of the worker say soon what changed.
+func (w *Worker) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
 }
 
 // isReady reports whether the worker can run jobs, as far as it knows.
@@ -325,8 +337,12 @@ func (w *Worker) accepted(n int) []*Job {
 		}
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	changed := !maps.Equal(w.refused, refused)
 	w.refused = refused
+	w.mu.Unlock()
+	if changed {
+		w.tell()
+	}
 	return taken
 }
 

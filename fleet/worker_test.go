@@ -634,3 +634,19 @@ func TestSubmitTwice(t *testing.T) {
 		}
 	}
 }
+
+// A worker says soon why it does not take a job, not only at its next renewal.
+func TestWorkerTellsSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		work(t, e, &runner{check: func(*fleet.Job) error { return errors.New("no such repository here") }}, &fleet.WorkerOptions{Lease: time.Minute})
+		time.Sleep(5 * time.Second)
+		j := submit(t, f, &fleet.Spec{})
+		time.Sleep(3 * time.Second)
+		workers, err := f.Workers(t.Context())
+		if err != nil || len(workers) != 1 || workers[0].Refused[j.ID] != "no such repository here" {
+			t.Errorf("%+v, %v", workers, err)
+		}
+	})
+}
