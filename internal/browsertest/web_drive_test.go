@@ -186,6 +186,7 @@ func TestTwoTabsAnswer(t *testing.T) {
 // one, however often it is sent at once.
 func TestTwoTabsSend(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	s, sim := newDrivenSite(t, "")
 	sim.Record(filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "projects"), t.TempDir(), time.Now)
 	tabs := twoTabs(s, "say begun")

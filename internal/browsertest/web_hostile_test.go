@@ -102,16 +102,15 @@ await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
 // A hostile transcript runs no script, makes no request and violates no policy, on any page.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	collector := newSite(t)
 	f := newSession(t, "hostile")
 	f.write(hostileLines(t, collector.URL))
 	s := newViewerSite(t)
 	p := s.enterIn(newBrowser(t), "/")
 	w := watchTab(p, s.URL)
-	p.open(s.URL + "/")
-	p.until(`document.querySelector("main > *")`)
 	for _, path := range []string{"/?filter=%27fetch", "/?tab=projects", "/live", "/search?q=fetch", "/usage", "/usage?by=project", "/usage?by=tool", "/usage?by=model"} {
-		p.visit(path)
+		p.open(s.URL + path)
 		p.until(`document.querySelector("main > *") && !document.querySelector("main [aria-busy=true]")`)
 		p.run(use)
 		w.check(p, path)
@@ -127,7 +126,7 @@ func TestHostilePages(t *testing.T) {
 	}
 	w.check(p, "the rows")
 	for _, panel := range []string{"files", "agents", "context", "usage", "branches", "outline"} {
-		p.visit("/s/" + f.id + "?panel=" + panel)
+		p.open(s.URL + "/s/" + f.id + "?panel=" + panel)
 		p.until(fmt.Sprintf("location.search === %q && ", "?panel="+panel) + `document.querySelector(".panel .content")?.getAttribute("aria-busy") === "false"`)
 		p.run(use)
 		w.check(p, panel)
@@ -190,6 +189,7 @@ func layPasts(t *testing.T) {
 // axe-core finds nothing serious on any page, in light and dark, on a phone and a desktop.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	layPasts(t)
 	f := story(t, "access")
 	f.write(f.answer("A [link](https://example.com), `code`, and\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() { return \"s\" } // c\n```"))
@@ -234,7 +234,6 @@ func TestAccessibility(t *testing.T) {
 		inspectIn(path, looks[i%2])
 	}
 	t.Run("panels, and the other look", func(t *testing.T) {
-		soak.Rest(t)
 		for i, path := range paths {
 			inspectIn(path, looks[1-i%2])
 			if i >= usual {

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -132,6 +133,7 @@ func TestJobs(t *testing.T) {
 // Two tabs answer the question of a job at once. One answer counts, and the other tab says whose.
 func TestTwoTabsAnswerJob(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	s := newJobSite(t, true)
 	sent := s.inPairs("/answers")
 	s.put("aaa", "Fix the build", fleet.Running, nil)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // The printed URL logs the browser in, once, and the code does not stay in the URL.
@@ -68,6 +70,7 @@ func TestListKeys(t *testing.T) {
 // A long list has few elements, wherever one scrolls.
 func TestLongList(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	home := t.TempDir() // the lists of other tests are short
 	const n = 800
 	for i := range n {
@@ -100,6 +103,7 @@ func TestLongList(t *testing.T) {
 // A session that is renamed, deleted and restored is where it belongs.
 func TestListChanges(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := newSession(t, "changes")
 	f.write(f.prompt("Paint the fence"), f.answer("Done."))
 	s := newViewerSite(t)

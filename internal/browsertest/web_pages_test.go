@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // answerWith ends all connections, and has a handler answer at the address of the server from now on.
@@ -75,6 +77,7 @@ func TestImpostorPage(t *testing.T) {
 // A row of the list shows everything at every width, also when its turns are counted.
 func TestListRowsAreShown(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := newSession(t, "widths")
 	f.write(f.prompt("Measure the width"), f.answer("Done."))
 	s := newViewerSite(t)
@@ -141,6 +144,7 @@ func TestExportKey(t *testing.T) {
 // A long outline comes in parts.
 func TestLongOutline(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := longSession(t, "outline", 1200)
 	s := newViewerSite(t)
 	p := newTab(t, s.URL)
@@ -156,6 +160,7 @@ func TestLongOutline(t *testing.T) {
 // A folded prompt shows its first line, in which matches are marked.
 func TestFoldedPrompt(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "folded")
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -171,6 +176,7 @@ func TestFoldedPrompt(t *testing.T) {
 // The dialog of a row has the old lines of a change beside the new ones, unless it is narrow.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := newSession(t, "beside")
 	f.write(f.prompt("Change it."), f.entry("assistant", map[string]any{
 		"id": "m", "role": "assistant", "model": "claude-opus-5-5", "stop_reason": "tool_use", "content": []any{map[string]any{

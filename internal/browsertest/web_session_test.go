@@ -82,6 +82,7 @@ func TestSessionFind(t *testing.T) {
 // A link leads to its row, in a session with more rows than one page of them.
 func TestSessionLink(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := longSession(t, "links", 700)
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -105,6 +106,7 @@ func TestSessionLink(t *testing.T) {
 // However many rows are in the document, a far one is reached at once.
 func TestSessionJumps(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := longSession(t, "jumps", 700)
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -125,6 +127,7 @@ func TestSessionJumps(t *testing.T) {
 // Hidden thinking is passed over, and the place stays when it is hidden.
 func TestSessionHidesThinking(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := newSession(t, "thinking")
 	f.write(f.prompt("Think a lot"))
 	for n := range 40 {
@@ -187,6 +190,7 @@ func TestSessionGrows(t *testing.T) {
 // A session that is opened again shows what has happened meanwhile.
 func TestSessionAgain(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := longSession(t, "again", 1)
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -250,6 +254,7 @@ func TestSessionStays(t *testing.T) {
 // The focus stays on its row when rows change around it.
 func TestFocusStays(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "focus")
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -272,6 +277,7 @@ func TestFocusStays(t *testing.T) {
 // A result of the search leads to its row.
 func TestSearchLeads(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "search")
 	f.write(f.prompt("Where is the quokka?"), f.call("find . -name quokka", "quokkas/one", false), f.answer("The quokka is *there*."))
 	s := newViewerSite(t)
@@ -293,6 +299,7 @@ func TestSearchLeads(t *testing.T) {
 // Wide texts and zoom don't make a page scroll sideways: 360 pixels are also 1440 at 400 %.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "narrow")
 	wide := strings.Repeat("wide", 200)
 	f.write(f.prompt(wide), f.call(wide, wide, false), f.answer(wide+"\n\n```\n"+wide+"\n```\n\n|"+wide+"|b|\n|---|---|\n|1|2|\n"))
@@ -313,6 +320,7 @@ func TestNarrow(t *testing.T) {
 // Panels are opened, used and closed with keys, and lead to rows.
 func TestPanelKeys(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "panels")
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
@@ -339,6 +347,7 @@ func TestPanelKeys(t *testing.T) {
 // The rows of a subagent are below its call: they unfold there, and find leads into them.
 func TestSubagentRows(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	layPasts(t)
 	s := newViewerSite(t)
 	p := s.enter("/?filter=%27flaky")

@@ -3,6 +3,8 @@ package browsertest
 import (
 	"fmt"
 	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // setHidden has a page believe that it is hidden, or shown again.
@@ -37,6 +39,7 @@ func TestHiddenTab(t *testing.T) {
 // A stream that is cut is begun again, and goes on where it was.
 func TestCutStream(t *testing.T) {
 	t.Parallel()
+	soak.Rest(t)
 	f := story(t, "cut")
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)

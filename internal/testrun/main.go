@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 func main() {
@@ -52,7 +54,7 @@ func (r *run) all(ctx context.Context, rest bool) error {
 	if err != nil {
 		return err
 	}
-	installed := r.install(ctx, rest)
+	installed := r.install(ctx)
 	if rest {
 		if err := <-installed; err != nil {
 			return err
@@ -80,25 +82,27 @@ func (r *run) all(ctx context.Context, rest bool) error {
 	)
 }
 
-// rest runs the tests of the agent, the race detector over all packages, the tests that are marked
-// with soak.Rest, and the examples that are modules of their own.
+// rest runs the tests that start the agent again and again, those that are marked with soak.Rest, the
+// examples that are modules of their own, and the race detector.
 func (r *run) rest(ctx context.Context, packages packages) error {
-	_ = os.Setenv("CLEW_REST", "1")
-	drift, others := packages.drift()
-	return errors.Join(
-		r.command(ctx, "examples that are modules", "make", "-s", "test-modules"),
-		r.tests(ctx, "more of the agent", drift),
-		r.tests(ctx, "the race detector over all packages", others, "-race"),
-	)
+	plain, withRace := packages.rest()
+	if err := r.command(ctx, "examples that are modules", "make", "-s", "test-modules"); err != nil {
+		return err
+	}
+	err := os.Setenv(soak.RestVariable, "1")
+	if err == nil {
+		err = r.tests(ctx, "more of the agent, and long tests", plain)
+	}
+	if err == nil {
+		err = os.Unsetenv(soak.RestVariable)
+	}
+	return errors.Join(err, r.tests(ctx, "tests with the race detector", withRace, "-race"))
 }
 
 // install starts to install the agent, the browser and axe-core. The channel gets the result.
-func (r *run) install(ctx context.Context, rest bool) <-chan error {
+func (r *run) install(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	targets := []string{"agent", "browser", "axe"}
-	if rest {
-		targets = []string{"agent", "browser"}
-	}
 	go func() {
 		out, err := exec.CommandContext(ctx, "make", append([]string{"-s"}, targets...)...).CombinedOutput()
 		if err != nil {

@@ -15,8 +15,20 @@ var (
 	first = []string{"internal/browsertest", "internal/cli", "internal/realtest/versions", "fleet/natsfleet", "internal/tui", "fleet"}
 
 	// raced are the packages that "make test" tests with the race detector: the SDK and what runs
-	// its goroutines. "make test-rest" tests all packages with it.
+	// its goroutines.
 	raced = []string{"", "internal/backlog", "internal/control", "internal/mcphost", "internal/process", "fleet/memfleet", "tools"}
+
+	// still are the packages without the race detector: in most of them nothing runs at once, and the
+	// others drive processes. "make test-rest" tests all others with it.
+	still = []string{
+		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/bench", "internal/browsertest", "internal/compose",
+		"internal/config", "internal/corpus", "internal/entryfacts", "internal/entrylex", "internal/highlight", "internal/jsonlex", "internal/markdown",
+		"internal/notices", "internal/paint", "internal/pictures", "internal/rawjson", "internal/realtest/versions", "internal/render", "internal/rows",
+		"internal/schemas", "internal/sessionfile", "internal/testrun", "internal/tty", "internal/version", "internal/wiregen",
+	}
+
+	// long are the packages that have tests for "make test-rest", marked with soak.Rest.
+	long = []string{"internal/browsertest", "internal/cli", "internal/realtest/versions"}
 
 	// drift are the directories of packages whose tests start the pinned agent again and again, a
 	// second of processor time each. What they check, others check with the simulated agent or with
@@ -65,6 +77,23 @@ func (p packages) split() (withRace, without []string) {
 	return withRace, without
 }
 
+// rest returns what "make test-rest" tests without the race detector, and with it.
+func (p packages) rest() (plain, withRace []string) {
+	plain, others := p.drift()
+	for _, importPath := range others {
+		switch d := dir(importPath); {
+		case slices.Contains(long, d):
+			plain = append(plain, importPath)
+			if !slices.Contains(still, d) {
+				withRace = append(withRace, importPath)
+			}
+		case !within(still, d) && !slices.Contains(raced, d):
+			withRace = append(withRace, importPath)
+		}
+	}
+	return plain, withRace
+}
+
 // drift returns the packages that start the pinned agent again and again, and the others.
 func (p packages) drift() (agent, others []string) {
 	for _, importPath := range p {
@@ -79,5 +108,10 @@ func (p packages) drift() (agent, others []string) {
 
 func isDrift(dir string) bool {
 	return dir != "internal/realtest/versions" && dir != "internal/realtest/scene" &&
-		slices.ContainsFunc(drift, func(tree string) bool { return dir == tree || strings.HasPrefix(dir, tree+"/") })
+		within(drift, dir)
+}
+
+// within reports whether a directory is one of others, or below one.
+func within(trees []string, dir string) bool {
+	return slices.ContainsFunc(trees, func(tree string) bool { return dir == tree || strings.HasPrefix(dir, tree+"/") })
 }

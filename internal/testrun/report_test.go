@@ -72,11 +72,21 @@ func TestPackages(t *testing.T) {
 	if len(withRace)+len(without) != len(others) {
 		t.Errorf("make test has %d packages, and %d don't start the agent again and again", len(withRace)+len(without), len(others))
 	}
-	for _, dirs := range [][]string{raced, first} {
+	for _, dirs := range [][]string{raced, first, still, long} {
 		for _, d := range dirs {
 			if !slices.ContainsFunc(all, func(importPath string) bool { return dir(importPath) == d }) {
 				t.Errorf("%q is no package with tests", d)
 			}
+		}
+	}
+	plain, later := all.rest()
+	for _, importPath := range others {
+		d := dir(importPath)
+		if want := !within(still, d) && !slices.Contains(raced, d); slices.Contains(later, importPath) != want {
+			t.Errorf("make test-rest tests %q with the race detector: %t", d, !want)
+		}
+		if slices.Contains(long, d) != slices.Contains(plain, importPath) {
+			t.Errorf("make test-rest tests %q without the race detector: %t", d, !slices.Contains(long, d))
 		}
 	}
 }
