@@ -41,9 +41,9 @@ func TestKinds(t *testing.T) {
 	}
 	list("Searches, which `make soak` runs", "Search")
 	list("Certain tests that take long, which `make test-rest` runs", "Rest")
-	fmt.Fprintf(&text, "\n`make test-rest` also runs the packages that start the agent again and again (`examples`, `internal/record`,\n"+
-		"`internal/realtest` except its scenarios), and the race detector over all packages. `make test` runs it over the\n"+
-		"SDK and the packages that `internal/testrun` lists.\n")
+	text.WriteString("\n`make test-rest` also runs the packages that start the agent again and again (`examples`, `internal/record`,\n" +
+		"`internal/realtest` except its scenarios), the tools of this repository, and the race detector over all packages in\n" +
+		"which something runs at once. `make test` runs it over the SDK. `internal/testrun` has the lists.\n")
 	path := filepath.Join(root, filepath.FromSlash(kindsFile))
 	if golden.Updates() {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {

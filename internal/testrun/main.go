@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/soak"
@@ -44,7 +45,9 @@ func testAll(rest bool) int {
 // A run runs steps one after the other.
 type run struct {
 	report *report
-	cpu    time.Duration // of all commands
+
+	mu  sync.Mutex
+	cpu time.Duration // of all commands
 }
 
 // all runs all steps. It stops at the first step that fails before the tests, and runs all tests
@@ -75,11 +78,14 @@ func (r *run) all(ctx context.Context, rest bool) error {
 	if err := <-installed; err != nil {
 		return err
 	}
+	// Both at once: the last packages of one leave a processor to the other.
 	raced, plain := packages.split()
-	return errors.Join(
-		r.tests(ctx, "tests", plain),
-		r.tests(ctx, "tests with the race detector", raced, "-race"),
-	)
+	var both sync.WaitGroup
+	var err1, err2 error
+	both.Go(func() { err1 = r.tests(ctx, "tests", plain) })
+	both.Go(func() { err2 = r.tests(ctx, "tests with the race detector", raced, "-race") })
+	both.Wait()
+	return errors.Join(err1, err2)
 }
 
 // rest runs the tests that start the agent again and again, those that are marked with soak.Rest, the
@@ -136,7 +142,7 @@ func lastLine(out []byte) string {
 // tests runs the tests of packages, and adds their outcome to the report.
 func (r *run) tests(ctx context.Context, name string, packages []string, flags ...string) error {
 	done := r.step(name)
-	args := append([]string{"test", "-json", "-vet=off", "-p=4", "-timeout=60m"}, flags...)
+	args := append([]string{"test", "-json", "-vet=off", "-p=3", "-timeout=60m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -171,6 +177,8 @@ func (r *run) step(name string) func(remark string) {
 
 // count adds the processor time of a command that ended, and of what it waited for.
 func (r *run) count(cmd *exec.Cmd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if cmd.ProcessState != nil {
 		r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}

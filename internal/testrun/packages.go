@@ -21,19 +21,23 @@ var (
 	// still are the packages without the race detector: in most of them nothing runs at once, and the
 	// others drive processes. "make test-rest" tests all others with it.
 	still = []string{
-		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/bench", "internal/browsertest", "internal/compose",
-		"internal/config", "internal/corpus", "internal/entryfacts", "internal/entrylex", "internal/highlight", "internal/jsonlex", "internal/markdown",
-		"internal/notices", "internal/paint", "internal/pictures", "internal/rawjson", "internal/realtest/versions", "internal/render", "internal/rows",
+		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/browsertest", "internal/compose",
+		"internal/config", "internal/entryfacts", "internal/entrylex", "internal/highlight", "internal/jsonlex", "internal/markdown",
+		"internal/paint", "internal/rawjson", "internal/realtest/versions", "internal/render", "internal/rows",
 		"internal/schemas", "internal/sessionfile", "internal/testrun", "internal/tty", "internal/version", "internal/wiregen",
 	}
 
 	// long are the packages that have tests for "make test-rest", marked with soak.Rest.
 	long = []string{"internal/browsertest", "internal/cli", "internal/realtest/versions"}
 
-	// drift are the directories of packages whose tests start the pinned agent again and again, a
-	// second of processor time each. What they check, others check with the simulated agent or with
-	// recordings, and internal/realtest/versions has scenarios for the most important of it.
-	drift = []string{"examples", "internal/record", "internal/realtest"}
+	// late are the directories of packages that only "make test-rest" tests. Those of the first line
+	// start the pinned agent again and again, a second of processor time each: what they check, others
+	// check with the simulated agent or with recordings, and internal/realtest/versions has scenarios
+	// for the most important of it. The others are tools of this repository.
+	late = []string{
+		"examples", "internal/record", "internal/realtest",
+		"internal/bench", "internal/corpus", "internal/notices", "internal/pictures", "internal/sbom",
+	}
 )
 
 // packages are the import paths of the packages of this module that have tests.
@@ -66,7 +70,7 @@ func dir(importPath string) string {
 
 // split returns the packages that "make test" tests with and without the race detector.
 func (p packages) split() (withRace, without []string) {
-	_, others := p.drift()
+	_, others := p.late()
 	for _, importPath := range others {
 		if slices.Contains(raced, dir(importPath)) {
 			withRace = append(withRace, importPath)
@@ -79,7 +83,7 @@ func (p packages) split() (withRace, without []string) {
 
 // rest returns what "make test-rest" tests without the race detector, and with it.
 func (p packages) rest() (plain, withRace []string) {
-	plain, others := p.drift()
+	plain, others := p.late()
 	for _, importPath := range others {
 		switch d := dir(importPath); {
 		case slices.Contains(long, d):
@@ -94,21 +98,21 @@ func (p packages) rest() (plain, withRace []string) {
 	return plain, withRace
 }
 
-// drift returns the packages that start the pinned agent again and again, and the others.
-func (p packages) drift() (agent, others []string) {
+// late returns the packages that only "make test-rest" tests, and the others.
+func (p packages) late() (later, others []string) {
 	for _, importPath := range p {
-		if isDrift(dir(importPath)) {
-			agent = append(agent, importPath)
+		if isLate(dir(importPath)) {
+			later = append(later, importPath)
 		} else {
 			others = append(others, importPath)
 		}
 	}
-	return agent, others
+	return later, others
 }
 
-func isDrift(dir string) bool {
+func isLate(dir string) bool {
 	return dir != "internal/realtest/versions" && dir != "internal/realtest/scene" &&
-		within(drift, dir)
+		within(late, dir)
 }
 
 // within reports whether a directory is one of others, or below one.

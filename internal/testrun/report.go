@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -36,6 +37,8 @@ func (k key) String() string {
 
 // A report is the outcome of tests.
 type report struct {
+	mu sync.Mutex
+
 	packages, passed, failedTests, skippedTests int
 
 	output  map[key]*strings.Builder // of what runs or failed
@@ -53,7 +56,11 @@ func newReport() *report {
 }
 
 // failed reports whether a test or a package failed.
-func (r *report) failed() bool { return len(r.failing) > 0 }
+func (r *report) failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failing) > 0
+}
 
 // read reads the output of "go test -json", and calls onFail as soon as something failed.
 func (r *report) read(in io.Reader, onFail func(name string)) error {
@@ -80,6 +87,8 @@ func (r *report) read(in io.Reader, onFail func(name string)) error {
 
 // add adds an event. It reports whether a test or a package failed.
 func (r *report) add(e event) (failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	k := key{e.Package, e.Test}
 	switch e.Action {
 	case "output":

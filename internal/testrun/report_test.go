@@ -65,12 +65,12 @@ func TestPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	withRace, without := all.split()
-	agent, others := all.drift()
-	if got := slices.Sorted(slices.Values(slices.Concat(withRace, without, agent))); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
+	later, others := all.late()
+	if got := slices.Sorted(slices.Values(slices.Concat(withRace, without, later))); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
 		t.Errorf("make test and make test-rest have %v", got)
 	}
 	if len(withRace)+len(without) != len(others) {
-		t.Errorf("make test has %d packages, and %d don't start the agent again and again", len(withRace)+len(without), len(others))
+		t.Errorf("make test has %d packages, and %d are not late", len(withRace)+len(without), len(others))
 	}
 	for _, dirs := range [][]string{raced, first, still, long} {
 		for _, d := range dirs {
@@ -79,10 +79,10 @@ func TestPackages(t *testing.T) {
 			}
 		}
 	}
-	plain, later := all.rest()
+	plain, racedLater := all.rest()
 	for _, importPath := range others {
 		d := dir(importPath)
-		if want := !within(still, d) && !slices.Contains(raced, d); slices.Contains(later, importPath) != want {
+		if want := !within(still, d) && !slices.Contains(raced, d); slices.Contains(racedLater, importPath) != want {
 			t.Errorf("make test-rest tests %q with the race detector: %t", d, !want)
 		}
 		if slices.Contains(long, d) != slices.Contains(plain, importPath) {
