@@ -48,7 +48,7 @@ With --json, print one object with the list "checks". Each check has the members
 check, state, found and advice, and some have details.`
 
 func newDoctor(s Streams, st *settings) *cobra.Command {
-	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: checkLimit, notice: time.Second}
+	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: checkLimit, notice: checkNotice}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine for problems",
@@ -150,6 +150,9 @@ func (o *doctorOptions) examine(ctx context.Context, checks []check) []diagnosis
 	}
 	return all
 }
+
+// checkNotice is the time after which a slow check is named on the terminal. Tests replace it.
+var checkNotice = time.Second
 
 // grace is the time for a check to notice that its time is over.
 const grace = 500 * time.Millisecond

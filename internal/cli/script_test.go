@@ -73,6 +73,9 @@ func applyTestVariables() {
 		stopped := time.Now()
 		clock = func() time.Time { return stopped }
 	}
+	if os.Getenv("TEST_NOTICE") != "" { // then every check is slow
+		checkNotice = 0
+	}
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour
 	}
