@@ -72,9 +72,9 @@ func (s *scene) say(t *testing.T, prompt *wire.UserMessage, act func(wire.Messag
 var prompts atomic.Int64
 
 // tell records a prompt that will be sent. Its ID is unique, so that messages about it can be
-// matched.
+// matched. The agent compares the first digits of IDs.
 func (s *scene) tell(prompt *wire.UserMessage) {
-	prompt.UUID = fmt.Sprintf("%08x-0000-4000-8000-%012x", os.Getpid(), prompts.Add(1))
+	prompt.UUID = fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(prompts.Add(1)), os.Getpid())
 	s.live.AddMessage(prompt, time.Now())
 }
 
