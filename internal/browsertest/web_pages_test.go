@@ -157,6 +157,35 @@ func TestLongOutline(t *testing.T) {
 	p.until(`document.activeElement.matches(".row.prompt") && document.activeElement.innerText.includes("Prompt 1199")`)
 }
 
+// A part of the outline that was asked for before another one was chosen does not replace it, even if
+// its answer comes later.
+func TestOutlineChoiceStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := longSession(t, "choice", 1200)
+	s := newViewerSite(t)
+	p := newTab(t, s.URL)
+	p.look(look{1280, "light"})
+	p.open(s.URL + "/s/" + f.id + "#" + s.web.NewCode())
+	p.until(`document.querySelectorAll(".turns li").length === 1000`)
+	p.run(`const real = fetch; window.held = []; window.answered = 0
+		window.fetch = async (url, options) => {
+			const first = String(url).includes("/outline") && !String(url).includes("from=1000")
+			if (first) await new Promise(release => held.push(release))
+			const answer = await real(url, options)
+			if (first) answered++
+			return answer
+		}`)
+	f.write(f.prompt("One more."))
+	p.until(`held.length > 0`)
+	p.until(`(choice => choice && (choice.value = "1000", choice.dispatchEvent(new Event("change")), true))(document.querySelector(".turns select"))`)
+	p.until(`document.querySelector(".turns li")?.innerText.includes("Prompt 1000")`)
+	p.run(`held.forEach(release => release())`)
+	p.until(`answered > 0`)
+	p.run(`for (let i = 0; i < 20; i++) await new Promise(done => requestAnimationFrame(() => setTimeout(done)))`)
+	p.until(`document.querySelector(".turns li")?.innerText.includes("Prompt 1000")`)
+}
+
 // A folded prompt shows its first line, in which matches are marked.
 func TestFoldedPrompt(t *testing.T) {
 	t.Parallel()

@@ -20,9 +20,11 @@ const shownOutlines = new WeakMap();
  * @param {() => boolean} [isOver] whether it is not wanted any more
  */
 export async function showOutline(element, api, isOver = () => false) {
-  const from = Number(element.querySelector("select")?.value ?? 0);
+  const chosen = () => Number(element.querySelector("select")?.value ?? 0);
+  const from = chosen();
   const { html, total } = await get(`${api}/outline`, { from });
-  if (isOver() || (shownOutlines.get(element) === html + total && element.querySelector("ol"))) return;
+  if (isOver() || chosen() !== from) return; // another part was chosen meanwhile
+  if (shownOutlines.get(element) === html + total && element.querySelector("ol")) return;
   shownOutlines.set(element, html + total);
   const nodes = [fragment(html)];
   if (total > outlineSize) {
