@@ -53,6 +53,9 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 }
 
 func execute(ctx context.Context, args []string, s Streams) int {
+	if clikit.IsCompletion(args) {
+		clikit.Completing = true
+	}
 	root := newRoot
 	// Claude Code runs it after each answer, and to make all commands would take longer than the line.
 	if len(args) > 0 && args[0] == statuslineName {

@@ -410,11 +410,7 @@ var flagValues = map[string][]string{
 }
 
 func completeFlags(cmd *cobra.Command, st *settings) {
-	complete := func(flag string, f cobra.CompletionFunc) {
-		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, f) // it fails only for unknown flags
-		}
-	}
+	complete := func(flag string, f cobra.CompletionFunc) { clikit.CompleteFlag(cmd, flag, f) }
 	for name, values := range flagValues {
 		if verb, flag, _ := strings.Cut(name, " "); verb == cmd.Name() {
 			complete(flag, clikit.CompleteList(values))

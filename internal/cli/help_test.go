@@ -456,10 +456,12 @@ func checkGroff(t *testing.T, path string) {
 
 // The completions of a flag are its valid values.
 func TestCompletionOffersValues(t *testing.T) {
-	t.Parallel()
+	clikit.Completing = true
+	t.Cleanup(func() { clikit.Completing = false })
+	root := newRoot(Streams{})
 	for name, values := range flagValues {
 		verb, flag, _ := strings.Cut(name, " ")
-		cmd, _, err := newRoot(Streams{}).Find([]string{verb})
+		cmd, _, err := root.Find([]string{verb})
 		if err != nil || cmd.Flags().Lookup(flag) == nil {
 			t.Errorf("%s: there is no such flag, %v", name, err)
 			continue

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "unsafe" // for go:linkname
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/soak"
@@ -45,8 +42,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 	defer func() {
 		setEnvironment(tb, environment)
 		time.Local = zone //nolint:gosmopolitan // the zone of a process
-		clikit.GivenColor, ownVariables = "", nil
-		clear(flagCompletions)
+		clikit.GivenColor, clikit.Completing, ownVariables = "", false, nil
 		if err := os.Chdir(before); err != nil {
 			tb.Fatal(err)
 		}
@@ -66,12 +62,6 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 	applyTestVariables()
 	return execute(ctx, i.args, i.Streams)
 }
-
-// flagCompletions keeps the flags of every command that was ever made, 170 kB for each run of the
-// program. Cobra has no other way to forget them.
-//
-//go:linkname flagCompletions github.com/spf13/cobra.flagCompletionFunctions
-var flagCompletions map[*pflag.Flag]cobra.CompletionFunc
 
 // restoreVariables sets the variables that [invocation.run] and [applyTestVariables] change.
 func restoreVariables(program func() (string, error), console func() (in, out *os.File, err error), discard func(*os.File),

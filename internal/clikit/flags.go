@@ -203,6 +203,23 @@ func Typed(flag *pflag.Flag) bool {
 	return flag != nil && flag.Changed && flag.Annotations[SettingAnnotation] == nil
 }
 
+// Completing reports whether this process completes a line for a shell. It is set before commands are
+// made.
+var Completing bool
+
+// IsCompletion reports whether arguments ask for the completion of a line.
+func IsCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// CompleteFlag completes the values of a flag if the command has it. Cobra keeps the flag for the rest
+// of the process, so that it is told only if [Completing].
+func CompleteFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
+	if Completing && cmd.Flag(name) != nil {
+		_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails only for unknown flags
+	}
+}
+
 // CompleteList completes the last word of a comma-separated list.
 func CompleteList(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {

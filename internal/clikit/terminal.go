@@ -39,7 +39,7 @@ var GivenColor ColorFlag
 // AddColorFlag adds --color to all commands.
 func AddColorFlag(root *cobra.Command) {
 	root.PersistentFlags().Var(&GivenColor, "color", "use color: auto (on a terminal), always or never")
-	_ = root.RegisterFlagCompletionFunc("color", CompleteList(colorChoices)) // it fails only for unknown flags
+	CompleteFlag(root, "color", CompleteList(colorChoices))
 }
 
 // Type names the value in the help.

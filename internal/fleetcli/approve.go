@@ -58,7 +58,7 @@ func newJobsApprove(p *Program) *cobra.Command {
 	cmd.Flags().Lookup("deny").NoOptDefVal = "Denied."
 	cmd.Flags().StringArrayVar(&o.answers, "answer", nil, "`text` of an answer to the agent's own question; repeatable")
 	cmd.Flags().StringVar(&o.question, "question", "", "answer the question with this `ID`")
-	_ = cmd.RegisterFlagCompletionFunc("question", o.completeQuestion) // it fails only for unknown flags
+	clikit.CompleteFlag(cmd, "question", o.completeQuestion)
 	clikit.AddOnOff(cmd, &o.json, "json", "print each question and its answer as a JSON object")
 	return cmd
 }

@@ -61,7 +61,7 @@ func newJobs(p *Program) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only jobs in these `states`, separated by commas")
-	_ = cmd.RegisterFlagCompletionFunc("state", clikit.CompleteList(stateNames(fleet.States))) // it fails only for unknown flags
+	clikit.CompleteFlag(cmd, "state", clikit.CompleteList(stateNames(fleet.States)))
 	cmd.Flags().StringVar(&o.queue, "queue", "", "only jobs of the queue with this `name`")
 	clikit.AddOnOff(cmd, &o.all, "all", "all jobs, however many and however old")
 	clikit.AddOnOff(cmd, &o.watch, "watch", "refresh every few seconds until interrupted (on a terminal)")

@@ -103,7 +103,7 @@ func (o *submitOptions) addJobFlags(cmd *cobra.Command) {
 	set.StringVar(&s.Queue, "queue", "", "`name` of the queue (default \""+fleet.DefaultQueue+"\")")
 	set.StringVar(&s.Account, "account", "", "`name` of the account whose limits the job uses (default \""+fleet.DefaultAccount+"\")")
 	set.StringArrayVar(&o.after, "after", nil, "begin when the job with this `ID` is done; repeatable")
-	_ = cmd.RegisterFlagCompletionFunc("after", o.completeJobs(1, nil)) // it fails only for unknown flags
+	clikit.CompleteFlag(cmd, "after", o.completeJobs(1, nil))
 	set.StringVar(&o.ask, "ask", "", "let somebody answer questions, for this `duration` each (24h without one)")
 	set.Lookup("ask").NoOptDefVal = "24h"
 	set.StringSliceVar(&o.askTools, "ask-tools", nil, "also ask before every call of these `tools`, separated by commas")
