@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -51,6 +52,9 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 		cancel()
 	}
 }
+
+// setGCPercent sets how much the heap of the process may grow before a collection.
+var setGCPercent = debug.SetGCPercent
 
 func execute(ctx context.Context, args []string, s Streams) int {
 	if clikit.IsCompletion(args) {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -104,7 +103,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.full = o.full || format == export.JSON // which contains everything
-	defer debug.SetGCPercent(debug.SetGCPercent(exportGCPercent))
+	defer setGCPercent(setGCPercent(exportGCPercent))
 	src, err := findSourceIn(ctx, o.project, args[0])
 	if err != nil {
 		return err

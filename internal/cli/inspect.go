@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +86,7 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 	}
 	defer in.Close()
 	// Almost nothing stays in memory, so that a collection would come every few megabytes.
-	defer debug.SetGCPercent(debug.SetGCPercent(200))
+	defer setGCPercent(setGCPercent(200))
 	return o.inspect(ctx, in)
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,7 +169,7 @@ func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
 
 // measure returns the figures of sessions, or nil if they are not wanted.
 func (o *lsOptions) measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
-	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of what is read is garbage at once
+	defer setGCPercent(setGCPercent(200)) // most of what is read is garbage at once
 	switch {
 	case o.figures.given && o.figures.on:
 		return sessions.Measure(ctx, infos, nil)

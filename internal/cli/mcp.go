@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -74,7 +73,7 @@ func (o *mcpOptions) run(ctx context.Context, _ []string) error {
 		Index: index, All: o.all, Results: o.results, Home: home, Dirs: askingDirs, Running: askingSessions,
 	})
 	defer r.Close()
-	debug.SetGCPercent(recallGCPercent)
+	setGCPercent(recallGCPercent)
 	about := &tools.ServeOptions{Name: "clew", Version: readBuild().Version}
 	if err := tools.Serve(ctx, o.streams.In, o.streams.Out, about, o.tools(r)...); err != nil {
 		if ctx.Err() != nil {

@@ -48,7 +48,10 @@ func (m scriptedMain) Run() int {
 			panic(err)
 		}
 	}
-	debug.SetGCPercent(400) // most tests are over before a collection matters
+	// Most tests are over before a collection matters. A command in this process does not decide for
+	// the tests after it.
+	debug.SetGCPercent(400)
+	setGCPercent = func(int) int { return 400 }
 	return m.M.Run()
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,10 +317,10 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	}
 	progress, clearLine := o.bar()
 	defer clearLine()
-	usual := debug.SetGCPercent(searchGCPercent)
-	defer debug.SetGCPercent(usual)
+	usual := setGCPercent(searchGCPercent)
+	defer setGCPercent(usual)
 	x := &search.Index{Path: path, Note: o.note, Progress: func(done, total int64) {
-		debug.SetGCPercent(usual)
+		setGCPercent(usual)
 		if progress != nil {
 			progress(done, total)
 		}

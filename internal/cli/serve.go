@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -622,5 +621,5 @@ func boundMemory(bytes int64) {
 	if bytes > serveAllowance {
 		percent = max(int(usual*serveAllowance/bytes), viewerGC)
 	}
-	debug.SetGCPercent(percent)
+	setGCPercent(percent)
 }

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -148,7 +147,7 @@ type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts 
 func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(viewerGC))       // a long session stays in memory while it is shown
+	defer setGCPercent(setGCPercent(viewerGC))                   // a long session stays in memory while it is shown
 	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal has checked it
 	dir, err := os.Getwd()
 	if err != nil {
