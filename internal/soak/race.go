@@ -1,0 +1,6 @@
+//go:build race
+
+package soak
+
+// Raced reports whether the race detector runs.
+const Raced = true
