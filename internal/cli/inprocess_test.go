@@ -100,7 +100,9 @@ func localZone(tb testing.TB) *time.Location {
 
 // startsProcesses reports whether tests start the program as a process even if the process is not
 // their subject. With the race detector they do, since the time zone belongs to all goroutines.
-func startsProcesses() bool { return soak.Raced || soak.RestRunning() || os.Getenv("UPDATE_SCRIPTS") != "" }
+func startsProcesses() bool {
+	return soak.Raced || soak.RestRunning() || os.Getenv("UPDATE_SCRIPTS") != ""
+}
 
 // A scriptT is the test of scripts, which run one after the other if they share this process.
 type scriptT struct{ *testing.T }
