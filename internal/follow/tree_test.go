@@ -183,6 +183,11 @@ func (w *witness) next(ctx context.Context) *follow.Snapshot {
 		w.t.Errorf("no snapshot: %v", err)
 		return nil
 	}
+	return w.take(s)
+}
+
+// take checks a snapshot and keeps it.
+func (w *witness) take(s *follow.Snapshot) *follow.Snapshot {
 	chunks, _ := described(s.Transcript)
 	if s.First > len(chunks) || s.First > len(w.chunks) {
 		w.t.Errorf("first is %d, of %d chunks after %d", s.First, len(chunks), len(w.chunks))
@@ -221,31 +226,43 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// watch takes snapshots until one is what Read returns, after everything was written.
+// watch takes snapshots until one is what Read returns, after everything was written. The last
+// snapshot may be whole already when the last piece is known to be written: then no other follows.
 func (w *witness) watch(ctx context.Context, path string, written chan struct{}) {
-	want := ""
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		<-written
+		stop()
+	}()
+	last := ""
 	for {
+		s, err := w.reader.Next(writing)
+		if err != nil && writing.Err() != nil {
+			break
+		}
+		if err != nil {
+			w.t.Errorf("no snapshot: %v", err)
+			return
+		}
+		if w.take(s) == nil {
+			return
+		}
+		last = whole(s.Transcript)
+	}
+	read, err := sessions.ReadFile(ctx, path, nil)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	for want := whole(read); last != want; {
 		s := w.next(ctx)
 		if s == nil {
 			_, rest, _ := strings.Cut(want, "\n")
 			w.t.Errorf("(-want +got):\n%s", cmp.Diff(rest, strings.Join(w.chunks, "\n")))
 			return
 		}
-		select {
-		case <-written:
-			if want == "" {
-				read, err := sessions.ReadFile(ctx, path, nil)
-				if err != nil {
-					w.t.Error(err)
-					return
-				}
-				want = whole(read)
-			}
-		default:
-		}
-		if want != "" && whole(s.Transcript) == want {
-			break
-		}
+		last = whole(s.Transcript)
 	}
 	for i, s := range w.kept {
 		if got := whole(s.Transcript); got != w.texts[i] {
