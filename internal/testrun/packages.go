@@ -18,10 +18,11 @@ var (
 	// its goroutines.
 	raced = []string{"", "internal/backlog", "internal/control", "internal/mcphost", "internal/process", "fleet/memfleet", "tools"}
 
-	// still are the packages without the race detector: in most of them nothing runs at once, and the
-	// others drive processes. "make test-rest" tests all others with it.
+	// still are the packages without the race detector: in most of them nothing runs at once, others
+	// drive processes, and those of internal/cli run the program in their own process, where variables
+	// and the time zone belong to all goroutines. "make test-rest" tests all others with it.
 	still = []string{
-		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/browsertest", "internal/compose",
+		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/browsertest", "internal/cli", "internal/compose",
 		"internal/config", "internal/entryfacts", "internal/entrylex", "internal/highlight", "internal/jsonlex", "internal/markdown",
 		"internal/paint", "internal/rawjson", "internal/realtest/versions", "internal/render", "internal/rows",
 		"internal/schemas", "internal/sessionfile", "internal/testrun", "internal/tty", "internal/version", "internal/wiregen",
