@@ -170,8 +170,8 @@ func TestChatPlain(t *testing.T) {
 		c.see(t, "behavior is allow Blue\n\ndone in 0.0 s\n> |")
 		c.press(t, "\x04")
 		c.end(t, clikit.ExitDone)
-		if strings.Contains(c.paper.written, "\x1b") {
-			t.Errorf("%s: the terminal gets sequences: %q", name, c.paper.written)
+		if strings.Contains(c.paper.whole(), "\x1b") {
+			t.Errorf("%s: the terminal gets sequences: %q", name, c.paper.whole())
 		}
 	}
 }

@@ -239,6 +239,13 @@ func (p *paper) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
+// whole returns everything that was written.
+func (p *paper) whole() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written
+}
+
 // take shows the first character or sequence, and returns its length.
 func (p *paper) take() int {
 	r, size := utf8.DecodeRuneInString(p.rest)
