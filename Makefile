@@ -43,7 +43,7 @@ TIMEOUT := 60m
 
 .PHONY: test
 test: ## Check formatting, vet, run the tests
-	@echo "make test: about 3 minutes on two cores, and 10 the first time, when it builds and installs everything"
+	@echo "make test: about 4 minutes on two cores; longer the first time, when it installs and builds everything"
 	@go run ./internal/testrun
 
 .PHONY: test-rest
