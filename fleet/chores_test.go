@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,11 +33,16 @@ func (e *counting) Set(ctx context.Context, t fleet.Table, records ...fleet.Reco
 	return e.Engine.Set(ctx, t, records...)
 }
 
-// paused submits jobs that wait for a time, all for the same one.
+// paused submits jobs that wait for a time, all for the same one. The limit that they meet keeps the account from more
+// jobs, so that each of them waits until all run.
 func paused(t *testing.T, e fleet.Engine, f *fleet.Fleet, count int) (ids []string) {
 	t.Helper()
 	until := time.Now().Add(time.Hour)
+	var all sync.WaitGroup
+	all.Add(count)
 	_, stop := work(t, e, &runner{do: func(context.Context, *fleet.Task) fleet.Event {
+		all.Done()
+		all.Wait()
 		return fleet.Pause{Cause: fleet.ByLimit, Until: until, Stored: true}
 	}}, &fleet.WorkerOptions{Slots: count})
 	for range count {
@@ -46,6 +52,9 @@ func paused(t *testing.T, e fleet.Engine, f *fleet.Fleet, count int) (ids []stri
 		reach(t, f, id, fleet.Waiting)
 	}
 	stop()
+	if time.Until(until) < time.Hour/2 {
+		t.Fatalf("the jobs are due in %v", time.Until(until))
+	}
 	return ids
 }
 
