@@ -142,7 +142,7 @@ func lastLine(out []byte) string {
 // tests runs the tests of packages, and adds their outcome to the report.
 func (r *run) tests(ctx context.Context, name string, packages []string, flags ...string) error {
 	done := r.step(name)
-	args := append([]string{"test", "-json", "-vet=off", "-p=3", "-timeout=60m"}, flags...)
+	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-p=4", "-timeout=60m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -11,12 +11,15 @@ import (
 const module = "github.com/clewdev/clew"
 
 var (
-	// first are the packages whose tests take longest. They start first.
-	first = []string{"internal/browsertest", "internal/cli", "internal/realtest/versions", "fleet/natsfleet", "internal/tui", "fleet"}
+	// first are the packages whose tests take longest, most of them because they wait. They start first.
+	first = []string{
+		"internal/browsertest", "internal/cli", "internal/faulttest", "internal/realtest/versions", "internal/tui", "sessions",
+		"internal/simtest", "internal/worktree", "fleet/natsfleet", "fleet/fleettest", "sessions/natsstore", "internal/fleetsoak",
+	}
 
-	// raced are the packages that "make test" tests with the race detector: the SDK and what runs
-	// its goroutines.
-	raced = []string{"", "internal/backlog", "internal/control", "internal/mcphost", "internal/process", "fleet/memfleet", "tools"}
+	// raced are the packages that "make test" tests with the race detector: the SDK. "make test-rest" has
+	// the others.
+	raced = []string{""}
 
 	// still are the packages without the race detector: in most of them nothing runs at once, others
 	// drive processes, and those of internal/cli run the program in their own process, where variables
