@@ -257,7 +257,7 @@ func (w *Worker) choreOf(j *Job) (do func(context.Context, *Job), now bool) {
 			return func(ctx context.Context, j *Job) { w.try(ctx, j, Wake{}) }, false
 		}
 	case Asking:
-		if !w.view.isAsked(j.ID + "." + j.Question) {
+		if asked, _ := w.view.isAsked(j.ID + "." + j.Question); !asked {
 			return w.lookAtAnswer, false
 		}
 	case Blocked:

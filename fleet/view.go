@@ -24,6 +24,7 @@ type view struct {
 	workers   map[string]*seen
 	accounts  map[string]*Account
 	questions map[string]*Question // those without an answer
+	asked     chan struct{}        // closed when the next question is asked, answered or removed
 	damaged   map[place]uint64     // the revisions of records that can't be read
 }
 
@@ -44,7 +45,7 @@ func newView(e Engine, warn func(string, error)) *view {
 	return &view{
 		engine: e, changed: make(chan struct{}, 1), warn: warn, complete: make(map[Table]bool),
 		jobs: make(map[string]*Job), queued: newQueue(), workers: make(map[string]*seen),
-		accounts: make(map[string]*Account), questions: make(map[string]*Question), damaged: make(map[place]uint64),
+		accounts: make(map[string]*Account), questions: make(map[string]*Question), asked: make(chan struct{}), damaged: make(map[place]uint64),
 	}
 }
 
@@ -171,6 +172,8 @@ func (v *view) takeRecord(t Table, r Record) error {
 		v.accounts[r.Key] = a
 		return err
 	case Questions:
+		close(v.asked)
+		v.asked = make(chan struct{})
 		delete(v.questions, r.Key)
 		if r.Revision == 0 || r.Label != openLabel {
 			return nil
@@ -230,11 +233,11 @@ func (v *view) job(id string) *Job {
 	return v.jobs[id]
 }
 
-// isAsked reports whether a question has no answer.
-func (v *view) isAsked(key string) bool {
+// isAsked reports whether a question has no answer. The channel is closed when that may have changed.
+func (v *view) isAsked(key string) (bool, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.questions[key] != nil
+	return v.questions[key] != nil, v.asked
 }
 
 // waiting returns the open jobs that are not queued.

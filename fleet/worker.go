@@ -575,7 +575,7 @@ func (w *Worker) await(ctx context.Context, q *Question, park time.Duration) (*A
 	poll := time.NewTicker(min(time.Second, w.opts.Lease/10))
 	defer poll.Stop()
 	for {
-		isAsked := w.view.isAsked(q.key())
+		isAsked, changed := w.view.isAsked(q.key())
 		asked = asked || isAsked
 		if asked && !isAsked || !asked {
 			is, _, err := w.fleet.question(ctx, q.key())
@@ -596,6 +596,7 @@ func (w *Worker) await(ctx context.Context, q *Question, park time.Duration) (*A
 			return nil, context.Cause(ctx)
 		case <-parked:
 			return nil, ErrParked
+		case <-changed:
 		case <-poll.C:
 		}
 	}

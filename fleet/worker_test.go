@@ -368,6 +368,10 @@ func TestWorkerAsks(t *testing.T) {
 						t.Errorf("a second answer: %v", err)
 					}
 				}
+				synctest.Wait()
+				if is := job(t, f, j.ID); is.State != fleet.Done {
+					t.Errorf("the worker has the answer, and the job is %s: it waits for a tick", is.State)
+				}
 			}
 			if end := reach(t, f, j.ID, fleet.Done); end.Result().Text != tt.want {
 				t.Errorf("%q, want %q", end.Result().Text, tt.want)

@@ -271,7 +271,7 @@ func (n unreadError) Error() string {
 
 // How long --watch waits before it tries again to save to an archive that has failed, at first and at
 // most.
-const firstRetry, lastRetry = 2 * time.Second, 5 * time.Minute
+var firstRetry, lastRetry = 2 * time.Second, 5 * time.Minute
 
 // saveAgain saves, and again each time when sessions have changed, until it is interrupted. If the
 // archive fails, it tries again, at longer and longer intervals.

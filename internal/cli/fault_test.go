@@ -598,7 +598,9 @@ func TestFaultUnreadableHome(t *testing.T) {
 
 // A transcript that goes away while it is read is shown as far as it was there.
 func TestFaultVanishing(t *testing.T) {
-	long := faultTranscript(1 + 17<<20/len(faultTranscript(1))) // long enough to be shown while it is read
+	long := faultTranscript(20) // long enough to be shown while it is read
+	noise := `{"type":"noise","text":"` + strings.Repeat("noise ", 10_000) + `"}` + "\n"
+	long += strings.Repeat(noise, 17<<20/len(noise))
 	for name, spoil := range map[string]func(path string) error{
 		"deleted":     os.Remove,
 		"cut":         func(path string) error { return os.Truncate(path, 100_000) },

@@ -64,28 +64,14 @@ func (r *run) all(ctx context.Context, rest bool) error {
 		}
 		return r.rest(ctx, packages)
 	}
-	for _, step := range []struct {
-		name string
-		args []string
-	}{
-		{"format", []string{"make", "-s", "fmtcheck"}},
-		{"vet", []string{"go", "vet", "./..."}},
-	} {
-		if err := r.command(ctx, step.name, step.args...); err != nil {
-			return err
-		}
+	if err := r.command(ctx, "format", "make", "-s", "fmtcheck"); err != nil {
+		return err
 	}
 	if err := <-installed; err != nil {
 		return err
 	}
-	// Both at once: the last packages of one leave a processor to the other.
-	raced, plain := packages.split()
-	var both sync.WaitGroup
-	var err1, err2 error
-	both.Go(func() { err1 = r.tests(ctx, "tests", plain) })
-	both.Go(func() { err2 = r.tests(ctx, "tests with the race detector", raced, "-race") })
-	both.Wait()
-	return errors.Join(err1, err2)
+	_, soon := packages.late()
+	return r.tests(ctx, "tests", soon)
 }
 
 // rest runs the tests that start the agent again and again, those that are marked with soak.Rest, the
@@ -139,10 +125,11 @@ func lastLine(out []byte) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// tests runs the tests of packages, and adds their outcome to the report.
+// tests runs the tests of packages, and adds their outcome to the report. Many tests wait, so that more of them
+// run at once than there are processors. The linker is faster without debug information.
 func (r *run) tests(ctx context.Context, name string, packages []string, flags ...string) error {
 	done := r.step(name)
-	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-p=4", "-timeout=60m"}, flags...)
+	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-p=3", "-parallel=4", "-timeout=60m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -17,10 +17,6 @@ var (
 		"internal/simtest", "internal/worktree", "fleet/natsfleet", "fleet/fleettest", "sessions/natsstore", "internal/fleetsoak",
 	}
 
-	// raced are the packages that "make test" tests with the race detector: the SDK. "make test-rest" has
-	// the others.
-	raced = []string{""}
-
 	// still are the packages without the race detector: in most of them nothing runs at once, others
 	// drive processes, and those of internal/cli run the program in their own process, where variables
 	// and the time zone belong to all goroutines. "make test-rest" tests all others with it.
@@ -72,19 +68,6 @@ func dir(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
 }
 
-// split returns the packages that "make test" tests with and without the race detector.
-func (p packages) split() (withRace, without []string) {
-	_, others := p.late()
-	for _, importPath := range others {
-		if slices.Contains(raced, dir(importPath)) {
-			withRace = append(withRace, importPath)
-		} else {
-			without = append(without, importPath)
-		}
-	}
-	return withRace, without
-}
-
 // rest returns what "make test-rest" tests without the race detector, and with it.
 func (p packages) rest() (plain, withRace []string) {
 	plain, others := p.late()
@@ -95,7 +78,7 @@ func (p packages) rest() (plain, withRace []string) {
 			if !slices.Contains(still, d) {
 				withRace = append(withRace, importPath)
 			}
-		case !within(still, d) && !slices.Contains(raced, d):
+		case !within(still, d):
 			withRace = append(withRace, importPath)
 		}
 	}

@@ -57,22 +57,18 @@ tests: 1 passed, 1 failed, 1 skipped
 	}
 }
 
-// Each package is tested in one of the runs of "make test", or by "make test-rest" alone.
+// Each package is tested by "make test", or by "make test-rest" alone.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 	all, err := list(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	withRace, without := all.split()
 	later, others := all.late()
-	if got := slices.Sorted(slices.Values(slices.Concat(withRace, without, later))); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
+	if got := slices.Sorted(slices.Values(slices.Concat(others, later))); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
 		t.Errorf("make test and make test-rest have %v", got)
 	}
-	if len(withRace)+len(without) != len(others) {
-		t.Errorf("make test has %d packages, and %d are not late", len(withRace)+len(without), len(others))
-	}
-	for _, dirs := range [][]string{raced, first, still, long} {
+	for _, dirs := range [][]string{first, still, long} {
 		for _, d := range dirs {
 			if !slices.ContainsFunc(all, func(importPath string) bool { return dir(importPath) == d }) {
 				t.Errorf("%q is no package with tests", d)
@@ -82,7 +78,7 @@ func TestPackages(t *testing.T) {
 	plain, racedLater := all.rest()
 	for _, importPath := range others {
 		d := dir(importPath)
-		if want := !within(still, d) && !slices.Contains(raced, d); slices.Contains(racedLater, importPath) != want {
+		if want := !within(still, d); slices.Contains(racedLater, importPath) != want {
 			t.Errorf("make test-rest tests %q with the race detector: %t", d, !want)
 		}
 		if slices.Contains(long, d) != slices.Contains(plain, importPath) {
