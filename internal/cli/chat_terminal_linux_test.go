@@ -589,13 +589,16 @@ func TestChatPaste(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// Keys may arrive in pieces.
+// Characters and pasted texts may arrive in pieces.
 func TestChatPieces(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)
 	c.see(t, emptyComposer+chatStatusLine)
-	for _, b := range []byte("世界\x1b[D!\x1b[200~pa\rste\x1b[201~") {
+	for _, b := range []byte("世界") {
 		c.press(t, string([]byte{b}))
+	}
+	for _, piece := range []string{"\x1b[D", "!", "\x1b[200~", "pa", "\r", "ste", "\x1b[201~"} { // sequences have 50 ms
+		c.press(t, piece)
 	}
 	c.see(t, "| 世!pa")
 	c.see(t, "| ste█界")

@@ -129,7 +129,7 @@ func lastLine(out []byte) string {
 // run at once than there are processors. The linker is faster without debug information.
 func (r *run) tests(ctx context.Context, name string, packages []string, flags ...string) error {
 	done := r.step(name)
-	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-p=3", "-parallel=4", "-timeout=60m"}, flags...)
+	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-p=4", "-parallel=4", "-timeout=60m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

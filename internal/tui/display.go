@@ -282,7 +282,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	a.width, a.height = t.Size()
 	a.display = &display{terminal: t, mouse: a.opts.Mouse, inline: paint.Inline{Cuts: t.Cuts}}
 	a.stack = []screen{first(a)}
-	p := tea.NewProgram(model{a}, tea.WithInput(t.In), tea.WithOutput(io.Discard),
+	p := tea.NewProgram(model{a}, tea.WithInput(inputOf(t.In)), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(a.width, a.height), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	a.display.send = p.Send
 	if err := a.display.take(); err != nil {
