@@ -185,6 +185,7 @@ var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*
 // A page of a hostile transcript makes no request and runs no script, neither under its policy nor
 // when that is taken out.
 func TestPagesDoNothing(t *testing.T) {
+	soak.Rest(t)
 	t.Parallel()
 	s := newSite(t)
 	p := newTab(t, s.URL)

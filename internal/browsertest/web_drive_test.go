@@ -145,6 +145,7 @@ func (s *viewerSite) inPairs(end string) *atomic.Int64 {
 
 // Two tabs answer the same question at once. One answer counts, and the other tab says which.
 func TestTwoTabsAnswer(t *testing.T) {
+	soak.Rest(t)
 	t.Parallel()
 	s, sim := newDrivenSite(t, "")
 	sent := s.inPairs("/answers")

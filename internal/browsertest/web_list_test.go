@@ -133,6 +133,7 @@ func TestListChanges(t *testing.T) {
 
 // All tabs of a browser share one stream, and the next one takes it when its tab goes away.
 func TestOneStream(t *testing.T) {
+	soak.Rest(t)
 	t.Parallel()
 	s := newViewerSite(t)
 	const path = "/?filter=%27stream" // other tests write sessions as well

@@ -138,7 +138,7 @@ func TestAskWidths(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, uint64(seed)))
 		req, file := hostileEdit(r)
 		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
-		for _, columns := range everyWidth() {
+		for _, columns := range soak.Widths(1) {
 			checkQuestion(t, req, w, view{columns: columns, rows: 24})
 			if t.Failed() {
 				t.Fatalf("seed %d at %d columns: %q %s", seed, columns, req.ToolName, req.Input)

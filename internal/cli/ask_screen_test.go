@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
@@ -86,7 +87,7 @@ func TestAskScreen(t *testing.T) {
 // Whatever the width, no line of a question is wider than the screen.
 func TestAskScreenFits(t *testing.T) {
 	t.Parallel()
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		lines := width%2 == 0
 		text, painted := askedScreen(width, false, lines), askedScreen(width, true, lines)
 		paintedLines := strings.Split(painted, "\n")

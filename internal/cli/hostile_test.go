@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/wire"
@@ -339,7 +340,7 @@ func TestHostileDockedQuestions(t *testing.T) {
 		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
 	}
 	choice := choiceForTerminal(&clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}})
-	for _, columns := range everyWidth() {
+	for _, columns := range soak.Widths(1) {
 		for _, sheet := range []tui.Sheet{q.Sheet(columns, false), choice.Sheet(columns, false)} {
 			for _, row := range append(sheet.Rows, sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
 				checkHarmless(t, "a row", row)

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -426,7 +427,7 @@ func TestInspectScreen(t *testing.T) {
 func TestInspectScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range hostileTexts {
-		for _, width := range everyWidth() {
+		for _, width := range soak.Widths(1) {
 			checkLinesFit(t, summarized(t, garbage(hostile), canvas{width: width}), width)
 		}
 	}

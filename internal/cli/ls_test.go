@@ -88,7 +88,7 @@ func TestListScreenFits(t *testing.T) {
 		row.Project, row.CWD, row.GitBranch, row.Model = text, text, text, text
 		l.rows = append(l.rows, row)
 	}
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		checkLines(t, l.screen(width, false), width)
 		checkLines(t, l.table(width, false), width)
 	}
@@ -107,18 +107,6 @@ func TestListScreenKeepsTitles(t *testing.T) {
 			}
 		}
 	}
-}
-
-// everyWidth returns the widths from 1 to 200. A usual test run has some of them: all small ones, where
-// layouts break, and those around the widths at which layouts change.
-func everyWidth() []int {
-	var widths []int
-	for width := 1; width <= 200; width++ {
-		if soak.RestRunning() || width <= 12 || width%20 <= 1 || width%20 == 19 || width == 132 {
-			widths = append(widths, width)
-		}
-	}
-	return widths
 }
 
 // checkLines fails if a line of a text without color does not fit.

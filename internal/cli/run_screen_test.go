@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -160,7 +161,7 @@ const leastColumns = 6
 // Whatever the width, the terminal does not have to break a line.
 func TestRunScreenFits(t *testing.T) {
 	t.Parallel()
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		s := newTestScreen(width, false)
 		p := s.play(t, workSteps)
 		s.conclude(p.account.parts(s.elapsed(), false))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -69,7 +70,7 @@ func TestSearchScreenFits(t *testing.T) {
 		hit.Tool, hit.AgentID, hit.File.Path = text, text, text
 		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, more: 7, atMost: true, title: text, project: text, path: text})
 	}
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		checkLines(t, groupsText(groups, width, false), width)
 	}
 }

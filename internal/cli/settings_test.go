@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // Each setting with a flag is one of a command, or of one that is not there yet, and takes its own
@@ -288,7 +289,7 @@ func TestConfigScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range append(hostileTexts, "") {
 		c := shownConfig(hostile)
-		for _, width := range everyWidth() {
+		for _, width := range soak.Widths(1) {
 			text := configText(c, "set", canvas{width: width})
 			checkLinesFit(t, text, width)
 			if joined := strings.Join(strings.Fields(text), ""); width < clikit.Narrow && !strings.Contains(joined, "/srv/a/directory/with/a/rather/long/path/and/more") {
@@ -305,7 +306,7 @@ func TestVersionScreen(t *testing.T) {
 		Version: "v0.1.0", Revision: "0123456789abcdef0123456789abcdef01234567", Modified: true, Go: "go1.26.1", Platform: "linux/amd64",
 	}
 	golden.Check(t, "screens/version", allScreens(t, b.text))
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		checkLines(t, b.text(canvas{width: width}), width)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -67,7 +68,7 @@ func TestShowScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"../demo/recording/allowed/transcript.jsonl", "testdata/hostile/transcript.jsonl"} {
 		shown := readShown(t, path)
-		for _, width := range everyWidth() {
+		for _, width := range soak.Widths(1) {
 			for _, expand := range []bool{false, true} {
 				text := shownScreen(t, shown, render.Options{Width: width, Expand: expand, Thinking: expand})
 				for line := range strings.Lines(text) {

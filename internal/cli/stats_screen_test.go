@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -224,7 +225,7 @@ func TestStatsOtherScreens(t *testing.T) {
 	}
 	for _, model := range hostileTexts {
 		for _, screen := range otherTables(model) {
-			for _, width := range everyWidth() {
+			for _, width := range soak.Widths(1) {
 				checkLinesFit(t, screen(canvas{width: width}), width)
 			}
 		}
@@ -250,7 +251,7 @@ func TestStatsFitsEveryWidth(t *testing.T) {
 	for name, view := range views {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, width := range everyWidth() {
+			for _, width := range soak.Widths(1) {
 				checkLinesFit(t, view.text(t, used, canvas{width: width}), width)
 			}
 		})

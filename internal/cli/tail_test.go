@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -160,7 +161,7 @@ func TestTailScreenFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		for _, expand := range []bool{false, true} {
 			checkLinesBut(t, tailedScreen(t, main, agent, expand), width, "clew tail:")

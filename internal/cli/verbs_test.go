@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // A verbTests names the tests of the screens of a verb.
@@ -159,7 +160,7 @@ func TestDoctorScreen(t *testing.T) {
 
 func TestDoctorScreenFits(t *testing.T) {
 	t.Parallel()
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		checkLines(t, doctorText(doctorFindings, width, false), width)
 	}
 }
@@ -168,7 +169,7 @@ func TestDoctorScreenFits(t *testing.T) {
 func TestContextScreenFits(t *testing.T) {
 	for _, path := range []string{"../demo/recording/allowed/transcript.jsonl", "testdata/hostile/transcript.jsonl"} {
 		shown := readShown(t, path)
-		for _, width := range everyWidth() {
+		for _, width := range soak.Widths(1) {
 			t.Setenv("COLUMNS", strconv.Itoa(width))
 			var out strings.Builder
 			o := &showOptions{streams: Streams{Out: &out}}
@@ -182,7 +183,7 @@ func TestContextScreenFits(t *testing.T) {
 
 // The rules of export fit into any screen.
 func TestRulesFit(t *testing.T) {
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		var out strings.Builder
 		if err := (&exportOptions{streams: Streams{Out: &out}}).printRules(); err != nil {
@@ -194,7 +195,7 @@ func TestRulesFit(t *testing.T) {
 
 // The text of the demo itself fits into any screen, but for paths and commands, which are copied.
 func TestDemoFits(t *testing.T) {
-	for _, width := range everyWidth() {
+	for _, width := range soak.Widths(1) {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		for _, real := range []bool{false, true} {
 			o := &demoOptions{real: real, streams: Streams{Out: new(strings.Builder)}}

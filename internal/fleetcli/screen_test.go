@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -127,7 +128,7 @@ func TestScreens(t *testing.T) {
 func TestScreensFit(t *testing.T) {
 	t.Parallel()
 	for name, show := range screens() {
-		for width := 2; width <= 200; width++ { // a character can be two columns wide
+		for _, width := range soak.Widths(2) { // a character can be two columns wide
 			for line := range strings.Lines(show(width, false)) {
 				line = strings.TrimSuffix(line, "\n")
 				if tty.Width(line) > width && !strings.HasPrefix(line, "clew jobs ") || strings.ContainsAny(line, "\x1b\u202e\r") {

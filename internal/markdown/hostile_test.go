@@ -65,7 +65,7 @@ func hostileTexts(t testing.TB) []string {
 func TestRenderHostile(t *testing.T) {
 	t.Parallel()
 	for i, text := range hostileTexts(t) {
-		for width := 1; width <= 200; width++ {
+		for _, width := range soak.Widths(1) {
 			if (i+width)%soak.Size(4, 1) != 0 {
 				continue
 			}

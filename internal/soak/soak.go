@@ -65,6 +65,18 @@ func Rest(tb testing.TB) {
 // RestRunning reports whether the environment asks for the rest or for a soak.
 func RestRunning() bool { return os.Getenv(RestVariable) != "" || Running() }
 
+// Widths returns widths of a terminal up to 200 columns, for a test of what fits. "make test-rest" has all of them,
+// other runs have those at which most layouts change.
+func Widths(from int) []int {
+	var widths []int
+	for width := from; width <= 200; width++ {
+		if RestRunning() || width <= 12 || width%20 <= 1 || width%20 == 19 || width == 132 {
+			widths = append(widths, width)
+		}
+	}
+	return widths
+}
+
 // Rand returns a random source for a test: with the same seed in every test run, so that the outcome
 // is certain, and with another one in every soak. It logs the seed. CLEW_SEED replays a seed.
 func Rand(tb testing.TB) *rand.Rand {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/settings"
 	"github.com/clewdev/clew/usage"
@@ -123,7 +124,7 @@ func TestLineFits(t *testing.T) {
 		v := viewOf(input)
 		v.Facts, v.Branch = knownFacts(), "a\x1b[31m\nb"
 		for _, f := range formats {
-			for width := 1; width <= 200; width++ {
+			for _, width := range soak.Widths(1) {
 				line := f.Line(v, width, false)
 				if line == "" || tty.Width(line) > max(width, 2) || tty.Line(line) != strings.TrimSpace(line) || !utf8.ValidString(line) {
 					t.Fatalf("%s at %d: %q", name, width, line)

@@ -64,8 +64,16 @@ func (r *run) all(ctx context.Context, rest bool) error {
 		}
 		return r.rest(ctx, packages)
 	}
-	if err := r.command(ctx, "format", "make", "-s", "fmtcheck"); err != nil {
-		return err
+	for _, step := range []struct {
+		name string
+		args []string
+	}{
+		{"format", []string{"make", "-s", "fmtcheck"}},
+		{"build", []string{"go", "build", "./internal/cli"}}, // most packages, while the agent is installed
+	} {
+		if err := r.command(ctx, step.name, step.args...); err != nil {
+			return err
+		}
 	}
 	if err := <-installed; err != nil {
 		return err

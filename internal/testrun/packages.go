@@ -27,8 +27,11 @@ var (
 		"internal/schemas", "internal/sessionfile", "internal/testrun", "internal/tty", "internal/version", "internal/wiregen",
 	}
 
-	// long are the packages that have tests for "make test-rest", marked with soak.Rest.
-	long = []string{"internal/browsertest", "internal/cli", "internal/realtest/versions"}
+	// long are the packages that have tests for "make test-rest", marked with soak.Rest, or more of them there.
+	long = []string{
+		"internal/browsertest", "internal/cli", "internal/fleetcli", "internal/markdown", "internal/realtest/versions", "internal/render",
+		"internal/statusline", "internal/tui",
+	}
 
 	// late are the directories of packages that only "make test-rest" tests. Those of the first line
 	// start the pinned agent again and again, a second of processor time each: what they check, others

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termtest"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -393,7 +394,7 @@ func TestChatSizes(t *testing.T) {
 	for _, state := range chatStates {
 		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			state.set(c)
-			for width := 1; width <= 200; width++ {
+			for _, width := range soak.Widths(1) {
 				for _, height := range []int{1, 2, 3, 5, 8, 12, 24, 50} {
 					f := c.draw(width, height)
 					if len(f.Lines) > max(height-1, 1) {
@@ -453,7 +454,7 @@ func TestChatFull(t *testing.T) {
 		if got := first(); got != "line 0" {
 			t.Errorf("at the beginning, the first line is %q", got)
 		}
-		for width := 1; width <= 200; width++ {
+		for _, width := range soak.Widths(1) {
 			for _, height := range []int{1, 2, 3, 8, 30} {
 				f := c.draw(width, height)
 				if len(f.Lines) > height {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -27,7 +28,7 @@ func TestFindBroken(t *testing.T) {
 		var f finder
 		f.set(words)
 		want := len(f.matcher.FindAllStringIndex(b.String(), -1))
-		for width := 12; width <= 200; width++ {
+		for _, width := range soak.Widths(12) {
 			lines := tty.Wrap(b.String(), width-2)
 			for i := range lines {
 				lines[i] = "  " + tty.Dim.Paint(lines[i], true)

@@ -116,7 +116,7 @@ func TestListScreensFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for i, s := range readyScreens(t, source) {
-				for width := 1; width <= 200; width++ {
+				for _, width := range soak.Widths(1) {
 					checkListFits(t, s, i, width, 1+(width*7)%50)
 				}
 			}

@@ -189,19 +189,21 @@ func (s *story) resize(columns, rows int) *story {
 // storyLimit is how long a story waits for what never comes.
 const storyLimit = polltest.Limit
 
-// waits waits for a condition.
+// waits waits for a condition, which may be about more than the screen.
 func (s *story) waits(what string, holds func() bool) *story {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), storyLimit)
-	defer cancel()
-	go func() {
+	var held bool
+	polltest.Eventually(func() bool {
 		select {
 		case <-s.done: // nothing more comes
-			cancel()
-		case <-ctx.Done():
+			held = holds()
+			return true
+		default:
+			held = holds()
+			return held
 		}
-	}()
-	if !s.term.Wait(ctx, holds) {
+	})
+	if !held {
 		s.t.Fatalf("%s; the screen is:\n%s", what, s.screenshot())
 	}
 	return s

@@ -27,7 +27,7 @@ func run(ctx context.Context, t *testing.T, opts *clew.Options) (*clew.ResultMes
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	systemPrompts(t)
-	scenario(t, "structured output", func(t *testing.T, ctx context.Context) error {
+	rest(t, "structured output", func(t *testing.T, ctx context.Context) error {
 		model := clewtest.NewModel(t)
 		model.On("Go").Reply(clewtest.ToolUse("StructuredOutput", map[string]int{"answer": 42}))
 		model.OnToolResult("").Reply(clewtest.Text("Done."))
@@ -140,7 +140,7 @@ func TestResume(t *testing.T) {
 		result, err := again(ctx, clew.Options{Resume: id})
 		return errors.Join(err, errIf(err == nil && result.SessionID != id, "another session"))
 	})
-	scenario(t, "fork", func(_ *testing.T, ctx context.Context) error {
+	rest(t, "fork", func(_ *testing.T, ctx context.Context) error {
 		result, err := again(ctx, clew.Options{Resume: id, ForkSession: true})
 		return errors.Join(err, errIf(err == nil && result.SessionID == id, "the same session"))
 	})
