@@ -33,7 +33,8 @@ type stage struct {
 	store   *sessions.Memory
 	dir     string // of the worker
 	repo    string
-	session string // of the last agent
+	session string                                      // of the last agent
+	calls   func(*clewtest.Scenario) *clewtest.Scenario // what the agent does after its prompt, or nil
 
 	mu     sync.Mutex
 	put    func(name string) error // before a file is stored
@@ -170,10 +171,15 @@ func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connect
 	mirror := func(entry string) string {
 		return fmt.Sprintf(`{"type":"transcript_mirror","filePath":"/home/me/.claude/projects/p/%s.jsonl","entries":[%s]}`, s.session, entry)
 	}
-	return clewtest.NewAgent(s, scenario.Expect(`{"type":"user"}`).
-		Send(mirror(`{"uuid":"1"}`), mirror(`{"uuid":"2"}`), mirror(`{"uuid":"3"}`)).
-		Send(`{"type":"result","subtype":"success","result":"Worked."}`)).Conn(), nil
+	scenario.Expect(`{"type":"user"}`).Send(mirror(`{"uuid":"1"}`), mirror(`{"uuid":"2"}`), mirror(`{"uuid":"3"}`))
+	if s.calls != nil {
+		return clewtest.NewAgent(s, s.calls(scenario)).Conn(), nil
+	}
+	return clewtest.NewAgent(s, scenario.Send(worked)).Conn(), nil
 }
+
+// worked is the result of an agent.
+const worked = `{"type":"result","subtype":"success","result":"Worked."}`
 
 func (s *stage) submit(policy fleet.Policy) string {
 	s.Helper()

@@ -376,7 +376,7 @@ func TestKilled(t *testing.T) {
 }
 
 // Of two calls at once none can be deferred: both wait for their answers. It is luck that the agent
-// asks for both before the first may be deferred.
+// asks for both before the first may be deferred; TestTwoCallsWait of fleet/agents leaves nothing to it.
 func TestTwoCallsAtOnce(t *testing.T) {
 	soak.Search(t)
 	s := newStage(t)
