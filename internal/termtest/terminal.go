@@ -105,9 +105,9 @@ func (t *Terminal) WriteString(s string) (int, error) { return t.Write([]byte(s)
 func (t *Terminal) Wait(ctx context.Context, holds func() bool) bool {
 	for {
 		t.mu.Lock()
-		changed, whole := t.changed, !t.modes.Synchronized && len(t.pending) == 0
+		changed := t.changed
 		t.mu.Unlock()
-		if whole && holds() {
+		if t.Whole() && holds() {
 			return true
 		}
 		select {
@@ -116,6 +116,13 @@ func (t *Terminal) Wait(ctx context.Context, holds func() bool) bool {
 			return holds()
 		}
 	}
+}
+
+// Whole reports whether the screen is not being drawn.
+func (t *Terminal) Whole() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.modes.Synchronized && len(t.pending) == 0
 }
 
 // Size returns the size of the screen.

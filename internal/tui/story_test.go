@@ -199,7 +199,7 @@ func (s *story) waits(what string, holds func() bool) *story {
 			held = holds()
 			return true
 		default:
-			held = holds()
+			held = s.term.Whole() && holds()
 			return held
 		}
 	})
