@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew/internal/backlog"
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -441,8 +442,8 @@ func newAppender(opts *Options) *appender {
 
 // append appends entries. A call that fails is repeated, unless it took too long.
 func (a *appender) append(key wire.SessionKey, entries []wire.JSON) (err error) {
-	for _, pause := range appendPauses {
-		if !sleep(a.ctx, pause) {
+	for _, wait := range appendPauses {
+		if pause.For(a.ctx, wait) != nil {
 			return join(err, control.ContextError(a.ctx))
 		}
 		late, failure := a.try(key, entries)

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/newid"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
@@ -220,7 +220,7 @@ func (r *reconnector) startNext() *agentProcess {
 		}
 		r.attempts++
 		r.outage.attempts++
-		if !sleep(r.open, r.opts.pause(r.attempts)) {
+		if pause.For(r.open, r.opts.pause(r.attempts)) != nil {
 			return nil
 		}
 		p, err := r.start()
@@ -231,11 +231,6 @@ func (r *reconnector) startNext() *agentProcess {
 		r.outage.last = err
 	}
 	return nil
-}
-
-// sleep waits for a while. It reports whether ctx is still open.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	return !control.DoneWithin(ctx.Done(), pause) && ctx.Err() == nil
 }
 
 // start starts a process. A goroutine makes it ready while the read loop reads what it writes.

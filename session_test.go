@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -428,7 +429,7 @@ func TestReconnectorStops(t *testing.T) {
 	if err := s.agent.reconnector.startOutcome(newAgentProcess(nil, nil)); !errors.Is(err, ErrClosed) || s.agent.reconnector.gaveUp != nil {
 		t.Errorf("outcome %v", err)
 	}
-	if sleep(s.agent.reconnector.open, time.Hour) || !errors.Is(s.agent.reconnector.open.Err(), context.Canceled) {
+	if pause.For(s.agent.reconnector.open, time.Hour) == nil || !errors.Is(s.agent.reconnector.open.Err(), context.Canceled) {
 		t.Error("it waits")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // A Fleet submits jobs, shows them, and decides about them. Its methods may be called from several
@@ -239,7 +241,7 @@ func (f *Fleet) Wait(ctx context.Context, id string) (*Job, error) {
 				return j, nil
 			}
 		}
-		pause(ctx, time.Second)
+		_ = pause.For(ctx, time.Second)
 	}
 	return nil, context.Cause(ctx)
 }
@@ -502,13 +504,3 @@ func idOf(s *Spec) string {
 
 // now is the time as records have it.
 func now() time.Time { return time.Now().UTC().Round(time.Millisecond) }
-
-// pause waits for some time, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}

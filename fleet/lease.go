@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // DefaultLease is how long a worker may be silent before it is taken for dead.
@@ -188,7 +190,7 @@ func (l *lease) keep(ctx context.Context) {
 // of a lease of 30.
 func (l *lease) rest(ctx context.Context, wait time.Duration) {
 	least := l.length / 30
-	pause(ctx, least)
+	_ = pause.For(ctx, least)
 	t := time.NewTimer(wait - least)
 	defer t.Stop()
 	select {
@@ -206,7 +208,7 @@ func (l *lease) watch(ctx context.Context) {
 		case <-l.lost:
 			return
 		default:
-			pause(ctx, max(l.length*overNum/overDen-l.age(), l.length/100))
+			_ = pause.For(ctx, max(l.length*overNum/overDen-l.age(), l.length/100))
 		}
 	}
 	if ctx.Err() == nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // tick is how often a worker looks after jobs.
@@ -18,7 +20,7 @@ func (w *Worker) tick() time.Duration { return min(time.Second, w.opts.Lease/10)
 // tend looks after the attempts of this worker until the context ends. It waits for nothing else.
 func (w *Worker) tend(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause(ctx, w.tick())
+		_ = pause.For(ctx, w.tick())
 		if w.view.isComplete() {
 			w.endUnwanted()
 		}

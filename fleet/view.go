@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // A view is what a worker knows of the records: those of open jobs, of workers, of accounts and of open
@@ -66,7 +68,7 @@ func (v *view) follow(ctx context.Context) {
 				if err := v.followTable(ctx, t); err != nil && ctx.Err() == nil {
 					v.warn("the engine does not answer", err)
 				}
-				pause(ctx, 200*time.Millisecond)
+				_ = pause.For(ctx, 200*time.Millisecond)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // An Update is something new about a job that is watched: its record after a change, or a frame that its
@@ -71,7 +73,7 @@ func (f *Fleet) sendChanges(ctx context.Context, id string, to chan<- Update) er
 			case <-ctx.Done():
 			}
 		}
-		pause(ctx, time.Second)
+		_ = pause.For(ctx, time.Second)
 	}
 	return context.Cause(ctx)
 }
@@ -92,6 +94,6 @@ func (f *Fleet) sendFrames(ctx context.Context, id string, to chan<- Update) {
 			case <-ctx.Done():
 			}
 		}
-		pause(ctx, time.Second)
+		_ = pause.For(ctx, time.Second)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // WorkerOptions are those of a worker. The zero value of each has a meaning.
@@ -174,7 +176,7 @@ func (w *Worker) register(ctx context.Context, l *lease) error {
 			return nil
 		}
 		w.log.Warn("the worker can't register", "error", err)
-		pause(ctx, min(time.Second, w.opts.Lease/10))
+		_ = pause.For(ctx, min(time.Second, w.opts.Lease/10))
 		if ctx.Err() != nil {
 			return err
 		}
@@ -222,7 +224,7 @@ func (w *Worker) askRunner(ctx context.Context) {
 		if err := w.runner.Ready(ctx); ctx.Err() == nil {
 			w.setProblem(err)
 		}
-		pause(ctx, readyTime)
+		_ = pause.For(ctx, readyTime)
 	}
 }
 
@@ -520,7 +522,7 @@ func (w *Worker) write(ctx context.Context, t *Task, events ...Event) (written b
 			continue
 		}
 		w.log.Warn("the record can't be written", "job", t.Job.ID, "error", err)
-		pause(ctx, wait)
+		_ = pause.For(ctx, wait)
 	}
 	return false
 }

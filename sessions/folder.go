@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -360,10 +361,8 @@ func awaitEnd(ctx context.Context, file *os.File) (size int64, ended bool, err e
 		if quiet := time.Since(info.ModTime()); quiet > maxWrite || quiet < -maxWrite {
 			return size, false, nil
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, endInterval) != nil {
 			return 0, false, ctx.Err()
-		case <-time.After(endInterval):
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -171,8 +172,8 @@ func (w *listWatch) run(ctx context.Context, yield func([]SessionInfo) bool) err
 			if !yield(w.newest()) {
 				return errLeft
 			}
-			if err := pause(ctx, listPace); err != nil {
-				return err
+			if pause.For(ctx, listPace) != nil {
+				return ctx.Err()
 			}
 		}
 		changed, err := w.watch.wait(ctx)
@@ -187,18 +188,6 @@ func (w *listWatch) run(ctx context.Context, yield func([]SessionInfo) bool) err
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// pause waits for some time.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/worktree"
 	"github.com/clewdev/clew/wire"
 )
@@ -40,7 +41,7 @@ func (n *run) settle(live context.Context, steps ...step) error {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(live))
 	defer stop(nil)
 	defer context.AfterFunc(live, func() {
-		pause(ctx, lateTime)
+		_ = pause.For(ctx, lateTime)
 		stop(context.Cause(live))
 	})()
 	said := ""
@@ -62,7 +63,7 @@ func (n *run) settle(live context.Context, steps ...step) error {
 			if text := "the work can't be stored yet: " + textOf(err, ""); text != said && n.report(ctx, fleet.Report{Text: text}) {
 				said = text
 			}
-			if pause(ctx, wait); ctx.Err() != nil {
+			if pause.For(ctx, wait) != nil {
 				return err
 			}
 		}
@@ -85,14 +86,6 @@ func (n *run) report(ctx context.Context, r fleet.Report) bool {
 		n.runner.log.Warn("the record can't be written", "job", n.task.Job.ID, "error", err)
 	}
 	return err == nil
-}
-
-// pause waits for some time, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // handOver stores what an end stands for, and returns the end: the session, the whole text of the result if the record
@@ -354,7 +347,7 @@ func (k *keeper) Append(ctx context.Context, key wire.SessionKey, entries []wire
 // retry appends what waits until nothing does, or until the keeper is closed.
 func (k *keeper) retry() {
 	for wait := storePause; ; wait = min(2*wait, maxPause) {
-		pause(k.alive, wait)
+		_ = pause.For(k.alive, wait)
 		err := k.flush(k.alive)
 		k.mu.Lock()
 		k.retrying = k.alive.Err() == nil && (err != nil || len(k.waiting) > 0)

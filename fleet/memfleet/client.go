@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // Faults say what goes wrong with the calls of a client. Numbers are probabilities, from 0 to 1. The zero
@@ -150,16 +151,6 @@ func (c *Client) travel(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pause waits for some time, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // over returns why a call can't go on, or nil.
 func (c *Client) over(ctx context.Context) error {
 	if c.alive.Err() != nil {
@@ -182,7 +173,7 @@ func wait[T any](ctx context.Context, c *Client, until <-chan T) error {
 // takes effect whatever its caller does.
 func (c *Client) call(ctx context.Context, f fate, effect func(context.Context) error) error {
 	if c.alive.Err() != nil {
-		pause(ctx, time.Minute)
+		_ = pause.For(ctx, time.Minute)
 		return ErrKilled
 	}
 	if err := c.travel(ctx, f.request); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // checkListen returns an error if the server of a directory would be open to others without protection.
@@ -68,7 +69,7 @@ func (e *Engine) openDir(ctx context.Context) error {
 			return join
 		}
 		// The other one is just starting, or just ending: then this process can start one.
-		if pauseErr := pause(ctx); pauseErr != nil {
+		if pauseErr := pause.For(ctx, retryDelay); pauseErr != nil {
 			return fmt.Errorf("another program uses %s, but its server can't be reached: %w", e.opts.Dir, join)
 		}
 	}

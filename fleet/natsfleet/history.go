@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // The server sends at most pageSize messages at a time, and not many more bytes than pageBytes.
@@ -125,7 +126,7 @@ func (e *Engine) awaitReplica(ctx context.Context, stream string, sp span) error
 	if last == nil || last.sequence < sp.last || last.removed() {
 		return errRemoved
 	}
-	return pause(ctx)
+	return pause.For(ctx, retryDelay)
 }
 
 // direct returns the messages that any server of a cluster has for a request.
@@ -140,7 +141,7 @@ func (e *Engine) direct(ctx context.Context, stream string, request getRequest) 
 			if !errors.Is(err, nats.ErrNoResponders) {
 				return page, err
 			}
-			if err := pause(ctx); err != nil {
+			if err := pause.For(ctx, retryDelay); err != nil {
 				return nil, err
 			}
 		}

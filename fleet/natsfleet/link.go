@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // retryDelay is how long to wait for a server that can't do yet what is asked.
@@ -251,7 +253,7 @@ func (e *Engine) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 			if !errors.Is(err, nats.ErrNoResponders) {
 				return answer, err
 			}
-			if err := pause(ctx); err != nil {
+			if err := pause.For(ctx, retryDelay); err != nil {
 				return nil, err
 			}
 		}
@@ -280,7 +282,7 @@ func (e *Engine) again(ctx context.Context, f func() (again bool, err error)) er
 		if !again || time.Now().After(deadline) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause.For(ctx, retryDelay); err != nil {
 			return err
 		}
 	}
@@ -305,15 +307,6 @@ func (e *Engine) askOnce(ctx context.Context, subject string, question, answer a
 		return refusal.Error
 	}
 	return json.Unmarshal(m.Data, answer)
-}
-
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(retryDelay):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // wrapError adds what was done to an error, and what the server says about it.

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // markName is the name of the file with the mark of the server in this process.
@@ -115,7 +116,7 @@ func (e *Engine) readTable(ctx context.Context, t fleet.Table) error {
 				"or remove the file index.db of that stream there, and the server drops what it can't read and what follows it in the same file",
 				f.count, f.count+missing, e.tableStream(t), e.opts.Dir)}
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause.For(ctx, retryDelay); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // beginStandIn begins to wait for the end of the process that runs the server of the directory.
@@ -116,10 +117,7 @@ func (e *Engine) giveUp(ctx context.Context, srv *natsserver.Server, why error) 
 	why = errors.Join(why, srv.Stop(answerTimeout))
 	e.link.explain(why)
 	wait := min(maxStandInWait<<min(e.gaveUp.Add(1)-1, 8), maxGiveUpWait)
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
+	_ = pause.For(ctx, wait)
 }
 
 // maxGiveUpWait is the longest time until a server that could not be checked is started again.

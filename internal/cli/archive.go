@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -306,10 +307,8 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 // or if nobody reads what is printed.
 func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) error {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if err := pause.For(ctx, wait); err != nil {
+			return err
 		}
 		err := o.saveOnce(ctx, name, machine)
 		_, unread := errors.AsType[unreadError](err)

@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -282,12 +283,7 @@ func (t *tour) pause(d time.Duration) {
 	if t.fast {
 		return
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.ctx.Done():
-	}
+	_ = pause.For(t.ctx, d)
 }
 
 // task runs the agent on the task.

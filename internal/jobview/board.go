@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -129,7 +130,7 @@ func (f *follower[T]) run(ctx context.Context) {
 				f.board.change()
 			}
 		}
-		pause(ctx, followPause)
+		_ = pause.For(ctx, followPause)
 	}
 }
 
@@ -141,16 +142,6 @@ func (f *follower[T]) complete() {
 	f.isKnown = true
 	if f.board.missing--; f.board.missing == 0 {
 		close(f.board.ready)
-	}
-}
-
-// pause waits for some time, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 
@@ -175,7 +166,7 @@ func (b *Board) keepTelling(ctx context.Context) {
 		b.news = nil
 		b.mu.Unlock()
 		b.tell(summed(news))
-		pause(ctx, Interval)
+		_ = pause.For(ctx, Interval)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -307,7 +308,7 @@ func (r *Recall) find(ctx context.Context, files []sessions.File, q *search.Quer
 		if !errors.Is(err, search.ErrBusy) {
 			return r.scan(ctx, files, q, err, progress)
 		}
-		if !pause(ctx, busyPause) {
+		if pause.For(ctx, busyPause) != nil {
 			break
 		}
 	}
@@ -319,15 +320,6 @@ func (r *Recall) find(ctx context.Context, files []sessions.File, q *search.Quer
 
 // busyPause is how long a call waits for another process before it tries again.
 const busyPause = 200 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // share says how much of the transcripts was read for the index.
 func (r *Recall) share() string {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
@@ -278,14 +279,10 @@ func (c *chat) paused(timer int) tea.Cmd {
 // after returns a message in a while.
 func (c *chat) after(d time.Duration, msg tea.Msg) tea.Cmd {
 	return ask(c, func() tea.Msg {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return msg
-		case <-c.ctx.Done():
+		if pause.For(c.ctx, d) != nil {
 			return nil
 		}
+		return msg
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
@@ -260,9 +261,7 @@ func (s *sessionScreen) search(after time.Duration) tea.Cmd {
 	}
 	started, t := f.started, s.snapshot.Transcript
 	return ask(s, func() tea.Msg {
-		select {
-		case <-time.After(after):
-		case <-ctx.Done():
+		if pause.For(ctx, after) != nil {
 			return nil
 		}
 		search := newPulled(t.Find(matcher))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
@@ -99,9 +100,7 @@ func (s *searchScreen) search() tea.Cmd {
 	number, src, steps := s.number, s.src, s.steps
 	return tea.Batch(ask(s, func() tea.Msg {
 		defer close(steps)
-		select {
-		case <-time.After(searchPause):
-		case <-ctx.Done():
+		if pause.For(ctx, searchPause) != nil {
 			return nil
 		}
 		found, err := src.Search(ctx, words, searchLimit, func(done, total int64) {

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -101,9 +102,7 @@ const lookInterval = 5 * time.Second
 // look finds out after some time whether an agent has the session open.
 func (s *sessionScreen) look(after time.Duration) tea.Cmd {
 	return ask(s, func() tea.Msg {
-		select {
-		case <-time.After(after):
-		case <-s.ctx.Done():
+		if pause.For(s.ctx, after) != nil {
 			return nil
 		}
 		running, err := s.src.Running(s.ctx)
@@ -273,9 +272,7 @@ func (s *sessionScreen) count(after time.Duration) tea.Cmd {
 	s.counting = true
 	snapshot := s.snapshot
 	return ask(s, func() tea.Msg {
-		select {
-		case <-time.After(after):
-		case <-s.ctx.Done():
+		if pause.For(s.ctx, after) != nil {
 			return nil
 		}
 		costs := usage.Cost(snapshot.Transcript.Calls(), usage.DefaultPrices())

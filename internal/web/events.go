@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // Limits of the streams.
@@ -326,7 +328,7 @@ func (at *stream) run(ctx context.Context, wake <-chan struct{}, lastID string) 
 		case <-ctx.Done():
 			return
 		case <-wake:
-			if at.write(at.news()) != nil || pause(ctx, mergeInterval) != nil {
+			if at.write(at.news()) != nil || pause.For(ctx, mergeInterval) != nil {
 				return
 			}
 		case <-beat.C:
@@ -334,18 +336,6 @@ func (at *stream) run(ctx context.Context, wake <-chan struct{}, lastID string) 
 				return
 			}
 		}
-	}
-}
-
-// pause waits, so that the events of that time are merged.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -102,7 +103,7 @@ func (f *followed) start(one *follower, loops ...func(context.Context) error) {
 		f.loops.Go(func() {
 			for ctx.Err() == nil {
 				_ = loop(ctx) // the pages that show it get the error from their own requests
-				_ = pause(ctx, followAgain)
+				_ = pause.For(ctx, followAgain)
 			}
 		})
 	}
@@ -192,7 +193,7 @@ func (f *followed) followRunning(ctx context.Context) error {
 			f.s.publish(runningEvent, "", struct{}{})
 		}
 		before = now
-		if err := pause(ctx, runningInterval); err != nil {
+		if err := pause.For(ctx, runningInterval); err != nil {
 			return err
 		}
 	}

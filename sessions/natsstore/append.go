@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -83,8 +84,8 @@ func (s *Store) append(ctx context.Context, t *transcript, entries []entry) erro
 					return err
 				}
 			}
-			if err := pause(ctx); err != nil {
-				return err
+			if pause.For(ctx, retryDelay) != nil {
+				return ctx.Err()
 			}
 		}
 	}
@@ -118,8 +119,8 @@ func (s *Store) publishInTurn(ctx context.Context, t *transcript, entries []entr
 		if !refused(err, tooManyBatches) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
-			return err
+		if pause.For(ctx, retryDelay) != nil {
+			return ctx.Err()
 		}
 	}
 }

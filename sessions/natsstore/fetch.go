@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // The server sends at most pageSize messages at a time, and not many more bytes than pageBytes,
@@ -158,16 +160,8 @@ func (s *Store) awaitReplica(ctx context.Context, sp span) error {
 	if last < sp.last {
 		return errDeleted
 	}
-	return pause(ctx)
-}
-
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(retryDelay):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_ = pause.For(ctx, retryDelay)
+	return ctx.Err()
 }
 
 // request sends a message and returns the answer.
