@@ -328,7 +328,8 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := id(1)
-	f.write(f.project(), s+".jsonl", prompt(s, "first"), `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"R"}]}}`)
+	first := prompt(s, "first")
+	f.write(f.project(), s+".jsonl", first, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"R"}]}}`)
 	f.write(f.project(), id(2)+".jsonl", prompt(id(2), "gone"))
 	f.write("-other", id(3)+".jsonl", prompt(id(3), "other"))
 	r := f.start(nil)
@@ -336,7 +337,7 @@ func TestMistakes(t *testing.T) {
 	if err := os.Remove(filepath.Join(f.dir, f.project(), id(2)+".jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	result := fmt.Sprintf("%s@%d", s[:8], len(prompt(s, "first"))+1)
+	result := fmt.Sprintf("%s@%d", s[:8], len(first)+1)
 	for _, test := range []struct {
 		name, want string
 		call       func() (string, error)
