@@ -42,8 +42,8 @@ SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep 
 TIMEOUT := 60m
 
 .PHONY: test
-test: ## Check formatting, vet, run the tests
-	@echo "make test: about 4 minutes on two cores; longer the first time, when it installs and builds everything"
+test: ## Check formatting, run the tests
+	@echo "make test: about 3 minutes on two cores; longer the first time, when it installs and builds everything"
 	@go run ./internal/testrun
 
 .PHONY: test-rest
