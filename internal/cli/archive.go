@@ -270,9 +270,11 @@ func (n unreadError) Error() string {
 	return tty.Counted(int(n), "problem") + "; everything else is complete"
 }
 
-// How long --watch waits before it tries again to save to an archive that has failed, at first and at
-// most.
-var firstRetry, lastRetry = 2 * time.Second, 5 * time.Minute
+// firstRetry is the time until --watch tries again to save to an archive that failed. Tests shorten it.
+var firstRetry = 2 * time.Second
+
+// lastRetry is the longest time between two tries.
+const lastRetry = 5 * time.Minute
 
 // saveAgain saves, and again each time when sessions have changed, until it is interrupted. If the
 // archive fails, it tries again, at longer and longer intervals.

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/soak"
@@ -45,9 +44,7 @@ func testAll(rest bool) int {
 // A run runs steps one after the other.
 type run struct {
 	report *report
-
-	mu  sync.Mutex
-	cpu time.Duration // of all commands
+	cpu    time.Duration // of all commands
 }
 
 // all runs all steps. It stops at the first step that fails before the tests, and runs all tests
@@ -172,8 +169,6 @@ func (r *run) step(name string) func(remark string) {
 
 // count adds the processor time of a command that ended, and of what it waited for.
 func (r *run) count(cmd *exec.Cmd) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if cmd.ProcessState != nil {
 		r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}

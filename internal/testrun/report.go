@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -37,8 +36,6 @@ func (k key) String() string {
 
 // A report is the outcome of tests.
 type report struct {
-	mu sync.Mutex
-
 	packages, passed, failedTests, skippedTests int
 
 	output  map[key]*strings.Builder // of what runs or failed
@@ -57,8 +54,6 @@ func newReport() *report {
 
 // failed reports whether a test or a package failed.
 func (r *report) failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return len(r.failing) > 0
 }
 
@@ -87,8 +82,6 @@ func (r *report) read(in io.Reader, onFail func(name string)) error {
 
 // add adds an event. It reports whether a test or a package failed.
 func (r *report) add(e event) (failed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	k := key{e.Package, e.Test}
 	switch e.Action {
 	case "output":
