@@ -42,6 +42,7 @@ var shared struct {
 // TestMain gives the tests a home of their own, and ends the browser.
 func TestMain(m *testing.M) {
 	if os.Getenv(programVariable) != "" {
+		cli.BePatient()
 		os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
 	if origin := os.Getenv(serverOrigin); origin != "" {

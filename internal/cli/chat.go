@@ -473,11 +473,12 @@ func (s *chatStatus) learn(names []string) {
 	}
 }
 
-// updateContext asks the agent for the use of its context.
+// updateContext asks the agent for the use of its context, and shows it once it is known.
 func (c *chat) updateContext(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, contextLimit)
-	defer cancel()
 	report, err := screens.Context(ctx, c.session, &screens.ContextOptions{Estimate: true})
+	if ctx.Err() != nil {
+		return // the next prompt did not wait for it
+	}
 	if err != nil {
 		report = nil
 	}

@@ -127,7 +127,11 @@ func (u *terminalUser) next(ctx context.Context, proposal string) (string, error
 			n.Proposal = &tui.Proposal{Text: proposal}
 		}
 	})
-	u.chat.updateContext(ctx)
+	asked, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() { u.chat.updateContext(asked) })
+	defer asking.Wait()
+	defer cancel()
 	select {
 	case text := <-u.prompts:
 		u.chat.screen.separate(u.size())
@@ -284,7 +288,7 @@ func (u *terminalUser) Complete(ctx context.Context, q compose.Query) []compose.
 func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
 	var paths []string
 	if session := c.connected(); session != nil {
-		asked, cancel := context.WithTimeout(ctx, contextLimit)
+		asked, cancel := context.WithTimeout(ctx, suggestLimit)
 		defer cancel()
 		if files, err := screens.SuggestFiles(asked, session, word); err == nil {
 			for _, file := range files.Suggestions {

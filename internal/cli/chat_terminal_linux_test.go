@@ -373,6 +373,17 @@ func TestChatEscape(t *testing.T) {
 	c.end(t, clikit.ExitInterrupted)
 }
 
+// A prompt does not wait for the use of the context, which is shown when the agent says it.
+func TestChatContextLate(t *testing.T) {
+	t.Parallel()
+	c := openChat(t, 70, 40, chatAgentVariable+"="+chatAgentSlow)
+	c.see(t, emptyComposer+"  opus-5 · default                             shift+tab mode  ? keys")
+	c.press(t, "Hi\r")
+	c.see(t, emptyComposer+chatAfterTurn)
+	c.press(t, "\x04")
+	c.end(t, 0)
+}
+
 // A command with a spelling mistake is not sent, and can be corrected.
 func TestChatUnknownCommand(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,9 @@ import (
 // in a way that depends on their words.
 const chatAgentVariable = "CHAT_AGENT"
 
+// chatAgentSlow makes it say nothing of its context before the first prompt.
+const chatAgentSlow = "slow"
+
 func init() {
 	if os.Getenv(chatAgentVariable) != "" && len(os.Args) > 1 && os.Args[1] == "--output-format=stream-json" {
 		playChatAgent()
@@ -83,6 +86,9 @@ func playChatAgent() {
 }
 
 func answerChatRequest(f *chatFrame) {
+	if f.Request.Subtype == "get_context_usage" && !chatAnswered && os.Getenv(chatAgentVariable) == chatAgentSlow {
+		return
+	}
 	answer := map[string]string{
 		"initialize": `{"current_model":"claude-opus-5","current_permission_mode":"default",` +
 			`"commands":[{"name":"review","description":"Review \u001b[2J a change"},{"name":"cost"}],` +
@@ -105,11 +111,12 @@ func answerChatRequest(f *chatFrame) {
 var (
 	chatBusy      bool     // a turn runs
 	chatAsksAgain bool     // there will be another question
+	chatAnswered  bool     // there was a prompt
 	chatExtras    []string // the other blocks of the prompt
 )
 
 func answerChatPrompt(text string) {
-	chatBusy = true
+	chatBusy, chatAnswered = true, true
 	switch first, _, _ := strings.Cut(text, " "); first {
 	case "die":
 		os.Exit(9)

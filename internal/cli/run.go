@@ -95,12 +95,12 @@ func newRun(s Streams) *cobra.Command {
 	return cmd
 }
 
-// The limits are variables, so that tests can set longer ones for busy machines.
+// Limits. [BePatient] sets longer ones.
 var (
 	// stopLimit is how long the agent may take to end an interrupted turn.
 	stopLimit = 5 * time.Second
-	// contextLimit is how long the user waits for the status line above the input.
-	contextLimit = 2 * time.Second
+	// suggestLimit is how long the agent may take to suggest files, before those of the directory are shown.
+	suggestLimit = 2 * time.Second
 	// toolLimit is how long a question waits for its tool use.
 	toolLimit = time.Second
 	// tidyLimit is how long a terminal, which may be stopped, may take to be restored.
@@ -110,6 +110,15 @@ var (
 	// checkLimit is how long a check of doctor may take.
 	checkLimit = 10 * time.Second
 )
+
+// BePatient makes these limits so long that no machine is too busy for them. It is for tests.
+func BePatient() {
+	for _, limit := range []*time.Duration{
+		&stopLimit, &suggestLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
+	} {
+		*limit = time.Hour
+	}
+}
 
 var errTimeout = errors.New("the turn took longer than --timeout and was interrupted")
 

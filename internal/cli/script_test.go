@@ -25,11 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	applyTestVariables()
 	drawsLines = func() bool { return false } // whatever the locale is
-	for _, limit := range []*time.Duration{
-		&stopLimit, &contextLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
-	} {
-		*limit = time.Hour
-	}
+	BePatient()
 	testscript.Main(scriptedMain{m}, map[string]func(){
 		"claude":       playScriptedAgent,
 		"claude-agent": playScriptedAgent,

@@ -14,6 +14,7 @@ import (
 // Limits of a search for files.
 const (
 	maxVisited = 50_000 // files and directories that are looked at
+	minVisited = 1000   // those that are looked at however long it takes
 	maxFound   = 50
 	filesLimit = 300 * time.Millisecond
 )
@@ -22,13 +23,13 @@ const (
 // first. Directories end in a slash. It does not look into hidden directories and those of packages, and
 // ends early in a large tree.
 func Files(ctx context.Context, dir, word string) []string {
-	ctx, cancel := context.WithTimeout(ctx, filesLimit)
-	defer cancel()
+	end := time.Now().Add(filesLimit)
 	word = strings.ToLower(word)
 	var found []string
 	visited := 0
 	_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if visited++; visited > maxVisited || ctx.Err() != nil {
+		visited++
+		if visited > maxVisited || ctx.Err() != nil || visited > minVisited && time.Now().After(end) {
 			return fs.SkipAll
 		}
 		if err != nil || name == dir {
