@@ -31,6 +31,7 @@ func main() {
 	s := &shaker{counts: map[string]*count{}}
 	minutes := flag.Float64("minutes", 30, "duration of the runs, after the build")
 	flag.IntVar(&s.jobs, "jobs", 2, "number of runs at once")
+	flag.IntVar(&s.busy, "busy", 12, "most busy processes beside a run")
 	flag.BoolVar(&s.race, "race", false, "build with the race detector")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "seed of the conditions")
 	only := flag.String("only", "", "run only the packages whose directory matches this regular expression")
@@ -54,6 +55,7 @@ type count struct{ runs, failures int }
 // A shaker runs binaries.
 type shaker struct {
 	jobs int
+	busy int
 	race bool
 	seed uint64
 
@@ -63,6 +65,7 @@ type shaker struct {
 	binaries []binary
 	next     int
 	counts   map[string]*count
+	shown    time.Time // when progress was last shown
 }
 
 // run builds the binaries and runs them until the time is over.
@@ -123,7 +126,7 @@ func (s *shaker) build(ctx context.Context, only, skip string) error {
 			continue
 		}
 		b := binary{name, dir, filepath.Join(s.dir, strconv.Itoa(i)+".test")}
-		args := []string{"test", "-c", "-vet=off", "-o", b.path}
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", b.path}
 		if s.race {
 			args = append(args, "-race")
 		}
@@ -163,7 +166,7 @@ func (s *shaker) pick() (binary, condition) {
 			"-test.cpu=" + one(s.rnd, "1", "1", "2", "2", "3", "4", "8"), "-test.shuffle=" + strconv.Itoa(s.rnd.IntN(1<<31)),
 			"-test.timeout=30m", "-test.failfast",
 		},
-		busy: one(s.rnd, 0, 0, 2, 6, 12), nice: one(s.rnd, 0, 0, 10, 19),
+		busy: min(s.busy, one(s.rnd, 0, 0, 2, 6, 12)), nice: one(s.rnd, 0, 0, 10, 19),
 		tmp: filepath.Join(s.dir, one(s.rnd, "tmp", "t m p ")+number),
 	}
 	home := one(s.rnd, os.Getenv("HOME"), filepath.Join(c.tmp, "home"), "/nonexistent", "")
@@ -205,6 +208,10 @@ func (s *shaker) once(ctx context.Context, b binary, c condition) {
 		s.counts[b.name] = &count{}
 	}
 	s.counts[b.name].runs++
+	if time.Since(s.shown) > time.Minute {
+		s.shown = time.Now()
+		fmt.Fprintf(os.Stderr, "%d runs\n", s.next)
+	}
 	if err != nil {
 		s.counts[b.name].failures++
 		fmt.Printf("\nFAIL %s after %.0f s: %v\n  %s %s, beside %d busy processes\n%s\n", b.name, time.Since(started).Seconds(), err,
