@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"time"
 
@@ -20,7 +21,11 @@ import (
 
 func main() {
 	rest := flag.Bool("rest", false, `run what "make test" leaves out`)
+	user := flag.Bool("user", false, "run the test binary in the arguments as an ordinary user")
 	flag.Parse()
+	if *user {
+		os.Exit(asOrdinaryUser(flag.Args()))
+	}
 	os.Exit(testAll(*rest))
 }
 
@@ -93,7 +98,24 @@ func (r *run) rest(ctx context.Context, packages packages) error {
 	if err == nil {
 		err = os.Unsetenv(soak.RestVariable)
 	}
-	return errors.Join(err, r.tests(ctx, "tests with the race detector", withRace, "-race"))
+	err = errors.Join(err, r.tests(ctx, "tests with the race detector", withRace, "-race"))
+	if runtime.GOOS == "linux" && os.Geteuid() == 0 {
+		err = errors.Join(err, r.bound(ctx))
+	}
+	return err
+}
+
+// bound runs the tests about permissions, which do not bind root, as an ordinary user.
+func (r *run) bound(ctx context.Context) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var packages []string
+	for _, dir := range bound.packages {
+		packages = append(packages, module+"/"+dir)
+	}
+	return r.tests(ctx, "tests as an ordinary user", packages, "-exec="+program+" -user", "-run="+bound.tests)
 }
 
 // install starts to install the agent, the browser and axe-core. The channel gets the result.

@@ -41,6 +41,16 @@ var (
 		"examples", "internal/record", "internal/realtest",
 		"internal/bench", "internal/corpus", "internal/notices", "internal/pictures", "internal/sbom",
 	}
+
+	// bound are the tests in which permissions have to bind the user.
+	bound = struct {
+		packages []string
+		tests    string
+	}{
+		[]string{"internal/cli", "internal/tempconfig", "sessions"},
+		"^TestFaultUnreadableFile$/^forbidden$|^TestScript$/^(doctor|search|stats)$|^TestCopySettingsSkips$|" +
+			"^TestNamesForbiddenProject$|^TestTailForbidden$|^TestWatchForbidden$|^TestFolderWithoutPermission$",
+	}
 )
 
 // packages are the import paths of the packages of this module that have tests.
