@@ -13,13 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -78,18 +79,18 @@ The history is saved in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/his
 
 // chatKeysHelp returns the table of keys of a chat and of its questions.
 func chatKeysHelp() string {
-	keys, err := tui.NewKeymap(nil)
+	keys, err := keymap.New(nil)
 	if err != nil {
 		panic(err) // a test of the table finds it
 	}
 	var b strings.Builder
 	for _, part := range []struct {
 		title string
-		scope tui.Scope
-	}{{"Chat", tui.InChat}, {"A question that has the focus", tui.InQuestion}} {
+		scope keymap.Scope
+	}{{"Chat", keymap.InChat}, {"A question that has the focus", keymap.InQuestion}} {
 		fmt.Fprintf(&b, "\n\n%s:", part.title)
 		for _, k := range keys.In(part.scope) {
-			if part.scope != tui.InChat && k.Scope&tui.InChat != 0 {
+			if part.scope != keymap.InChat && k.Scope&keymap.InChat != 0 {
 				continue // it is listed above
 			}
 			fmt.Fprintf(&b, "\n  %-31s %s", k.KeyNames(), k.Text)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/compose"
@@ -39,7 +41,7 @@ type terminalUser struct {
 	docked  *dockedQuestions
 	greeted bool
 	full    bool          // the chat has the whole screen
-	keys    *tui.Keymap   // or nil for the usual ones
+	keys    *keymap.Map   // or nil for the usual ones
 	prompts chan string   // a prompt that was sent
 	ended   chan struct{} // closed when the user has ended the chat
 	endOnce sync.Once

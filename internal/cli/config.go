@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/tui"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 type configOptions struct {
@@ -393,7 +395,7 @@ var (
 type settings struct {
 	streams Streams
 	file    string      // named by --config
-	keys    *tui.Keymap // of the viewer; nil means the usual ones
+	keys    *keymap.Map // of the viewer; nil means the usual ones
 	agent   string      // the agent binary in a file
 	from    string      // the archive that --from names
 	values  map[string]config.Value
@@ -456,13 +458,13 @@ func keysProblem(value config.Value, err error) config.Problem {
 	}
 }
 
-func keymapOf(value config.Value) (*tui.Keymap, error) {
+func keymapOf(value config.Value) (*keymap.Map, error) {
 	changed := map[string][]string{}
 	for _, text := range value.Texts {
 		action, keys, _ := config.CutPair(text) // it was checked
 		changed[action] = strings.Fields(keys)
 	}
-	return tui.NewKeymap(changed)
+	return keymap.New(changed)
 }
 
 func (s *settings) load(ctx context.Context) (*config.Config, error) {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -294,7 +296,7 @@ func (o *bareOptions) run(ctx context.Context, args []string) error {
 // they do.
 func keysHelp() string {
 	var b strings.Builder
-	for _, section := range tui.KeySections() {
+	for _, section := range keymap.Sections() {
 		fmt.Fprintf(&b, "\n\n%s:", section.Name)
 		for _, k := range section.Bindings {
 			fmt.Fprintf(&b, "\n  %-16s %-16s %s", k.Action, k.KeyNames(), k.Text)

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/golden"
-	"github.com/clewdev/clew/internal/tui"
 )
 
 // manualKeys returns the keys of the viewer as tables in Markdown.
 func manualKeys() string {
 	var b strings.Builder
-	for _, section := range tui.KeySections() {
+	for _, section := range keymap.Sections() {
 		if section.Name == "Chat" || section.Name == "Questions" {
 			continue
 		}
@@ -67,7 +68,7 @@ func TestViewHelpHasKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	help, page := helpScreen(cmd, 200, false), manPage(cmd)
-	for _, b := range tui.Bindings {
+	for _, b := range keymap.Bindings {
 		if !strings.Contains(help, b.Text) || !strings.Contains(help, b.KeyNames()) {
 			t.Errorf("the help lacks %s: %s", b.Action, b.Text)
 		}

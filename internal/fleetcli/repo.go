@@ -99,7 +99,7 @@ func gitWith(ctx context.Context, input io.Reader, dir string, args ...string) (
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
-	cmd.Stdin, cmd.WaitDelay = input, time.Second
+	cmd.Stdin, cmd.WaitDelay = input, 30*time.Second
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -3,11 +3,14 @@ package prompts
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -64,6 +67,12 @@ func TestShell(t *testing.T) {
 	output, err = Shell(t.Context(), "yes | head -c 100000", dir)
 	if want := "… 70000 more bytes"; err != nil || !strings.HasSuffix(output, want) || len(output) > maxOutput+len(want)+1 {
 		t.Errorf("%d bytes, %v", len(output), err)
+	}
+	output, err = Shell(t.Context(), "sleep 1000 & echo $!", dir)
+	if pid, atoiErr := strconv.Atoi(output); err != nil || atoiErr != nil {
+		t.Errorf("a command in the background: %q, %v", output, err)
+	} else if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -175,5 +184,18 @@ func TestFiles(t *testing.T) {
 	}
 	if got := Files(t.Context(), dir, "upl"); got[0] != "upload/" || got[len(got)-1] != "docs/an upload.md" {
 		t.Errorf("the order is %q", got)
+	}
+}
+
+func TestReadUntil(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{"": "", "END": "", "one\nEND": "one\n", "EENDEND": "E", "ENENDmore": "EN", "EN": "EN"} {
+		for _, r := range []io.Reader{strings.NewReader(input), iotest.OneByteReader(strings.NewReader(input))} {
+			var b limitedBuffer
+			b.readUntil(r, []byte("END"))
+			if got := b.String(); got != want {
+				t.Errorf("%q: %q, want %q", input, got, want)
+			}
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/sessions"
@@ -34,7 +36,7 @@ var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
 func openTranscript(t testing.TB, tr *transcript.Transcript) *sessionScreen {
 	t.Helper()
 	a := &app{ctx: t.Context(), opts: storyOptions(), src: newFakeSource(), display: &display{}}
-	a.opts.Keys = &Keymap{bindings: Bindings}
+	a.opts.Keys = keymap.Default()
 	s := newSession(a, sessions.SessionInfo{ID: uploaderID}, Place{}).(*sessionScreen) //nolint:forcetypeassert // it is one
 	a.stack = []screen{s}
 	follower := a.src.Follow(s.info)
@@ -49,13 +51,13 @@ func BenchmarkKey(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, action := range []Action{Down, Up, PageDown, PageUp, NextGroup, Fold, Top, FoldAll} {
+	for _, action := range []keymap.Action{keymap.Down, keymap.Up, keymap.PageDown, keymap.PageUp, keymap.NextGroup, keymap.Fold, keymap.Top, keymap.FoldAll} {
 		b.Run(string(action), func(b *testing.B) {
 			s := openTranscript(b, tr)
 			var full paint.Full
 			full.Draw(s.draw(200, 60).Lines, nil, 200, 60)
-			if action != Up && action != PageUp {
-				s.do(Top)
+			if action != keymap.Up && action != keymap.PageUp {
+				s.do(keymap.Top)
 			}
 			for b.Loop() {
 				s.do(action)
@@ -74,7 +76,7 @@ func BenchmarkResize(b *testing.B) {
 	}
 	s := openTranscript(b, tr)
 	s.draw(200, 60)
-	s.do(PageUp)
+	s.do(keymap.PageUp)
 	var full paint.Full
 	for i := 0; b.Loop(); i++ {
 		width := 150 + i%50
@@ -134,9 +136,9 @@ func BenchmarkUnfold(b *testing.B) {
 	s.draw(200, 60)
 	for b.Loop() {
 		s.list.cache = lineCache{}
-		s.do(Fold)
+		s.do(keymap.Fold)
 		s.draw(200, 60)
-		s.do(Fold)
+		s.do(keymap.Fold)
 	}
 }
 

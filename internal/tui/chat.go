@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/compose"
@@ -95,11 +97,11 @@ func newChat(a *app, d Driver, opts ChatOptions) *chat {
 	return c
 }
 
-func (c *chat) scope() Scope {
+func (c *chat) scope() keymap.Scope {
 	if c.focus.question {
-		return InQuestion
+		return keymap.InQuestion
 	}
-	return InChat
+	return keymap.InChat
 }
 
 func (c *chat) start() tea.Cmd { return c.receive() }
@@ -317,7 +319,7 @@ func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		c.chord = name
 		return nil, true
 	}
-	if action, ok := c.opts.Keys.Action(c.scope(), name); ok && (action == Suspend || action == Repaint) {
+	if action, ok := c.opts.Keys.Action(c.scope(), name); ok && (action == keymap.Suspend || action == keymap.Repaint) {
 		return nil, false
 	}
 	c.driver.Acted()
@@ -326,7 +328,7 @@ func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	return tea.Batch(cmd, c.consider(), c.complete()), true
 }
 
-func (c *chat) do(Action) tea.Cmd { return nil }
+func (c *chat) do(keymap.Action) tea.Cmd { return nil }
 
 func (c *chat) wheel(lines int) tea.Cmd {
 	if c.page != nil {
@@ -357,18 +359,18 @@ func (c *chat) press(name string, key tea.KeyPressMsg) tea.Cmd {
 	}
 	action, _ := c.opts.Keys.Action(c.scope(), name)
 	switch action {
-	case GoToQuestion:
+	case keymap.GoToQuestion:
 		c.toggle()
 		return nil
-	case InterruptOrEnd:
+	case keymap.InterruptOrEnd:
 		c.interruptOrEnd(leaving)
 		return nil
 	}
 	if c.focus.question && c.ask(name, key) {
 		return nil
 	}
-	action, _ = c.opts.Keys.Action(InChat, name)
-	if action == Interrupt && !c.editor.HasMenu() && c.editor.Searching() == "" {
+	action, _ = c.opts.Keys.Action(keymap.InChat, name)
+	if action == keymap.Interrupt && !c.editor.HasMenu() && c.editor.Searching() == "" {
 		c.interrupt(escaped)
 		return nil
 	}
@@ -460,24 +462,24 @@ func (c *chat) interruptOrEnd(leaving bool) {
 }
 
 // compose passes a key to the composer.
-func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving bool) tea.Cmd {
+func (c *chat) compose(name string, action keymap.Action, key tea.KeyPressMsg, leaving bool) tea.Cmd {
 	empty := !c.writes()
 	switch {
-	case action == EndChat && empty:
+	case action == keymap.EndChat && empty:
 		c.end(leaving)
 		return nil
-	case action == ListKeys && empty:
+	case action == keymap.ListKeys && empty:
 		c.listKeys()
 		return nil
-	case action == NextMode:
+	case action == keymap.NextMode:
 		c.driver.NextMode()
 		return nil
-	case action == EditOutside:
+	case action == keymap.EditOutside:
 		return c.edit()
-	case action == ShowRows:
+	case action == keymap.ShowRows:
 		return c.findSession()
-	case c.page != nil && (action == PageUp || action == PageDown):
-		c.page.scroll(map[Action]int{PageUp: -1, PageDown: 1}[action] * max(c.page.height-1, 1))
+	case c.page != nil && (action == keymap.PageUp || action == keymap.PageDown):
+		c.page.scroll(map[keymap.Action]int{keymap.PageUp: -1, keymap.PageDown: 1}[action] * max(c.page.height-1, 1))
 		return nil
 	case name == "up" && empty && len(c.queue) > 0:
 		last := len(c.queue) - 1
@@ -487,11 +489,11 @@ func (c *chat) compose(name string, action Action, key tea.KeyPressMsg, leaving 
 	}
 	k, ok := composeKey(name, key)
 	switch action {
-	case BreakLine:
+	case keymap.BreakLine:
 		k, ok = compose.Key{Code: compose.Newline}, true
-	case Recall:
+	case keymap.Recall:
 		k, ok = compose.Key{Code: compose.Search}, true
-	case Send:
+	case keymap.Send:
 		k, ok = compose.Key{Code: compose.Enter}, true
 	}
 	if ok && c.editor.Press(k) == compose.Submitted {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -341,8 +343,8 @@ func (c *chat) listKeys() {
 	width := max(min(c.columns-1, maxColumns), 1)
 	for _, part := range []struct {
 		title string
-		scope Scope
-	}{{"Keys", InChat}, {"Keys of a question, when it has the focus", InQuestion}} {
+		scope keymap.Scope
+	}{{"Keys", keymap.InChat}, {"Keys of a question, when it has the focus", keymap.InQuestion}} {
 		c.above = append(c.above, "", tty.Title.Paint(tty.Fit(part.title, width), c.opts.Color))
 		for _, b := range c.opts.Keys.In(part.scope) {
 			const column = 24

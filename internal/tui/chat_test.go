@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
@@ -47,7 +49,7 @@ func newTestChat(t *testing.T) *testChat {
 		cancel()
 		mail.Close()
 	})
-	a := &app{ctx: ctx, opts: Options{Keys: &Keymap{bindings: Bindings}, Now: time.Now}, width: 80, height: 24}
+	a := &app{ctx: ctx, opts: Options{Keys: keymap.Default(), Now: time.Now}, width: 80, height: 24}
 	a.display = &display{terminal: Terminal{Out: io.Discard}}
 	c.chat = newChat(a, c, ChatOptions{Mail: mail, History: compose.NewHistory([]string{"earlier prompt"})})
 	a.stack = []screen{c.chat}

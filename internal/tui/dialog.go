@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/paint"
@@ -126,8 +128,8 @@ func (a *app) askLine(question, text string, done func(answer string) tea.Cmd) t
 	return a.push(d)
 }
 
-func (d *dialog) scope() Scope      { return 0 }
-func (d *dialog) do(Action) tea.Cmd { return nil }
+func (d *dialog) scope() keymap.Scope      { return 0 }
+func (d *dialog) do(keymap.Action) tea.Cmd { return nil }
 
 func (d *dialog) paste(text string) tea.Cmd {
 	if d.line {

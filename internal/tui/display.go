@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/paint"
@@ -273,7 +275,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if a.opts.Keys == nil {
-		a.opts.Keys = &Keymap{bindings: Bindings}
+		a.opts.Keys = keymap.Default()
 	}
 	if a.opts.Now == nil {
 		a.opts.Now = time.Now

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/fuzzy"
@@ -22,27 +24,27 @@ type page struct {
 	all   int // lines of the text
 }
 
-func (p *page) scope() Scope { return InHelp }
+func (p *page) scope() keymap.Scope { return keymap.InHelp }
 
-func (p *page) do(a Action) tea.Cmd {
+func (p *page) do(a keymap.Action) tea.Cmd {
 	switch a {
-	case Down:
+	case keymap.Down:
 		p.top++
-	case Up:
+	case keymap.Up:
 		p.top--
-	case HalfDown:
+	case keymap.HalfDown:
 		p.top += max(p.rows/2, 1)
-	case HalfUp:
+	case keymap.HalfUp:
 		p.top -= max(p.rows/2, 1)
-	case PageDown:
+	case keymap.PageDown:
 		p.top += max(p.rows-1, 1)
-	case PageUp:
+	case keymap.PageUp:
 		p.top -= max(p.rows-1, 1)
-	case Top:
+	case keymap.Top:
 		p.top = 0
-	case Bottom:
+	case keymap.Bottom:
 		p.top = p.all
-	case Back, Close, Inspect:
+	case keymap.Back, keymap.Close, keymap.Inspect:
 		return p.pop()
 	}
 	p.settle()
@@ -72,7 +74,7 @@ func (p *page) draw(width, height int) Frame {
 // the list.
 type helpScreen struct {
 	page
-	below  Scope
+	below  keymap.Scope
 	filter field
 }
 
@@ -81,26 +83,6 @@ func newHelp(a *app, below screen) screen {
 	h.page = page{base: newBase(a), hints: []string{"type to filter", "esc back"}, lines: h.keys}
 	h.title = "Keys"
 	return h
-}
-
-// scopeNames name the screens in the help, in its order.
-var scopeNames = []struct {
-	scope Scope
-	name  string
-}{
-	{InSessions, "Sessions"}, {InSession, "Session"}, {InRow, "Row"}, {InPanel, "Panels"}, {InSearch, "Search"},
-	{InJobs, "Jobs"}, {InJob, "Job"},
-	{InChat, "Chat"}, {InQuestion, "Questions"},
-}
-
-// ScopeName returns the name of a screen, or "".
-func ScopeName(s Scope) string {
-	for _, n := range scopeNames {
-		if n.scope == s {
-			return n.name
-		}
-	}
-	return ""
 }
 
 // typed takes letters for the filter.
@@ -143,7 +125,7 @@ func (h *helpScreen) draw(width, height int) Frame {
 func (h *helpScreen) keys(width int) []string {
 	query, listed := fuzzy.Parse(h.filter.String()), map[string]bool{}
 	var lines []string
-	section := func(scope Scope, name string) {
+	section := func(scope keymap.Scope, name string) {
 		var found []string
 		for _, b := range h.opts.Keys.In(scope) {
 			id := string(b.Action) + b.Text
@@ -163,10 +145,10 @@ func (h *helpScreen) keys(width int) []string {
 			lines = append(lines, found...)
 		}
 	}
-	section(h.below, cmp.Or(ScopeName(h.below), "Here"))
-	for _, n := range scopeNames {
-		if n.scope != h.below {
-			section(n.scope, n.name)
+	section(h.below, cmp.Or(keymap.ScopeName(h.below), "Here"))
+	for _, n := range keymap.Scopes {
+		if n.Scope != h.below {
+			section(n.Scope, n.Name)
 		}
 	}
 	if len(lines) == 0 {
@@ -178,7 +160,7 @@ func (h *helpScreen) keys(width int) []string {
 // keyColumn is the width of the keys in the help.
 const keyColumn = 22
 
-func (h *helpScreen) keyLine(b Binding, query fuzzy.Query, width int) (string, bool) {
+func (h *helpScreen) keyLine(b keymap.Binding, query fuzzy.Query, width int) (string, bool) {
 	text := fuzzy.Prepare(b.Text + "\n" + b.KeyNames() + "\n" + string(b.Action))
 	if _, ok := new(fuzzy.Matcher).Match(query, text); !ok {
 		return "", false

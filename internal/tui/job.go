@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -54,7 +56,7 @@ func newJob(list *jobsScreen, id string) *jobScreen {
 	return &jobScreen{base: newBase(list.app), list: list, id: id}
 }
 
-func (j *jobScreen) scope() Scope { return InJob }
+func (j *jobScreen) scope() keymap.Scope { return keymap.InJob }
 
 func (j *jobScreen) start() tea.Cmd { return j.refresh() }
 
@@ -173,32 +175,32 @@ func (j *jobScreen) title() string {
 	return jobview.Title(j.job.Summary())
 }
 
-func (j *jobScreen) do(a Action) tea.Cmd {
+func (j *jobScreen) do(a keymap.Action) tea.Cmd {
 	if j.pick.act(a) {
 		return nil
 	}
-	if a == Back || a == Close {
+	if a == keymap.Back || a == keymap.Close {
 		return j.leave(a)
 	}
 	if j.job == nil {
 		return nil
 	}
 	switch a {
-	case Open:
+	case keymap.Open:
 		if l := j.line(); l != nil && l.open != nil {
 			return l.open()
 		}
-	case AnswerJob:
+	case keymap.AnswerJob:
 		return j.showQuestion(nil)
-	case Files:
+	case keymap.Files:
 		return j.showPatch()
-	case OpenSession:
+	case keymap.OpenSession:
 		return j.openLastSession()
-	case OpenOutside:
+	case keymap.OpenOutside:
 		return j.showText(j, j.text, "job.txt")
-	case Copy:
+	case keymap.Copy:
 		j.copy(j.id, "the ID")
-	case CopyMore:
+	case keymap.CopyMore:
 		j.copy(j.command("tail", j.id), "the command that follows the job")
 	default:
 		return j.decide(a)
@@ -225,41 +227,41 @@ func (j *jobScreen) text() string {
 }
 
 // decide asks whether to do something with the job, and does it. What is not possible is said.
-func (j *jobScreen) decide(a Action) tea.Cmd {
+func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 	f, id, state := j.fleet, j.id, j.job.State
 	name := "\"" + tty.Fit(j.title(), 40) + "\""
 	isStuck := state == fleet.Lost || state == fleet.Failed
 	switch {
-	case a == Cancel && state.Ended(), a == Delete && !state.Ended(), (a == Resume || a == Retry) && !isStuck:
-		j.say("the job is " + string(state) + map[Action]string{
-			Cancel: "", Delete: ": only one that has ended can be dropped",
-			Resume: ": only one that is lost or has failed can go on", Retry: ": only one that is lost or has failed can begin again",
+	case a == keymap.Cancel && state.Ended(), a == keymap.Delete && !state.Ended(), (a == keymap.Resume || a == keymap.Retry) && !isStuck:
+		j.say("the job is " + string(state) + map[keymap.Action]string{
+			keymap.Cancel: "", keymap.Delete: ": only one that has ended can be dropped",
+			keymap.Resume: ": only one that is lost or has failed can go on", keymap.Retry: ": only one that is lost or has failed can begin again",
 		}[a])
 		return nil
-	case a == Resume && j.job.From == nil:
-		j.say("there is no session to go on with: " + j.opts.Keys.keyFor(InJob, Retry) + " begins again")
+	case a == keymap.Resume && j.job.From == nil:
+		j.say("there is no session to go on with: " + j.opts.Keys.KeyFor(keymap.InJob, keymap.Retry) + " begins again")
 		return nil
-	case j.job.Cause == fleet.ByBudget && a == Resume, j.job.Cause == fleet.ByTurns && a == Resume:
+	case j.job.Cause == fleet.ByBudget && a == keymap.Resume, j.job.Cause == fleet.ByTurns && a == keymap.Resume:
 		return j.requeueWithMore(fleet.Continued)
-	case j.job.Cause == fleet.ByBudget && a == Retry: // the budget is one of all attempts
+	case j.job.Cause == fleet.ByBudget && a == keymap.Retry: // the budget is one of all attempts
 		return j.requeueWithMore(fleet.Fresh)
 	}
 	switch a {
-	case Cancel:
+	case keymap.Cancel:
 		question := "Cancel " + name + "?"
 		if state.Held() {
 			question += " Its worker ends the agent."
 		}
 		return j.confirmed(question, func(ctx context.Context) (*fleet.Job, error) { return f.Cancel(ctx, id, "") })
-	case Resume:
+	case keymap.Resume:
 		return j.confirmed("Go on with "+name+" where it stopped?", func(ctx context.Context) (*fleet.Job, error) {
 			return f.Requeue(ctx, id, fleet.Requeue{Start: fleet.Continued})
 		})
-	case Retry:
+	case keymap.Retry:
 		return j.confirmed("Begin "+name+" again? What it did outside of its directory can happen twice.", func(ctx context.Context) (*fleet.Job, error) {
 			return f.Requeue(ctx, id, fleet.Requeue{Start: fleet.Fresh})
 		})
-	case Delete:
+	case keymap.Delete:
 		return j.confirmed("Drop the record and the files of "+name+"?", func(ctx context.Context) (*fleet.Job, error) { return nil, f.Drop(ctx, id) })
 	}
 	return nil
@@ -415,7 +417,7 @@ func (j *jobScreen) click(_, y int) tea.Cmd {
 		return nil
 	}
 	if item == j.pick.selected {
-		return j.do(Open)
+		return j.do(keymap.Open)
 	}
 	j.pick.choose(item)
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -47,15 +49,15 @@ func (j *jobScreen) draw(width, height int) Frame {
 
 // hints are the keys that do something now.
 func (j *jobScreen) hints() []string {
-	can := map[Action]bool{Open: true, Back: !j.isFirst(), Close: j.isFirst(), Help: true}
+	can := map[keymap.Action]bool{keymap.Open: true, keymap.Back: !j.isFirst(), keymap.Close: j.isFirst(), keymap.Help: true}
 	if j.job != nil {
 		isStuck := j.job.State == fleet.Lost || j.job.State == fleet.Failed
-		can[AnswerJob], can[Files] = len(j.open()) > 0, jobview.Patched(j.job) != nil
-		can[OpenSession] = len(j.job.Attempts) > 0
-		can[Resume], can[Retry], can[Cancel] = isStuck && j.job.From != nil, isStuck, !j.job.State.Ended()
+		can[keymap.AnswerJob], can[keymap.Files] = len(j.open()) > 0, jobview.Patched(j.job) != nil
+		can[keymap.OpenSession] = len(j.job.Attempts) > 0
+		can[keymap.Resume], can[keymap.Retry], can[keymap.Cancel] = isStuck && j.job.From != nil, isStuck, !j.job.State.Ended()
 	}
 	var hints []string
-	for _, b := range j.opts.Keys.In(InJob) {
+	for _, b := range j.opts.Keys.In(keymap.InJob) {
 		if b.Hint != "" && can[b.Action] {
 			hints = append(hints, b.Keys[0]+" "+b.Hint)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -60,13 +62,13 @@ type (
 	}
 )
 
-func (s *questionScreen) scope() Scope { return InQuestion }
+func (s *questionScreen) scope() keymap.Scope { return keymap.InQuestion }
 
 func (s *questionScreen) start() tea.Cmd {
 	return tea.Tick(focusPause, func(time.Time) tea.Msg { return answer{s, settledMsg{}} })
 }
 
-func (s *questionScreen) do(Action) tea.Cmd { return nil }
+func (s *questionScreen) do(keymap.Action) tea.Cmd { return nil }
 
 // typed takes every key. Those that come before one can have read the question do nothing, except to leave.
 func (s *questionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -20,7 +22,7 @@ func TestJobAnswerAgain(t *testing.T) {
 	f.ask(&fleet.Question{Job: "runsxxxxxxxx", ID: "q1", Attempt: 1, Tool: "AskUserQuestion", Input: json.RawMessage(
 		`{"questions":[{"question":"Which color?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)})
 	a, j := openJobScreen(t, f, "runsxxxxxxxx")
-	j.do(AnswerJob)
+	j.do(keymap.AnswerJob)
 	question, ok := a.top().(*questionScreen)
 	if !ok {
 		t.Fatalf("%T is on top", a.top())
@@ -86,7 +88,7 @@ func TestJobSelectionStays(t *testing.T) {
 	j.draw(80, 24)
 	says(1)
 	says(2)
-	j.do(Bottom)
+	j.do(keymap.Bottom)
 	j.draw(80, 24)
 	last, offset := selected(), j.pick.offset()
 	if !strings.Contains(last, "worker000001") {
@@ -104,7 +106,7 @@ func TestJobSelectionStays(t *testing.T) {
 		t.Errorf("after a question, %q in line %d is selected", selected(), j.pick.offset())
 	}
 	for j.line().key != j.lastLive() {
-		j.do(Up)
+		j.do(keymap.Up)
 		if j.pick.selected == 0 {
 			t.Fatal("nothing of the agent is shown")
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -99,7 +101,7 @@ type (
 // connectPause is how long the screen waits before it looks for the fleet again: somebody may start a worker.
 const connectPause = 2 * time.Second
 
-func (s *jobsScreen) scope() Scope { return InJobs }
+func (s *jobsScreen) scope() keymap.Scope { return keymap.InJobs }
 
 func (s *jobsScreen) start() tea.Cmd {
 	if s.fleet == nil {
@@ -217,7 +219,7 @@ func (s *jobsScreen) take(msg listingMsg) {
 	at := slices.IndexFunc(s.list.Rows, func(r jobview.Row) bool { return r.ID == id })
 	switch {
 	case narrowed:
-		s.pick.act(Top)
+		s.pick.act(keymap.Top)
 	case at >= 0:
 		s.pick.keep(at, offset)
 	}
@@ -231,34 +233,34 @@ func (s *jobsScreen) selectedID() string {
 	return s.list.Rows[s.pick.selected].ID
 }
 
-func (s *jobsScreen) do(a Action) tea.Cmd {
+func (s *jobsScreen) do(a keymap.Action) tea.Cmd {
 	if s.pick.act(a) {
 		return nil
 	}
 	id := s.selectedID()
 	switch a {
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		if s.filter.String() == "" {
 			return s.leave(a)
 		}
 		s.filter.set("")
 		return s.refresh()
-	case Find:
+	case keymap.Find:
 		s.typing = true
-	case NextGroup:
+	case keymap.NextGroup:
 		s.moveGroup(1)
-	case PreviousGroup:
+	case keymap.PreviousGroup:
 		s.moveGroup(-1)
 	}
 	if id == "" {
 		return nil
 	}
 	switch a {
-	case Open:
+	case keymap.Open:
 		return s.push(newJob(s, id))
-	case Copy:
+	case keymap.Copy:
 		s.copy(id, "the ID")
-	case CopyMore:
+	case keymap.CopyMore:
 		s.copy(s.command("tail", id), "the command that follows the job")
 	}
 	return nil
@@ -301,7 +303,7 @@ func (s *jobsScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, true
 	case "enter":
 		s.typing = false
-		return s.do(Open), true
+		return s.do(keymap.Open), true
 	}
 	if a, ok := movesWhileTyping[key.String()]; ok {
 		s.pick.act(a)
@@ -328,7 +330,7 @@ func (s *jobsScreen) click(_, y int) tea.Cmd {
 	case !ok:
 		return nil
 	case item == s.pick.selected:
-		return s.do(Open)
+		return s.do(keymap.Open)
 	}
 	s.pick.choose(item)
 	return nil

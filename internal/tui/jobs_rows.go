@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/paint"
@@ -56,7 +58,7 @@ func (s *jobsScreen) listTop() int {
 }
 
 func (s *jobsScreen) footer(width int) string {
-	hints := s.app.hints(InJobs)
+	hints := s.app.hints(keymap.InJobs)
 	if s.typing {
 		hints = []string{"enter open", "tab list", "esc clear"}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
@@ -288,7 +290,7 @@ func TestJobQuestionIsRead(t *testing.T) {
 	s.press("y").see("allowed: Bash")
 
 	screen, a := openJobScreen(t, f, "asksxxxxxxxx")
-	a.do(AnswerJob)
+	a.do(keymap.AnswerJob)
 	question, ok := screen.top().(*questionScreen)
 	if !ok {
 		t.Fatalf("%T is on top", screen.top())
@@ -314,7 +316,7 @@ func TestJobQuestionIsRead(t *testing.T) {
 func openJobScreen(t testing.TB, f *jobFleet, id string) (*app, *jobScreen) {
 	t.Helper()
 	a := &app{ctx: t.Context(), opts: storyOptions(), src: newFakeSource(), display: &display{}, width: 80, height: 24}
-	a.opts.Keys = &Keymap{bindings: Bindings}
+	a.opts.Keys = keymap.Default()
 	a.opts.Jobs = f.jobs()
 	a.fleet = f.as("me@laptop")
 	list := &jobsScreen{base: newBase(a)}
@@ -579,7 +581,7 @@ func BenchmarkJobs(b *testing.B) {
 	})
 	b.Run("key", func(b *testing.B) {
 		for b.Loop() {
-			list.do(PageDown)
+			list.do(keymap.PageDown)
 			list.draw(120, 40)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -23,7 +25,7 @@ type Options struct {
 	// Dir is the working directory.
 	Dir string
 	// Keys is the table of keys. Nil means [Bindings].
-	Keys *Keymap
+	Keys *keymap.Map
 	// Jobs is where jobs come from.
 	Jobs Jobs
 }
@@ -65,11 +67,11 @@ func (a *app) pop() tea.Cmd {
 
 // leave closes the screen on top for an action that goes back. Only Close ends the program: who goes back once
 // too often stays on the first screen.
-func (a *app) leave(action Action) tea.Cmd {
-	if action == Close || !a.isFirst() {
+func (a *app) leave(action keymap.Action) tea.Cmd {
+	if action == keymap.Close || !a.isFirst() {
 		return a.pop()
 	}
-	if key := a.opts.Keys.keyFor(a.top().scope(), Close); key != "" {
+	if key := a.opts.Keys.KeyFor(a.top().scope(), keymap.Close); key != "" {
 		a.say(key + " quits")
 	}
 	return nil
@@ -79,7 +81,7 @@ func (a *app) leave(action Action) tea.Cmd {
 func (a *app) isFirst() bool { return len(a.stack) < 2 }
 
 // hints returns the keys of the screen on top for its last line.
-func (a *app) hints(scope Scope) []string { return a.opts.Keys.hints(scope, a.isFirst()) }
+func (a *app) hints(scope keymap.Scope) []string { return a.opts.Keys.Hints(scope, a.isFirst()) }
 
 // inChat reports whether there is a chat below the other screens. It goes on while they are shown.
 func (a *app) inChat() bool {
@@ -191,20 +193,20 @@ func (m model) press(key tea.KeyPressMsg) tea.Cmd {
 }
 
 // act runs an action of the table of keys.
-func (a *app) act(action Action) tea.Cmd {
+func (a *app) act(action keymap.Action) tea.Cmd {
 	switch action {
-	case Suspend:
+	case keymap.Suspend:
 		return a.suspend()
-	case Repaint:
+	case keymap.Repaint:
 		a.display.forget()
 		return nil
-	case Quit:
+	case keymap.Quit:
 		return a.quit()
-	case Help:
+	case keymap.Help:
 		return a.push(newHelp(a, a.top()))
-	case Palette:
+	case keymap.Palette:
 		return a.push(newPalette(a, a.top()))
-	case ShowJobs:
+	case keymap.ShowJobs:
 		return a.showJobs()
 	}
 	return a.top().do(action)

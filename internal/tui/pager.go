@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -114,23 +116,23 @@ func (p *pager) where() string {
 }
 
 // move runs the actions that scroll. It reports whether it is one.
-func (p *pager) move(a Action) bool {
+func (p *pager) move(a keymap.Action) bool {
 	switch a {
-	case Down:
+	case keymap.Down:
 		p.top++
-	case Up:
+	case keymap.Up:
 		p.top--
-	case HalfDown:
+	case keymap.HalfDown:
 		p.top += max(p.height/2, 1)
-	case HalfUp:
+	case keymap.HalfUp:
 		p.top -= max(p.height/2, 1)
-	case PageDown:
+	case keymap.PageDown:
 		p.top += max(p.height-1, 1)
-	case PageUp:
+	case keymap.PageUp:
 		p.top -= max(p.height-1, 1)
-	case Top:
+	case keymap.Top:
 		p.top = 0
-	case Bottom:
+	case keymap.Bottom:
 		if p.text != nil {
 			p.top = p.text.Count() - p.height
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/fuzzy"
@@ -16,7 +18,7 @@ import (
 type palette struct {
 	base
 	below   screen
-	actions []Binding
+	actions []keymap.Binding
 	texts   []fuzzy.Text
 	field   field
 	found   []int
@@ -26,14 +28,14 @@ type palette struct {
 }
 
 // moves are the actions that the palette leaves out: one uses them by their keys.
-var moves = map[Action]bool{
-	Down: true, Up: true, HalfDown: true, HalfUp: true, PageDown: true, PageUp: true, Palette: true,
+var moves = map[keymap.Action]bool{
+	keymap.Down: true, keymap.Up: true, keymap.HalfDown: true, keymap.HalfUp: true, keymap.PageDown: true, keymap.PageUp: true, keymap.Palette: true,
 }
 
 func newPalette(a *app, below screen) screen {
 	p := &palette{base: newBase(a), below: below}
 	all := a.opts.Keys.In(below.scope())
-	slices.SortStableFunc(all, func(a, b Binding) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(all, func(a, b keymap.Binding) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, b := range all {
 		if !moves[b.Action] {
 			p.actions = append(p.actions, b)
@@ -46,15 +48,15 @@ func newPalette(a *app, below screen) screen {
 }
 
 // rank puts the actions that the last line of the screen shows before the others.
-func rank(b Binding) int {
+func rank(b keymap.Binding) int {
 	if b.Hint == "" {
 		return 1
 	}
 	return 0
 }
 
-func (p *palette) scope() Scope      { return 0 }
-func (p *palette) do(Action) tea.Cmd { return nil }
+func (p *palette) scope() keymap.Scope      { return 0 }
+func (p *palette) do(keymap.Action) tea.Cmd { return nil }
 
 func (p *palette) filter() {
 	p.found = append(p.found[:0], p.filters.Find(fuzzy.Parse(p.field.String()))...)
@@ -63,7 +65,7 @@ func (p *palette) filter() {
 		lines[i] = i
 	}
 	p.pick.set(lines)
-	p.pick.act(Top)
+	p.pick.act(keymap.Top)
 }
 
 func (p *palette) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -30,8 +32,8 @@ const (
 var panelNames = [panelCount]string{"Outline", "Agents", "Files", "Turns", "Context", "Usage", "Branches"}
 
 // panelOf are the panels that keys open.
-var panelOf = map[Action]panelKind{
-	Agents: agentsPanel, Files: filesPanel, Context: contextPanel, Usage: usagePanel, Branches: branchesPanel,
+var panelOf = map[keymap.Action]panelKind{
+	keymap.Agents: agentsPanel, keymap.Files: filesPanel, keymap.Context: contextPanel, keymap.Usage: usagePanel, keymap.Branches: branchesPanel,
 }
 
 // A panelScreen is a list over a session: its subagents, the files that it has changed, what fills its
@@ -61,9 +63,9 @@ func newPanel(s *sessionScreen, kind panelKind) screen {
 	return &panelScreen{base: newBase(s.app), session: s, kind: kind}
 }
 
-func (s *sessionScreen) openPanel(a Action) tea.Cmd { return s.push(newPanel(s, panelOf[a])) }
+func (s *sessionScreen) openPanel(a keymap.Action) tea.Cmd { return s.push(newPanel(s, panelOf[a])) }
 
-func (p *panelScreen) scope() Scope { return InPanel }
+func (p *panelScreen) scope() keymap.Scope { return keymap.InPanel }
 
 func (p *panelScreen) start() tea.Cmd { return p.build(max(p.width-2, 1)) }
 
@@ -182,36 +184,36 @@ func (p *panelScreen) key(item int) string {
 	return string(l.Row) + "\x00" + l.Path + "\x00" + l.Agent
 }
 
-func (p *panelScreen) do(a Action) tea.Cmd {
+func (p *panelScreen) do(a keymap.Action) tea.Cmd {
 	if p.pick.act(a) {
 		return nil
 	}
 	switch a {
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		if p.finder.text != "" {
 			p.finder.clear()
 			return nil
 		}
 		return p.leave(a)
-	case Open:
+	case keymap.Open:
 		return p.open()
-	case NextTab:
+	case keymap.NextTab:
 		return p.turnTo((p.kind + 1) % panelCount)
-	case PreviousTab:
+	case keymap.PreviousTab:
 		return p.turnTo((p.kind + panelCount - 1) % panelCount)
-	case NextGroup:
+	case keymap.NextGroup:
 		p.pick.move(1)
-	case PreviousGroup:
+	case keymap.PreviousGroup:
 		p.pick.move(-1)
-	case Find:
+	case keymap.Find:
 		p.finder.clear()
 		p.finder.typing = true
-	case Copy, CopyMore:
+	case keymap.Copy, keymap.CopyMore:
 		if l := p.line(p.pick.selected); l != nil {
 			text, _ := unpaint(l.Text)
 			p.copy(strings.TrimSpace(text), "the line")
 		}
-	case OpenOutside:
+	case keymap.OpenOutside:
 		return p.showText(p, p.text, strings.ToLower(panelNames[p.kind])+".txt")
 	}
 	return nil
@@ -367,6 +369,6 @@ func (p *panelScreen) draw(width, height int) Frame {
 	if p.made.kind != p.kind || p.lines == nil {
 		body = append(body, tty.Dim.Paint(tty.Cut(" reading …", width), p.opts.Color))
 	}
-	line, cursor := p.footer(&p.finder, InPanel, width)
+	line, cursor := p.footer(&p.finder, keymap.InPanel, width)
 	return frame.fill(head, body, line, cursor)
 }

@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -35,7 +37,7 @@ func newDiff(s *sessionScreen, path string, turn int) screen {
 	}
 }
 
-func (d *diffScreen) scope() Scope { return InRow }
+func (d *diffScreen) scope() keymap.Scope { return keymap.InRow }
 
 // A diffsMsg has the changes that a diffScreen shows.
 type diffsMsg struct {
@@ -113,37 +115,37 @@ func (d *diffScreen) lay(width int) {
 	d.pager.replace(d.options(width).DiffText(d.diffs, d.split), width)
 }
 
-func (d *diffScreen) do(a Action) tea.Cmd {
+func (d *diffScreen) do(a keymap.Action) tea.Cmd {
 	if d.pager.move(a) {
 		return nil
 	}
 	switch a {
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		if d.pager.finder.text != "" {
 			d.pager.finder.clear()
 			return nil
 		}
 		return d.leave(a)
-	case NextHunk, PreviousHunk:
-		if !d.pager.stop(render.StopHunk, a == PreviousHunk) {
+	case keymap.NextHunk, keymap.PreviousHunk:
+		if !d.pager.stop(render.StopHunk, a == keymap.PreviousHunk) {
 			d.say("no other change")
 		}
-	case NextGroup, PreviousGroup:
-		if !d.pager.stop(render.StopFile, a == PreviousGroup) {
+	case keymap.NextGroup, keymap.PreviousGroup:
+		if !d.pager.stop(render.StopFile, a == keymap.PreviousGroup) {
 			d.say("no other file")
 		}
-	case Preview:
+	case keymap.Preview:
 		d.split, d.width = !d.split, 0
 		return d.resized()
-	case Find:
+	case keymap.Find:
 		d.pager.beginFind()
-	case NextMatch:
+	case keymap.NextMatch:
 		d.pager.nextMatch(1)
-	case PreviousMatch:
+	case keymap.PreviousMatch:
 		d.pager.nextMatch(-1)
-	case Copy, CopyMore:
+	case keymap.Copy, keymap.CopyMore:
 		d.copy(d.text(), "the diff")
-	case OpenOutside:
+	case keymap.OpenOutside:
 		return d.showText(d, d.text, "changes.diff")
 	}
 	return nil
@@ -203,6 +205,6 @@ func (d *diffScreen) draw(width, height int) Frame {
 	}
 	where := tty.Dim.Paint(d.pager.where(), d.opts.Color)
 	title := tty.Title.Paint(tty.Fit(d.what, max(width-tty.PaintedWidth(where)-3, 1)), d.opts.Color)
-	line, cursor := d.footer(&d.pager.finder, InRow, width)
+	line, cursor := d.footer(&d.pager.finder, keymap.InRow, width)
 	return frame.fill(joinColumns(" "+title, where+" ", width), body, line, cursor)
 }

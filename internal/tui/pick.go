@@ -1,5 +1,7 @@
 package tui
 
+import "github.com/clewdev/clew/internal/keymap"
+
 // A pick is a scrolled list of items, one of which is selected. Headings are lines that belong to no
 // item, and an item may have several lines.
 type pick struct {
@@ -50,25 +52,25 @@ func (p *pick) choose(item int) { p.selected = max(min(item, len(p.first)-1), 0)
 func (p *pick) move(by int) { p.choose(p.selected + by) }
 
 // act does what an action of moving does, and reports whether it is one.
-func (p *pick) act(a Action) bool {
+func (p *pick) act(a keymap.Action) bool {
 	half := max(p.height/2, 1)
 	switch a {
-	case Down:
+	case keymap.Down:
 		p.move(1)
-	case Up:
+	case keymap.Up:
 		p.move(-1)
-	case HalfDown:
+	case keymap.HalfDown:
 		p.move(half)
-	case HalfUp:
+	case keymap.HalfUp:
 		p.move(-half)
-	case PageDown:
+	case keymap.PageDown:
 		p.move(max(p.height-1, 1))
-	case PageUp:
+	case keymap.PageUp:
 		p.move(-max(p.height-1, 1))
-	case Top:
+	case keymap.Top:
 		p.choose(0)
 		p.top = 0
-	case Bottom:
+	case keymap.Bottom:
 		p.choose(len(p.first) - 1)
 	default:
 		return false

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/tty"
@@ -423,10 +425,10 @@ func TestQuestionHidesNoRule(t *testing.T) {
 // The keys that answer a question are what the question says.
 func TestQuestionKeysStay(t *testing.T) {
 	t.Parallel()
-	if _, err := NewKeymap(map[string][]string{"allow": {"n"}, "deny": {"y"}}); err == nil {
+	if _, err := keymap.New(map[string][]string{"allow": {"n"}, "deny": {"y"}}); err == nil {
 		t.Error("they can be changed")
 	}
-	if _, err := NewKeymap(map[string][]string{"page-down": {"ctrl+v"}, "send": {"ctrl+s"}}); err != nil {
+	if _, err := keymap.New(map[string][]string{"page-down": {"ctrl+v"}, "send": {"ctrl+s"}}); err != nil {
 		t.Error(err)
 	}
 }

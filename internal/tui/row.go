@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -48,7 +50,7 @@ func newRow(s *sessionScreen, id rows.ID, tab render.TabName) screen {
 	return r
 }
 
-func (r *rowScreen) scope() Scope { return InRow }
+func (r *rowScreen) scope() keymap.Scope { return keymap.InRow }
 
 func (r *rowScreen) start() tea.Cmd { return r.fill() }
 
@@ -199,38 +201,38 @@ func (r *rowScreen) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (r *rowScreen) do(a Action) tea.Cmd {
+func (r *rowScreen) do(a keymap.Action) tea.Cmd {
 	if r.pager.move(a) {
 		return nil
 	}
 	switch a {
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		if r.pager.finder.text != "" {
 			r.pager.finder.clear()
 			return nil
 		}
 		return r.leave(a)
-	case NextTab:
+	case keymap.NextTab:
 		return r.next(1)
-	case NextHunk, PreviousHunk:
-		r.stop(render.StopHunk, a == PreviousHunk, "change")
-	case NextGroup, PreviousGroup:
-		r.stop(render.StopFile, a == PreviousGroup, "file")
-	case Preview:
+	case keymap.NextHunk, keymap.PreviousHunk:
+		r.stop(render.StopHunk, a == keymap.PreviousHunk, "change")
+	case keymap.NextGroup, keymap.PreviousGroup:
+		r.stop(render.StopFile, a == keymap.PreviousGroup, "file")
+	case keymap.Preview:
 		r.split = !r.split
 		r.tabs = nil
 		return r.resized()
-	case Find:
+	case keymap.Find:
 		r.pager.beginFind()
-	case NextMatch:
+	case keymap.NextMatch:
 		r.pager.nextMatch(1)
-	case PreviousMatch:
+	case keymap.PreviousMatch:
 		r.pager.nextMatch(-1)
-	case Copy:
+	case keymap.Copy:
 		r.copy(r.plain(), r.what())
-	case CopyMore:
+	case keymap.CopyMore:
 		return r.session.copyMarkdown(&r.row)
-	case OpenOutside:
+	case keymap.OpenOutside:
 		return r.showText(r, r.plain, "row.txt")
 	}
 	return nil
@@ -341,7 +343,7 @@ func (r *rowScreen) draw(width, height int) Frame {
 	r.lay(width)
 	frame := newFrame(r.session.title(), height)
 	body := r.body(frame.room()) // before the header, which says where it is
-	line, cursor := r.footer(&r.pager.finder, InRow, width)
+	line, cursor := r.footer(&r.pager.finder, keymap.InRow, width)
 	return frame.fill(r.header(width), body, line, cursor)
 }
 

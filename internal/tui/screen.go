@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/paint"
@@ -27,11 +29,11 @@ type Frame struct {
 // it does no I/O, but returns commands.
 type screen interface {
 	// scope names the screen in the table of keys.
-	scope() Scope
+	scope() keymap.Scope
 	// start returns the first command. It is called once, when the screen is opened.
 	start() tea.Cmd
 	// do runs an action of the table of keys.
-	do(a Action) tea.Cmd
+	do(a keymap.Action) tea.Cmd
 	// typed handles a key while the screen takes text, as in a filter. It reports false for a key that
 	// it has no use for: then the table of keys counts. Screens that take no text return false.
 	typed(key tea.KeyPressMsg) (cmd tea.Cmd, used bool)

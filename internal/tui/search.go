@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/catalog"
@@ -68,7 +70,7 @@ func newSearch(a *app, words string) screen {
 	return s
 }
 
-func (s *searchScreen) scope() Scope { return InSearch }
+func (s *searchScreen) scope() keymap.Scope { return keymap.InSearch }
 
 func (s *searchScreen) start() tea.Cmd { return s.search() }
 
@@ -165,14 +167,14 @@ func (s *searchScreen) take(msg resultMsg) {
 	s.pick.set(lines)
 }
 
-func (s *searchScreen) do(a Action) tea.Cmd {
+func (s *searchScreen) do(a keymap.Action) tea.Cmd {
 	if s.pick.act(a) {
 		return nil
 	}
 	switch a {
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		return s.leave(a)
-	case Find:
+	case keymap.Find:
 		s.typing = true
 		return nil
 	}
@@ -182,11 +184,11 @@ func (s *searchScreen) do(a Action) tea.Cmd {
 	h := s.hits[s.pick.selected]
 	info := s.found.Sessions[h.session].Info
 	switch a {
-	case Open:
+	case keymap.Open:
 		return s.push(newSession(s.app, info, placeOf(h.hit, s.asked)))
-	case Copy:
+	case keymap.Copy:
 		s.copy(info.ID, "the ID")
-	case CopyMore:
+	case keymap.CopyMore:
 		s.copy(ResumeCommand(info), "the command that resumes the session")
 	}
 	return nil
@@ -208,14 +210,14 @@ func (s *searchScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch key.String() {
 	case "esc":
 		s.typing = false
-		return s.leave(Back), true
+		return s.leave(keymap.Back), true
 	case "tab":
 		s.typing = false
 		return nil, true
 	case "enter":
 		if s.stop == nil && len(s.hits) > 0 {
 			s.typing = false
-			return s.do(Open), true
+			return s.do(keymap.Open), true
 		}
 		return nil, true
 	}
@@ -249,7 +251,7 @@ func (s *searchScreen) click(_, y int) tea.Cmd {
 	case !ok:
 		return nil
 	case item == s.pick.selected:
-		return s.do(Open)
+		return s.do(keymap.Open)
 	}
 	s.pick.choose(item)
 	return nil
@@ -285,7 +287,7 @@ func (s *searchScreen) hints() []string {
 	if s.typing {
 		return []string{"enter open", "tab list", "esc back"}
 	}
-	return s.app.hints(InSearch)
+	return s.app.hints(keymap.InSearch)
 }
 
 // status says how many results there are, or how far the search is.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/pause"
@@ -59,7 +61,7 @@ func newSession(a *app, info sessions.SessionInfo, at Place) screen {
 	return s
 }
 
-func (s *sessionScreen) scope() Scope { return InSession }
+func (s *sessionScreen) scope() keymap.Scope { return keymap.InSession }
 
 // A snapshotMsg is a new state of the session, or why there is none.
 type snapshotMsg struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -14,32 +16,32 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-func (s *sessionScreen) do(a Action) tea.Cmd {
+func (s *sessionScreen) do(a keymap.Action) tea.Cmd {
 	if s.move(a) {
 		return nil
 	}
 	switch a {
-	case Open:
+	case keymap.Open:
 		return s.open()
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		return s.goBack(a)
-	case Fold:
+	case keymap.Fold:
 		s.list.toggle()
-	case FoldAll:
+	case keymap.FoldAll:
 		s.foldAll()
-	case Follow:
+	case keymap.Follow:
 		s.toggleFollow()
-	case Thinking:
+	case keymap.Thinking:
 		s.toggleThinking()
-	case Find:
+	case keymap.Find:
 		s.beginFind()
-	case NextMatch:
+	case keymap.NextMatch:
 		return s.nextMatch(1)
-	case PreviousMatch:
+	case keymap.PreviousMatch:
 		return s.nextMatch(-1)
-	case Preview:
+	case keymap.Preview:
 		return s.outline.toggle(s)
-	case Agents, Files, Context, Usage, Branches:
+	case keymap.Agents, keymap.Files, keymap.Context, keymap.Usage, keymap.Branches:
 		return s.openPanel(a)
 	default:
 		return s.outside(a)
@@ -48,32 +50,32 @@ func (s *sessionScreen) do(a Action) tea.Cmd {
 }
 
 // move runs the actions that move in the list. It reports whether it is one.
-func (s *sessionScreen) move(a Action) bool {
+func (s *sessionScreen) move(a keymap.Action) bool {
 	l := s.list
 	switch a {
-	case Down:
+	case keymap.Down:
 		l.down()
-	case Up:
+	case keymap.Up:
 		l.up()
-	case HalfDown:
+	case keymap.HalfDown:
 		l.page(0.5)
-	case HalfUp:
+	case keymap.HalfUp:
 		l.page(-0.5)
-	case PageDown:
+	case keymap.PageDown:
 		l.page(1)
-	case PageUp:
+	case keymap.PageUp:
 		l.page(-1)
-	case Top:
+	case keymap.Top:
 		l.begin()
-	case Bottom:
+	case keymap.Bottom:
 		l.end()
-	case NextGroup:
+	case keymap.NextGroup:
 		s.jump(1, rows.IsPrompt, "no more prompts")
-	case PreviousGroup:
+	case keymap.PreviousGroup:
 		s.jump(-1, rows.IsPrompt, "no prompt before this one")
-	case NextFailure:
+	case keymap.NextFailure:
 		s.jump(1, rows.IsFailure, "no more failures")
-	case PreviousFailure:
+	case keymap.PreviousFailure:
 		s.jump(-1, rows.IsFailure, "no failure before this one")
 	default:
 		return false
@@ -109,7 +111,7 @@ func (s *sessionScreen) open() tea.Cmd {
 }
 
 // goBack ends what was begun last: the search, an open row, the rows of a subagent, the screen.
-func (s *sessionScreen) goBack(a Action) tea.Cmd {
+func (s *sessionScreen) goBack(a keymap.Action) tea.Cmd {
 	if s.finder.text != "" {
 		s.finder.clear()
 		return nil
@@ -166,31 +168,31 @@ func (s *sessionScreen) toggleThinking() {
 }
 
 // outside runs the actions that need something outside of the screen.
-func (s *sessionScreen) outside(a Action) tea.Cmd {
+func (s *sessionScreen) outside(a keymap.Action) tea.Cmd {
 	switch a {
-	case SearchAll:
+	case keymap.SearchAll:
 		return s.push(newSearch(s.app, ""))
-	case SearchThis:
+	case keymap.SearchThis:
 		return s.push(newSearch(s.app, cmp.Or(s.finder.text, s.finder.last)))
-	case Resume:
+	case keymap.Resume:
 		return s.run(ResumeJob)
-	case Continue:
+	case keymap.Continue:
 		return s.run(ContinueJob)
-	case Export, Browse:
-		return s.export(a == Browse)
+	case keymap.Export, keymap.Browse:
+		return s.export(a == keymap.Browse)
 	}
 	r := s.selected()
 	if r == nil {
 		return nil
 	}
 	switch a {
-	case Copy:
+	case keymap.Copy:
 		s.copy(rowText(s.layout.plain(), r), rowName(r))
-	case CopyMore:
+	case keymap.CopyMore:
 		return s.copyMarkdown(r)
-	case OpenOutside:
+	case keymap.OpenOutside:
 		return s.openOutside(r)
-	case Inspect:
+	case keymap.Inspect:
 		return s.push(newRow(s, r.ID, render.TabRaw))
 	}
 	return nil

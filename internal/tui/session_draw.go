@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
@@ -23,7 +25,7 @@ func (s *sessionScreen) draw(width, height int) Frame {
 	frame := newFrame(s.title(), height)
 	s.listTop = frame.top()
 	body := s.columnsOf(width, frame.room()) // before the header, which says where it is
-	line, cursor := s.footer(&s.finder, InSession, width)
+	line, cursor := s.footer(&s.finder, keymap.InSession, width)
 	return frame.fill(s.header(width), body, line, cursor)
 }
 
@@ -295,7 +297,7 @@ func (s *sessionScreen) barAt(thumb bool) string {
 }
 
 // footer returns the last line, and the column of the cursor or -1.
-func (a *app) footer(f *finder, scope Scope, width int) (string, int) {
+func (a *app) footer(f *finder, scope keymap.Scope, width int) (string, int) {
 	switch {
 	case f.typing:
 		return f.line(width, a.opts.Color)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
@@ -138,10 +140,10 @@ func TestSessionFits(t *testing.T) {
 // Whatever is done in a session, nothing panics and every frame fits.
 func TestSessionRandomly(t *testing.T) {
 	t.Parallel()
-	var actions []Action
-	for _, b := range Bindings {
+	var actions []keymap.Action
+	for _, b := range keymap.Bindings {
 		switch b.Action {
-		case Help, Palette, Suspend, Quit, Repaint, SearchAll, SearchThis, Resume, Continue:
+		case keymap.Help, keymap.Palette, keymap.Suspend, keymap.Quit, keymap.Repaint, keymap.SearchAll, keymap.SearchThis, keymap.Resume, keymap.Continue:
 		default:
 			actions = append(actions, b.Action)
 		}

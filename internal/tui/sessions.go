@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/catalog"
@@ -72,7 +74,7 @@ func newSessions(a *app, all bool) *sessionsScreen {
 	return s
 }
 
-func (s *sessionsScreen) scope() Scope { return InSessions }
+func (s *sessionsScreen) scope() keymap.Scope { return keymap.InSessions }
 
 func (s *sessionsScreen) start() tea.Cmd {
 	return tea.Batch(s.watch(), s.findRunning(), s.findTrash(), s.connect(s))
@@ -202,31 +204,31 @@ func (s *sessionsScreen) show(t tab) tea.Cmd {
 }
 
 // do runs an action, and then reads what the screen shows and does not know yet.
-func (s *sessionsScreen) do(a Action) tea.Cmd {
+func (s *sessionsScreen) do(a keymap.Action) tea.Cmd {
 	if s.pick.act(a) {
 		return s.more()
 	}
 	switch a {
-	case NextTab:
+	case keymap.NextTab:
 		return s.show(s.tab + 1)
-	case PreviousTab:
+	case keymap.PreviousTab:
 		return s.show(s.tab - 1)
-	case NextGroup:
+	case keymap.NextGroup:
 		s.moveDay(1)
-	case PreviousGroup:
+	case keymap.PreviousGroup:
 		s.moveDay(-1)
-	case Find:
+	case keymap.Find:
 		s.typing = true
-	case ShowAll:
+	case keymap.ShowAll:
 		s.scopeAll, s.scoped, s.project = !s.scopeAll || s.project != "", true, ""
 		s.changed()
-	case Preview:
+	case keymap.Preview:
 		s.preview.toggle(s.width, s.height)
-	case PreviewPlace:
+	case keymap.PreviewPlace:
 		s.preview.move(s.width, s.height)
-	case Back, Close:
+	case keymap.Back, keymap.Close:
 		return s.goBack(a)
-	case SearchAll:
+	case keymap.SearchAll:
 		return s.push(newSearch(s.app, s.filter.String()))
 	default:
 		return s.act(a)
@@ -235,7 +237,7 @@ func (s *sessionsScreen) do(a Action) tea.Cmd {
 }
 
 // goBack clears the filter, then the choice of a project, then leaves the screen.
-func (s *sessionsScreen) goBack(a Action) tea.Cmd {
+func (s *sessionsScreen) goBack(a keymap.Action) tea.Cmd {
 	switch {
 	case s.filter.String() != "":
 		s.filter.set("")
@@ -291,7 +293,7 @@ func (s *sessionsScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, true
 	case "enter":
 		s.typing = false
-		return s.do(Open), true
+		return s.do(keymap.Open), true
 	}
 	if a, ok := movesWhileTyping[key.String()]; ok {
 		s.pick.act(a)
@@ -308,15 +310,15 @@ func (s *sessionsScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 }
 
 // movesWhileTyping are the keys that move in a list while its filter is typed, as in fzf.
-var movesWhileTyping = map[string]Action{
-	"down": Down, "ctrl+j": Down, "ctrl+n": Down, "up": Up, "ctrl+k": Up, "ctrl+p": Up,
-	"pgdown": PageDown, "pgup": PageUp,
+var movesWhileTyping = map[string]keymap.Action{
+	"down": keymap.Down, "ctrl+j": keymap.Down, "ctrl+n": keymap.Down, "up": keymap.Up, "ctrl+k": keymap.Up, "ctrl+p": keymap.Up,
+	"pgdown": keymap.PageDown, "pgup": keymap.PageUp,
 }
 
 // narrowed shows what matches the changed filter, and selects the best.
 func (s *sessionsScreen) narrowed() {
 	s.rebuild()
-	s.pick.act(Top)
+	s.pick.act(keymap.Top)
 }
 
 func (s *sessionsScreen) paste(text string) tea.Cmd {
@@ -343,7 +345,7 @@ func (s *sessionsScreen) click(x, y int) tea.Cmd {
 	case !ok || s.preview.shows(x, y):
 		return nil
 	case item == s.pick.selected:
-		return s.do(Open)
+		return s.do(keymap.Open)
 	}
 	s.pick.choose(item)
 	return s.more()

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/tty"
@@ -22,7 +24,7 @@ type doneMsg struct {
 }
 
 // act runs an action on the selected row.
-func (s *sessionsScreen) act(a Action) tea.Cmd {
+func (s *sessionsScreen) act(a keymap.Action) tea.Cmd {
 	switch s.tab {
 	case projectsTab:
 		return s.actOnProject(a)
@@ -39,27 +41,27 @@ func (s *sessionsScreen) act(a Action) tea.Cmd {
 	}
 	info := e.SessionInfo
 	switch a {
-	case Open:
+	case keymap.Open:
 		return s.push(newSession(s.app, info, Place{}))
-	case Resume, Continue, Fork:
+	case keymap.Resume, keymap.Continue, keymap.Fork:
 		return s.takeOver(a, info)
-	case Export, Browse:
-		return s.export(info, a == Browse)
-	case Copy:
+	case keymap.Export, keymap.Browse:
+		return s.export(info, a == keymap.Browse)
+	case keymap.Copy:
 		s.copy(info.ID, "the ID")
-	case CopyMore:
+	case keymap.CopyMore:
 		s.copy(ResumeCommand(info), "the command that resumes the session")
-	case Rename:
+	case keymap.Rename:
 		return s.askLine("Title:", tty.Line(info.Title()), func(title string) tea.Cmd {
 			return s.change(info, "renamed", func(ctx context.Context, src Source) error { return src.Rename(ctx, info, title) })
 		})
-	case Tag:
+	case keymap.Tag:
 		return s.askLine("Tag (empty for none):", tty.Line(info.Tag), func(tag string) tea.Cmd {
 			return s.change(info, "tagged", func(ctx context.Context, src Source) error { return src.Tag(ctx, info, tag) })
 		})
-	case Delete:
+	case keymap.Delete:
 		return s.delete(info)
-	case Inspect:
+	case keymap.Inspect:
 		return s.push(newInfo(s.app, s, info.Path))
 	}
 	return nil
@@ -97,14 +99,14 @@ func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession
 }
 
 // takeOver gives the terminal to an agent, unless another one has the session open.
-func (s *sessionsScreen) takeOver(a Action, info sessions.SessionInfo) tea.Cmd {
+func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
-	kind := map[Action]JobKind{Resume: ResumeJob, Continue: ContinueJob, Fork: ForkJob}[a]
+	kind := map[keymap.Action]JobKind{keymap.Resume: ResumeJob, keymap.Continue: ContinueJob, keymap.Fork: ForkJob}[a]
 	start := func() tea.Cmd {
 		return s.hand(s, func() (runner, error) { return src.Command(Job{Kind: kind, Info: info}) },
 			func(err error) tea.Msg { return doneMsg{err: err, key: info.Path} })
 	}
-	if a == Fork { // the other agent keeps its session
+	if a == keymap.Fork { // the other agent keeps its session
 		return s.confirm("Fork \""+tty.Fit(tty.Line(info.Title()), 40)+"\" in clew chat?", start)
 	}
 	return ask(s, func() tea.Msg {
@@ -114,7 +116,7 @@ func (s *sessionsScreen) takeOver(a Action, info sessions.SessionInfo) tea.Cmd {
 				return start()
 			}
 			s.say(fmt.Sprintf("an agent has this session open (process %d): %s views it, %s copies the command, %s forks it",
-				r.PID, s.keyFor(Open), s.keyFor(CopyMore), s.keyFor(Fork)))
+				r.PID, s.keyFor(keymap.Open), s.keyFor(keymap.CopyMore), s.keyFor(keymap.Fork)))
 			return nil
 		}
 	})
@@ -148,7 +150,7 @@ func (s *sessionsScreen) delete(info sessions.SessionInfo) tea.Cmd {
 			if r, open := openBy(ctx, src, info.ID); open {
 				return doneMsg{err: isOpenError(r.PID)}
 			}
-			said := "moved to the trash; " + s.keyFor(Rename) + " in the tab Trash restores it"
+			said := "moved to the trash; " + s.keyFor(keymap.Rename) + " in the tab Trash restores it"
 			return doneMsg{said: said, err: src.Delete(ctx, info), trash: true, key: info.Path}
 		})
 	}
@@ -192,8 +194,8 @@ func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
 	return tea.Batch(s.findRunning(), s.more())
 }
 
-func (s *sessionsScreen) actOnProject(a Action) tea.Cmd {
-	if a != Open || s.pick.selected >= len(s.projects) {
+func (s *sessionsScreen) actOnProject(a keymap.Action) tea.Cmd {
+	if a != keymap.Open || s.pick.selected >= len(s.projects) {
 		return nil
 	}
 	s.project = s.projects[s.pick.selected].Name
@@ -203,21 +205,21 @@ func (s *sessionsScreen) actOnProject(a Action) tea.Cmd {
 	return s.show(recentTab)
 }
 
-func (s *sessionsScreen) actOnTrash(a Action) tea.Cmd {
+func (s *sessionsScreen) actOnTrash(a keymap.Action) tea.Cmd {
 	if s.pick.selected >= len(s.deleted) {
 		return nil
 	}
 	t := s.deleted[s.pick.selected]
 	switch a {
-	case Open, Inspect:
-		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(Rename) + " restores it")
-	case Rename:
+	case keymap.Open, keymap.Inspect:
+		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(keymap.Rename) + " restores it")
+	case keymap.Rename:
 		src, ctx := s.src, s.ctx
 		return ask(s, func() tea.Msg {
 			said := "restored \"" + tty.Fit(cmp.Or(tty.Line(t.Title), "(no title)"), 40) + "\""
 			return doneMsg{said: said, err: src.Restore(ctx, t), trash: true}
 		})
-	case Copy:
+	case keymap.Copy:
 		s.copy(t.ID, "the ID")
 	}
 	return nil

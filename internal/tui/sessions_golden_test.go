@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
@@ -164,7 +166,7 @@ func appOf(s screen) *app {
 func readyScreens(t *testing.T, f *fakeSource) []screen {
 	t.Helper()
 	opts := storyOptions()
-	opts.Keys = &Keymap{bindings: Bindings}
+	opts.Keys = keymap.Default()
 	a := &app{opts: opts, src: f, ctx: t.Context(), width: 80, height: 24, display: &display{}}
 	list := func(tab tab, typed string) *sessionsScreen {
 		s := newSessions(a, true)

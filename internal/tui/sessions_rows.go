@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/paint"
@@ -159,7 +161,7 @@ func (s *sessionsScreen) head(width int) (string, *paint.Cursor) {
 		return s.filterHead(tabs, used, room, width)
 	}
 	scope := s.scopeText()
-	right := scope + "   " + s.keyFor(Find) + " to filter"
+	right := scope + "   " + s.keyFor(keymap.Find) + " to filter"
 	if tty.Width(right) > room {
 		right = scope
 	}
@@ -188,11 +190,13 @@ func (s *sessionsScreen) filterHead(tabs string, used, room, width int) (string,
 }
 
 // keyFor returns the first key of an action on this screen.
-func (s *sessionsScreen) keyFor(a Action) string { return s.opts.Keys.keyFor(InSessions, a) }
+func (s *sessionsScreen) keyFor(a keymap.Action) string {
+	return s.opts.Keys.KeyFor(keymap.InSessions, a)
+}
 
 // scopeText says which sessions are listed, and how to see others.
 func (s *sessionsScreen) scopeText() string {
-	key := s.keyFor(ShowAll)
+	key := s.keyFor(keymap.ShowAll)
 	switch {
 	case s.tab != recentTab:
 		return ""
@@ -252,14 +256,14 @@ func (s *sessionsScreen) paintTabs(names []string) string {
 
 // footer returns the last line.
 func (s *sessionsScreen) footer(width int) string {
-	hints := s.app.hints(InSessions)
-	if key := s.keyFor(ShowJobs); s.fleet != nil && key != "" {
+	hints := s.app.hints(keymap.InSessions)
+	if key := s.keyFor(keymap.ShowJobs); s.fleet != nil && key != "" {
 		hints = slices.Insert(hints, 1, key+" jobs")
 	}
 	if s.typing {
 		hints = []string{"enter open", "tab list", "ctrl+f search all", "esc clear"}
 	} else if s.tab == trashTab {
-		hints = []string{s.keyFor(Rename) + " restore", s.keyFor(Help) + " help"}
+		hints = []string{s.keyFor(keymap.Rename) + " restore", s.keyFor(keymap.Help) + " help"}
 	}
 	return s.foot(hints, s.counted(), width)
 }
@@ -330,7 +334,7 @@ func (s *sessionsScreen) empty(width int) []string {
 	case s.tab == trashTab:
 		text = "The trash is empty."
 	case s.tab == recentTab && len(s.data.Order) > 0:
-		text = "This project has no sessions. Press " + s.keyFor(ShowAll) + " for those of all projects."
+		text = "This project has no sessions. Press " + s.keyFor(keymap.ShowAll) + " for those of all projects."
 	}
 	var lines []string
 	for _, line := range tty.Wrap(text, max(width-2, 1)) {

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/keymap"
 )
 
 // A keyBinding is a key as the pages get it.
@@ -17,10 +17,10 @@ type keyBinding struct {
 // scopes are the names that pages have for the screens of the terminal.
 var scopes = []struct {
 	name  string
-	scope tui.Scope
+	scope keymap.Scope
 }{
-	{"sessions", tui.InSessions}, {"session", tui.InSession}, {"row", tui.InRow}, {"panel", tui.InPanel}, {"search", tui.InSearch},
-	{"help", tui.InHelp}, {"chat", tui.InChat}, {"question", tui.InQuestion},
+	{"sessions", keymap.InSessions}, {"session", keymap.InSession}, {"row", keymap.InRow}, {"panel", keymap.InPanel}, {"search", keymap.InSearch},
+	{"help", keymap.InHelp}, {"chat", keymap.InChat}, {"question", keymap.InQuestion},
 }
 
 // keyBindings returns the keys of all screens.
@@ -28,8 +28,8 @@ func (s *Server) keyBindings() []keyBinding {
 	var list []keyBinding
 	for _, in := range scopes {
 		for _, b := range s.opts.Keys.In(in.scope) {
-			if b.Action == tui.Close { // a page can't quit
-				b.Action, b.Text = tui.Back, "go back"
+			if b.Action == keymap.Close { // a page can't quit
+				b.Action, b.Text = keymap.Back, "go back"
 			}
 			list = append(list, keyBinding{Scope: in.name, Action: string(b.Action), Keys: b.Keys, Text: b.Text})
 		}

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/keymap"
+
 	"github.com/clewdev/clew/internal/drive"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/viewer"
 )
 
@@ -30,7 +31,7 @@ type Options struct {
 	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
 	FleetFlags string
 	// Keys are the keys of the pages; nil means those of tui.Bindings.
-	Keys *tui.Keymap
+	Keys *keymap.Map
 	// Zone is where days begin and end; nil means time.Local.
 	Zone *time.Location
 	// Now returns the time; nil means time.Now.
@@ -122,7 +123,7 @@ func (o *Options) complete() (err error) {
 		o.Audit = io.Discard
 	}
 	if o.Keys == nil {
-		o.Keys, err = tui.NewKeymap(nil)
+		o.Keys, err = keymap.New(nil)
 	}
 	return err
 }

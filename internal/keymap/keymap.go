@@ -1,4 +1,5 @@
-package tui
+// Package keymap has the table of keys of the viewers and the chat: what each key does on each screen.
+package keymap
 
 import (
 	"fmt"
@@ -193,14 +194,17 @@ var viewerBindings = []Binding{
 	{Repaint, []string{"ctrl+l"}, inAny, "draw the screen again", ""},
 }
 
-// A Keymap is a table of keys that was checked, and possibly changed by the user.
-type Keymap struct{ bindings []Binding }
+// A Map is a table of keys that was checked, and possibly changed by the user.
+type Map struct{ bindings []Binding }
 
-// NewKeymap returns the table of keys, with the keys of some actions replaced: keys by the names of
+// Default returns the table of keys as it is.
+func Default() *Map { return &Map{bindings: Bindings} }
+
+// New returns the table of keys, with the keys of some actions replaced: keys by the names of
 // actions. An action without keys has none. It is an error if there is no such action, or if a key
 // would do two things on one screen.
-func NewKeymap(changed map[string][]string) (*Keymap, error) {
-	k := &Keymap{bindings: slices.Clone(Bindings)}
+func New(changed map[string][]string) (*Map, error) {
+	k := &Map{bindings: slices.Clone(Bindings)}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		keys, found, fixed := changed[name], false, false
 		for _, key := range keys {
@@ -245,7 +249,7 @@ func isKey(name string) bool {
 }
 
 // check returns an error if a key does two things on one screen.
-func (k *Keymap) check() error {
+func (k *Map) check() error {
 	type place struct {
 		key   string
 		scope Scope
@@ -268,7 +272,7 @@ func (k *Keymap) check() error {
 }
 
 // Action returns what a key does on a screen.
-func (k *Keymap) Action(scope Scope, key string) (Action, bool) {
+func (k *Map) Action(scope Scope, key string) (Action, bool) {
 	for _, b := range k.bindings {
 		if b.Scope&scope != 0 && slices.Contains(b.Keys, key) {
 			return b.Action, true
@@ -278,7 +282,7 @@ func (k *Keymap) Action(scope Scope, key string) (Action, bool) {
 }
 
 // In returns the rows of the table for a screen.
-func (k *Keymap) In(scope Scope) []Binding {
+func (k *Map) In(scope Scope) []Binding {
 	var found []Binding
 	for _, b := range k.bindings {
 		if b.Scope&scope != 0 && len(b.Keys) > 0 {
@@ -294,9 +298,9 @@ var hintOrder = []Action{
 	Open, Back, Close, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
 }
 
-// hints returns the keys of a screen for its last line: "enter open  / filter". The last one opens the
+// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one opens the
 // help, if there is one. The first screen can be left only with a key that quits.
-func (k *Keymap) hints(scope Scope, isFirst bool) []string {
+func (k *Map) Hints(scope Scope, isFirst bool) []string {
 	other := Close
 	if isFirst {
 		other = Back
@@ -317,8 +321,8 @@ func (k *Keymap) hints(scope Scope, isFirst bool) []string {
 // KeyNames returns the keys of a binding for people: "j, ↓".
 func (b Binding) KeyNames() string { return strings.Join(b.Keys, ", ") }
 
-// keyFor returns the first key of an action on a screen, or "" if it has none.
-func (k *Keymap) keyFor(scope Scope, a Action) string {
+// KeyFor returns the first key of an action on a screen, or "" if it has none.
+func (k *Map) KeyFor(scope Scope, a Action) string {
 	for _, b := range k.bindings {
 		if b.Action == a && b.Scope&scope != 0 && len(b.Keys) > 0 {
 			return b.Keys[0]
@@ -327,30 +331,50 @@ func (k *Keymap) keyFor(scope Scope, a Action) string {
 	return ""
 }
 
-// A KeySection has the keys of a screen, or those that all screens of the viewer share.
-type KeySection struct {
+// Scopes are the screens with keys of their own, in the order of the help.
+var Scopes = []struct {
+	Scope Scope
+	Name  string
+}{
+	{InSessions, "Sessions"}, {InSession, "Session"}, {InRow, "Row"}, {InPanel, "Panels"}, {InSearch, "Search"},
+	{InJobs, "Jobs"}, {InJob, "Job"},
+	{InChat, "Chat"}, {InQuestion, "Questions"},
+}
+
+// ScopeName returns the name of a screen, or "".
+func ScopeName(s Scope) string {
+	for _, n := range Scopes {
+		if n.Scope == s {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// A Section has the keys of a screen, or those that all screens of the viewer share.
+type Section struct {
 	Name     string
 	Bindings []Binding
 }
 
-// KeySections returns the table of keys in parts, for the help and the documentation.
-func KeySections() []KeySection {
-	common := KeySection{Name: "All screens"}
-	sections := make([]KeySection, len(scopeNames))
-	for i, n := range scopeNames {
-		sections[i].Name = n.name
+// Sections returns the table of keys in parts, for the help and the documentation.
+func Sections() []Section {
+	common := Section{Name: "All screens"}
+	sections := make([]Section, len(Scopes))
+	for i, n := range Scopes {
+		sections[i].Name = n.Name
 	}
 	for _, b := range Bindings {
 		if b.Scope&inViewer == inViewer {
 			common.Bindings = append(common.Bindings, b)
 			continue
 		}
-		for i, n := range scopeNames {
-			if b.Scope&n.scope != 0 {
+		for i, n := range Scopes {
+			if b.Scope&n.Scope != 0 {
 				sections[i].Bindings = append(sections[i].Bindings, b)
 			}
 		}
 	}
-	sections = slices.DeleteFunc(sections, func(s KeySection) bool { return len(s.Bindings) == 0 })
-	return append([]KeySection{common}, sections...)
+	sections = slices.DeleteFunc(sections, func(s Section) bool { return len(s.Bindings) == 0 })
+	return append([]Section{common}, sections...)
 }
