@@ -252,7 +252,7 @@ type PoolOptions struct {
 	// agents for the next caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
 	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that
-	// does not answer within 10 seconds is ended and replaced. 0 means a minute.
+	// does not answer within [Options.ControlTimeout] is ended and replaced. 0 means a minute.
 	HealthInterval time.Duration
 }
 

@@ -117,9 +117,6 @@ func isRefusal(err error) bool {
 	return ok && refused.Code != codeNoAnswer
 }
 
-// healthTimeout is how long an idle agent may take to answer.
-const healthTimeout = 10 * time.Second
-
 // checkHealth sends a request to an agent that waits for a caller, and dismisses the agent if it
 // does not answer. The request needs no model. For its answer the agent prepares the context of a
 // prompt, which makes the first turn faster.
@@ -127,9 +124,7 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	if p.stateOf(a) != agentWarm {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.open, healthTimeout)
-	defer cancel()
-	_, err := a.session.request(ctx, "get_context_usage", map[string]string{"detail": "summary"})
+	_, err := a.session.request(p.open, "get_context_usage", map[string]string{"detail": "summary"})
 	if err == nil || isRefusal(err) || a.session.Err() != nil || p.open.Err() != nil {
 		return
 	}
@@ -453,9 +448,6 @@ func (p *Pool) backOff() {
 	}
 }
 
-// clearTimeout is how long /clear may take.
-const clearTimeout = 10 * time.Second
-
 // A baseline is the state of an agent that must be the same again after /clear.
 type baseline struct {
 	rules    wire.JSON // the permission rules before the first conversation
@@ -502,7 +494,7 @@ func (p *Pool) giveBack(a *poolAgent) bool {
 
 // recycle clears an agent and makes it ready again. An agent that can't be cleared is dismissed.
 func (p *Pool) recycle(a *poolAgent) {
-	ctx, cancel := context.WithTimeout(p.open, clearTimeout)
+	ctx, cancel := context.WithTimeout(p.open, p.opts.controlTimeout())
 	defer cancel()
 	err := a.clear(ctx)
 	if err != nil && p.open.Err() == nil {

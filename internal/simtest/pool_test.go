@@ -197,7 +197,7 @@ func TestPoolAgentHangs(t *testing.T) {
 		p := openPool(t, c, &clew.PoolOptions{HealthInterval: time.Minute})
 		synctest.Wait()
 		c.agent(1).hang()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		if diff := cmp.Diff(clew.PoolStats{Warm: 1, Started: 2, Died: 1}, p.Stats()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -29,6 +29,7 @@ func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Opti
 	o.AgentPath, o.InheritEnv = clewtest.RealAgent(t), []string{}
 	o.InitializeTimeout = cmp.Or(o.InitializeTimeout, patience)
 	o.ControlTimeout = cmp.Or(o.ControlTimeout, 3*time.Minute)
+	o.CloseTimeout = cmp.Or(o.CloseTimeout, patience)
 	o.Env = append(model.Env(), o.Env...)
 	if o.Dir == "" {
 		o.Dir = Dir(t)
