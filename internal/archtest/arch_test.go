@@ -3,7 +3,6 @@ package archtest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -350,45 +349,4 @@ func TestCheckSound(t *testing.T) {
 	if got := check(nodes); len(got) > 0 {
 		t.Errorf("check = %q, want nothing", got)
 	}
-}
-
-// The design lists the imports of each package that is linked into users' programs or into clew.
-func TestDesignListsImports(t *testing.T) {
-	design, err := os.ReadFile(filepath.Join(root, "docs", "design.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if table := importTable(listPackages(t, root)); !strings.Contains(string(design), table) {
-		t.Errorf("docs/design.md should have this table of imports:\n\n%s", table)
-	}
-}
-
-// importTable returns a Markdown table of the packages of this module and their imports of it,
-// without tools and examples.
-func importTable(nodes []node) string {
-	rows := "| package | imports of this module |\n|---|---|\n"
-	for _, n := range slices.SortedFunc(slices.Values(nodes), byPath) {
-		if !within(n.ImportPath, module) || tool(n.ImportPath) || within(n.ImportPath, module+"/examples") {
-			continue
-		}
-		var imports []string
-		for _, imp := range n.Imports {
-			if within(imp, module) {
-				imports = append(imports, shortPath(imp))
-			}
-		}
-		slices.Sort(imports)
-		rows += "| " + shortPath(n.ImportPath) + " | " + cmp.Or(strings.Join(imports, ", "), "none") + " |\n"
-	}
-	return rows
-}
-
-func byPath(a, b node) int { return strings.Compare(a.ImportPath, b.ImportPath) }
-
-// shortPath returns an import path without the module, as Markdown code.
-func shortPath(importPath string) string {
-	if importPath == module {
-		return "`clew`"
-	}
-	return "`" + strings.TrimPrefix(importPath, module+"/") + "`"
 }

@@ -42,8 +42,8 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"catalog", "cli", "clikit", "compose", "config", "demo", "drive", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "paint", "permit", "prompts", "recall",
-		"stats", "statusline", "termio", "tui", "viewer", "web"}
+	programFolders = []string{"catalog", "cli", "clikit", "compose", "config", "demo", "drive", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "keymap", "paint", "permit", "prompts", "recall",
+		"stats", "statusline", "termio", "tui", "view", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal
 	// because users reach them through the test kit. The demo can't use the test kit, because that
@@ -84,7 +84,7 @@ var (
 
 // rules are all rules of one package.
 var rules = []func(graph, node) []string{
-	pure, leaf, small, engine, otelAPI, ui, tui, pipe, customer, downward, toolless, public, named,
+	pure, leaf, small, engine, otelAPI, ui, tui, pages, pipe, customer, downward, toolless, public, named,
 }
 
 // check returns one sentence for each broken rule, in the order of nodes.
@@ -175,6 +175,14 @@ func tui(_ graph, n node) []string {
 		return nil
 	}
 	return direct(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "only internal/tui imports Bubble Tea")
+}
+
+// pages keeps the terminal out of the pages, and of what both viewers show.
+func pages(g graph, n node) []string {
+	if n.ImportPath != module+"/internal/web" && n.ImportPath != module+"/internal/view" {
+		return nil
+	}
+	return g.reach(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "pages need no terminal")
 }
 
 // pipe keeps the control engine and the host of MCP servers runnable over an in-memory pipe.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/sessions"
 )
@@ -42,7 +42,7 @@ func serveProcess(origin string) error {
 	if err := agents.Restore(); err != nil {
 		return err
 	}
-	server, err := web.New(web.Options{Source: viewer.New(viewer.Options{Dir: home}), Drive: agents, Version: "test", Origins: []string{origin}})
+	server, err := web.New(web.Options{Source: view.New(view.Options{Dir: home}), Drive: agents, Version: "test", Origins: []string{origin}})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/drive"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/web"
 )
 
@@ -60,7 +60,7 @@ func viewerOf(t *testing.T, agents *drive.Agents, jobs web.Fleet) *viewerSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	source := view.New(view.Options{Dir: t.TempDir()})
 	s.web, err = web.New(web.Options{
 		Source: source, Drive: agents, Fleet: jobs, Version: "test", Origins: []string{"http://" + listener.Addr().String()},
 	})

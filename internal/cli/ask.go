@@ -133,7 +133,7 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 	if err := a.settle(ctx); err != nil {
 		return nil, err
 	}
-	s := describe(req, a.view(), a.workspace)
+	s := describe(req, a.surface(), a.workspace)
 	a.screen.state("waits for you")
 	for above := s.page(longestPrompt(req, s)); ; {
 		line, err := a.answer(ctx, above, promptOf(req, s))
@@ -148,7 +148,7 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 		case r.help:
 			above = explanation(req, s) + s.repeat()
 		case r.refusal == "" && !s.complete():
-			_, s.view.rows = a.console.size()
+			_, s.surface.rows = a.console.size()
 			above = s.page(longestPrompt(req, s))
 		case r.refusal == "":
 			above = s.repeat()
@@ -158,11 +158,11 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 	}
 }
 
-// view returns what questions are shown on now.
-func (a *questioner) view() view {
+// surface returns the surface for questions as it is now.
+func (a *questioner) surface() surface {
 	columns, rows := a.console.size()
 	plain := a.screen.plain || os.Getenv("TERM") == "dumb"
-	return view{columns: columns, rows: rows, color: a.colored(), plain: plain, lines: drawsLines()}
+	return surface{columns: columns, rows: rows, color: a.colored(), plain: plain, lines: drawsLines()}
 }
 
 // askWhy asks for a reason, and returns a denial with it.
@@ -269,7 +269,7 @@ func (s *sheet) offer(always []string) bool {
 		rows = append(rows, said...)
 	}
 	rows = append(rows, s.choice("n")+"no", s.choice("e")+"no, and say why", s.choice("?")+"explain the answers")
-	if s.view.rows < len(rows)+1+2+least || s.columns < minChoice {
+	if s.surface.rows < len(rows)+1+2+least || s.columns < minChoice {
 		return len(always) == 0
 	}
 	s.choices = rows
@@ -445,7 +445,7 @@ func (a *questioner) choices(ctx context.Context, questions []clew.Question) (ma
 	answers := map[string][]string{}
 	for i := range questions {
 		q := &questions[i]
-		s := describeQuestion(q, a.view())
+		s := describeQuestion(q, a.surface())
 		if len(questions) > 1 {
 			s.aside = fmt.Sprintf("question %d of %d", i+1, len(questions))
 		}
@@ -471,7 +471,7 @@ func (a *questioner) chooseOne(ctx context.Context, q *clew.Question, s *sheet) 
 		}
 		above = ""
 		if !s.complete() && strings.TrimSpace(line) == "" {
-			_, s.view.rows = a.console.size()
+			_, s.surface.rows = a.console.size()
 			above = s.page(promptRows)
 		} else if chosen, ok := chosenOf(line, q); ok {
 			return chosen, nil
@@ -491,8 +491,8 @@ func choicePrompt(q *clew.Question, s *sheet) string {
 }
 
 // describeQuestion returns a question with its options.
-func describeQuestion(q *clew.Question, v view) *sheet {
-	s := &sheet{view: v, head: "Question"}
+func describeQuestion(q *clew.Question, v surface) *sheet {
+	s := &sheet{surface: v, head: "Question"}
 	if q.Header != "" {
 		s.head += ": " + tty.CleanLine(clikit.Clip(q.Header))
 	}

@@ -122,7 +122,7 @@ func TestAskHostile(t *testing.T) {
 		}
 		sizes := [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}, {1 + r.IntN(200), 4 + r.IntN(40)}, {1 + r.IntN(40), 4 + r.IntN(40)}}
 		for _, size := range sizes {
-			checkQuestion(t, req, w, view{columns: size[0], rows: size[1]})
+			checkQuestion(t, req, w, surface{columns: size[0], rows: size[1]})
 			if t.Failed() {
 				t.Fatalf("seed %d at %d by %d: %q %s", seed, size[0], size[1], req.ToolName, req.Input)
 			}
@@ -139,7 +139,7 @@ func TestAskWidths(t *testing.T) {
 		req, file := hostileEdit(r)
 		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
 		for _, columns := range soak.Widths(1) {
-			checkQuestion(t, req, w, view{columns: columns, rows: 24})
+			checkQuestion(t, req, w, surface{columns: columns, rows: 24})
 			if t.Failed() {
 				t.Fatalf("seed %d at %d columns: %q %s", seed, columns, req.ToolName, req.Input)
 			}
@@ -148,7 +148,7 @@ func TestAskWidths(t *testing.T) {
 }
 
 // checkQuestion answers y until it is accepted, and else asks for more.
-func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace, v view) {
+func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace, v surface) {
 	t.Helper()
 	whole := describe(req, v, w)
 	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }, read: w.Read}
@@ -187,7 +187,7 @@ func checkScreen(t *testing.T, s *sheet, body map[string]bool, tool, text, promp
 	t.Helper()
 	screen, wrapped := screenOf(text, s.columns, wide)
 	const least, narrow, roomy = 4, 10, 24 // rows around a prompt, columns that some rows need, and those that sentences need
-	room := max(s.view.rows, strings.Count(prompt, "\n")+least)
+	room := max(s.surface.rows, strings.Count(prompt, "\n")+least)
 	if s.columns >= narrow && (wrapped || len(screen) > room && s.columns >= roomy) {
 		t.Errorf("it takes %d rows, wrapped: %t:\n%s", len(screen), wrapped, text)
 		return

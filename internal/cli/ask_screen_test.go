@@ -61,7 +61,7 @@ var askedWorkspace = permit.Workspace{Dir: "/repo", Read: func(path string) (str
 
 // askedScreen returns all questions as they are on a screen of this width, in boxes of lines or not.
 func askedScreen(columns int, color, lines bool) string {
-	v := view{columns: columns, rows: 60, color: color, lines: lines}
+	v := surface{columns: columns, rows: 60, color: color, lines: lines}
 	var b strings.Builder
 	for _, req := range askedRequests() {
 		s := describe(req, v, askedWorkspace)
@@ -163,7 +163,7 @@ func TestAskAlwaysShowsTheRule(t *testing.T) {
 		req.Suggestions = []clew.PermissionUpdate{
 			clew.AddRules(to, "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"}),
 		}
-		s := describe(req, view{columns: 80, rows: 40}, askedWorkspace)
+		s := describe(req, surface{columns: 80, rows: 40}, askedWorkspace)
 		if want := "  a  always     adds Bash(go test:*) " + where + "\n"; !strings.Contains(s.all(), want) {
 			t.Errorf("it does not say %q:\n%s", want, s.all())
 		}

@@ -18,7 +18,7 @@ import (
 // A sheet is the text of a question, in rows that fit a terminal. Rows of the agent's text are in a
 // box, or indented, so that nothing that the agent asks for looks like a part of the question.
 type sheet struct {
-	view
+	surface
 	head    string     // a clean line that names the question
 	aside   string     // a clean text that may be left out, at the other end of the head
 	subject string     // a clean line, for reminders
@@ -28,8 +28,8 @@ type sheet struct {
 	letters []string   // of the choices, if they are numbered
 }
 
-// A view is what a question is shown on.
-type view struct {
+// A surface is the part of a terminal that shows a question.
+type surface struct {
 	columns, rows int
 	color         bool
 	plain         bool // no box
@@ -39,7 +39,7 @@ type view struct {
 // A boxFrame has the characters that a box is made of.
 type boxFrame struct{ topLeft, topRight, bottomLeft, bottomRight, across, side string }
 
-func (v *view) frame() boxFrame {
+func (v *surface) frame() boxFrame {
 	if v.lines {
 		return boxFrame{"┌", "┐", "└", "┘", "─", "│"}
 	}
@@ -78,11 +78,11 @@ const (
 )
 
 // boxed reports whether the agent's text is in a box.
-func (v *view) boxed() bool { return !v.plain && v.columns >= minBox }
+func (v *surface) boxed() bool { return !v.plain && v.columns >= minBox }
 
 // inner returns the number of columns for the agent's text. The last column of the terminal stays
 // free: some terminals begin a row after it.
-func (v *view) inner() int {
+func (v *surface) inner() int {
 	if v.boxed() {
 		return v.columns - 1 - boxSides
 	}
@@ -154,8 +154,8 @@ func (s *sheet) page(promptRows int) string {
 		ending = promptRows
 	}
 	n := left
-	if left > s.view.rows-borders-ending {
-		n = max(min(left-1, s.view.rows-borders-promptRows), 1)
+	if left > s.surface.rows-borders-ending {
+		n = max(min(left-1, s.surface.rows-borders-promptRows), 1)
 	}
 	s.shown += n
 	text := s.top() + lines(s.body(from, s.shown)) + s.bottom(from)
@@ -167,7 +167,7 @@ func (s *sheet) page(promptRows int) string {
 
 // all returns the whole question, for who does not have to see it in pages.
 func (s *sheet) all() string {
-	s.view.rows = len(s.rows) + len(s.choices) + 10
+	s.surface.rows = len(s.rows) + len(s.choices) + 10
 	return s.page(1)
 }
 
@@ -288,10 +288,10 @@ func (s *sheet) repeat() string {
 }
 
 // prompt returns a prompt in rows that fit.
-func (v *view) prompt(text string) string { return strings.Join(v.ours(text, 0), "\n") + " " }
+func (v *surface) prompt(text string) string { return strings.Join(v.ours(text, 0), "\n") + " " }
 
 // ours returns a text of ours in rows that fit. The rows after the first one are indented.
-func (v *view) ours(text string, indent int) []string {
+func (v *surface) ours(text string, indent int) []string {
 	if v.columns < 3*indent {
 		indent = min(indent, partIndent)
 	}
@@ -324,7 +324,7 @@ func lines(rows []string) string {
 
 // describe returns a question about a tool use: everything in its input, and what the answer
 // "always" changes.
-func describe(req *clew.PermissionRequest, v view, w permit.Workspace) *sheet {
+func describe(req *clew.PermissionRequest, v surface, w permit.Workspace) *sheet {
 	s := describeCall(req, v, w)
 	if permit.AlwaysPossible(req) {
 		s.addAlways(req.Suggestions)
@@ -335,8 +335,8 @@ func describe(req *clew.PermissionRequest, v view, w permit.Workspace) *sheet {
 }
 
 // describeCall returns everything in the input of a tool use.
-func describeCall(req *clew.PermissionRequest, v view, w permit.Workspace) *sheet {
-	s := &sheet{view: v}
+func describeCall(req *clew.PermissionRequest, v surface, w permit.Workspace) *sheet {
+	s := &sheet{surface: v}
 	tool := word(req.ToolName)
 	members, err := permit.Members(req.Input)
 	members, subject := permit.MainFirst(members)

@@ -17,7 +17,7 @@ import (
 
 // wholeQuestion returns a question without its choices.
 func wholeQuestion(req *clew.PermissionRequest) string {
-	s := describe(req, view{columns: 80, rows: 1000, plain: true}, permit.Workspace{})
+	s := describe(req, surface{columns: 80, rows: 1000, plain: true}, permit.Workspace{})
 	s.choices = nil
 	return s.all() + s.reminder()
 }
@@ -79,7 +79,7 @@ func TestDescribe(t *testing.T) {
 func TestDescribeWraps(t *testing.T) {
 	t.Parallel()
 	input := wire.JSON(`{"command":"` + strings.Repeat("echo 1234567890; ", 9) + `"}`)
-	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, view{columns: 40, rows: 100}, permit.Workspace{})
+	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, surface{columns: 40, rows: 100}, permit.Workspace{})
 	want := `+- Bash ------------------------------+
 | command: echo 1234567890; echo      |
 |   1234567890; echo 1234567890;      |

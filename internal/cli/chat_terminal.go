@@ -24,7 +24,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -74,7 +74,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
 	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), drawsLines(), clock
 	opts.Dir = u.docked.dir()
-	from := viewer.New(viewer.Options{
+	from := view.New(view.Options{
 		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: handOver,
 	})
 	opts.Source = from
@@ -577,9 +577,9 @@ func readOnce(read func(string) (string, error)) func(string) (string, error) {
 }
 
 // dockedView is what a question in a chat is shown on: all of it, in pages of the chat's.
-func dockedView(columns int, color bool) view {
+func dockedView(columns int, color bool) surface {
 	const everything = 1 << 20
-	return view{columns: columns, rows: everything, color: color, lines: drawsLines()}
+	return surface{columns: columns, rows: everything, color: color, lines: drawsLines()}
 }
 
 // sheetForTerminal returns a question for the chat.

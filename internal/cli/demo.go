@@ -368,7 +368,7 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		s := describe(req, view{
+		s := describe(req, surface{
 			columns: clikit.TerminalWidth(scr.err), rows: clikit.DefaultRows, color: clikit.Colored(scr.err), lines: clikit.IsTerminal(scr.err) && drawsLines(),
 		}, t.workspace())
 		scr.say(s.all() + promptOf(req, s))

@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -128,7 +128,7 @@ func (o *doctorOptions) checks(c *config.Config) []check {
 		{"transcripts", transcripts.checkFolders},
 		{"retention", transcripts.checkRetention},
 		{"format", transcripts.checkFormat},
-		{"search index", func(context.Context) []diagnosis { return checkIndex(viewer.IndexPath) }},
+		{"search index", func(context.Context) []diagnosis { return checkIndex(view.IndexPath) }},
 		{"terminal", func(context.Context) []diagnosis { return checkTerminal(o.streams) }},
 	}
 }

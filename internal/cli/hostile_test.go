@@ -308,7 +308,7 @@ func TestHostileQuestions(t *testing.T) {
 	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
 	checkHarmless(t, "a question", describeQuestion(&clew.Question{
 		Question: evil, Options: []clew.QuestionOption{{Label: evil, Description: evil, Preview: evil}},
-	}, view{columns: 80, rows: 24}).all())
+	}, surface{columns: 80, rows: 24}).all())
 	for _, input := range []map[string]string{{"command": evil}, {"plan": evil}, {"other": evil}, {
 		"file_path": evil, "old_string": evil, "new_string": evil + "!",
 	}} {

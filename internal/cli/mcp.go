@@ -14,7 +14,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/recall"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/tools"
 )
@@ -64,7 +64,7 @@ func (o *mcpOptions) run(ctx context.Context, _ []string) error {
 	if clikit.IsTerminal(o.streams.In) {
 		return clikit.UsageError("an agent runs this server; stdin is a terminal", `Run "clew mcp --help" to see how to add it to Claude Code.`)
 	}
-	index, err := viewer.IndexPath()
+	index, err := view.IndexPath()
 	if err != nil {
 		return &clikit.Failure{Code: clikit.ExitInput, Err: errors.New(clikit.Printable(err.Error())), Hint: "Set HOME, or CLAUDE_CONFIG_DIR and XDG_CACHE_HOME."}
 	}

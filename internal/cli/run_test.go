@@ -237,7 +237,7 @@ func TestDescribeAlways(t *testing.T) {
 			"  a  always     does what is said above\n  n  no\n",
 	} {
 		req := &clew.PermissionRequest{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
-		text := describe(req, view{columns: 80, rows: 24}, permit.Workspace{}).all()
+		text := describe(req, surface{columns: 80, rows: 24}, permit.Workspace{}).all()
 		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
 		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
 		if !strings.Contains(text, want) {

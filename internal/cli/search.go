@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -311,7 +311,7 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *se
 }
 
 func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, q *search.Query) (*search.Result, error) {
-	path, err := viewer.IndexPath()
+	path, err := view.IndexPath()
 	if err != nil {
 		return nil, err
 	}

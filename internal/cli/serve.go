@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/fleetcli"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/sessions"
 )
@@ -300,7 +300,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	source := viewer.New(viewer.Options{Dir: dir, AgentPath: o.settings.agentPath()})
+	source := view.New(view.Options{Dir: dir, AgentPath: o.settings.agentPath()})
 	log := &auditLog{screen: o.streams.Err}
 	place := &servePlace{}
 	server, err := web.New(web.Options{
@@ -533,7 +533,7 @@ func (p *servePlace) openPage(ctx context.Context, url string) error {
 		return err
 	}
 	time.AfterFunc(web.CodeLifetime, func() { _ = os.Remove(file.Name()) }) // the code is no longer valid
-	return viewer.Browse(ctx, file.Name())
+	return view.Browse(ctx, file.Name())
 }
 
 // Close removes the files.

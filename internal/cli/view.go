@@ -29,7 +29,7 @@ import (
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -159,7 +159,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	if !ok {
 		errFile = out
 	}
-	src := viewer.New(viewer.Options{
+	src := view.New(view.Options{
 		AgentEnv: agentEnviron(),
 		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 
 	"github.com/clewdev/clew/internal/corpus"
@@ -40,7 +41,7 @@ func openTranscript(t testing.TB, tr *transcript.Transcript) *sessionScreen {
 	s := newSession(a, sessions.SessionInfo{ID: uploaderID}, Place{}).(*sessionScreen) //nolint:forcetypeassert // it is one
 	a.stack = []screen{s}
 	follower := a.src.Follow(s.info)
-	s.src.(*fakeSource).add(uploaderID, &Snapshot{Transcript: tr}) //nolint:forcetypeassert // it is one
+	s.src.(*fakeSource).add(uploaderID, &follow.Snapshot{Transcript: tr}) //nolint:forcetypeassert // it is one
 	s.update(s.read(follower, true))
 	return s
 }
@@ -104,7 +105,7 @@ func BenchmarkGrow(b *testing.B) {
 	s := openTranscript(b, tr)
 	s.draw(200, 60)
 	for i := 0; b.Loop(); i++ {
-		s.take(snapshotMsg{follower: s.follower, snapshot: &Snapshot{Revision: i + 2, First: len(tr.Chunks) - 1, Transcript: tr}})
+		s.take(snapshotMsg{follower: s.follower, snapshot: &follow.Snapshot{Revision: i + 2, First: len(tr.Chunks) - 1, Transcript: tr}})
 		s.draw(200, 60)
 	}
 }

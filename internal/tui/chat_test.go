@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -241,7 +242,7 @@ func TestChatRows(t *testing.T) {
 			t.Fatalf("%d screens without a source", len(c.stack))
 		}
 		source := newFakeSource()
-		source.add("s", &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+		source.add("s", &follow.Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
 		c.src = source
 		c.enters("half", 0)
 		c.press("alt+v")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -195,10 +197,7 @@ func (a *app) copy(text, what string) {
 	a.say("copied " + what)
 }
 
-// A Runner is a program that can have the terminal. exec.Cmd is one.
-type Runner interface{ Run() error }
-
-type runner = Runner
+type runner = view.Runner
 
 // A handover is a tea.ExecCommand: it gives the terminal to another program, and takes it back.
 type handover struct {

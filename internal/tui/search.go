@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,7 +27,7 @@ type searchScreen struct {
 	base
 	words  field
 	typing bool
-	found  *Found
+	found  *view.Found
 	asked  string // the words of found
 	hits   []foundHit
 	pick   pick
@@ -48,7 +50,7 @@ type (
 	resultMsg struct {
 		number int
 		words  string
-		found  *Found
+		found  *view.Found
 		err    error
 	}
 	stepMsg struct {
@@ -189,7 +191,7 @@ func (s *searchScreen) do(a keymap.Action) tea.Cmd {
 	case keymap.Copy:
 		s.copy(info.ID, "the ID")
 	case keymap.CopyMore:
-		s.copy(ResumeCommand(info), "the command that resumes the session")
+		s.copy(view.ResumeCommand(info), "the command that resumes the session")
 	}
 	return nil
 }
@@ -353,7 +355,7 @@ func (s *searchScreen) nothing(width int) []string {
 }
 
 // sessionHead returns the line about a session: its title, and at the right its project and age.
-func (s *searchScreen) sessionHead(f *FoundSession, now time.Time, width int) string {
+func (s *searchScreen) sessionHead(f *view.FoundSession, now time.Time, width int) string {
 	about := tty.Line(render.ProjectName(f.Info.CWD, f.Info.Project))
 	if at := newestHit(f); !at.IsZero() {
 		about = render.Join(about, render.Age(at, now))
@@ -375,7 +377,7 @@ func (s *searchScreen) sessionHead(f *FoundSession, now time.Time, width int) st
 	return joinColumns(line, tty.Dim.Paint(about, s.opts.Color)+" ", width)
 }
 
-func newestHit(f *FoundSession) (at time.Time) {
+func newestHit(f *view.FoundSession) (at time.Time) {
 	for i := range f.Hits {
 		if t := f.Hits[i].Time; t.After(at) {
 			at = t
@@ -391,7 +393,7 @@ func (s *searchScreen) hitLine(item, width int) string {
 	where, room := "", width-3
 	if width >= 60 {
 		const column = 18
-		where = tty.Fit(HitPlace(h), column)
+		where = tty.Fit(view.HitPlace(h), column)
 		where = tty.Dim.Paint(where, s.opts.Color) + strings.Repeat(" ", column+2-tty.Width(where))
 		room -= column + 2
 	}
@@ -409,21 +411,6 @@ func excerptLine(h *search.Hit, columns int, color bool) string {
 		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
 	}
 	return x.Line(columns, color)
-}
-
-// HitPlace says where in its session a result is, and whose text it is.
-func HitPlace(h *search.Hit) string {
-	who := h.Role.String()
-	if h.Tool != "" {
-		who = h.Tool
-	}
-	switch {
-	case h.AgentID != "":
-		who = "agent " + who
-	case h.Turn > 0:
-		who = fmt.Sprintf("%d %s", h.Turn, who)
-	}
-	return tty.Line(who)
 }
 
 // newInfo returns a page with what is known of a session of the list.
@@ -465,7 +452,7 @@ func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", tty.Thousands(e.Size) + " bytes"},
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
-		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", ResumeCommand(e.SessionInfo)},
+		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.SessionInfo)},
 	}
 	return s.factLines(facts, " ", width)
 }

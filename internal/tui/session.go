@@ -9,6 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -33,8 +36,8 @@ type sessionScreen struct {
 	base
 	info     sessions.SessionInfo
 	place    Place // to be gone to when the rows are there
-	follower Follower
-	snapshot *Snapshot
+	follower view.Follower
+	snapshot *follow.Snapshot
 	err      error // why nothing more comes
 	layout   *sessionLayout
 	list     *rowList
@@ -65,24 +68,24 @@ func (s *sessionScreen) scope() keymap.Scope { return keymap.InSession }
 
 // A snapshotMsg is a new state of the session, or why there is none.
 type snapshotMsg struct {
-	follower Follower
-	snapshot *Snapshot
+	follower view.Follower
+	snapshot *follow.Snapshot
 	rows     *rows.List // of the whole snapshot, or nil if most rows stay
 	err      error
 }
 
 func (s *sessionScreen) start() tea.Cmd {
-	follow := ask(s, func() tea.Msg {
+	read := ask(s, func() tea.Msg {
 		follower := s.src.Follow(s.info)
-		context.AfterFunc(s.ctx, follower.Close)
+		context.AfterFunc(s.ctx, func() { _ = follower.Close() }) // it was open
 		return s.read(follower, true)
 	})
-	return tea.Batch(follow, s.look(0))
+	return tea.Batch(read, s.look(0))
 }
 
 // read waits for the next state of the session. The rows of a whole session are made here and not by
 // the program's loop.
-func (s *sessionScreen) read(follower Follower, first bool) tea.Msg {
+func (s *sessionScreen) read(follower view.Follower, first bool) tea.Msg {
 	snapshot, err := follower.Next(s.ctx)
 	if s.ctx.Err() != nil {
 		return nil

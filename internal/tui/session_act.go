@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -175,9 +177,9 @@ func (s *sessionScreen) outside(a keymap.Action) tea.Cmd {
 	case keymap.SearchThis:
 		return s.push(newSearch(s.app, cmp.Or(s.finder.text, s.finder.last)))
 	case keymap.Resume:
-		return s.run(ResumeJob)
+		return s.run(view.ResumeAgent)
 	case keymap.Continue:
-		return s.run(ContinueJob)
+		return s.run(view.ContinueChat)
 	case keymap.Export, keymap.Browse:
 		return s.export(a == keymap.Browse)
 	}
@@ -199,7 +201,7 @@ func (s *sessionScreen) outside(a keymap.Action) tea.Cmd {
 }
 
 // run gives the terminal to an agent in this session.
-func (s *sessionScreen) run(kind JobKind) tea.Cmd {
+func (s *sessionScreen) run(kind view.ProgramKind) tea.Cmd {
 	if s.inChat() {
 		s.say("a chat is open: q goes back to it")
 		return nil
@@ -208,7 +210,7 @@ func (s *sessionScreen) run(kind JobKind) tea.Cmd {
 		s.say(fmt.Sprintf("process %d has this session open", s.running.PID))
 		return nil
 	}
-	job := Job{Kind: kind, Info: s.info}
+	job := view.Program{Kind: kind, Info: s.info}
 	return s.hand(s, func() (runner, error) { return s.src.Command(job) }, func(err error) tea.Msg {
 		if err != nil {
 			return sayMsg(tty.Line(err.Error()))
@@ -265,7 +267,7 @@ func (s *sessionScreen) openOutside(r *rows.Row) tea.Cmd {
 // loop.
 func (a *app) showText(to screen, text func() string, name string) tea.Cmd {
 	return a.hand(to, func() (runner, error) {
-		return a.src.Command(Job{Kind: ShowJob, Text: text(), Name: name})
+		return a.src.Command(view.Program{Kind: view.ShowText, Text: text(), Name: name})
 	}, func(err error) tea.Msg {
 		if err != nil {
 			return sayMsg(tty.Line(err.Error()))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -71,7 +72,7 @@ func (k *talk) show() *talk {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	k.source.add(k.info.ID, &Snapshot{First: max(k.chunks-1, 0), Transcript: tr})
+	k.source.add(k.info.ID, &follow.Snapshot{First: max(k.chunks-1, 0), Transcript: tr})
 	k.chunks = len(tr.Chunks)
 	return k
 }
@@ -217,7 +218,7 @@ func TestSessionActs(t *testing.T) {
 	did("continue " + info.ID)
 	s.see("16").press("S").press("esc").see("15/16")
 	f.change(func() { f.running = []sessions.RunningSession{{ID: info.ID, PID: 4711, Status: "idle"}} })
-	f.add(info.ID, &Snapshot{Transcript: f.states[info.ID][0].Transcript})
+	f.add(info.ID, &follow.Snapshot{Transcript: f.states[info.ID][0].Transcript})
 	s.see("● idle").press("r").see("process 4711 has this session open")
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 
 	"github.com/clewdev/clew/sessions"
@@ -27,7 +28,7 @@ func sourceOf(t testing.TB, path string) (*fakeSource, sessions.SessionInfo) {
 	tr := readSession(t, path)
 	info := sessions.SessionInfo{ID: uploaderID, Project: "-home-dev-uploader", Summary: sessions.Summary{CWD: tr.CWD, FirstPrompt: firstPrompt(tr)}}
 	f.infos = []sessions.SessionInfo{info}
-	f.add(info.ID, &Snapshot{Transcript: tr})
+	f.add(info.ID, &follow.Snapshot{Transcript: tr})
 	return f, info
 }
 
@@ -178,9 +179,9 @@ func TestSessionStates(t *testing.T) {
 	}{
 		{"session_waiting", func(*fakeSource) {}, "reading …"},
 		{"session_loading", func(f *fakeSource) {
-			f.add(info.ID, &Snapshot{Loading: true, Done: 1_234_000_000, Total: 2_000_000_000})
+			f.add(info.ID, &follow.Snapshot{Loading: true, Done: 1_234_000_000, Total: 2_000_000_000})
 		}, "reading 1.2 GB of 2.0 GB"},
-		{"session_empty", func(f *fakeSource) { f.add(info.ID, &Snapshot{Transcript: &transcript.Transcript{}}) }, "nothing was said"},
+		{"session_empty", func(f *fakeSource) { f.add(info.ID, &follow.Snapshot{Transcript: &transcript.Transcript{}}) }, "nothing was said"},
 		{"session_missing", func(f *fakeSource) {
 			f.failures[info.ID] = fs.ErrNotExist
 		}, "the session was deleted"},
@@ -188,11 +189,11 @@ func TestSessionStates(t *testing.T) {
 			f.failures[info.ID] = errors.New("open x.jsonl: permission denied")
 		}, "denied"},
 		{"session_deleted", func(f *fakeSource) {
-			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
-			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl"), Gone: true})
+			f.add(info.ID, &follow.Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+			f.add(info.ID, &follow.Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl"), Gone: true})
 		}, "the session was deleted"},
 		{"session_waits", func(f *fakeSource) {
-			f.add(info.ID, &Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
+			f.add(info.ID, &follow.Snapshot{Transcript: readSession(t, "../demo/recording/past/engine/transcript.jsonl")})
 			f.running = []sessions.RunningSession{{ID: info.ID, PID: 4711, Status: "waiting", WaitingFor: "permission prompt"}}
 		}, "waits for you"},
 	} {

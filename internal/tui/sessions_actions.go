@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/clewdev/clew/internal/view"
 
 	"github.com/clewdev/clew/internal/keymap"
 
@@ -50,7 +51,7 @@ func (s *sessionsScreen) act(a keymap.Action) tea.Cmd {
 	case keymap.Copy:
 		s.copy(info.ID, "the ID")
 	case keymap.CopyMore:
-		s.copy(ResumeCommand(info), "the command that resumes the session")
+		s.copy(view.ResumeCommand(info), "the command that resumes the session")
 	case keymap.Rename:
 		return s.askLine("Title:", tty.Line(info.Title()), func(title string) tea.Cmd {
 			return s.change(info, "renamed", func(ctx context.Context, src Source) error { return src.Rename(ctx, info, title) })
@@ -67,26 +68,6 @@ func (s *sessionsScreen) act(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// ResumeCommand returns the command that resumes a session, as one types it in a shell.
-func ResumeCommand(info sessions.SessionInfo) string {
-	command := "claude --resume " + info.ID
-	if info.CWD == "" {
-		return command
-	}
-	return "cd " + shellWord(info.CWD) + " && " + command
-}
-
-// shellWord quotes a word for a shell, if that is needed.
-func shellWord(word string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
-	}
-	if word != "" && strings.TrimLeftFunc(word, safe) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // openBy returns the agent that has a session open, as it is now.
 func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession, bool) {
 	running, _ := src.Running(ctx) // an agent whose file can't be read is not known
@@ -101,9 +82,9 @@ func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession
 // takeOver gives the terminal to an agent, unless another one has the session open.
 func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
-	kind := map[keymap.Action]JobKind{keymap.Resume: ResumeJob, keymap.Continue: ContinueJob, keymap.Fork: ForkJob}[a]
+	kind := map[keymap.Action]view.ProgramKind{keymap.Resume: view.ResumeAgent, keymap.Continue: view.ContinueChat, keymap.Fork: view.ForkChat}[a]
 	start := func() tea.Cmd {
-		return s.hand(s, func() (runner, error) { return src.Command(Job{Kind: kind, Info: info}) },
+		return s.hand(s, func() (runner, error) { return src.Command(view.Program{Kind: kind, Info: info}) },
 			func(err error) tea.Msg { return doneMsg{err: err, key: info.Path} })
 	}
 	if a == keymap.Fork { // the other agent keeps its session

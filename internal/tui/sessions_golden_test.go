@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/keymap"
 
 	"github.com/clewdev/clew/internal/catalog"
@@ -67,7 +69,7 @@ var hostileTexts = []string{
 // hostileSessions are sessions whose every text is hostile.
 func hostileSessions() *fakeSource {
 	f := newFakeSource()
-	found := &Found{Note: hostileTexts[0]}
+	found := &view.Found{Note: hostileTexts[0]}
 	for i, text := range hostileTexts {
 		path := fmt.Sprintf("/sessions/%d\x1b[31m", i)
 		f.infos = append(f.infos, sessions.SessionInfo{
@@ -79,10 +81,10 @@ func hostileSessions() *fakeSource {
 		})
 		f.running = append(f.running, sessions.RunningSession{ID: text + id(i), Status: text, WaitingFor: text, Name: text, CWD: text})
 		f.running = append(f.running, sessions.RunningSession{ID: text, Status: "waiting", WaitingFor: text, Name: text, CWD: text})
-		f.glances[text+id(i)] = Glance{Prompt: text, Answer: text, Call: text}
+		f.glances[text+id(i)] = view.Glance{Prompt: text, Answer: text, Call: text}
 		f.trash = append(f.trash, sessions.TrashedSession{ID: text, Project: text, Title: text, Deleted: storyTime, Path: path})
 		if text != "" {
-			found.Sessions = append(found.Sessions, FoundSession{Info: f.infos[i], Hits: []search.Hit{{
+			found.Sessions = append(found.Sessions, view.FoundSession{Info: f.infos[i], Hits: []search.Hit{{
 				File: &sessions.File{Project: text}, SessionID: text, AgentID: text, Tool: text, Text: text,
 				Matches: []search.Span{{Start: 0, End: 1}},
 			}}})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/catalog"
@@ -24,7 +26,7 @@ type previewState struct {
 
 // A glance is the end of a session that was read for the preview.
 type glance struct {
-	Glance
+	view.Glance
 	modified time.Time
 	err      error
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -32,8 +35,8 @@ func someSessions() *fakeSource {
 		f.figures[id(n)] = sessions.Figures{Turns: n, FilesChanged: n % 3, Calls: []usage.Call{{
 			Model: model, Usage: usage.Usage{InputTokens: 20000 * n, OutputTokens: 1000 * n},
 		}}}
-		f.glances[id(n)] = Glance{Prompt: "Now run it again.", Answer: "It ran **100** times without a failure."}
-		f.add(id(n), &Snapshot{Transcript: &transcript.Transcript{}})
+		f.glances[id(n)] = view.Glance{Prompt: "Now run it again.", Answer: "It ran **100** times without a failure."}
+		f.add(id(n), &follow.Snapshot{Transcript: &transcript.Transcript{}})
 	}
 	add(1, "store", "Migrate the store to Postgres 17", "main", "claude-opus-5-5", 20*time.Second)
 	add(2, "uploader", "Fix the flaky upload test", "main", "claude-opus-5-5", 2*time.Hour)
@@ -47,7 +50,7 @@ func someSessions() *fakeSource {
 		{ID: id(1), PID: 4711, Status: "waiting", WaitingFor: "permission prompt", CWD: "/home/dev/store", Started: storyTime},
 		{ID: id(9), PID: 4712, Status: "busy", Name: "greet-1a", CWD: "/home/dev/api", Started: storyTime.Add(-time.Minute)},
 	}
-	f.glances[id(1)] = Glance{Prompt: "Move it.", Answer: "I need to look at the table.", Call: "Bash psql -c 'DROP TABLE users'"}
+	f.glances[id(1)] = view.Glance{Prompt: "Move it.", Answer: "I need to look at the table.", Call: "Bash psql -c 'DROP TABLE users'"}
 	f.trash = []sessions.TrashedSession{
 		{ID: id(10), Project: "-home-dev-api", Title: "Try another router", Deleted: storyTime.Add(-26 * time.Hour), Path: "/trash/10"},
 	}
@@ -198,7 +201,7 @@ func TestPaletteStory(t *testing.T) {
 	s.press("ctrl+p").types("'quit").press("enter").ends()
 }
 
-func foundResults() *Found {
+func foundResults() *view.Found {
 	hit := func(n, turn int, role search.Role, tool, text, match string) search.Hit {
 		from := strings.Index(text, match)
 		return search.Hit{
@@ -207,7 +210,7 @@ func foundResults() *Found {
 		}
 	}
 	infos := someSessions().infos
-	return &Found{Sessions: []FoundSession{
+	return &view.Found{Sessions: []view.FoundSession{
 		{Info: infos[1], More: 4, Hits: []search.Hit{
 			hit(2, 1, search.Prompt, "", "The upload test fails one run in ten. Find out why the connection is refused.", "refused"),
 			hit(2, 2, search.Tool, "Bash", "dial tcp 127.0.0.1:9000: connect: connection refused", "refused"),
@@ -235,7 +238,7 @@ type slowSource struct {
 	goOn chan struct{}
 }
 
-func (f *slowSource) Search(ctx context.Context, words string, _ int, progress func(done, total int64)) (*Found, error) {
+func (f *slowSource) Search(ctx context.Context, words string, _ int, progress func(done, total int64)) (*view.Found, error) {
 	progress(40, 100)
 	f.note("began %s", words)
 	select {

@@ -12,7 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -23,14 +26,14 @@ type fakeSource struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed at the next change
 	infos    []sessions.SessionInfo
-	states   map[string][]*Snapshot // by the ID of the session, the last one at the end
-	failures map[string]error       // why a session can't be followed any more
+	states   map[string][]*follow.Snapshot // by the ID of the session, the last one at the end
+	failures map[string]error              // why a session can't be followed any more
 	running  []sessions.RunningSession
 	here     map[string]bool
 	trash    []sessions.TrashedSession
 	figures  map[string]sessions.Figures
-	glances  map[string]Glance
-	found    *Found
+	glances  map[string]view.Glance
+	found    *view.Found
 	entries  map[int]wire.JSON // by line
 	spills   map[string][]byte
 	done     []string // what was done, such as "rename ID title"
@@ -42,8 +45,8 @@ var errFake = errors.New("it is not there")
 
 func newFakeSource() *fakeSource {
 	return &fakeSource{
-		changed: make(chan struct{}), states: map[string][]*Snapshot{}, failures: map[string]error{}, here: map[string]bool{},
-		figures: map[string]sessions.Figures{}, glances: map[string]Glance{}, entries: map[int]wire.JSON{}, spills: map[string][]byte{},
+		changed: make(chan struct{}), states: map[string][]*follow.Snapshot{}, failures: map[string]error{}, here: map[string]bool{},
+		figures: map[string]sessions.Figures{}, glances: map[string]view.Glance{}, entries: map[int]wire.JSON{}, spills: map[string][]byte{},
 	}
 }
 
@@ -57,7 +60,7 @@ func (f *fakeSource) change(change func()) {
 }
 
 // add adds a state of a session.
-func (f *fakeSource) add(id string, s *Snapshot) {
+func (f *fakeSource) add(id string, s *follow.Snapshot) {
 	f.change(func() {
 		s.Revision = len(f.states[id]) + 1
 		f.states[id] = append(f.states[id], s)
@@ -130,7 +133,7 @@ func (f *fakeSource) Running(context.Context) ([]sessions.RunningSession, error)
 
 func (f *fakeSource) Here(context.Context) map[string]bool { return f.here }
 
-func (f *fakeSource) Glance(_ context.Context, info sessions.SessionInfo) (Glance, error) {
+func (f *fakeSource) Glance(_ context.Context, info sessions.SessionInfo) (view.Glance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.glances[info.ID], nil
@@ -142,16 +145,16 @@ func (f *fakeSource) Trash(context.Context) ([]sessions.TrashedSession, error) {
 	return append([]sessions.TrashedSession{}, f.trash...), nil
 }
 
-func (f *fakeSource) Follow(info sessions.SessionInfo) Follower {
+func (f *fakeSource) Follow(info sessions.SessionInfo) view.Follower {
 	return &fakeFollower{source: f, id: info.ID, closed: make(chan struct{})}
 }
 
-func (f *fakeSource) Search(_ context.Context, words string, _ int, _ func(done, total int64)) (*Found, error) {
+func (f *fakeSource) Search(_ context.Context, words string, _ int, _ func(done, total int64)) (*view.Found, error) {
 	f.note("search %s", words)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.found == nil {
-		return &Found{}, nil
+		return &view.Found{}, nil
 	}
 	return f.found, nil
 }
@@ -224,8 +227,8 @@ func (f *fakeSource) Markdown(_ context.Context, info sessions.SessionInfo, line
 }
 
 // Command returns a program that does nothing.
-func (f *fakeSource) Command(job Job) (Runner, error) {
-	f.note("%s %s %s", job.Kind, job.Info.ID, job.Text)
+func (f *fakeSource) Command(p view.Program) (view.Runner, error) {
+	f.note("%s %s %s", p.Kind, p.Info.ID, p.Text)
 	return exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$"), nil
 }
 
@@ -237,9 +240,12 @@ type fakeFollower struct {
 	closed chan struct{}
 }
 
-func (f *fakeFollower) Close() { f.once.Do(func() { close(f.closed) }) }
+func (f *fakeFollower) Close() error {
+	f.once.Do(func() { close(f.closed) })
+	return nil
+}
 
-func (f *fakeFollower) Next(ctx context.Context) (*Snapshot, error) {
+func (f *fakeFollower) Next(ctx context.Context) (*follow.Snapshot, error) {
 	for {
 		f.source.mu.Lock()
 		states, err, changed := f.source.states[f.id], f.source.failures[f.id], f.source.changed

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // A client is one connection to a server.
@@ -71,7 +71,7 @@ func (c *client) get(path, token string) int {
 // Connections of strangers keep nobody out, and end nothing of a page that is logged in.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
-	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	source := view.New(view.Options{Dir: t.TempDir()})
 	l := listen(t, Address{Port: "0"})
 	s, err := New(Options{Source: source, Origins: l.Origins})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/golden"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // A dataServer answers requests for data, without the guards.
@@ -27,7 +27,7 @@ type dataServer struct {
 
 func newDataServer(t testing.TB) *dataServer {
 	t.Helper()
-	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	source := view.New(view.Options{Dir: t.TempDir()})
 	s, err := New(Options{
 		Source: source, Zone: time.UTC, Now: func() time.Time { return testNow }, Origins: []string{"http://example.com"},
 	})

@@ -21,7 +21,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -64,7 +64,7 @@ func newDriven(t *testing.T) *driven {
 		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
 	})
 	t.Cleanup(func() { agents.Close() })
-	source := viewer.New(viewer.Options{Dir: d.dir})
+	source := view.New(view.Options{Dir: d.dir})
 	s, err := New(Options{
 		Source: source, Drive: agents, Fleet: fleet.Open(d.engine, "tester"), Origins: []string{"http://example.com"}, Audit: d.audited,
 	})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // A reader is a client of a stream, in memory. It can stop reading.
@@ -79,7 +79,7 @@ type streamTest struct {
 
 func newStreamTest(t *testing.T) *streamTest {
 	t.Helper()
-	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	source := view.New(view.Options{Dir: t.TempDir()})
 	s, err := New(Options{Source: source, Origins: []string{"http://example.com"}})
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func FuzzStreamRequest(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	source := viewer.New(viewer.Options{Dir: f.TempDir()})
+	source := view.New(view.Options{Dir: f.TempDir()})
 	s, err := New(Options{Source: source, Origins: []string{"http://example.com"}})
 	if err != nil {
 		f.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // certificate writes a certificate that no system knows.
@@ -192,7 +192,7 @@ func TestFindRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := listen(t, a)
-			source := viewer.New(viewer.Options{Dir: dir})
+			source := view.New(view.Options{Dir: dir})
 			s, err := New(Options{Source: source, Origins: l.Origins, Forwarded: l.Forwarded})
 			if err != nil {
 				t.Fatal(err)

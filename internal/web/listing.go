@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/catalog"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -17,7 +17,7 @@ import (
 // A listing keeps the list of sessions. It begins to read when the first request needs it, and then
 // goes on as files change: names first, then the summaries of what is looked at, then the others.
 type listing struct {
-	source *viewer.Source
+	source *view.Source
 	now    func() time.Time
 	ctx    context.Context // ends with the server
 	work   sync.WaitGroup
@@ -37,7 +37,7 @@ type listing struct {
 	changed  chan struct{} // closed at the next change
 }
 
-func newListing(ctx context.Context, source *viewer.Source, now func() time.Time) *listing {
+func newListing(ctx context.Context, source *view.Source, now func() time.Time) *listing {
 	return &listing{
 		source: source, now: now, ctx: ctx, listed: make(chan struct{}), wake: make(chan struct{}, 1),
 		ids: map[string]*catalog.Entry{}, changed: make(chan struct{}),

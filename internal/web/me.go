@@ -10,7 +10,7 @@ import (
 type keyBinding struct {
 	Scope  string   `json:"scope"`
 	Action string   `json:"action"`
-	Keys   []string `json:"keys"` // as in tui.Bindings
+	Keys   []string `json:"keys"` // as in keymap.Bindings
 	Text   string   `json:"text"`
 }
 

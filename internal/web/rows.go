@@ -360,7 +360,7 @@ func (v *reading) factsOf() *facts {
 			}
 		}
 	}
-	v.view.facts, v.view.counted = f, v.revision
+	v.watched.facts, v.watched.counted = f, v.revision
 	return f
 }
 

@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/search"
 )
 
@@ -75,7 +76,7 @@ type foundDrawer struct {
 }
 
 // session writes the results of a session that are asked for.
-func (d *foundDrawer) session(f *tui.FoundSession) {
+func (d *foundDrawer) session(f *view.FoundSession) {
 	var hits []*search.Hit
 	for i := range f.Hits {
 		d.total++
@@ -120,7 +121,7 @@ func (d *foundDrawer) hit(address string, h *search.Hit) {
 	d.raw("<li><a")
 	d.attr("href", address)
 	d.raw(">")
-	d.span("where", tui.HitPlace(h))
+	d.span("where", view.HitPlace(h))
 	d.raw(`<span class="excerpt">`)
 	e := h.Excerpt(maxExcerpt)
 	if !e.Begins {

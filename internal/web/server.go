@@ -13,13 +13,13 @@ import (
 	"github.com/clewdev/clew/internal/keymap"
 
 	"github.com/clewdev/clew/internal/drive"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // Options say what a server shows and allows.
 type Options struct {
 	// Source has the sessions. The caller closes it, after the server.
-	Source *viewer.Source
+	Source *view.Source
 	// Drive has the agents that pages may drive; nil means that they may only read.
 	Drive *drive.Agents
 	// Fleet has the jobs that pages show; nil means none. With Drive, pages also answer their questions,
@@ -30,7 +30,7 @@ type Options struct {
 	FindFleet func(ctx context.Context) Fleet
 	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
 	FleetFlags string
-	// Keys are the keys of the pages; nil means those of tui.Bindings.
+	// Keys are the keys of the pages; nil means those of keymap.Bindings.
 	Keys *keymap.Map
 	// Zone is where days begin and end; nil means time.Local.
 	Zone *time.Location

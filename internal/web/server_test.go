@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // newServer returns a server over the sessions that the environment names.
 func newServer(t *testing.T) *Server {
 	t.Helper()
-	source := viewer.New(viewer.Options{Dir: t.TempDir()})
+	source := view.New(view.Options{Dir: t.TempDir()})
 	t.Cleanup(func() {
 		if err := source.Close(); err != nil {
 			t.Error(err)

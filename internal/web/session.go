@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/view"
+
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -63,7 +64,7 @@ func (s *Server) head(m *markup, v *reading) {
 	s.facts(m, v)
 	s.figures(m, v)
 	m.raw(`<p class="resume"><span class="label">resume</span> <code data-command>`)
-	m.text(tui.ResumeCommand(v.entry.SessionInfo))
+	m.text(view.ResumeCommand(v.entry.SessionInfo))
 	m.raw("</code></p>")
 	if err := v.snapshot.Err; err != nil {
 		m.element("p", "missing", "Not everything can be read: "+err.Error())

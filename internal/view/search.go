@@ -1,4 +1,4 @@
-package viewer
+package view
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -73,10 +72,10 @@ const sessionHits = 3
 
 // Search finds words in all sessions. The words may be narrowed by role:prompt, tool:Bash and
 // project:NAME.
-func (s *Source) Search(ctx context.Context, words string, limit int, progress func(done, total int64)) (*tui.Found, error) {
+func (s *Source) Search(ctx context.Context, words string, limit int, progress func(done, total int64)) (*Found, error) {
 	query, project, err := parseQuery(words)
 	if err != nil || query == nil {
-		return &tui.Found{}, err
+		return &Found{}, err
 	}
 	files, unlisted := s.files.list(ctx)
 	if len(files) == 0 && unlisted != nil {
@@ -173,17 +172,17 @@ func splitWords(text string) []string {
 }
 
 // foundIn groups results by session, and reads what a list shows of these.
-func foundIn(ctx context.Context, result *search.Result) *tui.Found {
+func foundIn(ctx context.Context, result *search.Result) *Found {
 	type key struct{ project, session string }
 	at := map[key]int{}
-	found := &tui.Found{More: result.More}
+	found := &Found{More: result.More}
 	for _, h := range result.Hits {
 		k := key{h.File.Project, h.SessionID}
 		i, ok := at[k]
 		if !ok {
 			i = len(found.Sessions)
 			at[k] = i
-			found.Sessions = append(found.Sessions, tui.FoundSession{Info: infoOf(ctx, &h)})
+			found.Sessions = append(found.Sessions, FoundSession{Info: infoOf(ctx, &h)})
 		}
 		found.Sessions[i].Hits = append(found.Sessions[i].Hits, h)
 	}

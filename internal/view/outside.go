@@ -1,4 +1,4 @@
-package viewer
+package view
 
 import (
 	"bufio"
@@ -20,7 +20,6 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -245,18 +244,18 @@ func partOf(ctx context.Context, path string, lines []int) (*export.Document, er
 }
 
 // Command returns a program that takes over the terminal.
-func (s *Source) Command(job tui.Job) (tui.Runner, error) {
+func (s *Source) Command(job Program) (Runner, error) {
 	var cmd *exec.Cmd
 	var done func() error
 	var err error
 	switch job.Kind {
-	case tui.ShowJob:
+	case ShowText:
 		cmd, done, err = showCommand(job)
-	case tui.ResumeJob:
+	case ResumeAgent:
 		cmd, err = s.agentCommand(job)
-	case tui.ContinueJob:
+	case ContinueChat:
 		cmd, err = chatCommand(job)
-	case tui.ForkJob:
+	case ForkChat:
 		cmd, err = chatCommand(job, "--fork-session")
 	default:
 		err = fmt.Errorf("unknown job %q", job.Kind)
@@ -291,7 +290,7 @@ func (p *program) Run() error {
 }
 
 // agentCommand resumes a session with the agent itself.
-func (s *Source) agentCommand(job tui.Job) (*exec.Cmd, error) {
+func (s *Source) agentCommand(job Program) (*exec.Cmd, error) {
 	path, err := clew.FindAgent(s.opts.AgentPath)
 	if err != nil {
 		return nil, err
@@ -305,7 +304,7 @@ func (s *Source) agentCommand(job tui.Job) (*exec.Cmd, error) {
 }
 
 // chatCommand resumes a session in the chat of this program.
-func chatCommand(job tui.Job, flags ...string) (*exec.Cmd, error) {
+func chatCommand(job Program, flags ...string) (*exec.Cmd, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -319,7 +318,7 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // inDirectory returns a command in the directory of a session.
-func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
+func inDirectory(job Program, path string, args ...string) (*exec.Cmd, error) {
 	if !sessionID().MatchString(job.Info.ID) {
 		return nil, errors.New("this file is not a session of the agent, so it can't be resumed")
 	}
@@ -337,7 +336,7 @@ func inDirectory(job tui.Job, path string, args ...string) (*exec.Cmd, error) {
 }
 
 // showCommand shows a text in the user's editor or pager. It is in a private file until that has ended.
-func showCommand(job tui.Job) (cmd *exec.Cmd, done func() error, err error) {
+func showCommand(job Program) (cmd *exec.Cmd, done func() error, err error) {
 	viewer := showProgram(os.LookupEnv)
 	dir, err := os.MkdirTemp("", "clew-show-")
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/rows"
-	"github.com/clewdev/clew/internal/tui"
-	"github.com/clewdev/clew/internal/viewer"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -30,20 +29,20 @@ const (
 
 // views are the sessions that pages look at. Those that were looked at last are kept.
 type views struct {
-	source *viewer.Source
+	source *view.Source
 	held   func(bytes int64) // told how large they are; it may be nil
 	ctx    context.Context   // ends with the server
 	loops  sync.WaitGroup
 
 	mu     sync.Mutex
-	byPath map[string]*view
-	used   []*view // those without users, the last one at the end
+	byPath map[string]*watched
+	used   []*watched // those without users, the last one at the end
 	bytes  int64   // of all, as was told
 	closed bool
 }
 
 func newViews(ctx context.Context, opts *Options) *views {
-	return &views{source: opts.Source, held: opts.Held, ctx: ctx, byPath: map[string]*view{}}
+	return &views{source: opts.Source, held: opts.Held, ctx: ctx, byPath: map[string]*watched{}}
 }
 
 // measure reports how large the sessions are that are kept, if that has changed. The lock is held.
@@ -75,8 +74,8 @@ func (v *views) background(f func()) {
 	}
 }
 
-// A view is a session that pages look at: its newest snapshot, and its rows.
-type view struct {
+// A watched is a session that pages look at: its newest snapshot, and its rows.
+type watched struct {
 	info  sessions.SessionInfo
 	stop  context.CancelFunc
 	users int // the lock of views guards it
@@ -84,7 +83,7 @@ type view struct {
 	mu       sync.RWMutex
 	list     rows.List
 	top      []int // the indexes of the rows at depth 0
-	snapshot *tui.Snapshot
+	snapshot *follow.Snapshot
 	revision int
 	err      error // why the session can't be read
 	ended    int   // the line of the last answer that has ended
@@ -96,14 +95,14 @@ type view struct {
 	counted  int
 }
 
-// changes are what a reader of a view has not got yet.
+// changes are what a reader of a session has not got yet.
 type changes struct {
 	first int    // the first row at depth 0
 	ended string // the text of the last answer that has ended
 }
 
-// open returns the view of a session, and what ends its use.
-func (v *views) open(info sessions.SessionInfo) (one *view, release func()) {
+// open returns a session, and what ends its use.
+func (v *views) open(info sessions.SessionInfo) (one *watched, release func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	one = v.byPath[info.Path]
@@ -112,13 +111,13 @@ func (v *views) open(info sessions.SessionInfo) (one *view, release func()) {
 		one = nil
 	}
 	if one == nil {
-		one = &view{info: info, readers: map[*changes]bool{}, changed: make(chan struct{})}
+		one = &watched{info: info, readers: map[*changes]bool{}, changed: make(chan struct{})}
 		v.byPath[info.Path] = one
 		v.start(one)
 		v.measure()
 	}
 	one.users++
-	v.used = slices.DeleteFunc(v.used, func(other *view) bool { return other == one })
+	v.used = slices.DeleteFunc(v.used, func(other *watched) bool { return other == one })
 	return one, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -144,17 +143,17 @@ func (v *views) trim() {
 	}
 }
 
-// drop forgets a view. The lock is held.
-func (v *views) drop(one *view) {
+// drop forgets a session. The lock is held.
+func (v *views) drop(one *watched) {
 	one.stop()
 	if v.byPath[one.info.Path] == one {
 		delete(v.byPath, one.info.Path)
 	}
-	v.used = slices.DeleteFunc(v.used, func(other *view) bool { return other == one })
+	v.used = slices.DeleteFunc(v.used, func(other *watched) bool { return other == one })
 }
 
-// start follows the session of a view until it is dropped. The lock is held.
-func (v *views) start(one *view) {
+// start follows the session until it is dropped. The lock is held.
+func (v *views) start(one *watched) {
 	ctx, cancel := context.WithCancel(v.ctx)
 	one.stop = cancel
 	if v.closed {
@@ -176,14 +175,14 @@ func (v *views) start(one *view) {
 	})
 }
 
-func (w *view) failed() bool {
+func (w *watched) failed() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.err != nil
 }
 
 // size returns about how large the session is in memory.
-func (w *view) size() int64 {
+func (w *watched) size() int64 {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.snapshot == nil {
@@ -193,7 +192,7 @@ func (w *view) size() int64 {
 }
 
 // fail says that there are no more snapshots.
-func (w *view) fail(err error) {
+func (w *watched) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.err = err
@@ -201,7 +200,7 @@ func (w *view) fail(err error) {
 }
 
 // take takes a snapshot.
-func (w *view) take(snapshot *tui.Snapshot) {
+func (w *watched) take(snapshot *follow.Snapshot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.snapshot
@@ -218,7 +217,7 @@ func (w *view) take(snapshot *tui.Snapshot) {
 }
 
 // update makes the rows again from a chunk on. The lock is held.
-func (w *view) update(first int) {
+func (w *watched) update(first int) {
 	changed := w.list.Update(w.snapshot.Transcript, first)
 	w.revision++
 	top, _ := slices.BinarySearch(w.top, changed)
@@ -243,7 +242,7 @@ func (w *view) update(first int) {
 }
 
 // tell wakes those that wait. The lock is held.
-func (w *view) tell() {
+func (w *watched) tell() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -252,7 +251,7 @@ func (w *view) tell() {
 const maxSpoken = 2000
 
 // justEnded returns the text of the last answer, if it has ended since the last call. The lock is held.
-func (w *view) justEnded() string {
+func (w *watched) justEnded() string {
 	chunks := w.snapshot.Transcript.Chunks
 	if len(chunks) == 0 {
 		return ""
@@ -277,7 +276,7 @@ func (w *view) justEnded() string {
 }
 
 // setLive says whether an agent has the session open.
-func (w *view) setLive(live bool) {
+func (w *watched) setLive(live bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.list.Live != live {
@@ -289,7 +288,7 @@ func (w *view) setLive(live bool) {
 }
 
 // wait waits until the session was read, and if whole is set, until its subagents were as well.
-func (w *view) wait(ctx context.Context, whole bool) error {
+func (w *watched) wait(ctx context.Context, whole bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	for {
@@ -318,7 +317,7 @@ func readError(err error) error {
 	return refused(http.StatusNotFound, "the session can't be read: %v", err)
 }
 
-func stillReading(snapshot *tui.Snapshot) error {
+func stillReading(snapshot *follow.Snapshot) error {
 	no := &refusal{status: http.StatusServiceUnavailable, reason: "the session is still being read", hint: "Try again in a moment."}
 	if snapshot != nil && snapshot.Total > 0 {
 		no.reason += ": " + percent(snapshot.Done, snapshot.Total)
@@ -326,10 +325,10 @@ func stillReading(snapshot *tui.Snapshot) error {
 	return no
 }
 
-// A reading is a view during a request. Its rows don't change until it is closed, which is before the
+// A reading is a session during a request. Its rows don't change until it is closed, which is before the
 // answer is written: a client that reads slowly must not keep the rows. It may be closed twice.
 type reading struct {
-	*view
+	*watched
 	id    string // in addresses
 	entry catalog.Entry
 	state catalog.State
@@ -407,7 +406,7 @@ func (s *Server) followRows(ctx context.Context, session string, changed func(ro
 	}
 }
 
-func (w *view) addReader() *changes {
+func (w *watched) addReader() *changes {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := new(changes)
@@ -415,14 +414,14 @@ func (w *view) addReader() *changes {
 	return c
 }
 
-func (w *view) removeReader(c *changes) {
+func (w *watched) removeReader(c *changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.readers, c)
 }
 
 // news returns what a reader has not got, and a channel that is closed when there is more.
-func (w *view) news(c *changes) (change rowsChange, next <-chan struct{}, err error) {
+func (w *watched) news(c *changes) (change rowsChange, next <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change = rowsChange{Revision: w.revision, First: min(c.first, len(w.top)), Total: len(w.top), Ended: c.ended}
@@ -433,7 +432,7 @@ func (w *view) news(c *changes) (change rowsChange, next <-chan struct{}, err er
 }
 
 // topOf returns the place of the row at depth 0 that is at an index or above it.
-func (w *view) topOf(at int) int {
+func (w *watched) topOf(at int) int {
 	i, ok := slices.BinarySearch(w.top, at)
 	if !ok {
 		i--

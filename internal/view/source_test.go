@@ -1,4 +1,4 @@
-package viewer
+package view
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -100,7 +99,7 @@ func TestSource(t *testing.T) {
 		t.Errorf("the projects of this directory are %v", here)
 	}
 	got, err := s.Glance(ctx, first)
-	if want := (tui.Glance{Prompt: got.Prompt, Answer: "I look at **it**.", Call: "Bash go test"}); err != nil || got != want {
+	if want := (Glance{Prompt: got.Prompt, Answer: "I look at **it**.", Call: "Bash go test"}); err != nil || got != want {
 		t.Errorf("at a glance: %+v, %v", got, err)
 	}
 	if figures := s.Measure(ctx, []sessions.SessionInfo{first}); figures[0].Turns != 1 {
@@ -306,11 +305,11 @@ func TestCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, want := range map[tui.JobKind]string{
-		tui.ResumeJob: os.Args[0] + " --resume " + one, tui.ContinueJob: self + " chat --resume " + one,
-		tui.ForkJob: self + " chat --resume " + one + " --fork-session",
+	for kind, want := range map[ProgramKind]string{
+		ResumeAgent: os.Args[0] + " --resume " + one, ContinueChat: self + " chat --resume " + one,
+		ForkChat: self + " chat --resume " + one + " --fork-session",
 	} {
-		r, err := s.Command(tui.Job{Kind: kind, Info: first})
+		r, err := s.Command(Program{Kind: kind, Info: first})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,10 +319,10 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	first.CWD = filepath.Join(dir, "gone")
-	if _, err := s.Command(tui.Job{Kind: tui.ResumeJob, Info: first}); err == nil || !strings.Contains(err.Error(), "is gone") {
+	if _, err := s.Command(Program{Kind: ResumeAgent, Info: first}); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("in a directory that is gone: %v", err)
 	}
-	if _, err := s.Command(tui.Job{Kind: "dance"}); err == nil {
+	if _, err := s.Command(Program{Kind: "dance"}); err == nil {
 		t.Error("it can dance")
 	}
 }
@@ -335,7 +334,7 @@ func TestShow(t *testing.T) {
 	for _, name := range []string{"row.txt", "", "../../etc/x", "/"} {
 		out := filepath.Join(dir, "out")
 		t.Setenv("VISUAL", fmt.Sprintf("sh -c 'cat \"$0\" > %s; stat -c %%a \"$0\" >> %s'", out, out))
-		r, err := s.Command(tui.Job{Kind: tui.ShowJob, Text: "the text\n", Name: name})
+		r, err := s.Command(Program{Kind: ShowText, Text: "the text\n", Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +349,7 @@ func TestShow(t *testing.T) {
 		}
 	}
 	t.Setenv("VISUAL", "exit 3; true")
-	r, err := s.Command(tui.Job{Kind: tui.ShowJob, Text: "x"})
+	r, err := s.Command(Program{Kind: ShowText, Text: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,13 +375,13 @@ func TestCommandRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	s := New(Options{AgentPath: os.Args[0]})
 	defer s.Close()
-	for _, kind := range []tui.JobKind{tui.ResumeJob, tui.ContinueJob, tui.ForkJob} {
+	for _, kind := range []ProgramKind{ResumeAgent, ContinueChat, ForkChat} {
 		for _, id := range []string{"", "notes", "--dangerously-skip-permissions"} {
-			if _, err := s.Command(tui.Job{Kind: kind, Info: sessions.SessionInfo{ID: id}}); err == nil {
+			if _, err := s.Command(Program{Kind: kind, Info: sessions.SessionInfo{ID: id}}); err == nil {
 				t.Errorf("%s of %q: no error", kind, id)
 			}
 		}
-		if _, err := s.Command(tui.Job{Kind: kind, Info: sessions.SessionInfo{ID: "de1b4c1c-0000-4000-8000-000000000001"}}); err != nil {
+		if _, err := s.Command(Program{Kind: kind, Info: sessions.SessionInfo{ID: "de1b4c1c-0000-4000-8000-000000000001"}}); err != nil {
 			t.Errorf("%s of a session: %v", kind, err)
 		}
 	}
@@ -393,7 +392,7 @@ func TestAgentEnv(t *testing.T) {
 	t.Parallel()
 	src := New(Options{AgentPath: os.Args[0], AgentEnv: []string{"A=b"}})
 	defer src.Close()
-	job := tui.Job{Info: sessions.SessionInfo{ID: one}}
+	job := Program{Info: sessions.SessionInfo{ID: one}}
 	agent, err := src.agentCommand(job)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package viewer is where the terminal viewer gets sessions from, and what it does with them: it
-// implements tui.Source with the files of the agent, the index of the search, and other programs.
-package viewer
+// Package view has what the commands and both viewers show: sessions with their files, what was found in them, and the
+// programs that take over the terminal.
+package view
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew/internal/follow"
-	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -47,8 +46,6 @@ type Source struct {
 
 	files fileList
 }
-
-var _ tui.Source = (*Source)(nil)
 
 // New returns a source. The caller has to close it.
 func New(opts Options) *Source {
@@ -114,27 +111,7 @@ func (s *Source) Trash(ctx context.Context) ([]sessions.TrashedSession, error) {
 }
 
 // Follow reads a session as it grows.
-func (s *Source) Follow(info sessions.SessionInfo) tui.Follower {
-	return follower{s.hub.OpenFile(info.Path)}
-}
-
-// A follower adapts a reader.
-type follower struct{ *follow.Reader }
-
-// Close ends the reader.
-func (f follower) Close() { _ = f.Reader.Close() } // it was open
-
-// Next waits for a newer state of the session.
-func (f follower) Next(ctx context.Context) (*tui.Snapshot, error) {
-	n, err := f.Reader.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &tui.Snapshot{
-		Revision: n.Revision, First: n.First, Transcript: n.Transcript, Loading: n.Loading, Done: n.Done, Total: n.Total,
-		Gone: n.Gone, Err: n.Err,
-	}, nil
-}
+func (s *Source) Follow(info sessions.SessionInfo) Follower { return s.hub.OpenFile(info.Path) }
 
 // options say where a session is.
 func options(info *sessions.SessionInfo) *sessions.Options {
@@ -205,21 +182,21 @@ const (
 )
 
 // Glance reads the end of a session.
-func (s *Source) Glance(ctx context.Context, info sessions.SessionInfo) (tui.Glance, error) {
+func (s *Source) Glance(ctx context.Context, info sessions.SessionInfo) (Glance, error) {
 	for _, size := range []int64{glanceBytes, longGlanceBytes} {
 		end, whole, err := readEnd(info.Path, size)
 		if err != nil || ctx.Err() != nil {
-			return tui.Glance{}, errors.Join(err, ctx.Err())
+			return Glance{}, errors.Join(err, ctx.Err())
 		}
 		t, err := transcript.Read(bytes.NewReader(end), nil)
 		if err != nil {
-			return tui.Glance{}, err
+			return Glance{}, err
 		}
 		if len(t.Chunks) > 0 || whole {
 			return glanceOf(t), nil
 		}
 	}
-	return tui.Glance{}, nil
+	return Glance{}, nil
 }
 
 // readEnd returns the last lines of a file, and whether these are all.
@@ -248,7 +225,7 @@ func readEnd(path string, size int64) (end []byte, whole bool, err error) {
 }
 
 // glanceOf returns the last prompt and answer, and the call that has no result.
-func glanceOf(t *transcript.Transcript) (g tui.Glance) {
+func glanceOf(t *transcript.Transcript) (g Glance) {
 	for i := len(t.Chunks) - 1; i >= 0 && g.Prompt == ""; i-- {
 		switch c := &t.Chunks[i]; c.Type {
 		case transcript.UserChunk:

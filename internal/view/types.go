@@ -1,0 +1,98 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/search"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A Runner is a program that can have the terminal. exec.Cmd is one.
+type Runner interface{ Run() error }
+
+// A Glance is the end of a session.
+type Glance struct {
+	Prompt string // the last one
+	Answer string // the last text of the model
+	// Call is a call of a tool that has no result yet, such as "Bash psql -c ...", or "".
+	Call string
+}
+
+// Found is the result of a search.
+type Found struct {
+	Sessions []FoundSession
+	More     int    // further results
+	Note     string // what the user should know, such as that files could not be read
+}
+
+// A FoundSession is a session with results.
+type FoundSession struct {
+	Info sessions.SessionInfo
+	Hits []search.Hit
+	More int // further results in the session
+}
+
+// A Follower reads a session that may grow.
+type Follower interface {
+	// Next waits for a state of the session that is newer than the last one it has returned.
+	Next(ctx context.Context) (*follow.Snapshot, error)
+	Close() error
+}
+
+// A Program is another program that takes over the terminal.
+type Program struct {
+	Kind ProgramKind
+	Info sessions.SessionInfo
+	Text string // to show, of ShowText
+	Name string // of that text, such as "result.txt"
+}
+
+// A ProgramKind is a kind of program.
+type ProgramKind string
+
+// The kinds of programs.
+const (
+	ResumeAgent  ProgramKind = "resume"   // claude --resume
+	ContinueChat ProgramKind = "continue" // clew chat --resume
+	ForkChat     ProgramKind = "fork"     // clew chat --resume --fork-session
+	ShowText     ProgramKind = "show"     // a text in $EDITOR or $PAGER
+)
+
+// HitPlace says where in its session a result is, and whose text it is.
+func HitPlace(h *search.Hit) string {
+	who := h.Role.String()
+	if h.Tool != "" {
+		who = h.Tool
+	}
+	switch {
+	case h.AgentID != "":
+		who = "agent " + who
+	case h.Turn > 0:
+		who = fmt.Sprintf("%d %s", h.Turn, who)
+	}
+	return tty.Line(who)
+}
+
+// ResumeCommand returns the command that resumes a session, as one types it in a shell.
+func ResumeCommand(info sessions.SessionInfo) string {
+	command := "claude --resume " + info.ID
+	if info.CWD == "" {
+		return command
+	}
+	return "cd " + shellWord(info.CWD) + " && " + command
+}
+
+// shellWord quotes a word for a shell, if that is needed.
+func shellWord(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
+	}
+	if word != "" && strings.TrimLeftFunc(word, safe) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
