@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -509,7 +510,7 @@ func (p *page) cutNote() {
 // endNote writes a note if the page ends early.
 func (p *page) endNote() {
 	if p.left > 0 {
-		p.element("p", `class="missing"`, "The page is full: "+tty.Counted(p.left, "more element")+
+		p.element("p", `class="missing"`, "The page is full: "+wording.Count(p.left, "more element")+
 			" not shown. Use --turn to select turns, or --full to show everything.")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -181,17 +182,17 @@ func (p *page) span(from, to time.Time) string {
 func (p *page) figures() {
 	t, n := &p.doc.Totals, &p.counts
 	p.raw(`<dl class="figures">`)
-	p.figure("turns", formatNumber(n.turns), "")
-	p.figure("tool calls", formatNumber(n.calls), failedCalls(n.failed))
+	p.figure("turns", wording.Number(n.turns), "")
+	p.figure("tool calls", wording.Number(n.calls), failedCalls(n.failed))
 	if n.agents > 0 {
-		p.figure("subagents", formatNumber(n.agents), "")
+		p.figure("subagents", wording.Number(n.agents), "")
 	}
 	if n.files > 0 {
-		p.figure("files changed", formatNumber(n.files), "+"+formatNumber(n.added)+" −"+formatNumber(n.removed))
+		p.figure("files changed", wording.Number(n.files), "+"+wording.Number(n.added)+" −"+wording.Number(n.removed))
 	}
-	p.figure("tokens in", formatCount(t.Usage.InputTokens+t.Usage.CacheReadTokens+t.Usage.CacheCreationTokens),
-		formatCount(t.Usage.CacheReadTokens)+" from cache")
-	p.figure("tokens out", formatCount(t.Usage.OutputTokens), "")
+	p.figure("tokens in", wording.Rounded(t.Usage.InputTokens+t.Usage.CacheReadTokens+t.Usage.CacheCreationTokens),
+		wording.Rounded(t.Usage.CacheReadTokens)+" from cache")
+	p.figure("tokens out", wording.Rounded(t.Usage.OutputTokens), "")
 	p.figure("cost", formatCost(t), "at list prices of "+oneLine(cmp.Or(p.doc.PricesDate, "an unknown date"), 20))
 	p.raw("</dl>")
 }
@@ -200,7 +201,7 @@ func failedCalls(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return formatNumber(n) + " failed"
+	return wording.Number(n) + " failed"
 }
 
 // formatCost formats a cost, with ≥ if it is incomplete.
@@ -239,7 +240,7 @@ func (p *page) models() {
 		for _, n := range []int{
 			m.Calls, m.Usage.InputTokens, m.Usage.CacheCreationTokens, m.Usage.CacheReadTokens, m.Usage.OutputTokens,
 		} {
-			p.element("td", `class="r"`, formatCount(n))
+			p.element("td", `class="r"`, wording.Rounded(n))
 		}
 		p.element("td", `class="r"`, formatCost(&cost))
 		p.raw("</tr>")
@@ -317,7 +318,7 @@ func (p *page) branch(b *Branch, number int) {
 		return
 	}
 	p.raw(`<details class="branch"` + p.open() + `><summary>Rewound: `)
-	p.text(tty.Counted(len(b.Chunks), "message"))
+	p.text(wording.Count(len(b.Chunks), "message"))
 	p.raw("</summary>")
 	inside := *p
 	inside.prefix = fmt.Sprintf("%sb%d-", p.prefix, number+1)
@@ -387,10 +388,10 @@ func (p *page) prompt(c *Chunk) {
 func attached(c *Chunk) string {
 	var counts []string
 	if c.Images > 0 {
-		counts = append(counts, tty.Counted(c.Images, "image"))
+		counts = append(counts, wording.Count(c.Images, "image"))
 	}
 	if c.Documents > 0 {
-		counts = append(counts, tty.Counted(c.Documents, "document"))
+		counts = append(counts, wording.Count(c.Documents, "document"))
 	}
 	return strings.Join(counts, ", ")
 }
@@ -409,7 +410,7 @@ func (p *page) answer(c *Chunk) {
 		duration = formatDuration(c.DurationMS)
 	}
 	if u := c.Usage; u != nil {
-		context = formatCount(u.InputTokens+u.CacheReadTokens+u.CacheCreationTokens) + " tokens of context"
+		context = wording.Tokens(u.InputTokens+u.CacheReadTokens+u.CacheCreationTokens) + " of context"
 	}
 	p.byline(cmp.Or(oneLine(strings.TrimPrefix(c.Model, "claude-"), 40), "Agent"), c, duration, context)
 	for i := range c.Items {
@@ -451,9 +452,9 @@ func (p *page) compaction(c *Chunk) {
 	p.raw(`<section class="chunk compact"><p class="rule"><span>`)
 	text := "The conversation was compacted"
 	if k := c.Compaction; k != nil && k.PreTokens > 0 {
-		text += ": " + formatCount(k.PreTokens)
+		text += ": " + wording.Rounded(k.PreTokens)
 		if k.PostTokens > 0 {
-			text += " to " + formatCount(k.PostTokens)
+			text += " to " + wording.Rounded(k.PostTokens)
 		}
 		text += " tokens"
 		if k.Trigger != "" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/highlight"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -107,8 +107,8 @@ func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 		added, removed = added+diffs[k].Added, removed+diffs[k].Removed
 	}
 	if added+removed > 0 {
-		p.element("span", `class="plus"`, "+"+formatNumber(added))
-		p.element("span", `class="minus"`, "−"+formatNumber(removed))
+		p.element("span", `class="plus"`, "+"+wording.Number(added))
+		p.element("span", `class="minus"`, "−"+wording.Number(removed))
 	}
 	switch {
 	case i.IsError:
@@ -232,7 +232,7 @@ func (p *page) images(i *Item) {
 		}
 	}
 	if left := i.ImageCount - shown; left > 0 {
-		p.element("p", `class="missing"`, tty.Counted(left, "image")+" not shown")
+		p.element("p", `class="missing"`, wording.Count(left, "image")+" not shown")
 	}
 }
 
@@ -244,7 +244,7 @@ func (p *page) subagent(a *Agent) {
 	p.text(cmp.Or(oneLine(a.Type, 40), "Subagent"))
 	p.raw("</span>")
 	p.element("span", `class="what"`, oneLine(a.Description, 120))
-	p.element("span", `class="note"`, tty.Counted(callsIn(a.Chunks), "tool call"))
+	p.element("span", `class="note"`, wording.Count(callsIn(a.Chunks), "tool call"))
 	if cost := a.Cost.text(); cost != "" {
 		p.element("span", `class="note"`, cost)
 	}
@@ -338,7 +338,7 @@ func (p *page) diff(d *transcript.FileDiff) {
 	}
 	p.raw("</tbody></table></div>")
 	if missing > 0 {
-		p.element("p", `class="missing"`, tty.Counted(missing, "more line")+" not shown"+p.hint())
+		p.element("p", `class="missing"`, wording.Count(missing, "more line")+" not shown"+p.hint())
 	}
 	p.raw("</div>")
 }

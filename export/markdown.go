@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
@@ -86,14 +87,14 @@ func (s *markdownWriter) summary(d *Document) {
 	if !d.Created.IsZero() {
 		add("Time", s.time(d.Created, "2006-01-02 15:04")+" to "+s.time(d.Modified, "2006-01-02 15:04"))
 	}
-	add("Turns", formatNumber(n.turns))
-	add("Tool calls", formatNumber(n.calls)+", "+formatNumber(n.failed)+" failed")
+	add("Turns", wording.Number(n.turns))
+	add("Tool calls", wording.Number(n.calls)+", "+wording.Number(n.failed)+" failed")
 	if n.files > 0 {
-		add("Files changed", formatNumber(n.files)+", +"+formatNumber(n.added)+" -"+formatNumber(n.removed))
+		add("Files changed", wording.Number(n.files)+", +"+wording.Number(n.added)+" -"+wording.Number(n.removed))
 	}
 	add("Tokens", fmt.Sprintf("%s in, %s from cache, %s written to cache, %s out",
-		formatCount(t.Usage.InputTokens), formatCount(t.Usage.CacheReadTokens),
-		formatCount(t.Usage.CacheCreationTokens), formatCount(t.Usage.OutputTokens)))
+		wording.Rounded(t.Usage.InputTokens), wording.Rounded(t.Usage.CacheReadTokens),
+		wording.Rounded(t.Usage.CacheCreationTokens), wording.Rounded(t.Usage.OutputTokens)))
 	add("Cost", formatCost(t)+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown date"), 20)))
 	s.block(strings.Join(lines, "\n"))
 }
@@ -194,7 +195,7 @@ func (s *markdownWriter) call(i *Item) {
 		s.fence(i.shownResult(), "")
 	}
 	if i.ImageCount > 0 {
-		s.block("*" + tty.Counted(i.ImageCount, "image") + "*")
+		s.block("*" + wording.Count(i.ImageCount, "image") + "*")
 	}
 	s.agents(i.Agents)
 }

@@ -318,15 +318,6 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestFormatNumber(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{0: "0", 999: "999", 2802: "2,802", 23045: "23,045", 1234567: "1,234,567", -123: "-123", -123456: "-123,456"} {
-		if got := formatNumber(n); got != want {
-			t.Errorf("%d is %s", n, got)
-		}
-	}
-}
-
 // diffed returns the diff of a file as it is on a page.
 func diffed(t *testing.T, path string, lines ...string) string {
 	t.Helper()

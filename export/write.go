@@ -173,20 +173,6 @@ func shorten(text string, limit int) (head string, missing int) {
 	return head, len(text) - len(head)
 }
 
-// formatNumber formats a number with commas, such as 23,045.
-func formatNumber(n int) string { return tty.Thousands(int64(n)) }
-
-// formatCount formats a number with a few digits, such as 12.3k.
-func formatCount(n int) string {
-	switch {
-	case n < 10_000:
-		return formatNumber(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.2fM", float64(n)/1e6)
-}
-
 func formatDuration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -92,7 +93,7 @@ func (e *Entry) Turns() string {
 	if e.Figures == nil || e.Figures.Failed {
 		return ""
 	}
-	return tty.Counted(e.Figures.Turns, "turn")
+	return wording.Count(e.Figures.Turns, "turn")
 }
 
 // Cost returns the cost as text, or "". A plus marks one that lacks models without a price.
@@ -115,7 +116,7 @@ func (e *Entry) FilesChanged() string {
 	if e.Figures == nil || e.Figures.Files == 0 {
 		return ""
 	}
-	return tty.Counted(e.Figures.Files, "file")
+	return wording.Count(e.Figures.Files, "file")
 }
 
 // Tokens returns the number of tokens as text, or "".
@@ -123,7 +124,7 @@ func (e *Entry) Tokens() string {
 	if e.Figures == nil || e.Figures.Tokens == 0 {
 		return ""
 	}
-	return render.Count(e.Figures.Tokens) + " tokens"
+	return wording.Tokens(e.Figures.Tokens)
 }
 
 // ShortID returns the beginning of an ID. It is clean.

@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -205,21 +206,21 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, mac
 	}
 	if report.Copies > 0 {
 		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive",
-			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", tty.Counted(report.Copies, "session")))
+			fmt.Sprintf("%s are in several directories of agents; the longest of each was saved", wording.Count(report.Copies, "session")))
 	}
 	return unreadFailure(o.streams, "clew archive", r.Problems)
 }
 
 func (r *savedRecord) text() string {
 	if r.New+r.Changed == 0 {
-		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", clikit.Printable(r.Archive), tty.Counted(r.Sessions, "session"), r.Machine)
+		return fmt.Sprintf("Nothing is new: %s has all %s of %s.\n", clikit.Printable(r.Archive), wording.Count(r.Sessions, "session"), r.Machine)
 	}
 	verb := "Saved"
 	if r.DryRun {
 		verb = "Would save"
 	}
-	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, tty.Counted(r.New, "new session"), r.Changed,
-		tty.Thousands(int64(r.Sessions)), r.Machine, clikit.Printable(r.Archive), tty.Size(r.NewBytes))
+	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, wording.Count(r.New, "new session"), r.Changed,
+		wording.Number(r.Sessions), r.Machine, clikit.Printable(r.Archive), tty.Size(r.NewBytes))
 	if !r.DryRun {
 		text += fmt.Sprintf(", %s stored", tty.Size(r.Stored))
 		if r.Stored > 0 {
@@ -267,7 +268,7 @@ func unreadFailure(s Streams, command string, problems []string) error {
 type unreadError int
 
 func (n unreadError) Error() string {
-	return tty.Counted(int(n), "problem") + "; everything else is complete"
+	return wording.Count(int(n), "problem") + "; everything else is complete"
 }
 
 // firstRetry is the time until --watch tries again to save to an archive that failed. Tests shorten it.
@@ -397,7 +398,7 @@ func (r *statusRecord) text(columns int) string {
 		if !m.LastRun.IsZero() {
 			last = m.LastRun.Local().Format("2006-01-02T15:04")
 		}
-		t.Add(m.Name, tty.Thousands(int64(m.Sessions)), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
+		t.Add(m.Name, wording.Number(m.Sessions), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
 	}
 	lines := append(t.Lines(columns), "",
 		"archive  "+clikit.Printable(r.Archive),
@@ -430,8 +431,8 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 	for _, p := range report.Problems {
 		r.Problems = append(r.Problems, clikit.Printable(p.Err.Error()))
 	}
-	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", clikit.Printable(r.Archive), tty.Counted(r.Sessions, "session"),
-		tty.Counted(r.Files, "file"), tty.Size(r.Bytes))
+	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", clikit.Printable(r.Archive), wording.Count(r.Sessions, "session"),
+		wording.Count(r.Files, "file"), tty.Size(r.Bytes))
 	if err := o.print(r, text); err != nil {
 		return err
 	}

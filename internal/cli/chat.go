@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -286,7 +287,7 @@ func (c *chat) endError() error {
 	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s failed", c.failed, tty.Counted(c.turns, "turn"))
+	return fmt.Errorf("%d of %s failed", c.failed, wording.Count(c.turns, "turn"))
 }
 
 // closing prints how to resume the session.

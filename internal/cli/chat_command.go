@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -208,9 +209,9 @@ func (c *chat) showContext(ctx context.Context, _ string) error {
 			return err
 		}
 		fmt.Fprintf(&text, "%s of %s tokens, %.0f%%\n",
-			tty.Thousands(int64(report.TotalTokens)), tty.Thousands(int64(report.MaxTokens)), report.Percentage)
+			wording.Number(report.TotalTokens), wording.Number(report.MaxTokens), report.Percentage)
 		for _, part := range report.Categories {
-			fmt.Fprintf(&text, "%10s  %s\n", tty.Thousands(int64(part.Tokens)), tty.Line(part.Name))
+			fmt.Fprintf(&text, "%10s  %s\n", wording.Number(part.Tokens), tty.Line(part.Name))
 		}
 		return nil
 	})

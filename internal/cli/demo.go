@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -425,5 +426,5 @@ func ownSessions(ctx context.Context) string {
 	if err != nil || len(infos) == 0 {
 		return "\nWhen you have used Claude Code, clew shows your own sessions.\n"
 	}
-	return "\nTo browse your own " + tty.Counted(len(infos), "session") + ":\n  clew --all\n"
+	return "\nTo browse your own " + wording.Count(len(infos), "session") + ":\n  clew --all\n"
 }

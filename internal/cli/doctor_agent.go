@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/version"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -256,7 +257,7 @@ func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
 	return append(all, diagnosis{
 		State: stateOK,
 		Found: fmt.Sprintf("%s in %s, %s with their other files; the largest has %s: %s",
-			tty.Counted(len(s.files), "session"), strings.Join(s.roots, ", "), tty.Size(s.bytes), tty.Size(largest.size),
+			wording.Count(len(s.files), "session"), strings.Join(s.roots, ", "), tty.Size(s.bytes), tty.Size(largest.size),
 			largest.path),
 		Details: transcriptDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
 	})
@@ -294,18 +295,18 @@ func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 		}
 	}
 	found := fmt.Sprintf("the agent deletes sessions %s after their last change%s",
-		tty.Counted(int(min(days, 100_000)), "day"), from)
+		wording.Count(int(min(days, 100_000)), "day"), from)
 	switch {
 	case d.Soon > 0:
 		return []diagnosis{{
 			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them at its next start",
-				found, tty.Counted(d.Soon, "session"), soon, d.Overdue),
+				found, wording.Count(d.Soon, "session"), soon, d.Overdue),
 			Advice: "Run \"clew archive\" to keep copies of all sessions, which \"clew restore\" brings back. Or set " +
 				"cleanupPeriodDays in the agent's settings.json to a larger number, such as 3650.",
 			Details: d,
 		}}
 	case len(s.files) > 0:
-		found += fmt.Sprintf("; the first one in %s", tty.Counted(int(left/(24*time.Hour)), "day"))
+		found += fmt.Sprintf("; the first one in %s", wording.Count(int(left/(24*time.Hour)), "day"))
 	}
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
@@ -360,7 +361,7 @@ func (s *transcriptSet) checkFormat(ctx context.Context) []diagnosis {
 }
 
 func (d formatDetails) diagnosis() diagnosis {
-	within := "in the newest " + tty.Counted(d.Read, "session")
+	within := "in the newest " + wording.Count(d.Read, "session")
 	switch {
 	case d.Read == 0:
 		return diagnosis{State: stateOK, Found: "no sessions to check", Details: d}
@@ -368,13 +369,13 @@ func (d formatDetails) diagnosis() diagnosis {
 		return diagnosis{State: stateOK, Found: "everything is known " + within, Details: d}
 	case len(d.Findings) == 0:
 		return diagnosis{
-			State: stateNote, Found: fmt.Sprintf("%s that are not entries, %s", tty.Counted(d.Invalid, "line"), within),
+			State: stateNote, Found: fmt.Sprintf("%s that are not entries, %s", wording.Count(d.Invalid, "line"), within),
 			Advice: "An agent that was killed leaves incomplete lines; clew skips them.", Details: d,
 		}
 	}
 	var names []string
 	for _, f := range d.Findings[:min(driftsListed, len(d.Findings))] {
-		names = append(names, fmt.Sprintf("%s %s (version %s, %s)", f.Kind, f.Name, f.Version, tty.Counted(f.Count, "time")))
+		names = append(names, fmt.Sprintf("%s %s (version %s, %s)", f.Kind, f.Name, f.Version, wording.Count(f.Count, "time")))
 	}
 	if more := len(d.Findings) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/spf13/cobra"
@@ -82,7 +83,7 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 func (t *turnRange) none(turns int) error {
 	return &clikit.Failure{
 		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
-		Hint: fmt.Sprintf("The session has %s.", tty.Counted(turns, "turn")),
+		Hint: fmt.Sprintf("The session has %s.", wording.Count(turns, "turn")),
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -115,7 +116,7 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	case readErr != nil:
 		return &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(readErr)}
 	case i.problems > 0:
-		return fmt.Errorf("frames with problems: %s of %s", tty.Thousands(i.problems), tty.Thousands(i.frames))
+		return fmt.Errorf("frames with problems: %s of %s", wording.Number(i.problems), wording.Number(i.frames))
 	}
 	return nil
 }
@@ -560,9 +561,9 @@ func (s *summary) printKinds(w *page) {
 		case s.count == 0:
 			return
 		case brief:
-			t.Add(kind.String(), tty.Thousands(s.count), tty.Thousands(s.bytes))
+			t.Add(kind.String(), wording.Number(s.count), wording.Number(s.bytes))
 		default:
-			t.Add(kind.Type, kind.Subtype, tty.Thousands(s.count), tty.Thousands(s.bytes), tty.Thousands(s.largest))
+			t.Add(kind.Type, kind.Subtype, wording.Number(s.count), wording.Number(s.bytes), wording.Number(s.largest))
 		}
 		t.Style(style)
 	}
@@ -584,11 +585,11 @@ func printTally[K comparable](w *page, title string, names *tally[K], compare fu
 	t := w.table(title, tty.Waiting, "  NAME", "COUNT>", "FIRST LINE>")
 	for _, name := range names.names(compare) {
 		s := names.stats[name]
-		t.Add("  "+show(name), tty.Thousands(s.count), strconv.Itoa(s.line))
+		t.Add("  "+show(name), wording.Number(s.count), strconv.Itoa(s.line))
 	}
 	t.Print(&w.Builder, w.width)
 	if n := names.rest.count; n > 0 {
-		w.WriteString(w.secondary(fmt.Sprintf("  and %s more, with names that are not listed", tty.Thousands(n))))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more, with names that are not listed", wording.Number(n))))
 	}
 }
 
@@ -603,7 +604,7 @@ func printNotes(w *page, title, heading string, all *notes) {
 	}
 	t.Print(&w.Builder, w.width)
 	if more := all.total.count - int64(len(all.kept)); more > 0 {
-		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", tty.Thousands(more))))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", wording.Number(more))))
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"testing/synctest"
 
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/tty"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -50,7 +50,7 @@ func TestInspectRecorded(t *testing.T) {
 			if code != clikit.ExitDone || stderr != "" || strings.Contains(stdout, "known") || strings.Contains(stdout, "valid") {
 				t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 			}
-			want := tty.Thousands(int64(strings.Count(frames, "\n")))
+			want := wording.Number(strings.Count(frames, "\n"))
 			if total := strings.Fields(stdout[strings.LastIndex(stdout, "\ntotal "):]); total[1] != want {
 				t.Errorf("%s frames counted, want %s:\n%s", total[1], want, stdout)
 			}

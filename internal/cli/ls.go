@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 	"github.com/spf13/cobra"
@@ -236,7 +237,7 @@ func (o *lsOptions) omitted(l *lsList, list *sessions.ListOptions) []string {
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
 		return nil
 	}
-	parts := []string{fmt.Sprintf("%d of %s sessions", n, tty.Thousands(int64(l.found))), "--limit 0 lists all"}
+	parts := []string{fmt.Sprintf("%d of %s sessions", n, wording.Number(l.found)), "--limit 0 lists all"}
 	filtered := list.Branch+list.Tag+list.Model+list.Text != "" || list.Ongoing != nil ||
 		!list.Since.IsZero() || !list.Until.IsZero()
 	if filtered { // the others may not pass the filters
@@ -564,7 +565,7 @@ func (l *lsList) turns(row *lsRow) string {
 	case row.figures == nil:
 		return ""
 	}
-	return tty.Counted(row.figures.Turns, "turn")
+	return wording.Count(row.figures.Turns, "turn")
 }
 
 // duration returns the time from the first to the last entry, without spaces: 48m, 2h5m, 3d.
@@ -595,7 +596,7 @@ func (r *lsRow) duration() time.Duration {
 
 func (l *lsList) tokens(row *lsRow) string {
 	if n := row.tokens(); n > 0 {
-		return render.Count(n) + " tokens"
+		return wording.Tokens(n)
 	}
 	return ""
 }
@@ -615,7 +616,7 @@ func (l *lsList) files(row *lsRow) string {
 	if row.figures == nil || row.figures.FilesChanged == 0 {
 		return ""
 	}
-	return tty.Counted(row.figures.FilesChanged, "file")
+	return wording.Count(row.figures.FilesChanged, "file")
 }
 
 // cost returns the cost in cents. A plus marks one that lacks models without a price.

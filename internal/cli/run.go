@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -211,7 +212,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	}
 	parts := []string{render.Duration(elapsed)}
 	if tokens > 0 {
-		parts = append(parts, render.Count(tokens)+" tokens")
+		parts = append(parts, wording.Tokens(tokens))
 	}
 	if cost != "" {
 		parts = append(parts, cost)

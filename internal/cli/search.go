@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -373,25 +374,21 @@ func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error 
 
 // moreHits says how many results there are beside those that are shown, and in how many sessions.
 func moreHits(r *search.Result) string {
-	text := tty.Thousands(int64(r.More)) + " more"
+	text := wording.Number(r.More) + " more"
 	if r.AtMost {
 		text = "at most " + text
-	}
-	sessions := "sessions"
-	if r.MoreSessions == 1 {
-		sessions = "session"
 	}
 	inShown := 0
 	for _, g := range r.Groups {
 		inShown += g.More
 	}
-	switch others := tty.Thousands(int64(r.MoreSessions)); {
+	switch others := wording.Count(r.MoreSessions, "other session"); {
 	case r.MoreSessions == 0 || r.AtMost:
 		return text
 	case inShown == 0:
-		return text + " in " + others + " other " + sessions
+		return text + " in " + others
 	default:
-		return text + ", " + tty.Thousands(int64(r.More-inShown)) + " of them in " + others + " other " + sessions
+		return text + ", " + wording.Number(r.More-inShown) + " of them in " + others
 	}
 }
 
@@ -617,7 +614,7 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 
 // rest says how many hits of the session are not shown, and how to see them.
 func (g *hitGroup) rest(columns int) string {
-	more, flag := tty.Thousands(int64(g.more))+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
+	more, flag := wording.Number(g.more)+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
 	if g.atMost {
 		more = "at most " + more
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -211,19 +212,19 @@ func (f *figures) times() string {
 func (h *showHead) figures(w io.Writer, f figures) error {
 	tokens, files := "", ""
 	if f.in > 0 {
-		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", render.Count(f.in), f.cached*100/f.in, render.Count(f.out))
+		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", wording.Rounded(f.in), f.cached*100/f.in, wording.Rounded(f.out))
 	}
 	if f.files > 0 {
-		files = fmt.Sprintf("%s, +%s -%s", tty.Counted(f.files, "file"), tty.Thousands(int64(f.added)), tty.Thousands(int64(f.removed)))
+		files = fmt.Sprintf("%s, +%s -%s", wording.Count(f.files, "file"), wording.Number(f.added), wording.Number(f.removed))
 	}
-	text := h.dim(render.Join(tty.Counted(f.turns, "turn"), f.times(), tokens, f.cost, files))
+	text := h.dim(render.Join(wording.Count(f.turns, "turn"), f.times(), tokens, f.cost, files))
 	_, err := io.WriteString(w, text+h.rule()+"\n")
 	return err
 }
 
 // end writes the totals once more, and how to continue.
 func (h *showHead) end(w io.Writer, f figures) error {
-	left := render.Join(tty.Counted(f.turns, "turn"), workTime(f.took), f.cost, f.context)
+	left := render.Join(wording.Count(f.turns, "turn"), workTime(f.took), f.cost, f.context)
 	resume := ""
 	if h.id != "" {
 		resume = "clew run --resume " + shortID(tty.Line(h.id))
@@ -290,7 +291,7 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 		cost := usage.Cost(turn.Calls, usage.DefaultPrices())
 		tokens, percent, grew := "-", "-", ""
 		if full != nil {
-			tokens, grew = render.Count(full.Tokens), growth(before, full.By)
+			tokens, grew = wording.Rounded(full.Tokens), growth(before, full.By)
 			before = full.By
 			if full.Window > 0 {
 				percent = render.Percent(full.Tokens, full.Window)
@@ -352,7 +353,7 @@ func growth(before, after map[transcript.ContextClass]int) string {
 	})
 	var words []string
 	for _, p := range parts[:min(3, len(parts))] {
-		words = append(words, render.ClassName(p.class)+" "+render.Count(p.tokens))
+		words = append(words, render.ClassName(p.class)+" "+wording.Rounded(p.tokens))
 	}
 	return strings.Join(words, ", ")
 }
@@ -363,9 +364,9 @@ func compactionText(c *transcript.ContextCompaction) string {
 		text = "old results removed at line " + fmt.Sprint(c.Line)
 	}
 	if c.Before > 0 {
-		text += ": " + render.Count(c.Before)
+		text += ": " + wording.Rounded(c.Before)
 		if c.After > 0 {
-			text += " to " + render.Count(c.After)
+			text += " to " + wording.Rounded(c.After)
 		}
 		text += " tokens"
 	}
@@ -378,9 +379,9 @@ func (c *contextPrinter) filling() {
 		return
 	}
 	last := &c.report.Turns[len(c.report.Turns)-1]
-	title := "Context at the end: " + render.Count(last.Tokens) + " tokens"
+	title := "Context at the end: " + wording.Tokens(last.Tokens)
 	if last.Window > 0 {
-		title += fmt.Sprintf(", %s of %s", render.Percent(last.Tokens, last.Window), render.Count(last.Window))
+		title += fmt.Sprintf(", %s of %s", render.Percent(last.Tokens, last.Window), wording.Rounded(last.Window))
 	}
 	c.heading(title)
 	classes := slices.SortedFunc(maps.Keys(last.By), func(a, b transcript.ContextClass) int {
@@ -395,7 +396,7 @@ func (c *contextPrinter) filling() {
 	for _, class := range classes {
 		tokens := last.By[class]
 		bar := strings.Repeat(cell, max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
-		rows.AddClean(render.ClassName(class), render.Count(tokens), render.Percent(tokens, last.Tokens), bar)
+		rows.AddClean(render.ClassName(class), wording.Rounded(tokens), render.Percent(tokens, last.Tokens), bar)
 		rows.Style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
 	}
 	c.table(rows)
@@ -446,7 +447,7 @@ func (c *contextPrinter) uses(title, column string, by map[string]stats.ToolSums
 	rows := clikit.NewTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
 	for _, name := range names {
 		use := by[name]
-		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), toolCost(&use, false))
+		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), wording.Rounded(use.InputTokens+use.ResultTokens), toolCost(&use, false))
 		failed := tty.Plain
 		if use.Failed > 0 {
 			failed = tty.Failure
@@ -464,7 +465,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 			continue
 		}
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
-		rows.AddClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), render.Count(total.Usage.TotalTokens()),
+		rows.AddClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), wording.Rounded(total.Usage.TotalTokens()),
 			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}

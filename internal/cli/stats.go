@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -387,7 +388,7 @@ func (o *statsOptions) reportUnread(used *sessions.UsageScan) error {
 	if n := used.BadLines; n > 0 {
 		first := used.Bad[0]
 		clikit.Remark(o.streams.Err, tty.Waiting, "clew stats", fmt.Sprintf(
-			"skipped lines that are not entries: %s; the first is line %d of %s", tty.Thousands(int64(n)), first.Line, clikit.Printable(first.Path)))
+			"skipped lines that are not entries: %s; the first is line %d of %s", wording.Number(n), first.Line, clikit.Printable(first.Path)))
 	}
 	if len(used.Unread) == 0 {
 		return nil

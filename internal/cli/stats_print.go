@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -255,23 +256,23 @@ func shortTitle(title string) string { return tty.Fit(tty.Line(title), mostRoom)
 
 func (t *statsTable) cells(totals *usage.Totals) []string {
 	u := &totals.Usage
-	answers := tty.Thousands(int64(totals.Calls))
+	answers := wording.Number(totals.Calls)
 	cost := shownCost(totals, t.layout.cents)
 	if t.inexact && !strings.HasSuffix(cost, "+") {
 		cost += " " // below the plus of the others
 	}
 	switch {
 	case t.layout.tokens:
-		return []string{render.Count(u.TotalTokens()), cost}
+		return []string{wording.Rounded(u.TotalTokens()), cost}
 	case t.layout.brief:
 		return []string{
-			answers, render.Count(u.InputTokens), render.Count(u.OutputTokens),
-			render.Count(u.CacheCreationTokens + u.CacheReadTokens), cost,
+			answers, wording.Rounded(u.InputTokens), wording.Rounded(u.OutputTokens),
+			wording.Rounded(u.CacheCreationTokens + u.CacheReadTokens), cost,
 		}
 	}
 	return []string{
-		answers, tty.Thousands(int64(u.InputTokens)), tty.Thousands(int64(u.OutputTokens)),
-		tty.Thousands(int64(u.CacheCreationTokens)), tty.Thousands(int64(u.CacheReadTokens)), cost,
+		answers, wording.Number(u.InputTokens), wording.Number(u.OutputTokens),
+		wording.Number(u.CacheCreationTokens), wording.Number(u.CacheReadTokens), cost,
 	}
 }
 
@@ -298,7 +299,7 @@ func shownMoney(m usage.Money, cents bool) string {
 // remarks writes the remarks below the figures.
 func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 	if r.LeftOut > 0 {
-		text := "groups that are not shown but are included in the total: " + tty.Thousands(int64(r.LeftOut))
+		text := "groups that are not shown but are included in the total: " + wording.Number(r.LeftOut)
 		w.WriteString("\n" + on.secondary(text))
 	}
 	if models := r.unpriced(); models != "" {
@@ -320,7 +321,7 @@ func (r *statsReport) plot(on canvas) string {
 	}
 	w := new(strings.Builder)
 	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell, color: on.color})
-	total := fmt.Sprintf("total: %s tokens, %s", tty.Thousands(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total, false))
+	total := fmt.Sprintf("total: %s tokens, %s", wording.Number(r.Total.Usage.TotalTokens()), shownCost(&r.Total, false))
 	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(clikit.Wrapped(total, on.width), "\n"), on.color) + "\n")
 	r.remarks(w, on)
 	return w.String()
@@ -342,7 +343,7 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals, false)
 	} else {
 		b.value = int64(row.Usage.TotalTokens())
-		b.figure = tty.Thousands(b.value)
+		b.figure = wording.Number(b.value)
 	}
 	return b
 }
@@ -525,7 +526,7 @@ func pricesText(p usage.Prices, on canvas) string {
 		t.Add(append(append([]string{clikit.Clip(name)}, shownRates(&m.Rates)...), fast)...)
 		t.Style(tty.Plain, tty.Cost)
 		if long := m.LongPrompt; long != nil {
-			t.Add(append(append([]string{"  above " + tty.Thousands(int64(long.AboveTokens))}, shownRates(&long.Rates)...), "")...)
+			t.Add(append(append([]string{"  above " + wording.Number(long.AboveTokens)}, shownRates(&long.Rates)...), "")...)
 			t.Style(tty.Dim, tty.Cost)
 		}
 	}
@@ -604,7 +605,7 @@ func (r *reconciliation) text(on canvas) string {
 		reasons = append(reasons, r.Models[i].Reason)
 	}
 	covered := fmt.Sprintf("sessions with totals of the agent: %s; answers in other sessions, left out: %s",
-		tty.Thousands(int64(r.Sessions)), tty.Thousands(int64(r.LeftOut)))
+		wording.Number(r.Sessions), wording.Number(r.LeftOut))
 	w.WriteString("\n" + on.secondary(covered))
 	for _, e := range explanations {
 		if slices.Contains(reasons, e.reason) {
@@ -617,10 +618,10 @@ func (r *reconciliation) text(on canvas) string {
 // table returns the comparison as a table, with short headings and numbers if it is to be brief.
 func (r *reconciliation) table(on canvas, brief bool) *clikit.Table {
 	headings := []string{"MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY"}
-	count := func(n int) string { return tty.Thousands(int64(n)) }
+	count := wording.Number[int]
 	if brief {
 		headings[2], headings[4] = "AGENT'S>", "AGENT'S>"
-		count = render.Count
+		count = wording.Rounded
 	}
 	t := clikit.NewTable(headings...)
 	t.Color = on.color

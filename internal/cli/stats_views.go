@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -133,10 +134,10 @@ func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
 	if b.Projection == nil || b.Last.Sub(b.First) < stats.LeastSpan {
 		return fields
 	}
-	projected := shownMoney(b.Projection.Cost, cents) + " and " + render.Count(b.Projection.Tokens) + " tokens"
+	projected := shownMoney(b.Projection.Cost, cents) + " and " + wording.Tokens(b.Projection.Tokens)
 	return append(fields,
 		field{shownMoney(b.Burn.CostPerHour, cents) + "/h", tty.Cost},
-		field{render.Count(int(b.Burn.TokensPerMinute+0.5)) + " tokens/min", tty.Plain},
+		field{wording.Rounded(int(b.Burn.TokensPerMinute+0.5)) + " tokens/min", tty.Plain},
 		field{"projected " + projected, tty.Waiting})
 }
 
@@ -292,7 +293,7 @@ func (r *toolsReport) text(on canvas) string {
 		remarks = append(remarks, stats.ToolCostRemark)
 	}
 	if r.LeftOut > 0 {
-		remarks = append(remarks, "tools that are not shown but are included in the total: "+tty.Thousands(int64(r.LeftOut)))
+		remarks = append(remarks, "tools that are not shown but are included in the total: "+wording.Number(r.LeftOut))
 	}
 	if r.Total.UnknownCost {
 		remarks = append(remarks, "+ some calls are of models without a known price; add it with --prices")
@@ -367,14 +368,14 @@ type toolsTable struct {
 func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	count := func(n int) string {
 		if t.exact {
-			return tty.Thousands(int64(n))
+			return wording.Number(n)
 		}
-		return render.Count(n)
+		return wording.Rounded(n)
 	}
 	layout := t.layout
-	cells := []string{name, tty.Thousands(int64(s.Calls))}
+	cells := []string{name, wording.Number(s.Calls)}
 	if layout != leastTools {
-		cells = append(cells, tty.Thousands(int64(s.Failed)))
+		cells = append(cells, wording.Number(s.Failed))
 	}
 	if layout == allTools {
 		cells = append(cells, count(s.InputTokens), count(s.ResultTokens))

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A pasted text that is longer than this is shown as one element, and so are other texts of more than
@@ -58,7 +58,7 @@ func (e *Editor) expand(text []rune) string {
 func pasteLabel(text string) string {
 	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	if lines == 1 {
-		return "[pasted " + tty.Thousands(int64(utf8.RuneCountInString(text))) + " characters]"
+		return "[pasted " + wording.Number(utf8.RuneCountInString(text)) + " characters]"
 	}
-	return "[pasted " + tty.Thousands(int64(lines)) + " lines]"
+	return "[pasted " + wording.Number(lines) + " lines]"
 }

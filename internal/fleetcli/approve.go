@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -181,7 +182,7 @@ func (o *jobsApproveOptions) given(q *fleet.Question, denies bool) (*fleet.Answe
 		for i := range own {
 			b.WriteString("\n  " + clikit.Printable(own[i].Question))
 		}
-		return nil, clikit.UsageError(fmt.Sprintf("the agent asks %s", tty.Counted(len(own), "question")), "Give --answer for each, in this order:"+b.String())
+		return nil, clikit.UsageError(fmt.Sprintf("the agent asks %s", wording.Count(len(own), "question")), "Give --answer for each, in this order:"+b.String())
 	}
 	a := &fleet.Answer{Allow: true, Answers: make(map[string]string)}
 	for i := range own {

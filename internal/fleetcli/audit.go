@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type jobsAuditOptions struct {
@@ -69,7 +69,7 @@ func (o *jobsAuditOptions) run(ctx context.Context, _ []string) error {
 		}
 		if f.Text == "" { // a job was checked
 			jobs++
-			activity.Now(fmt.Sprintf("checked %s", tty.Counted(jobs, "job")))
+			activity.Now(fmt.Sprintf("checked %s", wording.Count(jobs, "job")))
 			continue
 		}
 		if f.Job == "" {
@@ -84,7 +84,7 @@ func (o *jobsAuditOptions) run(ctx context.Context, _ []string) error {
 	}
 	activity.End()
 	if !o.json {
-		_, _ = fmt.Fprintf(out, "%s and %s checked\n", tty.Counted(jobs, "job"), tty.Counted(len(stored), "session")) // Flush has the error
+		_, _ = fmt.Fprintf(out, "%s and %s checked\n", wording.Count(jobs, "job"), wording.Count(len(stored), "session")) // Flush has the error
 	}
 	if err := out.Flush(); err != nil {
 		return clikit.OutputError(err)

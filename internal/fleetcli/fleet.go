@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type fleetOptions struct {
@@ -195,7 +196,7 @@ func (s *fleetStatus) addQueues(b *strings.Builder, columns int, color bool) {
 		for _, state := range states {
 			text := ""
 			if n := q.Jobs[state]; n > 0 {
-				text = tty.Thousands(int64(n))
+				text = wording.Number(n)
 			}
 			cells = append(cells, text)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type jobsOptions struct {
@@ -213,7 +214,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 	}
 	t.Print(&b, columns)
 	if more := sel.found - len(sel.jobs); more > 0 {
-		b.WriteString(clikit.Wrapped(fmt.Sprintf("… and %s more; --all shows all jobs", tty.Thousands(int64(more))), columns))
+		b.WriteString(clikit.Wrapped(fmt.Sprintf("… and %s more; --all shows all jobs", wording.Number(more)), columns))
 	}
 	return b.String()
 }
@@ -221,7 +222,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 // nothing says why a list is empty.
 func (o *jobsOptions) nothing(sel *selection) string {
 	if sel.old > 0 {
-		return fmt.Sprintf("No such jobs. There are %s others: %s", tty.Thousands(int64(sel.old)), o.flags().command("jobs", "--all"))
+		return fmt.Sprintf("No such jobs. There are %s others: %s", wording.Number(sel.old), o.flags().command("jobs", "--all"))
 	}
 	return `No jobs yet. Submit one with clew submit "PROMPT".`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type jobsPatchOptions struct {
@@ -194,7 +195,7 @@ func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) e
 		}
 		return written(clikit.WriteJSON(o.Out, out))
 	case o.apply:
-		_, err := fmt.Fprintf(o.Out, "applied what job %s has changed: %s\n", j.ID, tty.Counted(bytes.Count(patch, []byte("\ndiff --git "))+1, "file"))
+		_, err := fmt.Fprintf(o.Out, "applied what job %s has changed: %s\n", j.ID, wording.Count(bytes.Count(patch, []byte("\ndiff --git "))+1, "file"))
 		return written(err)
 	case clikit.IsTerminal(o.Out):
 		_, err := fmt.Fprint(o.Out, paintPatch(string(patch), clikit.Colored(o.Out)))

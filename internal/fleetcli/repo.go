@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // repository returns the repository of the job, or nil if it has none.
@@ -77,7 +78,7 @@ func (o *submitOptions) localRepository(ctx context.Context, repo *fleet.Repo) e
 	if err == nil && changes != "" {
 		n := strings.Count(changes, "\n") + 1
 		clikit.Remark(o.Err, tty.Waiting, "clew submit",
-			fmt.Sprintf("the agent does not see uncommitted changes: %s in %s", tty.Counted(n, "file"), clikit.Printable(repo.URL)))
+			fmt.Sprintf("the agent does not see uncommitted changes: %s in %s", wording.Count(n, "file"), clikit.Printable(repo.URL)))
 	}
 	if strings.Contains(o.fleet, "://") {
 		clikit.Remark(o.Err, tty.Waiting, "clew submit",

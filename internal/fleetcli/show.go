@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -187,7 +188,7 @@ func (v *jobView) addSpec(p *page) {
 		limits = append(limits, clikit.Dollars(s.Limits.BudgetUSD))
 	}
 	if a.MaxTurns > 0 {
-		limits = append(limits, tty.Counted(a.MaxTurns, "turn"))
+		limits = append(limits, wording.Count(a.MaxTurns, "turn"))
 	}
 	if s.Limits.Wall > 0 {
 		limits = append(limits, time.Duration(s.Limits.Wall).String())

@@ -25,6 +25,7 @@ import (
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type workerOptions struct {
@@ -363,7 +364,7 @@ func (o *workerOptions) greet(accounts []string, server string) {
 	if len(o.queues) > 1 {
 		queues = "the queues " + strings.Join(o.queues, ", ")
 	}
-	text := fmt.Sprintf("takes jobs of %s, %d at a time, for %s", queues, o.slots, tty.Counted(len(accounts), "account"))
+	text := fmt.Sprintf("takes jobs of %s, %d at a time, for %s", queues, o.slots, wording.Count(len(accounts), "account"))
 	text += "\nFrom another terminal:  " + o.submitCommand()
 	if _, port, err := net.SplitHostPort(cmp.Or(o.listen, ":")); err == nil && port != "" {
 		host, _ := os.Hostname()

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A watchedRunner knows which jobs run.
@@ -61,7 +62,7 @@ func (r *watchedRunner) draining() string {
 		return "takes no more jobs"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "takes no more jobs, and waits for %s. Press Ctrl-C again to end the agents now.", tty.Counted(len(r.jobs), "job"))
+	fmt.Fprintf(&b, "takes no more jobs, and waits for %s. Press Ctrl-C again to end the agents now.", wording.Count(len(r.jobs), "job"))
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		b.WriteString("\n  " + id + "  " + clikit.Printable(r.jobs[id]))
 	}

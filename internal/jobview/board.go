@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/pause"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A Source has the jobs of a fleet and their questions, such as a [*fleet.Fleet].
@@ -179,7 +179,7 @@ func summed(news []News) News {
 		return news[0]
 	}
 	isUrgent := slices.ContainsFunc(news, func(n News) bool { return n.Urgent })
-	return News{tty.Thousands(int64(len(news))) + " jobs ask or have ended", isUrgent}
+	return News{wording.Number(len(news)) + " jobs ask or have ended", isUrgent}
 }
 
 // takeJob takes a job as it is now. The lock is held.

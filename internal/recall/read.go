@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -419,7 +419,7 @@ func (p *page) text() string {
 		b.WriteString(line + "\n")
 	}
 	if p.omitted > 0 {
-		fmt.Fprintf(&b, "Left out: %s of tools and others.\n", tty.Counted(p.omitted, "text"))
+		fmt.Fprintf(&b, "Left out: %s of tools and others.\n", wording.Count(p.omitted, "text"))
 	}
 	if p.next != "" {
 		b.WriteString("More: read(ref: " + quote(p.next) + ").\n")

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/pause"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -398,7 +398,7 @@ func outdatedNote(result *search.Result, now time.Time) string {
 	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 		layout = "2006-01-02 15:04"
 	}
-	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", at.Format(layout), tty.Counted(n, "file"))
+	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", at.Format(layout), wording.Count(n, "file"))
 }
 
 // gone reports whether a file no longer exists.

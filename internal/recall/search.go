@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/transcript"
 )
@@ -271,7 +271,7 @@ func (a *answer) heading() string {
 		for _, h := range a.hits {
 			in[h.SessionID] = true
 		}
-		parts = append(parts, fmt.Sprintf("Best %d of %s with some of the words, in %s", len(a.hits), tty.Counted(all, "text"), tty.Counted(len(in), "session")))
+		parts = append(parts, fmt.Sprintf("Best %d of %s with some of the words, in %s", len(a.hits), wording.Count(all, "text"), wording.Count(len(in), "session")))
 	}
 	parts = append(parts, "Searched: "+a.searched())
 	if len(a.hits) > 0 {
@@ -290,7 +290,7 @@ func (a *answer) searched() string {
 	case a.req.Project != "":
 		where = "project " + quoted(plain(a.req.Project), 60)
 	}
-	text := fmt.Sprintf("%s of %s of %s", what, tty.Counted(a.sessions, "session"), where)
+	text := fmt.Sprintf("%s of %s of %s", what, wording.Count(a.sessions, "session"), where)
 	if !a.req.Since.IsZero() {
 		text += " since " + day(a.req.Since)
 	}
@@ -315,7 +315,7 @@ func unread(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return tty.Counted(n, "file") + " could not be read"
+	return wording.Count(n, "file") + " could not be read"
 }
 
 func unlisted(err error) string {

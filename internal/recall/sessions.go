@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -90,7 +90,7 @@ func sessionsHeading(req *SessionsRequest, shown, more int) string {
 	if shown == 0 {
 		return "There are no sessions " + where + ", beside the one that runs."
 	}
-	text := fmt.Sprintf("%s %s, the newest first", tty.Counted(shown, "session"), where)
+	text := fmt.Sprintf("%s %s, the newest first", wording.Count(shown, "session"), where)
 	if more > 0 {
 		text += fmt.Sprintf("; %d more (raise limit, or give since)", more)
 	}
@@ -191,5 +191,5 @@ func figuresText(f *sessions.Figures) string {
 		return "-"
 	}
 	cost := usage.Cost(f.Calls, usage.DefaultPrices())
-	return fmt.Sprintf("%s, %s changed, $%.2f", tty.Counted(f.Turns, "turn"), tty.Counted(f.FilesChanged, "file"), cost.Total.Dollars())
+	return fmt.Sprintf("%s, %s changed, $%.2f", wording.Count(f.Turns, "turn"), wording.Count(f.FilesChanged, "file"), cost.Total.Dollars())
 }

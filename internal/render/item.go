@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -48,7 +49,7 @@ func (o Options) body(i *transcript.DisplayItem) (string, group) {
 	}
 	text := o.prose(i.Text)
 	if i.ResultImages > 0 { // of a result without its call
-		text += o.line(tty.Dim, "["+tty.Counted(i.ResultImages, "image")+"]")
+		text += o.line(tty.Dim, "["+wording.Count(i.ResultImages, "image")+"]")
 	}
 	return text, textGroup
 }
@@ -116,7 +117,7 @@ func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff)
 	notes = append(notes, changeNotes(diffs)...)
 	calls, cost := agentWork(i.Agents)
 	if calls > 0 {
-		add(tty.Dim, tty.Counted(calls, "call"))
+		add(tty.Dim, wording.Count(calls, "call"))
 	}
 	if cost > 0 {
 		add(tty.Cost, Money(cost))
@@ -194,7 +195,7 @@ const (
 func (o Options) result(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
 	pictures := ""
 	if i.ResultImages > 0 {
-		pictures = o.line(tty.Dim, "["+tty.Counted(i.ResultImages, "image")+"]")
+		pictures = o.line(tty.Dim, "["+wording.Count(i.ResultImages, "image")+"]")
 	}
 	if len(diffs) > 0 && (!o.Expand || i.ToolName != "Bash") {
 		return o.changes(diffs) + pictures
@@ -217,7 +218,7 @@ func (o Options) more(lines int) string {
 	if lines <= 0 {
 		return ""
 	}
-	return o.line(tty.Dim, o.fit(fmt.Sprintf("… %s (--expand)", tty.Counted(lines, "more line"))))
+	return o.line(tty.Dim, o.fit(fmt.Sprintf("… %s (--expand)", wording.Count(lines, "more line"))))
 }
 
 // report returns the result of a call, and that of a subagent without what is for the model alone.

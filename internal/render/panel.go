@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -182,10 +183,10 @@ func agentCells(state, model string, w *rows.Work, took string) []Note {
 		return cells
 	}
 	if w.Calls > 0 {
-		cells[1] = Note{tty.Dim, tty.Counted(w.Calls, "call")}
+		cells[1] = Note{tty.Dim, wording.Count(w.Calls, "call")}
 	}
 	if w.Tokens > 0 {
-		cells[2] = Note{tty.Dim, Count(w.Tokens) + " tokens"}
+		cells[2] = Note{tty.Dim, wording.Tokens(w.Tokens)}
 	}
 	cells[3] = Note{tty.Cost, WorkCost(w)}
 	return cells
@@ -227,7 +228,7 @@ func (o Options) BranchEntries(l *rows.List) []PanelEntry {
 			continue
 		}
 		e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Agent: r.Agent, Turn: r.Turn}, Words: tty.Line(head(r.Text, o.headBytes()))}
-		e.Cells = []Note{{tty.Dim, tty.Counted(r.Below, "row")}, {tty.Dim, o.time(r.Time)}}
+		e.Cells = []Note{{tty.Dim, wording.Count(r.Below, "row")}, {tty.Dim, o.time(r.Time)}}
 		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
@@ -270,7 +271,7 @@ func (o Options) outlineEntries(l *rows.List, from int) []PanelEntry {
 		switch {
 		case r.State == rows.Failed && failures > 0:
 			failures++
-			entries[len(entries)-1].Words = tty.Counted(failures, "failure")
+			entries[len(entries)-1].Words = wording.Count(failures, "failure")
 			continue
 		case !o.outlined(r, &e):
 			continue

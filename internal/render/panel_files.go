@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -57,7 +58,7 @@ func (o Options) changesHeading(files []transcript.FileChanges) PanelEntry {
 	for i := range files {
 		added, removed = added+files[i].Added, removed+files[i].Removed
 	}
-	return heading(tty.Counted(len(files), "file"), Note{}, Note{tty.Addition, signed("+", added)}, Note{tty.Removal, signed("-", removed)})
+	return heading(wording.Count(len(files), "file"), Note{}, Note{tty.Addition, signed("+", added)}, Note{tty.Removal, signed("-", removed)})
 }
 
 // signed returns a number with its sign, or "" for 0.
@@ -83,7 +84,7 @@ func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, 
 		e.Agent = last.Agent.ID
 	}
 	e.Cells = []Note{
-		{tty.Dim, tty.Counted(len(f.Calls), "change")}, {tty.Addition, signed("+", f.Added)}, {tty.Removal, signed("-", f.Removed)},
+		{tty.Dim, wording.Count(len(f.Calls), "change")}, {tty.Addition, signed("+", f.Added)}, {tty.Removal, signed("-", f.Removed)},
 	}
 	return e
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -55,16 +56,16 @@ func (o Options) ContextPanel(t *transcript.Transcript, l *rows.List) []PanelLin
 		return o.remark("the transcript does not say what filled the context")
 	}
 	last := &report.Turns[len(report.Turns)-1]
-	title := "Context at the end: " + Count(last.Tokens) + " tokens"
+	title := "Context at the end: " + wording.Tokens(last.Tokens)
 	if last.Window > 0 {
-		title += fmt.Sprintf(", %s of %s", Percent(last.Tokens, last.Window), Count(last.Window))
+		title += fmt.Sprintf(", %s of %s", Percent(last.Tokens, last.Window), wording.Rounded(last.Window))
 	}
 	entries := []PanelEntry{heading(title)}
 	for _, c := range classLetters {
 		if tokens := last.By[c.class]; tokens > 0 {
 			entries = append(entries, PanelEntry{
 				Depth: 1, Words: c.letter + "  " + ClassName(c.class),
-				Cells: []Note{{c.style, o.bar(tokens, last.Tokens)}, {tty.Dim, Count(tokens)}, {tty.Dim, Percent(tokens, last.Tokens)}},
+				Cells: []Note{{c.style, o.bar(tokens, last.Tokens)}, {tty.Dim, wording.Rounded(tokens)}, {tty.Dim, Percent(tokens, last.Tokens)}},
 			})
 		}
 	}
@@ -111,7 +112,7 @@ func (o Options) ContextTurns(report *transcript.ContextReport, l *rows.List) []
 			percent = Percent(turn.Tokens, turn.Window)
 		}
 		bar, parts := classBar(turn, most)
-		e.Cells, e.Parts = []Note{{tty.Plain, bar}, {tty.Plain, percent}, {tty.Dim, Count(turn.Tokens)}}, parts
+		e.Cells, e.Parts = []Note{{tty.Plain, bar}, {tty.Plain, percent}, {tty.Dim, wording.Rounded(turn.Tokens)}}, parts
 		entries = append(entries, e)
 	}
 	for i := range compactions {
@@ -146,9 +147,9 @@ func (o Options) compactionEntry(c *transcript.ContextCompaction, l *rows.List) 
 		e.Words = "old results removed"
 	}
 	if c.Before > 0 {
-		e.Words += " " + Count(c.Before)
+		e.Words += " " + wording.Rounded(c.Before)
 		if c.After > 0 {
-			e.Words += " to " + Count(c.After)
+			e.Words += " to " + wording.Rounded(c.After)
 		}
 		e.Words += " tokens"
 	}
@@ -226,8 +227,8 @@ func usageCells(t *usage.Totals) []Note {
 	}
 	u := &t.Usage
 	return []Note{
-		{tty.Dim, fmt.Sprint(t.Calls)}, {tty.Plain, Count(u.InputTokens)}, {tty.Plain, Count(u.OutputTokens)},
-		{tty.Plain, Count(u.CacheReadTokens)}, {tty.Plain, Count(u.CacheCreationTokens)}, {tty.Cost, cost},
+		{tty.Dim, fmt.Sprint(t.Calls)}, {tty.Plain, wording.Rounded(u.InputTokens)}, {tty.Plain, wording.Rounded(u.OutputTokens)},
+		{tty.Plain, wording.Rounded(u.CacheReadTokens)}, {tty.Plain, wording.Rounded(u.CacheCreationTokens)}, {tty.Cost, cost},
 	}
 }
 
@@ -261,7 +262,7 @@ func (o Options) TurnCosts(t *transcript.Transcript, l *rows.List) []PanelEntry 
 		}
 		e.Depth = 1
 		w := rows.Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
-		e.Cells = []Note{{tty.Dim, Count(tokens) + " tokens"}, {tty.Cost, WorkCost(&w)}}
+		e.Cells = []Note{{tty.Dim, wording.Tokens(tokens)}, {tty.Cost, WorkCost(&w)}}
 		entries = append(entries, e)
 	}
 	for i := range turns {

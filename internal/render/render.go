@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -134,10 +135,10 @@ func (o Options) prefixed(mark string, lines []string, note string) string {
 func Attached(c *transcript.Chunk) string {
 	images, documents, queued := "", "", ""
 	if c.Images > 0 {
-		images = tty.Counted(c.Images, "image")
+		images = wording.Count(c.Images, "image")
 	}
 	if c.Documents > 0 {
-		documents = tty.Counted(c.Documents, "document")
+		documents = wording.Count(c.Documents, "document")
 	}
 	if c.Queued {
 		queued = "queued"
@@ -149,9 +150,9 @@ func compacted(c *transcript.Compaction) string {
 	if c == nil || c.PreTokens == 0 {
 		return ""
 	}
-	text := Count(c.PreTokens)
+	text := wording.Rounded(c.PreTokens)
 	if c.PostTokens > 0 {
-		text += " to " + Count(c.PostTokens)
+		text += " to " + wording.Rounded(c.PostTokens)
 	}
 	return text + " tokens"
 }

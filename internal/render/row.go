@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -127,7 +128,7 @@ func (o Options) RowParts(r *rows.Row) RowParts {
 		return RowParts{Style: tty.Title, Name: "compacted", Text: compacted(r.Chunk.Compaction), Notes: []Note{{tty.Dim, o.time(r.Time)}}}
 	case rows.Branch:
 		what := tty.Line(head(r.Text, o.headBytes()))
-		return RowParts{Style: tty.Dim, Name: "rewound", Text: what, Notes: []Note{{tty.Dim, tty.Counted(r.Below, "row")}}}
+		return RowParts{Style: tty.Dim, Name: "rewound", Text: what, Notes: []Note{{tty.Dim, wording.Count(r.Below, "row")}}}
 	case rows.Interruption:
 		return RowParts{Style: tty.Failure, Name: "interrupted"}
 	case rows.Invalid:
@@ -252,7 +253,7 @@ func thought(text string) string {
 	if n == 0 {
 		return "not in the transcript"
 	}
-	return tty.Counted(n, "word")
+	return wording.Count(n, "word")
 }
 
 // maxRowDiff is the length of the largest input and result of which the line of a row counts changes.
@@ -309,7 +310,7 @@ func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []Note {
 	notes = append(notes, changeNotes(diffs)...)
 	if w := r.Work; w != nil {
 		if w.Calls > 0 {
-			add(tty.Dim, tty.Counted(w.Calls, "call"))
+			add(tty.Dim, wording.Count(w.Calls, "call"))
 		}
 		add(tty.Cost, WorkCost(w))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -180,7 +181,7 @@ func (o Options) rowBody(r *rows.Row, to sink) {
 // pictures counts the pictures of a result.
 func (o Options) pictures(i *transcript.DisplayItem, to sink) {
 	if i.ResultImages > 0 {
-		to.text(o, tty.Dim, "["+tty.Counted(i.ResultImages, "image")+"]")
+		to.text(o, tty.Dim, "["+wording.Count(i.ResultImages, "image")+"]")
 	}
 }
 

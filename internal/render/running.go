@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -56,7 +57,7 @@ func (o Options) runningOutcome(c *RunningCall, diffs []transcript.FileDiff) []N
 		notes = []Note{{tty.Failure, "denied"}}
 	}
 	if c.Calls > 0 {
-		notes = append(notes, Note{tty.Dim, tty.Counted(c.Calls, "call")})
+		notes = append(notes, Note{tty.Dim, wording.Count(c.Calls, "call")})
 	}
 	if took := o.took(c.DurationMs); took != "" {
 		notes = append(notes, Note{tty.Dim, took})
@@ -88,7 +89,7 @@ func (o Options) problem(c *RunningCall) string {
 		}
 	}
 	if more > 0 {
-		b.WriteString(o.styled(tty.Dim, o.fit(fmt.Sprintf("… %s", tty.Counted(more, "more line")))) + "\n")
+		b.WriteString(o.styled(tty.Dim, o.fit(fmt.Sprintf("… %s", wording.Count(more, "more line")))) + "\n")
 	}
 	return b.String()
 }

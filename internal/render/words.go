@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/usage"
 )
 
@@ -55,23 +56,6 @@ func units(large int, largeUnit string, small int, smallUnit string) string {
 	return text
 }
 
-// Count returns a number for people, in at most four characters and a unit: 950, 21.4k, 155k, 1.2M.
-func Count(n int) string {
-	size := float64(n)
-	for _, unit := range []string{"", "k", "M", "G", "T"} {
-		switch {
-		case size < 999.5 && (unit == "" || size >= 99.95):
-			return fmt.Sprintf("%.0f%s", size, unit)
-		case size < 99.95:
-			return strings.Replace(fmt.Sprintf("%.1f%s", size, unit), ".0", "", 1)
-		case unit == "T":
-			return fmt.Sprintf("%.0f%s", size, unit)
-		}
-		size /= 1000
-	}
-	return ""
-}
-
 // Cents returns an amount in cents: $1,234.50, <$0.01.
 func Cents(m usage.Money) string {
 	const cent = usage.Dollar / 100
@@ -79,7 +63,7 @@ func Cents(m usage.Money) string {
 		return "<$0.01"
 	}
 	cents := int64(m/cent) + int64(m%cent/(cent/2))
-	return fmt.Sprintf("$%s.%02d", tty.Thousands(cents/100), cents%100)
+	return fmt.Sprintf("$%s.%02d", wording.Number(cents/100), cents%100)
 }
 
 // Money returns an amount for people, in cents from a cent on, and in hundredths of a cent below it:

@@ -48,18 +48,6 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{
-		0: "0", 7: "7", 950: "950", 999: "999", 1000: "1k", 1234: "1.2k", 21400: "21.4k", 99949: "99.9k", 99960: "100k", 155000: "155k",
-		999400: "999k", 999600: "1M", 1_240_000: "1.2M", 31_000_000: "31M", 2_000_000_000: "2G", 5_000_000_000_000_000: "5000T",
-	} {
-		if got := Count(n); got != want {
-			t.Errorf("Count(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestAge(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 17, 12, 0, 0, 0, time.FixedZone("", 3600))

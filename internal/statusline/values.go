@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/settings"
 	"github.com/clewdev/clew/usage"
 )
@@ -235,8 +236,8 @@ func lines(v *View) []part {
 		return nil
 	}
 	return []part{
-		{"+" + render.Count(cost.TotalLinesAdded), tty.Addition}, {" ", tty.Plain},
-		{"-" + render.Count(cost.TotalLinesRemoved), tty.Removal},
+		{"+" + wording.Rounded(cost.TotalLinesAdded), tty.Addition}, {" ", tty.Plain},
+		{"-" + wording.Rounded(cost.TotalLinesRemoved), tty.Removal},
 	}
 }
 

@@ -122,23 +122,6 @@ func Break(line string, columns int) []string {
 	return append(rows, line[start:])
 }
 
-// Thousands writes a number with commas between thousands: 23,045.
-func Thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
-// Counted writes a number with its noun: 1 turn, 1,200 turns.
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return Thousands(int64(n)) + " " + noun + "s"
-}
-
 // Size writes a number of bytes for people, in two or three digits: 999 B, 9.9 kB, 450 MB.
 func Size(n int64) string {
 	if n < 1000 {

@@ -95,15 +95,6 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-func TestCounted(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{0: "0 turns", 1: "1 turn", 2: "2 turns", 1200: "1,200 turns"} {
-		if got := Counted(n, "turn"); got != want {
-			t.Errorf("Counted(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]string{
@@ -112,16 +103,6 @@ func TestSize(t *testing.T) {
 	} {
 		if got := Size(size); got != want {
 			t.Errorf("Size(%d) = %q, want %q", size, got, want)
-		}
-	}
-}
-
-func TestThousands(t *testing.T) {
-	for n, want := range map[int64]string{
-		-1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",
-	} {
-		if got := Thousands(n); got != want {
-			t.Errorf("Thousands(%d) = %s, want %s", n, got, want)
 		}
 	}
 }

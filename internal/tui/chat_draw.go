@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // Sizes of what is drawn again and again.
@@ -234,7 +235,7 @@ func (c *chat) statusLine(width int) string {
 	}
 	left := "  " + c.news.Status.line(width-2)
 	if n := len(c.docks); n > 0 && !c.focus.asks() {
-		return joinColumns(tty.Waiting.Paint(tty.Fit("  ctrl+g: "+tty.Counted(n, "question"), width), color),
+		return joinColumns(tty.Waiting.Paint(tty.Fit("  ctrl+g: "+wording.Count(n, "question"), width), color),
 			tty.Dim.Paint(strings.TrimSpace(left), color), width)
 	}
 	right := "shift+tab mode  ? keys"
@@ -326,7 +327,7 @@ func (c *chat) promptLines(text string) []string {
 	rows := tty.Wrap(tty.Clean(strings.TrimRight(begin, "\n")), max(c.columns-3, 1))
 	for i, row := range rows {
 		if i == maxPromptLines {
-			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", tty.Counted(len(rows)-i+strings.Count(rest, "\n"), "line")), c.opts.Color))
+			lines = append(lines, tty.Dim.Paint(fmt.Sprintf("  … %s more", wording.Count(len(rows)-i+strings.Count(rest, "\n"), "line")), c.opts.Color))
 			break
 		}
 		mark := "  "

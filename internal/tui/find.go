@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -196,7 +197,7 @@ func (f *finder) line(width int, color bool) (string, int) {
 
 // count says how many matches there are.
 func (f *finder) count() string {
-	n := tty.Thousands(int64(len(f.matches)))
+	n := wording.Number(len(f.matches))
 	switch {
 	case f.matcher == nil:
 		return ""
@@ -209,7 +210,7 @@ func (f *finder) count() string {
 	case f.looking:
 		n += "…"
 	}
-	return fmt.Sprintf("%s of %s", tty.Thousands(int64(f.current+1)), n)
+	return fmt.Sprintf("%s of %s", wording.Number(f.current+1), n)
 }
 
 // A foundMsg has matches of a search.

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 func (s *jobsScreen) draw(width, height int) Frame {
@@ -44,7 +45,7 @@ func (s *jobsScreen) head(width int) (string, *paint.Cursor) {
 	var counts []string
 	for g, name := range jobview.GroupNames {
 		if n := s.list.Counts[g]; n > 0 {
-			counts = append(counts, tty.Thousands(int64(n))+" "+strings.ToLower(name))
+			counts = append(counts, wording.Number(n)+" "+strings.ToLower(name))
 		}
 	}
 	return joinColumns(title, tty.Dim.Paint(render.Join(counts...), s.opts.Color)+" ", width), nil
@@ -73,12 +74,12 @@ func (s *jobsScreen) counted() string {
 	case !s.list.Complete:
 		return "reading"
 	}
-	text := tty.Counted(s.list.Total, "job")
+	text := wording.Count(s.list.Total, "job")
 	if s.list.IsCut {
-		text = tty.Thousands(int64(s.list.Total)) + " newest jobs"
+		text = wording.Number(s.list.Total) + " newest jobs"
 	}
 	if s.query != "" {
-		text = tty.Thousands(int64(len(s.list.Rows))) + " of " + text
+		text = wording.Number(len(s.list.Rows)) + " of " + text
 	}
 	return text
 }

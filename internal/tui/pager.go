@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A pager scrolls in a text that may be very long, and finds something in it. Its zero value has no
@@ -111,8 +111,8 @@ func (p *pager) where() string {
 	if !exact {
 		about = "about "
 	}
-	return fmt.Sprintf("%s-%s of %s%s", tty.Thousands(int64(p.top+1)), tty.Thousands(int64(min(p.top+p.height, n))),
-		about, tty.Thousands(int64(n)))
+	return fmt.Sprintf("%s-%s of %s%s", wording.Number(p.top+1), wording.Number(min(p.top+p.height, n)),
+		about, wording.Number(n))
 }
 
 // move runs the actions that scroll. It reports whether it is one.

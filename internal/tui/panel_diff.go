@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -180,7 +181,7 @@ func (d *diffScreen) wheel(lines int) tea.Cmd {
 func diffTitle(dir, path string, turn int) string {
 	of := "the session"
 	if turn > 0 {
-		of = "turn " + tty.Thousands(int64(turn))
+		of = "turn " + wording.Number(turn)
 	}
 	if path == "" {
 		return "Changes in " + of

@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 )
 
@@ -303,7 +304,7 @@ func (s *searchScreen) status() string {
 		return ""
 	}
 	n := len(s.hits) + s.found.More
-	text := tty.Thousands(int64(n)) + " results"
+	text := wording.Number(n) + " results"
 	if n == 1 {
 		text = "1 result"
 	}
@@ -450,7 +451,7 @@ func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
 		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
 		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
-		{"transcript", e.Path}, {"size", tty.Thousands(e.Size) + " bytes"},
+		{"transcript", e.Path}, {"size", wording.Number(e.Size) + " bytes"},
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
 		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.SessionInfo)},
 	}

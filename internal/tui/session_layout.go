@@ -8,6 +8,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A sessionLayout lays out the rows of a session.
@@ -78,7 +79,7 @@ func (l *sessionLayout) lines(i, width int) []string {
 	body, more := o.RowBody(r, bodyLimit)
 	lines = append(lines, body...)
 	if more > 0 {
-		text := fmt.Sprintf("… %s (enter)", tty.Counted(more, "more line"))
+		text := fmt.Sprintf("… %s (enter)", wording.Count(more, "more line"))
 		indent := strings.Repeat(" ", min(indentOf(body), max(width-20, 0)))
 		lines = append(lines, indent+tty.Dim.Paint(tty.Fit(text, width-len(indent)), o.Color))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -213,12 +214,12 @@ func (s *sessionsScreen) scopeText() string {
 // tabs returns the names of the tabs with their counts, as far as there is room, and their width.
 func (s *sessionsScreen) tabs(width int) (string, int) {
 	for _, form := range []func(t tab) string{
-		func(t tab) string { return tabNames[t] + " " + tty.Thousands(int64(s.counts[t])) },
+		func(t tab) string { return tabNames[t] + " " + wording.Number(s.counts[t]) },
 		func(t tab) string {
 			if t != s.tab {
 				return tabNames[t]
 			}
-			return tabNames[t] + " " + tty.Thousands(int64(s.counts[t]))
+			return tabNames[t] + " " + wording.Number(s.counts[t])
 		},
 		func(t tab) string { return tabNames[t] },
 	} {
@@ -277,14 +278,11 @@ func (s *sessionsScreen) counted() string {
 	if !s.data.listed && s.tab != trashTab {
 		return "reading"
 	}
-	text := tty.Thousands(int64(s.total)) + " " + noun
-	if s.total != 1 {
-		text += "s"
-	}
+	text := wording.Count(s.total, noun)
 	if !s.query.Empty() {
-		text = tty.Thousands(int64(s.count())) + " of " + text
+		text = wording.Number(s.count()) + " of " + text
 		if unread := s.unread(); unread > 0 {
-			text += fmt.Sprintf(", reading %s", tty.Thousands(int64(unread)))
+			text += fmt.Sprintf(", reading %s", wording.Number(unread))
 		}
 	}
 	return text
@@ -569,7 +567,7 @@ func (s *sessionsScreen) projectLine(p *catalog.Project, selected bool, columns 
 				return listCell{text: fmt.Sprintf("%d live", p.Live), style: tty.Success}
 			}
 		case "count":
-			return listCell{text: tty.Counted(p.Count, "session")}
+			return listCell{text: wording.Count(p.Count, "session")}
 		case "age":
 			return listCell{text: render.Age(p.Newest, now), style: tty.Dim}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -445,7 +446,7 @@ func writePatch(m *markup, patch, more string) {
 	left := jobview.MaxPatchLines
 	for i := range files {
 		if left <= 0 {
-			m.element("p", "missing", fmt.Sprintf("%s not shown; %s", tty.Counted(len(files)-i, "more file"), more))
+			m.element("p", "missing", fmt.Sprintf("%s not shown; %s", wording.Count(len(files)-i, "more file"), more))
 			return
 		}
 		_ = export.WriteDiff(m, &files[i], &export.View{More: more}) // a builder takes everything

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A Fleet has the jobs that pages show.
@@ -138,7 +138,7 @@ func (s *Server) drawJobs(found *jobview.Listing) string {
 	for i, r := range shown {
 		g := r.Group()
 		if i == 0 || g != shown[i-1].Group() {
-			d.raw("<section><h2>", jobview.GroupNames[g], ` <span class="n">`, tty.Thousands(int64(found.Counts[g])), `</span></h2><ul class="jobs">`)
+			d.raw("<section><h2>", jobview.GroupNames[g], ` <span class="n">`, wording.Number(found.Counts[g]), `</span></h2><ul class="jobs">`)
 		}
 		d.item(r)
 		if i == len(shown)-1 || g != shown[i+1].Group() {
@@ -146,7 +146,7 @@ func (s *Server) drawJobs(found *jobview.Listing) string {
 		}
 	}
 	if more := len(found.Rows) - len(shown); more > 0 {
-		d.element("p", "missing", fmt.Sprintf("%s more; filter them, or run: clew jobs --all%s", tty.Thousands(int64(more)), s.opts.FleetFlags))
+		d.element("p", "missing", fmt.Sprintf("%s more; filter them, or run: clew jobs --all%s", wording.Number(more), s.opts.FleetFlags))
 	}
 	if found.IsCut {
 		d.element("p", "missing", "Older jobs are not in this list: clew jobs --all"+s.opts.FleetFlags)

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -189,9 +189,9 @@ func (s *Server) contextUse(w http.ResponseWriter, r *http.Request) error {
 
 // contextTable writes what fills the context at the end, by class.
 func contextTable(m *markup, last *transcript.ContextTurn) {
-	caption := "Context at the end: " + render.Count(last.Tokens) + " tokens"
+	caption := "Context at the end: " + wording.Tokens(last.Tokens)
 	if last.Window > 0 {
-		caption += ", " + render.Percent(last.Tokens, last.Window) + " of " + render.Count(last.Window)
+		caption += ", " + render.Percent(last.Tokens, last.Window) + " of " + wording.Rounded(last.Window)
 	}
 	m.tableHead(caption, []column{{"Class", false}, {"Tokens", true}, {"Share", true}})
 	for i, class := range render.ContextClasses() {
@@ -202,7 +202,7 @@ func contextTable(m *markup, last *transcript.ContextTurn) {
 		m.raw(`<tr><th scope="row"><span class="key k`, strconv.Itoa(i), `" aria-hidden="true"></span> `)
 		m.text(render.ClassName(class))
 		m.raw("</th>")
-		m.element("td", "r", render.Count(tokens))
+		m.element("td", "r", wording.Rounded(tokens))
 		m.element("td", "r", render.Percent(tokens, last.Tokens))
 		m.raw("</tr>")
 	}
@@ -216,10 +216,10 @@ func contextPlot(report *transcript.ContextReport) *plot {
 	first := max(len(turns)-maxBars, 0)
 	for i := range turns[first:] {
 		turn := &turns[first+i]
-		b := bar{label: strconv.Itoa(first + i + 1), value: int64(turn.Tokens), text: render.Count(turn.Tokens) + " tokens"}
+		b := bar{label: strconv.Itoa(first + i + 1), value: int64(turn.Tokens), text: wording.Tokens(turn.Tokens)}
 		for k, class := range render.ContextClasses() {
 			if n := turn.By[class]; n > 0 {
-				b.parts = append(b.parts, barPart{class: k, value: int64(n), text: render.ClassName(class) + " " + render.Count(n)})
+				b.parts = append(b.parts, barPart{class: k, value: int64(n), text: render.ClassName(class) + " " + wording.Rounded(n)})
 			}
 		}
 		p.bars = append(p.bars, b)
@@ -279,17 +279,17 @@ func (d *fileDrawer) summary(changes []transcript.FileChanges) {
 		added, removed = added+changes[i].Added, removed+changes[i].Removed
 	}
 	d.raw(`<p class="facts">`)
-	d.span("", tty.Counted(len(changes), "file")+" changed")
+	d.span("", wording.Count(len(changes), "file")+" changed")
 	d.lines(added, removed)
 	d.raw("</p>")
 }
 
 func (d *fileDrawer) lines(added, removed int) {
 	if added > 0 {
-		d.element("span", "plus", "+"+tty.Thousands(int64(added)))
+		d.element("span", "plus", "+"+wording.Number(added))
 	}
 	if removed > 0 {
-		d.element("span", "minus", "−"+tty.Thousands(int64(removed)))
+		d.element("span", "minus", "−"+wording.Number(removed))
 	}
 }
 
@@ -322,7 +322,7 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 		d.span("note", "new")
 	}
 	d.lines(f.Added, f.Removed)
-	d.span("note", tty.Counted(len(f.Calls), "change"))
+	d.span("note", wording.Count(len(f.Calls), "change"))
 	d.raw(`</summary><div class="body">`)
 	for i := range f.Calls[:min(len(f.Calls), maxCalls)] {
 		call := &f.Calls[i]
@@ -340,7 +340,7 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 		d.element("p", "missing", "The changes are not shown here, since there are many. Each call shows its own.")
 	}
 	if more := len(f.Calls) - maxCalls; more > 0 {
-		d.element("p", "missing", tty.Counted(more, "more change")+" not shown")
+		d.element("p", "missing", wording.Count(more, "more change")+" not shown")
 	}
 	d.raw("</div></details>")
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -123,26 +124,26 @@ func (s *Server) span(from, to time.Time) string {
 func (s *Server) figures(m *markup, v *reading) {
 	f := v.factsOf()
 	m.raw(`<dl class="figures">`)
-	figure(m, "turns", tty.Thousands(int64(f.prompts)), "")
+	figure(m, "turns", wording.Number(f.prompts), "")
 	failed := ""
 	if f.failed > 0 {
-		failed = tty.Thousands(int64(f.failed)) + " failed"
+		failed = wording.Number(f.failed) + " failed"
 	}
-	figure(m, "tool calls", tty.Thousands(int64(f.calls)), failed)
+	figure(m, "tool calls", wording.Number(f.calls), failed)
 	if f.agents > 0 {
-		figure(m, "subagents", tty.Thousands(int64(f.agents)), "")
+		figure(m, "subagents", wording.Number(f.agents), "")
 	}
 	if n := v.entry.Figures; n != nil && n.Files > 0 {
-		figure(m, "files changed", tty.Thousands(int64(n.Files)), "")
+		figure(m, "files changed", wording.Number(n.Files), "")
 	}
 	if tokens, window := v.contextAtEnd(); tokens > 0 {
 		share := ""
 		if window > 0 {
-			share = render.Percent(tokens, window) + " of " + render.Count(window)
+			share = render.Percent(tokens, window) + " of " + wording.Rounded(window)
 		}
-		figure(m, "context", render.Count(tokens), share)
+		figure(m, "context", wording.Rounded(tokens), share)
 	}
-	figure(m, "tokens", render.Count(f.work.Tokens), "")
+	figure(m, "tokens", wording.Rounded(f.work.Tokens), "")
 	figure(m, "cost", cmp.Or(render.WorkCost(f.work), "none"), "at list prices")
 	m.raw("</dl>")
 }

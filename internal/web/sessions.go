@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -371,7 +372,7 @@ func (d *listDrawer) project(m *markup, p *catalog.Project) {
 	if p.Live > 0 {
 		m.span("state good", strconv.Itoa(p.Live)+" live")
 	}
-	m.span("count", tty.Counted(p.Count, "session"))
+	m.span("count", wording.Count(p.Count, "session"))
 	m.time(p.Newest, render.Age(p.Newest, d.now))
 	m.raw("</a>")
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -141,7 +141,7 @@ func (d *usageDrawer) draw(ctx context.Context) {
 	}
 	d.element("p", "note", "Costs are at list prices of "+d.prices.Date+", unless the transcript has the cost.")
 	if n := len(d.scan.Unread); n > 0 {
-		d.element("p", "missing", "Files that could not be read and do not count: "+tty.Thousands(int64(n))+".")
+		d.element("p", "missing", "Files that could not be read and do not count: "+wording.Number(n)+".")
 	}
 }
 
@@ -256,8 +256,8 @@ func (d *usageDrawer) active(b *usage.FiveHourBlock) {
 	d.raw(`<dl class="figures">`)
 	figure(d.markup, "this block", shownCost(&b.Totals), "so far")
 	if b.Projection != nil && stats.BlockRate(b) > 0 {
-		figure(d.markup, "rate", render.Money(b.Burn.CostPerHour)+"/h", render.Count(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
-		figure(d.markup, "projected", render.Money(b.Projection.Cost), render.Count(b.Projection.Tokens)+" tokens")
+		figure(d.markup, "rate", render.Money(b.Burn.CostPerHour)+"/h", wording.Rounded(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
+		figure(d.markup, "projected", render.Money(b.Projection.Cost), wording.Tokens(b.Projection.Tokens))
 	}
 	d.raw("</dl>")
 }
@@ -300,7 +300,7 @@ func (d *usageDrawer) table(caption, first string, list []usageRow, total *usage
 	}
 	if left := len(list) - maxUsageRows; left > 0 {
 		d.raw(`<tr><th scope="row">`)
-		d.text(tty.Counted(left, "more row") + ", included in the total")
+		d.text(wording.Count(left, "more row") + ", included in the total")
 		d.raw(`</th></tr>`)
 	}
 	d.usageRow(&usageRow{name: "total", total: *total}, isBlock)
@@ -313,9 +313,9 @@ func (d *usageDrawer) usageRow(row *usageRow, isBlock bool) {
 	d.span("note", row.note)
 	d.raw("</th>")
 	u := &row.total.Usage
-	d.element("td", "r", tty.Thousands(int64(row.total.Calls)))
+	d.element("td", "r", wording.Number(row.total.Calls))
 	for _, n := range []int{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens} {
-		d.element("td", "r", render.Count(n))
+		d.element("td", "r", wording.Rounded(n))
 	}
 	d.element("td", "r", shownCost(&row.total))
 	if isBlock {
@@ -334,7 +334,7 @@ func (d *usageDrawer) tools() {
 	stats.SortTools(list)
 	p := &plot{title: "Calls by tool"}
 	for i := range list[:min(len(list), maxBars/10)] {
-		p.bars = append(p.bars, bar{label: list[i].Tool, value: int64(list[i].Calls), text: tty.Counted(list[i].Calls, "call")})
+		p.bars = append(p.bars, bar{label: list[i].Tool, value: int64(list[i].Calls), text: wording.Count(list[i].Calls, "call")})
 	}
 	p.write(d.markup)
 	d.tableHead("Calls by tool", []column{
@@ -352,10 +352,10 @@ func (d *usageDrawer) toolRow(name string, sums *stats.ToolSums) {
 	d.raw(`<tr><th scope="row">`)
 	d.text(name)
 	d.raw("</th>")
-	d.element("td", "r", tty.Thousands(int64(sums.Calls)))
-	d.element("td", "r", tty.Thousands(int64(sums.Failed)))
-	d.element("td", "r", render.Count(sums.InputTokens))
-	d.element("td", "r", render.Count(sums.ResultTokens))
+	d.element("td", "r", wording.Number(sums.Calls))
+	d.element("td", "r", wording.Number(sums.Failed))
+	d.element("td", "r", wording.Rounded(sums.InputTokens))
+	d.element("td", "r", wording.Rounded(sums.ResultTokens))
 	d.element("td", "r", "~"+shownCost(&usage.Totals{Cost: sums.EstimatedCost, UnknownCost: sums.UnknownCost}))
 	d.raw("</tr>")
 }

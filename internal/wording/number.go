@@ -1,0 +1,48 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Number writes a number with commas between thousands: 23,045.
+func Number[N int | int64 | uint64](n N) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// Count writes a number with its noun: 1 turn, 1,200 turns.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Number(n) + " " + noun + "s"
+}
+
+// Rounded writes a number in at most four characters and a unit: 950, 21.4k, 155k, 1.2M.
+func Rounded(n int) string {
+	size := float64(n)
+	for _, unit := range []string{"", "k", "M", "G", "T"} {
+		switch {
+		case size < 999.5 && (unit == "" || size >= 99.95):
+			return fmt.Sprintf("%.0f%s", size, unit)
+		case size < 99.95:
+			return strings.Replace(fmt.Sprintf("%.1f%s", size, unit), ".0", "", 1)
+		case unit == "T":
+			return fmt.Sprintf("%.0f%s", size, unit)
+		}
+		size /= 1000
+	}
+	return ""
+}
+
+// Tokens writes a rounded number of tokens: 1 token, 21.4k tokens.
+func Tokens(n int) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return Rounded(n) + " tokens"
+}

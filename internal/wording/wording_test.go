@@ -1,0 +1,44 @@
+package wording
+
+import "testing"
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		-123456: "-123,456", -1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",
+	} {
+		if got := Number(n); got != want {
+			t.Errorf("Number(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 turns", 1: "1 turn", 2: "2 turns", 1200: "1,200 turns"} {
+		if got := Count(n, "turn"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestRounded(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		0: "0", 7: "7", 950: "950", 999: "999", 1000: "1k", 1234: "1.2k", 21400: "21.4k", 99949: "99.9k", 99960: "100k", 155000: "155k",
+		999400: "999k", 999600: "1M", 1_240_000: "1.2M", 31_000_000: "31M", 2_000_000_000: "2G", 5_000_000_000_000_000: "5000T",
+	} {
+		if got := Rounded(n); got != want {
+			t.Errorf("Rounded(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 tokens", 1: "1 token", 950: "950 tokens", 21400: "21.4k tokens"} {
+		if got := Tokens(n); got != want {
+			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
