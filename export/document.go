@@ -25,7 +25,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
@@ -502,7 +501,7 @@ func (p *page) hasRoom(image *Image) bool {
 // cutNote writes a note if inputs and results were cut.
 func (p *page) cutNote() {
 	if p.page > 0 && p.most < maxText {
-		p.element("p", `class="missing"`, "This session is long: only the first "+tty.Size(int64(p.most))+
+		p.element("p", `class="missing"`, "This session is long: only the first "+wording.Size(p.most)+
 			" of each input and result of a tool are shown. Use --full to show everything.")
 	}
 }

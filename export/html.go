@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -505,7 +504,7 @@ func (p *page) pre(attributes, text string, limit int) {
 
 func (p *page) missing(n int) {
 	if n > 0 {
-		p.element("p", `class="missing"`, tty.Size(int64(n))+" more not shown"+p.hint())
+		p.element("p", `class="missing"`, wording.Size(n)+" more not shown"+p.hint())
 	}
 }
 

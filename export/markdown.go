@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/clewdev/clew/internal/markdown"
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
@@ -279,7 +278,7 @@ func (s *markdownWriter) fence(text, language string) {
 
 func (s *markdownWriter) missing(n int) {
 	if n > 0 {
-		s.block("*" + tty.Size(int64(n)) + " more not shown; --full shows everything.*")
+		s.block("*" + wording.Size(n) + " more not shown; --full shows everything.*")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/internal/diskspace"
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A server whose write fails once accepts nothing more, also when there is room again. So the server in this process
@@ -49,19 +50,19 @@ func (d *disk) low() string {
 		return fmt.Sprintf("the disk of the server can't be written to: %s; make room on the disk of %s, and the server goes on", d.Fault, d.Dir)
 	case d.Free < d.least():
 		return fmt.Sprintf("the disk of the server is almost full: %s of %s are free for %s, and new jobs need %s; make room there, or drop old jobs",
-			bytesText(d.Free), bytesText(d.Total), d.Dir, bytesText(d.least()))
+			wording.Size(d.Free), wording.Size(d.Total), d.Dir, wording.Size(d.least()))
 	}
 	return ""
 }
 
 func (d *disk) finding() Finding {
-	f := Finding{Subject: "disk", OK: d.low() == "", Text: fmt.Sprintf("%s of %s of the disk of the server are free.", bytesText(d.Free), bytesText(d.Total))}
+	f := Finding{Subject: "disk", OK: d.low() == "", Text: fmt.Sprintf("%s of %s of the disk of the server are free.", wording.Size(d.Free), wording.Size(d.Total))}
 	switch {
 	case d.Fault != "":
 		f.Text = fmt.Sprintf("The server can't write: %s.", d.Fault)
 		f.Fix = fmt.Sprintf("Make room on the disk of %s: the server then goes on by itself.", d.Dir)
 	case !f.OK:
-		f.Fix = fmt.Sprintf("Make room on the disk of %s, or drop old jobs: the server takes no new ones below %s.", d.Dir, bytesText(d.least()))
+		f.Fix = fmt.Sprintf("Make room on the disk of %s, or drop old jobs: the server takes no new ones below %s.", d.Dir, wording.Size(d.least()))
 	}
 	return f
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A Finding is what is known about one property of the servers.
@@ -106,24 +108,14 @@ func spaceFinding(a *jetstream.AccountInfo) Finding {
 	used, limit := int64(a.Store), a.Limits.MaxStore //nolint:gosec // the server has no files of exabytes
 	f := Finding{Subject: "space", OK: true}
 	if limit <= 0 {
-		f.Text = fmt.Sprintf("The streams take %s; how much more fits can't be seen by a client.", bytesText(used))
+		f.Text = fmt.Sprintf("The streams take %s; how much more fits can't be seen by a client.", wording.Size(used))
 		return f
 	}
-	f.Text = fmt.Sprintf("The streams take %s of %s.", bytesText(used), bytesText(limit))
+	f.Text = fmt.Sprintf("The streams take %s of %s.", wording.Size(used), wording.Size(limit))
 	if limit-used < limit/lowSpace {
 		f.OK, f.Fix = false, "Drop old jobs, or give the server more space: a full server accepts no jobs and no results."
 	}
 	return f
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d KB", n/1024)
 }
 
 // maxLag is how far a replica may be behind.

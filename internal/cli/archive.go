@@ -220,9 +220,9 @@ func (r *savedRecord) text() string {
 		verb = "Would save"
 	}
 	text := fmt.Sprintf("%s %s and %d changed of %s as %s in %s: %s new", verb, wording.Count(r.New, "new session"), r.Changed,
-		wording.Number(r.Sessions), r.Machine, clikit.Printable(r.Archive), tty.Size(r.NewBytes))
+		wording.Number(r.Sessions), r.Machine, clikit.Printable(r.Archive), wording.Size(r.NewBytes))
 	if !r.DryRun {
-		text += fmt.Sprintf(", %s stored", tty.Size(r.Stored))
+		text += fmt.Sprintf(", %s stored", wording.Size(r.Stored))
 		if r.Stored > 0 {
 			text += fmt.Sprintf(" (1:%.1f)", float64(r.NewBytes)/float64(r.Stored))
 		}
@@ -398,12 +398,12 @@ func (r *statusRecord) text(columns int) string {
 		if !m.LastRun.IsZero() {
 			last = m.LastRun.Local().Format("2006-01-02T15:04")
 		}
-		t.Add(m.Name, wording.Number(m.Sessions), tty.Size(m.Bytes), tty.Size(m.Stored), ratio, last)
+		t.Add(m.Name, wording.Number(m.Sessions), wording.Size(m.Bytes), wording.Size(m.Stored), ratio, last)
 	}
 	lines := append(t.Lines(columns), "",
 		"archive  "+clikit.Printable(r.Archive),
-		"live     "+tty.Size(r.LiveBytes)+" in the agent's transcripts",
-		"cache    "+tty.Size(r.CacheSize)+" unpacked in "+clikit.Printable(r.Cache))
+		"live     "+wording.Size(r.LiveBytes)+" in the agent's transcripts",
+		"cache    "+wording.Size(r.CacheSize)+" unpacked in "+clikit.Printable(r.Cache))
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -432,7 +432,7 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 		r.Problems = append(r.Problems, clikit.Printable(p.Err.Error()))
 	}
 	text := fmt.Sprintf("Verified %s: %s with %s, %s.\n", clikit.Printable(r.Archive), wording.Count(r.Sessions, "session"),
-		wording.Count(r.Files, "file"), tty.Size(r.Bytes))
+		wording.Count(r.Files, "file"), wording.Size(r.Bytes))
 	if err := o.print(r, text); err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (r *restoredRecord) text() string {
 	if r.Files == 0 {
 		fmt.Fprintf(&b, "Session %s is already there, as %s has it in the archive.\n", r.ID, r.Machine)
 	} else {
-		fmt.Fprintf(&b, "Restored session %s of %s: %s, %s.\n", r.ID, r.Machine, wording.Count(r.Files, "file"), tty.Size(r.Bytes))
+		fmt.Fprintf(&b, "Restored session %s of %s: %s, %s.\n", r.ID, r.Machine, wording.Count(r.Files, "file"), wording.Size(r.Bytes))
 	}
 	for _, path := range r.Aside {
 		fmt.Fprintf(&b, "Renamed what was there to %s.\n", clikit.Printable(path))

@@ -23,6 +23,7 @@ import (
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -379,7 +380,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
-	found := fmt.Sprintf("%s, written %s, %s", tty.Size(d.Bytes), info.ModTime().Local().Format(clikit.TimeLayout), path)
+	found := fmt.Sprintf("%s, written %s, %s", wording.Size(d.Bytes), info.ModTime().Local().Format(clikit.TimeLayout), path)
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -257,7 +256,7 @@ func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
 	return append(all, diagnosis{
 		State: stateOK,
 		Found: fmt.Sprintf("%s in %s, %s with their other files; the largest has %s: %s",
-			wording.Count(len(s.files), "session"), strings.Join(s.roots, ", "), tty.Size(s.bytes), tty.Size(largest.size),
+			wording.Count(len(s.files), "session"), strings.Join(s.roots, ", "), wording.Size(s.bytes), wording.Size(largest.size),
 			largest.path),
 		Details: transcriptDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
 	})

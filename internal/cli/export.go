@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 )
 
@@ -115,7 +116,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	}
 	defer src.close()
 	if size := src.size(); size >= 0 {
-		o.activity.Now("reading " + tty.Size(size))
+		o.activity.Now("reading " + wording.Size(size))
 	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {

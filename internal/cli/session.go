@@ -24,6 +24,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -432,7 +433,7 @@ func tooLarge(name string, size, memory int64) error {
 	return &clikit.Failure{
 		Code: clikit.ExitInput,
 		Err: fmt.Errorf("%s is too large to read into memory: %s, which would take about %s",
-			clikit.Printable(name), tty.Size(size), tty.Size(memory)),
+			clikit.Printable(name), wording.Size(size), wording.Size(memory)),
 		Hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -305,7 +306,7 @@ func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 
 // large shows a transcript that does not fit into memory while it is read.
 func (o *showOptions) large(ctx context.Context, src *source) error {
-	notice := "the transcript is too large to read into memory (" + tty.Size(src.size()) +
+	notice := "the transcript is too large to read into memory (" + wording.Size(src.size()) +
 		"): showing rewound messages, without subagents"
 	o.warn(notice)
 	out := bufio.NewWriterSize(o.out(), 16<<10)

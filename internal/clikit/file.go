@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // WritePrivate writes a file that only the user can read, and creates its directory. An existing
@@ -79,7 +79,7 @@ func ReadAtMost(name string, most int64) ([]byte, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("longer than %s", tty.Size(most))
+		err = fmt.Errorf("longer than %s", wording.Size(most))
 	}
 	return data, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // FitLine cuts a line so that it does not wrap. A width of 0 means no limit.
@@ -81,15 +82,15 @@ func (p *Progress) fit(line string) string { return line[:max(0, min(len(line), 
 
 func (p *Progress) line(elapsed time.Duration) string {
 	rate := float64(p.read) / elapsed.Seconds()
-	speed := tty.Size(int64(rate)) + "/s"
+	speed := wording.Size(int64(rate)) + "/s"
 	if p.Total <= 0 {
-		return fmt.Sprintf("%s  %s", tty.Size(p.read), speed)
+		return fmt.Sprintf("%s  %s", wording.Size(p.read), speed)
 	}
 	done := min(1, float64(p.read)/float64(p.Total))
 	cells := int(done * barCells)
 	bar := strings.Repeat("#", cells) + strings.Repeat("-", barCells-cells)
 	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
-	parts := []string{tty.Size(p.read) + " of " + tty.Size(p.Total), speed}
+	parts := []string{wording.Size(p.read) + " of " + wording.Size(p.Total), speed}
 	if left := p.Total - p.read; left > 0 && rate > 0 {
 		parts = append(parts, fmt.Sprintf("%v left", time.Duration(float64(left)/rate*1e9).Round(time.Second)))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 const (
@@ -122,7 +123,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
 		if len(line) > maxLine {
-			return line, fmt.Errorf("the line is longer than %s", tty.Size(maxLine))
+			return line, fmt.Errorf("the line is longer than %s", wording.Size(maxLine))
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err

@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 type submitOptions struct {
@@ -354,7 +355,7 @@ func (c *connection) readFile(ctx context.Context, name string) ([]byte, error) 
 	defer r.Close()
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("the file %s is longer than %s", name, tty.Size(maxFile))
+		err = fmt.Errorf("the file %s is longer than %s", name, wording.Size(maxFile))
 	}
 	return text, failure(ctx, err)
 }

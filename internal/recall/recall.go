@@ -330,7 +330,7 @@ func (r *Recall) share() string {
 	if total == 0 {
 		return "another process may be writing it"
 	}
-	return fmt.Sprintf("%d of %d MB were read", read/1e6, total/1e6)
+	return wording.Size(read) + " of " + wording.Size(total) + " were read"
 }
 
 // A Progress is called with how far a call is. It may be nil.

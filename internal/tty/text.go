@@ -1,7 +1,6 @@
 package tty
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -120,24 +119,6 @@ func Break(line string, columns int) []string {
 		}
 	}
 	return append(rows, line[start:])
-}
-
-// Size writes a number of bytes for people, in two or three digits: 999 B, 9.9 kB, 450 MB.
-func Size(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	units := []string{"kB", "MB", "GB", "TB"}
-	size := float64(n) / 1000
-	for size >= 999.5 && len(units) > 1 {
-		size /= 1000
-		units = units[1:]
-	}
-	digits := 0
-	if size < 9.95 {
-		digits = 1
-	}
-	return strconv.FormatFloat(size, 'f', digits, 64) + " " + units[0]
 }
 
 // FitWidest is like [Fit], and counts like [Break].

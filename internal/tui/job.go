@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -362,7 +363,7 @@ func (j *jobScreen) showPatch() tea.Cmd {
 			case err != nil:
 				return nil, errors.New(fleetErrorText(err))
 			case !isWhole:
-				return nil, errors.New("The patch has more than " + tty.Size(jobview.MaxPatch) + " and is not shown. To read it: " + command)
+				return nil, errors.New("The patch has more than " + wording.Size(jobview.MaxPatch) + " and is not shown. To read it: " + command)
 			case len(files) == 0 && strings.TrimSpace(patch) != "":
 				return nil, errors.New("This is not a patch of git. To read it: " + command)
 			}

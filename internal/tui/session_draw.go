@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // The sizes from which on parts of the screen are shown.
@@ -234,7 +235,7 @@ func (s *sessionScreen) loading() string {
 	case s.snapshot == nil:
 		return "reading …"
 	case s.snapshot.Loading && s.snapshot.Total > 0 && s.snapshot.Done < s.snapshot.Total:
-		return fmt.Sprintf("reading %s of %s", tty.Size(s.snapshot.Done), tty.Size(s.snapshot.Total))
+		return fmt.Sprintf("reading %s of %s", wording.Size(s.snapshot.Done), wording.Size(s.snapshot.Total))
 	case s.snapshot.Loading && s.snapshot.Transcript == nil:
 		return "reading …"
 	}

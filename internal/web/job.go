@@ -431,7 +431,7 @@ func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	if isWhole {
 		writePatch(&m, text, "clew jobs patch "+j.ID+s.opts.FleetFlags+" shows all")
 	} else {
-		m.element("p", "missing", "The patch has more than "+tty.Size(jobview.MaxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID+s.opts.FleetFlags)
+		m.element("p", "missing", "The patch has more than "+wording.Size(jobview.MaxPatch)+" and is not shown. To read it: clew jobs patch "+j.ID+s.opts.FleetFlags)
 	}
 	return reply(w, fragment{m.String()})
 }

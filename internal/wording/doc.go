@@ -2,5 +2,5 @@
 // pages and in errors. Programs get plain numbers, as JSON or CSV.
 //
 // [Number] writes all digits, and [Rounded] a few with a unit of thousands. [Count] and [Tokens] add
-// the noun.
+// the noun. [Size] is for bytes.
 package wording

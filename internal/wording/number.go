@@ -46,3 +46,21 @@ func Tokens(n int) string {
 	}
 	return Rounded(n) + " tokens"
 }
+
+// Size writes a number of bytes in two or three digits. A kilobyte has 1000 bytes: 999 B, 9.9 kB,
+// 450 MB.
+func Size[N int | int64](n N) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	units := []string{"kB", "MB", "GB", "TB"}
+	size := float64(n) / 1000
+	for size >= 999.5 && len(units) > 1 {
+		size /= 1000
+		units = units[1:]
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %s", size, units[0])
+	}
+	return fmt.Sprintf("%.0f %s", size, units[0])
+}

@@ -42,3 +42,15 @@ func TestTokens(t *testing.T) {
 		}
 	}
 }
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9_949: "9.9 kB", 9_951: "10 kB", 999_499: "999 kB",
+		999_500: "1.0 MB", 2_147_483_648: "2.1 GB", 5e15: "5000 TB",
+	} {
+		if got := Size(size); got != want {
+			t.Errorf("Size(%d) = %q, want %q", size, got, want)
+		}
+	}
+}

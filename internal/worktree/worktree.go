@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/diskspace"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // Options configures a [Root]. Nil means the defaults.
@@ -131,9 +132,8 @@ func (r *Root) CheckDisk() error {
 	}
 	need := max(r.opts.MinFree, int64(r.opts.MinFreeShare*float64(space.Total)))
 	if space.Free < need {
-		const gb = 1e9
-		return fmt.Errorf("worktree: %w: %s has %.1f GB, and %.1f GB are the least", ErrDisk, r.dir,
-			float64(space.Free)/gb, float64(need)/gb)
+		return fmt.Errorf("worktree: %w: %s has %s, and %s are the least", ErrDisk, r.dir,
+			wording.Size(space.Free), wording.Size(need))
 	}
 	return nil
 }
