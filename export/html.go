@@ -406,7 +406,7 @@ func (p *page) answer(c *Chunk) {
 	p.raw(`<article class="chunk ai">`)
 	duration, context := "", ""
 	if c.DurationMS > 0 {
-		duration = formatDuration(c.DurationMS)
+		duration = wording.Milliseconds(c.DurationMS)
 	}
 	if u := c.Usage; u != nil {
 		context = wording.Tokens(u.InputTokens+u.CacheReadTokens+u.CacheCreationTokens) + " of context"

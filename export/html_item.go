@@ -117,7 +117,7 @@ func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 		p.raw(`<span class="flag">no result</span>`)
 	}
 	if i.DurationMS > 0 {
-		p.element("span", `class="note"`, formatDuration(i.DurationMS))
+		p.element("span", `class="note"`, wording.Milliseconds(i.DurationMS))
 	}
 }
 

@@ -173,19 +173,6 @@ func shorten(text string, limit int) (head string, missing int) {
 	return head, len(text) - len(head)
 }
 
-func formatDuration(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", ms)
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
-}
-
 // markup writes a page. Text from a transcript must go through text or attr, which clean and escape
 // it; raw is only for our own markup. It keeps the first error, and writes nothing after it.
 type markup struct {

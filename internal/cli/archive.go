@@ -226,7 +226,7 @@ func (r *savedRecord) text() string {
 		if r.Stored > 0 {
 			text += fmt.Sprintf(" (1:%.1f)", float64(r.NewBytes)/float64(r.Stored))
 		}
-		text += fmt.Sprintf(", in %.1f s", r.Seconds)
+		text += ", in " + wording.Duration(time.Duration(r.Seconds*float64(time.Second)))
 	}
 	return text + "\n"
 }

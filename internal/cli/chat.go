@@ -19,7 +19,6 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/screens"
@@ -323,7 +322,7 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 		defer c.screen.turnEnded()
 	}
 	if err == nil && !stopped {
-		c.screen.state("done in " + render.Duration(c.screen.elapsed()))
+		c.screen.state("done in " + wording.Duration(c.screen.elapsed()))
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -568,23 +568,12 @@ func (l *lsList) turns(row *lsRow) string {
 	return wording.Count(row.figures.Turns, "turn")
 }
 
-// duration returns the time from the first to the last entry, without spaces: 48m, 2h5m, 3d.
+// duration returns the time from the first to the last entry, or "".
 func (l *lsList) duration(row *lsRow) string {
-	d := row.duration()
-	minutes := int(d.Round(time.Minute) / time.Minute)
-	switch {
-	case d <= 0:
-		return ""
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case minutes < 60:
-		return fmt.Sprintf("%dm", minutes)
-	case minutes >= 24*60:
-		return fmt.Sprintf("%dd", minutes/(24*60))
-	case minutes%60 == 0 || minutes > 10*60:
-		return fmt.Sprintf("%dh", minutes/60)
+	if d := row.duration(); d > 0 {
+		return wording.ShortDuration(d)
 	}
-	return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
+	return ""
 }
 
 func (r *lsRow) duration() time.Duration {

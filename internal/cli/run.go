@@ -15,7 +15,6 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/markdown"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
@@ -210,7 +209,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 		cost = clikit.Dollars(r.TotalCostUSD)
 		tokens = cmp.Or(tokensOf(r.Usage), tokens)
 	}
-	parts := []string{render.Duration(elapsed)}
+	parts := []string{wording.Duration(elapsed)}
 	if tokens > 0 {
 		parts = append(parts, wording.Tokens(tokens))
 	}

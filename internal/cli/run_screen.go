@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -155,11 +156,11 @@ func (s *screen) draw() {
 func (s *screen) activity(spoke string) string {
 	const notable = 2 * time.Second
 	now := s.now()
-	head := fmt.Sprintf("%s %.0f s · ", spoke, now.Sub(s.since).Truncate(time.Second).Seconds())
+	head := spoke + " " + wording.Seconds(now.Sub(s.since)) + " · "
 	tail := ""
 	if s.current != nil {
 		if took := now.Sub(s.current.began); took >= notable {
-			tail = fmt.Sprintf(" (%.0f s)", took.Truncate(time.Second).Seconds())
+			tail = " (" + wording.Seconds(took) + ")"
 		}
 		if others := len(s.calls) - 1; others > 0 {
 			tail += fmt.Sprintf(" and %d more", others)

@@ -196,7 +196,7 @@ func workTime(took time.Duration) string {
 	if took <= 0 {
 		return ""
 	}
-	return render.Duration(took)
+	return wording.Duration(took)
 }
 
 // times returns how long the agent has worked and, if it waited for long, in how much time.
@@ -205,7 +205,7 @@ func (f *figures) times() string {
 	if work == "" || f.span < 2*f.took || f.span-f.took < 10*time.Minute {
 		return work
 	}
-	return work + " of work in " + render.Duration(f.span)
+	return work + " of work in " + wording.Duration(f.span)
 }
 
 // figures writes the second part of the head.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -304,7 +304,7 @@ func TestStatsGaps(t *testing.T) {
 		}
 		for _, b := range r.Blocks {
 			if b.Gap {
-				list = append(list, "nothing for "+render.Duration(b.End.Sub(b.Start)))
+				list = append(list, "nothing for "+wording.Duration(b.End.Sub(b.Start)))
 			} else {
 				list = append(list, b.Start.Format("15:04-")+b.End.Format("15:04"))
 			}

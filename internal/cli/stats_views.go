@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -80,7 +79,7 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 		}
 		g.rate = stats.BlockRate(b)
 		if i > 0 && r.Blocks[i-1].Gap && r.Blocks[i-1].Start.Equal(end) {
-			all = append(all, &statsGroup{gap: true, label: "  nothing for " + render.Duration(b.Start.Sub(end))})
+			all = append(all, &statsGroup{gap: true, label: "  nothing for " + wording.Duration(b.Start.Sub(end))})
 		}
 		all, end = append(all, g), b.End
 		delete(byName, g.name)

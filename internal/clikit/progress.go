@@ -92,7 +92,7 @@ func (p *Progress) line(elapsed time.Duration) string {
 	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
 	parts := []string{wording.Size(p.read) + " of " + wording.Size(p.Total), speed}
 	if left := p.Total - p.read; left > 0 && rate > 0 {
-		parts = append(parts, fmt.Sprintf("%v left", time.Duration(float64(left)/rate*1e9).Round(time.Second)))
+		parts = append(parts, wording.ShortDuration(time.Duration(float64(left)/rate*1e9))+" left")
 	}
 	for _, part := range parts {
 		if len(line)+2+len(part) >= p.width {
@@ -145,7 +145,7 @@ func (a *Activity) draw() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.visible = true
-	line := fmt.Sprintf("%s, %.0f s", a.doing, time.Since(a.begun).Seconds())
+	line := a.doing + ", " + wording.Seconds(time.Since(a.begun))
 	_, _ = io.WriteString(a.w, ClearLine+FitLine(line, TerminalWidth(a.w))) // nobody may be watching
 }
 

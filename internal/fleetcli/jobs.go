@@ -15,7 +15,6 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -228,7 +227,9 @@ func (o *jobsOptions) nothing(sel *selection) string {
 }
 
 // age is how long ago a time was.
-func age(at, now time.Time) string { return render.Duration(max(now.Sub(at), 0).Truncate(time.Second)) }
+func age(at, now time.Time) string {
+	return wording.Duration(max(now.Sub(at), 0).Truncate(time.Second))
+}
 
 // A jobLine is a job in the list of --json.
 type jobLine struct {

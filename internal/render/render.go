@@ -175,7 +175,7 @@ func (o Options) took(ms int64) string {
 	if ms < 50 {
 		return ""
 	}
-	return Duration(time.Duration(ms) * time.Millisecond)
+	return wording.Milliseconds(ms)
 }
 
 // tail returns the lines after the items of a chunk.

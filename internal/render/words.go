@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -29,31 +28,6 @@ func ShortModel(name string) string {
 		}
 		name = short
 	}
-}
-
-// Duration returns a duration for people, in one or two units: 0.4 s, 48 s, 12 min, 3 h 5 min, 2 d 4 h.
-func Duration(d time.Duration) string {
-	minutes := int(d.Round(time.Minute) / time.Minute)
-	switch {
-	case d < 9950*time.Millisecond:
-		return fmt.Sprintf("%.1f s", max(d, 0).Seconds())
-	case d < 59500*time.Millisecond:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case minutes < 60:
-		return fmt.Sprintf("%d min", max(minutes, 1))
-	case minutes < 24*60:
-		return units(minutes/60, "h", minutes%60, "min")
-	}
-	hours := (minutes + 30) / 60
-	return units(hours/24, "d", hours%24, "h")
-}
-
-func units(large int, largeUnit string, small int, smallUnit string) string {
-	text := fmt.Sprintf("%d %s", large, largeUnit)
-	if small > 0 {
-		text += fmt.Sprintf(" %d %s", small, smallUnit)
-	}
-	return text
 }
 
 // Cents returns an amount in cents: $1,234.50, <$0.01.

@@ -21,19 +21,6 @@ func TestShortModel(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "0.0 s", -time.Hour: "0.0 s", 420 * time.Millisecond: "0.4 s", 9960 * time.Millisecond: "10 s", 48 * time.Second: "48 s",
-		59600 * time.Millisecond: "1 min", 90 * time.Second: "2 min", 59*time.Minute + 40*time.Second: "1 h",
-		3*time.Hour + 5*time.Minute: "3 h 5 min", 24 * time.Hour: "1 d", 52 * time.Hour: "2 d 4 h",
-	} {
-		if got := Duration(d); got != want {
-			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
-		}
-	}
-}
-
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	const cent = usage.Dollar / 100

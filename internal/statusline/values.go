@@ -156,27 +156,10 @@ func (v *View) limit(label string, of func(*settings.StatusRateLimits) *settings
 	return parts
 }
 
-// span returns a duration in at most two units: 14m, 2h14m, 3d4h. It is rounded up, so that nothing
-// begins again later than it says.
+// span returns a duration, rounded up to minutes, so that nothing begins again later than it says.
 func span(d time.Duration) string {
-	minutes := int64(d / time.Minute)
-	if d%time.Minute > 0 {
-		minutes++
-	}
-	days, hours := minutes/(24*60), minutes/60%24
-	switch {
-	case days > 999:
-		return ">999d"
-	case days > 0 && hours > 0:
-		return fmt.Sprintf("%dd%dh", days, hours)
-	case days > 0:
-		return fmt.Sprintf("%dd", days)
-	case minutes >= 60 && minutes%60 > 0:
-		return fmt.Sprintf("%dh%dm", hours, minutes%60)
-	case minutes >= 60:
-		return fmt.Sprintf("%dh", hours)
-	}
-	return fmt.Sprintf("%dm", minutes)
+	const most = 1000 * 24 * time.Hour // more is not told apart
+	return wording.ShortDuration((min(d, most) + time.Minute - 1).Truncate(time.Minute))
 }
 
 func sessionCost(v *View) []part {

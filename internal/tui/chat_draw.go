@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clewdev/clew/internal/keymap"
 
@@ -275,8 +274,7 @@ func (s Status) line(width int) string {
 // workLine says what the agent does, and for how long.
 func (c *chat) workLine(width int) string {
 	w := c.news.Work
-	elapsed := max(c.opts.Now().Sub(w.Since), 0).Truncate(time.Second)
-	left := fmt.Sprintf("  %.0f s · ", elapsed.Seconds())
+	left := "  " + wording.Seconds(c.opts.Now().Sub(w.Since)) + " · "
 	doing, right, style := w.Doing, "esc to interrupt", tty.Plain
 	if c.focus.asks() { // esc leaves the question
 		right = "ctrl+c to interrupt"

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A jobLine is a line of the screen of a job.
@@ -310,7 +311,7 @@ func (b *jobText) attempts() {
 		if end.IsZero() {
 			end, how = now, ""
 		}
-		text := fmt.Sprintf("%d  %s", a.Number, render.Join(jobview.Clock(a.Claimed, now), render.Duration(max(end.Sub(a.Claimed), 0)),
+		text := fmt.Sprintf("%d  %s", a.Number, render.Join(jobview.Clock(a.Claimed, now), wording.Duration(max(end.Sub(a.Claimed), 0)),
 			tty.Line(a.Worker), jobview.Dollars(a.CostUSD), how, tty.Line(a.Text), sessionText(a.Session)))
 		open := func() tea.Cmd { return b.openSession(a.Session) }
 		if a.Session == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -191,7 +192,7 @@ func (s *sessionsScreen) span(e *catalog.Entry) string {
 		text = from.Format("2006-01-02 15:04")
 	}
 	if e.LastTime.After(e.Created) {
-		text += " for " + render.Duration(e.LastTime.Sub(e.Created))
+		text += " for " + wording.Duration(e.LastTime.Sub(e.Created))
 	}
 	return text
 }

@@ -336,7 +336,7 @@ func (d *jobDrawer) attempts(ctx context.Context, j *fleet.Job) {
 			end, ended = d.at, a.Status
 		}
 		d.raw(`</td><td class="r">`)
-		d.text(render.Duration(max(end.Sub(a.Claimed), 0)))
+		d.text(wording.Duration(max(end.Sub(a.Claimed), 0)))
 		d.raw(`</td><td class="r">`)
 		d.text(jobview.Dollars(a.CostUSD))
 		d.raw("</td><td>")

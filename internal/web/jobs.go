@@ -199,7 +199,7 @@ func (d *jobDrawer) age(at time.Time) string {
 	if d.at.Sub(at) < time.Minute {
 		return "just now"
 	}
-	return render.Duration(d.at.Sub(at)) + " ago"
+	return wording.Duration(d.at.Sub(at)) + " ago"
 }
 
 // clock is a time of today or of another day.

@@ -3,4 +3,7 @@
 //
 // [Number] writes all digits, and [Rounded] a few with a unit of thousands. [Count] and [Tokens] add
 // the noun. [Size] is for bytes.
+//
+// [Duration] is for text, [ShortDuration] for columns and status lines, and [Seconds] for a clock that
+// runs.
 package wording

@@ -1,6 +1,10 @@
 package wording
 
-import "testing"
+import (
+	"math"
+	"testing"
+	"time"
+)
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
@@ -51,6 +55,50 @@ func TestSize(t *testing.T) {
 	} {
 		if got := Size(size); got != want {
 			t.Errorf("Size(%d) = %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0.0 s", -time.Hour: "0.0 s", 420 * time.Millisecond: "0.4 s", 9960 * time.Millisecond: "10 s", 48 * time.Second: "48 s",
+		59600 * time.Millisecond: "1 min", 90 * time.Second: "2 min", 59*time.Minute + 40*time.Second: "1 h",
+		3*time.Hour + 5*time.Minute: "3 h 5 min", 24 * time.Hour: "1 d", 52 * time.Hour: "2 d 4 h",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestMilliseconds(t *testing.T) {
+	t.Parallel()
+	for ms, want := range map[int64]string{0: "0.0 s", 420: "0.4 s", 3 * 60 * 60 * 1000: "3 h", math.MaxInt64: "106752 d", math.MinInt64: "0.0 s"} {
+		if got := Milliseconds(ms); got != want {
+			t.Errorf("Milliseconds(%d) = %q, want %q", ms, got, want)
+		}
+	}
+}
+
+func TestShortDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0s", -time.Hour: "0s", 4 * time.Second: "4s", 48 * time.Second: "48s", 59600 * time.Millisecond: "1m", 48 * time.Minute: "48m",
+		2 * time.Hour: "2h", 2*time.Hour + 14*time.Minute: "2h14m", 23*time.Hour + 59*time.Minute: "23h59m", 76 * time.Hour: "3d4h", 48 * time.Hour: "2d",
+		1000 * 24 * time.Hour: ">999d", math.MaxInt64: ">999d",
+	} {
+		if got := ShortDuration(d); got != want {
+			t.Errorf("ShortDuration(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{-time.Second: "0 s", 0: "0 s", 999 * time.Millisecond: "0 s", 73 * time.Second: "73 s"} {
+		if got := Seconds(d); got != want {
+			t.Errorf("Seconds(%d) = %q, want %q", d, got, want)
 		}
 	}
 }
