@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -231,5 +232,5 @@ func (l *List) Age(e *Entry, now time.Time, byDay bool) string {
 	case byDay && render.DayNumber(at) != render.DayNumber(now):
 		return at.Format("15:04")
 	}
-	return render.Age(e.Modified, now)
+	return wording.Age(e.Modified, now)
 }

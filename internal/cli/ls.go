@@ -631,7 +631,7 @@ func (l *lsList) age(row *lsRow) string {
 	if l.byDay && l.day(row.Modified) != l.day(l.now) {
 		return row.Modified.In(l.now.Location()).Format("15:04")
 	}
-	return render.Age(row.Modified, l.now)
+	return wording.Age(row.Modified, l.now)
 }
 
 func (l *lsList) day(at time.Time) string { return render.Day(at, l.now) }

@@ -630,7 +630,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	id := shortID(tty.Line(g.hits[0].SessionID)) + "  "
 	about := tty.Line(g.project)
 	if at := g.newest(); !at.IsZero() {
-		about = render.Join(about, render.Age(at, now))
+		about = render.Join(about, wording.Age(at, now))
 	}
 	title := cmp.Or(tty.Line(g.title), "-")
 	room := columns - tty.Width(id) - tty.Width(about) - clikit.CellGap

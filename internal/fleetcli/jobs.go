@@ -208,7 +208,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 		if j.CostUSD > 0 {
 			cost = clikit.Dollars(j.CostUSD)
 		}
-		t.Add(j.ID, string(j.State), j.Title, age(j.Created, sel.around.At), j.Worker, cost, sel.around.reason(j))
+		t.Add(j.ID, string(j.State), j.Title, wording.Age(j.Created, sel.around.At), j.Worker, cost, sel.around.reason(j))
 		t.Style(tty.Strong, jobview.Style(j.State), tty.Plain)
 	}
 	t.Print(&b, columns)
@@ -224,11 +224,6 @@ func (o *jobsOptions) nothing(sel *selection) string {
 		return fmt.Sprintf("No such jobs. There are %s others: %s", wording.Number(sel.old), o.flags().command("jobs", "--all"))
 	}
 	return `No jobs yet. Submit one with clew submit "PROMPT".`
-}
-
-// age is how long ago a time was.
-func age(at, now time.Time) string {
-	return wording.Duration(max(now.Sub(at), 0).Truncate(time.Second))
 }
 
 // A jobLine is a job in the list of --json.

@@ -1,30 +1,10 @@
 package render
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"time"
 )
-
-// Age returns for people how long ago a time was: now, 5m ago, 2h ago, 3d ago, 14 Nov. It is in the
-// time zone of now.
-func Age(at, now time.Time) string {
-	at = at.In(now.Location())
-	switch d := now.Sub(at); {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
-	case d < 7*24*time.Hour:
-		return fmt.Sprintf("%dd ago", int(d.Hours())/24)
-	case at.Year() == now.Year():
-		return at.Format("2 Jan")
-	}
-	return at.Format("2006-01-02")
-}
 
 // Day returns the name of the day of a time, in the time zone of now: Today, Yesterday, a weekday, or
 // a date.

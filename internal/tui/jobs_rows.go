@@ -181,7 +181,7 @@ func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 		case "cost":
 			return listCell{text: jobview.Dollars(r.CostUSD), style: tty.Cost}
 		case "age":
-			return listCell{text: render.Age(since(r.Summary), now), style: tty.Dim}
+			return listCell{text: wording.Age(since(r.Summary), now), style: tty.Dim}
 		}
 		return listCell{}
 	})

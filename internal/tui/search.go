@@ -359,7 +359,7 @@ func (s *searchScreen) nothing(width int) []string {
 func (s *searchScreen) sessionHead(f *view.FoundSession, now time.Time, width int) string {
 	about := tty.Line(render.ProjectName(f.Info.CWD, f.Info.Project))
 	if at := newestHit(f); !at.IsZero() {
-		about = render.Join(about, render.Age(at, now))
+		about = render.Join(about, wording.Age(at, now))
 	}
 	if f.More > 0 {
 		about = render.Join(fmt.Sprintf("%d more", f.More), about)

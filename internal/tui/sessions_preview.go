@@ -184,7 +184,7 @@ func prompted(text string) string {
 // span says when a session was, and for how long.
 func (s *sessionsScreen) span(e *catalog.Entry) string {
 	if e.Created.IsZero() {
-		return render.Age(e.Modified, s.now())
+		return wording.Age(e.Modified, s.now())
 	}
 	from := s.inZone(e.Created)
 	text := from.Format("2 Jan 15:04")

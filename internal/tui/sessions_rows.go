@@ -569,7 +569,7 @@ func (s *sessionsScreen) projectLine(p *catalog.Project, selected bool, columns 
 		case "count":
 			return listCell{text: wording.Count(p.Count, "session")}
 		case "age":
-			return listCell{text: render.Age(p.Newest, now), style: tty.Dim}
+			return listCell{text: wording.Age(p.Newest, now), style: tty.Dim}
 		}
 		return listCell{}
 	})
@@ -593,7 +593,7 @@ func (s *sessionsScreen) trashLine(t sessions.TrashedSession, selected bool, col
 		case "project":
 			return listCell{text: tty.Line(t.Project), style: tty.Path}
 		case "age":
-			return listCell{text: "deleted " + render.Age(t.Deleted, now), style: tty.Dim}
+			return listCell{text: "deleted " + wording.Age(t.Deleted, now), style: tty.Dim}
 		}
 		return listCell{}
 	})

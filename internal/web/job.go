@@ -252,7 +252,7 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	if j.Cancel != nil && !j.State.Ended() {
 		d.span("waits", "its worker ends it")
 	}
-	d.time(j.Created, "submitted "+d.age(j.Created))
+	d.time(j.Created, "submitted "+wording.Age(j.Created, d.at))
 	d.fact("by", j.By)
 	d.fact("worker", j.Worker())
 	d.fact("cost", jobview.Dollars(j.CostUSD()))

@@ -176,7 +176,7 @@ func (d *jobDrawer) item(j jobview.Row) {
 	if j.State.Ended() {
 		since = j.Changed
 	}
-	d.time(since, d.age(since))
+	d.time(since, wording.Age(since, d.at))
 	d.span("path", j.Worker)
 	d.span("cost", jobview.Dollars(j.CostUSD))
 	d.span("note", j.ID)
@@ -192,14 +192,6 @@ func (d *jobDrawer) reasons(j jobview.Row, said string) {
 		class += " waits"
 	}
 	d.span(class, render.Join(around.Reason(j), said))
-}
-
-// age says how long ago a time was. Pages look again every minute.
-func (d *jobDrawer) age(at time.Time) string {
-	if d.at.Sub(at) < time.Minute {
-		return "just now"
-	}
-	return wording.Duration(d.at.Sub(at)) + " ago"
 }
 
 // clock is a time of today or of another day.

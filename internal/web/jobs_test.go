@@ -142,7 +142,7 @@ func TestJobList(t *testing.T) {
 	}
 	for _, text := range []string{
 		"asks a question", "the worker is gone", "waits for the limit of default until 13:00", "waits for a worker", "the budget is used up",
-		">w1<", ">$0.25<", ">1 h ago<",
+		">w1<", ">$0.25<", ">1h ago<",
 	} {
 		if !strings.Contains(html, text) {
 			t.Errorf("the list does not say %q: %s", text, html)

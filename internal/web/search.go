@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 )
 
@@ -99,7 +100,7 @@ func (d *foundDrawer) session(f *view.FoundSession) {
 	d.raw("</a></h2>")
 	d.raw(`<p class="facts">`)
 	d.span("project", render.ProjectName(f.Info.CWD, f.Info.Project))
-	d.time(f.Info.Modified, render.Age(f.Info.Modified, d.s.now()))
+	d.time(f.Info.Modified, wording.Age(f.Info.Modified, d.s.now()))
 	if f.More > 0 {
 		d.span("note", strconv.Itoa(f.More)+" more")
 	}

@@ -373,7 +373,7 @@ func (d *listDrawer) project(m *markup, p *catalog.Project) {
 		m.span("state good", strconv.Itoa(p.Live)+" live")
 	}
 	m.span("count", wording.Count(p.Count, "session"))
-	m.time(p.Newest, render.Age(p.Newest, d.now))
+	m.time(p.Newest, wording.Age(p.Newest, d.now))
 	m.raw("</a>")
 }
 
@@ -383,7 +383,7 @@ func (d *listDrawer) deleted(m *markup, t *sessions.TrashedSession) {
 	m.raw("</span>")
 	m.span("project", t.Project)
 	m.span("id", catalog.ShortID(t.ID))
-	m.time(t.Deleted, "deleted "+render.Age(t.Deleted, d.now))
+	m.time(t.Deleted, "deleted "+wording.Age(t.Deleted, d.now))
 	m.raw("</div>")
 }
 

@@ -5,5 +5,5 @@
 // the noun. [Size] is for bytes.
 //
 // [Duration] is for text, [ShortDuration] for columns and status lines, and [Seconds] for a clock that
-// runs.
+// runs. [Age] is the time since something.
 package wording

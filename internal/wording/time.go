@@ -55,3 +55,22 @@ func pair(large int, largeUnit, gap string, small int, smallUnit string) string 
 
 // Seconds writes the time on a running clock, in whole seconds that have passed: 73 s.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%d s", int64(max(d, 0)/time.Second)) }
+
+// Age writes how long ago a time was: now, 5m ago, 2h ago, 3d ago, 14 Nov, 2025-11-14. Dates are in
+// the time zone of now.
+func Age(at, now time.Time) string {
+	at = at.In(now.Location())
+	switch d := now.Sub(at); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	case d < 7*24*time.Hour:
+		return fmt.Sprintf("%dd ago", int(d.Hours())/24)
+	case at.Year() == now.Year():
+		return at.Format("2 Jan")
+	}
+	return at.Format("2006-01-02")
+}

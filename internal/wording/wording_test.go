@@ -102,3 +102,17 @@ func TestSeconds(t *testing.T) {
 		}
 	}
 }
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 17, 12, 0, 0, 0, time.FixedZone("", 3600))
+	for age, want := range map[time.Duration]string{
+		-time.Hour: "now", 59 * time.Second: "now", time.Minute: "1m ago", 59 * time.Minute: "59m ago", 2 * time.Hour: "2h ago",
+		23*time.Hour + 59*time.Minute: "23h ago", 24 * time.Hour: "1d ago", 6 * 24 * time.Hour: "6d ago",
+		7 * 24 * time.Hour: "10 Nov", 400 * 24 * time.Hour: "2025-10-13",
+	} {
+		if got := Age(now.Add(-age), now); got != want {
+			t.Errorf("%v: %q, want %q", age, got, want)
+		}
+	}
+}
