@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -100,7 +101,7 @@ func (b *Budget) err() error {
 	if b == nil || b.LeftUSD() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: $%.4f of $%.4f", ErrBudgetSpent, b.SpentUSD(), b.LimitUSD)
+	return fmt.Errorf("%w: %s of %s", ErrBudgetSpent, wording.Dollars(b.SpentUSD()).Fixed(), wording.Dollars(b.LimitUSD).Fixed())
 }
 
 // check returns an error if the budget can't be used. b may be nil.

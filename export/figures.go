@@ -1,6 +1,7 @@
 package export
 
 import (
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -25,10 +26,10 @@ func newCost(calls []usage.Call) *Cost {
 
 // text returns the cost in dollars, or "" if it is unknown or c is nil.
 func (c *Cost) text() string {
-	if c == nil || c.UnknownCost && c.Cost == 0 {
+	if c == nil {
 		return ""
 	}
-	return formatCost(&usage.Totals{Cost: c.Cost, UnknownCost: c.UnknownCost})
+	return wording.Cost{Amount: c.Cost, Partial: c.UnknownCost}.Known()
 }
 
 // turnCosts returns the cost of each turn, by its number. Subagents are included.

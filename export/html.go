@@ -17,7 +17,6 @@ import (
 
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/usage"
 )
 
 //go:embed page.css
@@ -192,7 +191,7 @@ func (p *page) figures() {
 	p.figure("tokens in", wording.Rounded(t.Usage.InputTokens+t.Usage.CacheReadTokens+t.Usage.CacheCreationTokens),
 		wording.Rounded(t.Usage.CacheReadTokens)+" from cache")
 	p.figure("tokens out", wording.Rounded(t.Usage.OutputTokens), "")
-	p.figure("cost", formatCost(t), "at list prices of "+oneLine(cmp.Or(p.doc.PricesDate, "an unknown date"), 20))
+	p.figure("cost", wording.CostOf(t).Long(), "at list prices of "+oneLine(cmp.Or(p.doc.PricesDate, "an unknown date"), 20))
 	p.raw("</dl>")
 }
 
@@ -201,17 +200,6 @@ func failedCalls(n int) string {
 		return ""
 	}
 	return wording.Number(n) + " failed"
-}
-
-// formatCost formats a cost, with ≥ if it is incomplete.
-func formatCost(t *usage.Totals) string {
-	switch {
-	case t.UnknownCost && t.Cost == 0:
-		return "unknown"
-	case t.UnknownCost:
-		return "≥ " + t.Cost.String()
-	}
-	return t.Cost.String()
 }
 
 func (p *page) figure(name, value, note string) {
@@ -233,7 +221,7 @@ func (p *page) models() {
 	p.raw(`<th class="r">Calls</th><th class="r">Input</th><th class="r">Cache written</th><th class="r">Cache read</th>`)
 	p.raw(`<th class="r">Output</th><th class="r">Cost</th></tr></thead><tbody>`)
 	for _, m := range p.doc.Totals.Models {
-		cost := usage.Totals{Cost: m.Cost, UnknownCost: m.UnknownCost}
+		cost := wording.Cost{Amount: m.Cost, Partial: m.UnknownCost}
 		p.raw("<tr>")
 		p.element("td", "", oneLine(m.Model, 60))
 		for _, n := range []int{
@@ -241,7 +229,7 @@ func (p *page) models() {
 		} {
 			p.element("td", `class="r"`, wording.Rounded(n))
 		}
-		p.element("td", `class="r"`, formatCost(&cost))
+		p.element("td", `class="r"`, cost.Short())
 		p.raw("</tr>")
 	}
 	p.raw("</tbody></table></div></details>")

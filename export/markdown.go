@@ -94,7 +94,7 @@ func (s *markdownWriter) summary(d *Document) {
 	add("Tokens", fmt.Sprintf("%s in, %s from cache, %s written to cache, %s out",
 		wording.Rounded(t.Usage.InputTokens), wording.Rounded(t.Usage.CacheReadTokens),
 		wording.Rounded(t.Usage.CacheCreationTokens), wording.Rounded(t.Usage.OutputTokens)))
-	add("Cost", formatCost(t)+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown date"), 20)))
+	add("Cost", wording.CostOf(t).Long()+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown date"), 20)))
 	s.block(strings.Join(lines, "\n"))
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // An Account is what the jobs of an account may use, on all machines.
@@ -40,7 +42,7 @@ func (a *Account) Blocked(at time.Time) (why string, blocked bool) {
 	case at.Before(a.Until):
 		return fmt.Sprintf("account %s waits until %s (%s)", a.Name, a.Until.Format(time.RFC3339), a.Cause), true
 	case a.DailyUSD > 0 && a.Day == dayOf(at) && a.SpentUSD >= a.DailyUSD:
-		return fmt.Sprintf("account %s has spent $%.2f of $%.2f today", a.Name, a.SpentUSD, a.DailyUSD), true
+		return fmt.Sprintf("account %s has spent %s of %s today", a.Name, wording.Dollars(a.SpentUSD).Cents(), wording.Dollars(a.DailyUSD).Cents()), true
 	}
 	return "", false
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/newid"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/internal/worktree"
 	"github.com/clewdev/clew/wire"
 )
@@ -232,7 +233,7 @@ func (n *run) options() (*clew.Options, error) {
 	if budget > 0 {
 		o.MaxBudgetUSD = budget - n.task.Job.CostUSD()
 		if o.MaxBudgetUSD <= 0 {
-			return nil, fmt.Errorf("$%.2f: %w", budget, fleet.ErrBudget)
+			return nil, fmt.Errorf("%s: %w", wording.Dollars(budget).Long(), fleet.ErrBudget)
 		}
 	}
 	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns

@@ -96,19 +96,12 @@ func (e *Entry) Turns() string {
 	return wording.Count(e.Figures.Turns, "turn")
 }
 
-// Cost returns the cost as text, or "". A plus marks one that lacks models without a price.
+// Cost returns the cost as text, or "".
 func (e *Entry) Cost() string {
 	if e.Figures == nil || e.Figures.Failed || e.Figures.Tokens == 0 {
 		return ""
 	}
-	total, unknown := e.Figures.Costs.Total, len(e.Figures.Costs.Unknown) > 0
-	switch {
-	case unknown && total == 0:
-		return "?"
-	case unknown:
-		return render.Cents(total) + "+"
-	}
-	return render.Cents(total)
+	return wording.CostOfCalls(e.Figures.Costs).Cents()
 }
 
 // FilesChanged returns the number of changed files as text, or "".

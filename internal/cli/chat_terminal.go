@@ -25,6 +25,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -371,7 +372,7 @@ func (s *chatStatus) forTerminal() tui.Status {
 	defer s.mu.Unlock()
 	status := tui.Status{Model: render.ShortModel(s.model), Mode: clikit.Printable(string(s.mode))}
 	if s.counted {
-		status.Cost = clikit.Dollars(s.cost)
+		status.Cost = wording.Dollars(s.cost).Cents()
 	}
 	if s.context != nil && s.context.MaxTokens > 0 {
 		status.Context = fmt.Sprintf("context %.0f %%", s.context.Percentage)

@@ -223,7 +223,7 @@ func (o *lsOptions) printJSON(l *lsList) error {
 func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	parts := o.omitted(l, list)
 	if slices.ContainsFunc(l.rows, func(row lsRow) bool { return len(row.costs.Unknown) > 0 }) {
-		parts = append(parts, "+ a price is unknown")
+		parts = append(parts, "≥ and ?: a price is unknown")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -608,19 +608,11 @@ func (l *lsList) files(row *lsRow) string {
 	return wording.Count(row.figures.FilesChanged, "file")
 }
 
-// cost returns the cost in cents. A plus marks one that lacks models without a price.
 func (l *lsList) cost(row *lsRow) string {
 	if row.figures == nil || len(row.figures.Calls) == 0 {
 		return ""
 	}
-	text := clikit.Dollars(row.costs.Total.Dollars())
-	switch unknown := len(row.costs.Unknown) > 0; {
-	case unknown && row.costs.Total == 0:
-		return "?"
-	case unknown:
-		return text + "+"
-	}
-	return text
+	return wording.CostOfCalls(row.costs).Cents()
 }
 
 // age returns how long ago a session was changed, or in a group of another day the time of day.

@@ -206,7 +206,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	tokens, cost := a.tokens, ""
 	if r := a.result; r != nil {
 		elapsed = cmp.Or(r.Duration.Duration(), elapsed)
-		cost = clikit.Dollars(r.TotalCostUSD)
+		cost = wording.Dollars(r.TotalCostUSD).Long()
 		tokens = cmp.Or(tokensOf(r.Usage), tokens)
 	}
 	parts := []string{wording.Duration(elapsed)}

@@ -132,7 +132,7 @@ func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
 	sum := totals.Usage
 	f.in = sum.InputTokens + sum.CacheReadTokens + sum.CacheCreationTokens
 	f.cached, f.out = sum.CacheReadTokens, sum.OutputTokens
-	f.cost = costText(totals.Cost, totals.UnknownCost)
+	f.cost = wording.CostOf(totals).Known()
 	for _, changes := range transcript.Diffs(t.Chunks) {
 		f.files, f.added, f.removed = f.files+1, f.added+changes.Added, f.removed+changes.Removed
 	}
@@ -153,17 +153,6 @@ func contextFill(chunks []transcript.Chunk) string {
 		}
 	}
 	return ""
-}
-
-// costText returns a cost. It is "" if nothing is known of it.
-func costText(cost usage.Money, unknown bool) string {
-	switch {
-	case cost == 0:
-		return ""
-	case unknown:
-		return "at least " + render.Money(cost)
-	}
-	return render.Money(cost)
 }
 
 // worked returns how long the agent has worked, without the time in which it waited for prompts.
@@ -297,7 +286,7 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 				percent = render.Percent(full.Tokens, full.Window)
 			}
 		}
-		rows.AddClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
+		rows.AddClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(wording.CostOfCalls(cost).Note(), "-"),
 			grew, tty.Fit(tty.Line(promptOfTurn(&turn)), 40))
 		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain, tty.Prompt)
 	}
@@ -447,7 +436,7 @@ func (c *contextPrinter) uses(title, column string, by map[string]stats.ToolSums
 	rows := clikit.NewTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
 	for _, name := range names {
 		use := by[name]
-		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), wording.Rounded(use.InputTokens+use.ResultTokens), toolCost(&use, false))
+		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), wording.Rounded(use.InputTokens+use.ResultTokens), use.Cost().Fixed())
 		failed := tty.Plain
 		if use.Failed > 0 {
 			failed = tty.Failure
@@ -466,7 +455,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 		}
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
 		rows.AddClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), wording.Rounded(total.Usage.TotalTokens()),
-			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
+			cmp.Or(wording.CostOf(&total).Note(), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}
 	if rows.Height() > 0 {

@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -143,7 +142,6 @@ func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *c
 	name := strings.ToUpper(strings.Join(r.By, " / "))
 	t := &statsTable{
 		Table: clikit.NewTable(append([]string{name}, l.headings()...)...), layout: l, cell: on.cell,
-		inexact: r.Total.UnknownCost,
 	}
 	t.Color = on.color
 	for _, g := range groups {
@@ -157,10 +155,9 @@ func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *c
 // A statsTable adds groups to a table.
 type statsTable struct {
 	*clikit.Table
-	layout  statsLayout
-	cell    string
-	inexact bool // some costs have a plus
-	most    barValue
+	layout statsLayout
+	cell   string
+	most   barValue
 }
 
 // A barValue is what bars show: costs, or tokens if nothing has a cost.
@@ -216,7 +213,7 @@ func (t *statsTable) addRow(label string, totals *usage.Totals, rate usage.Money
 	if t.layout.rates {
 		shown := ""
 		if rate > 0 {
-			shown = shownMoney(rate, t.layout.cents)
+			shown = column(wording.Cost{Amount: rate}, t.layout.cents)
 		}
 		cells, styles = append(cells, shown), append(styles, tty.Cost)
 	}
@@ -257,10 +254,7 @@ func shortTitle(title string) string { return tty.Fit(tty.Line(title), mostRoom)
 func (t *statsTable) cells(totals *usage.Totals) []string {
 	u := &totals.Usage
 	answers := wording.Number(totals.Calls)
-	cost := shownCost(totals, t.layout.cents)
-	if t.inexact && !strings.HasSuffix(cost, "+") {
-		cost += " " // below the plus of the others
-	}
+	cost := column(wording.CostOf(totals), t.layout.cents)
 	switch {
 	case t.layout.tokens:
 		return []string{wording.Rounded(u.TotalTokens()), cost}
@@ -276,24 +270,12 @@ func (t *statsTable) cells(totals *usage.Totals) []string {
 	}
 }
 
-// shownCost returns the known part of a cost. A plus marks a cost that lacks models without a
-// price.
-func shownCost(t *usage.Totals, cents bool) string {
-	switch {
-	case t.UnknownCost && t.Cost == 0:
-		return "unknown"
-	case t.UnknownCost:
-		return shownMoney(t.Cost, cents) + "+"
+// column returns a cost for a column, in which all have as many digits.
+func column(c wording.Cost, cents bool) string {
+	if cents {
+		return c.Cents()
 	}
-	return shownMoney(t.Cost, cents)
-}
-
-// shownMoney returns an amount, rounded to cents or to hundredths of a cent.
-func shownMoney(m usage.Money, cents bool) string {
-	if !cents || m < 0 {
-		return m.String()
-	}
-	return render.Cents(m)
+	return c.Fixed()
 }
 
 // remarks writes the remarks below the figures.
@@ -303,7 +285,7 @@ func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 		w.WriteString("\n" + on.secondary(text))
 	}
 	if models := r.unpriced(); models != "" {
-		text := fmt.Sprintf("+ no price is known for %s; add it with --prices", models)
+		text := fmt.Sprintf("≥ and ?: no price is known for %s; add it with --prices", models)
 		w.WriteString("\n" + on.secondary(text))
 	}
 	r.current(w, on)
@@ -321,7 +303,7 @@ func (r *statsReport) plot(on canvas) string {
 	}
 	w := new(strings.Builder)
 	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell, color: on.color})
-	total := fmt.Sprintf("total: %s tokens, %s", wording.Number(r.Total.Usage.TotalTokens()), shownCost(&r.Total, false))
+	total := fmt.Sprintf("total: %s, %s", wording.Count(r.Total.Usage.TotalTokens(), "token"), wording.CostOf(&r.Total).Long())
 	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(clikit.Wrapped(total, on.width), "\n"), on.color) + "\n")
 	r.remarks(w, on)
 	return w.String()
@@ -340,7 +322,7 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	}
 	b := plotLine{label: clikit.Printable(strings.Join(labels, "  "))}
 	if r.Total.Cost > 0 {
-		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals, false)
+		b.value, b.figure = int64(row.Cost), wording.CostOf(&row.Totals).Fixed()
 	} else {
 		b.value = int64(row.Usage.TotalTokens())
 		b.figure = wording.Number(b.value)
@@ -356,7 +338,7 @@ const leastLabel = 6
 func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	label, figure, most := 0, 0, int64(1)
 	for i := range bars {
-		figure = max(figure, len(bars[i].figure))
+		figure = max(figure, tty.Width(bars[i].figure))
 		most = max(most, bars[i].value)
 	}
 	half := max(on.width/2, min(on.width-figure-clikit.CellGap, leastLabel))
@@ -374,7 +356,7 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 			w.WriteString(b.label + "\n" + tty.Cost.Paint(strings.TrimSuffix(clikit.Wrapped(b.figure, on.width), "\n"), on.color) + "\n")
 			continue
 		}
-		line := clikit.Pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-len(b.figure)) + tty.Cost.Paint(b.figure, on.color)
+		line := clikit.Pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-tty.Width(b.figure)) + tty.Cost.Paint(b.figure, on.color)
 		if bar := strings.Repeat(on.cell, barLength(b.value, most, room)); bar != "" {
 			line += "  " + tty.Cost.Paint(bar, on.color)
 		}
@@ -626,20 +608,18 @@ func (r *reconciliation) table(on canvas, brief bool) *clikit.Table {
 	t := clikit.NewTable(headings...)
 	t.Color = on.color
 	styles := []tty.Style{tty.Plain, tty.Plain, tty.Plain, tty.Cost, tty.Cost, tty.Cost, tty.Dim}
+	fixed := func(m usage.Money) string { return wording.Cost{Amount: m}.Fixed() }
 	tokens, own := 0, 0
 	for i := range r.Models {
 		m := &r.Models[i]
-		computed := m.Computed.Cost.String()
-		if m.Computed.UnknownCost {
-			computed += "+"
-		}
+		computed := wording.Cost{Amount: m.Computed.Cost, Partial: m.Computed.UnknownCost}
 		tokens += m.Computed.Usage.TotalTokens()
 		own += m.Agent.Usage.TotalTokens()
 		t.Add(clikit.Clip(cmp.Or(m.Computed.Model, "(unknown)")), count(m.Computed.Usage.TotalTokens()),
-			count(m.Agent.Usage.TotalTokens()), computed, m.Agent.Cost.String(), m.Cost.String(), string(m.Reason))
+			count(m.Agent.Usage.TotalTokens()), computed.Fixed(), fixed(m.Agent.Cost), fixed(m.Cost), string(m.Reason))
 		t.Style(styles...)
 	}
-	t.Add("total", count(tokens), count(own), r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
+	t.Add("total", count(tokens), count(own), fixed(r.Computed), fixed(r.Agent), fixed(r.Difference), "")
 	t.Style(append([]tty.Style{tty.Title, tty.Title, tty.Title}, styles[3:]...)...)
 	return t
 }

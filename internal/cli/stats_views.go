@@ -123,19 +123,18 @@ type field struct {
 
 // nowFields says how far the active block is, and what it will come to.
 func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
-	cents := b.Cost >= usage.Dollar
 	length := b.End.Sub(b.Start)
 	fields := []field{
 		{b.Start.In(r.zone).Format("15:04") + b.End.In(r.zone).Format("-15:04"), tty.Plain},
 		{fmt.Sprintf("%d %% of the time", int(100*r.now.Sub(b.Start)/length)), tty.Plain},
-		{shownCost(&b.Totals, cents) + " so far", tty.Cost},
+		{wording.CostOf(&b.Totals).Long() + " so far", tty.Cost},
 	}
 	if b.Projection == nil || b.Last.Sub(b.First) < stats.LeastSpan {
 		return fields
 	}
-	projected := shownMoney(b.Projection.Cost, cents) + " and " + wording.Tokens(b.Projection.Tokens)
+	projected := wording.Money(b.Projection.Cost) + " and " + wording.Tokens(b.Projection.Tokens)
 	return append(fields,
-		field{shownMoney(b.Burn.CostPerHour, cents) + "/h", tty.Cost},
+		field{wording.Money(b.Burn.CostPerHour) + "/h", tty.Cost},
 		field{wording.Rounded(int(b.Burn.TokensPerMinute+0.5)) + " tokens/min", tty.Plain},
 		field{"projected " + projected, tty.Waiting})
 }
@@ -213,15 +212,6 @@ func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, price
 	return r
 }
 
-// toolCost returns the estimate of the cost, as text.
-func toolCost(s *stats.ToolSums, cents bool) string {
-	text := shownCost(&usage.Totals{Cost: s.EstimatedCost, UnknownCost: s.UnknownCost}, cents)
-	if strings.HasPrefix(text, "$") {
-		return "~" + text
-	}
-	return text
-}
-
 // sort sorts the rows: by default, the most expensive come first. Tools of a server are together, in
 // the order of the servers.
 func (r *toolsReport) sort(order statsOrder) {
@@ -295,7 +285,7 @@ func (r *toolsReport) text(on canvas) string {
 		remarks = append(remarks, "tools that are not shown but are included in the total: "+wording.Number(r.LeftOut))
 	}
 	if r.Total.UnknownCost {
-		remarks = append(remarks, "+ some calls are of models without a known price; add it with --prices")
+		remarks = append(remarks, "≥ and ?: some calls are of models without a known price; add it with --prices")
 	}
 	for _, remark := range remarks {
 		w.WriteString("\n" + on.secondary(remark))
@@ -381,7 +371,7 @@ func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	} else {
 		cells = append(cells, count(s.InputTokens+s.ResultTokens))
 	}
-	cells = append(cells, toolCost(s, t.cents))
+	cells = append(cells, column(s.Cost(), t.cents))
 	styles := cellStyles(cells, style)
 	if s.Failed > 0 && layout != leastTools {
 		styles[2] = tty.Failure

@@ -96,14 +96,6 @@ func Clip(s string) string {
 // TimeLayout is the layout of times in tables.
 const TimeLayout = "2006-01-02 15:04"
 
-// Dollars returns an amount in cents.
-func Dollars(amount float64) string {
-	if amount > 0 && amount < 0.005 {
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", amount)
-}
-
 // WriteJSON writes v as JSONLine returns it.
 func WriteJSON(w io.Writer, v any) error {
 	line, err := JSONLine(v)

@@ -54,15 +54,6 @@ func TestWordsWrapped(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
-	t.Parallel()
-	for amount, want := range map[float64]string{0: "$0.00", 0.001: "<$0.01", 0.006: "$0.01", 12.345: "$12.35"} {
-		if got := Dollars(amount); got != want {
-			t.Errorf("dollars(%g) = %s, want %s", amount, got, want)
-		}
-	}
-}
-
 func TestClip(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"short", "short", "short"},

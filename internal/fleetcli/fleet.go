@@ -221,9 +221,9 @@ func (s *fleetStatus) addAccounts(b *strings.Builder, columns int, color bool) {
 			spent = a.SpentUSD
 		}
 		if a.DailyUSD > 0 {
-			daily = clikit.Dollars(a.DailyUSD)
+			daily = wording.Dollars(a.DailyUSD).Cents()
 		}
-		t.Add(a.Name, clikit.Dollars(spent), daily, around.Account(a.Name))
+		t.Add(a.Name, wording.Dollars(spent).Cents(), daily, around.Account(a.Name))
 		t.Style(tty.Strong, tty.Cost, tty.Plain, tty.Waiting)
 	}
 	t.Print(b, columns)

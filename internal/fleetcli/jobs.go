@@ -204,11 +204,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 	t := clikit.NewTable("ID", "STATE", "TITLE", "AGE>", "WORKER", "COST>", "REASON")
 	t.Color = color
 	for _, j := range sel.jobs {
-		cost := ""
-		if j.CostUSD > 0 {
-			cost = clikit.Dollars(j.CostUSD)
-		}
-		t.Add(j.ID, string(j.State), j.Title, wording.Age(j.Created, sel.around.At), j.Worker, cost, sel.around.reason(j))
+		t.Add(j.ID, string(j.State), j.Title, wording.Age(j.Created, sel.around.At), j.Worker, wording.Dollars(j.CostUSD).Note(), sel.around.reason(j))
 		t.Style(tty.Strong, jobview.Style(j.State), tty.Plain)
 	}
 	t.Print(&b, columns)

@@ -185,7 +185,7 @@ func (v *jobView) addSpec(p *page) {
 		prefixed("allowed ", strings.Join(a.AllowedTools, " ")), prefixed("secrets ", strings.Join(a.Secrets, " "))))
 	var limits []string
 	if s.Limits.BudgetUSD > 0 {
-		limits = append(limits, clikit.Dollars(s.Limits.BudgetUSD))
+		limits = append(limits, wording.Dollars(s.Limits.BudgetUSD).Long())
 	}
 	if a.MaxTurns > 0 {
 		limits = append(limits, wording.Count(a.MaxTurns, "turn"))
@@ -216,7 +216,7 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.row("session", a.Session)
 	p.row("status", a.Status)
 	if a.CostUSD > 0 {
-		p.row("cost", clikit.Dollars(a.CostUSD))
+		p.row("cost", wording.Dollars(a.CostUSD).Long())
 	}
 	if a.Ended.IsZero() {
 		return

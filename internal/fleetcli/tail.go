@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -150,7 +151,7 @@ func endLine(j *fleet.Job) string {
 		text = "job " + j.ID + " " + endText(j)
 	}
 	if cost := j.CostUSD(); cost > 0 {
-		text += ", " + clikit.Dollars(cost)
+		text += ", " + wording.Dollars(cost).Long()
 	}
 	return text
 }

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/usage"
 )
 
 // Surroundings are what decides about jobs besides their own records.
@@ -236,12 +234,3 @@ func Style(s fleet.State) tty.Style {
 
 // Title is the clean name of a job.
 func Title(s *fleet.Summary) string { return cmp.Or(tty.Line(s.Title), s.ID) }
-
-// Dollars returns an amount for people, or "" if there is none.
-func Dollars(usd float64) string {
-	const most = 1e6 // what a record says may be wrong, and more than nine times that does not fit
-	if !(usd > 0) {  // it may be NaN
-		return ""
-	}
-	return render.Money(usage.Money(min(usd, most) * float64(usage.Dollar)))
-}

@@ -190,6 +190,6 @@ func figuresText(f *sessions.Figures) string {
 	if f.Err != nil {
 		return "-"
 	}
-	cost := usage.Cost(f.Calls, usage.DefaultPrices())
-	return fmt.Sprintf("%s, %s changed, $%.2f", wording.Count(f.Turns, "turn"), wording.Count(f.FilesChanged, "file"), cost.Total.Dollars())
+	cost := wording.CostOfCalls(usage.Cost(f.Calls, usage.DefaultPrices()))
+	return fmt.Sprintf("%s, %s changed, %s", wording.Count(f.Turns, "turn"), wording.Count(f.FilesChanged, "file"), cost.Cents())
 }

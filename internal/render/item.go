@@ -9,7 +9,6 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/usage"
 )
 
 // A group is a kind of items that stand together, without empty lines between them.
@@ -115,27 +114,25 @@ func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff)
 		add(tty.Dim, "no result")
 	}
 	notes = append(notes, changeNotes(diffs)...)
-	calls, cost := agentWork(i.Agents)
-	if calls > 0 {
-		add(tty.Dim, wording.Count(calls, "call"))
+	work := agentWork(i.Agents)
+	if work.Calls > 0 {
+		add(tty.Dim, wording.Count(work.Calls, "call"))
 	}
-	if cost > 0 {
-		add(tty.Cost, Money(cost))
-	}
+	add(tty.Cost, workCost(&work).Note())
 	add(tty.Dim, o.took(i.DurationMs))
 	return notes
 }
 
 // agentWork returns how many tools subagents have called, and what they cost.
-func agentWork(agents []*transcript.Agent) (calls int, cost usage.Money) {
+func agentWork(agents []*transcript.Agent) (sum rows.Work) {
 	for _, a := range agents {
 		if a.Transcript == nil {
 			continue
 		}
 		w := rows.WorkOf(a.Transcript)
-		calls, cost = calls+w.Calls, cost+w.Cost
+		sum.Calls, sum.Cost, sum.UnknownCost = sum.Calls+w.Calls, sum.Cost+w.Cost, sum.UnknownCost || w.UnknownCost
 	}
-	return calls, cost
+	return sum
 }
 
 // ToolCalls counts the calls of tools in a transcript, and of the subagents below it.

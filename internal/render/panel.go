@@ -188,7 +188,7 @@ func agentCells(state, model string, w *rows.Work, took string) []Note {
 	if w.Tokens > 0 {
 		cells[2] = Note{tty.Dim, wording.Tokens(w.Tokens)}
 	}
-	cells[3] = Note{tty.Cost, WorkCost(w)}
+	cells[3] = Note{tty.Cost, workCost(w).Note()}
 	return cells
 }
 

@@ -221,14 +221,10 @@ func headCells(titles ...string) []Note {
 }
 
 func usageCells(t *usage.Totals) []Note {
-	cost := Money(t.Cost)
-	if t.UnknownCost {
-		cost += "+"
-	}
 	u := &t.Usage
 	return []Note{
 		{tty.Dim, fmt.Sprint(t.Calls)}, {tty.Plain, wording.Rounded(u.InputTokens)}, {tty.Plain, wording.Rounded(u.OutputTokens)},
-		{tty.Plain, wording.Rounded(u.CacheReadTokens)}, {tty.Plain, wording.Rounded(u.CacheCreationTokens)}, {tty.Cost, cost},
+		{tty.Plain, wording.Rounded(u.CacheReadTokens)}, {tty.Plain, wording.Rounded(u.CacheCreationTokens)}, {tty.Cost, wording.CostOf(t).Short()},
 	}
 }
 
@@ -246,7 +242,7 @@ func Account(t *transcript.Transcript) string {
 		return ""
 	}
 	r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
-	return "the agent's own account: " + Money(r.Agent)
+	return "the agent's own account: " + wording.Money(r.Agent)
 }
 
 // TurnCosts returns what each turn took, below a heading. The cells are tokens and cost.
@@ -261,8 +257,7 @@ func (o Options) TurnCosts(t *transcript.Transcript, l *rows.List) []PanelEntry 
 			tokens += calls[i].Usage.TotalTokens()
 		}
 		e.Depth = 1
-		w := rows.Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
-		e.Cells = []Note{{tty.Dim, wording.Tokens(tokens)}, {tty.Cost, WorkCost(&w)}}
+		e.Cells = []Note{{tty.Dim, wording.Tokens(tokens)}, {tty.Cost, wording.CostOfCalls(costs).Note()}}
 		entries = append(entries, e)
 	}
 	for i := range turns {

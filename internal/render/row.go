@@ -312,24 +312,13 @@ func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []Note {
 		if w.Calls > 0 {
 			add(tty.Dim, wording.Count(w.Calls, "call"))
 		}
-		add(tty.Cost, WorkCost(w))
+		add(tty.Cost, workCost(w).Note())
 	}
 	add(tty.Dim, o.took(int64(r.Duration/time.Millisecond)))
 	return notes
 }
 
-// WorkCost returns what subagents cost, with a mark if that is not all, or "" for nothing.
-func WorkCost(w *rows.Work) string {
-	switch {
-	case w.Cost == 0 && !w.UnknownCost:
-		return ""
-	case w.Cost == 0:
-		return "?"
-	case w.UnknownCost:
-		return Money(w.Cost) + "+"
-	}
-	return Money(w.Cost)
-}
+func workCost(w *rows.Work) wording.Cost { return wording.Cost{Amount: w.Cost, Partial: w.UnknownCost} }
 
 // changeNotes returns how many lines were added and removed.
 func changeNotes(diffs []transcript.FileDiff) (notes []Note) {

@@ -1,11 +1,8 @@
 package render
 
 import (
-	"math"
 	"testing"
 	"time"
-
-	"github.com/clewdev/clew/usage"
 )
 
 func TestShortModel(t *testing.T) {
@@ -17,20 +14,6 @@ func TestShortModel(t *testing.T) {
 	} {
 		if got := ShortModel(name); got != want {
 			t.Errorf("ShortModel(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestMoney(t *testing.T) {
-	t.Parallel()
-	const cent = usage.Dollar / 100
-	for want, m := range map[string]usage.Money{
-		"$0.0000": 0, "<$0.0001": 1, "$0.0001": cent / 200, "$0.0012": cent * 12 / 100, "$0.01": cent, "$0.11": cent * 1096 / 100, "$0.12": cent * 115 / 10, "$1.00": cent * 996 / 10,
-		"$999.99": 99999 * cent, "$1,234.50": 123450 * cent, "$1,000,000.00": 1_000_000 * usage.Dollar, "-$1.2345": -12345 * cent / 100,
-		"$9,223,372.04": math.MaxInt64,
-	} {
-		if got := Money(m); got != want {
-			t.Errorf("%d: got %s, want %s", m, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -28,6 +29,11 @@ type ToolSums struct {
 	EstimatedCost usage.Money `json:"estimatedCost"`
 	// UnknownCost says that the cost lacks calls of models without a known price.
 	UnknownCost bool `json:"unknownCost"`
+}
+
+// Cost returns the estimate of the cost as users read it.
+func (s *ToolSums) Cost() wording.Cost {
+	return wording.Cost{Amount: s.EstimatedCost, Partial: s.UnknownCost, Estimated: true}
 }
 
 // Add adds other sums.

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/settings"
-	"github.com/clewdev/clew/usage"
 )
 
 // A View is everything that a line can show.
@@ -163,13 +161,12 @@ func span(d time.Duration) string {
 }
 
 func sessionCost(v *View) []part {
-	const most = 9e6 // dollars, which usage.Money can hold
+	const most = 9e6 // dollars; more can't be true
 	cost := v.Input.Cost
 	if cost == nil || cost.TotalCostUSD == nil || *cost.TotalCostUSD < 0 || *cost.TotalCostUSD > most {
 		return nil
 	}
-	money := usage.Money(math.Round(*cost.TotalCostUSD * float64(usage.Dollar)))
-	return []part{{render.Cents(money), tty.Cost}}
+	return []part{{wording.Dollars(*cost.TotalCostUSD).Cents(), tty.Cost}}
 }
 
 // parts returns an amount with a label, or nothing for nil.
@@ -177,11 +174,7 @@ func (a *Amount) parts(label string) []part {
 	if a == nil {
 		return nil
 	}
-	text := render.Cents(a.Cost)
-	if a.Unknown {
-		text += "+"
-	}
-	return []part{{text, tty.Cost}, {" " + label, tty.Dim}}
+	return []part{{wording.Cost{Amount: a.Cost, Partial: a.Unknown}.Cents(), tty.Cost}, {" " + label, tty.Dim}}
 }
 
 func projectCost(v *View) []part {

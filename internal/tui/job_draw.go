@@ -234,7 +234,7 @@ func (b *jobText) facts() {
 	for _, line := range b.factLines([][2]string{
 		{"submitted", render.Join(jobview.Clock(j.Created, now), j.By)},
 		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
-		{"cost", jobview.Dollars(sum.CostUSD)}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
+		{"cost", wording.Dollars(sum.CostUSD).Note()}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
 	}, "", b.width) {
 		b.add(line, nil)
 	}
@@ -312,7 +312,7 @@ func (b *jobText) attempts() {
 			end, how = now, ""
 		}
 		text := fmt.Sprintf("%d  %s", a.Number, render.Join(jobview.Clock(a.Claimed, now), wording.Duration(max(end.Sub(a.Claimed), 0)),
-			tty.Line(a.Worker), jobview.Dollars(a.CostUSD), how, tty.Line(a.Text), sessionText(a.Session)))
+			tty.Line(a.Worker), wording.Dollars(a.CostUSD).Note(), how, tty.Line(a.Text), sessionText(a.Session)))
 		open := func() tea.Cmd { return b.openSession(a.Session) }
 		if a.Session == "" {
 			open = nil

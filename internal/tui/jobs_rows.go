@@ -179,7 +179,7 @@ func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 		case "id":
 			return listCell{text: tty.Line(r.ID), style: tty.Dim}
 		case "cost":
-			return listCell{text: jobview.Dollars(r.CostUSD), style: tty.Cost}
+			return listCell{text: wording.Dollars(r.CostUSD).Note(), style: tty.Cost}
 		case "age":
 			return listCell{text: wording.Age(since(r.Summary), now), style: tty.Dim}
 		}

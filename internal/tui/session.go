@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -267,9 +268,8 @@ func (s *sessionScreen) show(row, line int) {
 // sessionFacts are what the header says of a session.
 type sessionFacts struct {
 	revision int
-	cost     usage.Money
-	atLeast  bool // some of the cost is not known
-	context  int  // in percent, or -1 if it is not known
+	cost     wording.Cost
+	context  int // in percent, or -1 if it is not known
 }
 
 // count counts the facts after some time.
@@ -282,7 +282,7 @@ func (s *sessionScreen) count(after time.Duration) tea.Cmd {
 		}
 		costs := usage.Cost(snapshot.Transcript.Calls(), usage.DefaultPrices())
 		return sessionFacts{
-			revision: snapshot.Revision, cost: costs.Total, atLeast: len(costs.Unknown) > 0,
+			revision: snapshot.Revision, cost: wording.CostOfCalls(costs),
 			context: contextFill(snapshot.Transcript.Chunks),
 		}
 	})

@@ -149,13 +149,7 @@ func (s *sessionScreen) headerFacts() (facts []part) {
 	if s.facts.revision > 0 && s.facts.context >= 0 {
 		add(tty.Dim, fmt.Sprintf("context %d %%", s.facts.context))
 	}
-	if s.facts.cost > 0 {
-		text := render.Money(s.facts.cost)
-		if s.facts.atLeast {
-			text = "at least " + text
-		}
-		add(tty.Cost, text)
-	}
+	add(tty.Cost, s.facts.cost.Known())
 	if day := t.Created; !day.IsZero() && !s.isToday(day) {
 		add(tty.Dim, s.inZone(day).Format("2 Jan 2006"))
 	}

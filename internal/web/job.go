@@ -255,7 +255,7 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	d.time(j.Created, "submitted "+wording.Age(j.Created, d.at))
 	d.fact("by", j.By)
 	d.fact("worker", j.Worker())
-	d.fact("cost", jobview.Dollars(j.CostUSD()))
+	d.fact("cost", wording.Dollars(j.CostUSD()).Note())
 	if j.Spec.Repo != nil {
 		d.fact("repository", strings.TrimSpace(j.Spec.Repo.URL+" "+j.Spec.Repo.Ref))
 	}
@@ -338,7 +338,7 @@ func (d *jobDrawer) attempts(ctx context.Context, j *fleet.Job) {
 		d.raw(`</td><td class="r">`)
 		d.text(wording.Duration(max(end.Sub(a.Claimed), 0)))
 		d.raw(`</td><td class="r">`)
-		d.text(jobview.Dollars(a.CostUSD))
+		d.text(wording.Dollars(a.CostUSD).Note())
 		d.raw("</td><td>")
 		d.text(render.Join(ended, a.Text))
 		d.raw("</td><td>")

@@ -178,7 +178,7 @@ func (d *jobDrawer) item(j jobview.Row) {
 	}
 	d.time(since, wording.Age(since, d.at))
 	d.span("path", j.Worker)
-	d.span("cost", jobview.Dollars(j.CostUSD))
+	d.span("cost", wording.Dollars(j.CostUSD).Note())
 	d.span("note", j.ID)
 	d.raw("</p></li>")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -371,7 +372,7 @@ func turnCosts(t *transcript.Transcript) map[int]string {
 	prices := usage.DefaultPrices()
 	for i := range turns {
 		cost := usage.Cost(turns[i].Calls, prices)
-		costs[turns[i].Number] = render.WorkCost(&rows.Work{Cost: cost.Total, UnknownCost: len(cost.Unknown) > 0})
+		costs[turns[i].Number] = wording.CostOfCalls(cost).Note()
 	}
 	return costs
 }

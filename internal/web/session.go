@@ -144,7 +144,7 @@ func (s *Server) figures(m *markup, v *reading) {
 		figure(m, "context", wording.Rounded(tokens), share)
 	}
 	figure(m, "tokens", wording.Rounded(f.work.Tokens), "")
-	figure(m, "cost", cmp.Or(render.WorkCost(f.work), "none"), "at list prices")
+	figure(m, "cost", wording.Cost{Amount: f.work.Cost, Partial: f.work.UnknownCost}.Long(), "at list prices")
 	m.raw("</dl>")
 }
 

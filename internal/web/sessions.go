@@ -335,7 +335,7 @@ func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	m.span("counted", e.Turns()) // not "turns", which is the outline
 	cost := e.Cost()
 	if cost == "?" { // which says nothing without the heading that the terminal has
-		cost = "no price"
+		cost = "cost unknown"
 	}
 	m.span("cost", cost)
 	m.span("id", catalog.ShortID(e.ID))

@@ -234,7 +234,7 @@ func (d *usageDrawer) blocks() {
 		start, end := b.Start.In(d.s.opts.Zone), b.End.In(d.s.opts.Zone)
 		row := usageRow{name: start.Format("2006-01-02 15:04") + "–" + end.Format("15:04"), total: b.Totals}
 		if rate := stats.BlockRate(b); rate > 0 {
-			row.rate = render.Money(rate) + "/h"
+			row.rate = wording.Money(rate) + "/h"
 		}
 		if b.Active {
 			row.note = "now"
@@ -254,10 +254,10 @@ func (d *usageDrawer) blocks() {
 // active says how far the block is that goes on, and what it will come to.
 func (d *usageDrawer) active(b *usage.FiveHourBlock) {
 	d.raw(`<dl class="figures">`)
-	figure(d.markup, "this block", shownCost(&b.Totals), "so far")
+	figure(d.markup, "this block", wording.CostOf(&b.Totals).Long(), "so far")
 	if b.Projection != nil && stats.BlockRate(b) > 0 {
-		figure(d.markup, "rate", render.Money(b.Burn.CostPerHour)+"/h", wording.Rounded(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
-		figure(d.markup, "projected", render.Money(b.Projection.Cost), wording.Tokens(b.Projection.Tokens))
+		figure(d.markup, "rate", wording.Money(b.Burn.CostPerHour)+"/h", wording.Rounded(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
+		figure(d.markup, "projected", wording.Money(b.Projection.Cost), wording.Tokens(b.Projection.Tokens))
 	}
 	d.raw("</dl>")
 }
@@ -267,20 +267,9 @@ func (d *usageDrawer) plot(title string, list []usageRow) {
 	p := &plot{title: title}
 	for i := range list[max(len(list)-maxBars, 0):] {
 		row := &list[max(len(list)-maxBars, 0)+i]
-		p.bars = append(p.bars, bar{label: row.name, value: int64(row.total.Cost), text: shownCost(&row.total)})
+		p.bars = append(p.bars, bar{label: row.name, value: int64(row.total.Cost), text: wording.CostOf(&row.total).Short()})
 	}
 	p.write(d.markup)
-}
-
-// shownCost returns a cost for people. A plus marks one that lacks models without a price.
-func shownCost(t *usage.Totals) string {
-	switch {
-	case t.UnknownCost && t.Cost == 0:
-		return "unknown"
-	case t.UnknownCost:
-		return render.Money(t.Cost) + "+"
-	}
-	return render.Money(t.Cost)
 }
 
 // maxUsageRows is the most rows of a table.
@@ -317,7 +306,7 @@ func (d *usageDrawer) usageRow(row *usageRow, isBlock bool) {
 	for _, n := range []int{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens} {
 		d.element("td", "r", wording.Rounded(n))
 	}
-	d.element("td", "r", shownCost(&row.total))
+	d.element("td", "r", wording.CostOf(&row.total).Short())
 	if isBlock {
 		d.element("td", "r", row.rate)
 	}
@@ -356,6 +345,6 @@ func (d *usageDrawer) toolRow(name string, sums *stats.ToolSums) {
 	d.element("td", "r", wording.Number(sums.Failed))
 	d.element("td", "r", wording.Rounded(sums.InputTokens))
 	d.element("td", "r", wording.Rounded(sums.ResultTokens))
-	d.element("td", "r", "~"+shownCost(&usage.Totals{Cost: sums.EstimatedCost, UnknownCost: sums.UnknownCost}))
+	d.element("td", "r", sums.Cost().Short())
 	d.raw("</tr>")
 }

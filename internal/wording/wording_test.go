@@ -2,8 +2,11 @@ package wording
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/usage"
 )
 
 func TestNumber(t *testing.T) {
@@ -113,6 +116,76 @@ func TestAge(t *testing.T) {
 	} {
 		if got := Age(now.Add(-age), now); got != want {
 			t.Errorf("%v: %q, want %q", age, got, want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	const cent = usage.Dollar / 100
+	for _, tt := range []struct {
+		cost                                   Cost
+		long, known, short, note, cents, fixed string
+	}{
+		{Cost{}, "$0.00", "", "$0.00", "", "$0.00", "$0.0000"},
+		{Cost{Amount: 123 * cent}, "$1.23", "$1.23", "$1.23", "$1.23", "$1.23", "$1.2300"},
+		{Cost{Amount: cent / 4}, "$0.0025", "$0.0025", "$0.0025", "$0.0025", "<$0.01", "$0.0025"},
+		{Cost{Amount: 1}, "<$0.0001", "<$0.0001", "<$0.0001", "<$0.0001", "<$0.01", "<$0.0001"},
+		{Cost{Partial: true}, "unknown", "", "?", "?", "?", "?"},
+		{Cost{Amount: 123 * cent, Partial: true}, "at least $1.23", "at least $1.23", "≥ $1.23", "≥ $1.23", "≥ $1.23", "≥ $1.2300"},
+		{Cost{Amount: cent / 4, Partial: true}, "at least $0.0025", "at least $0.0025", "≥ $0.0025", "≥ $0.0025", "≥ $0.00", "≥ $0.0025"},
+		{Cost{Amount: cent / 4, Estimated: true}, "about $0.0025", "about $0.0025", "~$0.0025", "~$0.0025", "<$0.01", "~$0.0025"},
+		{Cost{Estimated: true}, "about $0.00", "", "~$0.00", "", "~$0.00", "~$0.0000"},
+		{Cost{Amount: 123 * cent, Estimated: true}, "about $1.23", "about $1.23", "~$1.23", "~$1.23", "~$1.23", "~$1.2300"},
+		{Cost{Partial: true, Estimated: true}, "unknown", "", "?", "?", "?", "?"},
+		{Cost{Amount: 123 * cent, Partial: true, Estimated: true}, "at least about $1.23", "at least about $1.23", "≥ ~$1.23", "≥ ~$1.23", "≥ ~$1.23", "≥ ~$1.2300"},
+	} {
+		c := tt.cost
+		got := []string{c.Long(), c.Known(), c.Short(), c.Note(), c.Cents(), c.Fixed()}
+		want := []string{tt.long, tt.known, tt.short, tt.note, tt.cents, tt.fixed}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: got %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestDollars(t *testing.T) {
+	t.Parallel()
+	for usd, want := range map[float64]string{
+		0: "$0.00", 0.001: "$0.0010", 0.006: "$0.0060", 12.345: "$12.35", 1e300: "$9,000,000.00", math.Inf(1): "$9,000,000.00",
+		-1: "unknown", math.Inf(-1): "unknown",
+	} {
+		if got := Dollars(usd).Long(); got != want {
+			t.Errorf("%g: got %s, want %s", usd, got, want)
+		}
+	}
+	if got := Dollars(math.NaN()).Long(); got != "unknown" {
+		t.Errorf("NaN: got %s", got)
+	}
+}
+
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	const cent = usage.Dollar / 100
+	for want, m := range map[string]usage.Money{
+		"$0.00": 0, "<$0.0001": 1, "$0.0001": cent / 200, "$0.0012": cent * 12 / 100, "$0.01": cent, "$0.11": cent * 1096 / 100, "$0.12": cent * 115 / 10, "$1.00": cent * 996 / 10,
+		"$999.99": 99999 * cent, "$1,234.50": 123450 * cent, "$1,000,000.00": 1_000_000 * usage.Dollar, "-$1.23": -12345 * cent / 100,
+		"-$0.0025": -cent / 4, "-<$0.0001": -1, "$9,223,372.04": math.MaxInt64, "-$9,223,372.04": math.MinInt64,
+	} {
+		if got := Money(m); got != want {
+			t.Errorf("%d: got %s, want %s", m, got, want)
+		}
+	}
+}
+
+// The sum of calls and of totals is written alike.
+func TestCostOf(t *testing.T) {
+	t.Parallel()
+	totals := usage.Totals{Cost: usage.Dollar, UnknownCost: true}
+	costs := usage.Costs{Total: usage.Dollar, Unknown: []usage.ModelCost{{Model: "new"}}}
+	for _, c := range []Cost{CostOf(&totals), CostOfCalls(costs)} {
+		if got := c.Short(); got != "≥ $1.00" {
+			t.Errorf("%+v: got %s", c, got)
 		}
 	}
 }
