@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/clewdev/clew/internal/filelock"
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A Dir is an archive in a directory that only the user can read:
@@ -234,11 +234,11 @@ func (d *Dir) swap(ctx context.Context, key Key, data []byte, old string) error 
 		return err
 	}
 	// A few locks are enough, and let several sessions be written at once.
-	lock, err := filelock.Open(filepath.Join(locks, hashOf([]byte(key.String()))[:1]), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := files.Open(filepath.Join(locks, hashOf([]byte(key.String()))[:1]), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = files.Unlock(lock) }() // nothing was written
 	present, err := d.Manifest(ctx, key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err

@@ -103,7 +103,7 @@ type measurement struct {
 // A measureJob is a session to measure.
 type measureJob struct {
 	index   int
-	files   *files
+	files   *sessionFiles
 	sources []source // the session's own transcript, then those of subagents
 	bytes   int64
 }
@@ -127,7 +127,7 @@ func (m *measurement) add(ctx context.Context, index int, info *SessionInfo) err
 	if err != nil {
 		return err
 	}
-	j := measureJob{index: index, files: &files{root: project.root, name: info.ID}}
+	j := measureJob{index: index, files: &sessionFiles{root: project.root, name: info.ID}}
 	own, err := j.files.own()
 	if err != nil {
 		return fmt.Errorf("sessions: measuring session %s: %w", info.ID, err)
@@ -212,7 +212,7 @@ func namesIn(root *os.Root) ([]string, error) {
 
 // agentsOf returns the subagents of a session. One that has not been written to since the session
 // began is not read.
-func (p *measuredProject) agentsOf(f *files, info *SessionInfo) []source {
+func (p *measuredProject) agentsOf(f *sessionFiles, info *SessionInfo) []source {
 	var found []source
 	for i := range p.agents {
 		a := &p.agents[i]
@@ -257,7 +257,7 @@ func (w *measurer) measure(ctx context.Context, j *measureJob) Figures {
 }
 
 // read adds up the lines of a transcript. Lines that are not entries count for nothing.
-func (w *measurer) read(ctx context.Context, f *files, s source, own bool) error {
+func (w *measurer) read(ctx context.Context, f *sessionFiles, s source, own bool) error {
 	file, _, err := f.open(s.name)
 	if err != nil {
 		return err
@@ -370,7 +370,7 @@ func (t *turnTracker) end() int {
 }
 
 // countTurns counts the turns of a conversation that was rewound, which needs all of its entries.
-func countTurns(ctx context.Context, f *files, s source) (int, error) {
+func countTurns(ctx context.Context, f *sessionFiles, s source) (int, error) {
 	file, _, err := f.open(s.name)
 	if err != nil {
 		return 0, err

@@ -212,8 +212,8 @@ const maxFirst = 1 << 20
 // maxSidecar is the size of the largest metadata file that is read.
 const maxSidecar = 1 << 20
 
-// files are the files of one session.
-type files struct {
+// sessionFiles are the files of one session.
+type sessionFiles struct {
 	root *os.Root // the directory of the project
 	name string   // of the main transcript, without its extension
 }
@@ -226,7 +226,7 @@ type source struct {
 }
 
 // open opens a regular file and returns its size.
-func (f *files) open(name string) (*os.File, int64, error) {
+func (f *sessionFiles) open(name string) (*os.File, int64, error) {
 	if err := checkRegular(f.root, name); err != nil {
 		return nil, 0, err
 	}
@@ -242,7 +242,7 @@ func (f *files) open(name string) (*os.File, int64, error) {
 }
 
 // own returns the main transcript of the session.
-func (f *files) own() (source, error) {
+func (f *sessionFiles) own() (source, error) {
 	name := f.name + transcriptExtension
 	info, err := f.root.Stat(name)
 	if err != nil {
@@ -253,7 +253,7 @@ func (f *files) own() (source, error) {
 
 // agents returns the transcripts of the session's subagents. If some directories can't be read, it
 // returns those it has found together with the error.
-func (f *files) agents(ctx context.Context) ([]source, error) {
+func (f *sessionFiles) agents(ctx context.Context) ([]source, error) {
 	below, err := f.agentsBelow(ctx)
 	beside, alsoErr := f.agentsBeside(ctx)
 	if err = errors.Join(err, alsoErr); err != nil {
@@ -263,7 +263,7 @@ func (f *files) agents(ctx context.Context) ([]source, error) {
 }
 
 // agentsBelow returns the subagents in the directory of the session and its subdirectories.
-func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
+func (f *sessionFiles) agentsBelow(ctx context.Context) ([]source, error) {
 	var found []source
 	var unread []error
 	top := path.Join(f.name, agentFolder)
@@ -303,14 +303,14 @@ func newAgent(rel string) *transcript.Agent {
 
 // agentsBeside returns the subagents whose transcripts are next to the main one, where older agents
 // put them. Their entries name the session.
-func (f *files) agentsBeside(ctx context.Context) ([]source, error) {
+func (f *sessionFiles) agentsBeside(ctx context.Context) ([]source, error) {
 	return f.others(ctx, func(name string) (agent *transcript.Agent, fits func(*head) bool) {
 		return newAgent(name), func(first *head) bool { return first.session == f.name }
 	})
 }
 
 // teammates returns the wanted agents, named "name@team", that have separate sessions.
-func (f *files) teammates(ctx context.Context, wanted map[string]bool) ([]source, error) {
+func (f *sessionFiles) teammates(ctx context.Context, wanted map[string]bool) ([]source, error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -328,7 +328,7 @@ func (f *files) teammates(ctx context.Context, wanted map[string]bool) ([]source
 
 // others returns other transcripts in the directory of the project: those whose name belongs to an
 // agent, and whose first entry fits.
-func (f *files) others(
+func (f *sessionFiles) others(
 	ctx context.Context, named func(name string) (agent *transcript.Agent, fits func(first *head) bool),
 ) ([]source, error) {
 	entries, err := fs.ReadDir(f.root.FS(), ".")
@@ -357,7 +357,7 @@ func (f *files) others(
 
 // first returns the head of the first entry that names a session, and the size of the file. If the
 // file can't be read, the head is empty.
-func (f *files) first(name string) (*head, int64) {
+func (f *sessionFiles) first(name string) (*head, int64) {
 	file, size, err := f.open(name)
 	if err != nil {
 		return new(head), 0
@@ -375,7 +375,7 @@ func (f *files) first(name string) (*head, int64) {
 }
 
 // agentFile returns the name of a subagent's transcript.
-func (f *files) agentFile(ctx context.Context, agent string) (string, error) {
+func (f *sessionFiles) agentFile(ctx context.Context, agent string) (string, error) {
 	all, err := f.agents(ctx)
 	for _, s := range all {
 		if s.agent.ID == agent {
@@ -390,7 +390,7 @@ func (f *files) agentFile(ctx context.Context, agent string) (string, error) {
 
 // readSidecar reads the metadata file of a subagent into s.agent. It does nothing if the file can't
 // be read.
-func (f *files) readSidecar(s source) {
+func (f *sessionFiles) readSidecar(s source) {
 	name := strings.TrimSuffix(s.name, transcriptExtension) + sidecarExtension
 	file, size, err := f.open(name)
 	if err != nil {

@@ -94,11 +94,11 @@ func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.
 	if !ok {
 		return nil, fmt.Errorf("sessions: read %s: file name does not end in %s", path, transcriptExtension)
 	}
-	return (&files{root: root, name: name}).read(ctx, opts)
+	return (&sessionFiles{root: root, name: name}).read(ctx, opts)
 }
 
 // read reads the session with its subagents.
-func (f *files) read(ctx context.Context, opts *ReadOptions) (*transcript.Transcript, error) {
+func (f *sessionFiles) read(ctx context.Context, opts *ReadOptions) (*transcript.Transcript, error) {
 	if opts == nil {
 		opts = new(ReadOptions)
 	}
@@ -112,7 +112,7 @@ func (f *files) read(ctx context.Context, opts *ReadOptions) (*transcript.Transc
 		agents, notFound = f.agents(ctx)
 		sources = append(sources, agents...)
 	}
-	r := &filesReader{files: f, opts: opts}
+	r := &filesReader{sessionFiles: f, opts: opts}
 	main, agents, failed := readTranscripts(ctx, r.jobs(sources))
 	if main == nil || opts.OnlyMain {
 		return main, failed
@@ -166,7 +166,7 @@ func readTranscripts(ctx context.Context, jobs []readJob) (*transcript.Transcrip
 
 // A filesReader reads the transcripts of one session from files, and reports progress.
 type filesReader struct {
-	*files
+	*sessionFiles
 	opts *ReadOptions
 
 	mu          sync.Mutex

@@ -29,7 +29,7 @@ type Session struct {
 	// SessionInfo is what was known of the session when it was opened.
 	SessionInfo
 
-	files *files
+	files *sessionFiles
 }
 
 // Open opens a session for reading. The session must be in files: the agent's own, or those of a
@@ -51,7 +51,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	return &Session{SessionInfo: info, files: &files{root: project, name: id}}, nil
+	return &Session{SessionInfo: info, files: &sessionFiles{root: project, name: id}}, nil
 }
 
 // Path returns the path of the session's main transcript. It is the same as [SessionInfo.Path].
@@ -101,7 +101,7 @@ func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (tr
 }
 
 // line reads a line of a file by its position.
-func (f *files) line(name string, at wire.Position) ([]byte, error) {
+func (f *sessionFiles) line(name string, at wire.Position) ([]byte, error) {
 	if at.Offset < 0 || at.Bytes <= 0 || at.Bytes > maxEntry {
 		return nil, fmt.Errorf("invalid position: %d bytes at offset %d", at.Bytes, at.Offset)
 	}
@@ -142,7 +142,7 @@ const spillFolder = "tool-results"
 
 // spill reads a file in the directory of results. It opens that directory as a root, so that no
 // path or link leads out of it.
-func (f *files) spill(name string) ([]byte, error) {
+func (f *sessionFiles) spill(name string) ([]byte, error) {
 	rel, err := f.spillName(name)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (f *files) spill(name string) ([]byte, error) {
 
 // spillName returns the name of a result in the directory of results. The path may come from
 // another machine, from which the session was copied.
-func (f *files) spillName(name string) (string, error) {
+func (f *sessionFiles) spillName(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	folder := "/" + f.name + "/" + spillFolder + "/"
 	if i := strings.LastIndex(slashed, folder); i >= 0 {

@@ -361,7 +361,7 @@ func (t *tailer) neighbor(name string) neighbor {
 		return neighbor{}
 	}
 	defer root.Close()
-	first, _ := (&files{root: root}).first(name)
+	first, _ := (&sessionFiles{root: root}).first(name)
 	n := neighbor{session: first.session, teammate: first.agent + "@" + first.team}
 	if n.session != "" { // otherwise its first line may be incomplete
 		t.paths.neighbors[name] = n

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/clewdev/clew/internal/filelock"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -465,7 +465,7 @@ func (b *trashDir) copyBack(from, to string) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	b.step("copy: lock")
-	if err := filelock.TryLock(file); err != nil {
+	if err := files.TryLockFile(file); err != nil {
 		return fmt.Errorf("%s can't be locked, perhaps because another process restores it: %w", to, err)
 	}
 	b.step("copy: compare")

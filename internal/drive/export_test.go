@@ -2,5 +2,3 @@ package drive
 
 // What tests use.
 const MaxEnded = maxEnded
-
-var LockFile = lockFile

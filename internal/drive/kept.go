@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A keptAgent is what is in the file of an agent, in the directory Options.Keep. The file outlives the
@@ -115,23 +116,23 @@ func (a *Agents) Restore() error {
 		path string
 		info fs.FileInfo
 	}
-	var files []file
+	var found []file
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && filepath.Ext(e.Name()) == ".json" {
-			files = append(files, file{filepath.Join(a.opts.Keep, e.Name()), info})
+			found = append(found, file{filepath.Join(a.opts.Keep, e.Name()), info})
 		}
 	}
-	slices.SortFunc(files, func(x, y file) int {
+	slices.SortFunc(found, func(x, y file) int {
 		return cmp.Or(x.info.ModTime().Compare(y.info.ModTime()), cmp.Compare(x.path, y.path))
 	})
 	errs := []error{err}
 	running := map[int]int{} // the prompts of servers
-	for _, f := range files {
+	for _, f := range found {
 		kept, err := readKept(f.path)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", f.path, err))
-		case kept.PID == os.Getpid() || abandoned(a.lockPath(kept.PID)):
+		case kept.PID == os.Getpid() || files.RemoveUnlocked(a.lockPath(kept.PID)):
 			errs = append(errs, a.restore(kept))
 		default:
 			running[kept.PID] += kept.unanswered()
@@ -170,7 +171,7 @@ func (a *Agents) claim() error {
 	if err := os.MkdirAll(a.opts.Keep, 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFile(a.lockPath(os.Getpid()))
+	lock, err := files.LockShared(a.lockPath(os.Getpid()))
 	a.lock = lock
 	return err
 }
@@ -180,8 +181,8 @@ func (a *Agents) unclaim() {
 	a.locking.Lock()
 	defer a.locking.Unlock()
 	if a.lock != nil {
-		_ = a.lock.Close() // nothing was written
-		abandoned(a.lock.Name())
+		_ = files.Unlock(a.lock)            // nothing was written
+		files.RemoveUnlocked(a.lock.Name()) // other agents of this process may have it
 		a.lock = nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/files"
 )
 
 // restarted returns the agents of another server over the same files, as if the first one was killed.
@@ -143,7 +144,7 @@ func TestServerOfKeptPrompts(t *testing.T) {
 		t.Errorf("of another program's process: %+v", got)
 	}
 	f.keepFile(t, "agent-two", running)
-	lock, err := drive.LockFile(filepath.Join(f.keep, fmt.Sprintf("%d.lock", running)))
+	lock, err := files.LockShared(filepath.Join(f.keep, fmt.Sprintf("%d.lock", running)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // ErrInUse is wrapped by the error of New if another server uses the directory.
@@ -49,18 +51,22 @@ func NewWith(ctx context.Context, dir string, options func() (*server.Options, e
 	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
+	path := filepath.Join(dir, lockName)
+	lock, err := files.TryLock(path)
+	if errors.Is(err, files.ErrLocked) {
+		return nil, fmt.Errorf("lock %s: %w", path, ErrInUse)
+	}
 	if err != nil {
 		return nil, err
 	}
 	opts, err := options()
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, files.Unlock(lock))
 	}
 	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
 	s := &Server{dir: dir, opts: opts, lock: lock, started: make(chan struct{})}
 	if s.now, err = s.make(ctx); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, files.Unlock(lock))
 	}
 	return s, nil
 }
@@ -115,7 +121,7 @@ func (s *Server) Stop(limit time.Duration) error {
 		<-s.started
 		s.Shutdown()
 		s.current().WaitForShutdown()
-		done <- s.lock.Close()
+		done <- files.Unlock(s.lock)
 	}()
 	select {
 	case err := <-done:

@@ -12,7 +12,7 @@ import (
 	"runtime"
 
 	"github.com/clewdev/clew/internal/compose"
-	"github.com/clewdev/clew/internal/filelock"
+	"github.com/clewdev/clew/internal/files"
 )
 
 const (
@@ -88,18 +88,18 @@ func (h *History) Save(entry string) error {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
-	file, err := filelock.Open(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := files.Open(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(historyLine(entry))
-	return errors.Join(err, file.Close())
+	return errors.Join(err, files.Unlock(file))
 }
 
 // shortenHistory replaces the file with one that has only its last entries. It reads the file once
 // more, since another process may have saved a prompt before the file was locked.
 func shortenHistory(path string) error {
-	old, err := filelock.Open(path, os.O_RDWR, 0)
+	old, err := files.Open(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/filelock"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -71,24 +71,20 @@ func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, n
 // the clock a little earlier than another one may ask after it.
 func within(at, now time.Time) bool { return now.Sub(at).Abs() < Interval }
 
-func (c *Cache) openLock() (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(c.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
-}
-
 // Claim reports whether the caller has to start a refresh. Of all processes that ask, one at most is
 // told so in an Interval, and none while a refresh runs.
 func (c *Cache) Claim(now time.Time) (bool, error) {
-	lock, err := c.openLock()
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return false, err
+	}
+	lock, err := files.TryLock(c.lockPath())
+	if errors.Is(err, files.ErrLocked) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = lock.Close() }() // and unlock
-	if filelock.TryLock(lock) != nil {
-		return false, nil
-	}
+	defer func() { _ = files.Unlock(lock) }()
 	const most = 64
 	text, err := io.ReadAll(io.LimitReader(lock, most))
 	if err != nil {
@@ -119,17 +115,20 @@ func Start(program string, args ...string) error {
 // to transcripts since the last time. If the context ends before all is read, there are no new facts,
 // and the next refresh goes on where this one ended.
 func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time) error {
-	lock, err := c.openLock()
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	// The process that has started this one may still hold the lock.
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	lock, err := files.Lock(waiting, c.lockPath())
+	cancel()
+	if waiting.Err() != nil && lock == nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
-	// The process that has started this one may still hold the lock.
-	for end := time.Now().Add(lockWait); filelock.TryLock(lock) != nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) || ctx.Err() != nil {
-			return nil
-		}
-	}
+	defer func() { _ = files.Unlock(lock) }()
 	c.removeLeft()
 	s := c.state(now)
 	if err := s.read(ctx, c.roots, now); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/filelock"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -306,13 +306,13 @@ func TestClaim(t *testing.T) {
 	got = append(got, claims(), claims())
 	f.now = f.now.Add(Interval)
 	got = append(got, claims())
-	lock, err := os.OpenFile(f.cache.lockPath(), os.O_RDWR, 0)
-	if err != nil || filelock.TryLock(lock) != nil {
+	lock, err := files.TryLock(f.cache.lockPath())
+	if err != nil {
 		t.Fatal(err)
 	}
 	f.now = f.now.Add(Interval)
 	got = append(got, claims())
-	if err := lock.Close(); err != nil {
+	if err := files.Unlock(lock); err != nil {
 		t.Fatal(err)
 	}
 	got = append(got, claims())

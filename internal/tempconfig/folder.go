@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 const (
@@ -40,7 +42,7 @@ func newIn(parent string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tempconfig: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(path, lockName))
+	lock, err := files.TryLock(filepath.Join(path, lockName))
 	if err != nil {
 		_ = os.RemoveAll(path) // it is empty
 		return nil, fmt.Errorf("tempconfig: %w", err)
@@ -64,7 +66,7 @@ func (f *Folder) Remove() error {
 	if f == nil {
 		return nil
 	}
-	_ = f.lock.Close() // on Windows, open files can't be removed
+	_ = files.Unlock(f.lock) // on Windows, open files can't be removed
 	var err error
 	for range removeAttempts {
 		if err = os.RemoveAll(f.path); err == nil {
@@ -102,5 +104,5 @@ func abandoned(path string) bool {
 	if err != nil || !info.IsDir() || !own(info) || time.Since(info.ModTime()) < sweepAge {
 		return false
 	}
-	return unlocked(filepath.Join(path, lockName))
+	return files.RemoveUnlocked(filepath.Join(path, lockName))
 }

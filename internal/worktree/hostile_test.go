@@ -396,36 +396,6 @@ func startProcess(t *testing.T, root, repo string, names ...string) (*exec.Cmd, 
 	return cmd, bufio.NewScanner(out)
 }
 
-// TestUnlock has a program with a copy of the open file, as each one has for a moment when it is
-// started.
-func TestUnlock(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
-	lock, err := tryLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "sleep", "600")
-	cmd.ExtraFiles = []*os.File{lock}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
-	if _, err := tryLock(path); !errors.Is(err, errLocked) {
-		t.Errorf("while it is locked: %v", err)
-	}
-	if err := unlock(lock); err != nil {
-		t.Error(err)
-	}
-	again, err := tryLock(path)
-	if err != nil {
-		t.Fatalf("when it was unlocked: %v", err)
-	}
-	if err := removeLock(again); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": "one\n"})

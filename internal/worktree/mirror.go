@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // maxPacks is how many packs a mirror may have. Each fetch adds one, and each slows git down.
@@ -40,17 +42,17 @@ func (m *mirror) command(args ...string) *command {
 
 // use calls f while no other process uses the mirror. It makes the mirror if there is none.
 func (m *mirror) use(ctx context.Context, f func() error) error {
-	lock, err := awaitLock(ctx, m.dir+lockSuffix)
+	lock, err := files.Lock(ctx, m.dir+lockSuffix)
 	if err != nil {
 		return fmt.Errorf("worktree: lock the mirror of %s: %w", m.address, err)
 	}
 	if err := m.prepare(ctx, lock); err != nil {
-		return errors.Join(fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err), unlock(lock))
+		return errors.Join(fmt.Errorf("worktree: the mirror of %s in %s: %w", m.address, m.dir, err), files.Unlock(lock))
 	}
 	if err := f(); err != nil {
-		return errors.Join(err, m.clean(), unlock(lock)) // a part of a repository may fill the disk
+		return errors.Join(err, m.clean(), files.Unlock(lock)) // a part of a repository may fill the disk
 	}
-	return errors.Join(lock.Truncate(0), unlock(lock))
+	return errors.Join(lock.Truncate(0), files.Unlock(lock))
 }
 
 // commit returns the hash of the commit that a ref of the repository names, after a fetch. It does
@@ -214,20 +216,20 @@ func (r *Root) sweepMirrors() error {
 // sweep removes a mirror or cleans it, unless a process uses it. The text in the lock file stays, so
 // that the mirror is prepared when it is used again.
 func (m *mirror) sweep(remove bool) error {
-	lock, err := tryLock(m.dir + lockSuffix)
-	if errors.Is(err, errLocked) {
+	lock, err := files.TryLock(m.dir + lockSuffix)
+	if errors.Is(err, files.ErrLocked) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	if !remove {
-		return errors.Join(m.clean(), unlock(lock))
+		return errors.Join(m.clean(), files.Unlock(lock))
 	}
 	if err := removeAll(m.dir); err != nil {
-		return errors.Join(fmt.Errorf("worktree: %w", err), unlock(lock))
+		return errors.Join(fmt.Errorf("worktree: %w", err), files.Unlock(lock))
 	}
-	return removeLock(lock)
+	return files.RemoveLocked(lock)
 }
 
 // usedMirrors returns the directories of the mirrors that trees borrow objects from. A tree that is

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 const lockSuffix = ".lock"
@@ -52,8 +54,8 @@ func (t *Tree) command(args ...string) *command {
 
 // acquire locks the tree for this process.
 func (t *Tree) acquire() error {
-	lock, err := tryLock(t.folder + lockSuffix)
-	if errors.Is(err, errLocked) {
+	lock, err := files.TryLock(t.folder + lockSuffix)
+	if errors.Is(err, files.ErrLocked) {
 		return fmt.Errorf("%w: %s", ErrInUse, t.Name)
 	}
 	if err != nil {
@@ -83,7 +85,7 @@ func (t *Tree) Close() error {
 	if t.lock == nil {
 		return nil
 	}
-	err := unlock(t.lock)
+	err := files.Unlock(t.lock)
 	t.lock = nil
 	return err
 }
@@ -122,9 +124,9 @@ func (t *Tree) remove() error {
 		err = removeAll(t.folder)
 	}
 	if err != nil { // the lock file stays for the next attempt
-		return errors.Join(fmt.Errorf("worktree: remove tree %s: %w", t.Name, err), unlock(lock))
+		return errors.Join(fmt.Errorf("worktree: remove tree %s: %w", t.Name, err), files.Unlock(lock))
 	}
-	return removeLock(lock)
+	return files.RemoveLocked(lock)
 }
 
 // Size returns the bytes of all files of the tree, those that git ignores included, but not those of

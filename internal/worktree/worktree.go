@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/diskspace"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -53,8 +54,6 @@ func orDefault[N int64 | float64](value, standard N) N {
 
 // ErrInUse means that a process has a tree, this one or another.
 var ErrInUse = errors.New("worktree: the tree is in use")
-
-var errLocked = errors.New("worktree: locked")
 
 // A Root is the directory in which a worker keeps mirrors and trees. Its methods may be called from
 // several goroutines, and several processes may use one directory.
@@ -189,7 +188,7 @@ func (r *Root) Tree(name string) (*Tree, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(t.recordPath()); err != nil { // it was removed before it was locked
-		return nil, errors.Join(fmt.Errorf("worktree: tree %s: %w", name, err), removeLock(t.lock))
+		return nil, errors.Join(fmt.Errorf("worktree: tree %s: %w", name, err), files.RemoveLocked(t.lock))
 	}
 	return t, nil
 }
@@ -260,26 +259,6 @@ func (t *Tree) isKept() bool {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// lockInterval is how often a lock is tried that another process has.
-const lockInterval = 50 * time.Millisecond
-
-// awaitLock locks a file. It waits for the process that has it, until the context ends.
-func awaitLock(ctx context.Context, path string) (*os.File, error) {
-	tick := time.NewTicker(lockInterval)
-	defer tick.Stop()
-	for {
-		file, err := tryLock(path)
-		if !errors.Is(err, errLocked) {
-			return file, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
 }
 
 // removeAll removes a directory with all that is in it, also directories that nobody may write, as

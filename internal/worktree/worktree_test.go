@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // newRoot returns a root that does not look at the disk, which may be full where tests run.
@@ -573,7 +575,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t, map[string]string{"a": ""})
 	r := newRoot(t)
-	lock, err := tryLock(r.mirror(repo).dir + lockSuffix) // another process fetches
+	lock, err := files.TryLock(r.mirror(repo).dir + lockSuffix) // another process fetches
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,4 @@
+package worktree
+
+// nonblock is for systems with pipes among the files.
+const nonblock = 0
