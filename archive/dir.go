@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -116,7 +115,7 @@ func (d *Dir) Put(ctx context.Context, name string, data []byte) error {
 	}
 	path := d.blobPath(name)
 	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(data)) {
-		return syncDir(filepath.Dir(path)) // a process that crashed may have written it
+		return files.SyncDir(filepath.Dir(path)) // a process that crashed may have written it
 	}
 	if err := d.write(path, data); err != nil {
 		return fmt.Errorf("archive: %w", err)
@@ -257,25 +256,14 @@ func (d *Dir) write(path string, data []byte) error {
 		return err
 	}
 	d.at()
-	temp, err := os.CreateTemp(dir, ".new-*") // with mode 0600
-	if err != nil {
+	err := files.WriteFunc(path, files.WriteOptions{}, func(w io.Writer) error {
+		d.at()
+		_, err := w.Write(data)
+		d.at()
 		return err
-	}
+	})
 	d.at()
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Sync()
-	}
-	d.at()
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name()) // the first error says more
-		return err
-	}
-	d.at()
-	return syncDir(dir)
+	return err
 }
 
 // at tells a test that the next step follows.
@@ -298,7 +286,7 @@ func (d *Dir) mkdir(dir string) error {
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := syncDir(filepath.Dir(dir)); err != nil {
+		if err := files.SyncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}
@@ -317,25 +305,7 @@ func mkdirAll(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
-}
-
-// syncDir makes the names in a directory survive a crash.
-func syncDir(dir string) error {
-	return syncNames(func() (*os.File, error) { return os.Open(dir) })
-}
-
-// syncNames syncs a directory. Windows can't do that.
-func syncNames(open func() (*os.File, error)) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
+	return files.SyncDir(filepath.Dir(dir))
 }
 
 // readLimited reads a regular file of at most so many bytes.

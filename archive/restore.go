@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
@@ -410,7 +411,7 @@ func (r *restoring) moveAside(d *draftFile) error {
 // sync makes the names in changed directories survive a crash.
 func (r *restoring) sync() error {
 	for dir := range r.changed {
-		if err := syncNames(func() (*os.File, error) { return dir.root.Open(dir.path) }); err != nil {
+		if err := files.SyncDirIn(dir.root, dir.path); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
@@ -357,18 +358,8 @@ func (u *unpacking) writeIndex() error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(u.dir, "."+indexName+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), filepath.Join(u.dir, indexName))
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	// Without its index, all is unpacked again.
+	return files.Write(filepath.Join(u.dir, indexName), data, files.WriteOptions{NoSync: true})
 }
 
 func (u *unpacking) finish() (*Unpacked, error) {

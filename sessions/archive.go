@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -88,15 +89,8 @@ func (f *Folder) writeMark(key wire.SessionKey, mark archiveMark) error {
 		return err
 	}
 	path := filepath.Join(key.SessionID, markName)
-	draft := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), time.Now().UnixNano())
-	if err := root.WriteFile(draft, text, 0o600); err != nil {
-		return err
-	}
-	if err := root.Rename(draft, path); err != nil {
-		root.Remove(draft) //nolint:errcheck // why it was not renamed says more
-		return err
-	}
-	return nil
+	// Without it, the session is not archived, as before.
+	return files.WriteIn(root, path, text, files.WriteOptions{NoSync: true})
 }
 
 // readMark returns the mark of a session, or false if it has none that can be read.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -17,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -63,7 +63,7 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	if err != nil || a.sidecar == nil {
 		return err
 	}
-	if err := replace(root.Root, root.sidecar(a.key), a.sidecar); err != nil {
+	if err := files.WriteIn(root.Root, root.sidecar(a.key), a.sidecar, files.WriteOptions{NoSync: true}); err != nil {
 		return errors.Join(err, undo())
 	}
 	return nil
@@ -172,19 +172,6 @@ func undoAppend(root *os.Root, name string, size int64, n int) error {
 		err = file.Truncate(size)
 	}
 	return errors.Join(err, file.Close())
-}
-
-// replace writes a file so that readers see either the old content or the new one.
-func replace(root *os.Root, name string, content []byte) error {
-	draft := name + "." + rand.Text() // another process may write a draft as well
-	err := root.WriteFile(draft, content, 0o600)
-	if err == nil {
-		err = root.Rename(draft, name)
-	}
-	if err != nil {
-		return errors.Join(err, ignoreNotExist(root.Remove(draft)))
-	}
-	return nil
 }
 
 // A pendingAppend is what an append has to write.

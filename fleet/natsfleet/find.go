@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // noticeName is the name of the file that says where the server of a directory is.
@@ -111,7 +113,7 @@ func (n *notice) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, noticeName), append(text, '\n'))
+	return files.Write(filepath.Join(dir, noticeName), append(text, '\n'), files.WriteOptions{})
 }
 
 // dial connects to the server.

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/pause"
 )
 
@@ -26,8 +26,8 @@ var markInterval = 5 * time.Second
 
 // A mark has the number of the last message of each stream. A server that finds damage in a file, when it starts or
 // when somebody reads, drops the rest of that file and says nothing. Jobs would then be missing, or as they were
-// before, and could run again. The mark is not synced: after a crash it may be older than the messages, and notices
-// less.
+// before, and could run again. The mark is written now and then: after a crash it may be older than the messages, and
+// notices less.
 type mark struct {
 	path string
 	last map[string]uint64
@@ -223,33 +223,5 @@ func (m *mark) write() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(m.path, append(text, '\n'))
+	return files.Write(m.path, append(text, '\n'), files.WriteOptions{})
 }
-
-// replaceFile writes a file that only this user can read, so that others see the old one or the new one.
-func replaceFile(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return rename(file.Name(), path)
-}
-
-// rename moves a file over another one. Windows refuses that while a program has the other one open, and all clients
-// read the notice when the server has ended.
-func rename(from, to string) error {
-	for deadline := time.Now().Add(renameLimit); ; time.Sleep(retryDelay) {
-		err := os.Rename(from, to)
-		if err == nil || runtime.GOOS != "windows" || time.Now().After(deadline) {
-			return err
-		}
-	}
-}
-
-// renameLimit is how long to try to replace a file that others read.
-const renameLimit = 500 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
@@ -205,33 +206,12 @@ func defaultName(doc *export.Document, format string) string {
 
 // writeFile creates a file that only the user can read, or nothing if it fails.
 func (o *exportOptions) writeFile(path string, write func(io.Writer) error) (int64, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".clew-export-*") // with mode 0600
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // after a success it has been renamed
-	counted := &countingWriter{w: file}
-	if err := errors.Join(write(counted), file.Close()); err != nil {
-		return 0, err
-	}
-	return counted.n, o.rename(file.Name(), path)
-}
-
-// rename gives a finished file its name. Unlike a rename, a link never replaces a file that was
-// created in the meantime.
-func (o *exportOptions) rename(temp, path string) error {
-	if o.force {
-		return os.Rename(temp, path)
-	}
-	err := os.Link(temp, path)
-	if err == nil || errors.Is(err, os.ErrExist) {
-		return err
-	}
-	// Some file systems have no links.
-	if _, err := os.Lstat(path); err == nil {
-		return os.ErrExist
-	}
-	return os.Rename(temp, path)
+	counted := &countingWriter{}
+	err := files.WriteFunc(path, files.WriteOptions{New: !o.force}, func(w io.Writer) error {
+		counted.w = w
+		return write(counted)
+	})
+	return counted.n, err
 }
 
 // An exportReport describes the file.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/web"
@@ -202,10 +203,10 @@ func replaceSettings(path, before, after string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := clikit.WritePrivate(path, after, true); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode)
+	return files.Write(path, []byte(after), files.WriteOptions{Mode: mode})
 }
 
 // maxHookInput limits the input of the hook.

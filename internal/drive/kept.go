@@ -70,31 +70,13 @@ func (g *Agent) saveLocked() error {
 		err = g.agents.claim()
 	}
 	if err == nil {
-		err = replaceFile(g.agents.keptPath(g.id), text)
+		// It is for a server that is killed, and is written too often to be synced.
+		err = files.Write(g.agents.keptPath(g.id), text, files.WriteOptions{NoSync: true})
 	}
 	if err != nil {
 		return &Error{Kind: Failed, Reason: "the prompt can't be kept: " + err.Error(), Hint: "Make room on the disk."}
 	}
 	return nil
-}
-
-// replaceFile writes a file that only this user can read, as a whole.
-func replaceFile(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-") // with 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // the first error counts
-	}
-	return err
 }
 
 // forgetFile removes the file of an agent.

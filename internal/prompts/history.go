@@ -103,7 +103,7 @@ func shortenHistory(path string) error {
 	if err != nil {
 		return err
 	}
-	defer old.Close() //nolint:errcheck // it was only read
+	defer func() { _ = files.Unlock(old) }() // it was only read
 	entries, _, err := historyEntries(old)
 	if err != nil {
 		return err
@@ -112,22 +112,10 @@ func shortenHistory(path string) error {
 	for _, entry := range entries {
 		all.Write(historyLine(entry))
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".history-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(all.Bytes())
-	err = errors.Join(err, file.Close())
 	if runtime.GOOS == "windows" { // it does not replace an open file
 		_ = old.Close()
 	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // the first error is returned
-	}
-	return err
+	return files.Write(path, all.Bytes(), files.WriteOptions{})
 }
 
 func historyLine(entry string) []byte {

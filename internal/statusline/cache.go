@@ -1,7 +1,6 @@
 package statusline
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -152,10 +151,8 @@ func (c *Cache) save(s *state) error {
 
 // removeLeft removes what a refresh has left that was killed. It needs the lock.
 func (c *Cache) removeLeft() {
-	left, _ := filepath.Glob(c.path + "*.json-*") // the pattern is valid
-	for _, path := range left {
-		_ = os.Remove(path) // the next one tries again
-	}
+	files.RemoveDrafts(c.factsPath())
+	files.RemoveDrafts(c.statePath())
 }
 
 // lockWait is how long a refresh waits for its lock.
@@ -275,23 +272,11 @@ func readJSON(path string, v any, most int64) error {
 	return json.Unmarshal(data, v)
 }
 
-// replaceJSON replaces a file as a whole.
+// replaceJSON replaces a file as a whole. A refresh after a crash of the machine makes it again.
 func replaceJSON(path string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	err = cmp.Or(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temp.Name()))
-	}
-	return err
+	return files.Write(path, data, files.WriteOptions{NoSync: true})
 }

@@ -236,7 +236,7 @@ func TestCacheRemovesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.want("today $0")
-	left := f.cache.factsPath() + "-123"
+	left := filepath.Join(filepath.Dir(f.cache.path), ".new-"+filepath.Base(f.cache.factsPath())+"-123")
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A Running is a server that runs, as its file describes it. With it, other commands of the same
@@ -77,17 +78,10 @@ func (r *Running) Write(dir string) (path string, err error) {
 	if err := cmp.Or(os.MkdirAll(dir, 0o700), checkPrivate(dir)); err != nil {
 		return "", err
 	}
-	file, err := os.CreateTemp(dir, ".serve-") // with 0600
-	if err != nil {
-		return "", err
-	}
 	path = filepath.Join(dir, runningFile(r.PID))
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
+	// Its process does not survive a crash of the machine either.
+	if err := files.Write(path, data, files.WriteOptions{NoSync: true}); err != nil {
+		return "", err
 	}
 	return path, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A Request describes a tree.
@@ -132,12 +134,7 @@ func (t *Tree) writeRecord(kept time.Time) error {
 	if err != nil {
 		return err
 	}
-	temporary := t.recordPath() + ".new"
-	err = os.WriteFile(temporary, data, 0o600)
-	if err == nil {
-		err = os.Rename(temporary, t.recordPath())
-	}
-	if err != nil {
+	if err := files.Write(t.recordPath(), data, files.WriteOptions{}); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	return nil
