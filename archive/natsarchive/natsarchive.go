@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +29,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/internal/natsclient"
 )
 
 // Bucket is the name of the object store and of the key-value bucket.
@@ -78,16 +77,13 @@ func open(ctx context.Context, server string, opts *Options, create bool) (*Targ
 	if opts == nil {
 		opts = new(Options)
 	}
-	// An error of url.Parse has the whole URL with its password, and so has one of nats.Connect.
-	name, ok := redacted(server)
-	if !ok {
-		return nil, errors.New("natsarchive: the server's URL is invalid: it must be like nats://USER:PASSWORD@HOST:4222, " +
-			"with special characters of the password as %2F, %40 and so on")
-	}
-	conn, err := nats.Connect(server, append([]nats.Option{nats.Name("clew archive"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1)}, opts.Connect...)...)
+	conn, err := natsclient.Dial(ctx, server, append([]nats.Option{
+		nats.Name("clew archive"), nats.Timeout(connectTimeout), nats.ReconnectBufSize(nats.DefaultReconnectBufSize),
+	}, opts.Connect...)...)
 	if err != nil {
-		return nil, fmt.Errorf("natsarchive: %s: %w", name, err)
+		return nil, fmt.Errorf("natsarchive: %w", err)
 	}
+	name := Redacted(server)
 	t := &Target{conn: conn}
 	err = t.setUp(ctx, max(1, opts.Replicas), create)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -105,26 +101,16 @@ func open(ctx context.Context, server string, opts *Options, create bool) (*Targ
 // Redacted returns the URL of a server, or several with commas between them, without the user name and
 // the password. Of an invalid one it returns nothing that was in it.
 func Redacted(server string) string {
-	name, _ := redacted(server)
-	return name
-}
-
-func redacted(server string) (name string, ok bool) {
+	servers, err := natsclient.Servers(server)
+	if err != nil {
+		return "a NATS server with an invalid URL"
+	}
 	var names []string
-	for one := range strings.SplitSeq(server, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
-		// A path, query or fragment may be what follows a special character of the password.
-		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
-			u.RawQuery != "" || u.Fragment != "" {
-			return "a NATS server with an invalid URL", false
-		}
+	for _, u := range servers {
 		names = append(names, u.Scheme+"://"+u.Host)
 	}
-	return strings.Join(names, ","), true
+	return strings.Join(names, ",")
 }
-
-// schemes are the schemes of URLs that package nats knows.
-var schemes = []string{"nats", "tls", "ws", "wss"}
 
 func (t *Target) setUp(ctx context.Context, replicas int, create bool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)

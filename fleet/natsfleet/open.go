@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,15 +182,11 @@ func (o *Options) checkURL() error {
 	if o.URL == "" || o.finder != nil { // that of a directory has its own checks
 		return nil
 	}
-	for _, text := range strings.Split(o.URL, ",") {
-		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") {
-			text = "nats://" + text
-		}
-		u, err := url.Parse(text)
-		if err != nil {
-			return errors.New("invalid URL") // the error of url has the password
-		}
+	servers, err := natsclient.Servers(o.URL)
+	if err != nil {
+		return err
+	}
+	for _, u := range servers {
 		isEncrypted := u.Scheme == "tls" || u.Scheme == "wss" || o.RootCA != "" || o.Certificate != ""
 		isNobody := o.User == "" && o.Token == "" && o.Credentials == "" && o.NKey == "" && o.Certificate == "" && u.User == nil
 		switch {
@@ -331,11 +326,7 @@ func (e *Engine) connect(ctx context.Context, more ...nats.Option) (*nats.Conn, 
 	if srv := e.srv.Load(); srv != nil && e.client.URL == "" {
 		opts = append(opts, nats.InProcessServer(srv))
 	}
-	conn, err := natsclient.Dial(ctx, e.client.URL, append(opts, more...)...)
-	if err != nil {
-		return nil, natsclient.DialError(e.client.URL, err)
-	}
-	return conn, nil
+	return natsclient.Dial(ctx, e.client.URL, append(opts, more...)...)
 }
 
 // connectOptions returns who connects, and how.

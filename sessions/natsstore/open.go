@@ -232,7 +232,7 @@ func (s *Store) connect(ctx context.Context, opts *Options) error {
 	}
 	conn, err := natsclient.Dial(ctx, opts.URL, opts.Connect...)
 	if err != nil {
-		return fmt.Errorf("natsstore: %w", natsclient.DialError(opts.URL, err))
+		return fmt.Errorf("natsstore: %w", err)
 	}
 	s.conn, s.shutdown = conn, func() error { conn.Close(); return nil }
 	return nil

@@ -40,7 +40,7 @@ func TestOpenErrors(t *testing.T) {
 		"a bad port":        {&natsstore.Options{URL: "nats://me:secret#1@127.0.0.1:1"}, "invalid URL"},
 		"a comma":           {&natsstore.Options{URL: "nats://me:secret,1@127.0.0.1:1"}, "invalid URL"},
 		"an escape":         {&natsstore.Options{URL: "nats://me:secret%1@127.0.0.1:1"}, "invalid URL"},
-		"a path":            {&natsstore.Options{URL: "nats://127.0.0.1:1/secret?token=secret"}, "connect to 127.0.0.1:1: "},
+		"a path":            {&natsstore.Options{URL: "nats://127.0.0.1:1/secret?token=secret"}, "invalid URL"},
 		"no scheme":         {&natsstore.Options{URL: "me:secret@127.0.0.1:1, 127.0.0.1:2"}, "connect to 127.0.0.1:1,127.0.0.1:2: "},
 		"a bad password":    {&natsstore.Options{URL: "nats://me:secret@127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
 		"a bad stream name": {&natsstore.Options{URL: url, Stream: "a.b"}, "invalid stream name"},
