@@ -19,15 +19,12 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/clewdev/clew/archive"
+	"github.com/clewdev/clew/internal/sqlitefile"
 )
 
 // A Target is an [archive.Target] in a SQLite file.
@@ -62,21 +59,18 @@ func open(ctx context.Context, path string, create int) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
-	mode := "rw"
+	mode := sqlitefile.ReadWrite
 	err = tryOpen(path, os.O_RDWR|create)
 	if errors.Is(err, fs.ErrNotExist) && create == 0 {
 		return nil, fmt.Errorf("there is no archive in %s: %w", path, archive.ErrNotFound)
 	}
 	if err != nil && create == 0 && tryOpen(path, os.O_RDONLY) == nil {
-		mode, err = "ro", nil
+		mode, err = sqlitefile.ReadOnly, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
-	source := url.URL{Scheme: "file", Path: slashed(path), RawQuery: strings.Join([]string{
-		"mode=" + mode, "_txlock=immediate", "_synchronous=FULL", "_busy_timeout=60000", "_pragma=fullfsync(1)", "_error_rc=1",
-	}, "&")}
-	db, err := sql.Open("sqlite", source.String())
+	db, err := sqlitefile.Open(path, mode, "_txlock=immediate", "_synchronous=FULL", "_busy_timeout=60000", "_pragma=fullfsync(1)")
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
@@ -101,14 +95,6 @@ func tryOpen(path string, flags int) error {
 		return err
 	}
 	return file.Close()
-}
-
-func slashed(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/archive.db
-		path = "/" + path
-	}
-	return path
 }
 
 // A rower is a database, or a transaction in one.

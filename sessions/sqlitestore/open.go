@@ -6,16 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
-
+	"github.com/clewdev/clew/internal/sqlitefile"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -58,18 +52,17 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	// Connections are opened when they are needed. The working directory may be another one by
-	// then.
 	path, err := filepath.Abs(path)
 	if err == nil {
-		err = createFile(path)
+		err = sqlitefile.Create(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: %w", err)
 	}
-	reader, readerErr := sql.Open("sqlite", dataSource(path, "_query_only=1"))
-	writer, writerErr := sql.Open("sqlite", dataSource(path,
-		"_txlock=immediate", "_foreign_keys=1", "_synchronous=FULL", "_pragma=fullfsync(1)"))
+	wait := fmt.Sprintf("_busy_timeout=%d", lockWait.Milliseconds())
+	reader, readerErr := sqlitefile.Open(path, sqlitefile.ReadWrite, wait, "_query_only=1")
+	writer, writerErr := sqlitefile.Open(path, sqlitefile.ReadWrite, wait,
+		"_txlock=immediate", "_foreign_keys=1", "_synchronous=FULL", "_pragma=fullfsync(1)")
 	if err := errors.Join(readerErr, writerErr); err != nil {
 		return nil, fmt.Errorf("sqlitestore: %w", err)
 	}
@@ -85,35 +78,4 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 // they use, and later ones return an error. Calling Close again does nothing.
 func (s *Store) Close() error {
 	return errors.Join(s.reader.Close(), s.writer.Close())
-}
-
-// dataSource returns the data source name for the driver: the file, and the settings of a
-// connection.
-func dataSource(path string, settings ...string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/sessions.db
-		path = "/" + path
-	}
-	// With mode=rw, SQLite creates no files: neither with its own permissions, nor again after the
-	// file was removed.
-	settings = append(settings, "mode=rw", "_error_rc=1", fmt.Sprintf("_busy_timeout=%d", lockWait.Milliseconds()))
-	file := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
-	return file.String()
-}
-
-// creating is locked until a new file is closed again. Closing it later would release the locks
-// that another store of this process has on it by then.
-var creating sync.Mutex
-
-func createFile(path string) error {
-	creating.Lock()
-	defer creating.Unlock()
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +18,8 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/clewdev/clew/internal/sqlitefile"
 )
 
 // version is the version of the schema and of the way in which transcripts are split into passages
@@ -95,9 +96,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	name.RawQuery = "_pragma=busy_timeout(1000)&_pragma=synchronous(off)&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
-	db, err := sql.Open("sqlite", name.String())
+	db, err := sqlitefile.Open(path, sqlitefile.ReadWrite,
+		"_pragma=busy_timeout(1000)", "_pragma=synchronous(off)", "_pragma=cache_size(-65536)", "_pragma=temp_store(memory)")
 	if err != nil {
 		return nil, errors.Join(classify(err), closeLast(path, file))
 	}
