@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
@@ -111,12 +111,4 @@ func (s *session) cut(text string) string {
 }
 
 // prefix returns the beginning of a text as valid UTF-8, of at most n bytes.
-func prefix(text string, n int) string {
-	if len(text) > n {
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
+func prefix(text string, n int) string { return strings.ToValidUTF8(clip.Bytes(text, n), "\uFFFD") }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
@@ -271,7 +272,7 @@ func plainID(id string) string {
 			return r
 		}
 		return -1
-	}, cutAt(id, 64))
+	}, clip.Bytes(id, 64))
 }
 
 func callsIn(chunks []Chunk) int {

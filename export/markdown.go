@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
@@ -344,7 +345,7 @@ func isAlphanumeric(c byte) bool {
 // startsScript reports whether a text begins like a URL that a browser would run, or open as a
 // file.
 func startsScript(text string) bool {
-	scheme, _, found := strings.Cut(html.UnescapeString(cutAt(text, 200)), ":")
+	scheme, _, found := strings.Cut(html.UnescapeString(clip.Bytes(text, 200)), ":")
 	if !found {
 		return false
 	}

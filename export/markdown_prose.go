@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/markdown"
 )
 
@@ -142,7 +143,7 @@ func fenceLanguage(name string) string {
 			return ""
 		}
 	}
-	return cutAt(name, 40)
+	return clip.Bytes(name, 40)
 }
 
 func (w *proseWriter) list(n *ast.List) string {
@@ -422,7 +423,7 @@ func linkTargetText(target string) string {
 
 // startsReference reports whether a text begins with a character reference, such as &amp;.
 func startsReference(text string) bool {
-	end := strings.IndexByte(cutAt(text, 40), ';')
+	end := strings.IndexByte(clip.Bytes(text, 40), ';')
 	return end > 0 && strings.Trim(text[1:end], "#0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
@@ -521,7 +522,7 @@ func isWordByte(c byte) bool { return isAlphanumeric(c) || c >= utf8.RuneSelf }
 // opensPlain reports whether a bracket begins a few words in brackets, such as [0], that can't be a
 // link or a check box, and notes where they end.
 func (e *textEscaper) opensPlain(i int) bool {
-	words, after, closed := strings.Cut(cutAt(e.text[i+1:], 60), "]")
+	words, after, closed := strings.Cut(clip.Bytes(e.text[i+1:], 60), "]")
 	if !closed || e.inLink || strings.TrimSpace(words) == "" || strings.EqualFold(words, "x") || after == "" && e.followed {
 		return false
 	}

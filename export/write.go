@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -138,26 +139,12 @@ func colorCode(text string) int {
 
 // oneLine joins a text into one clean line of at most most characters.
 func oneLine(text string, most int) string {
-	if len(text) > 8*most {
-		text = cutAt(text, 8*most)
-	}
-	line := strings.Join(strings.Fields(clean(text)), " ")
+	line := strings.Join(strings.Fields(clean(clip.Bytes(text, 8*most))), " ")
 	if utf8.RuneCountInString(line) <= most {
 		return line
 	}
 	runes := []rune(line)
 	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
-}
-
-// cutAt returns the first n bytes of a text, or a few less, so that no rune is split.
-func cutAt(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // shorten cuts a text to the limit, at the end of a line if possible, and returns the number of
@@ -166,7 +153,7 @@ func shorten(text string, limit int) (head string, missing int) {
 	if limit <= 0 || len(text) <= limit {
 		return text, 0
 	}
-	head = cutAt(text, limit)
+	head = clip.Bytes(text, limit)
 	if end := strings.LastIndexByte(head, '\n'); end > limit/2 {
 		head = head[:end]
 	}

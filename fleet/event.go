@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/clip"
 )
 
 // ErrStale is wrapped by errors of events that are about another attempt than the one that runs: the job
@@ -291,8 +292,7 @@ func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	const more = "…"
-	return strings.ToValidUTF8(text[:n-len(more)], "") + more
+	return clip.Marked(text, n-len("…"))
 }
 
 func (e Begin) apply(j *Job, at time.Time) error {

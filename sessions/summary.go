@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -168,13 +169,7 @@ func (s *Summary) addLastPrompt(h *head) {
 }
 
 // short cuts a text that is too long to show.
-func short(text string) string {
-	const most = 4096
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func short(text string) string { return clip.Marked(text, 4096) }
 
 // openTurn is the word in [Summary.Unfinished] for a turn that needs an answer.
 const openTurn = "turn"

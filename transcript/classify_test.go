@@ -446,13 +446,13 @@ func TestClassifyRecorded(t *testing.T) {
 func listed(msg ClassifiedMsg, noise string) string {
 	switch m := msg.(type) {
 	case *UserMsg:
-		return "user      " + clip(m.Text)
+		return "user      " + clipped(m.Text)
 	case *SystemMsg:
-		return fmt.Sprintf("%-9s %s", map[bool]string{false: "system", true: "error"}[m.IsError], clip(m.Output))
+		return fmt.Sprintf("%-9s %s", map[bool]string{false: "system", true: "error"}[m.IsError], clipped(m.Output))
 	case *TeammateMsg:
-		return "teammate  " + m.TeammateID + " " + clip(m.Text)
+		return "teammate  " + m.TeammateID + " " + clipped(m.Text)
 	case *CompactMsg:
-		return fmt.Sprintf("compact   %s %d to %d in %v %s", m.Trigger, m.PreTokens, m.PostTokens, m.Duration, clip(m.Text))
+		return fmt.Sprintf("compact   %s %d to %d in %v %s", m.Trigger, m.PreTokens, m.PostTokens, m.Duration, clipped(m.Text))
 	case *AIMsg:
 		return listedAI(m)
 	}
@@ -469,20 +469,20 @@ func listedAI(m *AIMsg) string {
 		parts = append(parts, b.BlockType())
 	}
 	if m.Text != "" {
-		parts = append(parts, clip(m.Text))
+		parts = append(parts, clipped(m.Text))
 	}
 	if m.ToolUseResult != "" {
-		parts = append(parts, "result "+clip(string(m.ToolUseResult)))
+		parts = append(parts, "result "+clipped(string(m.ToolUseResult)))
 	}
 	for _, part := range []string{string(m.Patch), m.AgentID, m.ResultStatus} {
 		if part != "" {
-			parts = append(parts, clip(part))
+			parts = append(parts, clipped(part))
 		}
 	}
 	return fmt.Sprintf("%-9s %s", kind, strings.Join(parts, "; "))
 }
 
-func clip(text string) string {
+func clipped(text string) string {
 	runes := []rune(strings.ReplaceAll(text, "\n", `\n`))
 	return string(runes[:min(60, len(runes))])
 }

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/wire"
 )
@@ -138,16 +138,7 @@ func (d *Drift) count(f Finding) {
 }
 
 // cutName returns a name that shares no memory with a longer one.
-func cutName(name string) string {
-	if len(name) <= maxNameLen {
-		return name
-	}
-	end := maxNameLen
-	for end > maxNameLen-utf8.UTFMax && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	return strings.Clone(name[:end]) + "…"
-}
+func cutName(name string) string { return clip.Marked(name, maxNameLen) }
 
 // The names below were found in transcripts of versions up to 2.1.325.
 

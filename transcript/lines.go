@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
@@ -307,13 +307,4 @@ func checkObject(line []byte) error {
 }
 
 // lineHead returns the beginning of a line, up to headBytes, in whole characters.
-func lineHead(line []byte) string {
-	if len(line) <= headBytes {
-		return string(line)
-	}
-	end := headBytes
-	for end > headBytes-utf8.UTFMax && !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return string(line[:end])
-}
+func lineHead(line []byte) string { return string(clip.Bytes(line, headBytes)) }

@@ -25,7 +25,7 @@ var (
 	purePackages = []string{
 		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
 		module + "/internal/jsonlex", module + "/internal/entrylex",
-		module + "/internal/entryfacts", module + "/redact", module + "/internal/version",
+		module + "/internal/clip", module + "/internal/entryfacts", module + "/redact", module + "/internal/version",
 	}
 
 	// leafPackages are public packages that can be used without the reader of transcripts.
@@ -58,7 +58,7 @@ var (
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
 	sharedPackages = []string{
-		module + "/internal/files", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/render", module + "/internal/rows", module + "/internal/tty", module + "/internal/version", module + "/internal/wording",
+		module + "/internal/clip", module + "/internal/files", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/render", module + "/internal/rows", module + "/internal/tty", module + "/internal/version", module + "/internal/wording",
 	}
 
 	// uiTrees are libraries that draw or parse for a terminal.

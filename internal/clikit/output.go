@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -82,16 +83,7 @@ func Printable(s string) string {
 const MaxText = 160
 
 // Clip shortens a text to MaxText bytes, and keeps no more of it in memory.
-func Clip(s string) string {
-	if len(s) <= MaxText {
-		return s
-	}
-	end := MaxText
-	for end > MaxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
+func Clip(s string) string { return clip.Marked(s, MaxText) }
 
 // TimeLayout is the layout of times in tables.
 const TimeLayout = "2006-01-02 15:04"

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -209,7 +210,7 @@ func rewindPrompts(ctx context.Context, conn *clew.Session, prompts []Prompt) (t
 			return "", err
 		}
 		if !conversation.Rewound {
-			return "", fmt.Errorf("the prompt %q can't be removed: %s", clip(p.Text), conversation.Error)
+			return "", fmt.Errorf("the prompt %q can't be removed: %s", clip.Marked(p.Text, maxListed), conversation.Error)
 		}
 		text = cmp.Or(conversation.Prompt, p.Text)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/sessions"
@@ -134,14 +135,8 @@ func (g *Agent) enqueueLocked(p *prompt) error {
 	return nil
 }
 
-// clip returns the beginning of a text, for lists.
-func clip(text string) string {
-	const most = 300
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+// maxListed is the number of bytes of a prompt in lists.
+const maxListed = 300
 
 // next takes the first prompt out of the queue, or returns nil. A prompt that can't be marked as sent
 // goes back to the user: another server would take it for one that the agent has not seen.
@@ -213,7 +208,7 @@ func (g *Agent) answeredLocked(p *prompt, err error) {
 	switch {
 	case err == nil || answered:
 		sent := p.public("sent")
-		sent.Text = clip(sent.Text)
+		sent.Text = clip.Marked(sent.Text, maxListed)
 		if g.sent = append(g.sent, sent); len(g.sent) > remembered {
 			g.sent = g.sent[1:]
 		}

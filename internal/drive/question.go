@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/transcript"
 )
@@ -196,7 +197,9 @@ func (g *Agent) noteLocked(q *question, by, what string) {
 }
 
 // about returns the call that a question is about, for records.
-func (q *question) about() string { return clip(q.req.ToolName + " " + string(q.req.Input)) }
+func (q *question) about() string {
+	return clip.Marked(q.req.ToolName+" "+string(q.req.Input), maxListed)
+}
 
 // stopQuestions answers all open questions with no, because the turn ends.
 func (g *Agent) stopQuestions(why string) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/clip"
 )
 
 // WriteOptions are the settings of a write. The zero value is right for a file that its owner alone
@@ -157,8 +159,7 @@ func retry(limit time.Duration, f func() error) error {
 // draftPrefix returns how the names of the drafts of a file start.
 func draftPrefix(path string) string {
 	const most = 100 // system calls refuse names of more than 255 bytes
-	base := filepath.Base(path)
-	return ".new-" + strings.ToValidUTF8(base[:min(len(base), most)], "") + "-"
+	return ".new-" + clip.Bytes(filepath.Base(path), most) + "-"
 }
 
 // RemoveDrafts removes the drafts of a file that processes have left which were killed. The caller

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -381,7 +382,7 @@ func (p *page) section(s shown, from, skip int) {
 		p.line(s, quote(text))
 		return
 	}
-	cut := strings.ToValidUTF8(text[:room], "")
+	cut := clip.Bytes(text, room)
 	p.line(s, quote(cut+"…"))
 	p.next = fmt.Sprintf("%s+%d", s.ref, start+len([]rune(cut)))
 	p.left = 0

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/settings"
@@ -95,7 +96,7 @@ const maxText = 40
 func words(style tty.Style, texts ...string) []part {
 	for _, text := range texts {
 		const most = 4096 // more than fits
-		if text = tty.Line(text[:min(len(text), most)]); text != "" {
+		if text = tty.Line(clip.Bytes(text, most)); text != "" {
 			return []part{{tty.Fit(text, maxText), style}}
 		}
 	}

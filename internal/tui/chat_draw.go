@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdev/clew/internal/keymap"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -321,7 +322,8 @@ const maxPromptLines = 40
 // promptLines returns a prompt as it is printed.
 func (c *chat) promptLines(text string) []string {
 	lines := []string{""}
-	begin, rest := text[:min(len(text), 1<<16)], text[min(len(text), 1<<16):]
+	begin := clip.Bytes(text, 1<<16)
+	rest := text[len(begin):]
 	rows := tty.Wrap(tty.Clean(strings.TrimRight(begin, "\n")), max(c.columns-3, 1))
 	for i, row := range rows {
 		if i == maxPromptLines {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
@@ -49,9 +49,7 @@ func inShort(prompts []drive.Prompt) []drive.Prompt {
 	short := make([]drive.Prompt, len(prompts)) // not null in JSON
 	for i, p := range prompts {
 		const most = 300
-		if len(p.Text) > most {
-			p.Text = strings.ToValidUTF8(p.Text[:most], "") + "…"
-		}
+		p.Text = clip.Marked(p.Text, most)
 		short[i] = p
 	}
 	return short
@@ -236,7 +234,7 @@ func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 	return driveOne(s, w, r, "answer", func(ctx context.Context, g *drive.Agent, b body) (answeredData, error) {
 		by := "another page"
 		if b.Client != "" {
-			by = "page " + clip(tty.Line(b.Client))
+			by = "page " + clip.Marked(tty.Line(b.Client), maxQuoted)
 		}
 		ctx = drive.WithOutcome(ctx, func(result any, err error) {
 			if answered, ok := result.(drive.Answered); ok && err == nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/pause"
 )
 
@@ -295,7 +296,7 @@ func parseWatched(text string) ([]string, error) {
 	}
 	for _, id := range ids {
 		if !isSessionID(id) {
-			return nil, refused(http.StatusBadRequest, "%q is not the ID of a session", clip(id))
+			return nil, refused(http.StatusBadRequest, "%q is not the ID of a session", clip.Marked(id, maxQuoted))
 		}
 	}
 	slices.Sort(ids)

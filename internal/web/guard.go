@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/clip"
 )
 
 // policy is what the browser lets a page do. All script and style comes from this server, HTML gets
@@ -51,7 +53,7 @@ func (s *Server) check(to *route, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodOptions || to.method != "" && r.Method != to.method {
-		return &refusal{status: http.StatusMethodNotAllowed, reason: "the method " + clip(r.Method) + " is not for this page", allow: to.method}
+		return &refusal{status: http.StatusMethodNotAllowed, reason: "the method " + clip.Marked(r.Method, maxQuoted) + " is not for this page", allow: to.method}
 	}
 	if len(r.URL.RawQuery) > maxQuery {
 		return refused(http.StatusRequestURITooLong, "the query is longer than %d bytes", maxQuery)
@@ -181,12 +183,12 @@ func (o *origins) check(r *http.Request, opening bool) error {
 	host := strings.ToLower(r.Host)
 	if !o.hasHost(host) {
 		return &refusal{
-			status: http.StatusForbidden, reason: fmt.Sprintf("this server is not known as %q", clip(r.Host)),
+			status: http.StatusForbidden, reason: fmt.Sprintf("this server is not known as %q", clip.Marked(r.Host, maxQuoted)),
 			hint: `If you reach it by that name, start it with "clew serve --public-url URL".`,
 		}
 	}
 	if values, ok := r.Header["Origin"]; ok && (len(values) != 1 || !o.has(values[0], host)) {
-		return refused(http.StatusForbidden, "requests from pages of other origins are refused: %q", clip(strings.Join(values, ", ")))
+		return refused(http.StatusForbidden, "requests from pages of other origins are refused: %q", clip.Marked(strings.Join(values, ", "), maxQuoted))
 	}
 	site, ok := r.Header["Sec-Fetch-Site"]
 	switch {
@@ -242,11 +244,5 @@ func isPort(text string) bool {
 	return len(text) > 0 && len(text) <= 5 && strings.Trim(text, "0123456789") == ""
 }
 
-// clip cuts what a refusal quotes of a request.
-func clip(text string) string {
-	const most = 100
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
-}
+// maxQuoted is the number of bytes that an answer or the audit log quotes of a request.
+const maxQuoted = 100

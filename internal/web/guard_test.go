@@ -342,6 +342,19 @@ func TestForwardedHosts(t *testing.T) {
 	}
 }
 
+// A refusal quotes whole characters, wherever it cuts.
+func TestRefusalQuotesCharacters(t *testing.T) {
+	t.Parallel()
+	for offset := range 4 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Host = strings.Repeat("a", offset) + strings.Repeat("é😀", 50)
+		err := new(origins).check(r, false)
+		if err == nil || strings.Contains(err.Error(), `\x`) || !strings.Contains(err.Error(), "é😀") {
+			t.Errorf("%d: %v", offset, err)
+		}
+	}
+}
+
 func TestParseOrigin(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/permit"
@@ -166,7 +167,7 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return fleetError(err)
 	}
-	s.audit(r, "answered", job, q.ID, jobview.AnswerText(answered.Answer), clip(q.Tool+" "+string(q.Input)))
+	s.audit(r, "answered", job, q.ID, jobview.AnswerText(answered.Answer), clip.Marked(q.Tool+" "+string(q.Input), maxQuoted))
 	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer)})
 }
 
@@ -198,7 +199,7 @@ func fleetAnswer(own []clew.Question, a *drive.Answer) (*fleet.Answer, error) {
 			return answer, nil
 		}
 	}
-	return nil, refused(http.StatusBadRequest, "%q is no answer to this question", clip(a.Kind))
+	return nil, refused(http.StatusBadRequest, "%q is no answer to this question", clip.Marked(a.Kind, maxQuoted))
 }
 
 // decideJob makes a decision about a job.

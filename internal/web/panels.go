@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
@@ -77,16 +78,8 @@ func outlineEntry(m *markup, e *render.PanelEntry) {
 	if isPrompt {
 		m.raw(`<span class="num">`, strconv.Itoa(e.Turn), "</span> ")
 	}
-	m.element("span", styleClasses[e.Style], shortened(words, 200))
+	m.element("span", styleClasses[e.Style], clip.Marked(words, 200))
 	m.raw(end, "</li>")
-}
-
-// shortened cuts a clean text.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // entryTable writes entries of a panel as a table. The first column has their texts.
@@ -96,7 +89,7 @@ func entryTable(m *markup, caption string, columns []column, entries []render.Pa
 		e := &entries[i]
 		m.raw("<tr>", `<th scope="row" class="d`, strconv.Itoa(min(e.Depth, 8)), `">`)
 		end := m.rowLink(string(e.Row))
-		m.span(styleClasses[e.Style], shortened(e.Words, 300))
+		m.span(styleClasses[e.Style], clip.Marked(e.Words, 300))
 		m.raw(end, "</th>")
 		for k := range columns[1:] {
 			cell(m, e, k, columns[k+1].right)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -323,15 +324,15 @@ func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	}
 	m.raw(">")
 	m.raw(`<span class="title">`)
-	d.marked(m, shortened(cmp.Or(e.Name, "…"), maxShownTitle), e.FilterText())
+	d.marked(m, clip.Marked(cmp.Or(e.Name, "…"), maxShownTitle), e.FilterText())
 	m.raw("</span>")
 	if state.Live {
-		m.span("state "+styleClasses[state.Style()], shortened(state.Whole(""), maxShownTitle))
+		m.span("state "+styleClasses[state.Style()], clip.Marked(state.Whole(""), maxShownTitle))
 	}
-	m.span("project", shortened(e.ProjectName, maxShownName))
-	m.span("branch", shortened(tty.Line(render.BranchName(e.GitBranch)), maxShownName))
-	m.span("tag", shortened(tty.Line(e.Tag), maxShownName))
-	m.span("model", shortened(render.ShortModel(e.Model), maxShownName))
+	m.span("project", clip.Marked(e.ProjectName, maxShownName))
+	m.span("branch", clip.Marked(tty.Line(render.BranchName(e.GitBranch)), maxShownName))
+	m.span("tag", clip.Marked(tty.Line(e.Tag), maxShownName))
+	m.span("model", clip.Marked(render.ShortModel(e.Model), maxShownName))
 	m.span("counted", e.Turns()) // not "turns", which is the outline
 	cost := e.Cost()
 	if cost == "?" { // which says nothing without the heading that the terminal has
@@ -379,7 +380,7 @@ func (d *listDrawer) project(m *markup, p *catalog.Project) {
 
 func (d *listDrawer) deleted(m *markup, t *sessions.TrashedSession) {
 	m.raw(`<div class="session deleted"><span class="title">`)
-	d.marked(m, shortened(cmp.Or(tty.Line(t.Title), "(no title)"), maxShownTitle), trashText(t))
+	d.marked(m, clip.Marked(cmp.Or(tty.Line(t.Title), "(no title)"), maxShownTitle), trashText(t))
 	m.raw("</span>")
 	m.span("project", t.Project)
 	m.span("id", catalog.ShortID(t.ID))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/view"
@@ -272,7 +273,7 @@ func (w *watched) justEnded() string {
 			text = item.Text
 		}
 	}
-	return strings.ToValidUTF8(text[:min(len(text), maxSpoken)], "")
+	return clip.Bytes(text, maxSpoken)
 }
 
 // setLive says whether an agent has the session open.

@@ -1,0 +1,31 @@
+// Package clip shortens texts without cutting a character in half. Package tty does the same for the
+// columns of a terminal.
+package clip
+
+import "unicode/utf8"
+
+// Bytes returns the start of a text: n bytes, or up to three less, so that no rune is cut in half. It
+// shares the memory of the text. A negative n means 0.
+func Bytes[T ~string | ~[]byte](text T, n int) T {
+	n = max(n, 0)
+	if len(text) <= n {
+		return text
+	}
+	for end := n; end > max(0, n-utf8.UTFMax); end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
+		}
+	}
+	if n < utf8.UTFMax {
+		return text[:0]
+	}
+	return text[:n] // not UTF-8
+}
+
+// Marked is like [Bytes], and adds "…" to a text that was longer, and shares no memory with it.
+func Marked(text string, n int) string {
+	if len(text) <= max(n, 0) {
+		return text
+	}
+	return Bytes(text, n) + "…"
+}
