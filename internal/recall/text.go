@@ -22,7 +22,7 @@ func plain(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		if text[i] == 0x1b {
-			i += escapeLength(text[i:])
+			i += tty.EscapeLength(text[i:])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -38,45 +38,6 @@ func plain(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// escapeLength returns the length of the escape sequence that text begins with: at least that of its
-// first character.
-func escapeLength(text string) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	switch text[1] {
-	case '[':
-		for i := 2; i < len(text); i++ {
-			if text[i] >= 0x40 && text[i] <= 0x7e {
-				return i + 1
-			}
-			if text[i] < 0x20 || text[i] > 0x7e {
-				return i
-			}
-		}
-		return len(text)
-	case ']', 'P', '_', '^', 'X':
-		for i := 2; i < len(text); i++ {
-			switch {
-			case text[i] == 0x07:
-				return i + 1
-			case text[i] == 0x1b:
-				if strings.HasPrefix(text[i:], "\x1b\\") {
-					return i + 2
-				}
-				return i
-			case text[i] == '\n':
-				return i
-			}
-		}
-		return len(text)
-	}
-	if text[1] >= 0x20 && text[1] <= 0x7e {
-		return 2
-	}
-	return 1
 }
 
 // plainLine returns a text on one line.

@@ -137,11 +137,23 @@ func TestFitsEveryWidth(t *testing.T) {
 	}
 }
 
+// inkLength returns the length of the style or link that a painted line starts with, or 0. Unlike
+// [tty.EscapeLength], it knows no others.
+func inkLength(line string) int {
+	switch {
+	case strings.HasPrefix(line, "\x1b["):
+		return strings.IndexByte(line, 'm') + 1
+	case strings.HasPrefix(line, "\x1b]"):
+		return strings.Index(line, "\x1b\\") + 2
+	}
+	return 0
+}
+
 // obeyed returns a part of a painted line that a terminal would obey or hide, other than styles and
 // links.
 func obeyed(line string) string {
 	for line != "" {
-		if n := escapeLength(line); n > 0 {
+		if n := inkLength(line); n > 0 {
 			line = line[n:]
 			continue
 		}

@@ -238,7 +238,7 @@ func (o Options) breakPainted(line string) []string {
 		p.indent = indent
 	}
 	for line != "" {
-		if n := escapeLength(line); n > 0 {
+		if n := tty.EscapeLength(line); n > 0 {
 			p.escape(line[:n])
 			line = line[n:]
 			continue
@@ -248,17 +248,6 @@ func (o Options) breakPainted(line string) []string {
 		line = line[size:]
 	}
 	return append(p.lines, p.line.String())
-}
-
-// escapeLength returns the length of the escape sequence at the beginning of a painted line, or 0.
-func escapeLength(line string) int {
-	switch {
-	case strings.HasPrefix(line, "\x1b["):
-		return strings.IndexByte(line, 'm') + 1
-	case strings.HasPrefix(line, "\x1b]"):
-		return strings.Index(line, "\x1b\\") + 2
-	}
-	return 0
 }
 
 const (

@@ -559,7 +559,7 @@ func lineAfter(lines []string, before, blank int) int {
 // ink returns the number of visible characters of a painted line.
 func ink(line string) (n int) {
 	for line != "" {
-		if size := escapeLength(line); size > 0 {
+		if size := tty.EscapeLength(line); size > 0 {
 			line = line[size:]
 			continue
 		}

@@ -264,7 +264,7 @@ func TestBreakPainted(t *testing.T) {
 				t.Errorf("a link is left open: %q", row)
 			}
 			for row != "" {
-				if n := escapeLength(row); n > 0 {
+				if n := tty.EscapeLength(row); n > 0 {
 					row = row[n:]
 					continue
 				}

@@ -139,7 +139,7 @@ func CutPainted(line string, columns int) string {
 	var b strings.Builder
 	used := 0
 	for line != "" {
-		if n := escapeLength(line); n > 0 {
+		if n := EscapeLength(line); n > 0 {
 			b.WriteString(line[:n])
 			line = line[n:]
 			continue
@@ -157,7 +157,7 @@ func CutPainted(line string, columns int) string {
 func PaintedWidth(line string) int {
 	used := 0
 	for line != "" {
-		if n := escapeLength(line); n > 0 {
+		if n := EscapeLength(line); n > 0 {
 			line = line[n:]
 			continue
 		}
@@ -174,7 +174,7 @@ func BrokenRows(line string, columns, column int) (rows, row int) {
 	used, before := 0, 0 // of the row, and of the whole line
 	rows = 1
 	for line != "" {
-		if n := escapeLength(line); n > 0 {
+		if n := EscapeLength(line); n > 0 {
 			line = line[n:]
 			continue
 		}
@@ -190,22 +190,4 @@ func BrokenRows(line string, columns, column int) (rows, row int) {
 		}
 	}
 	return rows, row
-}
-
-// escapeLength returns the length of the escape sequence at the beginning of a painted line: of a
-// style, which ends in a letter, or of a link, which ends in ESC \. It is 0 if there is none.
-func escapeLength(line string) int {
-	switch {
-	case strings.HasPrefix(line, "\x1b["):
-		if n := strings.IndexFunc(line[2:], func(r rune) bool { return r >= '@' && r <= '~' }); n >= 0 {
-			return 2 + n + 1
-		}
-		return len(line)
-	case strings.HasPrefix(line, "\x1b]"):
-		if n := strings.Index(line, "\x1b\\"); n >= 0 {
-			return n + 2
-		}
-		return len(line)
-	}
-	return 0
 }

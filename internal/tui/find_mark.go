@@ -158,27 +158,11 @@ func unpaint(line string) (string, []inkStart) {
 		}
 		plain.WriteString(line[:n])
 		line = line[n:]
-		end := sequenceEnd(line)
+		end := tty.EscapeLength(line)
 		inks = append(inks, inkStart{plain.Len(), line[:end]})
 		line = line[end:]
 	}
 	return plain.String(), inks
-}
-
-// sequenceEnd returns the length of the escape sequence at the beginning of a line.
-func sequenceEnd(line string) int {
-	if strings.HasPrefix(line, "\x1b]") {
-		if n := strings.Index(line, "\x1b\\"); n >= 0 {
-			return n + 2
-		}
-		return len(line)
-	}
-	for i := 2; i < len(line); i++ {
-		if line[i] >= '@' && line[i] <= '~' {
-			return i + 1
-		}
-	}
-	return len(line)
 }
 
 // markMatches paints matches in a painted line over what is there.
