@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -160,7 +159,7 @@ func clusterFault(c *jetstream.ClusterInfo) string {
 		case peer.Offline:
 			return fmt.Sprintf("The server %s is offline.", peer.Name)
 		case !peer.Current || peer.Lag > maxLag:
-			return fmt.Sprintf("The server %s is %d messages behind, last seen %v ago.", peer.Name, peer.Lag, peer.Active.Round(time.Millisecond))
+			return fmt.Sprintf("The server %s is %d messages behind, last seen %s ago.", peer.Name, peer.Lag, wording.Duration(peer.Active))
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // The printed URL logs the browser in, once, and the code does not stay in the URL.
@@ -30,6 +31,21 @@ func TestLogin(t *testing.T) {
 	other.see("This browser is not logged in")
 	if value[bool](other, "location.hash !== ''") {
 		t.Error("a code that was used stays in the URL")
+	}
+}
+
+// The scripts of pages write numbers as the server does.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.until(`document.querySelector(".bar")`)
+	for _, n := range []int{0, 1, 999, 1000, 23_045, 1_234_567} {
+		got := value[string](p, fmt.Sprintf(`import(document.querySelector("script[type=module]").src.replace("app.js", "dom.js"))
+			.then((dom) => dom.number(%d) + " " + dom.count(%[1]d, "image"))`, n))
+		if want := wording.Number(n) + " " + wording.Count(n, "image"); got != want {
+			t.Errorf("%d: the page writes %q, the server %q", n, got, want)
+		}
 	}
 }
 

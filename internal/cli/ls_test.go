@@ -134,11 +134,11 @@ func TestListFooter(t *testing.T) {
 		want  string
 	}{
 		{"all", lsOptions{}, []lsRow{known}, 1, ""},
-		{"all, without a price", lsOptions{}, []lsRow{known, unknown}, 2, "+ a price is unknown\n"},
+		{"all, without a price", lsOptions{}, []lsRow{known, unknown}, 2, "≥ and ?: a price is unknown\n"},
 		{"more", lsOptions{}, []lsRow{known, known}, 9, "2 of 9 sessions · --limit 0 lists all · --all lists all projects\n"},
 		{
 			"more of all projects, without a price", lsOptions{all: true}, []lsRow{known, unknown}, 1200,
-			"2 of 1,200 sessions · --limit 0 lists all · + a price is unknown\n",
+			"2 of 1,200 sessions · --limit 0 lists all · ≥ and ?: a price is unknown\n",
 		},
 	} {
 		tt.o.streams.Out = new(strings.Builder)

@@ -322,7 +322,7 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	}
 	b := plotLine{label: clikit.Printable(strings.Join(labels, "  "))}
 	if r.Total.Cost > 0 {
-		b.value, b.figure = int64(row.Cost), wording.CostOf(&row.Totals).Fixed()
+		b.value, b.figure = int64(row.Cost), column(wording.CostOf(&row.Totals), r.Total.Cost >= usage.Dollar)
 	} else {
 		b.value = int64(row.Usage.TotalTokens())
 		b.figure = wording.Number(b.value)

@@ -231,7 +231,7 @@ func TestFactsExpire(t *testing.T) {
 	}
 	v := Example(noon)
 	v.Facts.Today, v.Facts.Projects = Amount{5 * usage.Dollar, true}, nil
-	if got := f.Line(v, 80, false); got != "Opus 5.5 $5.00+ today $0.00 in shop $3.90 block" {
+	if got := f.Line(v, 80, false); got != "Opus 5.5 ≥ $5.00 today $0.00 in shop $3.90 block" {
 		t.Errorf("%q", got)
 	}
 }

@@ -3,7 +3,7 @@
 // starts a session.
 
 import { get } from "./api.js";
-import { ask, button, complain, fragment, h, say, show } from "./dom.js";
+import { ask, button, complain, count, fragment, h, say, show } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
 import { imagesOf, isOld, isOpen, outboxOf, sendOnce, store } from "./send.js";
@@ -511,7 +511,7 @@ const wordsOf = (p) => p.body.text ?? p.body.prompt ?? "";
 
 /** @param {any} p */
 function inWords(p) {
-  const images = p.images ? ` (${p.images} ${p.images === 1 ? "image" : "images"})` : "";
+  const images = p.images ? ` (${count(p.images, "image")})` : "";
   return p.text + images;
 }
 

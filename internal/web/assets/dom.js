@@ -256,6 +256,12 @@ export function reachScrolling(root) {
   }
 }
 
+/** A number as the server writes it: 23,045. @param {number} n */
+export const number = (n) => n.toLocaleString("en-US");
+
+/** A number with its noun, as the server writes it. @param {number} n @param {string} noun */
+export const count = (n, noun) => `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
+
 /**
  * Returns a function that calls f once the calls to it have stopped for a while.
  * @param {number} ms

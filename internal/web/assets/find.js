@@ -3,7 +3,7 @@
 // change of the document.
 
 import { get } from "./api.js";
-import { button, complain, h, later, soon } from "./dom.js";
+import { button, complain, h, later, number, soon } from "./dom.js";
 
 const registry = /** @type {any} */ (CSS).highlights;
 const maxMarks = 500;
@@ -106,8 +106,8 @@ export class Finder {
 
   showStatus() {
     const n = this.matches.length;
-    const rows = `${this.at + 1} of ${n}${this.more ? "+" : ""}`;
-    this.status.textContent = !n ? "no match" : this.count > n ? `${rows} rows, ${this.count} matches` : rows;
+    const rows = `${number(this.at + 1)} of ${number(n)}${this.more ? "+" : ""}`;
+    this.status.textContent = !n ? "no match" : this.count > n ? `${rows} rows, ${number(this.count)} matches` : rows;
   }
 
   /** Looks again after the session has changed. The place stays. */

@@ -2,7 +2,7 @@
 // The jobs of a fleet: their list, and the page of one.
 
 import { get, post } from "./api.js";
-import { announce, ask, button, complain, copy, fragment, h, later, put, reachScrolling, say, soon } from "./dom.js";
+import { announce, ask, button, complain, copy, fragment, h, later, number, put, reachScrolling, say, soon } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
 import { scrollPage } from "./usage.js";
@@ -107,7 +107,7 @@ class JobsPage extends LivePage {
   /** @param {any} answer */
   take({ html, total }) {
     this.fill(html);
-    this.count.textContent = this.input.value.trim() ? `${total} found` : "";
+    this.count.textContent = this.input.value.trim() ? `${number(total)} found` : "";
     if (!total) this.content.append(h("p.empty", {}, this.input.value.trim() ? "No job matches." : "There are no jobs."));
   }
 

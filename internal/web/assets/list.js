@@ -3,7 +3,7 @@
 // document and the rest is a height.
 
 import { get, post } from "./api.js";
-import { ask, button, complain, copy, exportSession, fragment, h, later, say, soon } from "./dom.js";
+import { ask, button, complain, copy, exportSession, fragment, h, later, number, say, soon } from "./dom.js";
 import { listen } from "./events.js";
 
 /** @typedef {import("./app.js").Context} Context */
@@ -160,12 +160,12 @@ class ListPage {
     this.revision = answer.revision;
     for (const b of this.tabs.children) {
       const n = answer.counts?.[b.dataset.tab];
-      b.replaceChildren(tabs[/** @type {keyof tabs} */ (b.dataset.tab)], n === undefined ? "" : h("span.n", {}, ` ${n}`));
+      b.replaceChildren(tabs[/** @type {keyof tabs} */ (b.dataset.tab)], n === undefined ? "" : h("span.n", {}, ` ${number(n)}`));
     }
     this.list.setAttribute("aria-busy", "false");
     this.empty.hidden = this.total > 0;
     this.empty.textContent = this.filter ? "No session matches." : this.tab === "live" ? "No agent is running." : "There are no sessions here.";
-    this.count.textContent = this.filter ? `${this.total} found` : "";
+    this.count.textContent = this.filter ? `${number(this.total)} found` : "";
     if (other) this.begin();
     else this.draw(true);
   }

@@ -2,7 +2,7 @@
 // The panels of a session: what the terminal shows for the same keys.
 
 import { get } from "./api.js";
-import { button, complain, fillImages, fragment, h, reachScrolling } from "./dom.js";
+import { button, complain, fillImages, fragment, h, number, reachScrolling } from "./dom.js";
 
 /** The panels that have a button, by their names in the API. @type {Record<string, string>} */
 export const panelNames = { files: "Files", agents: "Agents", context: "Context", usage: "Usage", branches: "Branches" };
@@ -30,7 +30,7 @@ export async function showOutline(element, api, isOver = () => false) {
   if (total > outlineSize) {
     const parts = Array.from({ length: Math.ceil(total / outlineSize) }, (_, i) => i * outlineSize);
     const choice = h("select", { "aria-label": "Part of the turns" },
-      ...parts.map((n) => h("option", { value: n }, `${n + 1} to ${Math.min(n + outlineSize, total)} of ${total}`)));
+      ...parts.map((n) => h("option", { value: n }, `${number(n + 1)} to ${number(Math.min(n + outlineSize, total))} of ${number(total)}`)));
     choice.value = String(from);
     choice.addEventListener("change", () => showOutline(element, api, isOver).catch(complain));
     nodes.unshift(choice);

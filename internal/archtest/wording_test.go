@@ -1,0 +1,79 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ownWording are formats of numbers that only internal/wording may have, by what they write.
+var ownWording = map[string]*regexp.Regexp{
+	"a cost":     regexp.MustCompile(`\$%[-+0-9.]*[dfgsv]|≥ \$|at least \$`),
+	"a size":     regexp.MustCompile(`%[-+0-9.]*[dfgv] ?([kKMGT]i?B)\b`),
+	"a duration": regexp.MustCompile(`%[-+0-9.]*[dfgv] (s|min|h)\b`),
+	"an age":     regexp.MustCompile(`%[-+0-9.]*[dfgv] ?[a-z]* ago\b`),
+	"a plural":   regexp.MustCompile(`%d [a-z]+%s`),
+}
+
+// TestWording keeps the spelling of numbers in one package: users read the same thing on all screens.
+func TestWording(t *testing.T) {
+	t.Parallel()
+	sources, fset := readSources(t)
+	for _, s := range sources {
+		if s.test || s.dir == "internal/wording" || s.dir == "usage" || within(s.dir, "examples") || tool(module+"/"+s.dir) {
+			continue
+		}
+		for _, found := range formatsItself(s.syntax) {
+			t.Errorf("%s: %s: internal/wording writes that", fset.Position(found.pos), found.what)
+		}
+	}
+}
+
+// TestFormatsItself proves that the rule finds what it is about.
+func TestFormatsItself(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`$%.2f`: "a cost", `~$%s`: "a cost", `%.1f MB`: "a size", `%d KB free`: "a size", `%d min %02d s`: "a duration", `%dm ago`: "an age",
+		`%v ago`: "an age", `#$%&`: "", `%d file%s`: "a plural", `%d of %d turns`: "", `price: 5$`: "", `%s`: "",
+	} {
+		got := ""
+		file := &ast.File{Name: ast.NewIdent("p"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{
+			Names: []*ast.Ident{ast.NewIdent("x")}, Values: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(text)}},
+		}}}}}
+		for _, found := range formatsItself(file) {
+			got += found.what
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+type formatted struct {
+	pos  token.Pos
+	what string
+}
+
+// formatsItself returns the string literals that write a number.
+func formatsItself(file *ast.File) (found []formatted) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		text, err := strconv.Unquote(literal.Value)
+		if err != nil || strings.Contains(text, "\n") { // a text of several lines is a page
+			return true
+		}
+		for what, format := range ownWording {
+			if format.MatchString(text) {
+				found = append(found, formatted{literal.Pos(), what})
+			}
+		}
+		return true
+	})
+	return found
+}
