@@ -83,4 +83,16 @@
 // request that the agent does not know is a [*ControlError] whose Unsupported method returns true.
 // Flags, control requests, hooks and messages that are newer than this package can be used with
 // [Options.ExtraArgs], [Session.Control], [RawHookOutput] and the raw JSON of each message.
+//
+// # What the agent gets
+//
+// The command line is short. Everything that the initialize request can carry is sent there: system
+// prompts, schemas, agents and hooks. MCP servers, whose settings hold secrets, follow in a
+// separate request, so that they are neither in the process list nor on disk. Without a system
+// prompt in the options the agent uses its own, as with the CLI; the official SDKs send an empty
+// one.
+//
+// A session has one stream, and one reader at a time. Turns read it one after the other, each up to
+// its own result, and [Session.Messages] reads all of it. While it runs, [Session.Turn] returns an
+// error at once.
 package clew

@@ -12,6 +12,31 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// A session is made of types that each own their state, with its lock where it is shared:
+//
+//	launchPlan     launch.go         everything that a start needs, made once from the options
+//	agent          agent.go          the agent, and its processes, one after the other
+//	agentProcess   agent.go          one of these processes
+//	reconnector    reconnect.go      replaces a process that died, and repeats its requests
+//	Outbox, Conn   internal/control  writes frames in order; matches requests with responses
+//	callbacks      callbacks.go      serves the agent's requests, such as permissions and hooks
+//	Backlog        internal/backlog  holds messages until the caller takes them
+//	readers        turn.go           which caller reads
+//	progress       progress.go       unanswered prompts, and work in the background
+//	mirror         mirror.go         copies entries to the store
+//	oneShot        query.go          closes the input of a run whose prompts are all known
+//	watchdog       watchdog.go       notices a silent agent
+//	ending         session.go        decides once how the session ended
+//	recorder       recorder.go       writes the dialogue to Options.Record
+//	tracer         trace.go          calls the functions of Options.Trace
+//	meter          budget.go         counts the cost for Options.Budget
+//
+// A prompt goes from Session.Send through progress and readers, which register it, to the outbox,
+// whose goroutine writes it to the process. Output goes the other way: one goroutine reads
+// (receive.go). It feeds each read to a wire.Feeder, records the messages, hands control frames to
+// Conn and entries to mirror, and puts the others into the backlog in one batch. A Turn takes them
+// from there, in the goroutine of its caller, until the result of its prompt.
+
 // A Session is a live conversation with an agent. It has one process, unless [Options.Reconnect] is
 // set, and any number of turns. Its methods may be called from several goroutines.
 //

@@ -1,4 +1,4 @@
-// Package archive keeps copies of sessions after the agent has deleted them. Claude Code deletes
+// Package archive keeps copies of sessions after the agent deletes them. Claude Code deletes
 // transcripts 30 days after their last change.
 //
 //	dir, err := archive.OpenDir("/home/me/archive")
@@ -38,4 +38,32 @@
 //
 // Any number of processes and machines may use an archive at once. If two of them save the same
 // session, the second one begins again with the manifest of the first.
+//
+// An archive keeps files and not entries, so that "claude --resume" works with a restored session,
+// and a newer format of transcripts needs no newer archive. Resuming needs the transcript; the
+// other files are for subagents, rewinding and tasks.
+//
+// # Saving
+//
+// A file whose size and time equal the manifest's is not read. Of another file all segments are
+// compared first: if one differs, the file keeps the segments before it and gets new ones. A
+// transcript that changed in the last five minutes is saved up to its last line end. An older one
+// is saved whole, since nobody will complete its last line.
+//
+// Segments are not merged. Since nothing is deleted, the archive would have both the merged segment
+// and the small ones. Their number depends on how often Save runs. docs/benchmarks.md has the cost
+// of small segments.
+//
+// A manifest ends with its own SHA-256. One that can't be read is not replaced, since somebody may
+// be able to repair it. Manifests are not trusted: one that names a file outside its session is
+// refused, and all writing goes through [os.Root], in the directory of the project, which may be a
+// link.
+//
+// # Reading
+//
+// [Archive.Unpack] writes the sessions of which the agent's files have less to a cache directory
+// for each machine, with the layout and times of the agent's files. sessions.SetArchiveRoots adds
+// these directories to sessions.Roots, so that no command knows archives. They are read-only there:
+// the new name of a cached copy would be lost. If the agent's files have a session and the archive
+// has more of it, the copy gets a time after theirs, since package sessions takes the newest copy.
 package archive

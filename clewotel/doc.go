@@ -50,4 +50,7 @@
 //
 // The agent gets the span of its session as TRACEPARENT and TRACESTATE. With [Options.AgentExport] it exports its
 // own spans as children of that span.
+//
+// A process has one TRACEPARENT, so it is the session's span and not a turn's. Subagents are found
+// by parent_tool_use_id, which hooks don't have, and answers by message.id.
 package clewotel

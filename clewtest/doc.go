@@ -1,4 +1,4 @@
-// Package clewtest tests programs that drive Claude Code: without network, key or cost, and with
+// Package clewtest tests programs that drive Claude Code, without network, key or cost, and with
 // the same outcome every time. It can replace either side of the agent:
 //
 //   - A [Model] replaces the API. The agent is the real one, and so are its tools, permissions,

@@ -1,3 +1,4 @@
+// Package examples_test runs the example programs and compares them with the documents.
 package examples_test
 
 import (

@@ -1,5 +1,7 @@
 // Package export writes sessions as an HTML page, Markdown or JSON. It is pure: a transcript
-// becomes a [Document], and the document is written to a writer.
+// becomes a [Document], and the document is written to a writer. [Redact] changes the document and
+// not its output, so that no format can miss a redaction, and highlighting can't split a key that a
+// rule looks for.
 //
 //	doc := export.New(t, nil)
 //	export.Redact(doc, new(redact.Redactor))

@@ -1,4 +1,4 @@
-// Package fleet runs prompts as jobs on any number of machines, and says what becomes of each.
+// Package fleet runs prompts as jobs on any number of machines, and records the outcome of each.
 //
 // A [Fleet] submits jobs, watches them and decides about them; a [Worker] runs them. Both share an
 // [Engine], which keeps the records: package natsfleet has one in NATS JetStream, in this process or in a
@@ -33,4 +33,45 @@
 // Effects outside, such as what a command of the agent has done, can happen twice if the policy of the job
 // repeats it. The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT as a key for services that
 // take one.
+//
+// # States
+//
+// Events move a job from one state to another:
+//
+//	blocked          queued, failed       the jobs before it ended
+//	queued           claimed              by a worker, whose attempt gets the next number
+//	claimed          running              by the same worker
+//	                 queued, waiting      if the worker is gone or can't start it: no prompt was sent
+//	                 failed               after ten such attempts in a row
+//	running          done, failed         by the same worker and attempt
+//	                 waiting, asking      by the same worker and attempt
+//	                 done                 if the worker is gone, but the turn is finished
+//	                 lost                 if the worker is gone
+//	                 queued               if the worker is gone, and the job's policy allows it
+//	waiting, asking  queued               at a time, by an answer
+//	lost, failed     queued               by a person, whom the record names
+//
+// Anyone may cancel a job that has not ended; if a worker has it, the worker ends it. A worker that
+// was taken for dead is too late: its events name an attempt that ended, and its result becomes a
+// note. Limits of an account and questions don't count as attempts. Waiting for limits ends after
+// 20 times or 24 hours in a row.
+//
+// # No queue
+//
+// Each worker watches the records and claims one by a write that only one of several workers can
+// win. Workers that choose at the same time start at different records. A queue would be a second
+// truth that has to be compared with the first, and costs another synced write for each job. With
+// all records in view, priorities, accounts and dependencies are a matter of sorting. The price is
+// that each worker gets all changes of all jobs: at 100 jobs a second, 400 small messages. A larger
+// fleet is several fleets, each with its own name on the same servers.
+//
+// A hash of the job and the live workers chooses the worker that wakes a job or takes it from a
+// dead worker. The others do it if it is not done some seconds later, so that none of them has to
+// be elected.
+//
+// # Damage
+//
+// A record that can't be read costs only its job: lists show it as [Damaged], watches continue, and
+// it can be dropped. A worker whose record can't be read counts as dead when its revision has not
+// changed for a lease: a live worker would have replaced it.
 package fleet

@@ -14,6 +14,13 @@
 //
 // Rules know what secrets look like, not what they mean: a password in a sentence without any hint
 // stays.
+//
+// The rules are one table, which includes the rules of gitleaks. The anchors of all rules are found
+// in one pass over a text, and a pattern is compiled and tried only at its anchors. The rules see a
+// text without terminal escapes and invisible characters.
+//
+// A recording that was masked can be replayed: its frames stay valid, and *** in an expected text
+// stands for any text.
 package redact
 
 import (

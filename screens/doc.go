@@ -1,6 +1,6 @@
-// Package screens asks a running agent for what its own screens show: the context window of
-// /context, the limits of /usage, the settings, hooks, memory files, skills and permission rules in
-// force, the state of the sandbox, the diff of the workspace.
+// Package screens asks a running agent for the contents of its own screens. These are the context
+// window of /context, the limits of /usage, the settings, hooks, memory files, skills and
+// permission rules in force, the state of the sandbox, and the diff of the workspace.
 //
 //	window, err := screens.Context(ctx, session, nil)
 //	if err != nil {

@@ -1,6 +1,6 @@
-// Package search finds words in transcripts: in prompts, answers, thinking, and in the inputs and
-// results of tools. It either reads the files ([Scan]) or uses an index of them ([Index]). Both
-// have the same results.
+// Package search finds words in transcripts. It searches prompts, answers, thinking, and the inputs
+// and results of tools, by reading the files ([Scan]) or with an index of them ([Index]). Both have
+// the same results.
 //
 //	q, err := search.Words("login page", "valid*")
 //	…
@@ -18,6 +18,19 @@
 // A passage is one text of an entry, such as a prompt, or a piece of a spilled result. The index
 // stores for each passage its location in a file, its words and a filter of its pairs of words, and
 // no text. Excerpts are read from the transcripts.
+//
+// # The index
+//
+// The index is SQLite's FTS5 without the texts, at some 8 % of the size of the transcripts. No
+// secret is kept twice. Files are identified by inode, size, time and how far they were read, so
+// that only appended lines are read again. An index that is damaged, or of another version, is
+// deleted and rebuilt; a second file has its checksum, since SQLite does not notice all damage.
+// Long results in separate files are linked to their calls when a search needs them, since either
+// file may be read first.
+//
+// The order of results is a score that is the same with and without an index: see [Hit.Score]. The
+// rank of FTS5 (bm25) would only count lengths, since the index has each word once. Only the best
+// 256 texts by everything else are read to measure how close the words are.
 package search
 
 import (

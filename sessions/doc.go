@@ -1,5 +1,5 @@
-// Package sessions finds, lists, reads and changes recorded sessions: in the agent's own files, or
-// in a [Store].
+// Package sessions finds, lists, reads and changes recorded sessions. They are in the agent's own
+// files, or in a [Store].
 //
 //	infos, err := sessions.List(ctx, &sessions.ListOptions{Project: "/home/me/code", Limit: 10})
 //	if err != nil {
@@ -79,4 +79,21 @@
 // A crash may have cut a transcript, and an agent newer than this package may have written it.
 // Entries of unknown types are kept and ignored. A line that is not an entry is skipped, and
 // reported through [Folder.Skipped]; it does not affect other lines.
+//
+// # Files and time
+//
+// Lists have two phases: Names reads directories and opens no file, and Summarize reads the ends of
+// the files that are shown. Where the system does not report changes, Tail polls every 200 ms.
+// Watch then compares the times of directories, and looks at the newest sessions, every 2 seconds,
+// and at all of them every 30. It also polls where watching a directory takes an open file for each
+// file in it, as on macOS and the BSDs.
+//
+// Tail reports the session itself before it looks for subagents, so that a viewer shows a large
+// session in half the time. After that it reads everything that changed, links subagents if a fact
+// that links depend on is new, and then reports.
+//
+// An append that finds a last line without a line end waits for it up to a second, since an agent
+// may be writing, and then ends the line first. A long result in a separate file is read only below
+// the session's own directory. ScanUsage reads every line: a filter that is right for escaped names
+// as well would cost as much.
 package sessions

@@ -1,5 +1,5 @@
-// Package transcript reads back what an agent did: it turns the lines of a transcript into chunks,
-// which are what a person sees as one thing.
+// Package transcript turns the lines of a transcript into chunks, each a unit that a person sees as
+// one thing.
 //
 //	t, err := transcript.Read(file, nil)
 //	if err != nil {
@@ -81,4 +81,34 @@
 // line that is safe to print.
 //
 // The package does no I/O: it takes bytes and readers and returns values.
+//
+// # The tree
+//
+// The tree is a filter over the file. A parent counts only if it comes before its child, so cycles
+// are impossible, and the order of the file is the order of display. The conversation is the path
+// to the last prompt or answer, and the entries beside that path that belong to it: other entries
+// of the same answers, the results of their calls, and the agent's remarks on them. All other
+// entries with content are branches, which can have branches. An entry whose parent is missing
+// follows the entry before it, so that a lost line costs only itself.
+//
+// The agent's own rule ends a conversation at its last compaction. Here it continues above that, by
+// logicalParentUuid; sessions.Messages keeps to the agent's rule. A compaction is a node of the
+// path, so that a rewind to before it removes it. A rewind leaves only a last-prompt line until the
+// next prompt.
+//
+// # Memory
+//
+// A line is decoded once, in one pass that also records what is unknown. A message is kept as a
+// digest: its texts, once, and no JSON except tool inputs and structured results of up to 8 KiB.
+// Longer ones are read again by their offset in the file. So a session of 60 MB takes some 50 MB in
+// memory, with all of its text. [Stream] keeps at most a few dozen chunks.
+//
+// Every line is accounted for: it is in one chunk, in one branch, in a subagent's conversation,
+// counted as noise under a name, or invalid. Text that was injected for the model is in Injected,
+// never in the answer. Invalid lines, and names from outside, are kept up to 1,000 and counted
+// beyond that.
+//
+// A running session is turned into the lines that the agent would write, so that one classifier
+// serves both. A snapshot shares everything that only grows or is replaced, and costs the changed
+// chunks, their items, and the headers of the others.
 package transcript

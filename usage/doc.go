@@ -17,4 +17,10 @@
 // totals that the agent itself has written down.
 //
 // The package does no I/O.
+//
+// Of all copies of an answer a Tally keeps the best in a total order, so that goroutines and the
+// order of files don't matter. Money is a whole number of 10⁻¹² dollars. The prices are the agent's
+// own: a test makes the agent price crafted usage for each model, and fails when a new version
+// changes a price. A model whose name only starts like a known one is unknown: its tokens are
+// counted and have no cost.
 package usage

@@ -33,9 +33,10 @@
 // Fields may come in any order. A field that is null or absent is zero. Names are matched exactly:
 // "Type" is not "type". An integer may be written as 3.0 or 1e3. If a member appears twice, the
 // last one counts. For "type" and "subtype" the first one counts, because they select the variant
-// before the frame is read. Numbers that do not fit their Go type make the frame invalid, and so
-// does nesting deeper than 10,000 levels. Bytes that are not UTF-8, and halves of surrogate pairs,
-// become U+FFFD in strings and stay unchanged in Raw.
+// before the frame is read. A field of another type, or a number that does not fit its Go type, is
+// zero, and [Misfits] returns it. Nesting deeper than 10,000 levels makes the frame invalid. Bytes
+// that are not UTF-8, and halves of surrogate pairs, become U+FFFD in strings and stay unchanged in
+// Raw.
 //
 // # Lines
 //
@@ -50,6 +51,13 @@
 // A line that does not begin with an object is text as a whole. It may contain a frame, but only as
 // a quotation. If a line begins with an object that is not valid JSON, the rest of the line belongs
 // to that object. A line that is JSON but not an object, such as 42, is an [*InvalidFrame].
+//
+// # Strings
+//
+// A message keeps the text that it was read from as one string, and raw values ([JSON]) are
+// substrings of it. So no reader can change them under another, and tool inputs and results cost no
+// copy, nor do long texts without escapes. Short strings are copied, so that a string never keeps a
+// frame in memory that is more than 16 times as long.
 package wire
 
 //go:generate go run ../internal/wiregen .

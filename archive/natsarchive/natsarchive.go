@@ -1,5 +1,6 @@
-// Package natsarchive keeps an archive in NATS JetStream, for several machines: blobs in an object
-// store, and manifests in a key-value bucket, or in an object if they are large.
+// Package natsarchive keeps an archive in NATS JetStream, for several machines. Blobs are in an
+// object store, and manifests in a key-value bucket, or in an object if they are larger than the
+// server's max_payload.
 //
 //	target, err := natsarchive.Open(ctx, "nats://archive.example.com:4222", nil)
 //	if err != nil {

@@ -1,5 +1,5 @@
-// Package sqlitearchive keeps an archive in a SQLite file: one file without a server, which any
-// number of processes on one machine may use.
+// Package sqlitearchive keeps an archive in a SQLite file. It needs no server, and any number of
+// processes on one machine may use the file.
 //
 //	target, err := sqlitearchive.Open(ctx, "archive.db")
 //	if err != nil {

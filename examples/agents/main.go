@@ -1,4 +1,5 @@
-// Agents gives the agent a subagent for one kind of work, and shows who says what.
+// Command agents gives the agent a subagent for one kind of work, and shows which of them said
+// what.
 //
 //	go run ./examples/agents
 package main

@@ -1,4 +1,4 @@
-// Control asks a live agent about itself: its models, its context window, and what it has cost.
+// Command control asks a live agent about its models, its context window and its cost so far.
 //
 //	go run ./examples/control
 package main

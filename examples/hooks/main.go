@@ -1,4 +1,4 @@
-// Hooks keeps the agent from deleting things, although it may run any command.
+// Command hooks keeps the agent from deleting things, although it may run any command.
 //
 //	go run ./examples/hooks
 package main

@@ -1,4 +1,4 @@
-// Images asks about a picture.
+// Command images asks about a picture.
 //
 //	go run ./examples/images picture.png
 package main

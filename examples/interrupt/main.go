@@ -1,4 +1,4 @@
-// Interrupt stops an answer that gets too long, and goes on with the same agent.
+// Command interrupt stops an answer that gets too long, and continues with the same agent.
 //
 //	go run ./examples/interrupt
 package main

@@ -1,4 +1,4 @@
-// Mcp_inprocess gives the agent a tool that runs in this program: an MCP server without a
+// Command mcp_inprocess gives the agent a tool of this program, with an MCP server that has no
 // transport.
 //
 //	go run ./examples/mcp_inprocess

@@ -1,5 +1,5 @@
-// Mcp_mount gives the agent a server of the official MCP Go SDK that runs in this program, with a
-// tool and a resource.
+// Command mcp_mount gives the agent a server of the official MCP Go SDK that runs in this program,
+// with a tool and a resource.
 //
 //	go run ./examples/mcp_mount
 package main

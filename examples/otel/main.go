@@ -1,5 +1,5 @@
-// Otel prints the trace of a question as a tree: each span with its time and its tokens. A program
-// would export the spans with OTLP instead.
+// Command otel prints the trace of a question as a tree, each span with its time and its tokens. A
+// program would export the spans with OTLP instead.
 //
 //	go run ./examples/otel "What is in this directory?"
 package main

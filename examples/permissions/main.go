@@ -1,4 +1,4 @@
-// Permissions asks on the terminal before the agent uses a tool.
+// Command permissions asks on the terminal before the agent uses a tool.
 //
 //	go run ./examples/permissions
 package main

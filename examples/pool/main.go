@@ -1,4 +1,4 @@
-// Pool asks several questions at once, of agents that were started before.
+// Command pool asks several questions at once, of agents that were started before.
 //
 //	go run ./examples/pool
 package main

@@ -1,4 +1,4 @@
-// Query asks one question, and prints what the agent says as it comes.
+// Command query asks one question, and prints the answer as it arrives.
 //
 //	go run ./examples/query
 package main

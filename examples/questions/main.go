@@ -1,4 +1,4 @@
-// Questions puts the agent's own questions to a person.
+// Command questions puts the agent's own questions to a person.
 //
 //	go run ./examples/questions
 package main

@@ -1,4 +1,4 @@
-// Reconnect goes on with a session although its agent is killed.
+// Command reconnect continues a session after its agent is killed.
 //
 //	go run ./examples/reconnect
 package main

@@ -1,5 +1,5 @@
-// Record keeps the dialogue with the agent in a file. The test beside it plays it again, without an
-// agent: that is how a program that drives an agent gets a test that needs neither network nor key.
+// Command record keeps the dialogue with the agent in a file. The test beside it plays the dialogue
+// again, so that it needs no agent, network or key.
 //
 //	go run ./examples/record dialogue.txt
 package main

@@ -1,4 +1,5 @@
-// Resume goes on with a session that has ended, in another process, and once more in a copy of it.
+// Command resume continues a session in another process, and then once more in a copy of the
+// session.
 //
 //	go run ./examples/resume
 package main

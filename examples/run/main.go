@@ -1,4 +1,4 @@
-// Run asks one question, and prints nothing but the answer. The agent may look at files, and is
+// Command run asks one question, and prints only the answer. The agent may look at files, and is
 // stopped when it costs too much.
 //
 //	go run ./examples/run

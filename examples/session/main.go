@@ -1,4 +1,4 @@
-// Session asks two questions of one agent: the second is about the answer to the first.
+// Command session asks one agent two questions, the second about the answer to the first.
 //
 //	go run ./examples/session
 package main

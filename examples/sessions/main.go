@@ -1,5 +1,5 @@
-// Sessions changes recorded sessions: it renames one, forks it, and copies the fork into a store
-// that runs on several machines, here with a server inside of the program.
+// Command sessions renames a recorded session, forks it, and copies the fork into a store for
+// several machines, here with a server inside the program.
 //
 //	go run ./examples/sessions
 package main

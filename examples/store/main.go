@@ -1,5 +1,5 @@
-// Store keeps a session in a SQLite file and goes on with it as another machine would: with nothing
-// but that file.
+// Command store keeps a session in a SQLite file and continues it as another machine would, with
+// nothing but that file.
 //
 //	go run ./examples/store
 package main

@@ -1,5 +1,4 @@
-// Stream reads what Claude Code writes, without driving it: from a pipe here, and from a file as
-// well.
+// Command stream reads the output of Claude Code from a pipe or a file, without driving the agent.
 //
 //	claude -p "What is in this directory?" --output-format stream-json --verbose | go run ./examples/stream
 package main

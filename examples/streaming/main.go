@@ -1,4 +1,4 @@
-// Streaming prints an answer while the model writes it.
+// Command streaming prints an answer while the model writes it.
 //
 //	go run ./examples/streaming
 package main

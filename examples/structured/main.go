@@ -1,4 +1,5 @@
-// Structured asks the agent for an answer of a Go type. The agent gets the JSON schema of the type.
+// Command structured asks the agent for an answer of a Go type. The agent gets the JSON schema of
+// the type.
 //
 //	go run ./examples/structured
 package main

@@ -1,6 +1,6 @@
-// Tail follows a session in the files that the agent writes, as any other program could: one
-// question was asked in it before, and another one is asked meanwhile. To follow the newest session
-// on a machine, ask sessions.List for it.
+// Command tail follows a session in the agent's files, as any other program could. One question was
+// asked before, and another is asked meanwhile. To follow the newest session on a machine, ask
+// sessions.List for it.
 //
 //	go run ./examples/tail
 package main

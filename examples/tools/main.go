@@ -1,5 +1,5 @@
-// Tools gives the agent tools that are Go functions: one that returns a value, and one that reports
-// its progress and can be stopped.
+// Command tools gives the agent two Go functions as tools, one that returns a value and one that
+// reports progress and can be stopped.
 //
 //	go run ./examples/tools
 package main

@@ -1,5 +1,5 @@
-// Transcript prints a recorded session as a person would look at it, with its subagents and what
-// they cost. Without an ID it runs a new session first.
+// Command transcript prints a recorded session for a person, with its subagents and their cost.
+// Without an ID it runs a new session first.
 //
 //	go run ./examples/transcript [session]
 package main

@@ -1,5 +1,5 @@
-// Transport runs the agent in a container: docker is what is started, and it starts the agent. The
-// image has to have Claude Code in it, under the name claude.
+// Command transport runs the agent in a container, by starting docker in its place. The image needs
+// Claude Code, under the name claude.
 //
 //	go run ./examples/transport IMAGE
 package main

@@ -1,5 +1,5 @@
-// Usage prints the tokens and the cost of the sessions of this directory, by day and model. A
-// question is asked first, so that there is one; without it, the program costs nothing.
+// Command usage prints the tokens and the cost of the sessions of this directory, by day and model.
+// It asks a question first, so that there is a session. Without that, it costs nothing.
 //
 //	go run ./examples/usage "Name a bird."
 package main

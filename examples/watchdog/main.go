@@ -1,4 +1,4 @@
-// Watchdog gives up on an agent that falls silent in the middle of a turn.
+// Command watchdog gives up on an agent that falls silent in the middle of a turn.
 //
 //	go run ./examples/watchdog
 //	go run ./examples/watchdog -silence 5s

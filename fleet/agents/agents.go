@@ -1,4 +1,4 @@
-// Package agents runs the jobs of a fleet with Claude Code: a [fleet.Runner] for workers.
+// Package agents runs the jobs of a fleet with Claude Code, as a [fleet.Runner] for workers.
 //
 // Each attempt at a job has its own working directory, its own session and its own agent, which ends with
 // it. An attempt that continues another one begins in a fork of that session, and with the files of its
@@ -8,6 +8,14 @@
 // secrets and MCP servers a job may ask for, and a worker does not take a job that asks for more.
 //
 // The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT.
+//
+// An agent is started before the record calls its job running, so that the start can fail
+// harmlessly, and gets its prompt after. An attempt that continues another one works in a fork,
+// since a store does not refuse a second writer, and a worker that is only slow still writes to the
+// first session.
+//
+// Calls that need an answer are asked for in a hook, because only a hook can defer a call: after a
+// while the agent ends, and the CLI repeats the call by itself when the session continues.
 package agents
 
 import (

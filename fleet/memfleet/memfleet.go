@@ -1,4 +1,4 @@
-// Package memfleet is a [fleet.Engine] in memory: for tests, and for a fleet within one process.
+// Package memfleet is a [fleet.Engine] in memory, for tests and for a fleet within one process.
 //
 //	engine := memfleet.New()
 //

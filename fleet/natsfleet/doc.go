@@ -1,5 +1,5 @@
-// Package natsfleet keeps the jobs of a fleet in NATS JetStream: a [fleet.Engine] for one machine and for
-// many.
+// Package natsfleet keeps the jobs of a fleet in NATS JetStream, as a [fleet.Engine] for one
+// machine or many.
 //
 // [Open] connects to a server or a cluster, version 2.12 or newer, or runs a server in this process, on a
 // directory. The other programs of the same user find that server by the directory: Open connects to it if
@@ -85,4 +85,12 @@
 // Roles guard against mistakes and curiosity. A user that may ask the server for messages can also have the answer
 // sent to the subject of a record. Such a message has no valid checksum, or no right predecessor, so it is never taken
 // for a record, but it hides one until that is written again. Don't give any role to somebody who wants to do harm.
+//
+// # Takeover
+//
+// The server of a directory belongs to the process that has the lock of the directory. Clients read
+// fleet.json each time they connect, and so follow the server to its new port and certificate. A
+// server is never taken over where the mark of the last one is missing: that would be an empty
+// fleet. A NATS stream whose write fails once writes nothing more, so the server takes no new jobs
+// while there is still room for running ones, and is started again after its disk was full.
 package natsfleet

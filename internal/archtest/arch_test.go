@@ -1,4 +1,5 @@
-// Package archtest keeps the import rules of docs/design.md.
+// Package archtest checks rules about the source code of this module. These are the import rules
+// and tables of docs/design.md, the kinds of tests, and the comments of packages.
 package archtest
 
 import (

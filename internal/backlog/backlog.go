@@ -1,10 +1,14 @@
-// Package backlog holds the messages that were read from an agent and not yet taken by the caller:
-// in memory up to a bound, beyond it in temporary files.
+// Package backlog holds the messages that were read from an agent until the caller takes them. They
+// are in memory up to a bound, and beyond it in temporary files.
 //
 // Answers, permission requests and hooks come on the same pipe as the messages, after those that
 // nobody has taken yet. So the reader of the pipe must be able to continue, whatever the caller
 // does. With a backlog the reader stops only when the bound on disk is reached too. That slows down
 // the agent, and nothing is lost.
+//
+// Files are readable by the user only. Except on Windows they have no name, and vanish with the
+// process. Text lines and invalid frames stay in memory, since their text does not have their place
+// in the stream.
 package backlog
 
 import (

@@ -1,5 +1,5 @@
-// Command bench measures what can be measured without other programs, in ten parts; -only names
-// one of them.
+// Command bench measures everything that needs no other program. It has ten parts, of which -only
+// names one.
 //
 // The part "stream" compares decoding a stream with package wire to what a program would use
 // instead: encoding/json into structs or a map, and json.Valid as the floor for reading at all.

@@ -1,4 +1,4 @@
-// Package browsertest opens pages in Chromium: exported pages of hostile transcripts, and those of the
-// web viewer. It has no code outside its tests. "make test" runs them, and installs Chromium if there
-// is none.
+// Package browsertest opens exported pages and the pages of the web viewer in Chromium. The
+// transcripts are hostile. It has no code outside its tests. "make test" runs them, and installs
+// Chromium if there is none.
 package browsertest

@@ -1,5 +1,9 @@
-// Package catalog is the list of sessions as viewers show it: the texts of each session, what it did
-// and cost, what its agent does, and the order of all. It is pure: the viewers read the files.
+// Package catalog holds the list of sessions that both viewers show. An entry has the texts of a
+// session, its figures and cost, and the state of its agent; the list has their order. It is pure:
+// the viewers read the files.
+//
+// A filter (package fuzzy) matches title, project, branch, tag, ID and prompts, each of which has
+// to match by itself.
 package catalog
 
 import (

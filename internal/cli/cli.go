@@ -1,4 +1,33 @@
-// Package cli is the clew program: its commands, their output, and their exit codes.
+// Package cli implements the commands of the clew program. Package fleetcli has the commands about
+// jobs.
+//
+// Commands build on the public packages, as any other program does. Tests with hostile texts, with
+// faults and with golden files cover every command, and fail when one is missing.
+//
+// # Output
+//
+// On a terminal, answers are laid out block by block with package markdown. The last block is drawn
+// again as it grows, and everything above it is final and stays in the scrollback. On a pipe, run
+// writes the text as the model wrote it. Package tty gives every text a style by its meaning, in
+// the terminal's own 16 colors.
+//
+// A tool is reported once. On a terminal, the last line shows the running call and its time, and
+// the row of a call appears with its outcome, after any question about it. A call that starts a
+// subagent has its row before the subagent's rows, and its outcome after them. On a pipe, each call
+// has a line when it starts, and a failure has another.
+//
+// The agent's questions go to the terminal even if stdin is a pipe: as ssh and sudo do, clew opens
+// /dev/tty. In the background, and without a terminal, it denies, and the model learns why. Package
+// permit decides what a question shows.
+//
+// When a turn ends or a question waits, and the user has not typed for ten seconds, run and chat
+// ring the bell and send a notification (OSC 9 and OSC 777). Only terminals get them, and the
+// setting notify turns them off.
+//
+// # Help and manual pages
+//
+// Help, manual pages and completion come from the commands and their flags. The manual pages are
+// not made with cobra/doc, which reads help texts as Markdown and imports another module for it.
 package cli
 
 import (

@@ -23,6 +23,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// "clew hook permission" is a PermissionRequest hook, which passes the question on to the pages of a
+// server. Its answers were tried with Claude Code 2.1.325 over a scripted model, in a terminal, with
+// -p, and with --bg.
+//
+//	the hook                             terminal            -p              --bg
+//	allows Bash or Write                 runs                runs            runs
+//	denies Bash                          model gets message  same            same
+//	prints nothing, or is cut off        dialog stays        denied (1)      waits, with dialog
+//	allows a plan (ExitPlanMode)         dialog stays (2)    no such tool    waits (2)
+//	allows a plan with updatedInput      approved            no such tool    not tried
+//	denies a plan                        model gets message  no such tool    same
+//	allows AskUserQuestion               dialog stays (2)    no such tool    waits (2)
+//	allows it, answers in updatedInput   answered            no such tool    answered
+//	denies it                            model gets message  no such tool    same
+//
+// (1) as without a hook; (2) the answer is ignored.
+//
+// In a terminal the dialog is there while the hook runs, and the first answer counts: an answer at
+// the terminal ends the hook's process, so that its question leaves the pages, and an answer of the
+// hook closes the dialog. Each question ran the hook once. So decisions about tools are reliable, and
+// the hook passes on only those; it leaves plans and choices to the terminal. Without a server with
+// --drive, an open page or an answer it prints nothing, and the agent asks as ever.
+
 type hookOptions struct {
 	streams Streams
 	settingsChange

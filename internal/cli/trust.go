@@ -21,7 +21,9 @@ import (
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
 // Without its own terminal the agent does not ask whether its user trusts them. So clew does,
-// and otherwise asks the agent to leave them out.
+// and otherwise asks the agent to leave them out. A directory is trusted if the agent's own record,
+// the record of clew, the setting trusted_dirs or a flag names it, or a directory above it up to the
+// root of the repository. Without such files there is no question.
 
 // mcpFile is the file with the MCP servers of a project.
 const mcpFile = ".mcp.json"

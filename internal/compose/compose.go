@@ -1,5 +1,6 @@
-// Package compose is the editor of prompts: a text of several lines with a cursor, word wrap, undo,
-// a history and a menu of completions. It is pure: keys go in, and lines for a terminal come out.
+// Package compose is an editor for prompts. It has several lines with a cursor that moves by the
+// wrapped rows, undo, pastes of any length as one element, a history, and a menu of completions. It
+// is pure: keys go in, and lines for a terminal come out.
 package compose
 
 import (

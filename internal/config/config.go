@@ -1,5 +1,15 @@
-// Package config has the settings of the clew program: a table of them, and the values that files
-// and environment variables give them.
+// Package config reads the settings of the clew program from files and environment variables.
+//
+// One table has for each setting its type, its variable, the flag that it stands for, and how
+// values are merged. Before a command runs, flags that were not given get the values of the
+// settings, so that a setting can do nothing that a flag can't.
+//
+// The files are read in the order of the machine, the user and the project. Variables override
+// them, and flags override both. The project's file may come with someone else's repository. So it
+// can't set anything that runs programs, widens what the agent may do or reads elsewhere, and it
+// can only make a restriction of the user's file stricter. A looser value there is not an error,
+// since the same file is valid for a user without that restriction; "clew config" lists it as
+// unused.
 package config
 
 import (

@@ -1,5 +1,5 @@
-// Package control implements the control protocol: it matches answers with requests, serves the
-// requests of the agent, and fails all waiting calls when the agent is gone.
+// Package control implements the control protocol of an agent. It matches answers with requests,
+// serves the agent's requests, and fails all waiting calls when the agent is gone.
 //
 // One agent can replace another that is gone: see [Conn.Break].
 //

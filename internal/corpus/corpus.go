@@ -1,4 +1,4 @@
-// Package corpus makes the inputs of the benchmarks: streams of frames as CLI 2.1.325 writes them
+// Package corpus makes the inputs of the benchmarks, streams of frames as CLI 2.1.325 writes them
 // with partial messages on. The same seed and size always give the same bytes, so figures from two
 // machines are about the same input. Nothing in it comes from a real conversation.
 package corpus

@@ -1,9 +1,10 @@
-// Package demo holds what "clew demo" shows: a small project with a bug, a model that is scripted
-// to fix it, and recordings of Claude Code fixing it over this model.
+// Package demo holds the project, the scripted model and the recordings that "clew demo" shows. The
+// project has a bug, the model is scripted to fix it, and the recordings show Claude Code fixing it
+// over this model.
 //
 // [StartModel] starts the model, for users who have the agent binary. A [Player] plays a recording
 // for those who have not. "make record" makes the recordings with the same model, and a test with
-// the agent binary compares them with what the agent does now.
+// the agent binary compares both by their shape.
 package demo
 
 import (

@@ -1,2 +1,2 @@
-// Package diskspace says how much space a disk has.
+// Package diskspace returns how much space a disk has.
 package diskspace

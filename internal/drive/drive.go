@@ -1,10 +1,34 @@
-// Package drive holds the agents that the web viewer drives: their state, prompts and questions. It
-// has no HTTP in it, and shows nothing.
+// Package drive holds the agents of "clew serve --drive", with their prompts and questions. It has
+// no HTTP in it, and shows nothing. Package permit decides for it, as for the chat, what a question
+// shows and what an answer allows.
 //
 // Requests come from pages, which may send one twice, be out of date, or be gone before the answer.
-// So each request carries an ID, which its sender makes: the same ID again gets the first result. An
-// answer names the question and a digest of what was shown. A prompt that was accepted is sent at
-// most once, and if it was not answered it is in the status of its agent, for the user to decide.
+//
+//   - A request counts once. It carries an ID, which its sender makes: the same ID again gets the
+//     first result, for as long as the agent is known, and a request continues when its sender is
+//     gone. Results are kept up to 16 MiB for an agent, and 1 MiB after its end. A request whose
+//     result was dropped still counts once, and its sender gets an error.
+//   - A prompt is never lost and never sent twice. An agent gets one prompt at a time, and the
+//     rest waits here. When an agent ends, a prompt that it may have acted on is returned as
+//     lost, and one that it has not seen as unsent. Neither is sent again without the user.
+//   - Prompts outlive the server, which may be killed, though its agents don't. Each agent has a
+//     file that only the user can read; see keptAgent. The next server shows these agents as
+//     ended, with the prompts that were not answered, and knows the IDs that were accepted. Each
+//     server holds a lock, by which the next one knows that it ended. Texts are not encrypted,
+//     and images are not kept. The page keeps drafts, and prompts that the server has not
+//     confirmed, in localStorage. It sends the latter again in order, with their IDs, for five
+//     minutes; after that the user decides.
+//   - An answer is bound to what was shown. It names the question and a digest of everything that
+//     pages show of it. The digest is made again when the answer arrives, since the file of a
+//     diff may have changed, and an answer with another digest changes nothing. The first answer
+//     counts, and later ones learn who gave it.
+//   - No page widens what the server was started with. No path comes from a page. The permission
+//     modes are the one of --permission-mode and stricter ones, or without it default,
+//     acceptEdits and plan. An untrusted directory has no hooks or MCP servers, as with "clew
+//     chat".
+//   - A session that another process has open is not driven, since both would write to the same
+//     file. If several projects have a session with the same ID, only the one in the project of
+//     its directory can be driven: the agent looks for the ID there.
 package drive
 
 import (

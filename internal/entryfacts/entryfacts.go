@@ -1,6 +1,6 @@
-// Package entryfacts decides what the lines of a transcript mean, where more than one package needs
-// to know: whether a turn is over, which entries a compaction keeps and which entries are
-// retracted, and which texts the user did not write.
+// Package entryfacts decides questions about transcript lines that several packages ask. It reports
+// whether a turn is over, which entries a compaction keeps, which entries are retracted, and which
+// texts the user did not write.
 package entryfacts
 
 import (

@@ -1,6 +1,6 @@
-// Package fleetcli has the commands about jobs on many machines: submit, worker, jobs and fleet. They
-// are a thin layer over package fleet: flags become a [fleet.Spec] or a decision, and records become
-// tables and JSON.
+// Package fleetcli implements the commands submit, worker, jobs and fleet. They are a thin layer
+// over package fleet: flags become a [fleet.Spec] or a decision, and records become tables and
+// JSON.
 //
 // Whatever a record says was written on other machines, so it is escaped before a terminal gets it.
 package fleetcli

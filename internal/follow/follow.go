@@ -1,6 +1,10 @@
 // Package follow lets any number of readers follow sessions. Each session is followed once, by one
 // loop over its files, which makes immutable snapshots of it. A reader takes the newest snapshot
 // when it is ready for one: nobody queues, and a slow reader skips those in between.
+//
+// A subagent that changes is copied with the chunks above it, and the rest is shared with the last
+// snapshot. A slow reader gets the newest snapshot and the lowest index that changed since its last
+// one.
 package follow
 
 import (

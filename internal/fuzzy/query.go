@@ -1,4 +1,4 @@
-// Package fuzzy filters lists by what a user types, with the search syntax of fzf:
+// Package fuzzy filters lists with the search syntax of fzf.
 //
 //	wrd       the characters in this order, with others between them
 //	'word     the word as it is

@@ -1,6 +1,5 @@
-// Package hookedit changes the text of the agent's settings: it adds a hook and removes it, and sets
-// a member. Everything else stays as it is and in its order; only the spaces between the members
-// change.
+// Package hookedit edits the text of the agent's settings file. It adds and removes a hook, and
+// sets a member. Everything else keeps its order and text, except for the spaces between members.
 package hookedit
 
 import (

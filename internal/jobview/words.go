@@ -1,6 +1,7 @@
-// Package jobview has what viewers show of the jobs of a fleet: the jobs as they are now, in the order of a
-// list, why each is in its state in words, and patches as changes of files. The command line, the terminal
-// viewer and the web viewer share it.
+// Package jobview has the list of jobs that viewers and commands show, and the words for their
+// states. A [Board] keeps the jobs as they are now: all that have not ended, and at least the
+// newest 5,000 that have. The package also has the reason for the state of each job, and patches as
+// changes of files. The command line, the terminal viewer and the web viewer share it.
 package jobview
 
 import (

@@ -5,6 +5,11 @@
 // A [Host] has the servers by name, a server has its connection, and a connection has the requests
 // that are in progress on it. Each of the three has its own lock, and locks are taken in this
 // order.
+//
+// The session does the handshake with the servers before its own with the agent, within 250 ms, and
+// sends the outcome along ([Manifest]), so that the agent has nothing to ask. When servers are
+// replaced, new ones are added first and the old connections closed last: the caller may be a tool
+// of one of them.
 package mcphost
 
 import (

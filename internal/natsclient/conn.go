@@ -1,5 +1,5 @@
-// Package natsclient has what the packages that use NATS share: connections, tokens of subjects and
-// checksums.
+// Package natsclient has the connections, subject tokens and checksums of the packages that use
+// NATS.
 package natsclient
 
 import (

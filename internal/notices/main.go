@@ -1,4 +1,4 @@
-// Command notices writes THIRD_PARTY_NOTICES: the licenses of the modules in the program clew.
+// Command notices writes THIRD_PARTY_NOTICES, the licenses of the modules in the program clew.
 package main
 
 import (

@@ -1,6 +1,10 @@
-// Package permit says what the agent's questions about tools are about, and what an answer allows:
-// the members of an input, the change of a file, the rules of "always". What shows them, on a
-// terminal or on a page, decides nothing of this by itself.
+// Package permit decides what a question about a tool shows and what an answer to it allows.
+// Terminals and pages only draw it.
+//
+// A question shows everything that would be allowed: every member of the input by its exact name,
+// or a diff in place of the old and the new text. The file is read for the diff, which is used only
+// if it shows everything. "Always" makes only changes that were listed, and a rule can only become
+// narrower.
 package permit
 
 import (

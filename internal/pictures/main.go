@@ -1,6 +1,7 @@
-// Command pictures runs the program to make what the documentation shows of it: a recording of "clew demo"
-// on a terminal as an animated picture, pictures of the page that the demo exports and of one of "clew
-// serve", and a block of text with the output of its commands. "make pictures" runs it.
+// Command pictures runs the program to make the pictures and the output in its documentation. These
+// are a recording of "clew demo" on a terminal as an animated picture, pictures of the page that
+// the demo exports and of one of "clew serve", and a block of text with the output of its commands.
+// "make pictures" runs it.
 package main
 
 import (

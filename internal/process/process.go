@@ -1,4 +1,4 @@
-// Package process finds, starts, feeds, drains and stops the agent binary and its children.
+// Package process starts, feeds, drains and stops the agent binary and its children.
 //
 // [Find] returns where the agent binary is, and [Start] runs it. A [Process] is read and written
 // like a pipe. [Process.Close] ends it and returns how it ended.

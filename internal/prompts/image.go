@@ -1,5 +1,5 @@
-// Package prompts makes prompts of what a user has typed: it finds the images that a text names, runs
-// the commands of the user, and keeps the history.
+// Package prompts turns typed text into prompts. It finds the images that a text names, runs the
+// user's commands, and keeps the history.
 package prompts
 
 import (

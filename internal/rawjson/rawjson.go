@@ -1,6 +1,6 @@
-// Package rawjson encodes and decodes JSON values that an agent sends and receives in control
-// requests: with errors that name the field, without escaping HTML, and, where an agent of another
-// version may send a field of another type, field by field.
+// Package rawjson encodes and decodes the JSON values of control requests. Its errors name the
+// field, it does not escape HTML, and where an agent of another version may send a field of another
+// type, it decodes field by field.
 package rawjson
 
 import (

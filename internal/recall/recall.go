@@ -1,5 +1,6 @@
-// Package recall lets an agent look up what was said in past sessions: it searches them, reads
-// around a place, and lists sessions. Answers are short texts for a model.
+// Package recall lets an agent look up past sessions. It searches them, reads around a place, and
+// lists sessions, for the tools of "clew mcp". Answers are short texts for a model. It knows
+// nothing of MCP, which is tools.Serve.
 //
 // Old transcripts hold pages, files and messages that somebody else wrote, to reach a model. So by
 // default an answer has only what the user typed and what the session's own agent answered and
@@ -7,6 +8,22 @@
 // who wrote it, without secrets, terminal escapes and invisible characters.
 //
 // Nothing here writes but the index of the search, which it keeps up to date in the background.
+//
+// The index of the search decides whose text a passage is ([search.Source]), entry by entry, and
+// [search.Passages] decides the same again when a text is read, so that there is no second opinion.
+//
+// A question is a bag of words ([search.AnyOf]): without the words that all texts have, by
+// prefixes of words, and ranked by how many of them a text has and how rare they are. A query that
+// needs all words finds nothing for most questions.
+//
+// No call waits for the index if there is one. A search uses it as it is and reports what is
+// missing. One update at a time runs in the background, at most every ten seconds. Without an
+// index, a call waits for it for 20 seconds, with progress. If it can't be written, transcripts are
+// read for 10 seconds.
+//
+// A ref is a place: a prefix of the session's ID, the offset of the line, and how much of its text
+// was read. It stays valid while the transcript grows, and leads there without reading what is
+// before.
 package recall
 
 import (

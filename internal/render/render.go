@@ -1,5 +1,8 @@
 // Package render formats the chunks of a transcript as text for a terminal. It is pure: chunks
 // become lines, and everything in them that a terminal would interpret is escaped.
+//
+// A folded row takes exactly one line. An open row is laid out as far as it is looked at, so that
+// the first lines of a result of 10 MB cost about a millisecond.
 package render
 
 import (

@@ -1,7 +1,10 @@
-// Package rows makes a flat list of rows of a transcript: prompts, texts, calls, notices, and the
-// rows of subagents below the calls that started them. Viewers show the list, folded or not.
+// Package rows turns a transcript into a flat list of rows that viewers show, folded or not. Rows
+// are prompts, texts, calls and notices, with the rows of a subagent below the call that started
+// it, and the rows of a branch below a mark.
 //
 // The package is pure. Rows point into the transcript and copy no texts.
+//
+// When chunks change, only the rows from the first changed chunk on are made again.
 package rows
 
 import (

@@ -1,5 +1,5 @@
-// Command sbom writes a bill of materials, in the format of CycloneDX, for a Go program: the modules
-// that are in it, with their versions and hashes, as the program itself records them.
+// Command sbom writes a bill of materials for a Go program, in the format of CycloneDX. It lists
+// the modules in the program, with their versions and hashes, as the program itself records them.
 //
 //	go run ./internal/sbom PROGRAM FILE
 package main

@@ -1,5 +1,5 @@
-// Package sessionfile knows the layout of transcripts in the directory of the agent's settings: the
-// names of projects, and the paths of the transcripts of sessions and subagents.
+// Package sessionfile knows the layout of transcripts in the agent's configuration directory. It
+// has the names of projects, and the paths of the transcripts of sessions and subagents.
 package sessionfile
 
 import (

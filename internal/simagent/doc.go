@@ -1,5 +1,4 @@
-// Package simagent is a simulated agent: it plays a dialogue to a host in place of the agent
-// binary.
+// Package simagent plays a dialogue to a host in place of the agent binary.
 //
 // A [Scenario] is a list of steps: frames that the agent expects of its host, frames that it sends,
 // and faults. It is read from a dialogue file by [ReadDialogue], or built from steps such as those

@@ -1,4 +1,4 @@
-// Package simmodel is a scripted model: a server on the loopback interface that speaks the Messages
+// Package simmodel is a scripted model, a server on the loopback interface. It speaks the Messages
 // API as Claude Code uses it, and answers from rules.
 //
 // The package does not import testing, so the program can link it. Package clewtest is the public

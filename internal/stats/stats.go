@@ -1,5 +1,7 @@
-// Package stats counts what the terminal and the web viewer show of the usage of all sessions, beside
-// what package usage counts: tools, the rates of blocks, and the limits that were reached. It is pure.
+// Package stats counts the tools, block rates and reached limits of all sessions, for the terminal
+// and the web viewer. Package usage counts the rest. It is pure.
+//
+// The costs of tools are estimates, which are shown with a "~": see [usage.Prices.EstimatedCost].
 package stats
 
 import (

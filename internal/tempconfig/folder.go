@@ -2,6 +2,9 @@
 // It has the transcripts to resume from, and those of the user's settings that the agent needs,
 // including its credentials, or settings that would otherwise be on the command line. Anybody who
 // can read it can act as the user. So only the user can, and it is removed completely.
+//
+// It has neither refresh tokens nor plugins. It is locked while in use, and the next resume removes
+// directories that killed hosts left.
 package tempconfig
 
 import (

@@ -1,4 +1,9 @@
-// Package tty prepares text for terminals: clean, measured, wrapped and painted. It is pure.
+// Package tty prepares text for terminals. It removes what a terminal would interpret, measures,
+// wraps and paints. It is pure.
+//
+// Every text from an agent or a transcript passes through here on its way to a terminal, and
+// through the escaping of package export on its way to a page. One set of hostile texts runs
+// through every command and format.
 package tty
 
 import (

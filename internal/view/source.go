@@ -1,5 +1,5 @@
-// Package view has what the commands and both viewers show: sessions with their files, what was found in them, and the
-// programs that take over the terminal.
+// Package view holds the sessions that the commands and both viewers show. It reads the agent's files and the search
+// index, and starts programs that take over the terminal, such as claude or an editor.
 package view
 
 import (

@@ -35,4 +35,9 @@
 // Submodules are not fetched; a setup command can do that. Filters don't run, so that files of LFS
 // are pointers: with the filter, a snapshot would have pointers to contents that no other machine
 // has. Repositories with SHA-256 are refused by git, since mirrors have SHA-1.
+//
+// The HEAD of the agent is read as a file, and its commits are copied as objects. URLs with
+// credentials are refused, since git passes a URL to its helpers on a command line; users have
+// credential helpers. A patch is applied as a whole, to files and not to the index, without a
+// merge: a conflict is an error that names the file.
 package worktree

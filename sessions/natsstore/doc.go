@@ -1,4 +1,5 @@
-// Package natsstore keeps transcripts in NATS JetStream: a [sessions.Store] for several machines.
+// Package natsstore keeps transcripts in NATS JetStream, as a [sessions.Store] for several
+// machines.
 //
 // Use it if sessions move between machines, or if you already run NATS. Many writers append to one
 // stream of a server or cluster, which keeps as many copies as it is configured to. For a single

@@ -1,5 +1,5 @@
-// Package benchreport writes the reports of the benchmarks: tables in Markdown, the goals and
-// whether they are reached, or all of it as one JSON object.
+// Package benchreport writes the reports of the benchmarks. A report is Markdown with tables, the
+// goals and whether they are reached, or one JSON object.
 package benchreport
 
 import (

@@ -1,6 +1,6 @@
 // Command peers compares driving an agent with Clew to driving it with the official SDKs for
-// TypeScript and Python, and to running the agent by itself; and it compares adding up the usage of
-// all sessions to the program that people use for that.
+// TypeScript and Python, and to running the agent by itself. It also compares adding up the usage
+// of all sessions with the program that people use for that.
 //
 // It installs the others, each at one version, into a directory that it removes at the end. A peer
 // that cannot be installed is left out, and the report says so. Each host is a separate program and

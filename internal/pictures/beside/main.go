@@ -1,6 +1,6 @@
-// Command beside makes pictures of the program beside the programs that people know, on the same
-// data: Claude Code, which both drive over a scripted model, and ccusage. Each terminal is a window
-// of tmux, and Chromium draws what the windows show. "make beside" runs it.
+// Command beside makes pictures of the program beside Claude Code and ccusage on the same data.
+// Both clew and Claude Code run over a scripted model. Each terminal is a window of tmux, and
+// Chromium draws what the windows show. "make beside" runs it.
 //
 // The pictures are for looking at, before a change of a screen is called finished: nothing compares
 // them, and they are not part of the repository.

@@ -1,3 +1,3 @@
-// Package costs compares our costs with the agent's own accounts: the price table, and what becomes
-// of an account when a session is continued.
+// Package costs compares our costs with the agent's own accounts. It checks the price table, and
+// the account of a session that is continued.
 package costs

@@ -1,3 +1,3 @@
-// Package features has the tests of what a caller can ask of the real agent, over a scripted model:
-// options, permissions, hooks, questions, tools, structured answers, and every control request.
+// Package features tests every option, callback and control request with the real agent, over a
+// scripted model.
 package features

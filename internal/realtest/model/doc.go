@@ -1,3 +1,3 @@
-// Package model has the tests of the scripted model with the real agent: what the agent makes of
-// its answers and failures, and that a run leaves the caller's home alone and nothing behind.
+// Package model tests the scripted model with the real agent. It checks how the agent takes answers
+// and failures, and that a run leaves the caller's home alone and nothing behind.
 package model

@@ -1,5 +1,5 @@
-// Package scene has the helpers that the tests with the real agent share: options for an agent over
-// a scripted model, sessions that end with their test, and waiting for events.
+// Package scene has the helpers that the tests with the real agent share. They make options for an
+// agent over a scripted model, sessions that end with their test, and wait for events.
 package scene
 
 import (

@@ -1,3 +1,3 @@
-// Package stores tests session stores with the real agent over a scripted model: the store gets
-// everything the agent writes, and the agent resumes from it.
+// Package stores tests session stores with the real agent over a scripted model. The store gets
+// everything that the agent writes, and the agent resumes from it.
 package stores

@@ -1,3 +1,3 @@
-// Package tools has the tests of in-process tools with the real agent, over a scripted model: what
-// the model gets of a result, what ends a call, and what the agent asks of a server.
+// Package tools tests in-process tools with the real agent, over a scripted model. It checks the
+// results that the model gets, the end of a call, and the agent's requests to a server.
 package tools

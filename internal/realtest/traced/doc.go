@@ -1,3 +1,3 @@
-// Package traced has the tests of clewotel with the real agent, over a scripted model: where the
-// spans that the agent exports hang, and whether the tokens of ours are those of its accounts.
+// Package traced tests clewotel with the real agent, over a scripted model. It checks the parents
+// of the spans that the agent exports, and compares our tokens with its accounts.
 package traced

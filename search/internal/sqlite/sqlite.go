@@ -1,5 +1,5 @@
-// Package sqlite stores a full-text index in a SQLite file: the words of each passage, and no text.
-// It is only for package index, which defines passages.
+// Package sqlite stores a full-text index in a SQLite file, with the words of each passage and no
+// text. Only package search uses it, which defines passages.
 //
 // Passages are stored in segments of one file each. In the database, segments are the table parts,
 // and their encoded locations the column places.

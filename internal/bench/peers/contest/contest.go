@@ -1,5 +1,5 @@
-// Package contest holds what the programs of the comparison share: the load that the simulated
-// agent sends, and the figures that a host prints.
+// Package contest holds the load and the figures that the programs of the comparison share. The
+// simulated agent sends the load, and a host prints the figures.
 package contest
 
 import (
