@@ -408,8 +408,9 @@ var table = []Setting{
 	},
 	{
 		Key: "project_aliases", Kind: Map, Variable: "CLEW_PROJECT_ALIASES", Flag: "alias", Commands: toStats,
-		Example: `{~/code/shop-v2: shop, "~/clients/acme/*": acme}`, Personal: true,
-		Doc: "Names for projects in the statistics, by directory or name. A * stands for\nany part of a name. Projects with the same alias are counted together.",
+		Example:  `{~/code/shop-v2: shop, "~/clients/acme/*": acme}`,
+		Personal: true, // a project could hide the cost of another one
+		Doc:      "Names for projects in the statistics, by directory or name. A * stands for\nany part of a name. Projects with the same alias are counted together.",
 	},
 	{
 		Key: "keys", Kind: KeyMap, Variable: "CLEW_KEYS", Example: `{half-down: ctrl+d, follow: [F, ctrl+t]}`, Personal: true,
