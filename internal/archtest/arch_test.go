@@ -1,5 +1,6 @@
 // Package archtest checks rules about the source code of this module. These are the import rules
-// and tables of docs/design.md, the kinds of tests, the comments of packages, and the links of documents.
+// and tables of docs/design.md, the kinds of tests, the comments of packages, and the links of
+// documents.
 package archtest
 
 import (
