@@ -28,8 +28,8 @@ const (
 // the store is eager. Then a goroutine copies them to the store. The reader of a result waits for
 // that; the read loop and control requests don't. A nil mirror copies nothing.
 //
-// A loss is a message before the next result, or an error of Run, Close and Pool.Close. It belongs to
-// its conversation: a pool never shows it to the next caller.
+// A loss is a message before the next result, or an error of Run, Close and Pool.Close. It belongs
+// to its conversation: a pool never shows it to the next caller.
 type mirror struct {
 	log     *slog.Logger
 	eager   bool

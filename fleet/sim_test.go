@@ -26,9 +26,9 @@ import (
 //
 //	CLEW_SOAK=1 go test ./fleet -run 'TestSimulation/seed=123$' -count=10
 //
-// Faults in the code showed that the simulation can fail. Of 2,000 seeds, 111 find a held job that is
-// canceled at once, 6 a tool that starts without a lease, 599 the drop of an open job, 133 the drop
-// of a lost one, and 15 questions that a drop leaves behind.
+// Faults in the code showed that the simulation can fail. Of 2,000 seeds, 111 find a held job that
+// is canceled at once, 6 a tool that starts without a lease, 599 the drop of an open job, 133 the
+// drop of a lost one, and 15 questions that a drop leaves behind.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	seeds := soak.Size(50, 10_000)

@@ -45,7 +45,7 @@ func TestDocumentLinks(t *testing.T) {
 	}
 }
 
-// checkLink checks that a file exists, and that it has the heading of a fragment such as "#releases".
+// checkLink checks that a file exists, and has the heading of a fragment such as "#releases".
 func checkLink(t *testing.T, document, target, fragment string) {
 	t.Helper()
 	if _, err := os.Stat(target); err != nil {

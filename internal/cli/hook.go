@@ -42,9 +42,9 @@ import (
 //
 // In a terminal the dialog is there while the hook runs, and the first answer counts: an answer at
 // the terminal ends the hook's process, so that its question leaves the pages, and an answer of the
-// hook closes the dialog. Each question ran the hook once. So decisions about tools are reliable, and
-// the hook passes on only those; it leaves plans and choices to the terminal. Without a server with
-// --drive, an open page or an answer it prints nothing, and the agent asks as ever.
+// hook closes the dialog. Each question ran the hook once. So decisions about tools are reliable,
+// and the hook passes on only those; it leaves plans and choices to the terminal. Without a server
+// with --drive, an open page or an answer it prints nothing, and the agent asks as ever.
 
 type hookOptions struct {
 	streams Streams

@@ -104,8 +104,8 @@ type Binding struct {
 	Hint   string // a word or two for the last line of the screen, or "" to leave it out there
 }
 
-// Bindings is the table of keys: help, palette, the last line of each screen, docs/program.md and the
-// manual are made from it. A key that means different things on different screens has several rows.
+// Bindings is the table of keys: help, palette, the last line of each screen, docs/program.md and
+// the manual are made from it. A key that means different things on different screens has several rows.
 var Bindings = slices.Concat(viewerBindings, chatBindings)
 
 var viewerBindings = []Binding{
