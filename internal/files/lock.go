@@ -1,5 +1,4 @@
-// Package files is for files that several processes use: it locks them, and replaces them so that
-// readers never see a part.
+// Package files locks and replaces files that several processes use. Readers never see a part of a replaced file.
 //
 // A lock belongs to an open file, not to a process: two goroutines that open the same file exclude
 // each other as well. It ends with [Unlock], and at the latest with the process. It is advisory: a

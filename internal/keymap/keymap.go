@@ -1,4 +1,4 @@
-// Package keymap has the table of keys of the viewers and the chat: what each key does on each screen.
+// Package keymap holds the table of the keys of both viewers and of the chat.
 package keymap
 
 import (

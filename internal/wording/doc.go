@@ -1,5 +1,5 @@
-// Package wording writes numbers as users read them: the one place for their spelling on terminals,
-// pages and in errors. Programs get plain numbers, as JSON or CSV.
+// Package wording writes numbers as users read them. It is the one place for their spelling on
+// terminals, in pages and in errors. Programs get plain numbers, as JSON or CSV.
 //
 // [Number] writes all digits, and [Rounded] a few with a unit of thousands. [Count] and [Tokens] add
 // the noun. [Size] is for bytes.
