@@ -38,7 +38,7 @@ type views struct {
 	mu     sync.Mutex
 	byPath map[string]*watched
 	used   []*watched // those without users, the last one at the end
-	bytes  int64   // of all, as was told
+	bytes  int64      // of all, as was told
 	closed bool
 }
 
