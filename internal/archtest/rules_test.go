@@ -42,7 +42,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"catalog", "cli", "clikit", "compose", "config", "demo", "drive", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "keymap", "paint", "permit", "prompts", "recall",
+	programFolders = []string{"cli", "clikit", "compose", "config", "demo", "drive", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "keymap", "paint", "permit", "prompts", "recall",
 		"stats", "statusline", "termio", "tui", "view", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal

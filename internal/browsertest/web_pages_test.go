@@ -85,8 +85,8 @@ func TestListRowsAreShown(t *testing.T) {
 	p := s.enter("/?filter=%27measure")
 	for _, width := range []int64{390, 1000, 1280, 1700} {
 		p.look(look{width, "light"})
-		p.until(`document.querySelector(".item .counted")`)
-		p.until(`[...document.querySelectorAll(".item .title, .item .counted, .item .cost, .item time")].every(e => {
+		p.until(`document.querySelector(".item .fact-turns")`)
+		p.until(`[...document.querySelectorAll(".item .title, .item .fact-turns, .item .fact-cost, .item time")].every(e => {
 			const outer = e.closest(".item").getBoundingClientRect(), inner = e.getBoundingClientRect();
 			return inner.height > 0 && inner.top >= outer.top && inner.bottom <= outer.bottom && inner.left >= outer.left && inner.right <= outer.right + 1;
 		})`)

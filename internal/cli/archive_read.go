@@ -384,23 +384,6 @@ func cacheOf(name string, live []string) (string, error) {
 	return filepath.Join(cache, "clew", "archive", hex.EncodeToString(sum[:8])), nil
 }
 
-// machineIn returns the machine whose archived session is at a path, or "" for the agent's own files.
-func machineIn(path string) string {
-	if root, ok := sessions.FromArchive(path); ok {
-		return filepath.Base(root)
-	}
-	return ""
-}
-
-// machineOf returns the machine that a session was recorded on, or "" if no archive is read. here is
-// the name of this one.
-func machineOf(path, here string) string {
-	if len(sessions.ArchiveRoots()) == 0 {
-		return ""
-	}
-	return cmp.Or(machineIn(path), here)
-}
-
 // thisMachine returns the name under which this machine saves its sessions.
 func thisMachine() string {
 	return cmp.Or(os.Getenv("CLEW_MACHINE"), keptMachine(), archive.MachineName())

@@ -57,7 +57,7 @@ func TestArchiveNATS(t *testing.T) {
 		t.Errorf("got %q, %v", data, err)
 	}
 	wrong := strings.Replace(to, "hunter2", "hunter22", 1)
-	run(clikit.ExitInput, "nats://"+address, "archive", "--to", wrong)
+	run(clikit.ExitInput, "connect to "+address, "archive", "--to", wrong)
 }
 
 // TestCacheOf has a cache for each archive and each set of agents' directories: what is unpacked depends

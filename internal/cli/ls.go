@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -195,7 +196,7 @@ func (o *lsOptions) print(l *lsList, list *sessions.ListOptions) error {
 	switch {
 	case o.json:
 		return o.printJSON(l)
-	case len(l.rows) == 0:
+	case len(l.Order) == 0:
 		return nil
 	case clikit.IsTerminal(o.streams.Out):
 		text = l.screen(clikit.TerminalWidth(o.streams.Out), clikit.Colored(o.streams.Out)) + o.footer(l, list)
@@ -208,8 +209,8 @@ func (o *lsOptions) print(l *lsList, list *sessions.ListOptions) error {
 
 func (o *lsOptions) printJSON(l *lsList) error {
 	var out bytes.Buffer
-	for i := range l.rows {
-		line, err := clikit.JSONLine(newSessionRecord(&l.rows[i]))
+	for _, e := range l.Order {
+		line, err := clikit.JSONLine(l.record(e))
 		if err != nil {
 			return err
 		}
@@ -222,7 +223,7 @@ func (o *lsOptions) printJSON(l *lsList) error {
 // footer returns the line below a list that is not complete, or that has costs without some prices.
 func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	parts := o.omitted(l, list)
-	if slices.ContainsFunc(l.rows, func(row lsRow) bool { return len(row.costs.Unknown) > 0 }) {
+	if slices.ContainsFunc(l.Order, func(e *view.Entry) bool { return e.Figures != nil && len(e.Figures.Costs.Unknown) > 0 }) {
 		parts = append(parts, "≥ and ?: a price is unknown")
 	}
 	if len(parts) == 0 {
@@ -233,7 +234,7 @@ func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 
 // omitted says what a list that is not complete leaves out.
 func (o *lsOptions) omitted(l *lsList, list *sessions.ListOptions) []string {
-	n := len(l.rows)
+	n := len(l.Order)
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
 		return nil
 	}
@@ -281,19 +282,19 @@ type figuresRecord struct {
 	FilesChanged int         `json:"files_changed"`
 }
 
-func newSessionRecord(row *lsRow) sessionRecord {
-	info := &row.SessionInfo
+// record returns a session for JSON.
+func (l *lsList) record(e *view.Entry) sessionRecord {
 	r := sessionRecord{
-		ID: info.ID, Project: info.Project, Path: info.Path, Size: info.Size, Modified: info.Modified,
-		Ongoing: info.Ongoing, Title: info.Title(), Summary: info.Summary, Machine: row.machine,
+		ID: e.ID, Project: e.Project, Path: e.Path, Size: e.Size, Modified: e.Modified,
+		Ongoing: e.Ongoing, Title: e.Title(), Summary: e.Summary, Machine: l.MachineName(e),
 	}
-	if info.Err != nil {
-		r.Error = info.Err.Error()
+	if e.Err != nil {
+		r.Error = e.Err.Error()
 	}
-	if f := row.figures; f != nil {
+	if f := e.Figures; f != nil {
 		r.figuresRecord = &figuresRecord{
-			Turns: f.Turns, Seconds: row.duration().Seconds(), Tokens: row.tokens(), CostUSD: row.costs.Total,
-			UnknownCost: len(row.costs.Unknown) > 0, FilesChanged: f.FilesChanged,
+			Turns: f.Turns, Seconds: e.Duration().Seconds(), Tokens: f.Tokens, CostUSD: f.Costs.Total,
+			UnknownCost: len(f.Costs.Unknown) > 0, FilesChanged: f.Files,
 		}
 	}
 	return r
@@ -324,74 +325,62 @@ func (s *sortOrder) Set(text string) error {
 
 // An lsList is a list of sessions that is printed.
 type lsList struct {
+	view.List
 	now   time.Time // in the time zone of the list
 	byDay bool      // the list is sorted by time, so that it has groups
 	found int       // the number of sessions, also of those that are not listed
-	rows  []lsRow
-
-	machines bool // the rows are of several machines
 }
 
-// An lsRow is one session of a list.
-type lsRow struct {
-	sessions.SessionInfo
-	figures *sessions.Figures // nil if they were not counted
-	costs   usage.Costs
-	machine string // "" if no archive is read
-}
-
-// take adds sessions with their figures, of which there may be none.
+// take takes sessions with their figures, of which there may be none.
 func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
+	l.Here = thisMachine()
+	l.Take(infos)
 	prices := usage.DefaultPrices()
-	here := thisMachine()
-	for i := range infos {
-		row := lsRow{SessionInfo: infos[i], machine: machineOf(infos[i].Path, here)}
-		l.machines = l.machines || len(l.rows) > 0 && row.machine != l.rows[0].machine
+	for i, e := range l.Order {
+		e.Described, e.Read = view.Describe(infos[i]), true
 		if len(figures) > 0 && figures[i].Err == nil {
-			row.figures = &figures[i]
-			row.costs = usage.Cost(figures[i].Calls, prices)
+			e.Figures = view.Count(&infos[i], &figures[i], prices)
 		}
-		l.rows = append(l.rows, row)
 	}
 }
 
 // An lsColumn is a column of the list.
 type lsColumn struct {
-	name  string
-	right bool
+	view.Column
+	cell  func(l *lsList, e *view.Entry) string // "" if it is not known
 	style tty.Style
-	cell  func(l *lsList, row *lsRow) string // "" if it is not known
-	least int                                // columns of the screen that the title keeps beside it
+	least int // columns of the screen that the title keeps beside it
 }
 
-// The columns of the list.
+// The columns that are not facts of [view.Columns].
 var (
-	idColumn       = lsColumn{name: "ID", style: tty.Dim, cell: (*lsList).id, least: leastTitle}
-	titleColumn    = lsColumn{name: "TITLE", cell: (*lsList).title}
-	projectColumn  = lsColumn{name: "PROJECT", style: tty.Path, cell: (*lsList).project, least: leastTitle}
-	machineColumn  = lsColumn{name: "MACHINE", style: tty.Dim, cell: (*lsList).machine, least: leastTitle}
-	branchColumn   = lsColumn{name: "BRANCH", style: tty.Dim, cell: (*lsList).branch, least: leastTitle}
-	modelColumn    = lsColumn{name: "MODEL", style: tty.Dim, cell: (*lsList).model, least: leastTitle}
-	turnsColumn    = lsColumn{name: "TURNS", right: true, cell: (*lsList).turns, least: leastTitle}
-	durationColumn = lsColumn{name: "TIME", right: true, cell: (*lsList).duration, least: leastTitle}
-	tokensColumn   = lsColumn{name: "TOKENS", right: true, cell: (*lsList).tokens, least: leastTitle}
-	filesColumn    = lsColumn{name: "FILES", right: true, cell: (*lsList).files, least: leastTitle}
-	costColumn     = lsColumn{name: "COST", right: true, style: tty.Cost, cell: (*lsList).cost, least: leastTitle}
-	ageColumn      = lsColumn{name: "AGE", right: true, style: tty.Dim, cell: (*lsList).age, least: 12}
+	idColumn    = &lsColumn{cell: (*lsList).id, style: tty.Dim, least: leastTitle}
+	titleColumn = &lsColumn{cell: (*lsList).title}
+	ageColumn   = &lsColumn{Column: view.Column{Right: true}, cell: (*lsList).age, style: tty.Dim, least: 12}
 )
 
-// screenOrder is the order of the columns on a terminal, and screenRank the order in which they are
-// chosen until there is no room for another.
-var (
-	screenOrder = []*lsColumn{
-		&idColumn, &titleColumn, &projectColumn, &machineColumn, &branchColumn, &modelColumn,
-		&turnsColumn, &durationColumn, &tokensColumn, &filesColumn, &costColumn, &ageColumn,
+// screenColumns returns the columns of a terminal in their order, and in the order in which they are chosen until there
+// is no room for another.
+func screenColumns() (order, chosen []*lsColumn) {
+	order, chosen = []*lsColumn{idColumn, titleColumn}, []*lsColumn{ageColumn, idColumn}
+	facts := map[string]*lsColumn{}
+	for _, c := range view.Columns {
+		facts[c.Name] = &lsColumn{Column: *c, least: leastTitle}
+		order = append(order, facts[c.Name])
 	}
-	screenRank = []*lsColumn{
-		&ageColumn, &idColumn, &costColumn, &turnsColumn, &durationColumn, &projectColumn, &machineColumn, &modelColumn,
-		&branchColumn, &tokensColumn, &filesColumn,
+	for _, name := range view.Chosen {
+		chosen = append(chosen, facts[name])
 	}
-)
+	return append(order, ageColumn), chosen
+}
+
+// text returns the cell of a session.
+func (c *lsColumn) text(l *lsList, e *view.Entry) string {
+	if c.cell != nil {
+		return c.cell(l, e)
+	}
+	return c.Text(&l.List, e)
+}
 
 const (
 	// leastTitle is what most columns leave to the title.
@@ -409,9 +398,8 @@ func (l *lsList) screen(columns int, color bool) string {
 	}
 	t := l.fit(columns - margin)
 	var b strings.Builder
-	for i := range l.rows {
-		row := &l.rows[i]
-		if day := l.day(row.Modified); l.byDay && (i == 0 || day != l.day(l.rows[i-1].Modified)) {
+	for i, row := range l.Order {
+		if day := l.day(row.Modified); l.byDay && (i == 0 || day != l.day(l.Order[i-1].Modified)) {
 			b.WriteString(tty.Heading.Paint(tty.Fit(day, columns), color) + "\n")
 		}
 		switch {
@@ -427,15 +415,19 @@ func (l *lsList) screen(columns int, color bool) string {
 
 // fit returns a table of the columns for which there is room, without headings.
 func (l *lsList) fit(room int) *clikit.Table {
+	order, chosen := screenColumns()
 	widths := map[*lsColumn]int{}
-	for _, c := range screenOrder {
-		for i := range l.rows {
-			widths[c] = max(widths[c], tty.Width(c.cell(l, &l.rows[i])))
+	for _, c := range order {
+		for _, e := range l.Order {
+			widths[c] = max(widths[c], tty.Width(c.text(l, e)))
+		}
+		if c.Varies && !slices.ContainsFunc(l.Order, func(e *view.Entry) bool { return c.text(l, e) != c.text(l, l.Order[0]) }) {
+			widths[c] = 0
 		}
 	}
-	title := min(widths[&titleColumn], mostTitle)
+	title := min(widths[titleColumn], mostTitle)
 	left := room
-	for _, c := range screenRank {
+	for _, c := range chosen {
 		need := min(widths[c], mostCell) + clikit.CellGap
 		if widths[c] == 0 || left-need < min(title, c.least) {
 			widths[c] = 0
@@ -446,22 +438,22 @@ func (l *lsList) fit(room int) *clikit.Table {
 	title = min(title, left)
 	var shown []*lsColumn
 	var right []bool
-	for _, c := range screenOrder {
+	for _, c := range order {
 		if widths[c] > 0 {
-			shown, right = append(shown, c), append(right, c.right)
+			shown, right = append(shown, c), append(right, c.Right)
 		}
 	}
 	t := clikit.NewPlainTable(right)
-	for i := range l.rows {
+	for _, e := range l.Order {
 		var cells []string
 		var styles []tty.Style
 		for _, c := range shown {
 			width := mostCell
-			if c == &titleColumn {
+			if c == titleColumn {
 				width = title
 			}
-			cells = append(cells, tty.Fit(cmp.Or(c.cell(l, &l.rows[i]), "-"), width))
-			styles = append(styles, l.style(&l.rows[i], c))
+			cells = append(cells, tty.Fit(cmp.Or(c.text(l, e), "-"), width))
+			styles = append(styles, l.style(e, c))
 		}
 		t.AddClean(cells...)
 		t.Style(styles...)
@@ -470,12 +462,14 @@ func (l *lsList) fit(room int) *clikit.Table {
 }
 
 // style returns how a cell is painted.
-func (l *lsList) style(row *lsRow, c *lsColumn) tty.Style {
+func (l *lsList) style(e *view.Entry, c *lsColumn) tty.Style {
 	switch {
-	case row.Err != nil && c == &titleColumn:
+	case e.Err != nil && c == titleColumn:
 		return tty.Failure
-	case row.Ongoing && (c == &turnsColumn || c == &ageColumn):
+	case e.Ongoing && c == ageColumn:
 		return tty.Success
+	case c.cell == nil:
+		return c.Style(&l.List, e)
 	}
 	return c.style
 }
@@ -483,28 +477,27 @@ func (l *lsList) style(row *lsRow, c *lsColumn) tty.Style {
 // table returns the list for other programs. Lines are cut to so many columns; 0 means no limit.
 func (l *lsList) table(columns int, color bool) string {
 	names := []string{"ID", "STATE", "MODIFIED", "PROJECT", "BRANCH", "MODEL"}
-	if l.machines {
+	if l.Machines() {
 		names = append(names, "MACHINE")
 	}
-	if slices.ContainsFunc(l.rows, func(r lsRow) bool { return r.figures != nil }) {
+	if slices.ContainsFunc(l.Order, func(e *view.Entry) bool { return e.Figures != nil }) {
 		names = append(names, "TURNS>", "SECONDS>", "TOKENS>", "COST>", "FILES>")
 	}
 	t := clikit.NewTable(append(names, "TITLE")...)
-	for i := range l.rows {
-		row := &l.rows[i]
+	for _, row := range l.Order {
 		state := ""
 		if row.Ongoing {
 			state = "running"
 		}
 		cells := []string{
 			l.id(row), state, row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
-			tty.Line(render.ProjectName(row.CWD, row.Project)), l.branch(row), l.model(row),
+			row.ProjectName, view.ColumnOf("branch").Text(&l.List, row), view.ColumnOf("model").Text(&l.List, row),
 		}
-		if l.machines {
-			cells = append(cells, row.machine)
+		if l.Machines() {
+			cells = append(cells, l.Machine(row))
 		}
 		if len(names) > len(cells) {
-			cells = append(cells, row.plainFigures()...)
+			cells = append(cells, plainFigures(row)...)
 		}
 		cells = append(cells, l.title(row))
 		for k, cell := range cells {
@@ -518,112 +511,27 @@ func (l *lsList) table(columns int, color bool) string {
 }
 
 // plainFigures returns the figures as plain numbers, or empty cells if they were not counted.
-func (r *lsRow) plainFigures() []string {
-	if r.figures == nil {
+func plainFigures(e *view.Entry) []string {
+	f := e.Figures
+	if f == nil {
 		return make([]string, 5)
 	}
 	return []string{
-		strconv.Itoa(r.figures.Turns), strconv.Itoa(int(r.duration().Seconds())), strconv.Itoa(r.tokens()),
-		r.costs.Total.Decimal(), strconv.Itoa(r.figures.FilesChanged),
+		strconv.Itoa(f.Turns), strconv.Itoa(int(e.Duration().Seconds())), strconv.Itoa(f.Tokens), f.Costs.Total.Decimal(),
+		strconv.Itoa(f.Files),
 	}
 }
 
-func (l *lsList) id(row *lsRow) string { return shortID(row.ID) }
+func (l *lsList) id(e *view.Entry) string { return shortID(e.ID) }
 
-func (l *lsList) title(row *lsRow) string {
+func (l *lsList) title(row *view.Entry) string {
 	if row.Err != nil {
 		return tty.Line("cannot read: " + clikit.Cause(row.Err).Error())
 	}
 	return tty.Line(row.Title())
 }
 
-// project returns the name of the project, if the list has several.
-func (l *lsList) project(row *lsRow) string {
-	several := func(r lsRow) bool { return r.Project != row.Project }
-	if !slices.ContainsFunc(l.rows, several) {
-		return ""
-	}
-	return tty.Line(render.ProjectName(row.CWD, row.Project))
-}
-
-// machine returns the name of the machine, if the list has sessions of several.
-func (l *lsList) machine(row *lsRow) string {
-	if !l.machines {
-		return ""
-	}
-	return row.machine
-}
-
-func (l *lsList) branch(row *lsRow) string { return tty.Line(render.BranchName(row.GitBranch)) }
-
-func (l *lsList) model(row *lsRow) string { return render.ShortModel(row.Model) }
-
-func (l *lsList) turns(row *lsRow) string {
-	switch {
-	case row.Ongoing:
-		return "running"
-	case row.figures == nil:
-		return ""
-	}
-	return wording.Count(row.figures.Turns, "turn")
-}
-
-// duration returns the time from the first to the last entry, or "".
-func (l *lsList) duration(row *lsRow) string {
-	if d := row.duration(); d > 0 {
-		return wording.ShortDuration(d)
-	}
-	return ""
-}
-
-func (r *lsRow) duration() time.Duration {
-	if r.Created.IsZero() {
-		return 0
-	}
-	return max(r.LastTime.Sub(r.Created), 0)
-}
-
-func (l *lsList) tokens(row *lsRow) string {
-	if n := row.tokens(); n > 0 {
-		return wording.Tokens(n)
-	}
-	return ""
-}
-
-// tokens returns the number of all tokens, also of those that came from the cache.
-func (r *lsRow) tokens() (n int) {
-	if r.figures == nil {
-		return 0
-	}
-	for i := range r.figures.Calls {
-		n += r.figures.Calls[i].Usage.TotalTokens()
-	}
-	return n
-}
-
-func (l *lsList) files(row *lsRow) string {
-	if row.figures == nil || row.figures.FilesChanged == 0 {
-		return ""
-	}
-	return wording.Count(row.figures.FilesChanged, "file")
-}
-
-func (l *lsList) cost(row *lsRow) string {
-	if row.figures == nil || len(row.figures.Calls) == 0 {
-		return ""
-	}
-	return wording.CostOfCalls(row.costs).Cents()
-}
-
 // age returns how long ago a session was changed, or in a group of another day the time of day.
-func (l *lsList) age(row *lsRow) string {
-	if row.Ongoing {
-		return "now"
-	}
-	if l.byDay && l.day(row.Modified) != l.day(l.now) {
-		return row.Modified.In(l.now.Location()).Format("15:04")
-	}
-	return wording.Age(row.Modified, l.now)
-}
+func (l *lsList) age(e *view.Entry) string { return l.Age(e, l.now, l.byDay) }
 
 func (l *lsList) day(at time.Time) string { return render.Day(at, l.now) }

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -21,31 +22,39 @@ var screenWidths = []int{40, 80, 200}
 // screenNow is the time of the goldens, a Tuesday.
 var screenNow = time.Date(2026, time.November, 17, 14, 30, 0, 0, time.FixedZone("", 3600))
 
-// listedSession returns a row of a list. Its figures are those of so many answers.
-func listedSession(id, title string, age, took time.Duration, answers int) lsRow {
+// listedSession returns a session of a list. Its figures are those of so many answers.
+func listedSession(id, title string, age, took time.Duration, answers int) *view.Entry {
 	at := screenNow.Add(-age)
-	row := lsRow{SessionInfo: sessions.SessionInfo{
+	info := sessions.SessionInfo{
 		ID: id + "-0000-4000-8000-000000000001", Project: "-home-dev-uploader", Modified: at,
 		Summary: sessions.Summary{
 			CustomTitle: title, CWD: "/home/dev/uploader", GitBranch: "main", Model: "claude-opus-5-5-20261001",
 			Created: at.Add(-took), LastTime: at,
 		},
-	}}
+	}
+	return countedSession(&info, answers, info.Model)
+}
+
+// countedSession returns a session whose first answer is from a model.
+func countedSession(info *sessions.SessionInfo, answers int, model string) *view.Entry {
+	e := &view.Entry{Described: view.Describe(*info), Read: true}
 	if answers > 0 {
-		row.figures = &sessions.Figures{Turns: answers / 10, FilesChanged: answers / 20}
+		f := sessions.Figures{Turns: answers / 10, FilesChanged: answers / 20}
 		for i := range answers {
-			row.figures.Calls = append(row.figures.Calls, usage.Call{
-				MessageID: fmt.Sprint(id, i), Model: row.Model, Usage: usage.Usage{InputTokens: 900, OutputTokens: 600, CacheReadTokens: 9000},
+			f.Calls = append(f.Calls, usage.Call{
+				MessageID: fmt.Sprint(info.ID, i), Model: info.Model, Usage: usage.Usage{InputTokens: 900, OutputTokens: 600, CacheReadTokens: 9000},
 			})
 		}
-		row.costs = usage.Cost(row.figures.Calls, usage.DefaultPrices())
+		f.Calls[0].Model = model
+		e.Figures = view.Count(info, &f, usage.DefaultPrices())
 	}
-	return row
+	return e
 }
 
 // shownList returns a list with everything that a list can have.
 func shownList() *lsList {
-	l := &lsList{now: screenNow, byDay: true, rows: []lsRow{
+	l := &lsList{now: screenNow, byDay: true}
+	l.Order = []*view.Entry{
 		listedSession("9a6a0100", "Migrate the store to Postgres 17", time.Second, 9*time.Minute, 20),
 		listedSession("de1b4c1c", "Fix the flaky upload test", 2*time.Hour, 48*time.Minute, 120),
 		listedSession("95c1ed52", "Add pagination to /api/users", 19*time.Hour, 2*time.Hour+7*time.Minute, 310),
@@ -53,14 +62,16 @@ func shownList() *lsList {
 		listedSession("00aa11bb", "你好世界: translate the whole of the manual into Chinese", 5*24*time.Hour, 51*time.Hour, 990),
 		listedSession("11bb22cc", "A session that is too large to be counted", 40*24*time.Hour, 11*time.Hour, 0),
 		listedSession("22cc33dd", "", 700*24*time.Hour, 0, 0),
-	}}
-	l.rows[0].Ongoing = true
-	l.rows[1].Project, l.rows[1].CWD, l.rows[1].GitBranch = "-home-dev-website", "/home/dev/website", "feat/some-branch-with-a-long-name"
-	l.rows[3].figures.Calls[0].Model = "unknown"
-	l.rows[3].costs = usage.Cost(l.rows[3].figures.Calls, usage.DefaultPrices())
-	l.rows[6].SessionInfo = sessions.SessionInfo{
-		ID: l.rows[6].ID, Project: "p", Modified: l.rows[6].Modified, Err: fmt.Errorf("open x: %w", os.ErrPermission),
 	}
+	l.Order[0].Ongoing = true
+	other := l.Order[1]
+	other.Project, other.CWD, other.GitBranch = "-home-dev-website", "/home/dev/website", "feat/some-branch-with-a-long-name"
+	other.Described = view.Describe(other.SessionInfo)
+	l.Order[3] = countedSession(&l.Order[3].SessionInfo, 12, "unknown")
+	last := l.Order[6]
+	last.Described = view.Describe(sessions.SessionInfo{
+		ID: last.ID, Project: "p", Modified: last.Modified, Err: fmt.Errorf("open x: %w", os.ErrPermission),
+	})
 	return l
 }
 
@@ -84,9 +95,10 @@ func TestListScreenFits(t *testing.T) {
 	t.Parallel()
 	l := shownList()
 	for i, text := range hostileTexts {
-		row := listedSession("ffffffff", text, time.Duration(i)*time.Hour, time.Minute, 20*i)
-		row.Project, row.CWD, row.GitBranch, row.Model = text, text, text, text
-		l.rows = append(l.rows, row)
+		e := listedSession("ffffffff", text, time.Duration(i)*time.Hour, time.Minute, 20*i)
+		e.Project, e.CWD, e.GitBranch, e.Model = text, text, text, text
+		e.Described = view.Describe(e.SessionInfo)
+		l.Order = append(l.Order, e)
 	}
 	for _, width := range soak.Widths(1) {
 		checkLines(t, l.screen(width, false), width)
@@ -100,9 +112,9 @@ func TestListScreenKeepsTitles(t *testing.T) {
 	l := shownList()
 	for width := 20; width <= 200; width++ {
 		text := l.screen(width, false)
-		for i := range l.rows {
-			begin := tty.Cut(l.rows[i].Title(), min(10, width-12))
-			if !strings.Contains(text, begin) && l.rows[i].Err == nil {
+		for _, e := range l.Order {
+			begin := tty.Cut(e.Title(), min(10, width-12))
+			if !strings.Contains(text, begin) && e.Err == nil {
 				t.Errorf("in %d columns, %q is missing:\n%s", width, begin, text)
 			}
 		}
@@ -125,24 +137,24 @@ func checkLines(t *testing.T, text string, width int) {
 
 func TestListFooter(t *testing.T) {
 	t.Parallel()
-	known, unknown := lsRow{}, lsRow{costs: usage.Costs{Unknown: make([]usage.ModelCost, 1)}}
+	known, unknown := &view.Entry{}, &view.Entry{Figures: &view.Figures{Costs: usage.Costs{Unknown: make([]usage.ModelCost, 1)}}}
 	for _, tt := range []struct {
 		name  string
 		o     lsOptions
-		rows  []lsRow
+		rows  []*view.Entry
 		found int
 		want  string
 	}{
-		{"all", lsOptions{}, []lsRow{known}, 1, ""},
-		{"all, without a price", lsOptions{}, []lsRow{known, unknown}, 2, "≥ and ?: a price is unknown\n"},
-		{"more", lsOptions{}, []lsRow{known, known}, 9, "2 of 9 sessions · --limit 0 lists all · --all lists all projects\n"},
+		{"all", lsOptions{}, []*view.Entry{known}, 1, ""},
+		{"all, without a price", lsOptions{}, []*view.Entry{known, unknown}, 2, "≥ and ?: a price is unknown\n"},
+		{"more", lsOptions{}, []*view.Entry{known, known}, 9, "2 of 9 sessions · --limit 0 lists all · --all lists all projects\n"},
 		{
-			"more of all projects, without a price", lsOptions{all: true}, []lsRow{known, unknown}, 1200,
+			"more of all projects, without a price", lsOptions{all: true}, []*view.Entry{known, unknown}, 1200,
 			"2 of 1,200 sessions · --limit 0 lists all · ≥ and ?: a price is unknown\n",
 		},
 	} {
 		tt.o.streams.Out = new(strings.Builder)
-		got := tt.o.footer(&lsList{rows: tt.rows, found: tt.found}, &sessions.ListOptions{Limit: 2})
+		got := tt.o.footer(&lsList{List: view.List{Order: tt.rows}, found: tt.found}, &sessions.ListOptions{Limit: 2})
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -304,7 +304,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	log := &auditLog{screen: o.streams.Err}
 	place := &servePlace{}
 	server, err := web.New(web.Options{
-		Source: source, Drive: agents, Fleet: jobs, FindFleet: fleet.later, FleetFlags: fleetcli.Flags(o.cmd), Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
+		Source: source, Drive: agents, Fleet: jobs, FindFleet: fleet.later, FleetFlags: fleetcli.Flags(o.cmd), Machine: thisMachine(), Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
 		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken, Held: boundMemory,
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
@@ -96,11 +97,11 @@ func sessionBy(ctx context.Context, prefix string) (*source, error) {
 // onlySession returns a session, unless another project has one with the same ID.
 func onlySession(ctx context.Context, info sessions.SessionInfo) (*source, error) {
 	all, _ := sessions.GetAll(ctx, info.ID, nil) // it was found before
-	if len(all) > 0 && machineIn(all[0].Path) == "" {
-		all = slices.DeleteFunc(all, func(i sessions.SessionInfo) bool { return machineIn(i.Path) != "" })
+	if len(all) > 0 && view.MachineIn(all[0].Path) == "" {
+		all = slices.DeleteFunc(all, func(i sessions.SessionInfo) bool { return view.MachineIn(i.Path) != "" })
 	}
 	// A copy in the archive is newer only if it has more than the agent's file: see archive.Unpack.
-	if len(all) < 2 || machineIn(all[0].Path) != "" {
+	if len(all) < 2 || view.MachineIn(all[0].Path) != "" {
 		return &source{info: info, path: info.Path}, nil
 	}
 	hint := "Give the path of one of them:"

@@ -165,7 +165,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	})
 	opts := tui.Options{
 		Color: clikit.Colored(out), Lines: drawsLines(), Links: clikit.Colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
-		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Keys: o.settings.keys,
+		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Machine: thisMachine(), Keys: o.settings.keys,
 	}
 	jobs, leave := o.jobs()
 	defer leave()

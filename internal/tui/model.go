@@ -24,7 +24,9 @@ type Options struct {
 	Now  func() time.Time
 	// Dir is the working directory.
 	Dir string
-	// Keys is the table of keys. Nil means [Bindings].
+	// Machine is the name of this machine in archives.
+	Machine string
+	// Keys is the table of keys. Nil means [keymap.Bindings].
 	Keys *keymap.Map
 	// Jobs is where jobs come from.
 	Jobs Jobs

@@ -14,7 +14,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/render"
@@ -364,7 +363,7 @@ func (s *searchScreen) sessionHead(f *view.FoundSession, now time.Time, width in
 	if f.More > 0 {
 		about = render.Join(fmt.Sprintf("%d more", f.More), about)
 	}
-	title := cmp.Or(tty.Line(f.Info.Title()), catalog.ShortID(f.Info.ID))
+	title := cmp.Or(tty.Line(f.Info.Title()), view.ShortID(f.Info.ID))
 	room := width - 1
 	if used := tty.Width(about) + 3; room-used >= 16 {
 		room -= used
@@ -428,7 +427,7 @@ func newInfo(a *app, s *sessionsScreen, key string) screen {
 }
 
 // infoLines returns everything that is known of a session without reading it.
-func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
+func (s *sessionsScreen) infoLines(e *view.Entry, width int) []string {
 	state := s.data.State(e)
 	at := func(t time.Time) string {
 		if t.IsZero() {
@@ -448,7 +447,7 @@ func (s *sessionsScreen) infoLines(e *catalog.Entry, width int) []string {
 	}
 	facts := [][2]string{
 		{"title", e.Name},
-		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
+		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"machine", s.data.MachineName(e)}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
 		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", wording.Number(e.Size) + " bytes"},

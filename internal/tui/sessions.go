@@ -8,10 +8,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -37,8 +37,8 @@ type sessionsScreen struct {
 
 	// The list as it is shown now. Rows are those of the tab that match the filter, in order; only one of
 	// these slices is in use.
-	rows     []*catalog.Entry
-	projects []*catalog.Project
+	rows     []*view.Entry
+	projects []*view.Project
 	deleted  []sessions.TrashedSession
 	total    int // of the tab, without the filter
 	byDay    bool
@@ -70,6 +70,7 @@ func ShowSessions(ctx context.Context, t Terminal, src Source, opts Options, all
 // newSessions returns the screen. all says whether it begins with the sessions of all projects.
 func newSessions(a *app, all bool) *sessionsScreen {
 	s := &sessionsScreen{base: newBase(a), tab: recentTab, scopeAll: all, scoped: all}
+	s.data.Here = a.opts.Machine
 	s.preview.glances = map[string]*glance{}
 	return s
 }
@@ -96,12 +97,12 @@ func (s *sessionsScreen) rebuild() {
 	s.byDay = false
 	switch s.tab {
 	case liveTab:
-		s.rows = filtered(s, s.data.Live(), (*catalog.Entry).FilterText)
+		s.rows = filtered(s, s.data.Live(), (*view.Entry).FilterText)
 	case recentTab:
 		s.byDay = s.query.Empty()
-		s.rows = filtered(s, s.recentEntries(), (*catalog.Entry).FilterText)
+		s.rows = filtered(s, s.recentEntries(), (*view.Entry).FilterText)
 	case projectsTab:
-		s.projects = filtered(s, s.data.Projects(), (*catalog.Project).FilterText)
+		s.projects = filtered(s, s.data.Projects(), (*view.Project).FilterText)
 	case trashTab:
 		s.deleted = filtered(s, s.data.trash, trashText)
 	}
@@ -180,7 +181,7 @@ func (s *sessionsScreen) indexOf(key string) int {
 }
 
 // selected returns the selected session, or nil if there is none.
-func (s *sessionsScreen) selected() *catalog.Entry {
+func (s *sessionsScreen) selected() *view.Entry {
 	if s.pick.selected >= len(s.rows) {
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
 
 // A sessionData is what the sessions screen knows, and what it is about to find out.
 type sessionData struct {
-	catalog.List
+	view.List
 	listed bool            // the list has come
 	here   map[string]bool // names of the projects of this directory
 	trash  []sessions.TrashedSession
@@ -36,10 +36,10 @@ type listMsg struct {
 
 // Messages to the sessions screen.
 type (
-	summariesMsg []catalog.Described
+	summariesMsg []view.Described
 	figuresMsg   struct {
 		infos   []sessions.SessionInfo
-		figures []*catalog.Figures
+		figures []*view.Figures
 	}
 	agentsMsg struct {
 		running []sessions.RunningSession
@@ -143,13 +143,13 @@ func (s *sessionsScreen) takeList(msg listMsg) {
 	d.listed = true
 	if !s.scoped {
 		s.scoped = true
-		s.scopeAll = !slices.ContainsFunc(d.Order, func(e *catalog.Entry) bool { return d.here[e.Project] })
+		s.scopeAll = !slices.ContainsFunc(d.Order, func(e *view.Entry) bool { return d.here[e.Project] })
 	}
 	s.changed()
 }
 
 // takeSummaries takes summaries. Sessions that have changed since are read again.
-func (s *sessionsScreen) takeSummaries(found []catalog.Described) {
+func (s *sessionsScreen) takeSummaries(found []view.Described) {
 	s.data.TakeSummaries(found)
 	s.changed()
 }
@@ -170,7 +170,7 @@ const (
 )
 
 func (s *sessionsScreen) takeRunning(msg agentsMsg) tea.Cmd {
-	running := catalog.Running(msg.running)
+	running := view.Running(msg.running)
 	if !maps.Equal(running, s.data.Running) {
 		s.data.Running = running
 		s.changed()
@@ -226,7 +226,7 @@ func (s *sessionsScreen) readSummaries() tea.Cmd {
 	if s.data.reading || !s.data.listed {
 		return nil
 	}
-	wanted := s.visibleEntries(func(e *catalog.Entry) bool { return !e.Read && e.Path != "" })
+	wanted := s.visibleEntries(func(e *view.Entry) bool { return !e.Read && e.Path != "" })
 	if len(wanted) == 0 {
 		wanted = s.data.Unread(readAtOnce)
 	}
@@ -238,7 +238,7 @@ func (s *sessionsScreen) readSummaries() tea.Cmd {
 	return ask(s, func() tea.Msg {
 		var found summariesMsg
 		for _, info := range src.Summarize(ctx, wanted) {
-			found = append(found, catalog.Describe(info))
+			found = append(found, view.Describe(info))
 		}
 		return found
 	})
@@ -249,7 +249,7 @@ func (s *sessionsScreen) countFigures() tea.Cmd {
 	if s.data.measuring {
 		return nil
 	}
-	wanted := s.visibleEntries((*catalog.Entry).Uncounted)
+	wanted := s.visibleEntries((*view.Entry).Uncounted)
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -260,14 +260,14 @@ func (s *sessionsScreen) countFigures() tea.Cmd {
 		msg := figuresMsg{infos: wanted}
 		prices := usage.DefaultPrices()
 		for i, f := range src.Measure(ctx, wanted) {
-			msg.figures = append(msg.figures, catalog.Count(&wanted[i], &f, prices))
+			msg.figures = append(msg.figures, view.Count(&wanted[i], &f, prices))
 		}
 		return msg
 	})
 }
 
 // visibleEntries returns the sessions on the screen for which a condition holds.
-func (s *sessionsScreen) visibleEntries(holds func(*catalog.Entry) bool) []sessions.SessionInfo {
+func (s *sessionsScreen) visibleEntries(holds func(*view.Entry) bool) []sessions.SessionInfo {
 	var found []sessions.SessionInfo
 	height := max(s.pick.height, 20)
 	from := max(s.pick.top, 0)
@@ -280,8 +280,8 @@ func (s *sessionsScreen) visibleEntries(holds func(*catalog.Entry) bool) []sessi
 }
 
 // recentEntries returns the sessions of the chosen project, of this project, or all.
-func (s *sessionsScreen) recentEntries() []*catalog.Entry {
-	var found []*catalog.Entry
+func (s *sessionsScreen) recentEntries() []*view.Entry {
+	var found []*view.Entry
 	for _, e := range s.data.Order {
 		if !e.Hidden() && s.inScope(e) {
 			found = append(found, e)
@@ -290,7 +290,7 @@ func (s *sessionsScreen) recentEntries() []*catalog.Entry {
 	return found
 }
 
-func (s *sessionsScreen) inScope(e *catalog.Entry) bool {
+func (s *sessionsScreen) inScope(e *view.Entry) bool {
 	switch {
 	case s.project != "":
 		return e.Project == s.project

@@ -9,7 +9,6 @@ import (
 
 	"github.com/clewdev/clew/internal/keymap"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
@@ -178,7 +177,7 @@ func readyScreens(t *testing.T, f *fakeSource) []screen {
 		s.takeList(msg)
 		var all summariesMsg
 		for _, info := range f.Summarize(t.Context(), f.infos) {
-			all = append(all, catalog.Describe(info))
+			all = append(all, view.Describe(info))
 		}
 		s.takeSummaries(all)
 		s.takeRunning(agentsMsg{running: f.running})

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
@@ -101,14 +100,14 @@ func (s *sessionsScreen) readGlance() tea.Cmd {
 	if s.preview.reading != "" {
 		return nil
 	}
-	wanted := func(e *catalog.Entry) bool {
+	wanted := func(e *view.Entry) bool {
 		g := s.preview.glances[e.Key()]
 		return e.Path != "" && e.Read && e.Err == nil && (g == nil || !g.modified.Equal(e.Modified))
 	}
 	if e := s.selected(); e != nil && s.preview.isShown() && wanted(e) {
 		return s.glanceAt(e.SessionInfo)
 	}
-	if live := s.visibleEntries(func(e *catalog.Entry) bool { return s.data.State(e).Live && wanted(e) }); len(live) > 0 {
+	if live := s.visibleEntries(func(e *view.Entry) bool { return s.data.State(e).Live && wanted(e) }); len(live) > 0 {
 		return s.glanceAt(live[0])
 	}
 	return nil
@@ -124,7 +123,7 @@ func (s *sessionsScreen) glanceAt(info sessions.SessionInfo) tea.Cmd {
 }
 
 // callOf returns the call of a session that has no result yet, as far as that is known.
-func (s *sessionsScreen) callOf(e *catalog.Entry) string {
+func (s *sessionsScreen) callOf(e *view.Entry) string {
 	if g := s.preview.glances[e.Key()]; g != nil {
 		return tty.Line(g.Call)
 	}
@@ -182,7 +181,7 @@ func prompted(text string) string {
 }
 
 // span says when a session was, and for how long.
-func (s *sessionsScreen) span(e *catalog.Entry) string {
+func (s *sessionsScreen) span(e *view.Entry) string {
 	if e.Created.IsZero() {
 		return wording.Age(e.Modified, s.now())
 	}
@@ -227,7 +226,7 @@ func (p *previewText) add(text string, style tty.Style, most int) {
 }
 
 // state says what the agent does, and how that is known.
-func (p *previewText) state(state catalog.State, call string) {
+func (p *previewText) state(state view.State, call string) {
 	if !state.Live {
 		return
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/clewdev/clew/internal/keymap"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
@@ -368,14 +368,29 @@ type column struct {
 // ranked are the columns beside the title, in the order in which they are chosen while there is room.
 var ranked = [tabCount][]column{
 	liveTab:     {{"state", 13, false}, {"age", 7, true}, {"id", 8, false}, {"known", 17, false}, {"project", 12, false}},
-	recentTab:   {{"age", 7, true}, {"id", 8, false}, {"turns", 9, true}, {"cost", 8, true}, {"project", 12, false}, {"model", 10, false}, {"branch", 10, false}},
+	recentTab:   append([]column{{"age", 7, true}, {"id", 8, false}}, facts(view.Chosen...)...),
 	projectsTab: {{"age", 7, true}, {"count", 12, true}, {"live", 7, true}, {"directory", 48, false}},
 	trashTab:    {{"age", 15, true}, {"id", 8, false}, {"project", 24, false}},
 }
 
 // shownOrder is the order of the columns on the screen.
-var shownOrder = []string{
-	"id", "title", "directory", "state", "known", "project", "branch", "model", "live", "count", "turns", "cost", "age",
+var shownOrder = slices.Concat([]string{"id", "title", "directory", "state", "known"}, factNames(), []string{"live", "count", "age"})
+
+// facts returns columns of [view.Columns].
+func facts(names ...string) (columns []column) {
+	for _, name := range names {
+		c := view.ColumnOf(name)
+		columns = append(columns, column{c.Name, c.Width, c.Right})
+	}
+	return columns
+}
+
+// factNames returns the names of [view.Columns].
+func factNames() (names []string) {
+	for _, c := range view.Columns {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 const (
@@ -397,7 +412,7 @@ func (s *sessionsScreen) columns(room int) []column {
 		case c.name == "project" && s.tab == liveTab:
 			least = enoughTitle + leastTitle // what an agent waits for says more
 		}
-		if c.name == "project" && s.tab == recentTab && !s.scopeAll {
+		if s.tab == recentTab && (c.name == "project" && !s.scopeAll || c.name == "machine" && !s.data.Machines()) {
 			continue // it is the same in every row
 		}
 		if room-c.width-columnGap < least {
@@ -471,12 +486,12 @@ func (a *app) joinCells(marks string, columns []column, cells func(c column) lis
 	return b.String()
 }
 
-func (s *sessionsScreen) sessionLine(e *catalog.Entry, selected bool, columns []column, now time.Time) string {
+func (s *sessionsScreen) sessionLine(e *view.Entry, selected bool, columns []column, now time.Time) string {
 	state := s.data.State(e)
 	return s.join(selected, state.Live, columns, func(c column) listCell {
 		switch c.name {
 		case "id":
-			return listCell{text: catalog.ShortID(e.ID), style: tty.Dim}
+			return listCell{text: view.ShortID(e.ID), style: tty.Dim}
 		case "title":
 			return s.titleCell(e, selected, c.width)
 		case "state":
@@ -487,28 +502,16 @@ func (s *sessionsScreen) sessionLine(e *catalog.Entry, selected bool, columns []
 			return listCell{text: text, style: state.Style()}
 		case "known":
 			return listCell{text: state.How, style: tty.Dim}
-		case "project":
-			return listCell{text: e.ProjectName, style: tty.Path}
-		case "branch":
-			return listCell{text: tty.Line(render.BranchName(e.GitBranch)), style: tty.Dim}
-		case "model":
-			return listCell{text: render.ShortModel(e.Model), style: tty.Dim}
-		case "turns":
-			if state.Live {
-				return listCell{text: state.Short(), style: state.Style()}
-			}
-			return listCell{text: e.Turns()}
-		case "cost":
-			return listCell{text: e.Cost(), style: tty.Cost}
 		case "age":
 			return listCell{text: s.data.Age(e, now, s.byDay), style: tty.Dim}
 		}
-		return listCell{}
+		fact := view.ColumnOf(c.name)
+		return listCell{text: fact.Text(&s.data.List, e), style: fact.Style(&s.data.List, e)}
 	})
 }
 
 // titleCell returns the title with what the filter matches in it.
-func (s *sessionsScreen) titleCell(e *catalog.Entry, selected bool, width int) listCell {
+func (s *sessionsScreen) titleCell(e *view.Entry, selected bool, width int) listCell {
 	style := tty.Plain
 	switch {
 	case e.Err != nil:
@@ -547,7 +550,7 @@ func paintSpans(line, text string, spans []fuzzy.Span, style tty.Style) string {
 	return b.String() + style.Paint(line[at:], true)
 }
 
-func (s *sessionsScreen) projectLine(p *catalog.Project, selected bool, columns []column, now time.Time) string {
+func (s *sessionsScreen) projectLine(p *view.Project, selected bool, columns []column, now time.Time) string {
 	return s.join(selected, p.Live > 0, columns, func(c column) listCell {
 		switch c.name {
 		case "title":
@@ -579,7 +582,7 @@ func (s *sessionsScreen) trashLine(t sessions.TrashedSession, selected bool, col
 	return s.join(selected, false, columns, func(c column) listCell {
 		switch c.name {
 		case "id":
-			return listCell{text: catalog.ShortID(t.ID), style: tty.Dim}
+			return listCell{text: view.ShortID(t.ID), style: tty.Dim}
 		case "title":
 			title := tty.Line(t.Title)
 			if title == "" {

@@ -1,5 +1,9 @@
 // Package view holds the sessions that the commands and both viewers show. It reads the agent's files and the search
 // index, and starts programs that take over the terminal, such as claude or an editor.
+//
+// An [Entry] of a [List] has the texts of a session, its figures and cost, and the state of its agent. [Columns] are the
+// facts that all lists show. A filter (package fuzzy) matches title, project, branch, tag, ID and prompts, each of which
+// has to match by itself.
 package view
 
 import (

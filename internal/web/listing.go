@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -27,12 +26,12 @@ type listing struct {
 	busy   atomic.Int32  // requests that someone waits for
 
 	mu       sync.Mutex
-	list     catalog.List
-	ids      map[string]*catalog.Entry // by the ID in addresses
-	names    map[*catalog.Entry]string // the ID in addresses
-	wanted   []sessions.SessionInfo    // whose figures are to be counted
-	err      error                     // why the list is not complete
-	looked   time.Time                 // when Running was read
+	list     view.List
+	ids      map[string]*view.Entry // by the ID in addresses
+	names    map[*view.Entry]string // the ID in addresses
+	wanted   []sessions.SessionInfo // whose figures are to be counted
+	err      error                  // why the list is not complete
+	looked   time.Time              // when Running was read
 	revision int
 	changed  chan struct{} // closed at the next change
 }
@@ -40,7 +39,7 @@ type listing struct {
 func newListing(ctx context.Context, source *view.Source, now func() time.Time) *listing {
 	return &listing{
 		source: source, now: now, ctx: ctx, listed: make(chan struct{}), wake: make(chan struct{}, 1),
-		ids: map[string]*catalog.Entry{}, changed: make(chan struct{}),
+		ids: map[string]*view.Entry{}, changed: make(chan struct{}),
 	}
 }
 
@@ -97,15 +96,15 @@ func (l *listing) follow() {
 // The lock is held.
 func (l *listing) take(infos []sessions.SessionInfo) {
 	l.list.Take(infos)
-	l.ids = make(map[string]*catalog.Entry, len(infos))
-	l.names = make(map[*catalog.Entry]string, len(infos))
+	l.ids = make(map[string]*view.Entry, len(infos))
+	l.names = make(map[*view.Entry]string, len(infos))
 	for _, e := range l.list.Order {
 		first, taken := l.ids[e.ID]
 		if !taken {
 			l.ids[e.ID], l.names[e] = e, e.ID
 			continue
 		}
-		for _, one := range []*catalog.Entry{first, e} {
+		for _, one := range []*view.Entry{first, e} {
 			l.names[one] = one.ID + "@" + one.Project
 			l.ids[l.names[one]] = one
 		}
@@ -179,13 +178,13 @@ func (l *listing) readSummaries() bool {
 	return l.ctx.Err() == nil
 }
 
-func (l *listing) summarize(ctx context.Context, infos []sessions.SessionInfo) []catalog.Described {
-	found := make([]catalog.Described, 0, len(infos))
+func (l *listing) summarize(ctx context.Context, infos []sessions.SessionInfo) []view.Described {
+	found := make([]view.Described, 0, len(infos))
 	for _, info := range l.source.Summarize(ctx, infos) {
 		if ctx.Err() != nil {
 			return nil // the errors are not those of the sessions
 		}
-		found = append(found, catalog.Describe(info))
+		found = append(found, view.Describe(info))
 	}
 	return found
 }
@@ -208,7 +207,7 @@ func (l *listing) countFigures() bool {
 	defer l.mu.Unlock()
 	for i := range figures {
 		if e := l.list.Find(infos[i].Path); e != nil {
-			e.Figures = catalog.Count(&infos[i], &figures[i], prices)
+			e.Figures = view.Count(&infos[i], &figures[i], prices)
 		}
 	}
 	l.change()
@@ -216,7 +215,7 @@ func (l *listing) countFigures() bool {
 }
 
 // want says which sessions are looked at, so that their figures are counted. The lock is held.
-func (l *listing) want(shown []*catalog.Entry) {
+func (l *listing) want(shown []*view.Entry) {
 	l.wanted = nil
 	for _, e := range shown {
 		if e.Uncounted() {
@@ -230,7 +229,7 @@ func (l *listing) want(shown []*catalog.Entry) {
 
 // complete reads the summaries of sessions that are about to be shown, and reports whether one was
 // missing. The lock is held, but not while it reads.
-func (l *listing) complete(ctx context.Context, shown []*catalog.Entry) bool {
+func (l *listing) complete(ctx context.Context, shown []*view.Entry) bool {
 	var missing []sessions.SessionInfo
 	for _, e := range shown {
 		if !e.Read && e.Path != "" {
@@ -268,7 +267,7 @@ func (l *listing) look(ctx context.Context) {
 	if err != nil && len(list) == 0 {
 		return // the last states are better than none
 	}
-	if running := catalog.Running(list); !maps.Equal(running, l.list.Running) {
+	if running := view.Running(list); !maps.Equal(running, l.list.Running) {
 		l.list.Running = running
 		l.change()
 	}
@@ -334,19 +333,19 @@ func (l *listing) address(ctx context.Context, id, dir string) string {
 }
 
 // find returns a session by the ID in an address, with its summary and its state.
-func (l *listing) find(ctx context.Context, id string) (catalog.Entry, catalog.State, error) {
+func (l *listing) find(ctx context.Context, id string) (view.Entry, view.State, error) {
 	if err := l.open(ctx); err != nil {
-		return catalog.Entry{}, catalog.State{}, err
+		return view.Entry{}, view.State{}, err
 	}
 	defer l.mu.Unlock()
 	e := l.ids[id]
 	if e == nil {
-		return catalog.Entry{}, catalog.State{}, &refusal{
+		return view.Entry{}, view.State{}, &refusal{
 			status: http.StatusNotFound, reason: "there is no session with this ID",
 			hint: "It may have been deleted: look in the trash.",
 		}
 	}
 	l.look(ctx)
-	l.complete(ctx, []*catalog.Entry{e})
+	l.complete(ctx, []*view.Entry{e})
 	return *e, l.list.State(e), nil
 }

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // A runningAgent is an agent that has a session open.
@@ -25,7 +25,7 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 	l.look(r.Context())
 	l.complete(r.Context(), l.list.Live())
 	live := l.list.Live()
-	infos := make([]catalog.Entry, len(live))
+	infos := make([]view.Entry, len(live))
 	for i, e := range live {
 		infos[i] = *e
 	}
@@ -55,7 +55,7 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 const maxGlances = 50
 
 // openCalls returns the calls of tools that agents wait for, or "", in the order of the sessions.
-func (s *Server) openCalls(r *http.Request, entries []catalog.Entry) []string {
+func (s *Server) openCalls(r *http.Request, entries []view.Entry) []string {
 	calls := make([]string, len(entries))
 	for i := range entries[:min(len(entries), maxGlances)] {
 		if entries[i].Path == "" {
@@ -69,7 +69,7 @@ func (s *Server) openCalls(r *http.Request, entries []catalog.Entry) []string {
 }
 
 // runningAgent writes an agent: what it does, where, and how that is known.
-func (s *Server) runningAgent(m *markup, e *catalog.Entry, state catalog.State, call string) {
+func (s *Server) runningAgent(m *markup, e *view.Entry, state view.State, call string) {
 	m.raw(`<section class="agent-state`)
 	if state.Waits {
 		m.raw(" asks")

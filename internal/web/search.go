@@ -9,7 +9,6 @@ import (
 
 	"github.com/clewdev/clew/internal/view"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -96,7 +95,7 @@ func (d *foundDrawer) session(f *view.FoundSession) {
 	d.raw(`<section class="found"><h2><a`)
 	d.attr("href", address)
 	d.raw(">")
-	d.text(cmp.Or(tty.Line(f.Info.Title()), catalog.ShortID(f.Info.ID)))
+	d.text(cmp.Or(tty.Line(f.Info.Title()), view.ShortID(f.Info.ID)))
 	d.raw("</a></h2>")
 	d.raw(`<p class="facts">`)
 	d.span("project", render.ProjectName(f.Info.CWD, f.Info.Project))

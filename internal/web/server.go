@@ -80,6 +80,8 @@ type Options struct {
 	FindFleet func(ctx context.Context) Fleet
 	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
 	FleetFlags string
+	// Machine is the name of this machine in archives.
+	Machine string
 	// Keys are the keys of the pages; nil means those of keymap.Bindings.
 	Keys *keymap.Map
 	// Zone is where days begin and end; nil means time.Local.
@@ -147,6 +149,7 @@ func New(opts Options) (*Server, error) {
 	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.listing = newListing(s.ending, opts.Source, opts.Now)
+	s.listing.list.Here = opts.Machine
 	s.views = newViews(s.ending, &opts)
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin

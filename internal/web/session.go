@@ -10,7 +10,6 @@ import (
 
 	"github.com/clewdev/clew/internal/view"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -87,7 +86,7 @@ func (s *Server) facts(m *markup, v *reading) {
 	}
 	fact(m, "when", "", s.span(t.Created, t.Modified))
 	fact(m, "agent", "", t.Version)
-	fact(m, "id", v.entry.ID, catalog.ShortID(v.entry.ID))
+	fact(m, "id", v.entry.ID, view.ShortID(v.entry.ID))
 	m.raw("</p>")
 }
 

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
@@ -31,8 +31,8 @@ type listRow struct {
 	ID   string `json:"id"`
 	HTML string `json:"html"`
 
-	entry   *catalog.Entry
-	project *catalog.Project
+	entry   *view.Entry
+	project *view.Project
 	deleted *sessions.TrashedSession
 	heading string
 }
@@ -126,7 +126,7 @@ func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) 
 	defer l.mu.Unlock()
 	l.look(ctx)
 	var all, part []listRow
-	var shown []*catalog.Entry
+	var shown []*view.Entry
 	for range 3 {
 		all = s.listRows(q, trash)
 		from := min(q.from, len(all))
@@ -169,11 +169,11 @@ func (s *Server) listRows(q *listQuery, trash []sessions.TrashedSession) []listR
 	var found []listRow
 	switch q.tab {
 	case "live":
-		for _, e := range filtered(q.filter, list.Live(), (*catalog.Entry).FilterText) {
+		for _, e := range filtered(q.filter, list.Live(), (*view.Entry).FilterText) {
 			found = append(found, s.entryRow(e))
 		}
 	case "projects":
-		for _, p := range filtered(q.filter, list.Projects(), (*catalog.Project).FilterText) {
+		for _, p := range filtered(q.filter, list.Projects(), (*view.Project).FilterText) {
 			found = append(found, listRow{ID: "project:" + p.Name, project: p})
 		}
 	case "trash":
@@ -195,7 +195,7 @@ func trashText(t *sessions.TrashedSession) fuzzy.Text {
 }
 
 // entryRow returns the row of a session.
-func (s *Server) entryRow(e *catalog.Entry) listRow {
+func (s *Server) entryRow(e *view.Entry) listRow {
 	return listRow{ID: cmp.Or(s.listing.names[e], e.ID), entry: e}
 }
 
@@ -203,7 +203,7 @@ func (s *Server) entryRow(e *catalog.Entry) listRow {
 // first and there are no headings.
 func (s *Server) recentRows(q *listQuery) []listRow {
 	list := &s.listing.list
-	var recent []*catalog.Entry
+	var recent []*view.Entry
 	for _, e := range list.Order {
 		if !e.Hidden() && (q.project == "" || e.Project == q.project) {
 			recent = append(recent, e)
@@ -211,7 +211,7 @@ func (s *Server) recentRows(q *listQuery) []listRow {
 	}
 	found := make([]listRow, 0, len(recent)+64)
 	if !q.filter.Empty() {
-		for _, e := range filtered(q.filter, recent, (*catalog.Entry).FilterText) {
+		for _, e := range filtered(q.filter, recent, (*view.Entry).FilterText) {
 			found = append(found, s.entryRow(e))
 		}
 		return found
@@ -291,7 +291,7 @@ func (s *Server) drawList(q *listQuery, part []listRow) {
 
 // A listDrawer makes the HTML of rows.
 type listDrawer struct {
-	list    *catalog.List
+	list    *view.List
 	query   fuzzy.Query
 	matcher fuzzy.Matcher
 	now     time.Time
@@ -305,7 +305,7 @@ const (
 )
 
 // session writes the row of a session: a link, unless it has no transcript yet.
-func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
+func (d *listDrawer) session(m *markup, id string, e *view.Entry) {
 	state := d.list.State(e)
 	tag, class := "a", "session"
 	if e.Path == "" {
@@ -329,17 +329,22 @@ func (d *listDrawer) session(m *markup, id string, e *catalog.Entry) {
 	if state.Live {
 		m.span("state "+styleClasses[state.Style()], clip.Marked(state.Whole(""), maxShownTitle))
 	}
-	m.span("project", clip.Marked(e.ProjectName, maxShownName))
-	m.span("branch", clip.Marked(tty.Line(render.BranchName(e.GitBranch)), maxShownName))
-	m.span("tag", clip.Marked(tty.Line(e.Tag), maxShownName))
-	m.span("model", clip.Marked(render.ShortModel(e.Model), maxShownName))
-	m.span("counted", e.Turns()) // not "turns", which is the outline
-	cost := e.Cost()
-	if cost == "?" { // which says nothing without the heading that the terminal has
-		cost = "cost unknown"
+	for _, c := range view.Columns {
+		text := clip.Marked(c.Text(d.list, e), maxShownName)
+		switch {
+		case c.Name == "turns" && state.Live: // the state is above
+			text = e.Turns()
+		case c.Name == "time" && text != "":
+			text = "took " + text
+		case c.Name == "cost" && text == "?": // which says nothing without the heading that the terminal has
+			text = "cost unknown"
+		}
+		m.span("fact-"+c.Name, text)
+		if c.Name == "branch" {
+			m.span("tag", clip.Marked(tty.Line(e.Tag), maxShownName))
+		}
 	}
-	m.span("cost", cost)
-	m.span("id", catalog.ShortID(e.ID))
+	m.span("id", view.ShortID(e.ID))
 	m.time(e.Modified, d.list.Age(e, d.now, d.byDay))
 	m.raw("</", tag, ">")
 }
@@ -363,7 +368,7 @@ func (d *listDrawer) marked(m *markup, text string, prepared fuzzy.Text) {
 	m.clean(text[at:])
 }
 
-func (d *listDrawer) project(m *markup, p *catalog.Project) {
+func (d *listDrawer) project(m *markup, p *view.Project) {
 	m.raw(`<a class="project"`)
 	m.attr("href", "/?project="+url.QueryEscape(p.Name))
 	m.raw(`><span class="title">`)
@@ -383,7 +388,7 @@ func (d *listDrawer) deleted(m *markup, t *sessions.TrashedSession) {
 	d.marked(m, clip.Marked(cmp.Or(tty.Line(t.Title), "(no title)"), maxShownTitle), trashText(t))
 	m.raw("</span>")
 	m.span("project", t.Project)
-	m.span("id", catalog.ShortID(t.ID))
+	m.span("id", view.ShortID(t.ID))
 	m.time(t.Deleted, "deleted "+wording.Age(t.Deleted, d.now))
 	m.raw("</div>")
 }

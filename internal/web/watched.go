@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/catalog"
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/rows"
@@ -331,8 +330,8 @@ func stillReading(snapshot *follow.Snapshot) error {
 type reading struct {
 	*watched
 	id    string // in addresses
-	entry catalog.Entry
-	state catalog.State
+	entry view.Entry
+	state view.State
 	close func()
 }
 

@@ -1,10 +1,4 @@
-// Package catalog holds the list of sessions that both viewers show. An entry has the texts of a
-// session, its figures and cost, and the state of its agent; the list has their order. It is pure:
-// the viewers read the files.
-//
-// A filter (package fuzzy) matches title, project, branch, tag, ID and prompts, each of which has
-// to match by itself.
-package catalog
+package view
 
 import (
 	"cmp"

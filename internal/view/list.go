@@ -1,7 +1,8 @@
-package catalog
+package view
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +20,11 @@ type List struct {
 	Order []*Entry
 	// Running are the sessions that agents have open, by ID. It may be nil.
 	Running map[string]sessions.RunningSession
+	// Here is the name of this machine in archives.
+	Here string
 
-	entries map[string]*Entry // by key
+	entries  map[string]*Entry // by key
+	machines bool              // the sessions are of several machines
 }
 
 // Find returns the session with that key, or nil.
@@ -42,6 +46,34 @@ func (l *List) Take(infos []sessions.SessionInfo) {
 		l.entries[e.Key()] = e
 		l.Order = append(l.Order, e)
 	}
+	l.machines = slices.ContainsFunc(l.Order, func(e *Entry) bool { return l.MachineName(e) != l.MachineName(l.Order[0]) })
+}
+
+// MachineName returns the machine that a session was recorded on, or "" if no archive is read.
+func (l *List) MachineName(e *Entry) string {
+	if len(sessions.ArchiveRoots()) == 0 {
+		return ""
+	}
+	return cmp.Or(MachineIn(e.Path), l.Here)
+}
+
+// Machines reports whether the list has sessions of several machines.
+func (l *List) Machines() bool { return l.machines }
+
+// Machine returns the machine that a session was recorded on, if the list has sessions of several.
+func (l *List) Machine(e *Entry) string {
+	if !l.machines {
+		return ""
+	}
+	return tty.Line(l.MachineName(e))
+}
+
+// MachineIn returns the machine whose archived session is at a path, or "" for the agent's own files.
+func MachineIn(path string) string {
+	if root, ok := sessions.FromArchive(path); ok {
+		return filepath.Base(root)
+	}
+	return ""
 }
 
 // TakeSummaries takes sessions that were read. Those that have changed since are read again.

@@ -1,4 +1,4 @@
-package catalog_test
+package view_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/catalog"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -16,7 +16,7 @@ func info(id string, age time.Duration) sessions.SessionInfo {
 	return sessions.SessionInfo{ID: id, Project: "-home-me-shop", Path: "/p/" + id + ".jsonl", Modified: monday.Add(-age), Size: 100}
 }
 
-func ids(entries []*catalog.Entry) (found []string) {
+func ids(entries []*view.Entry) (found []string) {
 	for _, e := range entries {
 		found = append(found, e.ID)
 	}
@@ -25,11 +25,11 @@ func ids(entries []*catalog.Entry) (found []string) {
 
 func TestTakeKeepsWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	var l catalog.List
+	var l view.List
 	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
 	read := info("a", 0)
 	read.CustomTitle = "First"
-	l.TakeSummaries([]catalog.Described{catalog.Describe(read)})
+	l.TakeSummaries([]view.Described{view.Describe(read)})
 	changed := info("a", 0)
 	changed.Size = 200
 	l.Take([]sessions.SessionInfo{changed, info("b", time.Hour), info("c", 2*time.Hour)})
@@ -44,9 +44,9 @@ func TestTakeKeepsWhatIsKnown(t *testing.T) {
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	var l catalog.List
+	var l view.List
 	l.Take([]sessions.SessionInfo{info("busy", 0), info("old", time.Hour), info("asks", 2*time.Hour)})
-	l.Running = catalog.Running([]sessions.RunningSession{
+	l.Running = view.Running([]sessions.RunningSession{
 		{ID: "busy", Status: "busy"}, {ID: "asks", Status: "waiting", WaitingFor: "permission\x1b prompt"},
 		{ID: "new", Status: "idle", Name: "greet", Started: monday.Add(-3 * time.Hour)}, {ID: "busy", Status: "idle"},
 	})
@@ -65,12 +65,12 @@ func TestLive(t *testing.T) {
 
 func TestProjects(t *testing.T) {
 	t.Parallel()
-	var l catalog.List
+	var l view.List
 	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
 	read := info("b", time.Hour)
 	read.CWD, read.CustomTitle = "/home/me/shop", "B"
-	l.TakeSummaries([]catalog.Described{catalog.Describe(read)})
-	want := []*catalog.Project{{Name: "-home-me-shop", Directory: "/home/me/shop", Count: 2, Newest: monday}}
+	l.TakeSummaries([]view.Described{view.Describe(read)})
+	want := []*view.Project{{Name: "-home-me-shop", Directory: "/home/me/shop", Count: 2, Newest: monday}}
 	if diff := cmp.Diff(want, l.Projects()); diff != "" {
 		t.Errorf("projects (-want +got):\n%s", diff)
 	}
