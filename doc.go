@@ -74,7 +74,7 @@
 // refuses is a [*ControlError]. A turn that fails is a [*ResultError], after its [*ResultMessage];
 // the session goes on. A structured answer that does not fit its type is an [*OutputError].
 //
-// The texts of errors don't contain secrets, as far as their form shows that they are secrets.
+// Error messages never contain text that looks like a secret.
 //
 // # Compatibility
 //

@@ -207,7 +207,7 @@ func decodeStrict(data []byte, v any) error {
 
 func (s *Session) check(key Key) error {
 	if s.Format != format {
-		return fmt.Errorf("%w: its format is %d, and this one reads %d", errNewer, s.Format, format)
+		return fmt.Errorf("%w: unsupported format %d (this version reads %d)", errNewer, s.Format, format)
 	}
 	if s.Key != key || key.Session == "" {
 		return fmt.Errorf("it is that of %s", s.Key)

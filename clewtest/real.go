@@ -176,7 +176,7 @@ func runVersion(path string) (string, error) {
 	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
 	switch err := cmd.Run(); {
 	case len(out) == cap(out) && cap(out) > 0:
-		return "", fmt.Errorf("%s --version prints too much", path)
+		return "", fmt.Errorf("%s --version printed more than %d bytes", path, cap(out))
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}

@@ -76,7 +76,7 @@ func TestRealAgentPrintsTooMuch(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "claude")
 	shelltest.Write(t, path, "exec cat /dev/zero")
-	if _, err := runVersion(path); err == nil || !strings.HasSuffix(err.Error(), "claude --version prints too much") {
+	if _, err := runVersion(path); err == nil || !strings.HasSuffix(err.Error(), "claude --version printed more than 4096 bytes") {
 		t.Errorf("error %v", err)
 	}
 }

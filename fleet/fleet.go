@@ -65,7 +65,7 @@ func (f *Fleet) create(ctx context.Context, j *Job) (*Job, error) {
 // sameJob checks that the job that has the ID of a new one is that one, from an earlier submit.
 func sameJob(j, there *Job) error {
 	if j.Spec.Key != there.Spec.Key || j.Spec.queue() != there.Spec.queue() {
-		return fmt.Errorf("fleet: job %s is there already, with the key %q: choose another key", there.ID, there.Spec.Key)
+		return fmt.Errorf("fleet: job %s already uses key %q; choose another key", there.ID, there.Spec.Key)
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func checkFile(name string) error { return checkChars("file name", name, "-_./")
 
 func checkChars(what, s, others string) error {
 	if s == "" || len(s) > maxKey {
-		return fmt.Errorf("a %s has 1 to %d bytes, not %d", what, maxKey, len(s))
+		return fmt.Errorf("%s must be 1 to %d bytes, got %d", what, maxKey, len(s))
 	}
 	for _, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

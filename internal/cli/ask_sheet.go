@@ -165,7 +165,7 @@ func (s *sheet) page(promptRows int) string {
 	return text
 }
 
-// all returns the whole question, for who does not have to see it in pages.
+// all returns the whole question, unpaged.
 func (s *sheet) all() string {
 	s.surface.rows = len(s.rows) + len(s.choices) + 10
 	return s.page(1)

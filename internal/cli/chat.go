@@ -35,9 +35,9 @@ type chatOptions struct {
 
 const chatHelp = `Chat with Claude Code, turn by turn.
 
-On a terminal, what is finished is printed once and stays in the scrollback. Below
-it are the text that you type and a line with the model, the permission mode, the
-use of the context and the cost. The keys are listed below; those that edit the text
+On a terminal, finished output stays in the scrollback. Below it are the text that
+you type and a line with the model, the permission mode, the use of the context and
+the cost. The keys are listed below; those that edit the text
 are the usual ones of a shell. Prompts that you send while the agent works wait in a
 queue, and Up on an empty line takes the last one back.
 

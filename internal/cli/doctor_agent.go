@@ -99,7 +99,7 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	text := strings.TrimSpace(out.text.String())
 	switch {
 	case out.full:
-		return "", errors.New("it prints too much")
+		return "", fmt.Errorf("--version printed more than %d bytes", maxVersionOutput)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("still running after %v", versionLimit)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
@@ -112,6 +112,9 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	return clikit.Clip(found), nil
 }
 
+// maxVersionOutput is the size of the longest output of --version, in bytes.
+const maxVersionOutput = 4 << 10
+
 // A clipped is a writer that keeps the beginning of the output. It refuses more, which ends the
 // program that writes.
 type clipped struct {
@@ -120,8 +123,7 @@ type clipped struct {
 }
 
 func (c *clipped) Write(p []byte) (int, error) {
-	const most = 4 << 10
-	n, _ := c.text.Write(p[:min(len(p), most-c.text.Len())]) // it never fails
+	n, _ := c.text.Write(p[:min(len(p), maxVersionOutput-c.text.Len())]) // it never fails
 	if c.full = n < len(p); c.full {
 		return n, io.ErrShortWrite
 	}

@@ -54,10 +54,10 @@ tool, and for a change the diff of the file. The answers are:
   n  no; "no, because ..." tells the agent why
   e  no, and the next line tells the agent why, or what to do instead
   ?  explains the answers
-If the input does not fit on the screen, Enter shows more of it, and until its end
-only the whole word yes or always allows the tool. Anything you type before the
-question appears is discarded. The agent's own questions appear on the terminal as
-well. Without a terminal, these tools are denied.
+If the input does not fit on the screen, press Enter for more. Until you reach the
+end, type "yes" or "always" in full. Anything you type before the question appears is
+discarded. The agent's own questions appear on the terminal as well. Without a
+terminal, these tools are denied.
 
 When the turn ends or a question waits, and you have not typed for 10 seconds, the
 terminal notifies you by its bell and OSC 9 or 777. To turn that off, set notify to

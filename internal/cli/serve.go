@@ -53,10 +53,10 @@ and come from the origin of the server. For another machine, forward the port, o
 socket of --socket, with ssh -L. An address that other machines reach needs --listen
 and a certificate.
 
-Without --drive, pages read. They can also rename, tag, delete and restore sessions,
-as the terminal viewer can. With --drive, they also start agents in the directories of
-known projects, and below those of --root; send prompts, answer questions, and
-continue sessions that no other program has open. Agents get the settings of "clew
+Without --drive, pages can only view, rename, tag, delete and restore sessions, like
+the terminal viewer. With --drive, they also start agents in the directories of known
+projects and below those of --root, send prompts, answer questions, and continue
+sessions that no other program has open. Agents get the settings of "clew
 chat", and serve accepts its flags about the agent. No page can choose a permission
 mode that asks nothing, unless --permission-mode names it here. Hooks and MCP servers
 of a directory run only if you have trusted it: see "clew run --help".
@@ -97,7 +97,7 @@ func newServe(s Streams, st *settings) *cobra.Command {
 	set.StringVar(&o.address.Listen, "listen", "", "listen at this `address`, such as 192.0.2.7:2539; others than loopback need a certificate")
 	set.StringVar(&o.address.CertFile, "tls-cert", "", "`file` with the certificate for TLS")
 	set.StringVar(&o.address.KeyFile, "tls-key", "", "`file` with the key of the certificate")
-	set.StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or of this directory (default that of this machine, if it runs)")
+	set.StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
 	set.StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
 	set.StringVar(&o.address.PublicURL, "public-url", "", "`URL` by which a proxy reaches the server")
 	return cmd

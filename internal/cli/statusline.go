@@ -33,9 +33,9 @@ type statuslineOptions struct {
 	json, refresh            bool
 }
 
-const statuslineHelp = `Print the line that Claude Code shows below its prompt: the model, how full the context
-is, your limits with the time until they begin again, what the session and the day
-cost, and the branch.
+const statuslineHelp = `Print the line that Claude Code shows below its prompt: the model, the use of the
+context, limits and time to reset, the cost of the session and of the day, and the
+branch.
 
 "clew statusline --install" sets it in your settings.json, and --remove restores what
 was there before. Both show what they change, and ask before they do it. Claude Code

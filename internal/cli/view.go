@@ -56,7 +56,7 @@ screen. The setting "keys" changes them: it is a map from actions, which are in 
 first column of the tables below, to keys.
 
 If stdin or stdout is not a terminal, or TERM is dumb, view prints what "clew show"
-prints. So it does for stdin (-), and for files that are not transcripts.`
+prints. The same applies to stdin (-) and to other files.`
 
 func newView(s Streams, st *settings) *cobra.Command {
 	o := &viewOptions{streams: s, settings: st}

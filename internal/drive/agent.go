@@ -168,8 +168,8 @@ func (g *Agent) sessionID() string {
 	return g.session
 }
 
-// change changes the agent, and wakes the watchers. A change that can't be saved is made all the same:
-// after the death of the server, a prompt then comes back that needed nothing any more.
+// change changes the agent, and wakes the watchers. A change is applied even if it can't be saved. After a crash the
+// server may then return a prompt that was already answered.
 func (g *Agent) change(f func()) {
 	g.mu.Lock()
 	f()

@@ -35,7 +35,7 @@ type place struct {
 
 func (p *place) addFlags(cmd *cobra.Command) {
 	p.cmd = cmd
-	cmd.Flags().StringVar(&p.fleet, "fleet", "", "use the fleet at this `URL` or of this directory (default that of this machine)")
+	cmd.Flags().StringVar(&p.fleet, "fleet", "", "`URL` or directory of the fleet (default: this machine's)")
 	cmd.Flags().StringVar(&p.credentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
 }
 

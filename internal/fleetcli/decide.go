@@ -35,7 +35,7 @@ func newDecision(o *decision, states []fleet.State, cmd *cobra.Command) *cobra.C
 }
 
 func (o *decision) addWhy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.why, "why", "", "`text` that the record keeps; a resumed agent is told")
+	cmd.Flags().StringVar(&o.why, "why", "", "`text` for the record, which a resumed agent gets")
 }
 
 func (o *decision) addBudget(cmd *cobra.Command) {
@@ -56,9 +56,9 @@ func newJobsCancel(p *Program) *cobra.Command {
 	}
 	cmd := newDecision(o, openStates, &cobra.Command{
 		Use:   "cancel ID...",
-		Short: "End jobs",
-		Long: `End jobs. A worker that runs one ends its agent, and keeps what it has done so far. If
-that worker is gone, the job is canceled when its lease is over.`,
+		Short: "Cancel jobs",
+		Long: `Cancel jobs. The worker of a running job ends its agent and keeps its changes so far.
+If the worker is lost, the job is canceled when its lease ends.`,
 		Example: `  clew jobs cancel m4k --why "not needed any more"`,
 	})
 	o.addWhy(cmd)
@@ -72,10 +72,10 @@ func newJobsResume(p *Program) *cobra.Command {
 	}
 	cmd := newDecision(o, stoppedStates, &cobra.Command{
 		Use:   "resume ID...",
-		Short: "Go on with jobs that are lost or have failed",
-		Long: `Go on with jobs that are lost or have failed, where they stopped: in a copy of the
-stored session, and with the files of the last snapshot. The agent is told what
-happened, and what --why says.`,
+		Short: "Resume lost or failed jobs",
+		Long: `Resume lost or failed jobs where they stopped, in a copy of the stored session and with
+the files of the last snapshot. The agent gets a note of what happened, with the text
+of --why.`,
 		Example: `  clew jobs resume m4k --budget 5
   clew jobs resume m4k --turns 40 --why "leave the docs alone"`,
 	})
@@ -92,9 +92,9 @@ func newJobsRetry(p *Program) *cobra.Command {
 	}
 	cmd := newDecision(o, stoppedStates, &cobra.Command{
 		Use:   "retry ID...",
-		Short: "Begin jobs again that are lost or have failed",
-		Long: `Begin jobs again that are lost or have failed: with the prompt, in a new session. What
-the agent did outside of its working directory can happen twice.`,
+		Short: "Restart lost or failed jobs",
+		Long: `Restart lost or failed jobs from the prompt, in a new session. Actions of the agent
+outside its working directory can happen twice.`,
 		Example: `  clew jobs retry m4k
   clew jobs retry m4k --budget 5`,
 	})

@@ -28,24 +28,24 @@ type jobsOptions struct {
 	watch  bool
 }
 
-const jobsHelp = `List the jobs of the fleet: first those that wait for somebody, then those that run,
-wait or are queued, and then those that ended within a day, the newest first. It shows
-at most 100 jobs, unless --all is given. The last column says why a job does not go on,
-and what to do about it.
+const jobsHelp = `List the jobs of the fleet: first jobs that need a decision, then running, waiting and
+queued jobs, then jobs that ended within a day, newest first. It shows at most 100
+jobs, unless --all is given. The last column has the reason why a job is stopped, and
+what to do about it.
 
 States:
   blocked    waits for the jobs of --after
   queued     waits for a worker
   claimed    a worker prepares it
   running    the agent works
-  waiting    goes on at a time, such as after the limit of an account
+  waiting    continues later, such as when the limit of an account is reset
   asking     waits for an answer
-  lost       its worker is gone, and nobody has decided what to do
-  done       has a result
-  failed     has none
-  canceled   somebody ended it
+  lost       lost its worker, and waits for a decision
+  done       finished with a result
+  failed     ended without one
+  canceled   was canceled
 
-All subcommands take an ID or the beginning of one.`
+All subcommands take an ID or the start of one.`
 
 func newJobs(p *Program) *cobra.Command {
 	o := &jobsOptions{place: place{Program: p}}

@@ -35,22 +35,21 @@ type submitOptions struct {
 }
 
 const submitHelp = `Submit a prompt as a job, and print its ID at once. A worker of the fleet takes the
-job, on this or on another machine: see "clew worker". The job goes on whatever
-becomes of this program and, unless --on-lost says otherwise, of the worker.
+job, on this or on another machine: see "clew worker". The job survives the end of
+this command and, unless --on-lost is hold, the loss of its worker.
 
 With "-" the prompt comes from stdin. The agent works in an empty directory, or with
---repo on its own copy of a git repository: commit what it should see. "clew jobs
-patch ID" has what it changed. A worker refuses a job that asks for more than its
-policy allows, and "clew jobs show ID" says why.
+--repo on its own copy of a git repository: commit the changes it should see. "clew
+jobs patch ID" prints its changes. A worker refuses a job that asks for more than its
+policy allows; "clew jobs show ID" prints the reason.
 
---on-lost says what happens if the worker is gone after the prompt was sent: resume
-goes on in a copy of the stored session, restart begins again, and hold waits for
-"clew jobs resume" or "clew jobs retry".
+--on-lost decides what happens if the worker is lost after the prompt was sent: resume
+continues in a copy of the stored session, restart starts again from the prompt, and
+hold waits for "clew jobs resume" or "clew jobs retry".
 
 With --ask, tools that need permission and questions of the agent wait for "clew jobs
-approve ID"; otherwise the agent is told that nobody is there. A call of --ask-tools
-that has no answer after ten minutes ends the agent, and the job goes on with the
-answer.
+approve ID"; without it, they are denied. If a call of --ask-tools has no answer after
+ten minutes, the agent exits, and the job continues when you answer.
 
 --batch submits the jobs of a file with one JSON object per line, such as
   {"prompt": "Fix the test.", "key": "fix-1", "repo": {"url": "https://host/r.git"}}
@@ -98,12 +97,12 @@ func (o *submitOptions) addJobFlags(cmd *cobra.Command) {
 	set.Float64Var(&s.Limits.BudgetUSD, "budget", 0, "maximum cost of all attempts in `dollars`; 0 means no limit")
 	set.DurationVar(&o.wall, "wall", 0, "maximum `duration` of an attempt; 0 means no limit")
 	set.DurationVar(&o.idle, "idle", 0, "end an attempt whose agent is silent for this `duration`; 0 means no limit")
-	set.StringVar(&o.onLost, "on-lost", string(fleet.Resume), "what to do when the worker is gone: resume, restart or hold")
-	set.IntVar(&s.Attempts, "attempts", 0, "how `often` the job may be begun by itself; 0 means 3")
+	set.StringVar(&o.onLost, "on-lost", string(fleet.Resume), "what to do when the worker is lost: resume, restart or hold")
+	set.IntVar(&s.Attempts, "attempts", 0, "maximum `number` of automatic attempts (default 3)")
 	set.IntVar(&s.Priority, "priority", 0, "jobs with a higher `number` go first, from -9 to 9")
 	set.StringVar(&s.Queue, "queue", "", "`name` of the queue (default \""+fleet.DefaultQueue+"\")")
 	set.StringVar(&s.Account, "account", "", "`name` of the account whose limits the job uses (default \""+fleet.DefaultAccount+"\")")
-	set.StringArrayVar(&o.after, "after", nil, "begin when the job with this `ID` is done; repeatable")
+	set.StringArrayVar(&o.after, "after", nil, "start when the job with this `ID` is done; repeatable")
 	clikit.CompleteFlag(cmd, "after", o.completeJobs(1, nil))
 	set.StringVar(&o.ask, "ask", "", "let somebody answer questions, for this `duration` each (24h without one)")
 	set.Lookup("ask").NoOptDefVal = "24h"

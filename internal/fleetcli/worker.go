@@ -45,14 +45,13 @@ type workerOptions struct {
 }
 
 const workerHelp = `Take jobs that "clew submit" submits, and run an agent for each. Without --fleet, the
-worker starts the server that keeps the jobs, or uses that of another worker on this
-machine. All jobs are on disk, in $XDG_STATE_HOME/clew/fleet or
-~/.local/state/clew/fleet, whatever becomes of the worker. Any number of workers can
-share a fleet.
+worker starts the server that keeps the jobs, or uses the server of another worker on
+this machine. Jobs survive the worker: they are on disk, in $XDG_STATE_HOME/clew/fleet
+or ~/.local/state/clew/fleet. Any number of workers can share a fleet.
 
-The first Ctrl-C lets the worker take no more jobs, and end when those that run have
-ended. The second one ends the agents at once: their jobs go on elsewhere, or later,
-as --on-lost of each says.
+The first Ctrl-C drains the worker: it takes no new jobs and exits when running jobs
+finish. The second one ends the agents at once; their jobs continue later or on another
+worker, as their --on-lost says.
 
 A job can't ask for more than the policy of the worker allows: see package
 fleet/agents. --policy names a file with it, such as
@@ -88,9 +87,9 @@ func newWorker(p *Program) *cobra.Command {
 	set.StringArrayVar(&o.queues, "queue", nil, "take jobs of the queue with this `name` (default \""+fleet.DefaultQueue+"\"); repeatable")
 	set.StringArrayVar(&o.accounts, "account", nil, "take jobs of this `account`, with the variables of a file: NAME or NAME=FILE; repeatable")
 	set.DurationVar(&o.drainTimeout, "drain-timeout", 0, "after Ctrl-C, let jobs run for this `duration`; 0 means until they end")
-	set.StringVar(&o.policy, "policy", "", "JSON `file` that says what jobs may ask for")
+	set.StringVar(&o.policy, "policy", "", "JSON `file` with the policy: what jobs may use")
 	set.StringVar(&o.dir, "dir", "", "`directory` for the working directories of jobs (default beside the jobs)")
-	set.Var(&o.minFree, "min-free", "take no jobs if less than this `size` of the disk is free (default 5GB and a tenth)")
+	set.Var(&o.minFree, "min-free", "minimum free disk `space` to accept jobs (default: 5 GB or 10 %, whichever is more)")
 	set.Lookup("min-free").DefValue = ""
 	set.StringVar(&o.agentPath, "agent-path", "", "`path` of the agent binary")
 	set.StringVar(&o.listen, "listen", "", "let the server listen at this `address`, such as 0.0.0.0:4222")

@@ -161,18 +161,18 @@ var viewerBindings = []Binding{
 	{Thinking, []string{"t"}, InSession, "show or hide thinking", ""},
 	{Agents, []string{"a"}, InSession, "subagents and what they cost", "agents"},
 	{Files, []string{"f"}, InSession, "files that were changed", "files"},
-	{Context, []string{"x"}, InSession, "what fills the context", "context"},
+	{Context, []string{"x"}, InSession, "use of the context", "context"},
 	{Usage, []string{"$"}, InSession, "tokens and cost", ""},
 	{Branches, []string{"B"}, InSession, "parts that were rewound", ""},
 	{OpenOutside, []string{"v"}, InSession | InRow | InPanel | InJob, "open in $EDITOR or $PAGER", ""},
 	{ShowJobs, []string{"J"}, InSessions | InSession, "jobs of the fleet", ""},
 	{AnswerJob, []string{"a"}, InJob, "answer a question of the job", "answer"},
-	{Files, []string{"f"}, InJob, "what the job has changed", "changes"},
+	{Files, []string{"f"}, InJob, "changes of the job", "changes"},
 	{OpenSession, []string{"o"}, InJob, "open its session", "session"},
-	{Resume, []string{"r"}, InJob, "go on with a job that is lost or has failed", "resume"},
-	{Retry, []string{"R"}, InJob, "begin a job again that is lost or has failed", "retry"},
+	{Resume, []string{"r"}, InJob, "resume a lost or failed job", "resume"},
+	{Retry, []string{"R"}, InJob, "restart a lost or failed job", "retry"},
 	{Cancel, []string{"x"}, InJob, "cancel the job", "cancel"},
-	{Delete, []string{"D"}, InJob, "drop a job that has ended", ""},
+	{Delete, []string{"D"}, InJob, "remove a finished job", ""},
 	{CopyMore, []string{"Y"}, InJobs | InJob, "copy the command that follows the job", ""},
 	{Copy, []string{"y"}, InSessions | InSearch | InJobs | InJob, "copy the ID", ""},
 	{CopyMore, []string{"Y"}, InSessions | InSearch, "copy the command that resumes the session", ""},
@@ -185,7 +185,7 @@ var viewerBindings = []Binding{
 	{Export, []string{"e"}, InSessions | InSession, "export as a page", "export"},
 	{Rename, []string{"R"}, InSessions, "rename the session, or restore it from the trash", ""},
 	{Delete, []string{"D"}, InSessions, "move the session to the trash", ""},
-	{Inspect, []string{"i"}, InSessions, "what is known of the session", ""},
+	{Inspect, []string{"i"}, InSessions, "facts about the session", ""},
 	{Inspect, []string{"i"}, InSession, "the entry of the row, as it was written", ""},
 	{Help, []string{"?"}, inLists, "list the keys", "help"},
 	{Palette, []string{"ctrl+p"}, inViewer, "find an action by its name", ""},
@@ -209,7 +209,7 @@ func New(changed map[string][]string) (*Map, error) {
 		keys, found, fixed := changed[name], false, false
 		for _, key := range keys {
 			if !isKey(key) {
-				return nil, fmt.Errorf("no key is named %q, as %s has it", key, name)
+				return nil, fmt.Errorf("%s: unknown key %q", name, key)
 			}
 		}
 		for i := range k.bindings {
@@ -225,7 +225,7 @@ func New(changed map[string][]string) (*Map, error) {
 		case !found && fixed:
 			return nil, fmt.Errorf("the keys that answer a question can't be changed: %s", name)
 		case !found:
-			return nil, fmt.Errorf("no action is named %q", name)
+			return nil, fmt.Errorf("unknown action %q", name)
 		}
 	}
 	err := k.check()

@@ -201,7 +201,7 @@ func printedVersion(ctx context.Context, path, dir string, env []string, limit t
 	defer stop(nil)
 	defer time.AfterFunc(limit, func() { stop(stillRunning(limit)) }).Stop()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	out := limitedOutput{full: func() { stop(errors.New("it prints too much")) }}
+	out := limitedOutput{full: func() { stop(fmt.Errorf("printed more than %d bytes", maxVersionOutput)) }}
 	cmd.Dir, cmd.Env, cmd.Stdout = dir, env, &out
 	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
 	defer markDescendants(cmd, false).end()
@@ -215,6 +215,9 @@ func printedVersion(ctx context.Context, path, dir string, env []string, limit t
 	return found, nil
 }
 
+// maxVersionOutput is the size of the longest output of --version, in bytes.
+const maxVersionOutput = 4 << 10
+
 // A limitedOutput keeps the beginning of what a program prints, and ends one that prints more.
 type limitedOutput struct {
 	text []byte
@@ -222,8 +225,7 @@ type limitedOutput struct {
 }
 
 func (o *limitedOutput) Write(p []byte) (int, error) {
-	const most = 4 << 10
-	if o.text = append(o.text, p[:min(len(p), most-len(o.text))]...); len(o.text) == most {
+	if o.text = append(o.text, p[:min(len(p), maxVersionOutput-len(o.text))]...); len(o.text) == maxVersionOutput {
 		o.full()
 	}
 	return len(p), nil

@@ -101,7 +101,7 @@ func TestVersionFailureIsRemembered(t *testing.T) {
 		limit        time.Duration
 	}{
 		"fails":  {"exit 3", "exit status 3", long},
-		"floods": {"exec cat /dev/zero", "it prints too much", long},
+		"floods": {"exec cat /dev/zero", "printed more than 4096 bytes", long},
 		"hangs":  {"exec sleep 600", "still running after 100ms", 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

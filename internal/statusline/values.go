@@ -70,7 +70,7 @@ var values = map[string]value{
 	"dir":     {"the name of the working directory", 50, dir},
 	"name":    {"the name of the session", 50, func(v *View) []part { return words(tty.Plain, v.Input.SessionName) }},
 	"lines":   {"lines added and removed", 35, lines},
-	"time":    {"how long the session runs", 35, sessionTime},
+	"time":    {"session duration", 35, sessionTime},
 	"pr":      {"the pull request of the branch", 40, pullRequest},
 	"agent":   {"the agent that the session was started as", 50, agentName},
 	"vim":     {"the mode of the editor of prompts", 50, vim},

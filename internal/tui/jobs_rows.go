@@ -19,7 +19,7 @@ func (s *jobsScreen) draw(width, height int) Frame {
 	head, cursor := s.head(width)
 	frame.Lines = append(frame.Lines, head)
 	frame.Cursor = cursor
-	if s.height >= leastRuled {
+	if s.height >= minRuleHeight {
 		frame.Lines = append(frame.Lines, s.across(width))
 	}
 	room := height - 1 - s.listTop()
@@ -52,7 +52,7 @@ func (s *jobsScreen) head(width int) (string, *paint.Cursor) {
 }
 
 func (s *jobsScreen) listTop() int {
-	if s.height >= leastRuled {
+	if s.height >= minRuleHeight {
 		return 2
 	}
 	return 1

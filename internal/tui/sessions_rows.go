@@ -82,12 +82,12 @@ func (a *app) mark(selected bool) string {
 	return tty.Prompt.Paint(a.sign("▌", ">"), a.opts.Color)
 }
 
-// leastRuled is the height from which a line is below the tabs.
-const leastRuled = 16
+// minRuleHeight is the minimum height at which a rule is drawn below the tabs.
+const minRuleHeight = 16
 
 // listTop returns the line at which the list begins.
 func (s *sessionsScreen) listTop() int {
-	if s.height >= leastRuled {
+	if s.height >= minRuleHeight {
 		return 2
 	}
 	return 1
@@ -102,7 +102,7 @@ func (s *sessionsScreen) draw(width, height int) Frame {
 	if s.tab != liveTab && s.tab != recentTab || s.count() == 0 {
 		area = noPreview(width, height, s.listTop())
 	}
-	if s.height >= leastRuled {
+	if s.height >= minRuleHeight {
 		frame.Lines = append(frame.Lines, s.across(width))
 	}
 	list := s.list(area.listWidth, area.listHeight)

@@ -89,7 +89,7 @@ func (s *Server) drivenBy(session string) string {
 	return s.opts.Drive.Driving(session)
 }
 
-// statuses are those of the kinds of errors.
+// statuses maps error kinds to HTTP status codes.
 var statuses = map[drive.Kind]int{
 	drive.Invalid: http.StatusBadRequest, drive.NotFound: http.StatusNotFound, drive.Forbidden: http.StatusForbidden,
 	drive.Conflict: http.StatusConflict, drive.TooMany: http.StatusTooManyRequests, drive.Gone: http.StatusGone,

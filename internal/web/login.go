@@ -150,7 +150,7 @@ func (a *access) end() <-chan struct{} {
 	return a.revoked
 }
 
-// failures are the times of the last ones.
+// failures holds the times of recent failed logins.
 type failures struct {
 	times  []time.Time
 	paused time.Time // until then nothing is tried
