@@ -414,7 +414,7 @@ func redactedText(found map[string]int, n int) string {
 
 const (
 	maxPage     = 10_000_000 // bytes of a page that is not shown in full
-	leastText   = 256        // the smallest limit for a text of a tool
+	minText     = 256        // the smallest limit for a text of a tool
 	maxContents = 2000       // turns in the table of contents
 	maxTodos    = 200        // in one list
 )
@@ -461,7 +461,7 @@ func (p *page) writeBounded(w io.Writer, size int) error {
 		}
 		text.Reset()
 		b.most, b.lines = b.most/2, b.lines/2
-		b.ends = b.most <= leastText
+		b.ends = b.most <= minText
 	}
 	_, err := text.WriteTo(w)
 	return err

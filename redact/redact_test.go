@@ -399,7 +399,7 @@ func TestRedactReadsOnce(t *testing.T) {
 					continue
 				}
 				read = 0
-				most := (readings+1)*len(text) + leastPrefix*len(places.at[number])
+				most := (readings+1)*len(text) + minPrefix*len(places.at[number])
 				rule.apply(text, places.at[number], rule.mark())
 				if read > most {
 					t.Errorf("%s reads %d letters of %d of %.80q", rule.Name, read, len(text), text)

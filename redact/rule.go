@@ -158,9 +158,9 @@ const (
 	// readings is how many times a rule may read a text in all. A text that was made for it has
 	// many places where a pattern fails only at the end of the text.
 	readings = 8
-	// leastPrefix is how much of a text a rule may read at a place in any case. A match that ends
+	// minPrefix is how much of a text a rule may read at a place in any case. A match that ends
 	// there because the rule has read too much already goes on to the next space.
-	leastPrefix = 256
+	minPrefix = 256
 )
 
 // A prefix is the beginning of a text, for a regular expression to read.
@@ -189,7 +189,7 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 	if start > 0 && r.before != nil && !r.before(text[:start]) {
 		return spans
 	}
-	from := prefix{text: text[start:], limit: max(*left, leastPrefix)}
+	from := prefix{text: text[start:], limit: max(*left, minPrefix)}
 	match := r.match(&from)
 	*left -= from.at
 	if match == nil {

@@ -30,7 +30,7 @@ const (
 	agentWeight  = 0.75 // of what subagents said, against the conversation with the user
 	lengthUnit   = 50   // words
 	recencyUnit  = 7 * 24 * time.Hour
-	mostDoubled  = 5 // more hits in a session than 2 to this power change nothing
+	maxDoubled   = 5 // more hits in a session than 2 to this power change nothing
 	doubledBonus = 0.1
 	// guessed is the least closeness of words whose text was not read yet.
 	guessed = 1.3
@@ -398,7 +398,7 @@ func (r *relevance) sorted(most int) []*group {
 
 // bonus returns what the number of hits in a session counts in their scores.
 func (g *group) bonus() float64 {
-	return 1 + doubledBonus*min(math.Log2(float64(max(g.count, 1))), mostDoubled)
+	return 1 + doubledBonus*min(math.Log2(float64(max(g.count, 1))), maxDoubled)
 }
 
 // result makes the hits and counts what is left.

@@ -203,7 +203,7 @@ func (f *Folder) eachSession(ctx context.Context, project string, visit func(id 
 // order, until visit returns false. It then reads no more of the directory.
 func eachSession(root *projectRoot, project string, visit func(id string, info fs.FileInfo) bool) error {
 	// The first batch is small: each entry costs a system call, and one session may be enough.
-	const mostAtOnce = 256
+	const maxAtOnce = 256
 	atOnce := 4
 	dir, err := root.Open(root.prefix)
 	if err != nil {
@@ -215,7 +215,7 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 	defer dir.Close()
 	for {
 		entries, err := dir.ReadDir(atOnce)
-		atOnce = min(8*atOnce, mostAtOnce)
+		atOnce = min(8*atOnce, maxAtOnce)
 		for _, entry := range entries {
 			id, ok := strings.CutSuffix(entry.Name(), transcriptExtension)
 			key := wire.SessionKey{Project: project, SessionID: id}

@@ -92,7 +92,7 @@ func TestAskScreenFits(t *testing.T) {
 		text, painted := askedScreen(width, false, lines), askedScreen(width, true, lines)
 		paintedLines := strings.Split(painted, "\n")
 		for i, line := range strings.Split(text, "\n") {
-			if n := tty.Width(strings.TrimRight(line, " ")); n > width && width >= leastColumns {
+			if n := tty.Width(strings.TrimRight(line, " ")); n > width && width >= minColumns {
 				t.Fatalf("%d columns: a line has %d: %q", width, n, line)
 			}
 			if tty.PaintedWidth(paintedLines[i]) != tty.Width(line) {

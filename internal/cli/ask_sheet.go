@@ -72,7 +72,7 @@ type sheetRow struct {
 const (
 	partIndent  = 2 // the other rows of a line, and what is not in a box
 	valueIndent = 2 // the lines of a part
-	leastText   = 4 // columns beside an indent
+	minText     = 4 // columns beside an indent
 	minBox      = 20
 	boxSides    = len("|  |")
 )
@@ -94,7 +94,7 @@ func (s *sheet) add(indent int, line string) { s.addStyled(tty.Plain, indent, li
 
 func (s *sheet) addStyled(style tty.Style, indent int, line string) {
 	hanging := partIndent
-	if s.inner()-indent-hanging < leastText { // there is no room for indents
+	if s.inner()-indent-hanging < minText { // there is no room for indents
 		indent, hanging = 0, 0
 	}
 	rows := tty.Break(tty.CleanLine(line), s.inner()-indent-hanging)

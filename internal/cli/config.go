@@ -205,9 +205,9 @@ func (r *settingRow) styles() []tty.Style {
 // list writes a setting on a narrow screen: the value beside the key or, if it is long, below it, and
 // then where a value that is set comes from. Nothing is cut.
 func (r *settingRow) list(b *strings.Builder, on canvas) {
-	const column, indented, leastIndented = len(keyVariable) + clikit.CellGap, 2, 12
+	const column, indented, minIndented = len(keyVariable) + clikit.CellGap, 2, 12
 	indent := indented
-	if on.width < leastIndented {
+	if on.width < minIndented {
 		indent = 0
 	}
 	styles := r.styles()

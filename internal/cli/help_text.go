@@ -354,16 +354,16 @@ func flagName(f *pflag.Flag) string {
 const (
 	margin = 2 // before a name
 	gap    = 3 // after the longest name
-	// leastAbout is the least width of descriptions beside names, and narrowAbout their
+	// minAbout is the least width of descriptions beside names, and narrowAbout their
 	// indentation below them.
-	leastAbout  = 22
+	minAbout    = 22
 	narrowAbout = 6
 )
 
 // item writes a name and its description: beside it or, if there is no room, below.
 func (h *helpText) item(name, about string, wide int) {
 	indent := margin + wide + gap
-	if h.columns-indent < leastAbout {
+	if h.columns-indent < minAbout {
 		indent = narrowAbout
 		name = strings.TrimSpace(name)
 	}

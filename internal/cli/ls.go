@@ -354,7 +354,7 @@ type lsColumn struct {
 
 // The columns that are not facts of [view.Columns].
 var (
-	idColumn    = &lsColumn{cell: (*lsList).id, style: tty.Dim, least: leastTitle}
+	idColumn    = &lsColumn{cell: (*lsList).id, style: tty.Dim, least: minTitle}
 	titleColumn = &lsColumn{cell: (*lsList).title}
 	ageColumn   = &lsColumn{Column: view.Column{Right: true}, cell: (*lsList).age, style: tty.Dim, least: 12}
 )
@@ -365,7 +365,7 @@ func screenColumns() (order, chosen []*lsColumn) {
 	order, chosen = []*lsColumn{idColumn, titleColumn}, []*lsColumn{ageColumn, idColumn}
 	facts := map[string]*lsColumn{}
 	for _, c := range view.Columns {
-		facts[c.Name] = &lsColumn{Column: *c, least: leastTitle}
+		facts[c.Name] = &lsColumn{Column: *c, least: minTitle}
 		order = append(order, facts[c.Name])
 	}
 	for _, name := range view.Chosen {
@@ -383,11 +383,11 @@ func (c *lsColumn) text(l *lsList, e *view.Entry) string {
 }
 
 const (
-	// leastTitle is what most columns leave to the title.
-	leastTitle = 30
-	mostTitle  = 80
-	mostCell   = 24
-	mark       = "● "
+	// minTitle is what most columns leave to the title.
+	minTitle = 30
+	maxTitle = 80
+	maxCell  = 24
+	mark     = "● "
 )
 
 // screen returns the list for a terminal.
@@ -425,10 +425,10 @@ func (l *lsList) fit(room int) *clikit.Table {
 			widths[c] = 0
 		}
 	}
-	title := min(widths[titleColumn], mostTitle)
+	title := min(widths[titleColumn], maxTitle)
 	left := room
 	for _, c := range chosen {
-		need := min(widths[c], mostCell) + clikit.CellGap
+		need := min(widths[c], maxCell) + clikit.CellGap
 		if widths[c] == 0 || left-need < min(title, c.least) {
 			widths[c] = 0
 			continue
@@ -448,7 +448,7 @@ func (l *lsList) fit(room int) *clikit.Table {
 		var cells []string
 		var styles []tty.Style
 		for _, c := range shown {
-			width := mostCell
+			width := maxCell
 			if c == titleColumn {
 				width = title
 			}

@@ -154,9 +154,9 @@ func TestRunScreen(t *testing.T) {
 	}
 }
 
-// leastColumns is the width from which on everything fits. A line of a change needs its indent, its
+// minColumns is the width from which on everything fits. A line of a change needs its indent, its
 // mark and two columns for a wide character.
-const leastColumns = 6
+const minColumns = 6
 
 // Whatever the width, the terminal does not have to break a line.
 func TestRunScreenFits(t *testing.T) {
@@ -165,7 +165,7 @@ func TestRunScreenFits(t *testing.T) {
 		s := newTestScreen(width, false)
 		p := s.play(t, workSteps)
 		s.conclude(p.account.parts(s.elapsed(), false))
-		if s.paper.wrapped && width >= leastColumns || len(s.paper.unknown) > 0 {
+		if s.paper.wrapped && width >= minColumns || len(s.paper.unknown) > 0 {
 			t.Errorf("%d columns: unknown sequences %q\n%s", width, s.paper.unknown, s.paper.wide)
 		}
 		s.busy("thinking")
@@ -271,7 +271,7 @@ func TestRunScreenHostile(t *testing.T) {
 			workStep{0, saidFrame(id, toolBlock("c", "Read", `{"file_path":"/a\u001b[31m\nb"}`))},
 			workStep{0, returnedFrame("", id, failed, "\\u001b[2J\\u009b\\r\\n\\u202eowned 世界 "+strings.Repeat("y", 6000), `"odd"`)})
 	}
-	for width := leastColumns; width <= 200; width += 3 {
+	for width := minColumns; width <= 200; width += 3 {
 		s := newTestScreen(width, false)
 		s.play(t, steps)
 		if s.paper.wrapped || len(s.paper.unknown) > 0 {

@@ -634,10 +634,10 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	}
 	title := cmp.Or(tty.Line(g.title), "-")
 	room := columns - tty.Width(id) - tty.Width(about) - clikit.CellGap
-	if room < leastHeading {
+	if room < minHeading {
 		about, room = "", columns-tty.Width(id)
 	}
-	if room < leastHeading {
+	if room < minHeading {
 		id, room = "", columns
 	}
 	title = tty.Fit(title, max(room, 1))
@@ -648,8 +648,8 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	return line
 }
 
-// leastHeading is the least width of the title above hits.
-const leastHeading = 16
+// minHeading is the least width of the title above hits.
+const minHeading = 16
 
 // placeInSession describes the position of a hit in its session.
 func placeInSession(h *search.Hit, zone *time.Location) string {

@@ -64,10 +64,10 @@ func (r *statsReport) text(on canvas) string {
 
 const (
 	barsFrom  = 80 // columns of the screen from which tables have bars
-	leastRoom = 10 // columns for a bar or a title
+	minRoom   = 10 // columns for a bar or a title
 	goodTitle = 32 // columns for a title that are worth more than exact numbers
-	mostRoom  = 60 // columns for a title
-	mostBar   = 24
+	maxRoom   = 60 // columns for a title
+	maxBar    = 24
 )
 
 // A statsLayout says which columns a table has.
@@ -96,12 +96,12 @@ func (r *statsReport) table(groups []*statsGroup, on canvas) *clikit.Table {
 		l.cents, l.rates = least.cents, byBlock(r.by) && !l.tokens
 		rest := on.width - r.tableOf(groups, l.withoutLast(), on).Width()
 		switch l.room = rest - clikit.CellGap; {
-		case titles && (l.room >= leastRoom && l.brief || l.room >= goodTitle):
-			l.titles, l.room = true, min(l.room, mostRoom)
+		case titles && (l.room >= minRoom && l.brief || l.room >= goodTitle):
+			l.titles, l.room = true, min(l.room, maxRoom)
 			return r.tableOf(groups, l, on)
 		case titles:
-		case l.bars && l.room >= leastRoom, !l.bars && rest >= 0:
-			l.room = min(l.room, mostBar)
+		case l.bars && l.room >= minRoom, !l.bars && rest >= 0:
+			l.room = min(l.room, maxBar)
 			return r.tableOf(groups, l, on)
 		}
 	}
@@ -249,7 +249,7 @@ func cellStyles(cells []string, style tty.Style) []tty.Style {
 }
 
 // shortTitle returns the beginning of a title.
-func shortTitle(title string) string { return tty.Fit(tty.Line(title), mostRoom) }
+func shortTitle(title string) string { return tty.Fit(tty.Line(title), maxRoom) }
 
 func (t *statsTable) cells(totals *usage.Totals) []string {
 	u := &totals.Usage
@@ -330,8 +330,8 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	return b
 }
 
-// leastLabel is the number of columns that a label needs beside its figure.
-const leastLabel = 6
+// minLabel is the number of columns that a label needs beside its figure.
+const minLabel = 6
 
 // drawBars draws bars. The longest one fills the line. Labels get at most half of it. A narrow screen
 // has no bars, and if need be the figures are below the labels.
@@ -341,8 +341,8 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 		figure = max(figure, tty.Width(bars[i].figure))
 		most = max(most, bars[i].value)
 	}
-	half := max(on.width/2, min(on.width-figure-clikit.CellGap, leastLabel))
-	stacked := on.width < figure+clikit.CellGap+leastLabel
+	half := max(on.width/2, min(on.width-figure-clikit.CellGap, minLabel))
+	stacked := on.width < figure+clikit.CellGap+minLabel
 	if stacked {
 		half, figure = on.width, 0
 	}

@@ -266,13 +266,13 @@ type toolsLayout int
 const (
 	allTools   toolsLayout = iota
 	briefTools             // tokens of inputs and results in one column
-	leastTools             // without failures as well
+	minTools               // without failures as well
 )
 
 // text returns the table with the most columns that fit, and the remarks below it.
 func (r *toolsReport) text(on canvas) string {
 	t := r.table(on, allTools)
-	for l := briefTools; on.width > 0 && t.Width() > on.width && l <= leastTools; l++ {
+	for l := briefTools; on.width > 0 && t.Width() > on.width && l <= minTools; l++ {
 		t = r.table(on, l)
 	}
 	w := new(strings.Builder)
@@ -302,7 +302,7 @@ func (r *toolsReport) table(on canvas, layout toolsLayout) *clikit.Table {
 	switch layout {
 	case briefTools:
 		headings = []string{first, "CALLS>", "FAILED>", "TOKENS>", "COST>"}
-	case leastTools:
+	case minTools:
 		headings = []string{first, "CALLS>", "TOKENS>", "COST>"}
 	}
 	t := &toolsTable{Table: clikit.NewTable(headings...), layout: layout, exact: on.width == 0}
@@ -363,7 +363,7 @@ func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	}
 	layout := t.layout
 	cells := []string{name, wording.Number(s.Calls)}
-	if layout != leastTools {
+	if layout != minTools {
 		cells = append(cells, wording.Number(s.Failed))
 	}
 	if layout == allTools {
@@ -373,7 +373,7 @@ func (t *toolsTable) addSums(name string, s *stats.ToolSums, style tty.Style) {
 	}
 	cells = append(cells, column(s.Cost(), t.cents))
 	styles := cellStyles(cells, style)
-	if s.Failed > 0 && layout != leastTools {
+	if s.Failed > 0 && layout != minTools {
 		styles[2] = tty.Failure
 	}
 	if styles[len(styles)-1] = tty.Cost; s.EstimatedCost == 0 {

@@ -32,8 +32,8 @@ func (r *tableRow) paint(i int, text string, color bool) string {
 const (
 	// CellGap is the space between two columns.
 	CellGap = 2
-	// leastCell is the least width of a column of texts.
-	leastCell = 8
+	// minCell is the least width of a column of texts.
+	minCell = 8
 	// Narrow is the width of a screen below which texts are not shown in columns.
 	Narrow = 72
 )
@@ -150,7 +150,7 @@ func (t *Table) fitted(columns int) (widths []int, ok bool) {
 	for columns > 0 && lineWidth(widths) > columns {
 		widest := -1
 		for i := range widths {
-			if !t.right[i] && widths[i] > leastCell && (widest <= 0 || widths[i] > widths[widest]) {
+			if !t.right[i] && widths[i] > minCell && (widest <= 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}

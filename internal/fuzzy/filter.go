@@ -48,12 +48,12 @@ func (f *Filter) Find(q Query) []int {
 	return f.indexes
 }
 
-// leastShared is how many texts are worth another worker.
-const leastShared = 1000
+// minShared is how many texts are worth another worker.
+const minShared = 1000
 
 // scan compares n texts, of which at returns the indexes, and keeps those that match.
 func (f *Filter) scan(q Query, n int, at func(int) int) {
-	count := max(min(runtime.GOMAXPROCS(0), n/leastShared), 1)
+	count := max(min(runtime.GOMAXPROCS(0), n/minShared), 1)
 	for len(f.workers) < count {
 		f.workers = append(f.workers, worker{})
 	}

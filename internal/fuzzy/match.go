@@ -34,17 +34,17 @@ type Span struct{ Start, End int }
 // Points of a match. Letters that begin a word count more than others, and letters that follow each
 // other more than scattered ones.
 const (
-	letterPoints  = 16
-	startPoints   = 12 // at the beginning of the text
-	spacePoints   = 10 // after a space
-	wordPoints    = 9  // after a sign, such as a slash or a hyphen
-	humpPoints    = 7  // an upper-case letter after a lower-case one, or the first digit
-	nextPoints    = 8  // after the letter before, or what the first of these letters got
-	runPoints     = 2  // after the letter before, as well
-	gapPoints     = 6  // lost for a gap
-	gapByte       = 1  // lost for each byte of a gap
-	mostGapPoints = 40 // lost for a long gap
-	firstPoints   = 20 // in the first line of the text
+	letterPoints = 16
+	startPoints  = 12 // at the beginning of the text
+	spacePoints  = 10 // after a space
+	wordPoints   = 9  // after a sign, such as a slash or a hyphen
+	humpPoints   = 7  // an upper-case letter after a lower-case one, or the first digit
+	nextPoints   = 8  // after the letter before, or what the first of these letters got
+	runPoints    = 2  // after the letter before, as well
+	gapPoints    = 6  // lost for a gap
+	gapByte      = 1  // lost for each byte of a gap
+	maxGapPoints = 40 // lost for a long gap
+	firstPoints  = 20 // in the first line of the text
 )
 
 // A Matcher compares queries with texts. It keeps its memory from one to the next, so that it is not
@@ -292,7 +292,7 @@ func (m *Matcher) join(c *cell, near, far int) bool {
 	best, run := 0, c.run
 	if far >= 0 {
 		p := &m.cells[far]
-		best = p.points - min(gapPoints+gapByte*(c.start-p.end), mostGapPoints)
+		best = p.points - min(gapPoints+gapByte*(c.start-p.end), maxGapPoints)
 		c.before = far
 	}
 	if near >= 0 {

@@ -30,8 +30,8 @@ const (
 	// since many links can refer to one definition.
 	maxCells   = 2
 	maxTargets = 4
-	// leastBound is added to these bounds, so that they do not matter for short texts.
-	leastBound = 1000
+	// minBound is added to these bounds, so that they do not matter for short texts.
+	minBound = 1000
 	// shortText is the length of a text that can't exceed these bounds unless it has a table: its
 	// work is at most twice the square of its length.
 	shortText = 512
@@ -58,7 +58,7 @@ func boundedTree(p parser.Parser, source []byte) (ast.Node, Reason) {
 		return nil, TooComplex
 	}
 	root := p.Parse(text.NewReader(source))
-	if targetSize(root) > maxTargets*len(source)+leastBound {
+	if targetSize(root) > maxTargets*len(source)+minBound {
 		return nil, TooComplex
 	}
 	return root, ""
@@ -123,7 +123,7 @@ func IsCheap(source []byte) bool {
 	if len(source) <= shortText && bytes.IndexByte(source, '|') < 0 {
 		return true
 	}
-	cost := &proseCost{work: maxWork * (len(source) + leastBound), cells: maxCells*len(source) + leastBound}
+	cost := &proseCost{work: maxWork * (len(source) + minBound), cells: maxCells*len(source) + minBound}
 	pc := parser.NewContext()
 	pc.Set(costKey, cost)
 	root := outline().Parse(text.NewReader(source), parser.WithContext(pc))

@@ -17,13 +17,13 @@ type Options struct {
 }
 
 const (
-	// leastColumns are those that a text needs beside an indentation. If there are fewer, it is not
+	// minColumns are those that a text needs beside an indentation. If there are fewer, it is not
 	// indented.
-	leastColumns = 12
-	// mostRule is the width of the widest rule.
-	mostRule = 80
-	// mostTarget is the length of the longest target of a link that the terminal gets.
-	mostTarget = 2000
+	minColumns = 12
+	// maxRule is the width of the widest rule.
+	maxRule = 80
+	// maxTarget is the length of the longest target of a link that the terminal gets.
+	maxTarget = 2000
 )
 
 // A layout makes lines of blocks.
@@ -87,7 +87,7 @@ func (l layout) block(b *Block) []string {
 	case Table:
 		return l.table(b)
 	case Rule:
-		width := mostRule
+		width := maxRule
 		if l.Width > 0 {
 			width = min(width, l.Width)
 		}
@@ -125,7 +125,7 @@ func (l layout) heading(b *Block) []string {
 }
 
 // fits reports whether text can be indented.
-func (l layout) fits(indent int) bool { return l.Width == 0 || l.Width-indent >= leastColumns }
+func (l layout) fits(indent int) bool { return l.Width == 0 || l.Width-indent >= minColumns }
 
 // indented returns the layout beside an indentation.
 func (l layout) indented(indent int) layout {
@@ -323,7 +323,7 @@ func openable(target string) string {
 		return ""
 	}
 	target = u.String()
-	if len(target) > mostTarget || strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(target) > maxTarget || strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
 	}
 	return target

@@ -95,13 +95,13 @@ func atCursor(c *Cursor) string {
 	return moveTo(c.X, c.Y) + showCursor
 }
 
-// leastScroll is how many rows have to stay the same for the terminal to scroll them.
-const leastScroll = 4
+// minScroll is how many rows have to stay the same for the terminal to scroll them.
+const minScroll = 4
 
 // scroll returns what makes the terminal move rows that are the same in the next frame, but elsewhere.
 func (f *Full) scroll(next []string) string {
 	first, last := f.changed(next)
-	if last-first < leastScroll {
+	if last-first < minScroll {
 		return ""
 	}
 	by, same := 0, 0
@@ -112,7 +112,7 @@ func (f *Full) scroll(next []string) string {
 			}
 		}
 	}
-	if same < leastScroll || same <= f.equalRows(next, first, last, 0)+leastScroll {
+	if same < minScroll || same <= f.equalRows(next, first, last, 0)+minScroll {
 		return ""
 	}
 	f.move(first, last, by)

@@ -43,8 +43,8 @@ const (
 	maxHits      = 20
 	hitsASession = 3
 	excerptSize  = 160 // characters around a match
-	// leastShare is the part of the best text's words that another one has at least.
-	leastShare = 0.4
+	// minShare is the part of the best text's words that another one has at least.
+	minShare = 0.4
 )
 
 // source returns the texts that a request is about.
@@ -148,7 +148,7 @@ func (a *answer) choose(limit int) {
 	seen := map[string]bool{}
 	for i := range a.found.Hits {
 		h := &a.found.Hits[i]
-		if len(a.hits) == limit || h.Share < leastShare*a.found.Hits[0].Share {
+		if len(a.hits) == limit || h.Share < minShare*a.found.Hits[0].Share {
 			break
 		}
 		if !sessionID().MatchString(h.SessionID) || a.list.running[h.SessionID] {

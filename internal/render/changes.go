@@ -41,8 +41,8 @@ func (o Options) most(shown int) int {
 	return 3 * (shortDiff - shown)
 }
 
-// leastDiff is the least width in which the lines of a diff can be wrapped.
-const leastDiff = 4
+// minDiff is the least width in which the lines of a diff can be wrapped.
+const minDiff = 4
 
 // diffLine returns the row of a line, cut to the width, or all of its rows.
 func (o Options) diffLine(line DiffLine) string {
@@ -50,7 +50,7 @@ func (o Options) diffLine(line DiffLine) string {
 		return o.indented(line.String(o.Color))
 	}
 	rows := line.Rows(o.columns(), o.Color)
-	if o.columns() >= leastDiff && (o.Expand || len(rows) == 1) {
+	if o.columns() >= minDiff && (o.Expand || len(rows) == 1) {
 		return o.lines(rows)
 	}
 	return o.indented(tty.CutPainted(line.String(o.Color), o.columns()-1) + tty.Dim.Paint("…", o.Color))

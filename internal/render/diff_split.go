@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// leastSplit is the least width of a diff side by side.
-const leastSplit = 100
+// minSplit is the least width of a diff side by side.
+const minSplit = 100
 
 // hunkLines returns the painted lines of a hunk: unified, or side by side.
 func (o Options) hunkLines(d *transcript.FileDiff, hunk int, split bool) []string {

@@ -153,9 +153,9 @@ func (o Options) row(name, what string, notes []Note) string {
 		width += 2 + tty.Width(n.Text)
 		painted += "  " + n.Style.Paint(n.Text, o.Color)
 	}
-	if o.Width > 0 && o.columns()-width < nameColumns+leastSummary {
+	if o.Width > 0 && o.columns()-width < nameColumns+minSummary {
 		width, painted = 0, ""
-		if len(notes) > 0 && notes[0].Style == tty.Failure && o.columns() >= leastColumns {
+		if len(notes) > 0 && notes[0].Style == tty.Failure && o.columns() >= minColumns {
 			width, painted = 2+len(notes[0].Text), "  "+notes[0].Style.Paint(notes[0].Text, o.Color)
 		}
 	}
@@ -179,9 +179,9 @@ func (o Options) row(name, what string, notes []Note) string {
 	return strings.Repeat(" ", o.indent) + line + painted + "\n"
 }
 
-// leastSummary is the least width of what a call does. In a narrower window its outcome is left out,
+// minSummary is the least width of what a call does. In a narrower window its outcome is left out,
 // unless it failed.
-const leastSummary = 12
+const minSummary = 12
 
 const (
 	shortLines = 3  // of a result that is not expanded

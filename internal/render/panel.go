@@ -37,9 +37,9 @@ type PanelEntry struct {
 	Parts     []Note // of the first cell, if it has several styles
 }
 
-// leastPanelText is the least width of the text of a line beside its cells. Columns that leave less are
+// minPanelText is the least width of the text of a line beside its cells. Columns that leave less are
 // left out.
-const leastPanelText = 20
+const minPanelText = 20
 
 // panel lays out entries. Their cells are in columns, aligned at the right. order are the columns from
 // the one that is most important to the one that is left out first.
@@ -56,7 +56,7 @@ func (o Options) panel(entries []PanelEntry, order ...int) []PanelLine {
 	shown := make([]bool, len(widths))
 	used := 0
 	for _, k := range order {
-		if k < len(widths) && widths[k] > 0 && (o.Width <= 0 || used+2+widths[k]+leastPanelText <= o.Width) {
+		if k < len(widths) && widths[k] > 0 && (o.Width <= 0 || used+2+widths[k]+minPanelText <= o.Width) {
 			shown[k] = true
 			used += 2 + widths[k]
 		}
@@ -73,7 +73,7 @@ func (o Options) panel(entries []PanelEntry, order ...int) []PanelLine {
 func (o Options) panelText(e *PanelEntry, widths []int, shown []bool, used int) string {
 	indent := 2 * e.Depth
 	if o.Width > 0 {
-		indent = min(indent, max(o.Width-used-leastPanelText/2, 0))
+		indent = min(indent, max(o.Width-used-minPanelText/2, 0))
 	}
 	text := e.Words
 	if len(e.Cells) == 0 {

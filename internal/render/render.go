@@ -88,9 +88,9 @@ func (o Options) head(c *transcript.Chunk, turn int) string {
 	return o.line(style, Join("system", o.time(c.Timestamp))) + o.in(2).block(tty.Plain, c.Text)
 }
 
-// leastPrompt is the least width of a prompt beside its number and time. In a narrower window they
+// minPrompt is the least width of a prompt beside its number and time. In a narrower window they
 // have a line of their own.
-const leastPrompt = 40
+const minPrompt = 40
 
 // prompt returns what the user said, marked with an angle, with the number of the turn and the time
 // at the right.
@@ -101,10 +101,10 @@ func (o Options) prompt(c *transcript.Chunk, turn int) string {
 	switch {
 	case o.Width == 0:
 		columns = 0
-	case columns < leastColumns:
+	case columns < minColumns:
 		mark, columns = "", o.columns()
 	}
-	if columns-tty.Width(at)-2 < leastPrompt {
+	if columns-tty.Width(at)-2 < minPrompt {
 		return o.prefixed(mark, tty.Wrap(text, columns), "") + o.in(2).line(tty.Dim, at)
 	}
 	first := tty.Wrap(text, columns-tty.Width(at)-2)
@@ -224,12 +224,12 @@ func AgentTitle(a *transcript.Agent) string {
 	return text
 }
 
-// leastColumns is the least width of a text that is indented. In a narrower window it is not.
-const leastColumns = 16
+// minColumns is the least width of a text that is indented. In a narrower window it is not.
+const minColumns = 16
 
 // in returns the options of what is indented by so many columns more.
 func (o Options) in(columns int) Options {
-	if o.Width <= 0 || o.Width-o.indent-columns >= leastColumns {
+	if o.Width <= 0 || o.Width-o.indent-columns >= minColumns {
 		o.indent += columns
 	}
 	return o

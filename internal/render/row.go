@@ -72,14 +72,14 @@ func (o Options) RowLine(r *rows.Row, mark Mark) string {
 // markColumns are the columns of a mark and the space after it.
 const markColumns = 2
 
-// leastRow is the least width of a row beside its indentation and its mark.
-const leastRow = 24
+// minRow is the least width of a row beside its indentation and its mark.
+const minRow = 24
 
 // rowOptions returns the options of a row: indented by its depth, and by its mark. A narrow window has
 // neither.
 func (o Options) rowOptions(r *rows.Row) Options {
 	o.indent = 0
-	if o.Width > 0 && o.Width < leastColumns/2 {
+	if o.Width > 0 && o.Width < minColumns/2 {
 		return o
 	}
 	o.indent = markColumns
@@ -87,7 +87,7 @@ func (o Options) rowOptions(r *rows.Row) Options {
 		o.indent += 2 * min(r.Depth, maxDepth)
 		return o
 	}
-	o.indent += 2 * min(r.Depth, max(o.Width-markColumns-leastRow, 0)/2)
+	o.indent += 2 * min(r.Depth, max(o.Width-markColumns-minRow, 0)/2)
 	return o
 }
 
@@ -362,7 +362,7 @@ func (o Options) aside(style tty.Style, text string, notes []Note) string {
 	if o.Width <= 0 {
 		return style.Paint(text, o.Color) + painted
 	}
-	if o.columns()-width < nameColumns+leastSummary {
+	if o.columns()-width < nameColumns+minSummary {
 		width, painted = 0, ""
 	}
 	text = tty.Fit(text, o.columns()-width)

@@ -102,7 +102,7 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 		return columns
 	}
 	room := columns - tty.Width(Join(Attached(r.Chunk), o.time(r.Time))) - 2
-	if room < nameColumns+leastSummary {
+	if room < nameColumns+minSummary {
 		return columns
 	}
 	return room
@@ -292,7 +292,7 @@ func (o Options) inputField(i *transcript.DisplayItem, f field, to sink) {
 		to.text(o, tty.Dim, text)
 	case f.name == "command" && isCommand(i):
 		to.code(o, highlight.Find("bash"), text)
-	case strings.Contains(text, "\n") || len(text) > max(o.columns(), leastPrompt)-len(f.name)-2:
+	case strings.Contains(text, "\n") || len(text) > max(o.columns(), minPrompt)-len(f.name)-2:
 		to.text(o, tty.Dim, f.name+":")
 		to.text(o.in(2), tty.Plain, text)
 	default:

@@ -106,7 +106,7 @@ func (o Options) DiffText(diffs []transcript.FileDiff, split bool) *Text {
 
 // addDiffs adds diffs to a text, each after a line that names its file.
 func (o Options) addDiffs(diffs []transcript.FileDiff, split bool, t *Text) {
-	split = split && o.columns() >= leastSplit
+	split = split && o.columns() >= minSplit
 	for i := range diffs {
 		d := &diffs[i]
 		t.addPart(textPart{stop: StopFile, lines: func() []string { return []string{o.fitPainted(o.DiffHead(d))} }})

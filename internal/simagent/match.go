@@ -252,8 +252,8 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: want %s, got %s", d.pointer, want, got)
 }
 
-// mostShown is how many bytes of a text a report shows.
-const mostShown = 240
+// maxShown is how many bytes of a text a report shows.
+const maxShown = 240
 
 // shorten returns the beginning of a text, for a report.
 func shorten(text string) string { return excerpt(text, 0) }
@@ -266,20 +266,20 @@ func shortenPair(a, b string) (string, string) {
 		same++
 	}
 	start := 0
-	if max(len(a), len(b)) > mostShown && same > mostShown-before {
+	if max(len(a), len(b)) > maxShown && same > maxShown-before {
 		start = same - before
 	}
 	return excerpt(a, start), excerpt(b, start)
 }
 
-// excerpt returns up to mostShown bytes of text, from about start on.
+// excerpt returns up to maxShown bytes of text, from about start on.
 func excerpt(text string, start int) string {
 	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
 		start--
 	}
 	start = min(start, len(text))
 	shown := text[start:]
-	if start == 0 && len(shown) <= mostShown {
+	if start == 0 && len(shown) <= maxShown {
 		return shown
 	}
 	note := fmt.Sprintf(" (%d bytes)", len(text))
@@ -287,8 +287,8 @@ func excerpt(text string, start int) string {
 		note = fmt.Sprintf(" (from byte %d of %d)", start, len(text))
 		shown = "…" + shown
 	}
-	if len(shown) > mostShown {
-		shown = strings.ToValidUTF8(shown[:mostShown], "") + "…"
+	if len(shown) > maxShown {
+		shown = strings.ToValidUTF8(shown[:maxShown], "") + "…"
 	}
 	return shown + note
 }

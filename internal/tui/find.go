@@ -299,8 +299,8 @@ func (p *pulled) end() {
 // findSlice is how long a search goes on before it shows what it has found.
 const findSlice = 25 * time.Millisecond
 
-// mostPlaces is the number of places that are shown at once.
-const mostPlaces = 4096
+// maxPlaces is the number of places that are shown at once.
+const maxPlaces = 4096
 
 // findMore goes on with a search for a while.
 func findMore(ctx context.Context, started int, search *pulled) tea.Msg {
@@ -314,7 +314,7 @@ func findMore(ctx context.Context, started int, search *pulled) tea.Msg {
 			return msg
 		}
 		msg.places = append(msg.places, m)
-		if n := len(msg.places); n == mostPlaces || n%256 == 0 && time.Since(begun) > findSlice {
+		if n := len(msg.places); n == maxPlaces || n%256 == 0 && time.Since(begun) > findSlice {
 			msg.next = func() tea.Msg { return findMore(ctx, started, search) }
 			return msg
 		}

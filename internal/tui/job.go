@@ -352,7 +352,7 @@ func (j *jobScreen) showPatch() tea.Cmd {
 	}
 	f, parent, name, command := j.fleet, j.ctx, a.Patch, j.command("patch", j.id)
 	return j.push(&diffScreen{
-		base: newBase(j.app), title: j.title, options: j.renderOptions, split: j.width >= leastForOutline,
+		base: newBase(j.app), title: j.title, options: j.renderOptions, split: j.width >= minForOutline,
 		what: fmt.Sprintf("Changes in attempt %d", a.Number),
 		load: func() ([]transcript.FileDiff, error) {
 			ctx, cancel := context.WithTimeout(parent, fleetTimeout)

@@ -139,15 +139,15 @@ var jobOrder = []string{"state", "title", "reason", "worker", "id", "cost", "age
 
 // jobColumns chooses columns for a width. The title gets what is left, and a long reason some of that.
 func jobColumns(room int) []column {
-	const mostReason = 60
+	const maxReason = 60
 	chosen := map[string]column{}
 	for i, c := range jobRanked {
-		least := leastTitle
+		least := minTitle
 		switch {
 		case i == 0:
 			least = 8
 		case c.name == "id":
-			least = enoughTitle + leastTitle // why a job waits says more
+			least = enoughTitle + minTitle // why a job waits says more
 		}
 		if room-c.width-columnGap < least {
 			break
@@ -155,7 +155,7 @@ func jobColumns(room int) []column {
 		room -= c.width + columnGap
 		chosen[c.name] = c
 	}
-	return shareRoom(chosen, room, "reason", mostReason, jobOrder)
+	return shareRoom(chosen, room, "reason", maxReason, jobOrder)
 }
 
 // line returns the row of a job.

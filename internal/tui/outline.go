@@ -25,7 +25,7 @@ const outlineColumns = 38
 
 // columns returns the width of the outline, or 0 if it is not shown.
 func (o *outline) columns(width int) int {
-	if o.off || width < leastForOutline {
+	if o.off || width < minForOutline {
 		return 0
 	}
 	return outlineColumns
@@ -33,7 +33,7 @@ func (o *outline) columns(width int) int {
 
 // toggle shows or hides the outline. On a narrow screen, it opens it as a panel.
 func (o *outline) toggle(s *sessionScreen) tea.Cmd {
-	if s.width < leastForOutline {
+	if s.width < minForOutline {
 		return s.push(newPanel(s, outlinePanel))
 	}
 	o.off = !o.off

@@ -32,7 +32,7 @@ type diffScreen struct {
 func newDiff(s *sessionScreen, path string, turn int) screen {
 	t := s.snapshot.Transcript
 	return &diffScreen{
-		base: newBase(s.app), title: s.title, options: s.layout.options, split: s.width >= leastForOutline,
+		base: newBase(s.app), title: s.title, options: s.layout.options, split: s.width >= minForOutline,
 		what: diffTitle(s.layout.dir, path, turn),
 		load: func() ([]transcript.FileDiff, error) { return diffsOf(t, path, turn), nil },
 	}

@@ -286,7 +286,7 @@ func (s *sessionScreen) click(x, y int) tea.Cmd {
 	if line < 0 || line >= len(s.drawn) {
 		return nil
 	}
-	if x == s.columns && x >= leastForBar-1 {
+	if x == s.columns && x >= minForBar-1 {
 		s.list.jump(line, s.list.height)
 		return nil
 	}

@@ -17,9 +17,9 @@ import (
 
 // The sizes from which on parts of the screen are shown.
 const (
-	leastForBar     = 24  // columns, for the scrollbar
-	leastForGutter  = 12  // columns, for the mark of the selected row
-	leastForOutline = 140 // columns
+	minForBar     = 24  // columns, for the scrollbar
+	minForGutter  = 12  // columns, for the mark of the selected row
+	minForOutline = 140 // columns
 )
 
 func (s *sessionScreen) draw(width, height int) Frame {
@@ -174,7 +174,7 @@ func (s *sessionScreen) where(width int) (parts []part) {
 	switch status := tty.Line(s.running.Status); status {
 	case "waiting":
 		text := mark + "waits for you"
-		if width >= 2*leastForWhat {
+		if width >= 2*minForWhat {
 			text += ofWhat(tty.Line(s.running.WaitingFor))
 		}
 		return append(parts, part{tty.Waiting, text})
@@ -185,8 +185,8 @@ func (s *sessionScreen) where(width int) (parts []part) {
 	}
 }
 
-// leastForWhat is half the width of a screen that says what an agent waits for.
-const leastForWhat = 35
+// minForWhat is half the width of a screen that says what an agent waits for.
+const minForWhat = 35
 
 func ofWhat(what string) string {
 	if what == "" {
@@ -240,10 +240,10 @@ func (s *sessionScreen) loading() string {
 // right.
 func (s *sessionScreen) rowLines(width, height int) []string {
 	gutter, bar := 0, 0
-	if width >= leastForGutter {
+	if width >= minForGutter {
 		gutter = 1
 	}
-	if width >= leastForBar {
+	if width >= minForBar {
 		bar = 1
 	}
 	s.columns = width - bar

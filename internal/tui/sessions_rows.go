@@ -394,23 +394,23 @@ func factNames() (names []string) {
 }
 
 const (
-	// leastTitle is what the columns leave to the title, but the first one leaves less.
-	leastTitle = 24
+	// minTitle is what the columns leave to the title, but the first one leaves less.
+	minTitle = 24
 	// enoughTitle is what the title keeps when a state needs more room.
 	enoughTitle = 36
-	mostState   = 60
+	maxState    = 60
 )
 
 // columns chooses columns for a width. The title gets what is left.
 func (s *sessionsScreen) columns(room int) []column {
 	chosen := map[string]column{}
 	for i, c := range ranked[s.tab] {
-		least := leastTitle
+		least := minTitle
 		switch {
 		case i == 0:
 			least = 8
 		case c.name == "project" && s.tab == liveTab:
-			least = enoughTitle + leastTitle // what an agent waits for says more
+			least = enoughTitle + minTitle // what an agent waits for says more
 		}
 		if s.tab == recentTab && (c.name == "project" && !s.scopeAll || c.name == "machine" && !s.data.Machines()) {
 			continue // it is the same in every row
@@ -421,7 +421,7 @@ func (s *sessionsScreen) columns(room int) []column {
 		room -= c.width + columnGap
 		chosen[c.name] = c
 	}
-	return shareRoom(chosen, room, "state", mostState, shownOrder)
+	return shareRoom(chosen, room, "state", maxState, shownOrder)
 }
 
 // shareRoom gives the room that is left to one of the chosen columns, up to a width, and to the title. It returns the
@@ -496,7 +496,7 @@ func (s *sessionsScreen) sessionLine(e *view.Entry, selected bool, columns []col
 			return s.titleCell(e, selected, c.width)
 		case "state":
 			text := state.Whole(s.callOf(e))
-			if c.width < leastTitle && tty.Width(text) > c.width {
+			if c.width < minTitle && tty.Width(text) > c.width {
 				text = state.Text
 			}
 			return listCell{text: text, style: state.Style()}
