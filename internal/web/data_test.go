@@ -151,7 +151,7 @@ func TestListGolden(t *testing.T) {
 }
 
 // figuresOf are the figures that may have been counted or not.
-var figuresOf = regexp.MustCompile(`<span class="(counted|cost)">[^<]*</span>`)
+var figuresOf = regexp.MustCompile(`<span class="fact-(turns|tokens|files|cost)">[^<]*</span>`)
 
 var (
 	tags       = regexp.MustCompile(`<(/?)([a-zA-Z0-9]+)((?:\s+[a-zA-Z-]+(?:="[^"]*")?)*)\s*>`)
