@@ -24,6 +24,7 @@ import (
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // manifests is the directory with the manifests for Kubernetes.
@@ -392,12 +393,12 @@ func TestStreamFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := nats.Connect(opts.URL, nats.UserInfo("work", password), nats.CustomInboxPrefix("_INBOX.work"))
+	conn, err := nats.Connect(opts.URL, nats.UserInfo("work", password), nats.CustomInboxPrefix("_INBOX.work"), nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}

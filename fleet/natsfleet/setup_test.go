@@ -153,12 +153,12 @@ func rawURL(t testing.TB, opts server.Options) string {
 // raw connects to a server.
 func raw(t testing.TB, url string, opts ...nats.Option) jetstream.JetStream {
 	t.Helper()
-	conn, err := nats.Connect(url, opts...)
+	conn, err := nats.Connect(url, append(opts, nats.Timeout(polltest.Limit))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}

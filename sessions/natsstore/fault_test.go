@@ -226,7 +226,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	url := serve(t, &server.Options{})
 	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	conn, _ := rawStream(t, url)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}

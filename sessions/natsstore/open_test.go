@@ -109,12 +109,12 @@ func TestOpenWithEndedContext(t *testing.T) {
 // Open refuses a stream that would lose transcripts.
 func TestOpenUnfitStream(t *testing.T) {
 	t.Parallel()
-	conn, err := nats.Connect(serve(t, &server.Options{}))
+	conn, err := nats.Connect(serve(t, &server.Options{}), nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestOpenUnfitStream(t *testing.T) {
 func TestOpenUnknownSync(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{SyncAlways: true})
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,12 +179,12 @@ func TestOpenUnknownSync(t *testing.T) {
 // it.
 func TestOpenUnsyncedStream(t *testing.T) {
 	t.Parallel()
-	conn, err := nats.Connect(serve(t, &server.Options{SyncAlways: true}))
+	conn, err := nats.Connect(serve(t, &server.Options{SyncAlways: true}), nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestOpenUnsyncedStream(t *testing.T) {
 
 func TestConnStaysOpen(t *testing.T) {
 	t.Parallel()
-	conn, err := nats.Connect(serve(t, &server.Options{}))
+	conn, err := nats.Connect(serve(t, &server.Options{}), nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}

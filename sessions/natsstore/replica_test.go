@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // A server of a cluster that does not have the latest message yet is asked again, unless the leader
@@ -22,7 +24,7 @@ func TestReplicaIsBehind(t *testing.T) {
 	srv.Start()
 	defer srv.WaitForShutdown()
 	defer srv.Shutdown()
-	conn, err := nats.Connect(srv.ClientURL())
+	conn, err := nats.Connect(srv.ClientURL(), nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,12 +89,12 @@ func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
 
 func rawStreamNamed(t *testing.T, url, name string) (*nats.Conn, jetstream.Stream) {
 	t.Helper()
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(polltest.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
