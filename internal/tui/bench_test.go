@@ -33,7 +33,7 @@ var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
 	return sessions.ReadFile(context.Background(), path, nil)
 })
 
-// openTranscript returns the screen of a transcript, without a terminal.
+// openTranscript returns a session screen for a transcript, without a terminal.
 func openTranscript(t testing.TB, tr *transcript.Transcript) *sessionScreen {
 	t.Helper()
 	a := &app{ctx: t.Context(), opts: storyOptions(), src: newFakeSource(), display: &display{}}
@@ -46,7 +46,7 @@ func openTranscript(t testing.TB, tr *transcript.Transcript) *sessionScreen {
 	return s
 }
 
-// BenchmarkKey is the time from a key to what the terminal gets, on the largest session.
+// BenchmarkKey measures the time from a key to the terminal output, on the largest session.
 func BenchmarkKey(b *testing.B) {
 	tr, err := largest()
 	if err != nil {
@@ -85,7 +85,7 @@ func BenchmarkResize(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen makes the rows of the largest session and draws its end.
+// BenchmarkOpen lays out the largest session and draws its end.
 func BenchmarkOpen(b *testing.B) {
 	tr, err := largest()
 	if err != nil {
@@ -96,7 +96,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkGrow draws the largest session after its last chunk has changed.
+// BenchmarkGrow draws the largest session after its last chunk changed.
 func BenchmarkGrow(b *testing.B) {
 	tr, err := largest()
 	if err != nil {
@@ -110,7 +110,7 @@ func BenchmarkGrow(b *testing.B) {
 	}
 }
 
-// bigResult returns a transcript with a result of so many bytes.
+// bigResult returns a transcript with a tool result of about size bytes.
 func bigResult(t testing.TB, size int) *transcript.Transcript {
 	t.Helper()
 	text, err := json.Marshal(strings.Repeat("a line of a result that is long enough to be one\n", size/49))
@@ -131,7 +131,7 @@ func bigResult(t testing.TB, size int) *transcript.Transcript {
 	return tr
 }
 
-// BenchmarkUnfold unfolds a result of 10 MB.
+// BenchmarkUnfold unfolds a 10 MB result.
 func BenchmarkUnfold(b *testing.B) {
 	s := openTranscript(b, bigResult(b, 10<<20))
 	s.draw(200, 60)
@@ -143,8 +143,7 @@ func BenchmarkUnfold(b *testing.B) {
 	}
 }
 
-// BenchmarkFind finds texts in the largest session: one that is everywhere, one that is rare, and an
-// expression.
+// BenchmarkFind searches the largest session for a frequent text, a rare one, and an expression.
 func BenchmarkFind(b *testing.B) {
 	tr, err := largest()
 	if err != nil {

@@ -16,21 +16,22 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A ChatOptions says what a chat needs beside its driver.
+// A ChatOptions configures a chat, apart from its driver.
 type ChatOptions struct {
 	Options
-	// Mail is where the news of the conversation come from.
+	// Mail delivers the news of the conversation.
 	Mail *Mailbox
-	// Source is where the rows of the conversation come from. Nil means that they can't be shown.
+	// Source provides the conversation's rows. If it is nil, they can't be shown.
 	Source Source
 	// History has earlier prompts.
 	History *compose.History
-	// Full means that the chat has the whole screen, on which what is finished can be scrolled.
-	// Otherwise it is below what the terminal shows, and what is finished is printed there.
+	// Full means that the chat has the whole screen, on which finished output can be scrolled.
+	// Otherwise the chat is drawn below the terminal's output, and finished output is printed
+	// there.
 	Full bool
 }
 
-// Chat shows a conversation until it has ended. It returns the lines that were not shown.
+// Chat shows a conversation until it ends. It returns the lines that were not shown.
 func Chat(ctx context.Context, t Terminal, d Driver, opts ChatOptions) (unseen []string, err error) {
 	var c *chat
 	err = run(ctx, t, &app{opts: opts.Options, src: opts.Source}, func(a *app) screen {
@@ -42,8 +43,8 @@ func Chat(ctx context.Context, t Terminal, d Driver, opts ChatOptions) (unseen [
 	return slices.Concat(c.above, news.Print), err
 }
 
-// A chat is the screen of a conversation. Lines that are final are printed above it, and stay there.
-// Keys go to the composer, or to a question that has the focus.
+// A chat is the conversation screen. Final lines are printed above it and stay there. Keys go to
+// the composer, or to a question that has the focus.
 type chat struct {
 	base
 	driver Driver
@@ -71,8 +72,8 @@ type chat struct {
 	rows      int
 }
 
-// A focus says where keys go. A question gets the focus by itself only if the user is not typing, and
-// keeps it only if no key comes right after: such a key was meant for the composer.
+// A focus decides where keys go. A question gets the focus by itself only if the user is not
+// typing, and keeps it only if no key comes right after: such a key was meant for the composer.
 type focus struct {
 	question  bool      // a question has it
 	settled   bool      // it has had it for a while
@@ -84,8 +85,8 @@ type focus struct {
 // asks reports whether keys go to the question.
 func (f *focus) asks() bool { return f.question && f.settled }
 
-// focusPause is how long the user must not have pressed a key before a question gets the focus by
-// itself, and after that until it is answered by keys.
+// focusPause is the time without a key before a question gets the focus by itself, and again until
+// keys can answer it.
 const focusPause = 500 * time.Millisecond
 
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
@@ -160,7 +161,7 @@ func (c *chat) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// write says that the user writes a text: no question keeps the focus.
+// write notes that the user is writing a text: no question keeps the focus.
 func (c *chat) write() {
 	c.unfocus()
 	c.focus.typed = time.Now()
@@ -298,14 +299,14 @@ func (c *chat) tick() tea.Cmd {
 	return c.after(time.Second-max(elapsed, 0)%time.Second, secondMsg{})
 }
 
-// afterEscape are keys that a terminal can't tell from others right after an Escape.
+// afterEscape maps keys that a terminal can't distinguish from others right after an Escape.
 var afterEscape = map[string]tea.KeyPressMsg{
 	"ctrl+alt+c": {Code: 'c', Mod: tea.ModCtrl}, "alt+ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
 	"ctrl+alt+d": {Code: 'd', Mod: tea.ModCtrl}, "alt+ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
 	"alt+esc": {Code: tea.KeyEscape},
 }
 
-// typed handles all keys but those that the model handles for every screen.
+// typed handles all keys except those that the model handles for every screen.
 func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	name := key.String()
 	if second, ok := afterEscape[name]; ok {
@@ -528,7 +529,7 @@ func (c *chat) submit() {
 	c.begin(text)
 }
 
-// begin sends a prompt, and prints it.
+// begin sends a prompt and prints it.
 func (c *chat) begin(text string) {
 	c.news.Idle = false
 	c.above = append(c.above, c.promptLines(text)...)
@@ -561,7 +562,7 @@ func (c *chat) findSession() tea.Cmd {
 	})
 }
 
-// showRows shows the rows of the conversation above the chat, which goes on.
+// showRows shows the conversation's rows above the chat, which keeps running.
 func (c *chat) showRows(found sessionMsg) tea.Cmd {
 	switch {
 	case found.err != nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// Sizes of what is drawn again and again.
+// Sizes of the part that is redrawn.
 const (
 	maxLive    = 12  // rows
 	maxColumns = 100 // of the boxes
@@ -45,7 +45,7 @@ func (c *chat) draw(width, height int) Frame {
 	return f
 }
 
-// maxPage is how many lines of a conversation can be scrolled back to.
+// maxPage is the number of lines that can be scrolled back to.
 const maxPage = 100_000
 
 // A chatPage shows what is finished above a chat that has the whole screen.
@@ -56,7 +56,7 @@ type chatPage struct {
 	height int // how many lines are shown
 }
 
-// add adds lines. If the user has scrolled up, what they read stays where it is.
+// add adds lines. If the user scrolled up, the visible lines stay in place.
 func (p *chatPage) add(lines []string) {
 	p.lines = append(p.lines, lines...)
 	if p.back > 0 {
@@ -74,7 +74,7 @@ func (p *chatPage) scroll(lines int) {
 	p.unseen = min(p.unseen, p.back)
 }
 
-// draw adds the lines above those of a frame.
+// draw puts the page above the frame's own lines.
 func (p *chatPage) draw(f *Frame, width, height int) {
 	p.height = max(height-len(f.Lines), 0)
 	p.scroll(0)
@@ -94,7 +94,7 @@ func (p *chatPage) draw(f *Frame, width, height int) {
 	}
 }
 
-// A chatLayout is what is drawn: rows in order, and how many there may be.
+// A chatLayout holds the rows to draw, in order, and the room left for more.
 type chatLayout struct {
 	width  int // of the rows
 	room   int // rows that are left
@@ -149,7 +149,7 @@ func (c *chat) layOut(width, height int) *chatLayout {
 	return l
 }
 
-// composer lays out the text that is being written, with what is below it.
+// composer lays out the text being written and the lines below it.
 func (c *chat) composer(of *chatLayout) *chatLayout {
 	l := &chatLayout{width: of.width, color: of.color}
 	frame := boxOf(c.opts.Lines)
@@ -224,7 +224,7 @@ func boxOf(lines bool) boxFrame {
 	return boxFrame{"+", "+", "+", "+", "-", "|"}
 }
 
-// statusLine says what the conversation is like, or what the last key did.
+// statusLine describes the conversation, or the effect of the last key.
 func (c *chat) statusLine(width int) string {
 	color := c.opts.Color
 	if words := c.editor.Searching(); words != "" {
@@ -272,7 +272,7 @@ func (s Status) line(width int) string {
 	return line
 }
 
-// workLine says what the agent does, and for how long.
+// workLine shows the agent's current activity and its duration.
 func (c *chat) workLine(width int) string {
 	w := c.news.Work
 	left := "  " + wording.Seconds(c.opts.Now().Sub(w.Since)) + " · "
@@ -316,7 +316,7 @@ func (c *chat) queueLines(l *chatLayout) []string {
 	return lines
 }
 
-// maxPromptLines is how many lines of a prompt are printed.
+// maxPromptLines is the number of prompt lines that are printed.
 const maxPromptLines = 40
 
 // promptLines returns a prompt as it is printed.

@@ -25,14 +25,14 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A testChat is a chat whose driver is the test. Time is that of a synctest bubble.
+// A testChat is a chat driven by the test. Time is the synctest bubble's.
 type testChat struct {
 	*chat
 	t    *testing.T
 	msgs chan tea.Msg
 	open []*Question
 
-	// What the chat has done.
+	// Recorded effects of the chat.
 	sent       []string
 	kept       []string
 	answers    map[int]Answer
@@ -80,7 +80,7 @@ func (c *testChat) run(cmd tea.Cmd) {
 	}()
 }
 
-// settle handles the messages that have come.
+// settle handles the messages that arrived.
 func (c *testChat) settle() {
 	for {
 		synctest.Wait()
@@ -232,8 +232,8 @@ func TestChatQueue(t *testing.T) {
 	}))
 }
 
-// The rows of the conversation are shown above the chat, which goes on. A question that comes meanwhile
-// is answered by no key that was meant for the rows, nor by one right after them.
+// The conversation's rows are shown above the chat, which keeps running. A question that comes
+// meanwhile is not answered by a key that was meant for the rows, nor by a key right after them.
 func TestChatRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
@@ -327,7 +327,7 @@ func TestChatRests(t *testing.T) {
 	}))
 }
 
-// chatStates are what a chat can look like.
+// chatStates lists the possible looks of a chat.
 var chatStates = []struct {
 	name string
 	set  func(c *testChat)
@@ -391,7 +391,8 @@ func TestChatGolden(t *testing.T) {
 	}
 }
 
-// Every state fits into every terminal, and what is not half of it is left to the scrollback.
+// Every state fits into every terminal. The chat takes at most half of it and leaves the rest to
+// the scrollback.
 func TestChatSizes(t *testing.T) {
 	t.Parallel()
 	for _, state := range chatStates {
@@ -562,8 +563,8 @@ func TestChatPrints(t *testing.T) {
 	}
 }
 
-// A chat on a terminal whose size changes while an answer is written leaves nothing of its frames behind,
-// also if it has not heard of the change when it draws.
+// A chat on a terminal that is resized while an answer is written leaves no trace of old frames,
+// even if it draws before it hears of the new size.
 func TestChatResizeStorm(t *testing.T) {
 	t.Parallel()
 	for _, cuts := range []bool{true, false} {

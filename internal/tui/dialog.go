@@ -121,7 +121,7 @@ func (a *app) confirm(question string, yes func() tea.Cmd) tea.Cmd {
 	})
 }
 
-// askLine asks for a line of text, which begins as it is given.
+// askLine asks for a line of text. The field initially holds text.
 func (a *app) askLine(question, text string, done func(answer string) tea.Cmd) tea.Cmd {
 	d := &dialog{base: newBase(a), below: a.top(), question: tty.Line(question), line: true, done: done}
 	d.field.set(text)

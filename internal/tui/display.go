@@ -18,13 +18,14 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A Terminal is what the interface is shown on.
+// A Terminal is the terminal that shows the interface.
 type Terminal struct {
 	In  io.Reader
 	Out io.Writer
 	// Size returns the numbers of columns and rows.
 	Size func() (columns, rows int)
-	// Cuts says that the terminal cuts lines when it becomes narrower, as few do. Others break them.
+	// Cuts means that the terminal cuts lines when it becomes narrower, as few do. Others wrap
+	// them.
 	Cuts bool
 	// OnResize calls a function whenever the size changes, until stop is called.
 	OnResize func(func()) (stop func())
@@ -53,8 +54,8 @@ type display struct {
 	err      error       // of the first write that failed
 }
 
-// The modes that the interface needs. The keyboard protocol tells Escape from the beginning of a
-// sequence, and Shift-Enter from Enter, on terminals that know it.
+// The modes that the interface needs. On terminals that support it, the keyboard protocol
+// distinguishes Escape from the start of a sequence, and Shift-Enter from Enter.
 const (
 	setPaste   = "\x1b[?2004h"
 	setModes   = setPaste + "\x1b[>1u"
@@ -100,7 +101,7 @@ func (d *display) leave(keep bool) error {
 	return err
 }
 
-// page changes between the screen of the shell and ours.
+// page switches between the shell's screen and ours.
 func (d *display) page(full bool) {
 	if full == d.isFull {
 		return
@@ -121,7 +122,7 @@ func (d *display) page(full bool) {
 	}
 }
 
-// clear returns what removes an inline frame, also if the terminal has another size by now.
+// clear returns the sequence that removes an inline frame, even if the terminal was resized since.
 func (d *display) clear() string { return d.inline.Resized(d.terminal.Size()) + d.inline.Clear() }
 
 // forget makes the next frame be drawn whole.
@@ -183,7 +184,8 @@ func (d *display) write(text string) {
 	}
 }
 
-// maxCopied is how many bytes are copied at most. Terminals drop what is longer, some of them much less.
+// maxCopied is the maximum number of bytes to copy. Terminals drop longer texts, some of them much
+// shorter ones.
 const maxCopied = 1 << 20
 
 // copy puts an untrusted text into the clipboard of the user, through the terminal (OSC 52), and says
@@ -289,7 +291,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	if err := a.display.take(); err != nil {
 		return err
 	}
-	// A program with a context does not wait for what reads the keys, which would go on reading.
+	// A program with a context does not wait for the key reader, which would keep reading.
 	defer context.AfterFunc(ctx, p.Quit)()
 	stop := t.OnResize(func() {
 		columns, rows := t.Size()

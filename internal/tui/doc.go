@@ -40,7 +40,7 @@
 //
 // # Jobs
 //
-// The lists of jobs come from a [jobview.Board], which connects beside the loop. Lists are made
-// there as well, one at a time, so that 100,000 jobs delay no key. A question is answered on its
-// own screen only, and no key counts in its first half second.
+// Job lists come from a [jobview.Board], which connects beside the loop. They are also made there,
+// one at a time, so that 100,000 jobs delay no key. A question is answered on its own screen only,
+// and no key counts in its first half second.
 package tui

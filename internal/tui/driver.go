@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// ResetModes returns what resets a terminal that a chat has changed, for a program that has to end at
-// once.
+// ResetModes returns the sequence that resets a terminal after a chat, for a program that has to
+// exit immediately.
 func ResetModes(full bool) string {
 	modes := resetModes + "\x1b[?25h\x1b[?7h"
 	if full {
@@ -19,13 +19,13 @@ func ResetModes(full bool) string {
 	return modes
 }
 
-// A Driver is the conversation behind a chat. The methods without a context return at once, and what
-// becomes of them comes with the mail. The others are called in commands, and may block.
+// A Driver is the conversation that a chat shows. The methods without a context return immediately;
+// their outcome arrives by mail. The others are called in commands and may block.
 type Driver interface {
-	// Send sends a prompt, or runs a command. The chat calls it only when the mail says that the
-	// conversation is idle.
+	// Send sends a prompt or runs a command. The chat calls it only while the mail reports an idle
+	// conversation.
 	Send(prompt string)
-	// Keep adds a prompt to the history that later chats have, also if it is never sent.
+	// Keep adds a prompt to the history of later chats, even if it is never sent.
 	Keep(prompt string)
 	// Interrupt stops what runs.
 	Interrupt()
@@ -33,9 +33,9 @@ type Driver interface {
 	NextMode()
 	// Answer answers a question. It does nothing if the question was withdrawn.
 	Answer(id int, a Answer)
-	// Resize says how large the terminal is.
+	// Resize sets the size of the terminal.
 	Resize(columns, rows int)
-	// Acted says that the user has pressed a key.
+	// Acted notes that the user pressed a key.
 	Acted()
 	// End ends the conversation. If force is set, a running turn is given up.
 	End(force bool)
@@ -48,7 +48,7 @@ type Driver interface {
 	Edit(ctx context.Context, text string) (string, error)
 }
 
-// A Status is what the last line of a chat says of the conversation. Its texts are clean.
+// A Status is the conversation's state for the last line of a chat. Its texts are clean.
 type Status struct {
 	Model   string
 	Mode    string
@@ -56,7 +56,7 @@ type Status struct {
 	Cost    string
 }
 
-// Work is what the agent does. Its zero value means that it is idle.
+// Work is the agent's current activity. The zero value means that the agent is idle.
 type Work struct {
 	Doing string    // a clean line, or "" if it is idle
 	Since time.Time // when the turn began, later by the time that the user took
@@ -67,7 +67,7 @@ type Work struct {
 // A Proposal is a text for an empty composer: a prompt that was lost, or not accepted.
 type Proposal struct{ Text string }
 
-// News is what has happened since the mail was last taken.
+// News holds everything that happened since the mail was last taken.
 type News struct {
 	Print     []string // painted lines that are final, to be shown once
 	Open      []string // painted lines that are not final
@@ -80,7 +80,7 @@ type News struct {
 	Ended     bool
 }
 
-// maxUnread is how many lines wait to be shown before [Mailbox.Print] blocks.
+// maxUnread is the number of unread lines at which [Mailbox.Print] blocks.
 const maxUnread = 10000
 
 // A Mailbox holds the newest state of a conversation for its chat, and the lines that were not shown.
@@ -146,7 +146,7 @@ func (m *Mailbox) wait() bool {
 	return !m.closed
 }
 
-// Close says that the mail is not read any more.
+// Close stops the delivery of mail: nobody reads it any more.
 func (m *Mailbox) Close() {
 	m.mu.Lock()
 	m.closed = true

@@ -35,14 +35,16 @@ type finder struct {
 	ahead   int  // matches to go on by, once there are any
 	started int  // counts the searches, so that results of an old one are dropped
 	stop    context.CancelFunc
-	// again says that the session has grown and is searched again: the matches go to next, and replace the
-	// others when all are there.
+	// again means that the session grew and is searched again: the matches go to next, and replace
+	// the others when the search is complete.
 	again bool
 	next  []match
-	// revision is that of the session that was searched, and loading whether there was more to read.
+	// revision is the revision of the session that was searched. loading means that there was more
+	// to read.
 	revision int
 	loading  bool
-	// from is where the search began, and back goes there again, for what is typed next and for Escape.
+	// from is the row at which the search started. back returns there, for the next typed text and
+	// for Escape.
 	from rows.ID
 	back func()
 	// opened are the rows that were unfolded for a match.
@@ -70,7 +72,7 @@ func (f *finder) set(text string) bool {
 	return f.matcher != nil
 }
 
-// cancel ends a search that is going on.
+// cancel ends a running search.
 func (f *finder) cancel() {
 	f.started++
 	f.looking, f.again, f.next = false, false, nil
@@ -117,8 +119,9 @@ func newMatcher(text string) (m transcript.Matcher, err string) {
 	return transcript.IgnoreCase(text), ""
 }
 
-// findable returns what finds the words of a search over all sessions in one of them: the word, or an
-// expression for several. Words that only restrict that search, such as role:user, are left out.
+// findable returns a text that finds the words of a search over all sessions in a single session:
+// the word, or an expression for several. Words that only restrict the search, such as role:user,
+// are left out.
 func findable(words string) string {
 	var found []string
 	for i, piece := range strings.Split(words, `"`) {
@@ -145,7 +148,7 @@ func findable(words string) string {
 	return "/" + strings.Join(found, "|") + "/"
 }
 
-// qualifier is a word of a search that restricts it.
+// qualifier matches a search word that restricts the search.
 var qualifier = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z]+:\S`)
 })
@@ -195,7 +198,7 @@ func (f *finder) line(width int, color bool) (string, int) {
 	return joinColumns(tty.Cut(left, width), style.Paint(note, color)+" ", width), cursor
 }
 
-// count says how many matches there are.
+// count returns the number of matches as text.
 func (f *finder) count() string {
 	n := wording.Number(len(f.matches))
 	switch {
@@ -220,7 +223,7 @@ type foundMsg struct {
 	next    func() tea.Msg // finds more, or nil if there are no more
 }
 
-// findWords begins to look for a text in the session.
+// findWords starts to look for a text in the session.
 func (s *sessionScreen) findWords(text string) tea.Cmd {
 	f := &s.finder
 	if f.field.String() != text {
@@ -233,7 +236,7 @@ func (s *sessionScreen) findWords(text string) tea.Cmd {
 	return s.search(0)
 }
 
-// againPause is how long a session that grows is not searched again.
+// againPause is the minimum time before a growing session is searched again.
 const againPause = time.Second
 
 // findAgain searches the session again if it has grown since. The place and the match stay.
@@ -271,7 +274,7 @@ func (s *sessionScreen) search(after time.Duration) tea.Cmd {
 	})
 }
 
-// A pulled is a search that goes on when it is asked to, and can be ended meanwhile.
+// A pulled is a search that advances on request and can be stopped meanwhile.
 type pulled struct {
 	mu   sync.Mutex
 	next func() (transcript.Match, bool)
@@ -296,13 +299,13 @@ func (p *pulled) end() {
 	p.stop()
 }
 
-// findSlice is how long a search goes on before it shows what it has found.
+// findSlice is the time for which a search runs before it shows its matches.
 const findSlice = 25 * time.Millisecond
 
 // maxPlaces is the number of places that are shown at once.
 const maxPlaces = 4096
 
-// findMore goes on with a search for a while.
+// findMore continues a search for a while.
 func findMore(ctx context.Context, started int, search *pulled) tea.Msg {
 	msg := foundMsg{started: started}
 	for begun := time.Now(); ; {
@@ -321,7 +324,7 @@ func findMore(ctx context.Context, started int, search *pulled) tea.Msg {
 	}
 }
 
-// found adds matches, and goes to the first one after the place at which the search began.
+// found adds matches and goes to the first one after the row at which the search started.
 func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 	f := &s.finder
 	if msg.started != f.started {
@@ -352,8 +355,8 @@ func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 	return s.findAgain() // it may have grown meanwhile
 }
 
-// goToFirst goes to the first match, unless one is at a match already. complete says that no more will
-// come.
+// goToFirst goes to the first match, unless a match is already selected. complete means that there
+// will be no more matches.
 func (s *sessionScreen) goToFirst(complete bool) {
 	f := &s.finder
 	if f.again {
@@ -366,8 +369,8 @@ func (s *sessionScreen) goToFirst(complete bool) {
 	s.goAhead(complete)
 }
 
-// goAhead goes on from the first match, as was asked for before there was one. complete says that no more
-// matches will come.
+// goAhead makes the steps from the first match that were requested before there was one. complete
+// means that there will be no more matches.
 func (s *sessionScreen) goAhead(complete bool) {
 	f := &s.finder
 	n, to := len(f.matches), f.current+f.ahead
@@ -404,7 +407,7 @@ func (s *sessionScreen) addMatch(to *[]match, m transcript.Match) {
 	*to = append(*to, found)
 }
 
-// orderMatches sorts the matches by their rows, which may have moved.
+// orderMatches sorts the matches by row, because rows may have moved.
 func (s *sessionScreen) orderMatches() {
 	f := &s.finder
 	var current match
@@ -425,8 +428,8 @@ func (s *sessionScreen) orderMatches() {
 	}
 }
 
-// firstMatch goes to the first match from the place at which the search began, or to the very first
-// one if there are no more to come.
+// firstMatch goes to the first match at or after the row at which the search started, or to the
+// very first match if complete is set.
 func (s *sessionScreen) firstMatch(complete bool) {
 	f := &s.finder
 	from, _ := s.layout.rows.Index(f.from)
@@ -441,7 +444,7 @@ func (s *sessionScreen) firstMatch(complete bool) {
 	}
 }
 
-// goToMatch selects the row of a match, and shows the line that has it.
+// goToMatch selects the row of a match, and shows the matching line.
 func (s *sessionScreen) goToMatch(i int) {
 	f := &s.finder
 	f.current = i
@@ -551,7 +554,7 @@ func (s *sessionScreen) foldFound() {
 	s.finder.opened = nil
 }
 
-// typed handles the keys of the line in which a text is typed.
+// typed handles keys while the search text is typed.
 func (s *sessionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	f := &s.finder
 	if !f.typing {

@@ -14,7 +14,7 @@ type span struct {
 	goesOn   bool // it has begun in a line before
 }
 
-// begins returns the number of matches that begin in a line.
+// begins returns the number of matches that start in a line.
 func begins(spans []span) (n int) {
 	for _, s := range spans {
 		if !s.goesOn {
@@ -47,8 +47,8 @@ func (f *finder) find(lines []string, width int) [][]span {
 	return found
 }
 
-// isBroken reports whether a line may go on in the next one: the word there does not fit. A line with
-// something at its right, or with columns, does not.
+// isBroken reports whether a line may continue in the next one, because the next word did not fit.
+// Lines with text at the right edge, or with columns, don't continue.
 func isBroken(line, next string, width int) bool {
 	text := strings.TrimLeft(line, " ")
 	if text == "" || strings.Contains(text, "  ") {
@@ -137,7 +137,7 @@ func (f *finder) matchesIn(line string) int {
 	return len(f.matcher.FindAllStringIndex(plain, -1))
 }
 
-// An inkStart says that a style begins at an offset of a line.
+// An inkStart is the start of a style at an offset of a line.
 type inkStart struct {
 	at       int
 	sequence string

@@ -62,7 +62,7 @@ func TestMarkBroken(t *testing.T) {
 	}
 }
 
-// One goes from match to match, also to those that are broken over two lines.
+// The user can go from match to match, including matches that are broken over two lines.
 func TestSessionFindsBroken(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, 1)

@@ -39,8 +39,8 @@ func (s *story) golden(name string) *story {
 	return s
 }
 
-// stillTime is how long nothing is written to a screen that stays as it is, on a machine that does
-// other things as well. Only a screen that differs from its golden file takes that long.
+// stillTime is the time without output after which a screen counts as final, on a busy machine.
+// Only a screen that differs from its golden file takes that long.
 const stillTime = 15 * time.Second
 
 // settles waits until a condition holds, or nothing was written to the screen for some time.

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A page is a screen of lines that one scrolls.
+// A page is a screen of scrollable lines.
 type page struct {
 	base
 	title string // clean
@@ -70,8 +70,7 @@ func (p *page) draw(width, height int) Frame {
 	return frame
 }
 
-// A helpScreen lists the keys of the screen below it, then those of the others. A typed text filters
-// the list.
+// A helpScreen lists the keys of the screen below it, then all other keys. Typing filters the list.
 type helpScreen struct {
 	page
 	below  keymap.Scope

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// inputOf returns the input of a terminal for the decoder of keys.
+// inputOf returns the input of a terminal for the key decoder.
 func inputOf(in io.Reader) io.Reader {
 	if f, ok := in.(*os.File); ok && runtime.GOOS != "windows" { // where keys come as records
 		return &runeInput{File: f}
@@ -15,8 +15,8 @@ func inputOf(in io.Reader) io.Reader {
 	return in
 }
 
-// A runeInput is a terminal whose reads don't end within a character. Over a slow line, a character may come in
-// pieces. The decoder of keys drops one whose end is late by 50 ms.
+// A runeInput is a terminal whose reads don't end within a character. Over a slow line, a character
+// may arrive in pieces. The key decoder drops a character whose end is 50 ms late.
 type runeInput struct {
 	*os.File
 	rest []byte // the start of a character

@@ -23,10 +23,11 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// fleetTimeout is how long a request to the fleet may take.
+// fleetTimeout is the time limit of a request to the fleet.
 const fleetTimeout = 20 * time.Second
 
-// A jobScreen shows a job: its state, its questions, what came of it, its attempts, and what its agent does.
+// A jobScreen shows a job: its state, its questions, its outcome, its attempts, and its agent's
+// activity.
 type jobScreen struct {
 	base
 	list *jobsScreen
@@ -47,7 +48,7 @@ type jobScreen struct {
 	pick  pick
 }
 
-// A boardState is what the board says of a job. If it changes, the job is read again.
+// A boardState is the board's view of a job. If it changes, the job is read again.
 type boardState struct {
 	summary   *fleet.Summary
 	questions string
@@ -61,7 +62,7 @@ func (j *jobScreen) scope() keymap.Scope { return keymap.InJob }
 
 func (j *jobScreen) start() tea.Cmd { return j.refresh() }
 
-// Messages to the screen of a job.
+// Messages to a job screen.
 type (
 	jobMsg struct {
 		job       *fleet.Job
@@ -227,7 +228,8 @@ func (j *jobScreen) text() string {
 	return b.String()
 }
 
-// decide asks whether to do something with the job, and does it. What is not possible is said.
+// decide asks for confirmation, then acts on the job. If the action is not possible, it explains
+// why.
 func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 	f, id, state := j.fleet, j.id, j.job.State
 	name := "\"" + tty.Fit(j.title(), 40) + "\""
@@ -268,8 +270,8 @@ func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// requeueWithMore asks for a larger budget, or for as many turns again or others, and goes on with the job or
-// begins it again.
+// requeueWithMore asks for a larger budget, or for a number of turns, then continues or restarts
+// the job.
 func (j *jobScreen) requeueWithMore(start fleet.Start) tea.Cmd {
 	f, id := j.fleet, j.id
 	question, isTurns, text := "Go on with a budget in dollars, for all attempts:", j.job.Cause == fleet.ByTurns, ""
@@ -304,7 +306,7 @@ func (j *jobScreen) confirmed(question string, decide func(context.Context) (*fl
 	return j.confirm(question, func() tea.Cmd { return j.doing(decide) })
 }
 
-// doing decides about the job, and says what became of it. A job that was dropped is nil.
+// doing runs a decision about the job and reports its outcome. A job that was dropped is nil.
 func (j *jobScreen) doing(decide func(context.Context) (*fleet.Job, error)) tea.Cmd {
 	j.say("one moment ...")
 	return j.request(func(ctx context.Context) tea.Msg {
@@ -335,7 +337,7 @@ func (j *jobScreen) decided(msg decidedMsg) tea.Cmd {
 	return nil
 }
 
-// fleetErrorText returns an error of the fleet in a line.
+// fleetErrorText returns a fleet error as one line.
 func fleetErrorText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "the fleet does not answer"
@@ -343,7 +345,7 @@ func fleetErrorText(err error) string {
 	return tty.Line(strings.TrimPrefix(err.Error(), "fleet: "))
 }
 
-// showPatch shows what the job has changed.
+// showPatch shows the changes that the job made.
 func (j *jobScreen) showPatch() tea.Cmd {
 	a := jobview.Patched(j.job)
 	if a == nil {
@@ -372,7 +374,7 @@ func (j *jobScreen) showPatch() tea.Cmd {
 	})
 }
 
-// renderOptions are how texts of the job are drawn.
+// renderOptions returns the options for drawing the job's texts.
 func (j *jobScreen) renderOptions(width int) render.Options {
 	o := j.opts
 	return render.Options{Width: width, Color: o.Color, Links: o.Links, ASCII: !o.Lines, Zone: o.Zone}
@@ -389,7 +391,7 @@ func (j *jobScreen) openLastSession() tea.Cmd {
 	return nil
 }
 
-// openSession opens a session if it is among those of the viewer.
+// openSession opens a session if the viewer has it.
 func (j *jobScreen) openSession(id string) tea.Cmd {
 	src, ctx := j.src, j.ctx
 	return ask(j, func() tea.Msg {

@@ -18,21 +18,22 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// A jobLine is a line of the screen of a job.
+// A jobLine is a line of a job screen.
 type jobLine struct {
 	text string         // painted
 	open func() tea.Cmd // what it leads to, or nil
 	key  jobKey
 }
 
-// A jobKey says what a line is, while others come and go above it: the part of the screen, or the question or
-// the attempt, and the number of the line in it.
+// A jobKey identifies a line while others come and go above it: the part of the screen, or the
+// question or the attempt, and the number of the line in it.
 type jobKey struct {
 	part string
 	n    int
 }
 
-// livePart is the part with what the agent does. Its lines are numbered from the first one that there was.
+// livePart is the part with the agent's activity. Its lines are numbered from the first line ever
+// shown.
 const livePart = "live"
 
 func (j *jobScreen) draw(width, height int) Frame {
@@ -66,8 +67,8 @@ func (j *jobScreen) hints() []string {
 	return hints
 }
 
-// lay makes the lines for a width. What is selected stays selected in its place on the screen. At the end of
-// what the agent does, the selection follows it.
+// lay makes the lines for a width. The selected line stays selected in its place on the screen. At
+// the end of the agent's activity, the selection follows it.
 func (j *jobScreen) lay(width int) {
 	if j.made == width && !j.stale {
 		return
@@ -102,7 +103,7 @@ func (j *jobScreen) lay(width int) {
 	}
 }
 
-// lastLive returns the key of the last line of what the agent does that can be selected.
+// lastLive returns the key of the last selectable line of the agent's activity.
 func (j *jobScreen) lastLive() (last jobKey) {
 	for i := range j.lines {
 		if l := &j.lines[i]; l.key.part == livePart && l.text != "" {
@@ -162,7 +163,7 @@ func (b *jobText) add(text string, open func() tea.Cmd) {
 	b.next.n++
 }
 
-// begin begins a part whose lines can be found again.
+// begin starts a part whose lines can be found again.
 func (b *jobText) begin(part string) { b.next = jobKey{part: part} }
 
 // heading adds the heading of a part.
@@ -349,7 +350,7 @@ func (b *jobText) answers() {
 	}
 }
 
-// notes adds what people and policies have decided.
+// notes adds the decisions of people and policies.
 func (b *jobText) notes() {
 	if len(b.job.Notes) == 0 {
 		return

@@ -20,8 +20,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A questionScreen shows a question of a job as chats show those of their agents, and asks for the answer. A
-// question never changes, so the answer is to what was shown.
+// A questionScreen shows a job's question the way chats show their agents' questions, and asks for
+// the answer. A question never changes, so the answer applies to the text that was shown.
 type questionScreen struct {
 	base
 	job      *jobScreen
@@ -53,7 +53,7 @@ func (j *jobScreen) showQuestion(q *fleet.Question) tea.Cmd {
 	return j.push(&questionScreen{base: newBase(j.app), job: j, question: q, dock: newDock(shown)})
 }
 
-// Messages to the screen of a question.
+// Messages to a question screen.
 type (
 	settledMsg  struct{}
 	answeredMsg struct {
@@ -70,7 +70,8 @@ func (s *questionScreen) start() tea.Cmd {
 
 func (s *questionScreen) do(keymap.Action) tea.Cmd { return nil }
 
-// typed takes every key. Those that come before one can have read the question do nothing, except to leave.
+// typed takes every key. Keys that come before the user can have read the question do nothing,
+// except to leave.
 func (s *questionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	name := key.String()
 	switch {
@@ -189,7 +190,7 @@ func (s *questionScreen) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// look closes the question if somebody else has answered it, or the job needs no answer any more.
+// look closes the question if somebody else answered it, or if the job no longer needs an answer.
 func (s *questionScreen) look() tea.Cmd {
 	if s.sent {
 		return nil // the outcome says it
@@ -208,7 +209,7 @@ func (s *questionScreen) look() tea.Cmd {
 	return s.leave("the question was withdrawn")
 }
 
-// leave closes the question, and says why.
+// leave closes the question and shows the reason.
 func (s *questionScreen) leave(said string) tea.Cmd {
 	if s.top() != screen(s) {
 		return nil
@@ -218,7 +219,7 @@ func (s *questionScreen) leave(said string) tea.Cmd {
 	return cmd
 }
 
-// answeredBy says who was first.
+// answeredBy names who answered first.
 func answeredBy(q *fleet.Question) string {
 	if q.Answer.Expired {
 		return jobview.AnswerText(q.Answer)

@@ -16,14 +16,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Limits of what is shown of a running agent. What it did before is in its session.
+// Limits of the output shown for a running agent. Earlier output is in its session.
 const (
 	maxTailFrames   = 200 // that wait to be shown; the oldest are left out
 	maxTailLines    = 300
 	maxTailMessages = 1000 // that are kept for the results of their calls
 )
 
-// A jobTail is what the agent of a job has done since its screen was opened.
+// A jobTail is the activity of a job's agent since the job screen was opened.
 type jobTail struct {
 	watch   *frameWatch  // nil while nothing is followed
 	frames  []agentFrame // the last ones, for other widths
@@ -74,7 +74,7 @@ func (w *frameWatch) add(f agentFrame, ended bool) {
 	}
 }
 
-// begin follows the frames of the job, unless it does so.
+// begin follows the frames of the job, unless it already does.
 func (t *jobTail) begin(j *jobScreen) tea.Cmd {
 	if t.watch != nil {
 		return nil
@@ -160,7 +160,7 @@ func (t *jobTail) show(frames []agentFrame, o render.Options) {
 	}
 }
 
-// add shows a frame. What is not a message is not shown.
+// add shows a frame, if it is a message.
 func (t *jobTail) add(f agentFrame, o render.Options) {
 	if _, err := sessions.EntryUUID(wire.JSON(f.line)); err != nil {
 		return

@@ -71,8 +71,8 @@ func agentSays(t *testing.T, n int, text string) agentFrame {
 	return agentFrame{1, fmt.Appendf(nil, `{"type":"assistant","uuid":"%d","message":{"role":"assistant","id":"m%d","content":[{"type":"text","text":%s}]}}`, n, n, quoted), storyTime}
 }
 
-// While the agent works, what is selected stays selected in its place on the screen, and the end of what the
-// agent does is followed.
+// While the agent works, the selected line stays selected in its place on the screen. At the end of
+// the agent's activity, the selection follows it.
 func TestJobSelectionStays(t *testing.T) {
 	t.Parallel()
 	f := someJobs(t)
@@ -118,7 +118,7 @@ func TestJobSelectionStays(t *testing.T) {
 	}
 }
 
-// What the agent does is drawn again for another width, and times as they pass.
+// The agent's activity is drawn again for another width, and times are updated.
 func TestJobIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	_, j := openJobScreen(t, someJobs(t), "runsxxxxxxxx")

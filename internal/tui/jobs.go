@@ -19,15 +19,15 @@ import (
 // A Fleet has the jobs that the viewer shows. Only commands call its methods, which may block.
 type Fleet = jobview.Fleet
 
-// Jobs say where jobs come from. The zero value means that there are none.
+// Jobs provides access to jobs. The zero value means that there are none.
 type Jobs struct {
 	// Connect returns the fleet, or nil if there is none. It is called beside the program's loop: when
 	// the viewer starts, and again when the user wants to see jobs and there was none.
 	Connect func(ctx context.Context) (Fleet, error)
-	// Question returns a question of a job as it is shown, or nil if it can't be answered here.
+	// Question returns a job question as it is shown, or nil if it can't be answered here.
 	Question func(q *fleet.Question) *Question
-	// IsNamed says that the user has named a fleet, and Flags are what commands of the same fleet need,
-	// such as " --fleet URL", or "".
+	// IsNamed means that the user named a fleet. Flags are the flags that other commands need for
+	// the same fleet, such as " --fleet URL", or "".
 	IsNamed bool
 	Flags   string
 }
@@ -50,7 +50,7 @@ func (a *app) connect(to screen) tea.Cmd {
 	})
 }
 
-// takeFleet takes the fleet, or says why one that the user has named is not there.
+// takeFleet takes the fleet, or reports why a fleet that the user named is missing.
 func (a *app) takeFleet(msg fleetMsg) {
 	if msg.fleet != nil {
 		a.fleet = msg.fleet
@@ -60,7 +60,7 @@ func (a *app) takeFleet(msg fleetMsg) {
 	}
 }
 
-// showJobs opens the list of jobs.
+// showJobs opens the job list.
 func (a *app) showJobs() tea.Cmd {
 	if a.opts.Jobs.Connect == nil {
 		a.say("jobs are in the list of sessions of clew, not here")
@@ -98,7 +98,8 @@ type (
 	connectMsg struct{} // it is time to look for the fleet again
 )
 
-// connectPause is how long the screen waits before it looks for the fleet again: somebody may start a worker.
+// connectPause is the time before the screen looks for the fleet again, since somebody may start a
+// worker.
 const connectPause = 2 * time.Second
 
 func (s *jobsScreen) scope() keymap.Scope { return keymap.InJobs }
@@ -323,7 +324,7 @@ func (s *jobsScreen) paste(text string) tea.Cmd {
 	return s.refresh()
 }
 
-// click selects a job. A click on the one that is selected opens it.
+// click selects a job. A click on the selected job opens it.
 func (s *jobsScreen) click(_, y int) tea.Cmd {
 	item, ok := s.pick.at(y - s.listTop())
 	switch {

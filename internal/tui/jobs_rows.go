@@ -66,7 +66,7 @@ func (s *jobsScreen) footer(width int) string {
 	return s.foot(hints, s.counted(), width)
 }
 
-// counted says how many jobs there are.
+// counted returns the number of jobs as text.
 func (s *jobsScreen) counted() string {
 	switch {
 	case s.board == nil:
@@ -112,7 +112,7 @@ func (s *jobsScreen) lines(width, height int) []string {
 	return lines
 }
 
-// empty says why there is nothing to see.
+// empty explains why the list is empty.
 func (s *jobsScreen) empty() string {
 	switch {
 	case s.board == nil && s.err != nil:
@@ -158,7 +158,7 @@ func jobColumns(room int) []column {
 	return shareRoom(chosen, room, "reason", maxReason, jobOrder)
 }
 
-// line returns the row of a job.
+// line returns a job's row.
 func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 	r, selected := s.list.Rows[item], item == s.pick.selected
 	around := jobview.Surroundings{At: now, Flags: s.opts.Jobs.Flags}
@@ -187,7 +187,7 @@ func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 	})
 }
 
-// since is when a job was submitted or, if it has ended, when that was.
+// since returns the time at which a job was submitted or, if it ended, the time of its end.
 func since(s *fleet.Summary) time.Time {
 	if s.State.Ended() {
 		return s.Changed

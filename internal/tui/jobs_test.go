@@ -65,7 +65,7 @@ func (f *jobFleet) write(table fleet.Table, key, label string, v any) {
 // as returns the fleet of a person.
 func (f *jobFleet) as(name string) *fleet.Fleet { return fleet.Open(f.engine, name) }
 
-// jobs are where the viewer gets them from.
+// jobs returns the fleet as the viewer's jobs.
 func (f *jobFleet) jobs() Jobs {
 	return Jobs{
 		Connect: func(context.Context) (Fleet, error) { return f.as("me@laptop"), nil },
@@ -147,7 +147,7 @@ func someJobs(t testing.TB) *jobFleet {
 	return f
 }
 
-// tellJobs begins a story at the list of sessions.
+// tellJobs starts a story at the session list.
 func tellJobs(t *testing.T, opts Options, f *jobFleet, columns, rows int) *story {
 	t.Helper()
 	opts.Jobs = f.jobs()
@@ -172,7 +172,7 @@ var jobStories = []struct {
 	{"job_resume", []string{"Drop the old", "G", "Rewrite", "k", "Rewrite", "enter", "submitted", "r"}, "dollars"},
 }
 
-// walkJobs goes from the list of sessions to a screen about jobs.
+// walkJobs goes from the session list to a screen about jobs.
 func (s *story) walkJobs(keys []string) *story {
 	s.t.Helper()
 	s.see("J jobs").press("J")
@@ -268,7 +268,8 @@ func TestListAnswersNothing(t *testing.T) {
 	}
 }
 
-// What was not shown can't be allowed, and no key counts before the question was on the screen for a while.
+// The user can't allow a call that was not shown completely, and keys count only after the question
+// was on the screen for a while.
 func TestJobQuestionIsRead(t *testing.T) {
 	t.Parallel()
 	f := someJobs(t)
@@ -312,7 +313,7 @@ func TestJobQuestionIsRead(t *testing.T) {
 	}
 }
 
-// openJobScreen returns the screen of a job without a program behind it.
+// openJobScreen returns a job screen without a running program.
 func openJobScreen(t testing.TB, f *jobFleet, id string) (*app, *jobScreen) {
 	t.Helper()
 	a := &app{ctx: t.Context(), opts: storyOptions(), src: newFakeSource(), display: &display{}, width: 80, height: 24}
@@ -351,7 +352,7 @@ func TestJobOwnQuestion(t *testing.T) {
 	}
 }
 
-// budgetJob returns a job of someJobs that has failed.
+// budgetJob returns a job of someJobs that failed.
 func budgetJob(cause fleet.Cause) *fleet.Job {
 	a := jobAttempt(1, "worker000002")
 	a.Ended, a.Cause, a.CostUSD = storyTime.Add(-30*time.Minute), cause, 3
@@ -361,7 +362,7 @@ func budgetJob(cause fleet.Cause) *fleet.Job {
 	}
 }
 
-// Decisions need a yes, and the screen says what became of them.
+// Decisions need a yes, and the screen reports their outcome.
 func TestJobDecisions(t *testing.T) {
 	t.Parallel()
 	f := someJobs(t)
@@ -412,14 +413,15 @@ func TestJobDecisions(t *testing.T) {
 	open("'flaky", "Fix the flaky upload test")
 	s.press("x").see("Its worker ends the agent").press("y").see("its worker ends it", "its worker ends it, as me@laptop wants")
 	back()
-	// The record has changed between the question and the yes.
+	// The record changes between the question and the yes.
 	open("'Drop the old", "Drop the old tables")
 	s.press("x").see("y/n")
 	f.put(&fleet.Job{ID: "asksxxxxxxxx", Spec: fleet.Spec{Prompt: "Drop the old tables"}, State: fleet.Done, Changed: storyTime})
 	s.press("y").see("is done")
 }
 
-// What the agent of a running job sends is shown as it comes, and its session is opened if it is here.
+// The messages of a running job's agent are shown as they arrive, and its session is opened if it
+// is on this machine.
 func TestJobTail(t *testing.T) {
 	t.Parallel()
 	f := someJobs(t)
@@ -443,7 +445,8 @@ func TestJobTail(t *testing.T) {
 	s.press("Y").copied("clew jobs tail runsxxxxxxxx")
 }
 
-// The viewer does not wait for a fleet, shows nothing of jobs without one, and finds one that comes later.
+// The viewer does not wait for a fleet, does not mention jobs without one, and finds a fleet that
+// appears later.
 func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	opts := storyOptions()
@@ -476,7 +479,7 @@ func TestNoFleet(t *testing.T) {
 	tellWith(t, opts, someSessions(), 100, 30, listing).see(`jobs are not shown: no \x1b[31mroute to the host`).press("J").see("The fleet can't be reached: no ")
 }
 
-// A list that may be old says so.
+// A list that may be outdated is marked.
 func TestFleetIsLost(t *testing.T) {
 	t.Parallel()
 	_, j := openJobScreen(t, someJobs(t), "runsxxxxxxxx")
@@ -557,7 +560,7 @@ func TestJobsFit(t *testing.T) {
 	}
 }
 
-// BenchmarkJobs is a key in a list of 100,000 jobs, and a change of one of them.
+// BenchmarkJobs measures a key in a list of 100,000 jobs, and the change of one of them.
 func BenchmarkJobs(b *testing.B) {
 	f := &jobFleet{b, memfleet.New()}
 	for i := range 100 {

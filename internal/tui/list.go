@@ -6,11 +6,12 @@ import (
 	"github.com/clewdev/clew/internal/rows"
 )
 
-// A rowLayout is what a rowList shows: rows in the order of reading, and how each is laid out. Nothing
-// of a row changes unless the list is told by changed.
+// A rowLayout provides the rows of a rowList, in reading order, and lays each of them out. Rows
+// change only with a call of [rowList.changed].
 type rowLayout interface {
 	count() int
-	// id returns what identifies a row, also after others were inserted or removed.
+	// id returns the identity of a row, which stays the same when other rows are inserted or
+	// removed.
 	id(i int) rows.ID
 	// parent returns the row that a row is below, or -1, and below the number of rows below it, which
 	// follow it. Rows below a folded one are hidden.
@@ -20,15 +21,16 @@ type rowLayout interface {
 	hidden(i int) bool
 	// startsOpen reports whether a row is open until the user folds it.
 	startsOpen(i int) bool
-	// lines returns the painted lines of a row that is open, at least one. folded returns the line
-	// of one that is folded.
+	// lines returns the painted lines of an open row, at least one. folded returns the line of a
+	// folded row.
 	lines(i, width int) []string
 	folded(i, width int) string
 	// estimate returns about how many lines lines returns, and is fast.
 	estimate(i, width int) int
 }
 
-// A foldMode says which rows are open unless the user has folded or unfolded them one by one.
+// A foldMode selects the rows that are open, apart from rows that the user folded or unfolded
+// individually.
 type foldMode int
 
 const (
@@ -37,9 +39,9 @@ const (
 	foldNone
 )
 
-// A rowList is a scrolling list of rows, some of which are open and have several lines. Its position
-// is a row and a line in it, so that nothing that happens above it moves what is read. Only rows that
-// come near the screen are laid out; the heights of others are estimated.
+// A rowList is a scrolling list of rows, some of which are open and have several lines. Its
+// position is a row and a line in it, so that no change above it moves the visible text. Only rows
+// near the screen are laid out; the heights of others are estimated.
 type rowList struct {
 	layout        rowLayout
 	width, height int
@@ -56,7 +58,7 @@ type rowList struct {
 	fresh     int  // rows below the screen that came since it was left, and were not seen yet
 }
 
-// A listItem is what the list knows of a row.
+// A listItem is the list's record of a row.
 type listItem struct {
 	id       rows.ID
 	revision int  // of the list when the row came or changed
@@ -73,8 +75,8 @@ func newRowList(layout rowLayout) *rowList {
 	return l
 }
 
-// changed tells the list that rows from an index on were changed, inserted or removed. The position
-// stays with the row that is read; if that was removed, with the nearest one before it.
+// changed updates the list after rows from an index on were changed, inserted or removed. The
+// position stays with the row that is read or, if that was removed, with the nearest row before it.
 func (l *rowList) changed(from int) {
 	from = min(max(from, 0), len(l.items), l.layout.count())
 	old := slices.Clone(l.items[from:])
@@ -268,7 +270,7 @@ func (l *rowList) isOnScreen() bool {
 	return len(l.items) > 0 && l.selected >= l.top && l.screenLine(l.selected) < l.height
 }
 
-// A drawnRow says which row a line of the screen shows, and which line of it.
+// A drawnRow identifies the row that a line of the screen shows, and the line in that row.
 type drawnRow struct{ row, line int }
 
 // draw lays out what fits into the screen. It returns its lines, and for each the row that it shows.
@@ -357,7 +359,7 @@ func (l *rowList) next(i, direction int) int {
 	return -1
 }
 
-// shown returns a row that is shown: this one, the one that it is below, or the nearest.
+// shown returns a row that is shown: row i itself, its parent, or the nearest row.
 func (l *rowList) shown(i int) int {
 	i = max(min(i, len(l.items)-1), 0)
 	for i < len(l.items) && l.items[i].hidden && l.layout.parent(i) >= 0 {
@@ -374,7 +376,7 @@ func (l *rowList) shown(i int) int {
 
 func (l *rowList) lastShown() int { return max(l.next(len(l.items), -1), 0) }
 
-// setOpen folds or unfolds a row. The position stays, unless it was in what is hidden now.
+// setOpen folds or unfolds a row. The position stays, unless it is hidden now.
 func (l *rowList) setOpen(row int, open bool) {
 	if row < 0 || row >= len(l.items) || l.items[row].open == open {
 		return
@@ -390,7 +392,7 @@ func (l *rowList) setOpen(row int, open bool) {
 	l.selected = l.shown(l.selected)
 }
 
-// toggle folds or unfolds the selected row. As much as possible of what was unfolded is shown.
+// toggle folds or unfolds the selected row. As much as possible of the unfolded row is shown.
 func (l *rowList) toggle() {
 	if len(l.items) == 0 {
 		return
@@ -434,7 +436,7 @@ func (l *rowList) remeasure() {
 	}
 }
 
-// place returns the number of the selected row among those that are shown, and how many there are.
+// place returns the number of the selected row among the shown rows, and the number of shown rows.
 func (l *rowList) place() (number, count int) {
 	for i := range l.items {
 		if l.items[i].hidden {

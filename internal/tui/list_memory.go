@@ -61,7 +61,7 @@ func (t *heightTree) find(line int) (row, in int) {
 	return row, line
 }
 
-// A lineKey says which lines of a row were laid out.
+// A lineKey identifies the lines of a row that was laid out.
 type lineKey struct {
 	id       rows.ID
 	revision int
@@ -69,7 +69,7 @@ type lineKey struct {
 	open     bool
 }
 
-// maxCached is how many bytes of lines are kept.
+// maxCached is the maximum size of the cached lines in bytes.
 const maxCached = 16 << 20
 
 // A lineCache keeps the lines of rows that were laid out last. The zero value is empty.

@@ -58,7 +58,7 @@ func (l *rowList) selectShown() {
 	}
 }
 
-// bottom returns the last row of which a line is on the screen.
+// bottom returns the last row with a line on the screen.
 func (l *rowList) bottom() int {
 	rest := l.height + l.line
 	last := l.top
@@ -69,8 +69,8 @@ func (l *rowList) bottom() int {
 	return last
 }
 
-// screenLine returns the line of the screen at which a row begins, less than 0 if that is above it. It
-// is right for rows that begin at most so many lines below the screen.
+// screenLine returns the screen line at which a row starts, negative if that is above the screen.
+// It is exact only for rows that start on the screen or just below it.
 func (l *rowList) screenLine(row int) int {
 	if row < l.top {
 		return -1
@@ -82,7 +82,7 @@ func (l *rowList) screenLine(row int) int {
 	return y
 }
 
-// down selects the next row, or shows another line of a row that goes on below the screen.
+// down selects the next row, or shows another line of a row that continues below the screen.
 func (l *rowList) down() {
 	if len(l.items) == 0 {
 		return
@@ -103,7 +103,7 @@ func (l *rowList) down() {
 	l.move(max(y+1-l.height, 0))
 }
 
-// up selects the previous row, or shows another line of a row that begins above the screen.
+// up selects the previous row, or shows another line of a row that starts above the screen.
 func (l *rowList) up() {
 	if len(l.items) == 0 {
 		return
@@ -144,7 +144,7 @@ func (l *rowList) page(screens float64) {
 	}
 }
 
-// begin goes to the first row, and end to the last one, which is followed from now on.
+// begin goes to the first row. end goes to the last one, which is followed from now on.
 func (l *rowList) begin() {
 	l.following = false
 	l.top, l.line, l.selected = max(l.next(-1, 1), 0), 0, max(l.next(-1, 1), 0)

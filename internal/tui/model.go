@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Options are how the interface looks.
+// Options configures the look of the interface.
 type Options struct {
 	// Color allows escape sequences for colors, and Lines those characters that draw lines: without
 	// them, boxes are of ASCII.
@@ -28,11 +28,11 @@ type Options struct {
 	Machine string
 	// Keys is the table of keys. Nil means [keymap.Bindings].
 	Keys *keymap.Map
-	// Jobs is where jobs come from.
+	// Jobs provides access to jobs.
 	Jobs Jobs
 }
 
-// An app is what all screens share: the terminal, the source, and the stack of screens.
+// An app is shared by all screens: the terminal, the source, and the stack of screens.
 type app struct {
 	ctx     context.Context //nolint:containedctx // it ends with the program
 	opts    Options
@@ -82,10 +82,11 @@ func (a *app) leave(action keymap.Action) tea.Cmd {
 // isFirst reports whether the screen on top is the only one.
 func (a *app) isFirst() bool { return len(a.stack) < 2 }
 
-// hints returns the keys of the screen on top for its last line.
+// hints returns the keys for the last line of the top screen.
 func (a *app) hints(scope keymap.Scope) []string { return a.opts.Keys.Hints(scope, a.isFirst()) }
 
-// inChat reports whether there is a chat below the other screens. It goes on while they are shown.
+// inChat reports whether there is a chat below the other screens. It keeps running while they are
+// shown.
 func (a *app) inChat() bool {
 	if len(a.stack) < 2 {
 		return false
@@ -112,7 +113,8 @@ func (a *app) top() screen { return a.stack[len(a.stack)-1] }
 // say shows a line at the bottom of the screen until the next key.
 func (a *app) say(line string) { a.notice = line }
 
-// hand gives the terminal to another program. done makes a message for a screen of how that ended.
+// hand gives the terminal to another program. done turns the program's error into a message for a
+// screen.
 func (a *app) hand(to screen, program func() (runner, error), done func(error) tea.Msg) tea.Cmd {
 	return tea.Exec(&handover{display: a.display, program: program}, func(err error) tea.Msg {
 		return answer{to, done(err)}
@@ -170,7 +172,7 @@ func (m model) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// wheelLines is how far one step of the wheel goes.
+// wheelLines is the number of lines that one step of the wheel scrolls.
 const wheelLines = 3
 
 func (m model) turn(mouse tea.Mouse) tea.Cmd {

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// An outline is a column beside the rows of a session: its prompts, commits, compactions and
-// failures. The line of the selected row is marked.
+// An outline is a column beside a session's rows: its prompts, commits, compactions and failures.
+// The line of the selected row is marked.
 type outline struct {
 	off     bool // the user has hidden it
 	width   int  // for which made is laid out
@@ -81,7 +81,7 @@ func (o *outline) current(s *sessionScreen) int {
 	return at
 }
 
-// click goes to the row of a line.
+// click goes to the row that a line belongs to.
 func (o *outline) click(s *sessionScreen, line int) {
 	if i := o.top + line; line >= 0 && i < len(o.made) {
 		if row, ok := s.layout.rows.Index(o.made[i].Row); ok {
@@ -90,8 +90,8 @@ func (o *outline) click(s *sessionScreen, line int) {
 	}
 }
 
-// paintTabs returns names beside each other, one of which is in front, and where each begins and ends.
-// If they don't fit, only that one is there.
+// paintTabs returns names beside each other, one of which is in front, with the start and end of
+// each. If they don't fit, only the front one is drawn.
 func (a *app) paintTabs(names []string, front, from, width int) (string, [][2]int) {
 	var b strings.Builder
 	var spans [][2]int

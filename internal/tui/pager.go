@@ -43,8 +43,8 @@ func (p *pager) replace(text *render.Text, width int) {
 	p.stays = true
 }
 
-// at returns the place of the first line on the screen. It is the place for which the line was
-// chosen, as long as one has not moved: so it stays however often the width changes.
+// at returns the place of the first line on the screen. Until the user moves, it is the place for
+// which the line was chosen, however often the width changes.
 func (p *pager) at() render.Place {
 	if p.text == nil || p.top == p.placed && p.place != (render.Place{}) {
 		return p.place
@@ -98,7 +98,7 @@ func (p *pager) clamp() {
 	}
 }
 
-// where says which lines are on the screen, and of how many.
+// where describes the visible range of lines and their total number.
 func (p *pager) where() string {
 	if p.text == nil {
 		return ""
@@ -157,7 +157,7 @@ func (p *pager) stop(stop render.Stop, back bool) bool {
 	return true
 }
 
-// A scanMsg makes a pager look on for what it finds.
+// A scanMsg makes a pager continue its search.
 type scanMsg struct{ started int }
 
 // findText looks for a text from now on.
@@ -167,7 +167,7 @@ func (p *pager) findText(to screen, text string) tea.Cmd {
 	return p.scan(to, p.finder.started)
 }
 
-// scanTime is how long a pager looks before it lets others go on.
+// scanTime is the time for which a pager searches before it yields to others.
 const scanTime = 4 * time.Millisecond
 
 // scan looks on for a while.
@@ -242,7 +242,7 @@ func (p *pager) nextMatch(direction int) {
 	p.goToMatch((next%n + n) % n)
 }
 
-// typed handles the keys of the line in which a text is typed.
+// typed handles keys while the search text is typed.
 func (p *pager) typed(to screen, key tea.KeyPressMsg) (tea.Cmd, bool) {
 	f := &p.finder
 	if !f.typing {

@@ -36,8 +36,8 @@ var panelOf = map[keymap.Action]panelKind{
 	keymap.Agents: agentsPanel, keymap.Files: filesPanel, keymap.Context: contextPanel, keymap.Usage: usagePanel, keymap.Branches: branchesPanel,
 }
 
-// A panelScreen is a list over a session: its subagents, the files that it has changed, what fills its
-// context, what it has used, or what was rewound. Each line leads to a row.
+// A panelScreen is a list over a session: its subagents, the files that it changed, the contents of
+// its context, its usage, or the rewound parts. Each line leads to a row.
 type panelScreen struct {
 	base
 	session  *sessionScreen
@@ -51,7 +51,7 @@ type panelScreen struct {
 	tabSpans [][2]int
 }
 
-// A panelState says of what lines are made.
+// A panelState identifies the input from which lines are made.
 type panelState struct {
 	kind     panelKind
 	width    int
@@ -75,8 +75,8 @@ type panelMsg struct {
 	lines []render.PanelLine
 }
 
-// build makes the lines, unless they are there or being made. It takes long for a large session, so it
-// is done beside the program's loop, with rows of its own.
+// build makes the lines, unless they exist or are being made. This takes long for a large session,
+// so it runs beside the program's loop, with a separate list of rows.
 func (p *panelScreen) build(width int) tea.Cmd {
 	snapshot := p.session.snapshot
 	if snapshot == nil || snapshot.Transcript == nil {
@@ -236,7 +236,7 @@ func (p *panelScreen) turnTo(kind panelKind) tea.Cmd {
 	return p.build(max(p.width-2, 1))
 }
 
-// open goes where the selected line leads: to a diff, or to a row of the session.
+// open goes to the target of the selected line: a diff, or a row of the session.
 func (p *panelScreen) open() tea.Cmd {
 	l := p.line(p.pick.selected)
 	if l == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A diffScreen shows changes of files: those of a session, or of a job.
+// A diffScreen shows the file changes of a session or a job.
 type diffScreen struct {
 	base
 	what    string                                // is shown, clean
@@ -28,7 +28,7 @@ type diffScreen struct {
 	width   int // for which the text is laid out
 }
 
-// newDiff returns a screen with what a session has changed: in all files or in one, in all turns or in one.
+// newDiff returns a screen with the changes of a session: in all files or one, in all turns or one.
 func newDiff(s *sessionScreen, path string, turn int) screen {
 	t := s.snapshot.Transcript
 	return &diffScreen{
@@ -101,7 +101,7 @@ func (d *diffScreen) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// resized lays the diffs out again, and looks for what was found in them.
+// resized lays the diffs out again, and repeats the search in them.
 func (d *diffScreen) resized() tea.Cmd {
 	d.lay(max(d.app.width, 1))
 	return d.pager.scan(d, d.pager.finder.started)
@@ -177,7 +177,7 @@ func (d *diffScreen) wheel(lines int) tea.Cmd {
 	return nil
 }
 
-// diffTitle says which changes of a session are shown.
+// diffTitle describes the changes that are shown.
 func diffTitle(dir, path string, turn int) string {
 	of := "the session"
 	if turn > 0 {

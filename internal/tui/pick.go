@@ -2,8 +2,8 @@ package tui
 
 import "github.com/clewdev/clew/internal/keymap"
 
-// A pick is a scrolled list of items, one of which is selected. Headings are lines that belong to no
-// item, and an item may have several lines.
+// A pick is a scrolled list of items, one of which is selected. Headings are lines without an item,
+// and an item may have several lines.
 type pick struct {
 	lines    []int // the item of each line, or one below 0 for a heading
 	first    []int // the first line of each item
@@ -95,8 +95,8 @@ func (p *pick) scroll(by int) {
 	}
 }
 
-// visible returns the lines that a screen of this height shows, with the selected item among them,
-// and the heading above it if that is the line before.
+// visible returns the lines to show at a height, including the selected item, and the heading above
+// it if that is the line before.
 func (p *pick) visible(height int) (from, to int) {
 	p.height = height
 	if len(p.lines) == 0 || height <= 0 {

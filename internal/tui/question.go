@@ -8,14 +8,15 @@ import (
 	"github.com/clewdev/clew/internal/compose"
 )
 
-// A Question is a question of the agent: whether it may use a tool, or which of several options the
-// user wants. Its texts are clean.
+// A Question is asked by the agent: whether it may use a tool, or which of several options the user
+// wants. Its texts are clean.
 type Question struct {
 	// ID identifies the question. It is never used again.
 	ID int
 	// Sheet returns what is asked about in a box of a width: everything that will run.
 	Sheet func(columns int, color bool) Sheet
-	// Always are the changes that the answer "always" can make, or nil if that is no answer.
+	// Always lists the changes that the answer "always" can make. If it is nil, that answer is not
+	// offered.
 	Always []Change
 	// Rule is the rule that the first change adds, if the user may narrow it, or "".
 	Rule string
@@ -32,8 +33,8 @@ type Change struct {
 	Marked bool
 }
 
-// A Sheet is the text of a question in rows of a width. Its rows are painted, and have the sides of
-// a box if there is room for one.
+// A Sheet is the text of a question, laid out for a width. Its rows are painted, and have the sides
+// of a box if there is room for one.
 type Sheet struct {
 	Rows []string
 	// Top and Bottom return the first and the last row of a box, with a text at the right end.
@@ -50,7 +51,7 @@ type Choice struct {
 // An Option is one answer to choose.
 type Option struct{ Label, Description string }
 
-// An AnswerKind is what the user says to a question.
+// An AnswerKind is the kind of the user's answer to a question.
 type AnswerKind int
 
 // The answers.
@@ -70,7 +71,7 @@ type Answer struct {
 	Chosen  [][]string // the labels or own words for each of the choices; empty for one that was skipped
 }
 
-// A questionMode is what the keys of a question do.
+// A questionMode determines the effect of keys on a question.
 type questionMode int
 
 const (
@@ -106,7 +107,7 @@ func newDock(q *Question) *dock { return &dock{Question: q, marked: map[int]bool
 // parts returns how many questions it is.
 func (d *dock) parts() int { return max(len(d.Choices), 1) }
 
-// complete reports whether the user has seen everything.
+// complete reports whether the user saw everything.
 func (d *dock) complete() bool { return d.rows > 0 && d.seen >= d.rows }
 
 // sheet returns the text of the question.
@@ -122,7 +123,7 @@ func (d *dock) takesText() bool {
 	return d.mode == reasoning || d.mode == narrowing || d.mode == inWords
 }
 
-// A dockEvent is what became of a key.
+// A dockEvent is the effect of a key.
 type dockEvent int
 
 const (
@@ -133,7 +134,7 @@ const (
 	skipped                   // the user wants to see the next one
 )
 
-// press handles a key. name is that of the key, as in the table of keys; text is what it types.
+// press handles a key. name is the key's name in the key table; text is the text that it types.
 func (d *dock) press(name string, key compose.Key, ok bool) (Answer, dockEvent) {
 	d.remark = ""
 	if d.takesText() {
@@ -358,7 +359,7 @@ func (d *dock) choose(name string) (Answer, dockEvent) {
 	return Answer{}, kept
 }
 
-// pick takes the option under the cursor, or those that are marked.
+// pick chooses the option under the cursor, or the marked options.
 func (d *dock) pick() (Answer, dockEvent) {
 	c := &d.Choices[d.part]
 	if !d.complete() {
@@ -375,8 +376,8 @@ func (d *dock) pick() (Answer, dockEvent) {
 	return d.chose(labels)
 }
 
-// chose takes an answer, and goes on to the next question with options. The last one is answered again if the
-// first answer did not reach its agent.
+// chose takes an answer and moves to the next question with options. The last one is answered again
+// if the first answer did not reach its agent.
 func (d *dock) chose(labels []string) (Answer, dockEvent) {
 	d.chosen = append(slices.Clone(d.chosen[:d.part]), labels)
 	d.mode = asking

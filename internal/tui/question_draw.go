@@ -97,7 +97,7 @@ func (p *dockPainter) fitted(lines []string, from, maxRows int) ([]string, *pain
 	return lines, p.cursor
 }
 
-// page decides which rows are shown, and keeps count of those that were.
+// page chooses the rows to show, and records how many were shown.
 func (d *dock) page(rows, shown int) {
 	if d.rows != rows { // another width
 		if !d.complete() {
@@ -180,7 +180,7 @@ func (p *dockPainter) choices() []string {
 	return append(rows, last)
 }
 
-// options returns the options of a question, with the one under the cursor marked.
+// options returns the options to choose from, with the one under the cursor marked.
 func (p *dockPainter) options() []string {
 	c := &p.Choices[p.part]
 	rows := make([]string, 0, len(c.Options)+1)
@@ -213,7 +213,7 @@ func (p *dockPainter) options() []string {
 	return append(rows, p.dim(help))
 }
 
-// explanation says what the answers mean.
+// explanation describes the possible answers.
 func (p *dockPainter) explanation() []string {
 	texts := []string{
 		"y allows this call. The agent asks again before the next one.",

@@ -79,7 +79,7 @@ func TestQuestionWhileTyping(t *testing.T) {
 	}
 }
 
-// Nor do the keys of several prompts, between which the composer is empty.
+// The same holds for the keys typed for several prompts, between which the composer is empty.
 func TestQuestionBetweenPrompts(t *testing.T) {
 	t.Parallel()
 	const text = "y\rno\ra\r1\ry"
@@ -345,7 +345,8 @@ func TestQuestionTooWide(t *testing.T) {
 	}))
 }
 
-// Whatever the size, what is allowed was on the screen, also if keys come faster than frames.
+// Whatever the size, only a question that was on the screen can be allowed, even if keys come
+// faster than frames.
 func TestQuestionSeen(t *testing.T) {
 	t.Parallel()
 	for height := 1; height <= 24; height++ {
@@ -403,7 +404,7 @@ func TestQuestionLow(t *testing.T) {
 	}
 }
 
-// A rule that there is no room for is not added.
+// A rule is not added if there is no room to show it.
 func TestQuestionHidesNoRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {

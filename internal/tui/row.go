@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A rowScreen shows one row of a session, all of it, in several ways.
+// A rowScreen shows a single row of a session, unabridged, in several ways.
 type rowScreen struct {
 	base
 	session  *sessionScreen
@@ -35,8 +35,8 @@ type rowScreen struct {
 	failures map[render.TabName]string
 }
 
-// newRow returns the screen of a row of a session, with one of its tabs in front, or the first one if
-// that is "".
+// newRow returns the screen for a row of a session, with the given tab in front, or the first tab
+// if it is "".
 func newRow(s *sessionScreen, id rows.ID, tab render.TabName) screen {
 	if tab == "" {
 		tab = render.TabShown
@@ -54,7 +54,7 @@ func (r *rowScreen) scope() keymap.Scope { return keymap.InRow }
 
 func (r *rowScreen) start() tea.Cmd { return r.fill() }
 
-// refresh takes the row from the session again if it has changed there.
+// refresh takes the row from the session again if it changed there.
 func (r *rowScreen) refresh() {
 	i, ok := r.session.layout.rows.Index(r.id)
 	if !ok || i >= len(r.session.list.items) || r.session.list.items[i].revision == r.revision {
@@ -70,7 +70,7 @@ func (r *rowScreen) refresh() {
 	}
 }
 
-// resized lays the row out again, and looks for what was found in it.
+// resized lays the row out again, and repeats the search in it.
 func (r *rowScreen) resized() tea.Cmd {
 	r.lay(max(r.app.width, 1))
 	return r.pager.scan(r, r.pager.finder.started)

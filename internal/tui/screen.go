@@ -10,11 +10,11 @@ import (
 	"github.com/clewdev/clew/internal/paint"
 )
 
-// A Frame is what a screen looks like.
+// A Frame is the drawn state of a screen.
 type Frame struct {
 	// Lines are painted, none wider than the screen. A full frame has at most as many as the screen.
 	Lines []string
-	// Cursor is where the cursor is, or nil if it is hidden.
+	// Cursor is the cursor's position, or nil if it is hidden.
 	Cursor *paint.Cursor
 	// Inline means that the lines are drawn below what the terminal shows, and not on a screen of
 	// their own.
@@ -37,21 +37,21 @@ type screen interface {
 	// typed handles a key while the screen takes text, as in a filter. It reports false for a key that
 	// it has no use for: then the table of keys counts. Screens that take no text return false.
 	typed(key tea.KeyPressMsg) (cmd tea.Cmd, used bool)
-	// paste handles text that the user has pasted.
+	// paste handles pasted text.
 	paste(text string) tea.Cmd
 	// click handles a click at a place of the last frame, and wheel a turn of the wheel by so many
 	// lines, which are negative upwards.
 	click(x, y int) tea.Cmd
 	wheel(lines int) tea.Cmd
-	// update handles what a command of this screen has returned.
+	// update handles the message that a command of this screen returned.
 	update(msg tea.Msg) tea.Cmd
 	// draw returns the frame for a terminal of this size.
 	draw(width, height int) Frame
-	// close ends everything that the screen has begun.
+	// close ends everything that the screen started.
 	close()
 }
 
-// A resizer is a screen that does something when the size of the terminal changes, besides drawing.
+// A resizer is a screen that does more than redraw when the size of the terminal changes.
 type resizer interface{ resized() tea.Cmd }
 
 // A base has what all screens share. Embed it, and override what the screen needs.
@@ -74,7 +74,7 @@ func (b *base) wheel(int) tea.Cmd                     { return nil }
 func (b *base) update(tea.Msg) tea.Cmd                { return nil }
 func (b *base) close()                                { b.cancel() }
 
-// An answer is what a command has returned, for the screen that has asked.
+// An answer is the message that a command returned, for the screen that started it.
 type answer struct {
 	to  screen
 	msg tea.Msg

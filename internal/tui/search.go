@@ -60,7 +60,7 @@ type (
 )
 
 const (
-	// searchPause is how long the screen waits for another key before it searches.
+	// searchPause is the time to wait for another key before a search starts.
 	searchPause = 80 * time.Millisecond
 	// searchLimit is the most results.
 	searchLimit = 100
@@ -196,7 +196,8 @@ func (s *searchScreen) do(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// placeOf returns where a result is in its session. A result in a file of its own has no line there.
+// placeOf returns the place of a result in its session. A result in a separate file has no line
+// there.
 func placeOf(h *search.Hit, words string) Place {
 	p := Place{Line: h.Line, Agent: h.AgentID, Words: words}
 	if h.File != nil && h.File.Spill {
@@ -264,7 +265,7 @@ func (s *searchScreen) wheel(lines int) tea.Cmd {
 	return nil
 }
 
-// searchTop is the line at which the results begin.
+// searchTop is the first line of the results.
 const searchTop = 2
 
 func (s *searchScreen) draw(width, height int) Frame {
@@ -292,7 +293,7 @@ func (s *searchScreen) hints() []string {
 	return s.app.hints(keymap.InSearch)
 }
 
-// status says how many results there are, or how far the search is.
+// status returns the number of results, or the progress of the search.
 func (s *searchScreen) status() string {
 	switch {
 	case s.stop != nil && s.total > 0:
@@ -413,7 +414,7 @@ func excerptLine(h *search.Hit, columns int, color bool) string {
 	return x.Line(columns, color)
 }
 
-// newInfo returns a page with what is known of a session of the list.
+// newInfo returns a page with details about a session in the list.
 func newInfo(a *app, s *sessionsScreen, key string) screen {
 	p := &page{base: newBase(a), title: "Session", hints: []string{"esc back"}}
 	p.lines = func(width int) []string {

@@ -25,14 +25,14 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A Place is where in a session its screen is opened. The zero value is the end.
+// A Place is the position at which a session is opened. The zero value is the end.
 type Place struct {
 	Line  int    // of the entry
 	Agent string // the ID of the subagent that has the entry, or "" for the session
 	Words string // to be found and marked
 }
 
-// A sessionScreen shows the rows of a session.
+// A sessionScreen shows a session's rows.
 type sessionScreen struct {
 	base
 	info     sessions.SessionInfo
@@ -57,7 +57,7 @@ func ShowSession(ctx context.Context, t Terminal, src Source, opts Options, info
 	return run(ctx, t, &app{opts: opts, src: src}, func(a *app) screen { return newSession(a, info, Place{}) })
 }
 
-// newSession returns the screen of a session.
+// newSession returns a screen for a session.
 func newSession(a *app, info sessions.SessionInfo, at Place) screen {
 	layout := newSessionLayout(a, cmp.Or(info.CWD, a.opts.Dir))
 	s := &sessionScreen{base: newBase(a), info: info, place: at, layout: layout, list: newRowList(layout)}
@@ -84,8 +84,8 @@ func (s *sessionScreen) start() tea.Cmd {
 	return tea.Batch(read, s.look(0))
 }
 
-// read waits for the next state of the session. The rows of a whole session are made here and not by
-// the program's loop.
+// read waits for the next state of the session. It also makes the rows of a whole session, to keep
+// that work out of the program's loop.
 func (s *sessionScreen) read(follower view.Follower, first bool) tea.Msg {
 	snapshot, err := follower.Next(s.ctx)
 	if s.ctx.Err() != nil {
@@ -99,13 +99,13 @@ func (s *sessionScreen) read(follower view.Follower, first bool) tea.Msg {
 	return msg
 }
 
-// A runningMsg says which agent has the session open, if one has.
+// A runningMsg names the agent that has the session open, if there is one.
 type runningMsg struct{ session *sessions.RunningSession }
 
-// lookInterval is how often it is looked whether an agent still has the session open.
+// lookInterval is the interval of checks whether an agent still has the session open.
 const lookInterval = 5 * time.Second
 
-// look finds out after some time whether an agent has the session open.
+// look checks after some time whether an agent has the session open.
 func (s *sessionScreen) look(after time.Duration) tea.Cmd {
 	return ask(s, func() tea.Msg {
 		if pause.For(s.ctx, after) != nil {
@@ -194,7 +194,7 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// changed shows rows from an index on that have changed.
+// changed updates the screen after rows from an index on changed.
 func (s *sessionScreen) changed(from int) {
 	s.list.changed(from)
 	s.outline.forget(from)
@@ -215,7 +215,7 @@ func (s *sessionScreen) tellGrowers() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// takeRunning notes which agent has the session open.
+// takeRunning records the agent that has the session open.
 func (s *sessionScreen) takeRunning(running *sessions.RunningSession) tea.Cmd {
 	s.running = running
 	var cmd tea.Cmd
@@ -256,7 +256,7 @@ func (s *sessionScreen) goTo() tea.Cmd {
 	return s.findWords(text)
 }
 
-// show selects a row, with what it needs to be seen.
+// show selects a row and makes it visible.
 func (s *sessionScreen) show(row, line int) {
 	if s.layout.rows.At(row).Kind == rows.Thinking {
 		s.layout.thinking = true
@@ -265,7 +265,7 @@ func (s *sessionScreen) show(row, line int) {
 	s.list.reveal(row, line, s.list.height/3)
 }
 
-// sessionFacts are what the header says of a session.
+// sessionFacts holds the figures in a session's header.
 type sessionFacts struct {
 	revision int
 	cost     wording.Cost

@@ -85,7 +85,7 @@ func (s *sessionScreen) move(a keymap.Action) bool {
 	return true
 }
 
-// jump goes to the next row of a kind in a direction.
+// jump goes to the next matching row in a direction.
 func (s *sessionScreen) jump(direction int, match func(*rows.Row) bool, none string) {
 	find := s.layout.rows.Next
 	if direction < 0 {
@@ -112,7 +112,7 @@ func (s *sessionScreen) open() tea.Cmd {
 	return s.push(newRow(s, r.ID, ""))
 }
 
-// goBack ends what was begun last: the search, an open row, the rows of a subagent, the screen.
+// goBack leaves the innermost state: the search, an open row, a subagent's rows, the screen.
 func (s *sessionScreen) goBack(a keymap.Action) tea.Cmd {
 	if s.finder.text != "" {
 		s.finder.clear()
@@ -133,7 +133,7 @@ func (s *sessionScreen) goBack(a keymap.Action) tea.Cmd {
 	return s.leave(a)
 }
 
-// foldAll folds all rows, then unfolds all, and then those that start so.
+// foldAll folds all rows, then unfolds all, then returns to the usual state.
 func (s *sessionScreen) foldAll() {
 	switch s.list.mode {
 	case foldUsual:

@@ -39,7 +39,7 @@ type framing struct {
 	height int
 }
 
-// top returns the line at which the body begins, and room how many lines it has.
+// top returns the first line of the body, and room the number of its lines.
 func (f framing) top() int  { return min(max(f.height-1, 0), 1) }
 func (f framing) room() int { return max(f.height-min(f.height-1, 2), 0) }
 
@@ -78,7 +78,7 @@ func (s *sessionScreen) columnsOf(width, height int) []string {
 	return body
 }
 
-// besides puts lines at the right of others.
+// besides puts lines to the right of others.
 func (s *sessionScreen) besides(left, right []string, columns, height int) []string {
 	rule := s.divider()
 	lines := make([]string, height)
@@ -123,7 +123,7 @@ type part struct {
 	text  string
 }
 
-// partsWidth returns how many columns parts take with what separates them.
+// partsWidth returns the number of columns that parts take, with their separators.
 func partsWidth(parts []part) (n int) {
 	for _, p := range parts {
 		n += tty.Width(p.text) + 3
@@ -185,7 +185,7 @@ func (s *sessionScreen) where(width int) (parts []part) {
 	}
 }
 
-// minForWhat is half the width of a screen that says what an agent waits for.
+// minForWhat is half the minimum width of a screen that shows what an agent waits for.
 const minForWhat = 35
 
 func ofWhat(what string) string {
@@ -221,7 +221,7 @@ func (s *sessionScreen) remark(style tty.Style, text string, width, height int) 
 	return lines
 }
 
-// loading says how much was read, or "" when everything was.
+// loading describes the progress of reading, or returns "" when everything was read.
 func (s *sessionScreen) loading() string {
 	switch {
 	case s.err != nil:

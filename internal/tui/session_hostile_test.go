@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// screensOf returns the screens of a recorded session, by name.
+// screensOf returns the screens for a recorded session, by name.
 func screensOf(t *testing.T, path string) map[string]screen {
 	t.Helper()
 	tr := readSession(t, path)
@@ -66,7 +66,7 @@ func screensOf(t *testing.T, path string) map[string]screen {
 	return screens
 }
 
-// runAll runs a command of a screen, and those that follow.
+// runAll runs a screen's command, and the commands that follow.
 func runAll(s screen, cmd tea.Cmd) {
 	for cmd != nil {
 		msg, ok := cmd().(answer)

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// A sessionLayout lays out the rows of a session.
+// A sessionLayout lays out a session's rows.
 type sessionLayout struct {
 	app      *app
 	rows     *rows.List
@@ -24,7 +24,7 @@ func newSessionLayout(a *app, dir string) *sessionLayout {
 	return &sessionLayout{app: a, rows: new(rows.List), dir: dir, day: a.opts.Now(), thinking: true}
 }
 
-// options are how rows are drawn in a width.
+// options returns the options for drawing rows at a width.
 func (l *sessionLayout) options(width int) render.Options {
 	o := l.app.opts
 	return render.Options{
@@ -32,7 +32,7 @@ func (l *sessionLayout) options(width int) render.Options {
 	}
 }
 
-// plain are how rows are written as text.
+// plain returns the options for writing rows as text.
 func (l *sessionLayout) plain() render.Options {
 	o := l.options(0)
 	o.Color, o.Links = false, false
@@ -86,8 +86,8 @@ func (l *sessionLayout) lines(i, width int) []string {
 	return lines
 }
 
-// apart reports whether an empty line sets a row apart from the one before it, if it is open: the
-// prompts, so that turns can be told from each other.
+// apart reports whether an empty line precedes an open row. This applies to prompts, to separate
+// the turns visually.
 func (l *sessionLayout) apart(i int) bool { return i > 0 && rows.IsPrompt(l.rows.At(i)) }
 
 // indentOf returns the number of spaces at the beginning of the last line.

@@ -96,7 +96,7 @@ func TestSessionGrows(t *testing.T) {
 	s.press("F").see("stays here").unseen("following")
 }
 
-// A session that grows between any two keys does not keep one from going on to the next match.
+// A session that grows between any two keys does not keep the user from going to the next match.
 func TestSessionFindsWhileItGrows(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, 9)
@@ -174,7 +174,7 @@ func TestSessionOpensAtPlace(t *testing.T) {
 	tell(t, f, 80, 24, opens(info, Place{Line: 3, Agent: "nobody"})).see("the passage is not shown")
 }
 
-// A result of a search leads to its own row, and not to the first one with the same words.
+// A search result leads to its own row, and not to the first row with the same words.
 func TestSessionOpensAtResult(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, 40)
@@ -298,7 +298,7 @@ func TestSizeAfterSuspend(t *testing.T) {
 	s.press("ctrl+z").waits("the last line is not at the bottom", func() bool { return strings.Contains(s.term.Line(14), "? help") })
 }
 
-// A row is read on at the same words after the width has changed, however often.
+// A row keeps its position in the text however often the width changes.
 func TestRowStays(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

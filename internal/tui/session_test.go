@@ -107,8 +107,8 @@ func TestSessionRow(t *testing.T) {
 	s.press("l").see("failed").press("q").see(" 4/16")
 }
 
-// sessionStories are the session as it is opened, and what keys open. A step that begins with ? is
-// something to see, and one with ! something to disappear.
+// sessionStories lists the session as it is opened, and the screens that keys open. A step that
+// starts with ? is a text to see, and a step that starts with ! a text to disappear.
 var sessionStories = []struct{ name, steps string }{
 	{"session", ""},
 	{"session_top", "g|? 1/16"},
@@ -132,7 +132,7 @@ var sessionStories = []struct{ name, steps string }{
 	{"row_diff", "[|[|j|l|l|?Shown|l|l|l|?upload/server.go +5"},
 }
 
-// tellSession begins a story at a session whose entries can be read.
+// tellSession starts a story at a session whose entries can be read.
 func tellSession(t *testing.T, opts Options, columns, rows int) *story {
 	t.Helper()
 	f, info := uploader(t)
@@ -169,7 +169,7 @@ func TestSessionScreens(t *testing.T) {
 	}
 }
 
-// What is shown when there is nothing to show, or not yet, or not any more.
+// A session without content, not yet read, or gone has a screen that explains it.
 func TestSessionStates(t *testing.T) {
 	info := sessions.SessionInfo{ID: uploaderID, Summary: sessions.Summary{FirstPrompt: "What was asked"}}
 	for _, tt := range []struct {
@@ -205,7 +205,7 @@ func TestSessionStates(t *testing.T) {
 	}
 }
 
-// A page of text offers no key that does nothing on it.
+// A text page offers only keys that have an effect on it.
 func TestPageKeys(t *testing.T) {
 	t.Parallel()
 	keys, err := keymap.New(nil)
@@ -217,7 +217,7 @@ func TestPageKeys(t *testing.T) {
 	}
 }
 
-// The last line of a session says what is needed most, and all of it if there is room.
+// The last line of a session shows the most important keys, and all of them if there is room.
 func TestSessionHints(t *testing.T) {
 	t.Parallel()
 	s := openTranscript(t, bigResult(t, 100))

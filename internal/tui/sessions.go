@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A tab is one of the lists of the sessions screen.
+// A tab is one of the lists on the sessions screen.
 type tab int
 
 const (
@@ -28,15 +28,15 @@ const (
 
 var tabNames = [tabCount]string{"Live", "Recent", "Projects", "Trash"}
 
-// A sessionsScreen lists sessions: those that agents have open, all by day, projects, and the trash.
+// A sessionsScreen lists sessions: those open in an agent, all by day, projects, and the trash.
 type sessionsScreen struct {
 	base
 	data sessionData
 	tab  tab
 	pick pick
 
-	// The list as it is shown now. Rows are those of the tab that match the filter, in order; only one of
-	// these slices is in use.
+	// The list as it is shown now. It holds the tab's rows that match the filter, in order; only
+	// one of these slices is in use.
 	rows     []*view.Entry
 	projects []*view.Project
 	deleted  []sessions.TrashedSession
@@ -61,13 +61,13 @@ type sessionsScreen struct {
 	preview previewState
 }
 
-// ShowSessions shows the list of sessions until the user leaves it. all says whether it begins with those of
-// all projects; otherwise it begins with those of this project, if there are any.
+// ShowSessions shows the session list until the user leaves it. If all is set, it starts with the
+// sessions of all projects; otherwise with the sessions of this project, if there are any.
 func ShowSessions(ctx context.Context, t Terminal, src Source, opts Options, all bool) error {
 	return run(ctx, t, &app{opts: opts, src: src}, func(a *app) screen { return newSessions(a, all) })
 }
 
-// newSessions returns the screen. all says whether it begins with the sessions of all projects.
+// newSessions returns the screen. If all is set, it starts with the sessions of all projects.
 func newSessions(a *app, all bool) *sessionsScreen {
 	s := &sessionsScreen{base: newBase(a), tab: recentTab, scopeAll: all, scoped: all}
 	s.data.Here = a.opts.Machine
@@ -81,15 +81,15 @@ func (s *sessionsScreen) start() tea.Cmd {
 	return tea.Batch(s.watch(), s.findRunning(), s.findTrash(), s.connect(s))
 }
 
-// changed makes the rows again after the data has changed.
+// changed makes the rows again after the data changed.
 func (s *sessionsScreen) changed() {
 	s.revision++
 	s.counts = [tabCount]int{len(s.data.Live()), len(s.recentEntries()), len(s.data.Projects()), len(s.data.trash)}
 	s.rebuild()
 }
 
-// rebuild makes the rows of the tab again. The selected row stays selected, in its place on the
-// screen; if it is gone, the row that is there now is selected.
+// rebuild makes the tab's rows again. The selected row stays selected, in its place on the screen;
+// if it is gone, the row that is there now is selected.
 func (s *sessionsScreen) rebuild() {
 	key, offset := s.selectedKey(), s.pick.offset()
 	s.rows, s.projects, s.deleted = nil, nil, nil
@@ -188,7 +188,7 @@ func (s *sessionsScreen) selected() *view.Entry {
 	return s.rows[s.pick.selected]
 }
 
-// show changes to a tab, and to what was selected there.
+// show changes to a tab and restores its selection.
 func (s *sessionsScreen) show(t tab) tea.Cmd {
 	s.places[s.tab] = s.selectedKey()
 	s.tab = (t + tabCount) % tabCount
@@ -357,7 +357,7 @@ func (s *sessionsScreen) wheel(lines int) tea.Cmd {
 	return s.more()
 }
 
-// trashText is what the filter looks at.
+// trashText returns the text that the filter searches.
 func trashText(t sessions.TrashedSession) fuzzy.Text {
 	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), t.ID}, "\n"))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A doneMsg is how something that was done to a session has ended.
+// A doneMsg is the outcome of an action on a session.
 type doneMsg struct {
 	said  string // what to say if it went well
 	err   error
@@ -79,7 +79,7 @@ func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession
 	return sessions.RunningSession{}, false
 }
 
-// takeOver gives the terminal to an agent, unless another one has the session open.
+// takeOver gives the terminal to an agent, unless another agent has the session open.
 func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
 	kind := map[keymap.Action]view.ProgramKind{keymap.Resume: view.ResumeAgent, keymap.Continue: view.ContinueChat, keymap.Fork: view.ForkChat}[a]
@@ -154,7 +154,7 @@ func isOpenError(pid int) error {
 	return fmt.Errorf("not deleted: an agent has this session open (process %d)", pid)
 }
 
-// finish says how something has ended, and reads again what has changed.
+// finish reports the outcome of an action, and reads changed data again.
 func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
 	switch {
 	case msg.err != nil && !errors.Is(msg.err, context.Canceled):

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A sessionData is what the sessions screen knows, and what it is about to find out.
+// A sessionData holds the data of the sessions screen, and the state of pending reads.
 type sessionData struct {
 	view.List
 	listed bool            // the list has come
@@ -27,7 +27,7 @@ type sessionData struct {
 	measuring bool // figures are being counted
 }
 
-// A listMsg is a list of all sessions by their files.
+// A listMsg lists all sessions by their files.
 type listMsg struct {
 	infos []sessions.SessionInfo
 	here  map[string]bool // nil except for the first one
@@ -56,7 +56,7 @@ type (
 	}
 )
 
-// watch starts the list, which goes on as sessions change, and waits for the first one.
+// watch starts the list, which is updated as sessions change, and waits for the first one.
 func (s *sessionsScreen) watch() tea.Cmd {
 	s.data.lists = make(chan listMsg, 1)
 	ctx, src, lists := s.ctx, s.src, s.data.lists
@@ -79,7 +79,7 @@ func (s *sessionsScreen) watch() tea.Cmd {
 	})
 }
 
-// nextList returns the channel of lists, or one that has a message if the screen is closed.
+// nextList returns the channel of lists, or a channel with a message if the screen is closed.
 func nextList(s *sessionsScreen) <-chan listMsg {
 	next := make(chan listMsg, 1)
 	select {
@@ -91,7 +91,7 @@ func nextList(s *sessionsScreen) <-chan listMsg {
 	return next
 }
 
-// waitForList waits until the list has changed.
+// waitForList waits until the list changes.
 func (s *sessionsScreen) waitForList() tea.Cmd {
 	return ask(s, func() tea.Msg { return <-nextList(s) })
 }
@@ -127,7 +127,7 @@ func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 	return s.more()
 }
 
-// takeList takes a new list. Sessions that have not changed keep what is known of them.
+// takeList takes a new list. Unchanged sessions keep their summaries and figures.
 func (s *sessionsScreen) takeList(msg listMsg) {
 	d := &s.data
 	if msg.err != nil {
@@ -148,7 +148,7 @@ func (s *sessionsScreen) takeList(msg listMsg) {
 	s.changed()
 }
 
-// takeSummaries takes summaries. Sessions that have changed since are read again.
+// takeSummaries takes summaries. Sessions that changed since are read again.
 func (s *sessionsScreen) takeSummaries(found []view.Described) {
 	s.data.TakeSummaries(found)
 	s.changed()
@@ -162,8 +162,9 @@ func (s *sessionsScreen) takeFigures(msg figuresMsg) {
 	}
 }
 
-// liveInterval is how often the screen looks which agents run: a process that was killed changes no
-// file. If none runs, that is rarely needed, since an agent that starts soon changes the list.
+// liveInterval is the interval of checks for running agents: a killed process does not change a
+// file. If no agent runs, the check is rarely needed, since an agent that starts soon changes the
+// list.
 const (
 	liveInterval = 10 * time.Second
 	idleInterval = time.Minute
@@ -210,9 +211,10 @@ func (s *sessionsScreen) findTrash() tea.Cmd {
 }
 
 const (
-	// readAtOnce is how many summaries are read behind what is visible, which takes some 20 ms.
+	// readAtOnce is the number of summaries to read in addition to the visible ones, which takes
+	// some 20 ms.
 	readAtOnce = 400
-	// measuredAtOnce is how many sessions are counted at a time.
+	// measuredAtOnce is the number of sessions to count at a time.
 	measuredAtOnce = 8
 )
 
@@ -221,7 +223,7 @@ func (s *sessionsScreen) more() tea.Cmd {
 	return tea.Batch(s.readSummaries(), s.countFigures(), s.readGlance())
 }
 
-// readSummaries reads the summaries of what is visible or, if these are known, of others.
+// readSummaries reads the summaries of the visible rows or, if these are known, of others.
 func (s *sessionsScreen) readSummaries() tea.Cmd {
 	if s.data.reading || !s.data.listed {
 		return nil
@@ -244,7 +246,7 @@ func (s *sessionsScreen) readSummaries() tea.Cmd {
 	})
 }
 
-// countFigures counts turns and cost of what is visible.
+// countFigures counts turns and cost of the visible rows.
 func (s *sessionsScreen) countFigures() tea.Cmd {
 	if s.data.measuring {
 		return nil

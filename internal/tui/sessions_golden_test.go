@@ -15,8 +15,8 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// listStories are the screens of the list, of the search and of what is over them, each as the keys
-// that lead to it and something that is then on it.
+// listStories lists the screens of the list, of the search and of their overlays, each with the
+// keys that lead to it and a text that is then on it.
 var listStories = []struct {
 	name string
 	keys []string
@@ -59,7 +59,7 @@ func TestListScreens(t *testing.T) {
 	})
 }
 
-// hostileTexts are what a list may get to show.
+// hostileTexts lists texts that a list must survive.
 var hostileTexts = []string{
 	"\x1b]2;owned\a\x1b[2J\x1b[31mred", "\u202eevil\u202c \u200b\u2066", "\x9b31m\x00\r\nnext\tline", "你好你好你好你好你好你好你好你好你好你好你好你好",
 	"👩\u200d👩\u200d👧\u200d👦 e\u0301\u0301\u0301 \ufeff", strings.Repeat("long ", soak.Size(200, 5000)), "\xff\xfe invalid", "",

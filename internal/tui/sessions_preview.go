@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A previewState says whether and where the preview is, and has what it shows.
+// A previewState holds the visibility, the place and the contents of the preview.
 type previewState struct {
 	off, on       bool // the user has hidden it, or wants it where it would be hidden
 	toSide, below bool // the user has chosen a place
@@ -31,7 +31,7 @@ type glance struct {
 	err      error
 }
 
-// A previewArea says how the screen is divided.
+// A previewArea is the division of the screen between list and preview.
 type previewArea struct {
 	listWidth, listHeight int
 	right                 int // columns of the preview with the line before it, or 0
@@ -48,7 +48,7 @@ func noPreview(width, height, top int) previewArea {
 	return previewArea{listWidth: width, listHeight: max(height-top-1, 0)}
 }
 
-// place divides the screen. The list begins at the row top, and the last row is for the keys.
+// place divides the screen. The list starts at the row top, and the last row is for the keys.
 func (p *previewState) place(width, height, top int) previewArea {
 	p.area = noPreview(width, height, top)
 	a := &p.area
@@ -94,8 +94,8 @@ func (p *previewState) move(width, height int) {
 	p.place(width, height, 1)
 }
 
-// readGlance reads the end of the selected session, if the preview shows it, and then those of live ones
-// on the screen.
+// readGlance reads the end of the selected session, if the preview shows it, then the ends of live
+// sessions on the screen.
 func (s *sessionsScreen) readGlance() tea.Cmd {
 	if s.preview.reading != "" {
 		return nil
@@ -122,7 +122,7 @@ func (s *sessionsScreen) glanceAt(info sessions.SessionInfo) tea.Cmd {
 	})
 }
 
-// callOf returns the call of a session that has no result yet, as far as that is known.
+// callOf returns a session's pending call, if it is known.
 func (s *sessionsScreen) callOf(e *view.Entry) string {
 	if g := s.preview.glances[e.Key()]; g != nil {
 		return tty.Line(g.Call)
@@ -130,7 +130,7 @@ func (s *sessionsScreen) callOf(e *view.Entry) string {
 	return ""
 }
 
-// maxGlances is how many ends of sessions are kept.
+// maxGlances is the number of cached session ends.
 const maxGlances = 200
 
 func (p *previewState) take(msg glanceMsg) {
@@ -180,7 +180,7 @@ func prompted(text string) string {
 	return "> " + text
 }
 
-// span says when a session was, and for how long.
+// span returns the time of a session and its duration.
 func (s *sessionsScreen) span(e *view.Entry) string {
 	if e.Created.IsZero() {
 		return wording.Age(e.Modified, s.now())
@@ -225,7 +225,7 @@ func (p *previewText) add(text string, style tty.Style, most int) {
 	}
 }
 
-// state says what the agent does, and how that is known.
+// state describes the agent's activity, and the evidence for it.
 func (p *previewText) state(state view.State, call string) {
 	if !state.Live {
 		return

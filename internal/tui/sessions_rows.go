@@ -32,7 +32,7 @@ func (a *app) sign(char, ascii string) string {
 	return ascii
 }
 
-// foot returns the last line of a screen: what there is to say, or the keys, and something at its end.
+// foot returns the last line of a screen: the notice or else the keys, with something at its end.
 // Keys are left out if there is no room for them, but the last one, which is the help, stays.
 func (a *app) foot(hints []string, right string, width int) string {
 	if a.notice != "" {
@@ -85,7 +85,7 @@ func (a *app) mark(selected bool) string {
 // minRuleHeight is the minimum height at which a rule is drawn below the tabs.
 const minRuleHeight = 16
 
-// listTop returns the line at which the list begins.
+// listTop returns the first line of the list.
 func (s *sessionsScreen) listTop() int {
 	if s.height >= minRuleHeight {
 		return 2
@@ -195,7 +195,7 @@ func (s *sessionsScreen) keyFor(a keymap.Action) string {
 	return s.opts.Keys.KeyFor(keymap.InSessions, a)
 }
 
-// scopeText says which sessions are listed, and how to see others.
+// scopeText names the listed sessions, and the key that shows others.
 func (s *sessionsScreen) scopeText() string {
 	key := s.keyFor(keymap.ShowAll)
 	switch {
@@ -269,7 +269,7 @@ func (s *sessionsScreen) footer(width int) string {
 	return s.foot(hints, s.counted(), width)
 }
 
-// counted says how many items there are, and what is still being read.
+// counted describes the number of items and the reads in progress.
 func (s *sessionsScreen) counted() string {
 	noun := "session"
 	if s.tab == projectsTab {
@@ -319,7 +319,7 @@ func (s *sessionsScreen) list(width, height int) []string {
 	return lines
 }
 
-// empty says why there is nothing to see.
+// empty explains why the list is empty.
 func (s *sessionsScreen) empty(width int) []string {
 	text := "There are no sessions yet. clew run \"PROMPT\" starts one, and clew demo shows what clew can do."
 	switch {
@@ -341,7 +341,7 @@ func (s *sessionsScreen) empty(width int) []string {
 	return lines
 }
 
-// line returns the row of an item.
+// line returns an item's row.
 func (s *sessionsScreen) line(item int, columns []column, now time.Time) string {
 	selected := item == s.pick.selected
 	switch s.tab {
@@ -394,9 +394,9 @@ func factNames() (names []string) {
 }
 
 const (
-	// minTitle is what the columns leave to the title, but the first one leaves less.
+	// minTitle is the width that the columns leave to the title. The first column leaves less.
 	minTitle = 24
-	// enoughTitle is what the title keeps when a state needs more room.
+	// enoughTitle is the width that the title keeps when a state needs more room.
 	enoughTitle = 36
 	maxState    = 60
 )
@@ -450,7 +450,7 @@ type listCell struct {
 	painted bool
 }
 
-// join returns a row: the mark of the selection, that of live sessions, and the cells.
+// join returns a row: the mark of the selection, the mark of live sessions, and the cells.
 func (s *sessionsScreen) join(selected, live bool, columns []column, cells func(c column) listCell) string {
 	mark := " "
 	if live {
@@ -459,7 +459,7 @@ func (s *sessionsScreen) join(selected, live bool, columns []column, cells func(
 	return s.joinCells(s.mark(selected)+mark+" ", columns, cells)
 }
 
-// joinCells returns a row of a list: marks that are painted, and the cells.
+// joinCells returns a list row: painted marks and the cells.
 func (a *app) joinCells(marks string, columns []column, cells func(c column) listCell) string {
 	var b strings.Builder
 	b.WriteString(marks)
@@ -510,7 +510,7 @@ func (s *sessionsScreen) sessionLine(e *view.Entry, selected bool, columns []col
 	})
 }
 
-// titleCell returns the title with what the filter matches in it.
+// titleCell returns the title, with the filter's matches marked.
 func (s *sessionsScreen) titleCell(e *view.Entry, selected bool, width int) listCell {
 	style := tty.Plain
 	switch {
@@ -530,8 +530,8 @@ func (s *sessionsScreen) titleCell(e *view.Entry, selected bool, width int) list
 	return listCell{text: paintSpans(fitted, title, s.matcher.Spans(s.query, e.FilterText()), style), painted: true}
 }
 
-// paintSpans paints the parts of a line that matched. The line is the beginning of a text, perhaps with
-// an ellipsis, and the spans are those of the text.
+// paintSpans paints the parts of a line that matched. The line is a prefix of text, perhaps with an
+// ellipsis, and the spans are offsets in text.
 func paintSpans(line, text string, spans []fuzzy.Span, style tty.Style) string {
 	same := 0
 	for same < len(line) && same < len(text) && line[same] == text[same] {

@@ -19,7 +19,7 @@ import (
 // id returns the ID of the n-th session of a story.
 func id(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", 0x10000000*n+n) }
 
-// someSessions are sessions of several projects and days. The working directory is that of uploader.
+// someSessions returns sessions of several projects and days. The working directory is uploader's.
 func someSessions() *fakeSource {
 	f := newFakeSource()
 	f.here["-home-dev-uploader"] = true
@@ -232,7 +232,7 @@ func TestSearchStory(t *testing.T) {
 	s.press("/").types("flaky").press("ctrl+f").see("Search  flaky", "3 of 12")
 }
 
-// A slowSource searches until it is told to go on, or its search is given up.
+// A slowSource searches until the test lets it continue, or until the search is canceled.
 type slowSource struct {
 	*fakeSource
 	goOn chan struct{}

@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Source is where the viewer gets sessions from, and what it can do with them. Its methods may
-// block: only commands call them.
+// A Source provides sessions to the viewer, and the actions on them. Its methods may block: only
+// commands call them.
 type Source interface {
 	// List yields the sessions by their files alone, the newest first, and again when they change.
 	List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error]
@@ -27,7 +27,7 @@ type Source interface {
 	Glance(ctx context.Context, info sessions.SessionInfo) (view.Glance, error)
 	// Trash returns the sessions that were deleted, the last one first.
 	Trash(ctx context.Context) ([]sessions.TrashedSession, error)
-	// Follow reads a session, and goes on as it grows. The caller closes the reader.
+	// Follow reads a session, and keeps reading as it grows. The caller closes the reader.
 	Follow(info sessions.SessionInfo) view.Follower
 	// Search finds words in the texts of all sessions, the best first. It calls progress, from any
 	// goroutine, while it reads files for the first time.

@@ -50,7 +50,7 @@ func newFakeSource() *fakeSource {
 	}
 }
 
-// change changes the source, and wakes up everybody who waits for it.
+// change changes the source, and wakes up all waiters.
 func (f *fakeSource) change(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

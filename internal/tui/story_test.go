@@ -18,8 +18,8 @@ import (
 	"github.com/clewdev/clew/internal/termtest"
 )
 
-// A story is a user at a terminal in memory, with the whole interface behind it. It reads like what
-// the user does and sees:
+// A story is a user at a terminal in memory, connected to the whole interface. It reads like the
+// user's actions and observations:
 //
 //	s := tell(t, source, 80, 24, first)
 //	s.press("/").types("hyphen").see("2 of 3")
@@ -37,17 +37,17 @@ type story struct {
 	suspended atomic.Bool // the program was, and the screen of the shell was shown
 }
 
-// storyTime is when stories happen.
+// storyTime is the current time in stories.
 var storyTime = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 
-// storyOptions are how stories look, unless they say otherwise.
+// storyOptions returns the default options of stories.
 func storyOptions() Options {
 	return Options{
 		Color: true, Lines: true, Mouse: true, Zone: time.UTC, Now: func() time.Time { return storyTime }, Dir: "/home/dev",
 	}
 }
 
-// tell begins a story on a terminal of some size, with the screen that first makes.
+// tell starts a story on a terminal of some size, with the screen that first makes.
 func tell(t *testing.T, source Source, columns, rows int, first func(*app) screen) *story {
 	t.Helper()
 	return tellWith(t, storyOptions(), source, columns, rows, first)
@@ -99,7 +99,7 @@ func tellWith(t *testing.T, opts Options, source Source, columns, rows int, firs
 	return s
 }
 
-// keyBytes are what terminals send for keys.
+// keyBytes maps keys to the bytes that terminals send for them.
 var keyBytes = map[string]string{
 	"enter": "\r", "esc": "\x1b[27u", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "backspace": "\x7f",
 	"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
@@ -186,7 +186,7 @@ func (s *story) resize(columns, rows int) *story {
 	return s
 }
 
-// storyLimit is how long a story waits for what never comes.
+// storyLimit is the time limit of waiting in a story.
 const storyLimit = polltest.Limit
 
 // waits waits for a condition, which may be about more than the screen.
@@ -256,7 +256,7 @@ func (s *story) copied(text string) *story {
 	})
 }
 
-// ends waits until the program has ended.
+// ends waits until the program ends.
 func (s *story) ends() {
 	s.t.Helper()
 	_ = s.keys.Close()

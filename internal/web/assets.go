@@ -18,7 +18,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// contentTypes are those of the files of the client. The tables of the system may have others.
+// contentTypes maps extensions of client files to content types. The system's tables may differ.
 var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// maxClient is how large scripts and styles may be in all, compressed: a page is there at once.
+// maxClient is the maximum total size of scripts and styles, compressed, so that pages load
+// instantly.
 const maxClient = 60 << 10
 
 func TestAssetsAreSmall(t *testing.T) {
@@ -40,7 +41,7 @@ func TestAssetsAreSmall(t *testing.T) {
 	}
 }
 
-// unsafeSource is what the policy of the pages would stop, or what makes markup of a text.
+// unsafeSource matches code that the pages' policy would block, or that turns text into markup.
 var unsafeSource = regexp.MustCompile(`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|setAttribute\("style"|https?://`)
 
 // Only one line of the client makes markup of a text, and no file names another site.

@@ -11,13 +11,13 @@ import (
 	"github.com/clewdev/clew/internal/drive"
 )
 
-// An auditNote says whether a request is in the audit.
+// An auditNote records whether a request is in the audit.
 type auditNote struct{ written bool }
 
 type auditKey struct{}
 
-// audit writes a line about a request that answers a question or drives an agent: what was done, and
-// to what. The words may be untrusted.
+// audit writes a line about a request that answers a question or drives an agent: the action and
+// its object. The words may be untrusted.
 func (s *Server) audit(r *http.Request, action string, words ...string) {
 	if note, ok := r.Context().Value(auditKey{}).(*auditNote); ok {
 		note.written = true
@@ -25,7 +25,7 @@ func (s *Server) audit(r *http.Request, action string, words ...string) {
 	s.auditLine(r.RemoteAddr, action, words...)
 }
 
-// auditLine writes a line about what the page at an address has caused, which may be gone.
+// auditLine writes a line about an effect of the page at an address. The page may be gone.
 func (s *Server) auditLine(from, action string, words ...string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s", s.opts.Now().UTC().Format(time.RFC3339), from, action)
@@ -37,8 +37,8 @@ func (s *Server) auditLine(from, action string, words ...string) {
 	_, _ = fmt.Fprintln(s.opts.Audit, b.String()) // a full disk must not stop an answer
 }
 
-// audited makes a request to an agent with call, whose context sees to a line about what has become
-// of it: also if the page is gone by then. Done returns the words about a request that was fulfilled.
+// audited makes a request to an agent with call, whose context ensures a line about the outcome,
+// even if the page is gone by then. Done returns the words about a request that succeeded.
 func audited[R any](s *Server, r *http.Request, action, about string, call func(ctx context.Context) (R, error), done func(result any) []string) (R, error) {
 	if note, ok := r.Context().Value(auditKey{}).(*auditNote); ok {
 		note.written = true // now or later
@@ -63,7 +63,7 @@ func audited[R any](s *Server, r *http.Request, action, about string, call func(
 	return result, err
 }
 
-// outcome says in a word how a request has ended.
+// outcome describes the result of a request in a word.
 func outcome(err error) string {
 	if err == nil {
 		return "done"

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// maxConnections is how many connections are open at a time.
+// maxConnections is the maximum number of open connections.
 const maxConnections = 256
 
-// connections are those that are open. Anyone on the machine can open one, so a new connection never
-// waits: if there are too many, the oldest one that has not sent the token is closed.
+// connections tracks the open connections. Anyone on the machine can open one, so a new connection
+// never waits: if there are too many, the oldest one without the token is closed.
 type connections struct {
 	mu        sync.Mutex
 	open      int
@@ -30,8 +30,8 @@ type connection struct {
 	place   *list.Element // there
 }
 
-// add counts a connection, and returns it with the one that has to be closed for it, or nil. It
-// returns nil if all that are open have sent the token.
+// add counts a connection, and returns it with the connection that has to be closed for it, or nil.
+// It returns nil if all open connections sent the token.
 func (c *connections) add(conn net.Conn) (added, oldest *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// keepConnection says that a request has the token: its connection is not closed for others.
+// keepConnection notes that a request has the token: its connection is not closed for others.
 func keepConnection(r *http.Request) {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok { // of a test

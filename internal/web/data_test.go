@@ -83,7 +83,7 @@ func (d *dataServer) html(path string) string {
 // session returns the path of a fixture.
 func session(name string) string { return "sessions/" + fixtureID(name) }
 
-// allRows returns all rows of a session with their depths.
+// allRows calls each for all rows of a session with their depths.
 func (d *dataServer) allRows(path, parent string, depth int, each func(depth int, row *rowData)) {
 	d.t.Helper()
 	d.html(path + "/agents") // waits for them
@@ -150,7 +150,7 @@ func TestListGolden(t *testing.T) {
 	golden.Check(t, "list", b.String())
 }
 
-// figuresOf are the figures that may have been counted or not.
+// figuresOf matches the figures that may or may not be counted yet.
 var figuresOf = regexp.MustCompile(`<span class="fact-(turns|tokens|files|cost)">[^<]*</span>`)
 
 var (
@@ -163,7 +163,7 @@ var (
 	safe = regexp.MustCompile(`^(https?://|mailto:|#row=|/s/|/jobs/|/\?project=)`)
 )
 
-// checkMarkup checks that markup has only our own elements and attributes, and links to what is safe.
+// checkMarkup checks that markup has only our own elements and attributes, and only safe links.
 func checkMarkup(t testing.TB, name, html string) {
 	t.Helper()
 	for _, tag := range tags.FindAllStringSubmatch(html, -1) {

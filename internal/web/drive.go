@@ -30,11 +30,11 @@ type agentData struct {
 	Elsewhere bool           `json:"elsewhere"` // another process runs the session
 	Questions []questionData `json:"questions"` // null in events
 
-	// Preview is what a rewind would undo, if another one was asked for.
+	// Preview is the current effect of a rewind, if the request asked for a different one.
 	Preview *drive.Rewound `json:"preview,omitempty"`
 }
 
-// newAgentData returns an agent without its questions, which are events of their own.
+// newAgentData returns an agent without its questions, which are separate events.
 func newAgentData(s *drive.Status) agentData {
 	return agentData{
 		Agent: s.Agent, Session: s.Session, Dir: tty.CleanLine(s.Dir), State: s.State, Why: tty.Clean(s.Why), Note: tty.Clean(s.Note),
@@ -65,7 +65,7 @@ func withQuestions(s *drive.Status) agentData {
 	return data
 }
 
-// A driveData is what pages need to start an agent.
+// A driveData holds the choices for starting an agent.
 type driveData struct {
 	Projects []drive.Project       `json:"projects"`
 	Modes    []wire.PermissionMode `json:"modes"`
@@ -130,7 +130,7 @@ func (s *Server) startAgent(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		ID, Project, Session, Model, Mode, Prompt string
 
-		// Start is that of the server for which the ID was made, or "".
+		// Start identifies the server run for which the ID was made, or is "".
 		Start  string
 		Fork   bool
 		Images [][]byte

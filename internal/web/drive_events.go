@@ -26,7 +26,7 @@ type deltaData struct {
 	HTML    string `json:"html"`
 }
 
-// An answeredData says that a question is not open any more.
+// An answeredData reports that a question is no longer open.
 type answeredData struct {
 	Agent    string `json:"agent"`
 	Session  string `json:"session"`
@@ -55,7 +55,7 @@ func (s *Server) tellOfAgents(ctx context.Context) {
 	}
 }
 
-// tellOfAgent publishes how an agent differs from what it was, which may be nil.
+// tellOfAgent publishes the changes of an agent since before, which may be nil.
 func (s *Server) tellOfAgent(before, now *drive.Status) {
 	if before == nil {
 		before = new(drive.Status)
@@ -88,7 +88,7 @@ func isAsked(s *drive.Status, id, digest string) bool {
 	return false
 }
 
-// answered says what has become of a question.
+// answered describes the fate of a question.
 func answered(s *drive.Status, question string) answeredData {
 	data := answeredData{Agent: s.Agent, Session: s.Session, Question: question, What: "it is not open any more"}
 	for _, a := range s.Answers {
@@ -99,7 +99,7 @@ func answered(s *drive.Status, question string) answeredData {
 	return data
 }
 
-// maxDraft is how much of an answer that is being written is shown: its end.
+// maxDraft is the maximum size of an unfinished answer that is shown. Only its end is kept.
 const maxDraft = 16 << 10
 
 // draftHTML returns the end of an answer that is being written.
@@ -181,7 +181,7 @@ func newChoiceData(q *tooluse.Question) choiceData {
 	return data
 }
 
-// questionTitle returns who wants what, for headings and screen readers.
+// questionTitle returns the asker and the request, for headings and screen readers.
 func questionTitle(q *drive.Question) string {
 	who := "The agent"
 	if q.Subagent != "" {
@@ -196,8 +196,8 @@ func questionTitle(q *drive.Question) string {
 	return who + " wants to use " + tty.CleanLine(q.Tool)
 }
 
-// questionHTML returns what is asked, verbatim: each member of the input by its exact name, and the
-// diff of a file in place of the members that it shows whole.
+// questionHTML returns the request verbatim: each input member by its exact name, and the diff of a
+// file in place of the members that it shows whole.
 func questionHTML(q *drive.Question) string {
 	var m markup
 	if q.Reason != "" {

@@ -108,7 +108,7 @@ func (d *driven) send(method, path string, body any) (int, map[string]any) {
 	return w.Code, response
 }
 
-// post sends a request with an ID of its own, which must succeed.
+// post sends a request with a new ID, which must succeed.
 func (d *driven) post(path string, body map[string]any) map[string]any {
 	d.t.Helper()
 	d.n++
@@ -146,7 +146,7 @@ func isState(state string) func(map[string]any) bool {
 	return func(data map[string]any) bool { return data["state"] == state }
 }
 
-// A request to start that was made for another start of the server may have been fulfilled there.
+// A start request that was made for an earlier run of the server may have succeeded there.
 func TestStartOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -200,7 +200,7 @@ func TestDrive(t *testing.T) {
 	}
 }
 
-// What changes while text is written is sent as well, and text alone is not a change of the agent.
+// Changes are also sent while text is written, and text alone is not a change of the agent.
 func TestToldWhileWriting(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -224,7 +224,7 @@ func TestToldWhileWriting(t *testing.T) {
 	}
 }
 
-// An agent without questions says so.
+// An agent without questions returns an empty list of them.
 func TestNoQuestions(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -233,7 +233,7 @@ func TestNoQuestions(t *testing.T) {
 	}
 }
 
-// An answer that counts is in the audit as one, also if its page is gone before it gets the result.
+// An accepted answer is in the audit, even if its page is gone before it gets the result.
 func TestAuditWithoutPage(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -307,7 +307,7 @@ func TestDriveControls(t *testing.T) {
 	}
 }
 
-// What an agent asks for can't become markup, and every character of it is seen.
+// An agent's request can't become markup, and every character of it is visible.
 func TestQuestionHTML(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)
@@ -350,7 +350,8 @@ func TestNotDriven(t *testing.T) {
 	}
 }
 
-// A hook of a session that runs elsewhere gets the answer of a page, and none if there is no page.
+// A hook of a session that runs elsewhere gets the page's answer, and no answer if there is no
+// page.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	d := newDriven(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// HookWait is how long a question of a session that runs elsewhere is shown. It is less than the
-// server gives a response.
+// HookWait is the time for which a question from a session elsewhere is shown. It is shorter than
+// the server's limit for a response.
 const HookWait = 100 * time.Second
 
-// A HookQuestion is a question of a session that another process runs, as its hook passes it on.
+// A HookQuestion is asked by a session that another process runs, and passed on by its hook.
 type HookQuestion struct {
 	Session  string    `json:"session"`
 	Dir      string    `json:"dir"`
@@ -31,7 +31,7 @@ type HookAnswer struct {
 	Message  string                  `json:"message"` // why it was denied
 }
 
-// Ask asks the pages of the server, until one answers or the time is up.
+// Ask asks the server's pages, until one answers or the time is up.
 func (r *Running) Ask(ctx context.Context, q *HookQuestion) (*HookAnswer, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Running) Ask(ctx context.Context, q *HookQuestion) (*HookAnswer, error)
 	return answer, r.send(ctx, "hook", body, answer)
 }
 
-// askElsewhere asks the pages a question of a session that another process runs.
+// askElsewhere asks the pages a question from a session that another process runs.
 func (s *Server) askElsewhere(w http.ResponseWriter, r *http.Request) error {
 	var q HookQuestion
 	if err := decodeBody(r, &q); err != nil {

@@ -27,7 +27,7 @@ const (
 	mergeInterval = 50 * time.Millisecond
 )
 
-// A rowsChange says what has changed in a session that is watched.
+// A rowsChange describes the change of a watched session.
 type rowsChange struct {
 	Session  string `json:"session"`
 	Revision int    `json:"revision"` // as GET sessions/{id}/rows returns it
@@ -36,12 +36,12 @@ type rowsChange struct {
 	Ended    string `json:"-"`        // the text of an answer that has just ended, or ""
 }
 
-// A listChange says that the list of sessions has changed.
+// A listChange reports a change of the session list.
 type listChange struct {
 	Revision int `json:"revision"` // as GET sessions returns it
 }
 
-// A turnEnd says that an answer has ended, for readers of screens.
+// A turnEnd reports the end of an answer, for screen readers.
 type turnEnd struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
@@ -56,8 +56,8 @@ type event struct {
 	rows    *rowsChange
 }
 
-// A feed has the last events, and wakes those who wait for more. Nobody waits for a reader: one
-// that is too slow misses events, and learns it.
+// A feed holds the last events and wakes the streams that wait for more. Nobody waits for a stream:
+// a slow one misses events, and learns of it.
 type feed struct {
 	start string // of the IDs of events: those of another server are not known here
 
@@ -78,7 +78,7 @@ type delta struct {
 	after  uint64 // the event that was the newest one when it came
 }
 
-// A place is how far a stream has read.
+// A place is the position of a stream.
 type place struct {
 	event uint64 // the ID of the last one
 	delta uint64 // the number of the last one
@@ -107,10 +107,10 @@ func (f *feed) add(e event) {
 	}
 }
 
-// maxDeltas is how many sessions have a delta: more than are driven at the same time.
+// maxDeltas is the number of sessions with a delta, larger than the number driven at the same time.
 const maxDeltas = 64
 
-// addDelta adds an event that contains those of its session before it. The lock is held.
+// addDelta adds an event that supersedes earlier deltas of its session. The lock is held.
 func (f *feed) addDelta(e event) {
 	f.written++
 	f.deltas = slices.DeleteFunc(f.deltas, func(d delta) bool { return d.session == e.session })
@@ -161,8 +161,8 @@ func (f *feed) since(at place) (events []event, next place, ok bool) {
 	return events, next, ok
 }
 
-// position returns where a stream begins: after the event that the client had last, or with the
-// next one. It returns false if that event is not one of this feed, or events after it are lost.
+// position returns the start of a stream: after the client's last event, or at the next one. It
+// returns false if that event is unknown to this feed, or if later events are lost.
 func (f *feed) position(lastEventID string) (id uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -241,10 +241,10 @@ type stream struct {
 
 // events is the stream of changes, as server-sent events.
 //
-// It begins with "ready". The state of each watched session, and of the list, follows as soon as it
-// is known, so that nothing is missed that has changed before the stream began: a page leaves out
-// what is not newer than what it shows. A page that repeats its request with Last-Event-ID gets what
-// it has missed, or "reload" if that is no longer known.
+// It starts with "ready". The state of each watched session, and of the list, follows as soon as it
+// is known, so that no change before the stream is missed: a page ignores states that are not newer
+// than its own. A page that repeats its request with Last-Event-ID gets the events that it missed,
+// or "reload" if they are no longer known.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	watched, err := parseWatched(r.URL.Query().Get("watch"))
 	if err != nil {
@@ -340,8 +340,8 @@ func (at *stream) run(ctx context.Context, wake <-chan struct{}, lastID string) 
 	}
 }
 
-// opening returns the beginning of a stream. Known says whether the client can go on from where it
-// was.
+// opening returns the start of a stream. known reports whether the client can continue from its
+// last event.
 func (at *stream) opening(known bool) []byte {
 	var b bytes.Buffer
 	if known {

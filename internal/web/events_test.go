@@ -44,7 +44,7 @@ func (r *reader) Write(p []byte) (int, error) {
 	return r.text.Write(p)
 }
 
-// take returns the names and the data of the events that have come, and the last ID.
+// take returns the names and the data of the received events, and the last ID.
 func (r *reader) take() (events []string, lastID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *streamTest) open(watch, lastID string) (r *reader, stop func()) {
 	return r, stop
 }
 
-// expectEvents checks the events that have come until nothing more comes.
+// expectEvents checks the events received until the stream is quiet.
 func (s *streamTest) expectEvents(r *reader, want ...string) (lastID string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -145,7 +145,7 @@ func rowsText(id string, revision, first, total int) string {
 	return fmt.Sprintf(`rows {"session":%q,"revision":%d,"first":%d,"total":%d}`, id, revision, first, total)
 }
 
-// A stream gets the events of the sessions that it watches, and goes on where it was.
+// A stream gets the events of its watched sessions, and resumes where it left off.
 func TestStreamResumes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,8 @@ func TestStreamMerges(t *testing.T) {
 	})
 }
 
-// Events that are no longer known, and those of another server, make the page load everything again.
+// Events that are no longer known, or that another server sent, make the page load everything
+// again.
 func TestStreamReloads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestStreamReloads(t *testing.T) {
 	})
 }
 
-// A client that does not read holds up nobody, and learns that it has missed something.
+// A client that does not read delays nobody, and learns that it missed something.
 func TestStreamSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +277,7 @@ func TestStreamEnds(t *testing.T) {
 	})
 }
 
-// There are at most 64 streams, and one that ends makes room.
+// There are at most 64 streams, and the end of a stream makes room.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -106,7 +106,7 @@ func (v *reading) find(ctx context.Context, matcher transcript.Matcher) *found {
 	return result
 }
 
-// samePlace reports whether two places are those of the same item.
+// samePlace reports whether two places are in the same item.
 func samePlace(a, b *transcript.Place) bool {
 	return a.Chunk == b.Chunk && a.ItemIndex == b.ItemIndex && a.Agent == b.Agent && a.Branch == b.Branch
 }
@@ -121,7 +121,7 @@ func (v *reading) above(at int) []rows.ID {
 	return path
 }
 
-// A stoppable matcher finds nothing more after its context has ended.
+// A stoppable matcher finds nothing more after its context ends.
 type stoppable struct {
 	ctx     context.Context
 	matcher transcript.Matcher

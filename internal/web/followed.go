@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// lingering is how long something is followed after the last page has left it: a page that is
-	// loaded again, or passes its stream to another tab, comes back at once.
+	// lingering is the time for which something is followed after the last page left: a page that
+	// is reloaded, or passes its stream to another tab, returns immediately.
 	lingering = 10 * time.Second
-	// runningInterval is how often the server looks which agents run.
+	// runningInterval is the interval of checks for running agents.
 	runningInterval = 2 * time.Second
-	// followAgain is how long the server waits after it could not follow something.
+	// followAgain is the pause after a failure to follow something.
 	followAgain = 2 * time.Second
 )
 
-// A followed is what the server follows for its streams: the sessions that they watch, and as long
-// as there is a stream, the list of sessions and the running agents.
+// A followed tracks everything that the server follows for its streams: the sessions that they
+// watch and, as long as there is a stream, the session list and the running agents.
 type followed struct {
 	s *Server
 
@@ -92,7 +92,7 @@ func (one *follower) add() {
 	}
 }
 
-// start runs the loops of a follower, and again those that fail.
+// start runs a follower's loops, and restarts loops that fail.
 func (f *followed) start(one *follower, loops ...func(context.Context) error) {
 	ctx, cancel := context.WithCancel(f.s.ending)
 	one.stop = cancel
@@ -136,7 +136,7 @@ func (f *followed) drop(one *follower) {
 	}
 }
 
-// close waits until nothing is followed. The server has ended before.
+// close waits until nothing is followed. The server must have ended before.
 func (f *followed) close() {
 	f.mu.Lock()
 	f.closed = true
@@ -199,7 +199,7 @@ func (f *followed) followRunning(ctx context.Context) error {
 	}
 }
 
-// An agentState is what pages show of a running agent.
+// An agentState is the displayed state of a running agent.
 type agentState struct {
 	id, status, waits string
 	pid               int

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A page learns what it watches as soon as that is known, then when its file grows, and that the list
-// has changed.
+// A page learns the state of a watched session as soon as it is known, then the growth of its file
+// and changes of the list.
 func TestStreamOfFiles(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -72,7 +72,8 @@ func nextRows(t *testing.T, lines *bufio.Scanner, id string, least int) (change 
 	return change
 }
 
-// What several streams watch is followed once, and for some seconds after the last one.
+// A session that several streams watch is followed once, and for some seconds after the last
+// stream.
 func TestFollowedIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestFollowedIsShared(t *testing.T) {
 	})
 }
 
-// A stream that begins late gets the revision of what others watch.
+// A stream that starts late gets the revision of sessions that others already watch.
 func TestStreamBeginsWithState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

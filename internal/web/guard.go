@@ -17,12 +17,13 @@ import (
 	"github.com/clewdev/clew/internal/clip"
 )
 
-// policy is what the browser lets a page do. All script and style comes from this server, HTML gets
+// policy restricts pages in the browser. All script and style comes from this server, HTML gets
 // into a page only through the client's one Trusted Types policy, and requests go nowhere else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types clew"
 
-// features are what no page may use. Pages copy to the clipboard, which is not in the list.
+// features lists the features denied to all pages. Pages copy to the clipboard, which is not in the
+// list.
 const features = "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), display-capture=(), " +
 	"encrypted-media=(), fullscreen=(), gamepad=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), " +
 	"local-fonts=(), magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), " +
@@ -46,7 +47,7 @@ const maxQuery = 8 << 10
 // requestTimeout limits how long a client may take to get a response that is not a stream.
 const requestTimeout = 2 * time.Minute
 
-// check refuses a request that may not come from a page of this server, or that is not one for the
+// check refuses a request that may not come from a page of this server, or that does not suit the
 // route. It runs before the handler of every route, whatever the method is.
 func (s *Server) check(to *route, r *http.Request) error {
 	if err := s.origins.check(r, to.need == needOpening && s.access.isOpening()); err != nil {
@@ -119,8 +120,9 @@ func checkContentType(r *http.Request) error {
 	return refused(http.StatusUnsupportedMediaType, "the content type must be application/json")
 }
 
-// isSessionID reports whether id can be that of a session in an address: a UUID and, if several
-// projects have that one, the name of the project after an @. It is looked up, and never a path.
+// isSessionID reports whether id has the form of a session in an address: a UUID and, if several
+// projects have the same one, the name of the project after an @. It is looked up, and never used
+// as a path.
 func isSessionID(id string) bool {
 	const length, most = 36, 300
 	if len(id) < length || len(id) > most || len(id) > length && id[length] != '@' {
@@ -139,7 +141,7 @@ func isSessionID(id string) bool {
 // isClean reports whether a path has no element that would be left out, such as "..".
 func isClean(p string) bool { return strings.HasPrefix(p, "/") && path.Clean(p) == p }
 
-// origins are those that the server is reached by, such as http://127.0.0.1:2539.
+// origins lists the origins of the server, such as http://127.0.0.1:2539.
 type origins struct {
 	list     []string
 	loopback bool // any port of a loopback name, for a socket that other programs forward to
@@ -177,8 +179,8 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// check refuses a request to another host, or from a page of another origin. If opening is set, a
-// page of another origin may be left for this one.
+// check refuses a request to another host, or from a page of another origin. If opening is set, the
+// user may navigate here from a page of another origin.
 func (o *origins) check(r *http.Request, opening bool) error {
 	host := strings.ToLower(r.Host)
 	if !o.hasHost(host) {
@@ -203,7 +205,7 @@ func (o *origins) check(r *http.Request, opening bool) error {
 	}
 }
 
-// isNavigation reports whether the browser says that the user leaves another page for this one.
+// isNavigation reports whether the user leaves another page for this one, according to the browser.
 func isNavigation(r *http.Request) bool {
 	is := func(name, value string) bool { return slices.Equal(r.Header[name], []string{value}) }
 	return is("Sec-Fetch-Mode", "navigate") && is("Sec-Fetch-Dest", "document")
@@ -219,7 +221,7 @@ func (o *origins) hasHost(host string) bool {
 	return o.loopback && isLoopbackHost(host)
 }
 
-// has reports whether an origin is the one that the request with that host was sent to.
+// has reports whether the request with that host was sent to origin.
 func (o *origins) has(origin, host string) bool {
 	scheme, of, ok := strings.Cut(origin, "://")
 	if !ok || of != host {

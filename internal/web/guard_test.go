@@ -20,7 +20,7 @@ type goodRequest struct {
 
 const unknownSession = "00000000-0000-4000-8000-000000000000"
 
-// goodRequests has a request for each route. What they would change does not exist.
+// goodRequests has a request for each route. The objects that they would change don't exist.
 var goodRequests = func() map[string]goodRequest {
 	known := api + session("allowed")
 	none := api + "sessions/" + unknownSession
@@ -119,7 +119,7 @@ func (g *guardTest) check(name string, want int, change func(r *http.Request)) *
 	return w
 }
 
-// checkHeaders checks what every response has, and what none has.
+// checkHeaders checks the headers that every response must have, and those that none may have.
 func checkHeaders(t *testing.T, name string, h http.Header, mayBeKept bool) {
 	t.Helper()
 	for header, want := range map[string]string{

@@ -23,7 +23,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// isJobID reports whether id can be that of a job or of a question.
+// isJobID reports whether id has the form of a job ID or a question ID.
 func isJobID(id string) bool {
 	const most = 64
 	isOdd := func(c rune) bool {
@@ -32,7 +32,7 @@ func isJobID(id string) bool {
 	return id != "" && len(id) <= most && !strings.ContainsFunc(id, isOdd)
 }
 
-// fleetError returns an error of the fleet as a refusal.
+// fleetError returns a fleet error as a refusal.
 func fleetError(err error) error {
 	no := &refusal{status: http.StatusBadGateway, reason: tty.Clean(strings.TrimPrefix(err.Error(), "fleet: "))}
 	_, isState := errors.AsType[*fleet.StateError](err)
@@ -47,7 +47,7 @@ func fleetError(err error) error {
 	return no
 }
 
-// A jobPage is what the page of a job gets.
+// A jobPage is the data of a job's page.
 type jobPage struct {
 	fragment
 	ID       string `json:"id"`
@@ -114,8 +114,8 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, page)
 }
 
-// jobQuestion returns a question as that of an agent that pages drive. It needs no digest: the question
-// that an ID names never changes.
+// jobQuestion returns a question in the form of a driven agent's question. It needs no digest: the
+// question that an ID names never changes.
 func jobQuestion(q *fleet.Question) questionData {
 	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: jobview.OwnQuestions(q), TooLong: len(q.Input) > drive.MaxShown}
 	if len(shown.Choices) == 0 && !shown.TooLong {
@@ -128,8 +128,8 @@ func jobQuestion(q *fleet.Question) questionData {
 	return newQuestionData(&drive.Status{Agent: q.Job}, &shown)
 }
 
-// answerJob answers a question of a job. The request names the question, which never changes, so that a page
-// that is out of date can't allow something else.
+// answerJob answers a job question. The request names the question, which never changes, so that an
+// outdated page can't allow something else.
 func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Question string
@@ -171,7 +171,7 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer)})
 }
 
-// maxReason is how long the text of an answer can be, in bytes.
+// maxReason is the maximum length of an answer's text, in bytes.
 const maxReason = 16 << 10
 
 // fleetAnswer returns the answer to a permission question or, if there are any, to the agent's own ones.
@@ -388,7 +388,7 @@ func (d *jobDrawer) answers(questions []*fleet.Question) {
 	d.raw("</ul>")
 }
 
-// decisions writes what people and policies have decided.
+// decisions writes the decisions of people and policies.
 func (d *jobDrawer) decisions(j *fleet.Job) {
 	if len(j.Notes) == 0 {
 		return
@@ -409,7 +409,7 @@ func (d *jobDrawer) decisions(j *fleet.Job) {
 	d.raw("</ul>")
 }
 
-// jobPatch answers with what a job has changed.
+// jobPatch answers with the changes that a job made.
 func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	f, ctx, done, err := s.fleetRequest(r)
 	if err != nil {
@@ -437,7 +437,7 @@ func (s *Server) jobPatch(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, fragment{m.String()})
 }
 
-// writePatch writes a patch of git, file by file. more says how to see what is left out.
+// writePatch writes a git patch, file by file. more explains how to see omitted parts.
 func writePatch(m *markup, patch, more string) {
 	files := jobview.ParsePatch(patch)
 	if len(files) == 0 {

@@ -24,10 +24,10 @@ const (
 	searchTimeout = 5 * time.Second  // for the search for a fleet
 )
 
-// jobsEvent says that jobs have changed.
+// jobsEvent reports a change of jobs.
 const jobsEvent = "jobs"
 
-// A jobsChange is what a [jobview.News] is in an event.
+// A jobsChange is the event form of a [jobview.News].
 type jobsChange struct {
 	Text   string `json:"text"`
 	Urgent bool   `json:"urgent"`
@@ -62,8 +62,8 @@ func (s *Server) newJobBoard(f Fleet) *jobBoard {
 	return newJobBoard(f, func(c jobsChange) { s.publish(jobsEvent, "", c) })
 }
 
-// findBoard returns the jobs if a fleet is known. Otherwise it begins to look for one, unless that goes on, and
-// returns what is closed after that.
+// findBoard returns the jobs if a fleet is known. Otherwise it starts a search for one, unless one
+// is running, and returns a channel that is closed after the search.
 func (s *Server) findBoard() (b *jobBoard, searched <-chan struct{}) {
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *Server) findBoard() (b *jobBoard, searched <-chan struct{}) {
 	return s.jobs.board, s.jobs.searched
 }
 
-// searchFleet looks for the fleet. One that does not answer holds up no page but those of jobs, and those not
-// for long.
+// searchFleet looks for the fleet. A fleet that does not answer delays only job pages, and those
+// not for long.
 func (s *Server) searchFleet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (s *Server) board(ctx context.Context) (*jobBoard, error) {
 	}
 }
 
-// jobList answers with the list of jobs.
+// jobList answers with the job list.
 func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.board(r.Context())
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) jobList(w http.ResponseWriter, r *http.Request) error {
 	}{fragment{s.drawJobs(found)}, len(found.Rows)})
 }
 
-// drawJobs draws a list of jobs.
+// drawJobs draws a job list.
 func (s *Server) drawJobs(found *jobview.Listing) string {
 	d := s.newJobDrawer()
 	if found.Err != nil {
@@ -185,7 +185,7 @@ func (d *jobDrawer) item(j jobview.Row) {
 
 func (d *jobDrawer) state(s fleet.State) { d.span("state "+styleClasses[jobview.Style(s)], string(s)) }
 
-// reasons writes why a job is in its state, with what its record says about that.
+// reasons writes the reason for a job's state, with the details in its record.
 func (d *jobDrawer) reasons(j jobview.Row, said string) {
 	class, around := "reason", jobview.Surroundings{At: d.at, Flags: d.s.opts.FleetFlags}
 	if j.Asks {

@@ -107,7 +107,7 @@ func (s *jobServer) listed(words ...string) string {
 
 func spec(prompt string) fleet.Spec { return fleet.Spec{Prompt: prompt} }
 
-// attempt returns an attempt that began an hour ago.
+// attempt returns an attempt that started an hour ago.
 func attempt(worker string) fleet.Attempt {
 	return fleet.Attempt{Number: 1, Worker: worker, Start: fleet.Fresh, Claimed: testNow.Add(-time.Hour), Started: testNow.Add(-time.Hour)}
 }
@@ -179,7 +179,7 @@ func TestManyJobs(t *testing.T) {
 	}
 }
 
-// An event says that jobs have changed, and what is worth to be read aloud. Many changes are few events.
+// An event reports changed jobs, and the news to be read aloud. Many changes make few events.
 func TestJobEvents(t *testing.T) {
 	t.Parallel()
 	s := newJobServer(t)
@@ -423,7 +423,8 @@ func TestDecideAboutJobs(t *testing.T) {
 	}
 }
 
-// A server without a fleet says how to get one, and a fleet that does not answer is an error in time.
+// A server without a fleet explains how to get one, and a fleet that does not answer is an error in
+// time.
 func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -454,7 +455,7 @@ func (f longFleet) Questions(ctx context.Context, job string) iter.Seq2[*fleet.Q
 	}
 }
 
-// What is too long to be shown can't be allowed, as that of agents that pages drive.
+// A request that is too long to be shown can't be allowed, as with agents that pages drive.
 func TestAnswerTooLong(t *testing.T) {
 	t.Parallel()
 	s := newJobServer(t)
@@ -507,7 +508,7 @@ func (s *jobServer) hasJobs() {
 	})
 }
 
-// A fleet that does not answer is looked for once at a time, and holds up no page but those of jobs.
+// There is one search at a time for a fleet that does not answer, and only job pages wait for it.
 func TestFindSickFleet(t *testing.T) {
 	t.Parallel()
 	s := newJobServer(t)

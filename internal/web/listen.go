@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// DefaultPort is where a server listens that was given no address: CLEW on the keys of a telephone.
+// DefaultPort is the port of a server without an explicit address: CLEW on the keys of a telephone.
 const DefaultPort = 2539
 
 const (
@@ -28,8 +28,8 @@ const (
 	shutdownTime = 5 * time.Second
 )
 
-// An Address says where a server listens. The zero value means the loopback addresses and the
-// default port, or the next one that is free.
+// An Address configures where a server listens. The zero value means the loopback addresses and the
+// default port, or the next free one.
 type Address struct {
 	// Port is a port of the loopback addresses: a number, or "0" for any that is free.
 	Port string
@@ -39,18 +39,18 @@ type Address struct {
 	Listen string
 	// CertFile and KeyFile are the certificate and the key for TLS.
 	CertFile, KeyFile string
-	// PublicURL is a further URL that pages have, such as that of a proxy.
+	// PublicURL is an additional URL of the pages, such as a proxy's.
 	PublicURL string
 }
 
-// An AddressError says why a server does not listen at an address.
+// An AddressError is the reason why a server can't listen at an address.
 type AddressError struct{ Reason, Hint string }
 
 func (e *AddressError) Error() string { return e.Reason }
 
-// A Listener is where a server listens.
+// A Listener accepts the connections of a server.
 type Listener struct {
-	// Origins are what pages are reached by. The first one is for the user.
+	// Origins are the origins of the pages. The first one is for the user.
 	Origins []string
 	// Forwarded means that other programs forward requests to a socket.
 	Forwarded bool
@@ -62,7 +62,7 @@ type Listener struct {
 	closeSocket func() error
 }
 
-// Listen begins to listen. The caller closes the listener, or gives it to [Server.Serve].
+// Listen starts to listen. The caller closes the listener, or gives it to [Server.Serve].
 func Listen(ctx context.Context, a Address) (*Listener, error) {
 	l := &Listener{}
 	if err := l.setUp(&a); err != nil {
@@ -182,13 +182,13 @@ func inUse(port int, err error) error {
 	return fmt.Errorf("port %d is in use: %w", port, syscall.EADDRINUSE)
 }
 
-// isInUse reports whether another program listens there. Windows has a number of its own for it.
+// isInUse reports whether another program listens there. Windows uses a different error number.
 func isInUse(err error) bool {
 	const windows = syscall.Errno(10048)
 	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, windows)
 }
 
-// listenAt listens at an address that the user has given.
+// listenAt listens at an address given by the user.
 func (l *Listener) listenAt(ctx context.Context, a *Address) error {
 	addr, err := netip.ParseAddrPort(a.Listen)
 	if err != nil {
@@ -277,7 +277,7 @@ func checkSocket(ctx context.Context, path string) error {
 	return errors.Join(&AddressError{Reason: path + " is in use", Hint: "Give another path with --socket."}, err)
 }
 
-// removeSame removes a file unless it has been replaced.
+// removeSame removes a file unless it was replaced.
 func removeSame(path string, own fs.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err != nil || !os.SameFile(own, now) {

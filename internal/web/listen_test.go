@@ -99,7 +99,8 @@ func TestListenTakenPort(t *testing.T) {
 	}
 }
 
-// What other machines reach needs a certificate, and a name. The refusal says what to do.
+// A server that other machines can reach needs a certificate and a name. The refusal explains the
+// remedy.
 func TestListenRefuses(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
@@ -143,7 +144,8 @@ func socketDir(t *testing.T) string {
 	return dir
 }
 
-// Only the user can use the socket. One whose server has gone is replaced, and nothing else is.
+// Only the user can use the socket. The socket of a server that is gone is replaced, and nothing
+// else is.
 func TestListenSocket(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -177,7 +179,7 @@ func TestListenSocket(t *testing.T) {
 	}
 }
 
-// Other commands of the user find a server by its file, whatever it listens on.
+// The user's other commands find a server by its file, whatever it listens on.
 func TestFindRunning(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)

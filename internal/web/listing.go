@@ -13,8 +13,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A listing keeps the list of sessions. It begins to read when the first request needs it, and then
-// goes on as files change: names first, then the summaries of what is looked at, then the others.
+// A listing keeps the session list. It starts to read when the first request needs it, and then
+// keeps reading as files change: names first, then the summaries of visible sessions, then the
+// others.
 type listing struct {
 	source *view.Source
 	now    func() time.Time
@@ -43,13 +44,13 @@ func newListing(ctx context.Context, source *view.Source, now func() time.Time) 
 	}
 }
 
-// close waits until nothing is read any more. The context has ended.
+// close waits until nothing is read any more. The context must have ended.
 func (l *listing) close() {
 	l.begin.Do(func() {}) // it does not begin any more
 	l.work.Wait()
 }
 
-// open returns with the lock held, after the list has come. The caller unlocks it.
+// open returns with the lock held, once the list is read. The caller unlocks it.
 func (l *listing) open(ctx context.Context) error {
 	l.begin.Do(func() {
 		l.work.Go(l.follow)
@@ -66,7 +67,7 @@ func (l *listing) open(ctx context.Context) error {
 	return nil
 }
 
-// follow takes the lists of files.
+// follow takes the file lists.
 func (l *listing) follow() {
 	first := true
 	for infos, err := range l.source.List(l.ctx) {
@@ -111,14 +112,14 @@ func (l *listing) take(infos []sessions.SessionInfo) {
 	}
 }
 
-// change says that the list is another one. The lock is held.
+// change announces a changed list. The lock is held.
 func (l *listing) change() {
 	l.revision++
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// rouse says that there is something to read.
+// rouse wakes the reader.
 func (l *listing) rouse() {
 	select {
 	case l.wake <- struct{}{}:
@@ -132,7 +133,7 @@ const (
 	quietTime   = 20 * time.Millisecond
 )
 
-// hurry says that someone waits for a request. Nothing else is read until the returned function is
+// hurry notes that someone waits for a request. Nothing else is read until the returned function is
 // called.
 func (l *listing) hurry() (done func()) {
 	l.busy.Add(1)
@@ -214,7 +215,7 @@ func (l *listing) countFigures() bool {
 	return true
 }
 
-// want says which sessions are looked at, so that their figures are counted. The lock is held.
+// want sets the visible sessions, so that their figures are counted. The lock is held.
 func (l *listing) want(shown []*view.Entry) {
 	l.wanted = nil
 	for _, e := range shown {
@@ -247,10 +248,10 @@ func (l *listing) complete(ctx context.Context, shown []*view.Entry) bool {
 }
 
 const (
-	// freshRunning is how long the states of agents are taken for new.
+	// freshRunning is the time for which known agent states count as current.
 	freshRunning = time.Second
-	// lookInterval is how often they are read while someone looks: a process that was killed changes
-	// no file. If none runs, that is rarely needed.
+	// lookInterval is the interval at which agent states are read while someone looks: a killed
+	// process does not change a file. If no agent runs, that is rarely needed.
 	lookInterval     = 10 * time.Second
 	idleLookInterval = time.Minute
 )
@@ -311,7 +312,7 @@ func waitFor(ctx context.Context, d time.Duration, closed <-chan struct{}) bool 
 	return true
 }
 
-// endOf returns an error, unless it is only that the context has ended.
+// endOf returns an error, unless it only reports the end of the context.
 func endOf(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 // Codes and failures.
 const (
-	// CodeLifetime is how long a code can be exchanged for the token.
+	// CodeLifetime is the time within which a code can be exchanged for the token.
 	CodeLifetime = 2 * time.Minute
 
 	maxCodes    = 16 // that are valid at a time
@@ -136,7 +136,7 @@ func (a *access) newCode() string {
 	return text
 }
 
-// isOpening reports whether a page of the machine may lead to the server.
+// isOpening reports whether a page on this machine may lead to the server.
 func (a *access) isOpening() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,8 +202,8 @@ func (s *Server) NewOpening() string {
 	return text
 }
 
-// rotate replaces the token, and ends the streams of the old one. Connections that have sent that count
-// as strangers.
+// rotate replaces the token, and ends the streams of the old one. Connections that sent the old
+// token count as strangers.
 func (s *Server) rotate() string {
 	s.access.mu.Lock()
 	s.access.renew()
@@ -233,7 +233,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	}{token})
 }
 
-// A link is what another program needs to open a page.
+// A link holds the data with which another program opens a page.
 type link struct {
 	Token string `json:"token,omitempty"`
 	Code  string `json:"code"`

@@ -63,7 +63,7 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// After ten failures, others have to wait for a minute. The token and codes go on working, so that
+// After ten failures, others have to wait for a minute. The token and codes keep working, so that
 // nobody can lock the user out.
 func TestFailuresPause(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestRotate(t *testing.T) {
 	<-end
 }
 
-// While --open opens a page, and only then, a page of another site may lead to /open, and nowhere else.
+// Only while --open opens a page may a page of another site lead to /open, and never elsewhere.
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -13,7 +13,7 @@ import (
 // home is the home directory of the tests. Its sessions are the fixtures.
 var home string
 
-// TestMain gives all tests a home directory of their own, with sessions.
+// TestMain gives all tests a temporary home directory with sessions.
 func TestMain(m *testing.M) {
 	code := 1
 	defer func() { os.Exit(code) }()

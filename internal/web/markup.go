@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// markup makes HTML. What comes from a transcript, an agent or a request goes through text or attr,
-// which clean and escape it; raw is only for our own markup.
+// markup makes HTML. Data from a transcript, an agent or a request goes through text or attr, which
+// clean and escape it; raw is only for our own markup.
 type markup struct{ strings.Builder }
 
 func (m *markup) raw(parts ...string) {
@@ -38,7 +38,7 @@ func (m *markup) element(tag, class, text string) {
 	m.raw("</", tag, ">")
 }
 
-// open begins an element.
+// open writes the start tag of an element.
 func (m *markup) open(tag, class string) {
 	m.raw("<", tag)
 	if class != "" {
@@ -83,7 +83,8 @@ type column struct {
 	right bool // numbers
 }
 
-// tableHead begins a table and writes its headings. The caption is for those who can't see it.
+// tableHead starts a table and writes its headings. The caption is for users who can't see the
+// table.
 func (m *markup) tableHead(caption string, columns []column) {
 	m.raw(`<div class="scroll"><table>`)
 	m.element("caption", "", caption)
@@ -102,7 +103,8 @@ func (m *markup) tableHead(caption string, columns []column) {
 
 func (m *markup) tableEnd() { m.raw("</tbody></table></div>") }
 
-// rowLink begins a link to a row of the session, or a span if there is none. It returns what ends it.
+// rowLink starts a link to a row of the session, or a span if there is none. It returns the end
+// tag.
 func (m *markup) rowLink(row string) (end string) {
 	if row == "" {
 		m.raw("<span>")

@@ -14,7 +14,7 @@ type keyBinding struct {
 	Text   string   `json:"text"`
 }
 
-// scopes are the names that pages have for the screens of the terminal.
+// scopes maps the pages' names for the terminal's screens to keymap scopes.
 var scopes = []struct {
 	name  string
 	scope keymap.Scope
@@ -23,7 +23,7 @@ var scopes = []struct {
 	{"help", keymap.InHelp}, {"chat", keymap.InChat}, {"question", keymap.InQuestion},
 }
 
-// keyBindings returns the keys of all screens.
+// keyBindings returns the keys for all screens.
 func (s *Server) keyBindings() []keyBinding {
 	var list []keyBinding
 	for _, in := range scopes {
@@ -37,7 +37,7 @@ func (s *Server) keyBindings() []keyBinding {
 	return list
 }
 
-// me says what the server is and allows.
+// me answers with a description of the server and its permissions.
 func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	board, _ := s.findBoard() // this page does not wait for the search
 	return reply(w, struct {

@@ -29,13 +29,13 @@ func (s *Server) panel(w http.ResponseWriter, r *http.Request, write func(*marku
 	return reply(w, fragment{m.String()})
 }
 
-// renderOptions are those of the words that the terminal shows as well.
+// renderOptions returns the options for texts that the terminal shows as well.
 func (s *Server) renderOptions(v *reading) render.Options {
 	t := v.snapshot.Transcript
 	return render.Options{Zone: s.opts.Zone, Dir: t.CWD, Day: t.Created}
 }
 
-// maxOutline is how many lines of an outline a request gets: a session can have tens of thousands.
+// maxOutline is the number of outline lines per request: a session can have tens of thousands.
 const maxOutline = 1000
 
 // outline answers with some of the turns of a session, and with how many lines there are.
@@ -123,7 +123,7 @@ func (s *Server) subagents(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// branches answers with what rewinds have removed.
+// branches answers with the messages that rewinds removed.
 func (s *Server) branches(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
 		columns := []column{{"Rewound", false}, {"Rows", true}, {"Time", true}}
@@ -158,7 +158,7 @@ func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// contextUse answers with what has filled the context, turn by turn.
+// contextUse answers with the growth of the context, turn by turn.
 func (s *Server) contextUse(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
 		report := v.snapshot.Transcript.Context()
@@ -225,7 +225,7 @@ const (
 	maxPanelLines = 6000 // of all changes
 )
 
-// files answers with the files that a session, or one of its turns, has changed, and how.
+// files answers with the files that a session, or one of its turns, changed, and their changes.
 func (s *Server) files(w http.ResponseWriter, r *http.Request) error {
 	turn, err := number(r.URL.Query(), "turn", 0)
 	if err != nil {
@@ -339,7 +339,7 @@ func (d *fileDrawer) file(f *transcript.FileChanges) error {
 	return nil
 }
 
-// callLink returns a link to the call that has made a change.
+// callLink returns a link to the call that made a change.
 func (d *fileDrawer) callLink(row string, i int) string {
 	var m markup
 	end := m.rowLink(row)

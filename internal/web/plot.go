@@ -8,8 +8,8 @@ import (
 // maxBars is the most bars of a plot.
 const maxBars = 400
 
-// A plot is a bar chart. Each bar has a title that says what it shows, and the table beside the plot
-// has the same figures, so that nobody has to see it.
+// A plot is a bar chart. Each bar has a title that describes it, and the table beside the plot has
+// the same figures, so that nobody has to see it.
 type plot struct {
 	title string
 	bars  []bar

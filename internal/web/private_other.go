@@ -2,5 +2,5 @@
 
 package web
 
-// checkPrivate accepts every directory: that of the user is not open to others.
+// checkPrivate accepts every directory: the user's own is not open to others.
 func checkPrivate(string) error { return nil }

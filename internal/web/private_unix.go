@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// checkPrivate returns an error unless a directory is one that only this user can change and read.
+// checkPrivate returns an error unless only this user can read and change a directory.
 func checkPrivate(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

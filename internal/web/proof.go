@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// A challenge asks a server to prove that it is the one whose token a file has. When a server was
-// killed, any user of the machine can listen on its port.
+// A challenge asks a server to prove that it has the token in a file. After a server was killed,
+// any user of the machine can listen on its port.
 type challenge struct {
 	Nonce string `json:"nonce"`
 }
@@ -26,10 +26,10 @@ type proof struct {
 	Proof string `json:"proof"`
 }
 
-// nonceSize is that of challenges, in bytes.
+// nonceSize is the size of a challenge in bytes.
 const nonceSize = 32
 
-// proofOf returns the proof of one who has the token.
+// proofOf returns the proof that its sender has the token.
 func proofOf(token, nonce string) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("clew serve proof " + nonce))
@@ -48,8 +48,8 @@ func (s *Server) prove(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, proof{proofOf(s.Token(), c.Nonce)})
 }
 
-// A call is one connection to a server that has proved who it is. Requests with the token go
-// through this connection only: on another one, somebody else could listen by then.
+// A call is a connection to a server that proved its identity. Requests with the token go through
+// this connection only: on another one, somebody else could listen by then.
 type call struct {
 	to        *Running
 	conn      net.Conn

@@ -7,10 +7,10 @@ import (
 )
 
 // A handler answers a request. An error is written as a refusal, so a handler that returns one must
-// not have written anything.
+// not write anything before.
 type handler func(s *Server, w http.ResponseWriter, r *http.Request) error
 
-// A need is what a request must have, beside the right Host and origin.
+// A need is a requirement for a request, in addition to the right Host and origin.
 type need int
 
 // The needs.
@@ -99,7 +99,7 @@ var routes = []route{
 	{"POST", api + "agents/{agent}/end", (*Server).endAgent, needDrive, maxBody},
 }
 
-// unknown is the route of what no other route has.
+// unknown is the route for all other paths.
 var unknown = route{path: "/", handle: (*Server).notFound}
 
 func (s *Server) notFound(http.ResponseWriter, *http.Request) error {

@@ -59,7 +59,7 @@ func (s *Server) row(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, fragment{html})
 }
 
-// moreInParts says where the rest of a text is that was cut.
+// moreInParts points to the rest of a text that was cut.
 const moreInParts = "the parts of the row have all of it"
 
 // body returns what is below the line of an open row, in full or with long texts cut.
@@ -144,7 +144,7 @@ func (s *Server) raw(r *http.Request, v *reading, row *rows.Row) (string, error)
 	return m.String(), nil
 }
 
-// entriesOf returns where the entries of a row are: that of a call and that of its result.
+// entriesOf returns the positions of a row's entries: the call's and the result's.
 func entriesOf(row *rows.Row) (found []wire.Position) {
 	for _, at := range []wire.Position{row.At(), row.ResultAt()} {
 		if at.Line > 0 && !slices.Contains(found, at) {
@@ -163,7 +163,7 @@ func indented(text string) string {
 	return b.String()
 }
 
-// image answers with an image of a prompt or of a result. Its type is that of its bytes.
+// image answers with an image in a prompt or a result. Its type is detected from its bytes.
 func (s *Server) image(w http.ResponseWriter, r *http.Request, v *reading, row *rows.Row) error {
 	n, err := number(r.URL.Query(), "n", 0)
 	if err != nil {
@@ -219,8 +219,8 @@ func (s *Server) markdown(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// export answers with a session in a file, redacted unless the request wants it whole. It is not one
-// that a browser would show: all pages of this origin are the viewer's own.
+// export answers with a session in a file, redacted unless the request asks for the original. A
+// browser downloads the file rather than showing it: all pages of this origin are the viewer's own.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains(export.Formats(), format) {

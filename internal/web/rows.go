@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A rowData is a row of a session.
+// A rowData is a session row.
 type rowData struct {
 	ID    rows.ID `json:"id"`
 	Kind  string  `json:"kind"`
@@ -35,7 +35,7 @@ type rowsPage struct {
 	Rows     []rowData `json:"rows"`
 }
 
-// rows answers with the rows of a session below one of its rows.
+// rows answers with a session's rows below one of them.
 func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 	from, n, err := window(r.URL.Query())
 	if err != nil {
@@ -80,7 +80,7 @@ func (v *reading) index(id string) (int, error) {
 	return at, nil
 }
 
-// linePrefix begins the ID of a line of a transcript, which stands for the row that shows it.
+// linePrefix starts the ID of a transcript line, which stands for the row that shows it.
 const linePrefix = "line:"
 
 // lineID returns the ID of a line of the session, or of a subagent.
@@ -161,7 +161,7 @@ func (v *reading) place(at int) (n int) {
 	return n
 }
 
-// where answers with the way to a row, or to the next or last row of a kind from there.
+// where answers with the path to a row, or to the next or last row of a kind from there.
 func (s *Server) where(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.readWhole(r)
 	if err != nil {
@@ -312,8 +312,8 @@ func (d *rowDrawer) promptLine(m *markup, r *rows.Row) {
 	d.time(m, r)
 }
 
-// answerLine writes the line of a text: who has written it if it is the first one of its chunk, and
-// what it says, for when it is folded.
+// answerLine writes the line of a text: its author if it is the first one of its chunk, and the
+// text itself, for when it is folded.
 func (d *rowDrawer) answerLine(m *markup, r *rows.Row) {
 	if r.Item == nil || len(r.Chunk.Items) > 0 && r.Item.At == r.Chunk.At {
 		m.span("who", strings.TrimSpace(render.ShortModel(r.Chunk.Model)))
@@ -332,7 +332,7 @@ func (d *rowDrawer) time(m *markup, r *rows.Row) {
 	m.time(r.Time, at.Format(layout))
 }
 
-// facts are what is counted in a session.
+// facts holds the figures of a session.
 type facts struct {
 	prompts, calls, failed, agents int
 	work                           *rows.Work

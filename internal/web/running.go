@@ -16,7 +16,7 @@ type runningAgent struct {
 	Waits   string `json:"waits"` // what it waits for, or ""
 }
 
-// running answers with the agents that run, and what they wait for.
+// running answers with the running agents and the calls that they wait for.
 func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 	l := s.listing
 	if err := l.open(r.Context()); err != nil {
@@ -54,7 +54,7 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 // maxGlances is the number of agents whose calls are looked up.
 const maxGlances = 50
 
-// openCalls returns the calls of tools that agents wait for, or "", in the order of the sessions.
+// openCalls returns the tool calls that agents wait for, or "", in the order of the sessions.
 func (s *Server) openCalls(r *http.Request, entries []view.Entry) []string {
 	calls := make([]string, len(entries))
 	for i := range entries[:min(len(entries), maxGlances)] {

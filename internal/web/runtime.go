@@ -25,16 +25,16 @@ import (
 	"github.com/clewdev/clew/internal/files"
 )
 
-// A Running is a server that runs, as its file describes it. With it, other commands of the same
-// user reach the server.
+// A Running is a running server, as its file describes it. With it, other commands of the same user
+// reach the server.
 type Running struct {
-	// URL is where its pages are.
+	// URL is the address of its pages.
 	URL string `json:"url"`
-	// Address is where it listens: an address with a port, or the path of a socket.
+	// Address is its listening address: an address with a port, or the path of a socket.
 	Address string `json:"address"`
 	// Certificate is the hash of its certificate, or "" if it does not use TLS.
 	Certificate string `json:"certificate,omitempty"`
-	// Token is what requests need.
+	// Token authorizes requests.
 	Token string `json:"token"`
 	// PID is the ID of its process.
 	PID int `json:"pid"`
@@ -86,8 +86,8 @@ func (r *Running) Write(dir string) (path string, err error) {
 	return path, nil
 }
 
-// FindRunning returns the servers whose files are in a directory and which have proved who they are.
-// It removes the files of those that have ended.
+// FindRunning returns the servers whose files are in a directory and which proved their identity.
+// It removes the files of servers that ended.
 func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +118,7 @@ func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 	return found, nil
 }
 
-// isNobody reports whether an error says that nobody listens.
+// isNobody reports whether an error means that nobody listens.
 func isNobody(err error) bool {
 	const refusedOnWindows = syscall.Errno(10061)
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, refusedOnWindows) || errors.Is(err, fs.ErrNotExist)

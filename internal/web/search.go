@@ -21,7 +21,7 @@ const (
 	maxExcerpt = 300 // bytes
 )
 
-// search answers with what was found in the texts of all sessions.
+// search answers with the matches in the texts of all sessions.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	words := r.URL.Query().Get("q")
 	if len(words) > maxWords {
@@ -75,7 +75,7 @@ type foundDrawer struct {
 	total      int
 }
 
-// session writes the results of a session that are asked for.
+// session writes the requested results of a session.
 func (d *foundDrawer) session(f *view.FoundSession) {
 	var hits []*search.Hit
 	for i := range f.Hits {

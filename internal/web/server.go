@@ -40,7 +40,7 @@
 // nothing between its first request and the stream.
 //
 // The pages about jobs share one [jobview.Board], which follows the fleet from the first request
-// on. Pages get an event at most every 250 ms, and ask for the list. A question of a job needs no
+// on. Pages get an event at most every 250 ms, and ask for the list. A job question needs no
 // digest, since its record never changes. The file that it would change is on another machine, so
 // its input is shown.
 //
@@ -66,7 +66,7 @@ import (
 	"github.com/clewdev/clew/internal/view"
 )
 
-// Options say what a server shows and allows.
+// Options configures a server.
 type Options struct {
 	// Source has the sessions. The caller closes it, after the server.
 	Source *view.Source
@@ -75,23 +75,24 @@ type Options struct {
 	// Fleet has the jobs that pages show; nil means none. With Drive, pages also answer their questions,
 	// and cancel, resume and retry them.
 	Fleet Fleet
-	// FindFleet is called without Fleet, one call at a time, when a page is opened; nil means that there
-	// are none. It returns nil if there is no fleet yet, or the context ends.
+	// FindFleet is called without Fleet, one call at a time, when a page is opened; nil means that
+	// there is no fleet. It returns nil if there is no fleet yet, or the context ends.
 	FindFleet func(ctx context.Context) Fleet
-	// FleetFlags are what the commands that pages show need to find the fleet, such as " --fleet DIR".
+	// FleetFlags are the flags with which displayed commands find the fleet, such as " --fleet
+	// DIR".
 	FleetFlags string
 	// Machine is the name of this machine in archives.
 	Machine string
-	// Keys are the keys of the pages; nil means those of keymap.Bindings.
+	// Keys are the keys of the pages; nil means keymap.Bindings.
 	Keys *keymap.Map
-	// Zone is where days begin and end; nil means time.Local.
+	// Zone determines the boundaries of days; nil means time.Local.
 	Zone *time.Location
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
-	// Origins are those that pages have, such as http://127.0.0.1:2539. Requests to other hosts, and
-	// from pages of other origins, are refused.
+	// Origins are the origins of the pages, such as http://127.0.0.1:2539. Requests to other hosts,
+	// and from pages of other origins, are refused.
 	Origins []string
 	// Forwarded means that other programs forward requests to the server: the names of this machine
 	// are then known with every port.

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A sessionHead is what is above the rows of a session.
+// A sessionHead is the head of a session, shown above its rows.
 type sessionHead struct {
 	Revision int    `json:"revision"`
 	Title    string `json:"title"`
@@ -27,7 +27,7 @@ type sessionHead struct {
 	Driven   string `json:"driven"` // the agent that has it and is driven from here, or ""
 }
 
-// session answers with what is above the rows of a session.
+// session answers with the head of a session.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.read(r)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestEmptySession(t *testing.T) {
 	}
 }
 
-// Texts that are very long come in parts, and say so.
+// Very long texts come in parts, with a note.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	d := newDataServer(t)
@@ -324,7 +324,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Readers of a session get what has changed, and when an answer has ended.
+// Readers of a session learn of changes, and of the end of an answer.
 func TestFollowRows(t *testing.T) {
 	t.Parallel()
 	const id = "c4000000-0000-4000-8000-000000000002"

@@ -25,8 +25,8 @@ const maxWindow = 200
 // maxFilter is the length of the longest filter.
 const maxFilter = 1000
 
-// A listRow is a row of the list of sessions. A heading has an ID that begins with "day:", and a
-// project one that begins with "project:".
+// A listRow is a row in the session list. The ID of a heading starts with "day:", and the ID of a
+// project with "project:".
 type listRow struct {
 	ID   string `json:"id"`
 	HTML string `json:"html"`
@@ -37,7 +37,7 @@ type listRow struct {
 	heading string
 }
 
-// listCounts are how many rows the tabs have, without headings.
+// listCounts holds the number of rows in each tab, without headings.
 type listCounts struct {
 	Live     int `json:"live"`
 	Recent   int `json:"recent"`
@@ -55,7 +55,7 @@ type listPage struct {
 	Rows     []listRow  `json:"rows"`
 }
 
-// A listQuery is what is asked for.
+// A listQuery is a request for a part of the list.
 type listQuery struct {
 	tab, project string
 	filter       fuzzy.Query
@@ -163,7 +163,7 @@ func (s *Server) listCounts(trash []sessions.TrashedSession) listCounts {
 	return n
 }
 
-// listRows returns all rows of a tab that the filter accepts, not drawn yet.
+// listRows returns all rows in a tab that the filter accepts, not drawn yet.
 func (s *Server) listRows(q *listQuery, trash []sessions.TrashedSession) []listRow {
 	list := &s.listing.list
 	var found []listRow
@@ -194,13 +194,13 @@ func trashText(t *sessions.TrashedSession) fuzzy.Text {
 	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), tty.Line(t.ID)}, "\n"))
 }
 
-// entryRow returns the row of a session.
+// entryRow returns a session's row.
 func (s *Server) entryRow(e *view.Entry) listRow {
 	return listRow{ID: cmp.Or(s.listing.names[e], e.ID), entry: e}
 }
 
-// recentRows returns the live sessions, and then the others by day. With a filter, the best come
-// first and there are no headings.
+// recentRows returns the live sessions, then the others by day. With a filter, the best matches
+// come first and there are no headings.
 func (s *Server) recentRows(q *listQuery) []listRow {
 	list := &s.listing.list
 	var recent []*view.Entry
@@ -304,7 +304,7 @@ const (
 	maxShownName  = 80
 )
 
-// session writes the row of a session: a link, unless it has no transcript yet.
+// session writes a session's row: a link, unless it has no transcript yet.
 func (d *listDrawer) session(m *markup, id string, e *view.Entry) {
 	state := d.list.State(e)
 	tag, class := "a", "session"

@@ -50,7 +50,7 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request) error {
 	}{s.assets.hash, scripts[1:]})
 }
 
-// imports returns scripts and all that they import. An import has a line of its own.
+// imports returns scripts and everything that they import. Each import is on a separate line.
 func (a *assets) imports(scripts ...string) []string {
 	for i := 0; i < len(scripts); i++ {
 		for line := range bytes.Lines(a.files[scripts[i]]) {
@@ -66,8 +66,8 @@ func (a *assets) imports(scripts ...string) []string {
 	return scripts
 }
 
-// bridge is the page of /open. Its script goes on to the first page, with the code in the fragment: so
-// that page is loaded from this origin, and can be loaded again.
+// bridge is the page at /open. Its script continues to the first page, with the code in the
+// fragment: so that page is loaded from this origin, and can be loaded again.
 var bridge = template.Must(template.New("bridge").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// usageFor is how long the usage of all sessions is taken for new. All transcripts are read for it.
+// usageFor is the time for which the usage of all sessions counts as current. It takes a read of
+// all transcripts.
 const usageFor = 30 * time.Second
 
 // A usageCache keeps the usage of all sessions for a moment, so that another table of the same does
@@ -53,7 +54,7 @@ func (c *usageCache) forget(scan *sessions.UsageScan) {
 	}
 }
 
-// A usageQuery is what is asked for.
+// A usageQuery is a request for a usage report.
 type usageQuery struct {
 	by           string
 	since, until time.Time
@@ -145,7 +146,7 @@ func (d *usageDrawer) draw(ctx context.Context) {
 	}
 }
 
-// A usageRow is a row of the table.
+// A usageRow is a row in the table.
 type usageRow struct {
 	name  string
 	note  string
@@ -153,7 +154,7 @@ type usageRow struct {
 	total usage.Totals
 }
 
-// groups writes the usage by a dimension. names has those that differ from the keys.
+// groups writes the usage by a dimension. names has the names that differ from the keys.
 func (d *usageDrawer) groups(by usage.Dimension, names map[string]string) {
 	report := usage.NewReport(d.calls, &usage.ReportOptions{By: []usage.Dimension{by}, Location: d.s.opts.Zone, Prices: &d.prices})
 	list := make([]usageRow, 0, len(report.Rows))
@@ -195,8 +196,8 @@ func (d *usageDrawer) modelNames() map[string]string {
 	return distinct(names, nil)
 }
 
-// projectNames returns the names of projects in lists. Of those that share one it returns the
-// directories.
+// projectNames returns the names of projects in lists. For projects that share a name it returns
+// the directories.
 func (d *usageDrawer) projectNames(ctx context.Context) map[string]string {
 	names, directories := map[string]string{}, map[string]string{}
 	l := d.s.listing
@@ -220,7 +221,7 @@ func distinct(names, longer map[string]string) map[string]string {
 	return names
 }
 
-// blocks writes the blocks of five hours, the newest first, and what goes on now.
+// blocks writes the five-hour blocks, the newest first, and the current one.
 func (d *usageDrawer) blocks() {
 	now := d.s.opts.Now()
 	blocks := usage.FiveHourBlocks(d.calls, &usage.FiveHourBlockOptions{Prices: &d.prices, Now: now})
@@ -251,7 +252,7 @@ func (d *usageDrawer) blocks() {
 	d.table("Usage by five-hour block", "block", list, &total)
 }
 
-// active says how far the block is that goes on, and what it will come to.
+// active describes the progress of the current block and its projection.
 func (d *usageDrawer) active(b *usage.FiveHourBlock) {
 	d.raw(`<dl class="figures">`)
 	figure(d.markup, "this block", wording.CostOf(&b.Totals).Long(), "so far")
@@ -272,7 +273,7 @@ func (d *usageDrawer) plot(title string, list []usageRow) {
 	p.write(d.markup)
 }
 
-// maxUsageRows is the most rows of a table.
+// maxUsageRows is the maximum number of table rows.
 const maxUsageRows = 1000
 
 func (d *usageDrawer) table(caption, first string, list []usageRow, total *usage.Totals) {
@@ -313,7 +314,7 @@ func (d *usageDrawer) usageRow(row *usageRow, isBlock bool) {
 	d.raw("</tr>")
 }
 
-// tools writes the calls of tools.
+// tools writes the tool calls.
 func (d *usageDrawer) tools() {
 	list, total := stats.CountTools(d.scan.Tools.Calls(), d.q.since, d.q.until, d.prices, false)
 	if len(list) == 0 {

@@ -23,7 +23,7 @@ const (
 	// maxViews and maxViewBytes limit the sessions that are kept after the last request for them.
 	maxViews     = 5
 	maxViewBytes = 320 << 20
-	// readTime is how long a request waits for a session that is read for the first time.
+	// readTime is the time limit for a request that waits for the first read of a session.
 	readTime = 20 * time.Second
 )
 
@@ -45,7 +45,7 @@ func newViews(ctx context.Context, opts *Options) *views {
 	return &views{source: opts.Source, held: opts.Held, ctx: ctx, byPath: map[string]*watched{}}
 }
 
-// measure reports how large the sessions are that are kept, if that has changed. The lock is held.
+// measure reports the size of the sessions in memory, if it changed. The lock is held.
 func (v *views) measure() {
 	bytes := int64(0)
 	for _, one := range v.byPath {
@@ -57,7 +57,7 @@ func (v *views) measure() {
 	v.bytes = bytes
 }
 
-// close waits for all loops. The context has ended.
+// close waits for all loops. The context must have ended.
 func (v *views) close() {
 	v.mu.Lock()
 	v.closed = true
@@ -95,13 +95,13 @@ type watched struct {
 	counted  int
 }
 
-// changes are what a reader of a session has not got yet.
+// changes holds the news that a session's reader did not get yet.
 type changes struct {
 	first int    // the first row at depth 0
 	ended string // the text of the last answer that has ended
 }
 
-// open returns a session, and what ends its use.
+// open returns a session, and a function that ends its use.
 func (v *views) open(info sessions.SessionInfo) (one *watched, release func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -191,7 +191,7 @@ func (w *watched) size() int64 {
 	return max(w.info.Size, w.snapshot.Total)
 }
 
-// fail says that there are no more snapshots.
+// fail records that there are no more snapshots.
 func (w *watched) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,16 +241,16 @@ func (w *watched) update(first int) {
 	w.tell()
 }
 
-// tell wakes those that wait. The lock is held.
+// tell wakes the waiters. The lock is held.
 func (w *watched) tell() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// maxSpoken is how much of an answer is sent when it has ended, in bytes.
+// maxSpoken is the size of the part of an answer that is sent at its end, in bytes.
 const maxSpoken = 2000
 
-// justEnded returns the text of the last answer, if it has ended since the last call. The lock is held.
+// justEnded returns the text of the last answer, if it ended since the last call. The lock is held.
 func (w *watched) justEnded() string {
 	chunks := w.snapshot.Transcript.Chunks
 	if len(chunks) == 0 {
@@ -275,7 +275,7 @@ func (w *watched) justEnded() string {
 	return clip.Bytes(text, maxSpoken)
 }
 
-// setLive says whether an agent has the session open.
+// setLive sets whether an agent has the session open.
 func (w *watched) setLive(live bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -309,7 +309,7 @@ func (w *watched) wait(ctx context.Context, whole bool) error {
 	}
 }
 
-// readError says why a session can't be read.
+// readError returns the reason why a session can't be read.
 func readError(err error) error {
 	if errors.Is(err, follow.ErrClosed) || errors.Is(err, context.Canceled) {
 		return refused(http.StatusServiceUnavailable, "the server is ending")
@@ -362,9 +362,9 @@ func (s *Server) readUntil(r *http.Request, whole bool) (*reading, error) {
 	})}, nil
 }
 
-// expect begins to read a session whose page a browser loads. Its script will ask for the rows, once the
-// server has proved itself and the script has sent the token. Nobody gets anything for asking without
-// one, and nobody guesses the ID of a session.
+// expect starts to read a session whose page a browser loads. Its script will ask for the rows,
+// once the server proved itself and the script sent the token. Nobody gets anything for asking
+// without the token, and nobody guesses the ID of a session.
 func (s *Server) expect(id string) {
 	defer s.listing.hurry()()
 	entry, _, err := s.listing.find(s.ending, id)
@@ -420,7 +420,8 @@ func (w *watched) removeReader(c *changes) {
 	delete(w.readers, c)
 }
 
-// news returns what a reader has not got, and a channel that is closed when there is more.
+// news returns the changes that a reader did not get yet, and a channel that is closed when there
+// are more.
 func (w *watched) news(c *changes) (change rowsChange, next <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
