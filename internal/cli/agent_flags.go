@@ -43,7 +43,7 @@ func (f *outputFormat) Set(text string) error {
 	return errors.New("must be text, json or stream-json")
 }
 
-// The agentFlags are options of the agent, named like its flags.
+// The agentFlags are agent options, named like the agent's own flags.
 type agentFlags struct {
 	opts clew.Options
 
@@ -209,8 +209,8 @@ func checkPrompt(text string) (string, error) {
 	return text, nil
 }
 
-// startLimit is how long the agent may take to start. The screen says that it starts, and the user
-// can stop it: a busy machine gets more time than a program would give it.
+// startLimit is the time limit for the agent to start. The screen shows that it is starting, and
+// the user can stop it: a busy machine gets more time than a program would give it.
 const startLimit = 5 * time.Minute
 
 // options returns the options that the flags set.

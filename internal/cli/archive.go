@@ -117,8 +117,8 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 	return o.save(ctx, a, name, o.machineName())
 }
 
-// machineName returns the name under which sessions are saved. The first time, it keeps that of the
-// host.
+// machineName returns the name under which sessions are saved. The first time, it stores the host's
+// name.
 func (o *archiveOptions) machineName() string {
 	if name := cmp.Or(o.machine, os.Getenv("CLEW_MACHINE")); name != "" {
 		return name
@@ -252,7 +252,7 @@ func printEither(w io.Writer, asJSON bool, v any, text string) error {
 	return nil
 }
 
-// unreadFailure warns about problems, and returns the error of a command that has some.
+// unreadFailure warns about problems, and returns the command's error if there are any.
 func unreadFailure(s Streams, command string, problems []string) error {
 	const most = 10
 	for _, p := range problems[:min(most, len(problems))] {
@@ -277,7 +277,7 @@ var firstRetry = 2 * time.Second
 // lastRetry is the longest time between two tries.
 const lastRetry = 5 * time.Minute
 
-// saveAgain saves, and again each time when sessions have changed, until it is interrupted. If the
+// saveAgain saves, and saves again each time sessions change, until it is interrupted. If the
 // archive fails, it tries again, at longer and longer intervals.
 func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 	machine := o.machineName()
@@ -348,7 +348,7 @@ func (o *archiveOptions) remarkWatch(err error, then string) {
 	clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", text+then)
 }
 
-// A statusRecord is what an archive has, in JSON.
+// A statusRecord describes the contents of an archive in JSON.
 type statusRecord struct {
 	Archive   string            `json:"archive"`
 	Machines  []archive.Machine `json:"machines"`
@@ -453,8 +453,8 @@ func (o *archiveOptions) printSchedule() error {
 	return err
 }
 
-// scheduled returns the command for a scheduler. What comes from flags and from the environment is
-// among its arguments; the files with settings are read each time.
+// scheduled returns the command for a scheduler. Values from flags and from the environment are
+// among its arguments; settings files are read each time.
 func (o *archiveOptions) scheduled() ([]string, error) {
 	program, err := executable()
 	if err != nil {
@@ -495,7 +495,8 @@ func (s *settings) variable(key string) string {
 	return ""
 }
 
-// scheduledVariables are variables that a scheduler does not have, and that say which files are read.
+// scheduledVariables are variables that a scheduler does not have, and that determine which files
+// are read.
 var scheduledVariables = []string{"CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
 // cronText returns a line for crontab. A percent sign would end the command there.

@@ -71,7 +71,7 @@ type restoredRecord struct {
 	Bytes   int64    `json:"bytes"`
 	Aside   []string `json:"aside,omitempty"`
 	CWD     string   `json:"cwd,omitempty"`
-	// NoCWD says that the directory does not exist here.
+	// NoCWD means that the directory does not exist here.
 	NoCWD bool `json:"cwd_missing,omitempty"`
 	// Problems are files that are damaged in the archive. They were not written.
 	Problems []string `json:"problems,omitempty"`
@@ -178,7 +178,7 @@ func (r *restoredRecord) text() string {
 	return b.String()
 }
 
-// archiveError describes an error of an archive.
+// archiveError describes an archive error.
 func archiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return clikit.Interrupted()
@@ -190,8 +190,8 @@ func archiveError(ctx context.Context, err error) error {
 	return f
 }
 
-// archiveNamed returns the name of an archive: the given one, that of the settings, or a directory
-// with the user's data.
+// archiveNamed returns the name of an archive: the given one, the one in the settings, or a
+// directory with the user's data.
 func archiveNamed(given string) (string, error) {
 	if name := cmp.Or(given, os.Getenv("CLEW_ARCHIVE")); name != "" {
 		return absoluteTarget(name), nil
@@ -213,7 +213,8 @@ func archiveNamed(given string) (string, error) {
 
 const sqliteScheme = "sqlite:"
 
-// serverURL is the beginning of what is no path. One that has a misspelled scheme may have a password.
+// serverURL matches the start of a name that is not a path. A name with a misspelled scheme may
+// contain a password.
 var serverURL = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:\s*((nats|tls|ws|wss):|[a-z][a-z0-9+.-]+://))`)
 })
@@ -295,7 +296,7 @@ func addFromFlag(root *cobra.Command, from *string) {
 		"also read the sessions of this `archive`; all commands that read sessions accept it")
 }
 
-// archiveReaders are the commands that read sessions, and so those of an archive.
+// archiveReaders are the commands that read sessions, including sessions in an archive.
 var archiveReaders = []string{"", "ls", "show", "tail", "view", "serve", "search", "stats", "export", "mcp"}
 
 // checkFrom refuses --from for a command that reads no archive.
@@ -307,8 +308,8 @@ func checkFrom(cmd *cobra.Command) error {
 	return nil
 }
 
-// readArchive makes the sessions of an archive readable for a command that reads sessions: it unpacks
-// those that are not in the agent's files.
+// readArchive makes the sessions of an archive readable for a command that reads sessions: it
+// unpacks the sessions that are missing from the agent's files.
 func (s *settings) readArchive(cmd *cobra.Command) error {
 	verb := verbOf(cmd)
 	given := cmd.Flags().Changed("from")
@@ -373,8 +374,8 @@ func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
 	return roots, nil
 }
 
-// cacheOf returns the directory to which an archive is unpacked. What is in it depends on the agents'
-// directories: it has what they have not.
+// cacheOf returns the directory to which an archive is unpacked. Its contents depend on the agents'
+// directories: it holds the sessions that they lack.
 func cacheOf(name string, live []string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -389,7 +390,7 @@ func thisMachine() string {
 	return cmp.Or(os.Getenv("CLEW_MACHINE"), keptMachine(), archive.MachineName())
 }
 
-// A machineFile keeps the name under which this machine first saved its sessions: that of the host
+// A machineFile keeps the name under which this machine first saved its sessions: the host's name
 // may change with the network, and the same sessions would be saved again under another name.
 type machineFile struct {
 	Machine string `json:"machine"`
@@ -420,7 +421,8 @@ func keepMachine(name string) error {
 	return clikit.WritePrivate(path, string(line), true)
 }
 
-// barOn returns a function that shows progress on a terminal, or nil, and one that removes it.
+// barOn returns a function that shows progress on a terminal, or nil, and a function that removes
+// it.
 func barOn(s Streams) (show func(done, all int64), clearBar func()) {
 	if !clikit.IsTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}

@@ -19,12 +19,12 @@ import (
 )
 
 // A questioner asks the user the agent's questions, one at a time, each below the output that came
-// before it. No question is answered by what was typed before it was on the screen.
+// before it. Input typed before a question was on the screen does not answer it.
 type questioner struct {
 	ctx     context.Context // of the run: no questions are asked after its end
 	streams Streams
 	screen  *screen
-	// workspace is where the agent works.
+	// workspace is the agent's workspace.
 	workspace permit.Workspace
 	// claim reserves the terminal for a question until leave is called. The question ends with the
 	// context that claim returns.
@@ -223,7 +223,7 @@ func (a *questioner) answer(ctx context.Context, text, prompt string) (line stri
 	return "", ctx.Err()
 }
 
-// orDenied returns a denial if the input has ended without an answer.
+// orDenied returns a denial if the input ended without an answer.
 func orDenied(result clew.PermissionResult, err error) (clew.PermissionResult, error) {
 	if errors.Is(err, errInputEnded) {
 		return clew.Deny("The user gave no answer."), nil
@@ -255,8 +255,9 @@ const (
 	minChoices   = 46 // columns for always and what it changes in a row
 )
 
-// offer sets the choices, of which always has clean texts, or is none if there are none. It does not
-// if the screen has no room for them, and they would say what is nowhere else.
+// offer sets the choices. always has the clean texts of the choice always, or is empty if there is
+// no such choice. Without room on the screen it sets no choices, and returns false if always has
+// texts, which would be shown nowhere else.
 func (s *sheet) offer(always []string) bool {
 	const maxAlways, least = 4, 3
 	s.letters = nil
@@ -276,7 +277,7 @@ func (s *sheet) offer(always []string) bool {
 	return true
 }
 
-// choice returns the beginning of the row of a choice. Without a box, choices are numbered.
+// choice returns the start of a choice's row. Without a box, choices are numbered.
 func (s *sheet) choice(key string) string {
 	if s.plain && key != "?" {
 		s.letters = append(s.letters, key)
@@ -294,7 +295,7 @@ func (s *sheet) letter(line string) string {
 	return s.letters[n-1]
 }
 
-// alwaysRows returns the rows of the choice always.
+// alwaysRows returns the rows for the choice always.
 func (s *sheet) alwaysRows(texts []string) []string {
 	head, indent := s.choice("a")+"always     ", alwaysIndent
 	var rows []string
@@ -347,7 +348,7 @@ func longestPrompt(req *clew.PermissionRequest, s *sheet) int {
 	return most
 }
 
-// explanation says what the answers mean.
+// explanation describes the possible answers.
 func explanation(req *clew.PermissionRequest, s *sheet) string {
 	const indent = len("  always  ")
 	texts := []string{
@@ -436,7 +437,7 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 	return &clew.QuestionResult{Answers: answers}, nil
 }
 
-// choices asks questions one after the other, and returns the answers to those that were not skipped.
+// choices asks questions one after the other, and returns the answers to all that were not skipped.
 func (a *questioner) choices(ctx context.Context, questions []clew.Question) (map[string][]string, error) {
 	if err := a.settle(ctx); err != nil {
 		return nil, err
@@ -549,11 +550,11 @@ func numbersOf(line string) (numbers []int, ok bool) {
 	return numbers, len(numbers) > 0
 }
 
-// A jobQuestioner asks what the agents of jobs ask, as those of run and chat do. They work elsewhere, so
-// no file is read.
+// A jobQuestioner asks the questions of job agents, like the questions in run and chat. The agents
+// work elsewhere, so no file is read.
 type jobQuestioner struct{ *questioner }
 
-// openJobQuestioner returns a function that finds the terminal for the questions of jobs.
+// openJobQuestioner returns a function that finds the terminal for job questions.
 func openJobQuestioner(s Streams) func(ctx context.Context) (fleetcli.Questioner, error) {
 	return func(ctx context.Context) (fleetcli.Questioner, error) {
 		j := jobQuestioner{newQuestioner(ctx, s, newScreen(s))}

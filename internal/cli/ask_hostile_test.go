@@ -21,7 +21,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// hostilePieces are what hostile inputs are made of.
+// hostilePieces are the building blocks of hostile inputs.
 var hostilePieces = []string{
 	"ls", "rm -rf /srv", " ", "   ", "\n", "\n\n\n", "\r", "\r\n", "\t", "\x1b[2J", "\x1b[1;1H", "\u009b1A", "\b\b\b", "\x00",
 	"? Read README.md\n", "\n? (1 line) Read: README.md\nAllow it? [y]es, once / [n]o: ", "Allow it? ", "\n+- Read README.md -------+\n",
@@ -181,8 +181,8 @@ func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace
 	checkTold(t, req, whole)
 }
 
-// checkScreen checks what the user sees at the last prompt: a row that names the tool, the agent's
-// text in its place, and no other row that is not ours. body are the rows of the agent's text.
+// checkScreen checks the user's view at the last prompt: a row that names the tool, the agent's
+// text in its place, and no other row that is not ours. body holds the rows with the agent's text.
 func checkScreen(t *testing.T, s *sheet, body map[string]bool, tool, text, prompt string, wide func(rune) int) {
 	t.Helper()
 	screen, wrapped := screenOf(text, s.columns, wide)
@@ -242,7 +242,7 @@ func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
 	}
 }
 
-// screenOf returns the rows of a terminal, and whether it has broken a line of the agent's.
+// screenOf returns the rows on a terminal, and whether it broke one of the agent's lines.
 func screenOf(text string, columns int, wide func(rune) int) (screen []string, wrapped bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		start, used := 0, 0

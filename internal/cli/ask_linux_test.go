@@ -149,7 +149,7 @@ func TestReadTextOfAPipe(t *testing.T) {
 	}
 }
 
-// What the agent of a job asks is shown to its end before a letter allows it, as in run and chat.
+// A question from a job's agent is shown to its end before a letter allows it, as in run and chat.
 func TestApproveInPages(t *testing.T) {
 	before := discardInput
 	discardInput = termio.Discard

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// askedRequests are the questions of the goldens, and the files that they are about.
+// askedRequests returns the questions in the goldens, and the files that they are about.
 func askedRequests() []*clew.PermissionRequest {
 	rule := func(tool, content string) []clew.PermissionUpdate {
 		return []clew.PermissionUpdate{
@@ -42,7 +42,7 @@ func askedRequests() []*clew.PermissionRequest {
 	}
 }
 
-// askedQuestion is a question of the agent of its own.
+// askedQuestion is a question with options.
 var askedQuestion = &clew.Question{
 	Question: "Which database should the tests use?", Header: "Database", MultiSelect: true,
 	Options: []clew.QuestionOption{
@@ -59,7 +59,8 @@ var askedWorkspace = permit.Workspace{Dir: "/repo", Read: func(path string) (str
 	return "", fs.ErrNotExist
 }}
 
-// askedScreen returns all questions as they are on a screen of this width, in boxes of lines or not.
+// askedScreen returns all questions as they are on a screen of this width, with or without boxes of
+// lines.
 func askedScreen(columns int, color, lines bool) string {
 	v := surface{columns: columns, rows: 60, color: color, lines: lines}
 	var b strings.Builder
@@ -102,7 +103,7 @@ func TestAskScreenFits(t *testing.T) {
 	}
 }
 
-// replyTo returns the result of answers to a question, and what the user has seen after the first.
+// replyTo returns the result of answers to a question, and the user's view after the first.
 func replyTo(t *testing.T, req *clew.PermissionRequest, answers ...string) (result clew.PermissionResult, seen string) {
 	t.Helper()
 	user := &promptedUser{answers: func(i int) string { return answers[i] }, read: askedWorkspace.Read}

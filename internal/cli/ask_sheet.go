@@ -61,7 +61,7 @@ func narrowLines(locale string) bool {
 	return !slices.Contains([]string{"ja", "ko", "zh"}, locale[:2])
 }
 
-// A sheetRow is a row of the agent's text.
+// A sheetRow is a row with the agent's text.
 type sheetRow struct {
 	text  string // painted
 	width int    // the columns that a terminal uses at most
@@ -81,7 +81,7 @@ const (
 func (v *surface) boxed() bool { return !v.plain && v.columns >= minBox }
 
 // inner returns the number of columns for the agent's text. The last column of the terminal stays
-// free: some terminals begin a row after it.
+// free: some terminals start a row after it.
 func (v *surface) inner() int {
 	if v.boxed() {
 		return v.columns - 1 - boxSides
@@ -171,10 +171,10 @@ func (s *sheet) all() string {
 	return s.page(1)
 }
 
-// complete reports whether the user has seen everything.
+// complete reports whether the user saw everything.
 func (s *sheet) complete() bool { return s.shown == len(s.rows) }
 
-// body returns rows of the agent's text, in their box.
+// body returns rows with the agent's text, in their box.
 func (s *sheet) body(from, to int) []string {
 	var rows []string
 	side, width := tty.Waiting.Paint(s.frame().side, s.color), s.boxWidth()
@@ -191,8 +191,8 @@ func (s *sheet) body(from, to int) []string {
 	return rows
 }
 
-// boxWidth returns the number of columns of the box: those of the terminal, up to 80, or more if a
-// row needs them.
+// boxWidth returns the number of columns of the box: the width of the terminal, up to 80, or more
+// if a row needs it.
 func (s *sheet) boxWidth() int {
 	width := 80
 	for _, row := range s.rows {
@@ -201,7 +201,7 @@ func (s *sheet) boxWidth() int {
 	return min(width, s.columns-1)
 }
 
-// top returns the row that begins a question: its head, and what is beside it if there is room.
+// top returns the first row of a question: its head, and the text beside it if there is room.
 func (s *sheet) top() string {
 	if !s.boxed() {
 		return tty.Waiting.Paint(tty.FitWidest("? "+s.head, s.columns-1), s.color) + "\n"
@@ -231,8 +231,8 @@ func (s *sheet) underline(count string) string {
 	return tty.FitWidest("? ("+count+")", s.columns-1) + "\n"
 }
 
-// border returns a horizontal side of the box between its corners, with a text at each end. The right
-// one is left out if there is no room for it.
+// border returns a horizontal side of the box between its corners, with a text at each end. The
+// right text is left out if there is no room for it.
 func (s *sheet) border(left, right string) string {
 	width, across := s.boxWidth(), s.frame().across
 	room := width - len("+--+")
@@ -262,8 +262,8 @@ func (s *sheet) headFits(head string) bool {
 	return tty.FitWidest("? "+head, s.columns-1) == "? "+head
 }
 
-// reminder returns a row that says next to the prompt what the question is about, and how much of
-// it the user has seen.
+// reminder returns a row next to the prompt that names the subject of the question, and how much of
+// it the user saw.
 func (s *sheet) reminder() string {
 	count := strconv.Itoa(len(s.rows)) + " lines"
 	switch {
@@ -322,8 +322,8 @@ func lines(rows []string) string {
 	return b.String()
 }
 
-// describe returns a question about a tool use: everything in its input, and what the answer
-// "always" changes.
+// describe returns a question about a tool use: everything in its input, and the changes that the
+// answer "always" makes.
 func describe(req *clew.PermissionRequest, v surface, w permit.Workspace) *sheet {
 	s := describeCall(req, v, w)
 	if permit.AlwaysPossible(req) {
@@ -334,7 +334,7 @@ func describe(req *clew.PermissionRequest, v surface, w permit.Workspace) *sheet
 	return s
 }
 
-// describeCall returns everything in the input of a tool use.
+// describeCall returns everything in a tool use's input.
 func describeCall(req *clew.PermissionRequest, v surface, w permit.Workspace) *sheet {
 	s := &sheet{surface: v}
 	tool := word(req.ToolName)
@@ -363,7 +363,7 @@ func describeCall(req *clew.PermissionRequest, v surface, w permit.Workspace) *s
 	return s
 }
 
-// word returns the name of a tool or a member. It quotes one that is not a word.
+// word returns the name of a tool or a member, quoted if it is not a word.
 func word(name string) string {
 	isOther := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'

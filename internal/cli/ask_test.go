@@ -22,7 +22,7 @@ func wholeQuestion(req *clew.PermissionRequest) string {
 	return s.all() + s.reminder()
 }
 
-// A question shows every member of the input, by its exact name.
+// A question shows every input member, by its exact name.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, tool, input, want string }{
@@ -178,7 +178,7 @@ func TestAskInPages(t *testing.T) {
 	}
 }
 
-// What the user says in a chat is what the agent gets.
+// The agent gets the user's answer in a chat unchanged.
 func TestPermissionResult(t *testing.T) {
 	t.Parallel()
 	rule := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"})

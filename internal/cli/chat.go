@@ -77,7 +77,7 @@ and the exit code is 1.
 
 The history is saved in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/history.`
 
-// chatKeysHelp returns the table of keys of a chat and of its questions.
+// chatKeysHelp returns the key table for a chat and its questions.
 func chatKeysHelp() string {
 	keys, err := keymap.New(nil)
 	if err != nil {
@@ -164,7 +164,7 @@ type user interface {
 	showStatus(s *chatStatus)
 }
 
-// questions is how the agent asks its questions.
+// questions presents the agent's questions to the user.
 type questions interface {
 	// serve makes the agent ask, unless the options name another way.
 	serve(opts *clew.Options)
@@ -280,8 +280,8 @@ func (c *chat) exchange(ctx context.Context) error {
 	return c.session.Err()
 }
 
-// endError returns the error of a chat that its user has ended. On a terminal, the user has seen
-// which turns failed.
+// endError returns the error of a chat that its user ended. On a terminal, the user saw the failed
+// turns.
 func (c *chat) endError() error {
 	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
@@ -458,14 +458,14 @@ func (s *chatStatus) currentModel() string {
 	return s.model
 }
 
-// known returns the commands of the agent, and its models.
+// known returns the agent's commands and models.
 func (s *chatStatus) known() ([]wire.SlashCommand, []clew.ModelInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands), s.models
 }
 
-// learn adds commands of which only the name is known.
+// learn adds commands known only by name.
 func (s *chatStatus) learn(names []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(s.commands, func(c wire.SlashCommand) bool { return c.Name == name }) {

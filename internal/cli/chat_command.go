@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A chatCommand is a command of clew chat.
+// A chatCommand is a clew chat command.
 type chatCommand struct {
 	name string
 	hint string // the arguments
@@ -42,7 +42,7 @@ func chatCommands() []chatCommand {
 	}
 }
 
-// ownCommand returns the command of clew chat in a text, if it is one.
+// ownCommand returns the clew chat command in a text, if there is one.
 func (c *chat) ownCommand(text string) (command func(context.Context) error, ok bool) {
 	name, argument := commandIn(text)
 	for _, own := range chatCommands() {
@@ -57,9 +57,9 @@ var commandName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_:.-]*)(?:\s|$)`)
 })
 
-// commandIn returns the name of the command that a text begins with, and its argument. The name is
-// "" if the text is a prompt: a path has another slash, and a space before the slash makes a prompt
-// of any text.
+// commandIn returns the name of the command at the start of a text, and its argument. The name is
+// "" if the text is a prompt: a path has another slash, and a space before the slash makes any text
+// a prompt.
 func commandIn(text string) (name, argument string) {
 	match := commandName().FindStringSubmatch(text)
 	if match == nil {
@@ -68,9 +68,9 @@ func commandIn(text string) (name, argument string) {
 	return match[1], strings.TrimSpace(text[len(match[0]):])
 }
 
-// unknownCommand returns what to say about a text that begins with a command which neither clew
-// chat nor the agent has, or "". If the agent does not list its commands, it gets all those that
-// are not similar to one of ours.
+// unknownCommand returns a message about a text that starts with a command unknown to both clew
+// chat and the agent, or "". If the agent does not list its commands, it gets every command that
+// does not resemble one of ours.
 func (c *chat) unknownCommand(text string) string {
 	name, _ := commandIn(text)
 	if name == "" {
@@ -106,7 +106,7 @@ func isOwn(name string) bool {
 	return slices.ContainsFunc(chatCommands(), func(own chatCommand) bool { return own.name == name })
 }
 
-// commandLimit is how long a command waits for the agent.
+// commandLimit is the time for which a command waits for the agent.
 const commandLimit = time.Minute
 
 // ask runs a request that the user waits for and may interrupt. It prints a refusal; only the end
@@ -276,7 +276,7 @@ var permissionModes = []wire.PermissionMode{
 	wire.PermissionModeDefault, wire.PermissionModeDontAsk, wire.PermissionModePlan,
 }
 
-// commandChoices returns the commands of clew chat, followed by those of the agent.
+// commandChoices returns the commands of clew chat, followed by the agent's commands.
 func (c *chat) commandChoices() []compose.Choice {
 	var all []compose.Choice
 	for _, own := range chatCommands() {
@@ -291,7 +291,7 @@ func (c *chat) commandChoices() []compose.Choice {
 	return all
 }
 
-// choicesWith returns the choices that begin with a text.
+// choicesWith returns the choices that start with a text.
 func choicesWith(with string, choices []compose.Choice) []compose.Choice {
 	return slices.DeleteFunc(choices, func(c compose.Choice) bool {
 		return !strings.HasPrefix(c.Text, with) || c.Text != clikit.Printable(c.Text)
@@ -320,8 +320,8 @@ func shellCommand(text string) (command string, ok bool) {
 	return command, ok && command != ""
 }
 
-// runShell runs a command of the user, who may interrupt it. The agent learns of it with the next
-// prompt.
+// runShell runs a shell command for the user, who may interrupt it. The agent learns of it with the
+// next prompt.
 func (c *chat) runShell(ctx context.Context, command string) error {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -146,7 +146,7 @@ func (u *terminalUser) next(ctx context.Context, proposal string) (string, error
 	}
 }
 
-// separate says that something else was written to the terminal, which now has that size.
+// separate notes that something else was written to the terminal, which now has that size.
 func (s *screen) separate(columns, _ int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,8 +286,8 @@ func (u *terminalUser) Complete(ctx context.Context, q compose.Query) []compose.
 	return u.chat.fileChoices(ctx, q.Word)
 }
 
-// fileChoices returns the files for what was typed after an @: those that the agent suggests, or
-// if it has none, those of the working directory.
+// fileChoices returns the files for the word typed after an @: the agent's suggestions or, if it
+// has none, files in the working directory.
 func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
 	var paths []string
 	if session := c.connected(); session != nil {
@@ -349,7 +349,7 @@ func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, er
 	return string(content), err
 }
 
-// greet says in a line what the agent is, and what can be typed.
+// greet introduces the agent and the possible input in a line.
 func (c *chat) greet() {
 	c.say(c.agentName() + " · / commands, @ files, ! shell · ? keys · ctrl+d ends")
 }
@@ -394,7 +394,7 @@ type dockedQuestions struct {
 	answers map[int]chan dockedAnswer
 }
 
-// A dockedAnswer is an answer, or says that the user has interrupted the turn.
+// A dockedAnswer is an answer, or reports that the user interrupted the turn.
 type dockedAnswer struct {
 	tui.Answer
 	stopped bool
@@ -484,7 +484,7 @@ func (d *dockedQuestions) pass(id int, a dockedAnswer) {
 	}
 }
 
-// stop ends all questions, because the user has interrupted the turn.
+// stop ends all questions, because the user interrupted the turn.
 func (d *dockedQuestions) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -577,7 +577,7 @@ func readOnce(read func(string) (string, error)) func(string) (string, error) {
 	}
 }
 
-// dockedView is what a question in a chat is shown on: all of it, in pages of the chat's.
+// dockedView returns the surface for a question in a chat: unlimited, since the chat pages it.
 func dockedView(columns int, color bool) surface {
 	const everything = 1 << 20
 	return surface{columns: columns, rows: everything, color: color, lines: drawsLines()}
@@ -637,8 +637,8 @@ func canBeChosen(questions []clew.Question) bool {
 	return len(questions) > 0 && !slices.ContainsFunc(questions, func(q clew.Question) bool { return len(q.Options) > digits })
 }
 
-// choiceForTerminal returns a question with options. Options that fit on a row are below the box,
-// and others also in it.
+// choiceForTerminal returns a question with options. Options that fit on a row are below the box;
+// others are in it as well.
 func choiceForTerminal(q *clew.Question) tui.Choice {
 	c := tui.Choice{Multiple: q.MultiSelect}
 	for _, o := range q.Options {

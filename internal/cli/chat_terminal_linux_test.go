@@ -420,7 +420,7 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// What was written before a crash is above what is said of it.
+// Output from before a crash is above the report of the crash.
 func TestChatCrashOrder(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 80, 40)
@@ -440,7 +440,7 @@ func TestChatCrashOrder(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// The line above the text says what the agent does.
+// The line above the text shows the agent's activity.
 func TestChatSaysWhatHappens(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)
@@ -453,7 +453,7 @@ func TestChatSaysWhatHappens(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// A command of the user runs in a shell, and the agent learns of it.
+// The user's command runs in a shell, and the agent learns of it.
 func TestChatShell(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)
@@ -508,7 +508,7 @@ func TestChatSuspended(t *testing.T) {
 	c.end(t, 0)
 }
 
-// With --full, the chat has a screen of its own, and leaves that of the shell as it was.
+// With --full, the chat has its own screen, and leaves the shell's screen as it was.
 func TestChatFull(t *testing.T) {
 	t.Parallel()
 	c := openProgram(t, exec.CommandContext(t.Context(), "clew", "chat", "--full"), 70, 14)
@@ -530,7 +530,7 @@ func TestChatFull(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// The rows of the conversation can be read above the chat.
+// The conversation's rows can be read above the chat.
 func TestChatRows(t *testing.T) {
 	t.Parallel()
 	config := t.TempDir()
@@ -638,7 +638,7 @@ func TestChatResized(t *testing.T) {
 	c.end(t, clikit.ExitDone)
 }
 
-// A chat that is killed leaves the screen of the shell, on which it was.
+// A chat that is killed leaves the shell's screen, on which it was.
 func TestChatKilled(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)

@@ -38,7 +38,7 @@ func init() {
 
 const chatSession = "5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c"
 
-// chatFrame is what such an agent reads of a frame.
+// chatFrame holds the parts of a frame that such an agent reads.
 type chatFrame struct {
 	Type      string
 	RequestID string `json:"request_id"`
@@ -216,7 +216,7 @@ type paper struct {
 	painted bool   // the text has its styles
 	style   string // the sequences of the style that is on
 	bells   int
-	// requests are what the terminal was asked for but to draw: links and notifications.
+	// requests are the requests to the terminal other than drawing: links and notifications.
 	requests []string
 	written  string // everything
 }
@@ -372,14 +372,14 @@ func (p *paper) line(cells []cell) string {
 	return b.String()
 }
 
-// seeLimit is how long a text may take to appear, on a machine that may be busy.
+// seeLimit is the time limit for a text to appear, on a machine that may be busy.
 const seeLimit = 5 * time.Minute
 
 // spinner matches the last line of a screen on which the agent works.
 var spinner = regexp.MustCompile(`(^|\n)[|/\\-] \d[^\n]* · [^\n]*\|\n*$`)
 
-// see waits until a text can be seen at the end of what is there, but for the line that says what the
-// agent does.
+// see waits until a text is visible at the end of the output, not counting the line with the
+// agent's activity.
 func (p *paper) see(t *testing.T, want string) {
 	t.Helper()
 	p.mu.Lock()

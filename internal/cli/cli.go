@@ -20,7 +20,7 @@
 // /dev/tty. In the background, and without a terminal, it denies, and the model learns why. Package
 // permit decides what a question shows.
 //
-// When a turn ends or a question waits, and the user has not typed for ten seconds, run and chat
+// When a turn ends or a question waits, and the user did not type for ten seconds, run and chat
 // ring the bell and send a notification (OSC 9 and OSC 777). Only terminals get them, and the
 // setting notify turns them off.
 //

@@ -252,7 +252,7 @@ type settingRecord struct {
 	From  string `json:"from"`  // default, file or variable
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
-	// With is where further parts of the value come from.
+	// With lists the origins of further parts of the value.
 	With     []originRecord `json:"with,omitempty"`
 	Variable string         `json:"variable"`
 	Flag     string         `json:"flag,omitempty"`
@@ -438,7 +438,7 @@ func (s *settings) places() config.Sources {
 	return p
 }
 
-// setKeys takes the keys of the settings, or reports which of them can't be used.
+// setKeys takes the keys from the settings, or reports which of them can't be used.
 func (s *settings) setKeys(cmd *cobra.Command, c *config.Config) error {
 	value, ok := c.Values["keys"]
 	if !ok {
@@ -471,7 +471,7 @@ func (s *settings) load(ctx context.Context) (*config.Config, error) {
 	return clikit.Await(ctx, func() (*config.Config, error) { return config.Load(s.places()), nil })
 }
 
-// A settingsPolicy says what a command does about invalid settings.
+// A settingsPolicy determines how a command treats invalid settings.
 type settingsPolicy int
 
 const (
@@ -618,7 +618,7 @@ func applyToProgram(cmd *cobra.Command, value config.Value) error {
 	return os.Setenv(name, strings.Join(texts, value.Setting.Separator()))
 }
 
-// ownVariables are those that applyToProgram has set to a value from a file.
+// ownVariables are the variables that applyToProgram set to a value from a file.
 var ownVariables []string
 
 // agentEnviron returns the environment for an agent that runs as its users run it: without the values

@@ -25,10 +25,10 @@ type console struct {
 	size func() (columns, rows int)
 }
 
-// An answerer is where answers are typed.
+// An answerer reads the answers that the user types.
 type answerer interface {
-	// want discards what was typed before, and returns a channel for the next line. The channel is
-	// closed if the input has ended.
+	// want discards earlier input, and returns a channel for the next line. The channel is closed
+	// if the input ended.
 	want() <-chan string
 	// awaited reports whether somebody already waits for the next line.
 	awaited() bool
@@ -105,7 +105,7 @@ func (a *questioner) say(text string) {
 	_, _ = io.WriteString(a.console.out, text)
 }
 
-// notices are what a screen needs to tell the user that it waits for them. The lock of the screen
+// notices holds the state for notifying a user that the screen waits for them. The screen's lock
 // guards it.
 type notices struct {
 	wanted bool
@@ -113,10 +113,10 @@ type notices struct {
 	acted  time.Time // when the user has last sent a prompt or an answer
 }
 
-// awayAfter is how long after a prompt or an answer the user counts as away.
+// awayAfter is the time after a prompt or an answer until the user counts as away.
 const awayAfter = 10 * time.Second
 
-// wantsNotices reports whether the user has not turned notifications off.
+// wantsNotices reports whether notifications are on.
 func wantsNotices() bool {
 	on, err := strconv.ParseBool(os.Getenv("CLEW_NOTIFY"))
 	return err != nil || on
@@ -131,21 +131,21 @@ func (n *notices) notice(text string) string {
 	return tty.Notification(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM"), title, text)
 }
 
-// userActed says that the user is here.
+// userActed notes that the user is here.
 func (s *screen) userActed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.acted = s.now()
 }
 
-// untilAway returns in what time the user counts as away.
+// untilAway returns the time until the user counts as away.
 func (s *screen) untilAway() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return awayAfter - s.now().Sub(s.acted)
 }
 
-// turnEnded tells a user who is away that it is their turn.
+// turnEnded notifies a user who is away that it is their turn.
 func (s *screen) turnEnded() {
 	if s.untilAway() > 0 {
 		return
@@ -166,7 +166,7 @@ func (s *screen) noticeLocked(text string) {
 	}
 }
 
-// notify tells the user that a question waits for them.
+// notify notifies the user that a question waits for them.
 func (a *questioner) notify() {
 	a.screen.mu.Lock()
 	defer a.screen.mu.Unlock()
@@ -205,8 +205,8 @@ func (s *lineSource) want() <-chan string {
 	return to
 }
 
-// wantFor is like want, for a channel with room for a line. It returns the channel that has waited
-// for the line, and no longer does, or nil.
+// wantFor is like want, for a channel with room for a line. It returns the channel that waited for
+// the line until now, or nil.
 func (s *lineSource) wantFor(to chan<- string) (instead chan<- string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *lineSource) wantFor(to chan<- string) (instead chan<- string) {
 	return s.sendLocked(to)
 }
 
-// send sends the next line, which may have been typed before, to a channel with room for it.
+// send sends the next line, which may be typed already, to a channel with room for it.
 func (s *lineSource) send(to chan<- string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ func (s *lineSource) line() (string, error) {
 	}
 }
 
-// failure returns why the input has ended, or nil if that is its end.
+// failure returns the error that ended the input, or nil for a normal end.
 func (s *lineSource) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

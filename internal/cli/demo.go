@@ -203,7 +203,7 @@ func (o *demoOptions) introduction() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// tourEnv keeps the commands of a tour away from the files of the user.
+// demoEnv keeps a tour's commands away from the user's files.
 func demoEnv(dir, config string) map[string]string {
 	home := filepath.Join(dir, "home")
 	return map[string]string{
@@ -310,8 +310,8 @@ func (t *tour) playTask() error {
 	return player.Recording().Lay(t.config, time.Now())
 }
 
-// realTask runs Claude Code with a scripted model. An error of the model counts only if the run
-// succeeded: otherwise the error of the run says more.
+// realTask runs Claude Code with a scripted model. A model error counts only if the run succeeded:
+// otherwise the run's error is more useful.
 func (t *tour) realTask() (err error) {
 	work := filepath.Join(t.dir, "slug")
 	if err := demo.Lay(work); err != nil {
@@ -420,7 +420,7 @@ func (t *tour) closing() string {
 		"  " + setting + "clew show last --diff\n"
 }
 
-// ownSessions says where the user's own sessions are to be seen.
+// ownSessions explains how to see the user's own sessions.
 func ownSessions(ctx context.Context) string {
 	infos, err := sessions.Names(ctx, nil)
 	if err != nil || len(infos) == 0 {

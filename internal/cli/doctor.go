@@ -398,7 +398,7 @@ func looksLikeSQLite(path string) error {
 	return nil
 }
 
-// checkSettings reports on the settings of clew.
+// checkSettings reports on clew's settings.
 func checkSettings(c *config.Config) []diagnosis {
 	var all []diagnosis
 	for _, p := range c.Problems {
@@ -440,7 +440,7 @@ func strangeVariables(environ []string) []diagnosis {
 	return all
 }
 
-// The agentSettings are the members of the agent's settings that are checked.
+// The agentSettings are the parts of the agent's settings that are checked.
 type agentSettings struct {
 	CleanupDays *float64 `json:"cleanupPeriodDays"`
 	KeyHelper   string   `json:"apiKeyHelper"`

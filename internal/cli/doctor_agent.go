@@ -76,7 +76,7 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: details}}
 }
 
-// versionLimit is how long the agent may take to print its version.
+// versionLimit is the time limit for the agent to print its version.
 var versionLimit = 8 * time.Second
 
 var versionPattern = sync.OnceValue(func() *regexp.Regexp {
@@ -130,7 +130,7 @@ func (c *clipped) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// judgeVersion compares a version with those that clew supports and is tested with.
+// judgeVersion compares a version with the versions that clew supports and is tested with.
 func judgeVersion(agent string) (state checkState, remark, advice string) {
 	switch {
 	case version.Compare(agent, clew.MinAgentVersion) < 0:
@@ -181,8 +181,8 @@ func checkLogin() []diagnosis {
 	}}
 }
 
-// A transcriptSet is the list of all transcripts of the user. It is read once, by the first check
-// that needs it.
+// A transcriptSet lists all the user's transcripts. It is read once, by the first check that needs
+// it.
 type transcriptSet struct {
 	now   time.Time
 	once  sync.Once

@@ -80,8 +80,8 @@ func newExport(s Streams) *cobra.Command {
 	return cmd
 }
 
-// exportGCPercent is how much the heap may grow before garbage is collected, while a session is
-// exported. A long session fills the memory with what it needs, and most of the rest is garbage.
+// exportGCPercent is the garbage collection target percentage while a session is exported. A long
+// session fills the memory with live data, and most of the rest is garbage.
 const exportGCPercent = 50
 
 func (o *exportOptions) args(cmd *cobra.Command, args []string) error {

@@ -21,8 +21,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on and on. The
-// program is the real one: the race detector would take most of the memory, and minutes.
+// Memory does not grow with a transcript of 2 GiB, nor with an endless stream. The program is the
+// real one: the race detector would take most of the memory, and minutes.
 func TestFaultHuge(t *testing.T) {
 	soak.Rest(t)
 	program := filepath.Join(t.TempDir(), "clew")
@@ -90,14 +90,14 @@ func noisySession(size int) io.Reader {
 	return io.MultiReader(strings.NewReader(text), repeat(noise, size/len(noise)), strings.NewReader(text))
 }
 
-// longResult is a frame with a tool result of so many bytes.
+// longResult returns a frame with a tool result of about size bytes.
 func longResult(size int) string {
 	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}}`+"\n",
 		strings.Repeat("word ", size/5))
 }
 
-// measured runs a command, and returns how much of it was in memory at most. It asks again and
-// again: what the system counts in the end includes the process that has started the command.
+// measured runs a command, and returns its peak memory. It polls, because the system's final figure
+// includes the process that started the command.
 func (p faultPlace) measured(t *testing.T, cmd *exec.Cmd) (o faultOutcome, peak int) {
 	t.Helper()
 	wait := p.start(t, cmd)
@@ -133,7 +133,7 @@ func peakMemory(pid int) int {
 	return kilobytes << 10
 }
 
-// An interrupted command ends, says so, and leaves nothing on the screen.
+// An interrupted command ends with a message, and leaves nothing on the screen.
 func TestFaultSignals(t *testing.T) {
 	long := faultTranscript(1 + 17<<20/len(faultTranscript(1)))
 	for _, u := range []faultUse{
@@ -255,8 +255,8 @@ func openTerminal(t *testing.T, columns int) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// begin starts a command whose stdout is a file, which it closes, in this process unless tests start
-// processes.
+// begin starts a command whose stdout is a file, and closes the file. The command runs in this
+// process unless tests start processes.
 func (p faultPlace) begin(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome) {
 	t.Helper()
 	out, _ := cmd.Stdout.(*os.File)

@@ -32,13 +32,13 @@ type faultUse struct {
 	stdin bool   // it reads the transcript from stdin
 	input string // it reads this from stdin
 	agent bool   // it drives an agent
-	// endless says that it ends at somebody ends it.
+	// endless means that it runs until somebody ends it.
 	endless bool
-	// prose says that it is for people: its lines fit the screen.
+	// prose means that it is for people: its lines fit the screen.
 	prose bool
-	// farewell says that it ends with a word on stderr.
+	// closing means that it ends with a word on stderr.
 	closing bool
-	// painted says that it has colors without a terminal: the agent shows them.
+	// painted means that it has colors without a terminal: the agent shows them.
 	painted bool
 	// homeless is the exit code without a home directory.
 	homeless int
@@ -277,13 +277,13 @@ func faultAgent(t *testing.T) []string {
 	return env
 }
 
-// A faultOutcome is what there is to see of a process that has ended.
+// A faultOutcome is the visible outcome of a process.
 type faultOutcome struct {
 	code      int
 	out, errs string
 }
 
-// faultLimit is how long the slowest machine may take for a use.
+// faultLimit is the time limit of a use on the slowest machine.
 const faultLimit = 10 * time.Minute
 
 // run runs the program to its end, in this process unless tests start processes.

@@ -96,9 +96,9 @@ func countTurns(chunks []transcript.Chunk) (n int) {
 	return n
 }
 
-// findProject returns where the sessions of a project are. The word of the flag --project is a name
-// that lists show, a directory, or the name of the directory in which the agent keeps the sessions.
-// An empty word means all projects, and a directory need not have sessions.
+// findProject returns the location of a project's sessions. The value of the flag --project is a
+// name that lists show, a directory, or the name of the directory in which the agent keeps the
+// sessions. An empty word means all projects, and a directory need not have sessions.
 func findProject(ctx context.Context, word string) (*sessions.Options, error) {
 	if word == "" {
 		return new(sessions.Options), nil

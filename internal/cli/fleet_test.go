@@ -111,7 +111,7 @@ func untilEnded(ctx context.Context) fleet.Event {
 // exampleQuestion is the ID of a question that the help has as an example.
 const exampleQuestion = "5a77c21b0e9d4f36"
 
-// endings are what agents do, by the name of what becomes of the job.
+// endings maps outcomes of a job to agents that produce them.
 var endings = map[string]func(ctx context.Context, t *fleet.Task) fleet.Event{
 	"done": func(ctx context.Context, t *fleet.Task) fleet.Event {
 		patch, err := t.Put(ctx, "patch.diff", strings.NewReader(fleetPatch))
@@ -298,8 +298,8 @@ func scriptFleetUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptJob runs "job ENDING NAME [TITLE [COMMIT]]": it makes a job, and sets the variable NAME to its ID, and
-// NAME_question to that of its question.
+// scriptJob runs "job ENDING NAME [TITLE [COMMIT]]": it makes a job, sets the variable NAME to its
+// ID, and NAME_question to the ID of its question.
 func scriptJob(ts *testscript.TestScript, neg bool, args []string) {
 	t, ok := ts.Value(testKey{}).(testing.TB)
 	f, has := ts.Value(fleetKey{}).(*scriptFleet)

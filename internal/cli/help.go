@@ -92,7 +92,7 @@ func (o *manOptions) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// writeAll writes the pages of all commands that the help shows.
+// writeAll writes a page for each command that the help shows.
 func (o *manOptions) writeAll(ctx context.Context, args []string) error {
 	switch {
 	case len(args) > 0:
@@ -129,7 +129,7 @@ func commandsOf(cmd *cobra.Command) []*cobra.Command {
 // manName is the name of a page, such as clew-run.
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage returns the manual page of a command in roff, with macros that every man knows.
+// manPage returns a command's manual page in roff, with macros that every man knows.
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -472,7 +472,7 @@ func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 	}
 }
 
-// applyFleet applies the settings that say where the jobs are.
+// applyFleet applies the settings that locate the jobs.
 func (s *settings) applyFleet(ctx context.Context, cmd *cobra.Command) {
 	c, err := s.load(ctx)
 	if err != nil {

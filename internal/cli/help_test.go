@@ -64,7 +64,7 @@ func TestHelpHasExamples(t *testing.T) {
 	}
 }
 
-// exampleLines returns commands: a line that ends in a pipe goes on.
+// exampleLines returns commands: a line that ends in a pipe continues in the next.
 func exampleLines(text string) []string {
 	text = regexp.MustCompile(`\|\n\s*`).ReplaceAllString(text, "| ")
 	var lines []string
@@ -125,10 +125,10 @@ func newExamplePlace(t *testing.T) *examplePlace {
 	return p
 }
 
-// exampleKey is the key of the job whose ID begins with m4k.
+// exampleKey is the key of the job whose ID starts with m4k.
 const exampleKey = "example-49853"
 
-// exampleJobs say what the job of an example is before it.
+// exampleJobs maps commands to the initial state of the job in their examples.
 var exampleJobs = map[string]string{
 	"cancel": "queued", "show": "done", "tail": "done", "patch": "done", "drop": "done", "approve": "asks", "resume": "budget", "retry": "lost",
 }
@@ -213,7 +213,7 @@ func (p *examplePlace) tryLine(t *testing.T, line string) {
 		}
 		return
 	}
-	// A pipe ends with the code of its last command, so that of clew is kept.
+	// A pipe ends with the code of its last command, so clew's own code is recorded.
 	script := `clew() { command clew "$@"; code=$?; echo $code >>codes; return $code; }; rm -f codes; ` +
 		strings.ReplaceAll(line, "/tmp/tour", "tour")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -225,7 +225,7 @@ func (p *examplePlace) tryLine(t *testing.T, line string) {
 	}
 }
 
-// exampleStream is what an agent writes, and exampleAgent one that answers all prompts with it.
+// exampleStream is an agent's output, and exampleAgent an agent that answers all prompts with it.
 const (
 	exampleStream = `{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Yes."}]},"session_id":"s","uuid":"a"}
 {"type":"result","subtype":"success","is_error":false,"result":"Yes.","structured_output":{},"session_id":"s","uuid":"r"}
@@ -323,7 +323,7 @@ func helpScreen(cmd *cobra.Command, columns int, color bool) string {
 	return h.String()
 }
 
-// styleEscape is what begins and ends a style.
+// styleEscape matches the start and the end of a style.
 var styleEscape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func TestHelpScreen(t *testing.T) {

@@ -274,7 +274,7 @@ func (h *helpText) paragraphs(text string) {
 	end()
 }
 
-// A listEntry is a line of a list: a name, and what it means from some column on.
+// A listEntry is a line in a list: a name, and its meaning from some column on.
 type listEntry struct {
 	name, about string
 	column      int
@@ -315,7 +315,7 @@ func (h *helpText) commands(cmd *cobra.Command) {
 	}
 }
 
-// maxFlagColumn is the width of the longest name beside which its description begins.
+// maxFlagColumn is the maximum width of a name with its description on the same line.
 const maxFlagColumn = 32
 
 func (h *helpText) flags(title string, flags []*pflag.Flag) {

@@ -23,9 +23,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// "clew hook permission" is a PermissionRequest hook, which passes the question on to the pages of a
-// server. Its answers were tried with Claude Code 2.1.325 over a scripted model, in a terminal, with
-// -p, and with --bg.
+// "clew hook permission" is a PermissionRequest hook, which passes the question on to the pages of
+// a server. Its answers were tried with Claude Code 2.1.325 over a scripted model, in a terminal,
+// with -p, and with --bg.
 //
 //	the hook                             terminal            -p              --bg
 //	allows Bash or Write                 runs                runs            runs
@@ -41,8 +41,8 @@ import (
 // (1) as without a hook; (2) the answer is ignored.
 //
 // In a terminal the dialog is there while the hook runs, and the first answer counts: an answer at
-// the terminal ends the hook's process, so that its question leaves the pages, and an answer of the
-// hook closes the dialog. Each question ran the hook once. So decisions about tools are reliable,
+// the terminal ends the hook's process, so that its question leaves the pages, and the hook's
+// answer closes the dialog. Each question ran the hook once. So decisions about tools are reliable,
 // and the hook passes on only those; it leaves plans and choices to the terminal. Without a server
 // with --drive, an open page or an answer it prints nothing, and the agent asks as ever.
 
@@ -110,7 +110,7 @@ func (o *hookOptions) run(ctx context.Context, _ []string) error {
 	return o.answer(ctx)
 }
 
-// hookTimeout is how long Claude Code waits for the hook.
+// hookTimeout is the time for which Claude Code waits for the hook.
 const hookTimeout = web.HookWait + 10*time.Second
 
 // permissionHook returns the hook with this program.
@@ -183,7 +183,7 @@ func (c *settingsChange) confirm(ctx context.Context, s Streams, what string) (b
 	return yes, nil
 }
 
-// readUserSettings returns the path of the user's settings of the agent, and what it has.
+// readUserSettings returns the path and the text of the user's settings for the agent.
 func readUserSettings() (path, text string, err error) {
 	dir, _, _ := strings.Cut(os.Getenv("CLAUDE_CONFIG_DIR"), ",")
 	if dir == "" {
@@ -211,9 +211,9 @@ func unreadSettings(err error) error {
 	}
 }
 
-// replaceSettings replaces the settings as a whole, and keeps their mode. If they are no longer as
-// they were before, it returns an error: the agent may have changed them during the question. A change
-// is lost only if it comes between the comparison and the replacement.
+// replaceSettings replaces the settings as a whole, and keeps their mode. If they differ from
+// before, it returns an error: the agent may have changed them during the question. A change is
+// lost only if it comes between the comparison and the replacement.
 func replaceSettings(path, before, after string) error {
 	now, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -232,7 +232,7 @@ func replaceSettings(path, before, after string) error {
 	return files.Write(path, []byte(after), files.WriteOptions{Mode: mode})
 }
 
-// maxHookInput limits the input of the hook.
+// maxHookInput limits the hook's input.
 const maxHookInput = 8 << 20
 
 // answer passes a question on to the pages, and prints the answer. Whatever fails, it says nothing:

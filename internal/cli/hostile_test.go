@@ -73,7 +73,7 @@ func checkHarmless(t *testing.T, stream, text string) {
 	}
 }
 
-// addHostileServer adds a call of a hostile tool of a hostile MCP server to a transcript.
+// addHostileServer adds a call to a hostile tool of a hostile MCP server to a transcript.
 func addHostileServer(t *testing.T, path string) {
 	t.Helper()
 	appendTo(t, path, `{"type":"assistant","parentUuid":"00000000-0000-4000-8000-000000000009","uuid":"00000000-0000-4000-8000-000000000097",`+
@@ -262,8 +262,8 @@ func appendTo(t *testing.T, path, text string) {
 	}
 }
 
-// A hostile agent reaches the terminal in no format: not by what the model says, by calls of tools,
-// by lines that are no frames, by its result, nor by what it writes to stderr before it dies.
+// A hostile agent does not reach the terminal in any format: not with the model's text, tool calls,
+// lines that are not frames, its result, nor its stderr before it dies.
 func TestHostileRun(t *testing.T) {
 	stream, err := os.ReadFile(filepath.Join("testdata", "hostile", "stream.ndjson"))
 	if err != nil {
@@ -322,7 +322,7 @@ func TestHostileQuestions(t *testing.T) {
 	}
 }
 
-// Nor does it by those that are docked in a chat, on any terminal.
+// The same holds for questions docked in a chat, on any terminal.
 func TestHostileDockedQuestions(t *testing.T) {
 	t.Parallel()
 	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"

@@ -75,7 +75,7 @@ func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
 	return in, nil
 }
 
-// offset returns the position in a file that the caller has opened.
+// offset returns the position in a file that the caller opened.
 func offset(file *os.File) int64 {
 	at, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -118,7 +118,7 @@ func openError(ctx context.Context, name string, err error) error {
 	return &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("cannot open %s: %w", shown, clikit.Cause(err))}
 }
 
-// A missingFile is the error of a file that does not exist.
+// A missingFile is the error for a file that does not exist.
 type missingFile string
 
 func (m missingFile) Error() string { return string(m) }

@@ -99,7 +99,7 @@ type report interface {
 	finish() error
 }
 
-// inspect reads the input to its end, or as far as it can be read, and reports what it has read.
+// inspect reads the input to its end, or as far as possible, and reports on it.
 func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
 	i := &inspection{in: in, out: out, report: o.report(out), bar: o.progress(in)}
@@ -145,7 +145,7 @@ const (
 	longFrame = 1 << 20
 )
 
-// run reads and reports all frames. It returns the error of the input and that of the output.
+// run reads and reports all frames. It returns the input error and the output error.
 func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr, writeErr error) {
 	batches := make(chan []frame)
 	go func() {
@@ -227,7 +227,7 @@ func (o *inspectOptions) progress(in *input) *clikit.Progress {
 	return clikit.NewProgress(o.streams.Err, in.size, time.Now)
 }
 
-// A finding is the result of examining one frame.
+// A finding is the result of examining a frame.
 type finding struct {
 	pos     wire.Position
 	kind    wire.Kind
@@ -533,13 +533,13 @@ func (s *summary) text() string {
 	return w.String()
 }
 
-// A page is the text of a summary, and what it is printed on.
+// A page is the text of a summary, and the canvas that it is printed on.
 type page struct {
 	strings.Builder
 	canvas
 }
 
-// table begins a table below a title, in a style that says how bad it is.
+// table starts a table below a title, in a style that expresses its severity.
 func (w *page) table(title string, style tty.Style, headings ...string) *clikit.Table {
 	if title != "" {
 		w.WriteString("\n" + style.Paint(strings.TrimSuffix(clikit.Wrapped(title+":", w.width), "\n"), w.color) + "\n")

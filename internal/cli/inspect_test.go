@@ -248,8 +248,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// To say what is wrong with a block takes a walk through the frame, so that is done for a few of
-// them and not for all.
+// Explaining an invalid block takes a walk through the frame, so only a few of them are explained.
 func TestInvalidBlockIsExplainedOnce(t *testing.T) {
 	f := finding{maxErrors: 1}
 	calls := 0

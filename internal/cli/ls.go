@@ -119,9 +119,9 @@ func newLs(s Streams) *cobra.Command {
 }
 
 const (
-	// terminalLimit is how many sessions are listed on a terminal.
+	// terminalLimit is the number of sessions listed on a terminal.
 	terminalLimit = 20
-	// maxMeasured is how many bytes of transcripts are read for the figures, which takes less than a
+	// maxMeasured is the number of transcript bytes read for the figures, which takes less than a
 	// tenth of a second.
 	maxMeasured = 48 << 20
 )
@@ -232,7 +232,7 @@ func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	return fitted(parts, clikit.TerminalWidth(o.streams.Out), clikit.Colored(o.streams.Out)) + "\n"
 }
 
-// omitted says what a list that is not complete leaves out.
+// omitted describes the sessions that an incomplete list leaves out.
 func (o *lsOptions) omitted(l *lsList, list *sessions.ListOptions) []string {
 	n := len(l.Order)
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
@@ -323,7 +323,7 @@ func (s *sortOrder) Set(text string) error {
 	return errors.New("must be modified, created, size or title")
 }
 
-// An lsList is a list of sessions that is printed.
+// An lsList is a session list to print.
 type lsList struct {
 	view.List
 	now   time.Time // in the time zone of the list
@@ -359,8 +359,8 @@ var (
 	ageColumn   = &lsColumn{Column: view.Column{Right: true}, cell: (*lsList).age, style: tty.Dim, least: 12}
 )
 
-// screenColumns returns the columns of a terminal in their order, and in the order in which they are chosen until there
-// is no room for another.
+// screenColumns returns the columns for a terminal in display order, and in the order in which they
+// are chosen until there is no room for another.
 func screenColumns() (order, chosen []*lsColumn) {
 	order, chosen = []*lsColumn{idColumn, titleColumn}, []*lsColumn{ageColumn, idColumn}
 	facts := map[string]*lsColumn{}
@@ -383,7 +383,7 @@ func (c *lsColumn) text(l *lsList, e *view.Entry) string {
 }
 
 const (
-	// minTitle is what most columns leave to the title.
+	// minTitle is the width that most columns leave to the title.
 	minTitle = 30
 	maxTitle = 80
 	maxCell  = 24

@@ -22,7 +22,7 @@ var screenWidths = []int{40, 80, 200}
 // screenNow is the time of the goldens, a Tuesday.
 var screenNow = time.Date(2026, time.November, 17, 14, 30, 0, 0, time.FixedZone("", 3600))
 
-// listedSession returns a session of a list. Its figures are those of so many answers.
+// listedSession returns a session for a list, with the figures for the given number of answers.
 func listedSession(id, title string, age, took time.Duration, answers int) *view.Entry {
 	at := screenNow.Add(-age)
 	info := sessions.SessionInfo{

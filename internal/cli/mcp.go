@@ -84,8 +84,8 @@ func (o *mcpOptions) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// recallGCPercent is how much the heap may grow between two collections. Each session of an agent has
-// such a server, so memory counts more than time.
+// recallGCPercent is the garbage collection target percentage. Each agent session has such a
+// server, so memory counts more than time.
 const recallGCPercent = 25
 
 // askingSessions returns the IDs of the sessions of the agent that started this server. It may have
@@ -107,7 +107,7 @@ func askingDirs(context.Context) []string {
 	return []string{cmp.Or(os.Getenv("CLAUDE_PROJECT_DIR"), ".")}
 }
 
-// The inputs of the tools. Descriptions are short: the model reads them in every session.
+// Inputs for the tools. Descriptions are short: the model reads them in every session.
 type (
 	recallSearch struct {
 		Query   string `json:"query" jsonschema:"a question, or words that the text may have"`

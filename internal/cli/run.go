@@ -97,17 +97,18 @@ func newRun(s Streams) *cobra.Command {
 
 // Limits. [BePatient] sets longer ones.
 var (
-	// stopLimit is how long the agent may take to end an interrupted turn.
+	// stopLimit is the time limit for the agent to end an interrupted turn.
 	stopLimit = 5 * time.Second
-	// suggestLimit is how long the agent may take to suggest files, before those of the directory are shown.
+	// suggestLimit is the time limit for the agent to suggest files, before files in the directory
+	// are shown.
 	suggestLimit = 2 * time.Second
-	// toolLimit is how long a question waits for its tool use.
+	// toolLimit is the time for which a question waits for its tool use.
 	toolLimit = time.Second
-	// tidyLimit is how long a terminal, which may be stopped, may take to be restored.
+	// tidyLimit is the time limit to restore a terminal, which may be stopped.
 	tidyLimit = 100 * time.Millisecond
-	// completionLimit is how long the user of a shell waits for the names of sessions.
+	// completionLimit is the time limit to list session names for shell completion.
 	completionLimit = 2 * time.Second
-	// checkLimit is how long a check of doctor may take.
+	// checkLimit is the time limit of a doctor check.
 	checkLimit = 10 * time.Second
 )
 
@@ -167,7 +168,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	return runFailure(ctx, err)
 }
 
-// A turnAccount is what is known about a turn, which may end without a result.
+// A turnAccount holds the known facts about a turn, which may end without a result.
 type turnAccount struct {
 	session string
 	tokens  int    // of complete messages
@@ -197,8 +198,8 @@ func tokensOf(u *wire.Usage) int {
 	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
-// parts say what the turn took, and how to continue the session. There are none if nothing is
-// known.
+// parts returns the turn's duration, tokens and cost, and how to continue the session. It returns
+// nil if nothing is known.
 func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	if a.session == "" && a.result == nil {
 		return nil
@@ -232,7 +233,7 @@ func (o *runOptions) printer(scr *screen, structured bool) printer {
 	return &textPrinter{screen: scr, structured: structured}
 }
 
-// A conversation is one prompt, and what it takes to get an answer.
+// A conversation is a prompt, with everything needed to get an answer.
 type conversation struct {
 	prompt     string
 	opts       *clew.Options
@@ -283,7 +284,7 @@ func converse(ctx context.Context, c conversation) error {
 // A printer writes messages to stdout.
 type printer interface {
 	print(msg wire.Message) error
-	// finish writes the rest. err is the error of the run, or nil.
+	// finish writes the rest. err is the run's error, or nil.
 	finish(err error) error
 }
 
@@ -459,17 +460,17 @@ type turnText struct{ text []byte }
 
 func (s *turnText) add(text string) { s.text = append(s.text, text...) }
 
-// next begins another message.
+// next starts another message.
 func (s *turnText) next() { s.text = append(s.ended(), '\n') }
 
 // ended returns the text without trailing white space.
 func (s *turnText) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
 
-// String returns the text. Each message begins a new line.
+// String returns the text. Each message starts a new line.
 func (s *turnText) String() string { return strings.TrimSpace(string(s.text)) }
 
-// has reports whether a text, such as that of a result, is the end of a message or of one of its
-// lines, so that it need not be shown again.
+// has reports whether a text, such as a result, is the end of a message or of one of its lines, so
+// that it need not be shown again.
 func (s *turnText) has(text string) bool {
 	text = strings.TrimSpace(text)
 	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
@@ -555,7 +556,7 @@ func (p *objectPrinter) outcome(err error) runOutcome {
 	return o
 }
 
-// usageOf returns the usage of a result as the agent has written it, or "" if there is none.
+// usageOf returns a result's usage as the agent wrote it, or "" if there is none.
 func usageOf(r *wire.ResultMessage) wire.JSON {
 	var members struct {
 		Usage wire.JSON `json:"usage"`
@@ -610,7 +611,7 @@ func runFailure(ctx context.Context, err error) error {
 
 func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeout) }
 
-// reason returns why a run failed, in the words of the program.
+// reason returns the cause of a failed run, in the program's words.
 func reason(ctx context.Context, err error) string {
 	switch {
 	case timedOut(ctx):
@@ -627,7 +628,7 @@ func reason(ctx context.Context, err error) string {
 	return strings.TrimPrefix(err.Error(), "clew: ")
 }
 
-// withFlags replaces the names of options in a text with those of flags.
+// withFlags replaces option names in a text with flag names.
 func withFlags(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {

@@ -20,9 +20,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A screen is stdout and stderr of a run, which may be the same terminal: it never begins a line of
-// one within a line of the other. On a terminal, the last line of stderr shows what the agent is
-// doing, and for how long. Its methods may be called from several goroutines.
+// A screen is stdout and stderr of a run, which may be the same terminal: it never starts a line of
+// one within a line of the other. On a terminal, the last line of stderr shows the agent's activity
+// and its duration. Its methods may be called from several goroutines.
 type screen struct {
 	out, err io.Writer
 	dir      string // the working directory of the agent, or ""
@@ -59,12 +59,12 @@ type screen struct {
 	stop func() // stops drawing the last line
 }
 
-// A board shows the lines of a screen, and what the agent does, together with other things. It is
+// A board shows the lines of a screen, and the agent's activity, together with other things. It is
 // called one at a time.
 type board interface {
-	// show adds lines that are final, and replaces those that are not.
+	// show adds final lines, and replaces the open ones.
 	show(final, open []string)
-	// work says what the agent does, or "", and since when.
+	// work sets the agent's activity, or "", and its start.
 	work(doing string, since time.Time)
 	// notify notifies the user with an escape sequence.
 	notify(sequence string)
@@ -179,7 +179,7 @@ func (s *screen) close() {
 	s.idle()
 }
 
-// idle says that the agent is not busy any more.
+// idle notes that the agent is no longer busy.
 func (s *screen) idle() { s.busy("") }
 
 // busy sets the text of the last line.
@@ -199,10 +199,10 @@ func (s *screen) busy(label string) {
 	s.reportWork()
 }
 
-// interruptingLabel is what the agent does after an interrupt.
+// interruptingLabel is the agent's activity after an interrupt.
 const interruptingLabel = "interrupting"
 
-// interrupting says that the agent was interrupted.
+// interrupting notes that the agent was interrupted.
 func (s *screen) interrupting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *screen) wipe() {
 	}
 }
 
-// toErr ignores errors: the work goes on even if nobody can watch it.
+// toErr ignores errors: the work continues even if nobody can watch it.
 func (s *screen) toErr(text string) {
 	if s.board != nil {
 		s.toBoard(text)
@@ -245,7 +245,7 @@ func (s *screen) toErr(text string) {
 	_, _ = io.WriteString(s.err, text)
 }
 
-// toBoard shows the complete lines of a text, after those of the last one.
+// toBoard shows the complete lines of a text, after the rest of the previous text.
 func (s *screen) toBoard(text string) {
 	lines := strings.Split(s.rest+text, "\n")
 	s.rest = lines[len(lines)-1]
@@ -336,7 +336,7 @@ func (s *screen) sayLocked(text string) {
 	s.toErr(text)
 }
 
-// worksIn says where the agent works, and what the session is called, or "".
+// worksIn sets the agent's directory, and the session's title, or "".
 func (s *screen) worksIn(dir, title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -346,7 +346,7 @@ func (s *screen) worksIn(dir, title string) {
 	}
 }
 
-// elapsed returns the time of the turn, without that of the user.
+// elapsed returns the time of the turn, without the user's time.
 func (s *screen) elapsed() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -416,7 +416,7 @@ func (s *screen) follow(msg wire.Message) {
 	s.misfits(msg)
 }
 
-// streams says what the model does while an answer of it arrives.
+// streams shows the model's activity while an answer arrives.
 func (s *screen) streams(event wire.Event) {
 	doing := ""
 	switch e := event.(type) {
@@ -444,7 +444,7 @@ func (s *screen) streams(event wire.Event) {
 	s.reportWork()
 }
 
-// maxMisfits is how many kinds of frames a run reports for a field that does not fit.
+// maxMisfits is the number of frame kinds that a run reports for a field that does not fit.
 const maxMisfits = 20
 
 // misfits reports the first field that does not fit, once for each kind of frame.
@@ -464,7 +464,7 @@ func (s *screen) misfits(msg wire.Message) {
 	s.note(fmt.Sprintf("the agent wrote a frame of type %s with a field that does not fit: %s", clikit.Clip(kind.String()), clikit.Clip(fields[0].Error())))
 }
 
-// A toolCall is a call of a tool that has no result yet.
+// A toolCall is a tool call without a result.
 type toolCall struct {
 	render.RunningCall
 	began  time.Time
@@ -473,8 +473,9 @@ type toolCall struct {
 	number int       // of those since the beginning
 }
 
-// toolBegins reports a call. If the last line can be drawn again, it says what runs, and the row of
-// the call comes with its outcome: a question about it comes first, and is not the second report.
+// toolBegins reports a call. If the last line can be drawn again, it shows the running call, and
+// the row of the call comes with its outcome: a question about it comes first, and is not a second
+// report.
 func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -500,8 +501,8 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	s.changed.Broadcast()
 }
 
-// announceParent writes the row of the call that started the subagent of another one, if that is
-// the first one, so that it is above the rows of the subagent.
+// announceParent writes the row of the call that started the subagent of c, unless it is already
+// there, so that it is above the subagent's rows.
 func (s *screen) announceParent(c *toolCall) {
 	if c.parent == nil {
 		return
@@ -513,7 +514,7 @@ func (s *screen) announceParent(c *toolCall) {
 	}
 }
 
-// plainRow returns the line of a call that has begun, where no line is drawn again.
+// plainRow returns the line of a call that started, where no line is drawn again.
 func (s *screen) plainRow(c *toolCall, summary string) string {
 	line := "* " + c.ToolName
 	if summary != "" {
@@ -525,7 +526,7 @@ func (s *screen) plainRow(c *toolCall, summary string) string {
 	return clikit.FitLine(clikit.Printable(line), s.width) + "\n"
 }
 
-// rows returns how the rows of calls are written.
+// rows returns the options for writing call rows.
 func (s *screen) rows() render.Options {
 	o := render.Options{Color: s.color, Dir: s.dir}
 	if s.width > 0 {
@@ -534,7 +535,7 @@ func (s *screen) rows() render.Options {
 	return o
 }
 
-// attend makes the last line say what a call does. Nil means none.
+// attend makes the last line show a call. Nil means none.
 func (s *screen) attend(c *toolCall) {
 	s.wipe()
 	s.current, s.label = c, "thinking"
@@ -580,7 +581,7 @@ func (s *screen) abandonCalls() {
 	s.current = nil
 }
 
-// doing says what the agent does while it uses a tool, of which there is a summary, or "".
+// doing describes the agent's activity while it uses a tool. The summary may be "".
 func doing(tool, summary string) string {
 	verb := map[string]string{
 		"Read": "reading", "Edit": "editing", "MultiEdit": "editing", "Write": "writing", "NotebookEdit": "editing",
@@ -615,7 +616,7 @@ func (s *screen) waitForTool(ctx context.Context, id string) {
 
 func (s *screen) has(call string) bool { return s.calls[call] != nil }
 
-// decided says that a question about a call was answered. Its time begins now.
+// decided notes that a question about a call was answered. Its time starts now.
 func (s *screen) decided(id string, allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -656,7 +657,7 @@ func (s *screen) toolEnds(result *wire.ToolResultBlock, structured wire.JSON) {
 	}
 }
 
-// failureOf returns in a line how a call has failed.
+// failureOf describes the failure of a call in a line.
 func failureOf(c *toolCall) string {
 	if c.Denied {
 		return " denied"

@@ -52,13 +52,13 @@ func toolBlock(id, name, input string) string {
 	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
 }
 
-// saidFrame returns a message of the model, or of the subagent that a call has started.
+// saidFrame returns a message from the model, or from the subagent that a call started.
 func saidFrame(parent, blocks string) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"content":[%s]},"parent_tool_use_id":%q,"session_id":%q,"uuid":"a"}`,
 		blocks, parent, chatSession)
 }
 
-// returnedFrame returns the result of a call. Its text is in JSON, without quotes.
+// returnedFrame returns a call's result. Its text is in JSON, without quotes.
 func returnedFrame(parent, id string, failed bool, text, structured string) string {
 	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%t,"content":"%s"}]},`+
 		`"parent_tool_use_id":%q,"tool_use_result":%s,"session_id":%q,"uuid":"u"}`, id, failed, text, parent, structured, chatSession)
@@ -103,7 +103,7 @@ func (s *testScreen) want() <-chan string {
 
 func (s *testScreen) awaited() bool { return false }
 
-// play shows a turn as run and chat do, and asks about the calls of Edit.
+// play shows a turn as run and chat do, and asks about Edit calls.
 func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 	t.Helper()
 	asker := newQuestioner(t.Context(), Streams{}, s.screen)
@@ -177,7 +177,7 @@ func TestRunScreenFits(t *testing.T) {
 	}
 }
 
-// A call is announced once: by its question, or by its row. On a pipe, by a line when it begins.
+// A call is announced once: by its question, or by its row. On a pipe, by a line when it starts.
 func TestToolIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
 	s := newTestScreen(80, false)
@@ -214,7 +214,7 @@ func TestToolIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// The last line says what runs, for how long, and what else does.
+// The last line shows the running call, its time, and what else runs.
 func TestRunActivity(t *testing.T) {
 	t.Parallel()
 	s := newTestScreen(60, false)

@@ -28,7 +28,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// prompted returns a scenario whose agent has come up, got a prompt and said a word.
+// prompted returns a scenario whose agent started, got a prompt and wrote a word.
 func prompted() *clewtest.Scenario {
 	return new(clewtest.Scenario).
 		Expect(`{"type":"control_request","request_id":"hello","request":{"subtype":"initialize"}}`).
@@ -45,7 +45,7 @@ func interrupted(s *clewtest.Scenario) *clewtest.Scenario {
 			`"terminal_reason":"aborted_streaming","session_id":"s","uuid":"f"}`)
 }
 
-// useAgent makes a simulated agent the one that "clew run" finds.
+// useAgent makes "clew run" find a simulated agent.
 func useAgent(t *testing.T, s *clewtest.Scenario) *clewtest.Agent {
 	t.Helper()
 	agent := clewtest.NewAgent(t, s)
@@ -57,7 +57,7 @@ func useAgent(t *testing.T, s *clewtest.Scenario) *clewtest.Agent {
 	return agent
 }
 
-// writerFunc is a function that is called with what is written.
+// writerFunc is a function that is called with the written bytes.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
@@ -246,7 +246,7 @@ func TestDescribeAlways(t *testing.T) {
 	}
 }
 
-// The last line says what is known of the turn, even if it has no result, and how to continue.
+// The last line shows the known facts about the turn, even without a result, and how to continue.
 func TestClosingLine(t *testing.T) {
 	t.Parallel()
 	const id = "9a6a0100-1111"
@@ -338,8 +338,8 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 // testKey is the key of the test that a script belongs to.
 type testKey struct{}
 
-// scripted begins the names of the variables that make the program claude a simulated agent. Under
-// their own names they would also make an agent of clew, which is the same binary.
+// scripted starts the names of the variables that make the program claude a simulated agent. Under
+// their own names they would also turn clew, which is the same binary, into an agent.
 const scripted = "SCRIPTED_"
 
 // scriptAgent runs "agent [-lenient] DIALOGUE": from here on the program claude plays it, a lenient
@@ -371,7 +371,7 @@ func (l lenient) Errorf(format string, args ...any) { l.Logf(format, args...) }
 
 func (l lenient) Error(args ...any) { l.Log(args...) }
 
-// agentKey is the key of the scriptedAgent of a script, the one that plays now.
+// agentKey is the key for a script's current scriptedAgent.
 type agentKey struct{}
 
 type scriptedAgent struct{ *clewtest.Agent }

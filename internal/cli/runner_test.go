@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/polltest"
 )
 
-// A runnerCase is what an agent writes in a turn, and what becomes of it.
+// A runnerCase is an agent's output in a turn, and its outcome.
 type runnerCase struct {
 	name   string
 	output string
@@ -266,7 +266,7 @@ func (s *stutter) Read(p []byte) (int, error) {
 	return s.r.Read(p[:min(len(p), 7)])
 }
 
-// A text is shown while it is written: before its message, and before the input goes on.
+// A text is shown while it is written: before its message, and before more input arrives.
 func TestShowWhileItIsWritten(t *testing.T) {
 	in, feed := io.Pipe()
 	send := func(frame string) { go io.WriteString(feed, frame) } //nolint:errcheck // what is shown tells

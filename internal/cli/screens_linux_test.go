@@ -44,7 +44,8 @@ func wholeScreen(t *testing.T, home, line string, columns int, env ...string) st
 	return strings.ReplaceAll(string(shown), "\r\n", "\n")
 }
 
-// activityLine is what a slow machine sees while an export takes more than a second.
+// activityLine matches the activity shown on a slow machine, when an export takes more than a
+// second.
 var activityLine = regexp.MustCompile("(\r\x1b\\[K(reading|redacting|writing)[^\r]*)+\r\x1b\\[K")
 
 // Screens of commands on a terminal, at the widths of all goldens, with color and without.
@@ -87,11 +88,11 @@ func TestTerminalScreen(t *testing.T) {
 	}
 }
 
-// linkEscape is what begins and ends a link.
+// linkEscape matches the start and the end of a link.
 var linkEscape = regexp.MustCompile("\x1b\\]8;;[!-~]*\x1b\\\\")
 
-// On a terminal, a hostile transcript gets there no more than through a pipe: the only escape
-// sequences are those of the palette, of links, and of rows that are drawn again.
+// A hostile transcript reaches a terminal no more than a pipe: the only escape sequences are for
+// the palette, for links, and for rows that are drawn again.
 func TestHostileTerminal(t *testing.T) {
 	path := hostileHome(t)
 	addHostileServer(t, path)

@@ -79,8 +79,8 @@ func applyTestVariables() {
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour
 	}
-	// Tests do not read the settings of the user. Scripts have a separate home, and may have system
-	// settings. Others run in this repository, in which a developer may have settings of the agent.
+	// Tests do not read the user's settings. Scripts have a separate home, and may have system
+	// settings. Others run in this repository, in which a developer may have agent settings.
 	systemSettingsDir, userSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere"), os.UserConfigDir
 	if os.Getenv("TESTDATA") == "" {
 		userSettingsDir = func() (string, error) { return "", errors.New("not in tests") }
@@ -205,7 +205,7 @@ func TestScriptsEndWithAllCodes(t *testing.T) {
 
 var flagPattern = regexp.MustCompile(`(?:^|[ '"])(--?[a-zA-Z][a-zA-Z-]*)`)
 
-// scriptLines returns the commands of all scripts, and not the files in them.
+// scriptLines returns the commands in all scripts, and not the files in them.
 func scriptLines(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/script/*.txtar")

@@ -273,7 +273,7 @@ func (o *searchOptions) filtered(q *search.Query) (*search.Query, error) {
 	return q, nil
 }
 
-// sessionHits is the most results of one session in a list of the best.
+// sessionHits is the maximum number of results per session in a list of the best.
 const sessionHits = 3
 
 // listFiles returns the files of sessions in all readable directories.
@@ -329,11 +329,12 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	return x.Search(ctx, files, q)
 }
 
-// searchGCPercent is how much the heap may grow between two collections. A search needs little memory,
-// and would spend a fifth of its time on collections. When files have to be read first, it is as usual.
+// searchGCPercent is the garbage collection target percentage. A search needs little memory, and
+// would spend a fifth of its time on collections. The default applies when files have to be read
+// first.
 const searchGCPercent = 400
 
-// bar returns a function that shows progress on a terminal, or nil, and one that removes it.
+// bar returns a function that shows progress on a terminal, or nil, and a function that removes it.
 func (o *searchOptions) bar() (progress func(done, total int64), clearLine func()) {
 	if !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
@@ -372,7 +373,7 @@ func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error 
 	}
 }
 
-// moreHits says how many results there are beside those that are shown, and in how many sessions.
+// moreHits returns the number of results that are not shown, and the number of their sessions.
 func moreHits(r *search.Result) string {
 	text := wording.Number(r.More) + " more"
 	if r.AtMost {
@@ -454,7 +455,7 @@ func (o *searchOptions) print(ctx context.Context, result *search.Result) error 
 	return out.Flush()
 }
 
-// printHit ignores errors of the output: Flush returns them.
+// printHit ignores output errors: Flush returns them.
 func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) {
 	columns := cmp.Or(clikit.TextWidth(o.streams.Out, 0), excerptColumns)
 	excerpt := excerptOf(h, columns-len(excerptIndent), clikit.Colored(o.streams.Out))
@@ -612,7 +613,7 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 	return b.String()
 }
 
-// rest says how many hits of the session are not shown, and how to see them.
+// rest returns the number of the session's hits that are not shown, and how to see them.
 func (g *hitGroup) rest(columns int) string {
 	more, flag := wording.Number(g.more)+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
 	if g.atMost {

@@ -103,7 +103,8 @@ func newServe(s Streams, st *settings) *cobra.Command {
 	return cmd
 }
 
-// shownAgentFlags are the flags about agents that the help lists. The others are those of chat.
+// shownAgentFlags are the flags about agents that the help lists. The others are documented with
+// chat.
 var shownAgentFlags = []string{
 	"model", "permission-mode", "allowedTools", "disallowedTools", "add-dir", "trust", "agent-path",
 }
@@ -170,7 +171,7 @@ func ofServe(err error) error {
 	return err
 }
 
-// listenFailure says why the server can't listen.
+// listenFailure explains why the server can't listen.
 func listenFailure(err error) error {
 	f := &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}
 	if why, ok := errors.AsType[*web.AddressError](err); ok {
@@ -220,7 +221,8 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 	return agents, nil
 }
 
-// trustIn leaves the settings of a directory out of opts unless the user trusts it, and says so.
+// trustIn removes a directory's settings from opts unless the user trusts it. The note reports
+// that.
 func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err error) {
 	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
 		return "", nil
@@ -252,7 +254,8 @@ func (f *servedFleet) Close() {
 	}
 }
 
-// find connects to the fleet. It returns nil if there is none, and an error only for one that --fleet names.
+// find connects to the fleet. It returns nil if there is none, and an error only for a fleet named
+// with --fleet.
 func (f *servedFleet) find(ctx context.Context, streams Streams) (web.Fleet, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -274,7 +277,8 @@ func (f *servedFleet) find(ctx context.Context, streams Streams) (web.Fleet, err
 	return jobs, nil
 }
 
-// later looks for the fleet of this machine again, which may have been started by now, but not all the time.
+// later looks again for the fleet of this machine, which may be running by now, but not all the
+// time.
 func (f *servedFleet) later(ctx context.Context) web.Fleet {
 	const pause = time.Second
 	if f.fleet != "" || time.Since(f.tried) < pause {
@@ -333,7 +337,7 @@ func (o *serveOptions) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(o.streams.Err, format+"\n", args...) // without stderr, the server goes on
 }
 
-// tellEnded says which agents have ended with the server.
+// tellEnded lists the agents that ended with the server.
 func (o *serveOptions) tellEnded(open []drive.Status) {
 	for i := range open {
 		if id := open[i].Session; id != "" {
@@ -342,7 +346,7 @@ func (o *serveOptions) tellEnded(open []drive.Status) {
 	}
 }
 
-// A serving is what --json prints about a server.
+// A serving is the --json output about a server.
 type serving struct {
 	URL     string    `json:"url,omitempty"` // with the code
 	Socket  string    `json:"socket,omitempty"`
@@ -549,7 +553,7 @@ func (p *servePlace) Close() error {
 	return errors.Join(errs...)
 }
 
-// maxAudit is the size at which a new audit log is begun. One old one is kept.
+// maxAudit is the size at which a new audit log is started. One old log is kept.
 const maxAudit = 10 << 20
 
 // An auditLog writes lines to the screen and to a file, which it creates with the first one.
@@ -613,8 +617,9 @@ func (l *auditLog) Close() error {
 // serveAllowance is about how much memory the server may take beside what it holds, in bytes.
 const serveAllowance = 40 << 20
 
-// boundMemory says how large the transcripts are that the server holds. The more these take, the
-// sooner unused memory is collected: the usual 100 percent would take all of it a second time.
+// boundMemory adapts garbage collection to the size of the transcripts that the server holds. The
+// more these take, the sooner unused memory is collected: the usual 100 percent would take all of
+// it a second time.
 func boundMemory(bytes int64) {
 	const usual = 100
 	percent := usual

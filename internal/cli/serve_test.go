@@ -162,8 +162,8 @@ func TestServe(t *testing.T) { // not parallel: it sets variables
 	}
 }
 
-// The jobs of the fleet of this machine are shown, or those of another one. A server that is started without
-// a fleet shows its jobs as soon as there is one.
+// The server shows the jobs of this machine's fleet, or of another one. A server that is started
+// without a fleet shows its jobs as soon as there is one.
 func TestServeJobs(t *testing.T) { // not parallel: it sets variables
 	dir := serveHome(t)
 	client := &http.Client{}

@@ -118,7 +118,7 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 })
 
-// sessionsBy returns the sessions whose ID begins with the prefix, the newest for each ID. For a
+// sessionsBy returns the sessions whose ID starts with the prefix, the newest for each ID. For a
 // whole ID it does not list the others.
 func sessionsBy(ctx context.Context, prefix string) ([]sessions.SessionInfo, error) {
 	if id := strings.ToLower(prefix); sessionID().MatchString(id) {
@@ -191,7 +191,7 @@ func (s *source) open(ctx context.Context, stdin io.Reader) error {
 	return nil
 }
 
-// missingHint gives the error of a file that does not exist another hint.
+// missingHint replaces the hint of an error about a missing file.
 func missingHint(err error, hint string) error {
 	if f, ok := errors.AsType[*clikit.Failure](err); ok && errors.Is(f.Err, fs.ErrNotExist) {
 		f.Hint = hint
@@ -258,7 +258,7 @@ func (s *source) fits(size int64) bool {
 	return size <= small || free < 0 || memoryFor(s.path, size) <= free
 }
 
-// entryMemory is about what an entry takes in memory while it is exported, however short it is.
+// entryMemory is the approximate memory of an entry while it is exported, however short it is.
 const entryMemory = 2560
 
 // memoryFor estimates the memory for a transcript: twice its size, or more if its lines are short.
@@ -525,7 +525,7 @@ func (f *sessionFiles) entry(ctx context.Context, agent string, at wire.Position
 	return transcript.DecodeEntry(line)
 }
 
-// A style says how conversations are shown as text.
+// A style configures how conversations are shown as text.
 type style struct {
 	expand   bool
 	thinking bool
@@ -547,8 +547,8 @@ func (s *style) options(streams Streams) render.Options {
 	}
 }
 
-// A selection says which part of a session is shown, and in which style. The commands show and
-// export share it.
+// A selection is the part of a session to show, and its style. The commands show and export share
+// it.
 type selection struct {
 	style    style
 	turns    turnRange
@@ -596,8 +596,8 @@ func (s *selection) choose(t *transcript.Transcript) (*selected, error) {
 	return &selected{Transcript: t, chunks: chunks, turn: turn}, nil
 }
 
-// document returns the selected part of a session as a document, redacted if the flags say so, and
-// the number of redactions by rule.
+// document returns the selected part of a session as a document, redacted if the flags ask for it,
+// and the number of redactions by rule.
 func (s *selection) document(ctx context.Context, r *reading) (*export.Document, map[string]int, error) {
 	chosen, err := s.choose(r.Transcript)
 	if err != nil {
@@ -631,7 +631,7 @@ func newRedactor() *redact.Redactor {
 	return &redact.Redactor{Home: home}
 }
 
-// findAgent finds the subagent whose ID begins with the prefix.
+// findAgent finds the subagent whose ID starts with the prefix.
 func findAgent(t *transcript.Transcript, prefix string) (*transcript.Agent, error) {
 	var found []*transcript.Agent
 	for _, a := range agentsOf(t) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Settings that have changed since they were read stay as they are.
+// Settings that changed since they were read stay as they are.
 func TestReplaceSettings(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.json")

@@ -23,8 +23,8 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// Each setting with a flag is one of a command, or of one that is not there yet, and takes its own
-// example.
+// Each setting with a flag belongs to a command, or to a command that does not exist yet, and
+// accepts its own example.
 func TestSettingsHaveFlags(t *testing.T) {
 	for _, s := range config.All() {
 		if s.Flag == "" {
@@ -162,7 +162,8 @@ func TestDoctorInterrupted(t *testing.T) {
 	})
 }
 
-// An agent that does not answer is not waited for, nor for what it has started.
+// The doctor does not wait for an agent that does not answer, nor for processes that the agent
+// started.
 func TestDoctorSilentAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the agent is a shell script")
@@ -311,8 +312,8 @@ func TestVersionScreen(t *testing.T) {
 	}
 }
 
-// TestAgentEnviron keeps the archive's password of a file from an agent, and what the user has exported
-// for it.
+// TestAgentEnviron checks that an agent does not get the archive's password from a file, and that
+// it does get the user's exported variables.
 func TestAgentEnviron(t *testing.T) {
 	t.Setenv("CLEW_ARCHIVE", "") // and as it was after the test
 	t.Setenv("CLEW_MACHINE", "exported")

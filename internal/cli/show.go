@@ -138,7 +138,8 @@ func (o *showOptions) out() io.Writer {
 	return o.streams.Out
 }
 
-// begin writes the head of a session before it is read, so that there is something to see at once.
+// begin writes the head of a session before it is read, so that there is something to see
+// immediately.
 func (o *showOptions) begin(src *source) error {
 	if src.info.ID == "" || o.whole() || o.turns.text != "" {
 		return nil
@@ -372,7 +373,7 @@ func (f *showFormat) Set(text string) error {
 	return nil
 }
 
-// A ctxWriter fails once its context has ended.
+// A ctxWriter fails once its context ends.
 type ctxWriter struct {
 	ctx context.Context
 	w   io.Writer

@@ -85,7 +85,7 @@ func TestShowScreenFits(t *testing.T) {
 	}
 }
 
-// The head tells work from waiting, if the session waited for long.
+// The head separates work from waiting, if the session waited for long.
 func TestFiguresTimes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

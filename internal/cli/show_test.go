@@ -83,7 +83,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// The first line of a pipe decides: nothing waits for a second one, and what is complete is shown
+// The first line from a pipe decides: nothing waits for a second one, and complete parts are shown
 // before the pipe ends.
 func TestShowPipeAsItComes(t *testing.T) {
 	t.Parallel()
@@ -177,7 +177,7 @@ func TestShowEverySize(t *testing.T) {
 	}
 }
 
-// The turns of search results are those that show has, also after a rewind.
+// Search results and show number the turns alike, even after a rewind.
 func TestSearchTurnsAreThoseOfShow(t *testing.T) {
 	for _, padding := range []int{0, soak.Size(1<<20, 17<<20)} {
 		id, _ := largeHome(t, padding)
@@ -239,7 +239,7 @@ func TestWholeIDIsNotListed(t *testing.T) {
 	}
 }
 
-// A transcript that does not fit into memory is shown while it is read, and the output says so.
+// A transcript that does not fit into memory is shown while it is read, with a note.
 func TestShowWhatDoesNotFit(t *testing.T) {
 	id, path := largeHome(t, 0)
 	show := func(word string, turns string, most int64) (text, errs string) {
@@ -388,7 +388,7 @@ func TestExportInterrupted(t *testing.T) {
 	}
 }
 
-// An interrupted search says so, with the index and without.
+// An interrupted search reports the interrupt, with the index and without.
 func TestSearchInterrupted(t *testing.T) {
 	hostileHome(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -62,7 +62,7 @@ func (h *showHead) setFacts(project, branch, model string, created time.Time) {
 	h.facts = []string{tty.Line(project), tty.Line(render.BranchName(branch)), render.ShortModel(model), when}
 }
 
-// begin writes the title and where the session ran, once.
+// begin writes the title and the session's directory, once.
 func (h *showHead) begin(w io.Writer) error {
 	if h.begun {
 		return nil
@@ -109,7 +109,7 @@ func (h *showHead) rule() string {
 	return tty.Dim.Paint(strings.Repeat("─", h.width()), h.opts.Color) + "\n"
 }
 
-// figures are what a session has used and done.
+// figures holds the usage and the results of a session.
 type figures struct {
 	turns          int
 	took           time.Duration // how long the agent has worked
@@ -140,7 +140,7 @@ func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
 	return f
 }
 
-// contextFill says how full the context is after the last answer, or "" if that is not known.
+// contextFill returns the fill of the context after the last answer, or "" if it is not known.
 func contextFill(chunks []transcript.Chunk) string {
 	for i := range slices.Backward(chunks) {
 		c := &chunks[i]
@@ -155,7 +155,7 @@ func contextFill(chunks []transcript.Chunk) string {
 	return ""
 }
 
-// worked returns how long the agent has worked, without the time in which it waited for prompts.
+// worked returns the agent's working time, without the time in which it waited for prompts.
 func worked(t *transcript.Transcript) time.Duration {
 	var ms int64
 	for i := range t.Chunks {
@@ -180,7 +180,7 @@ func spanOf(chunks []transcript.Chunk) time.Duration {
 	return max(last.Sub(first), 0)
 }
 
-// workTime returns how long the agent has worked, or "" if that is not known.
+// workTime formats the agent's working time, or returns "" if it is not known.
 func workTime(took time.Duration) string {
 	if took <= 0 {
 		return ""
@@ -188,7 +188,7 @@ func workTime(took time.Duration) string {
 	return wording.Duration(took)
 }
 
-// times returns how long the agent has worked and, if it waited for long, in how much time.
+// times returns the agent's working time and, if it waited for long, the total time.
 func (f *figures) times() string {
 	work := workTime(f.took)
 	if work == "" || f.span < 2*f.took || f.span-f.took < 10*time.Minute {
@@ -231,8 +231,8 @@ func (h *showHead) end(w io.Writer, f figures) error {
 	return err
 }
 
-// printContext writes what filled the context, turn by turn, and what turns, tools, MCP servers and
-// subagents took.
+// printContext writes the growth of the context, turn by turn, and the shares of turns, tools, MCP
+// servers and subagents.
 func (o *showOptions) printContext(out io.Writer, chosen *selected) error {
 	opts := o.style.options(o.streams)
 	opts.Day = chosen.Created
@@ -257,7 +257,7 @@ type contextPrinter struct {
 	text   strings.Builder
 }
 
-// heading begins a part.
+// heading starts a part.
 func (c *contextPrinter) heading(text string) {
 	rows := tty.Wrap(text, c.opts.Width)
 	c.text.WriteString("\n" + tty.Title.Paint(strings.Join(rows, "\n"), c.opts.Color) + "\n")
@@ -269,7 +269,7 @@ func (c *contextPrinter) table(t *clikit.Table) {
 	t.Print(&c.text, c.opts.Width)
 }
 
-// turns writes how full the context was at each turn, what it grew by, and what the turn cost.
+// turns writes the fill of the context at each turn, its growth, and the cost of the turn.
 func (c *contextPrinter) turns(t *transcript.Transcript) {
 	c.heading("Turns")
 	turns, _ := t.Turns()

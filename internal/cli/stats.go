@@ -258,7 +258,7 @@ func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *tim
 	return want, zone, nil
 }
 
-// place returns where the answers to count are: those of all projects, of one, or of all that have an
+// place returns the location of the answers to count: all projects, a single one, or all with an
 // alias.
 func (o *statsOptions) place(ctx context.Context) (*sessions.UsageOptions, error) {
 	if alias, ok := o.aliases.find(o.project); ok {

@@ -33,7 +33,7 @@ func (o *statsOptions) canvas() canvas {
 	return canvas{cell: barCell(), width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}
 }
 
-// barCell is what bars are made of.
+// barCell returns the character for bars.
 func barCell() string {
 	if os.Getenv("TERM") == "dumb" {
 		return "#"
@@ -70,7 +70,7 @@ const (
 	maxBar    = 24
 )
 
-// A statsLayout says which columns a table has.
+// A statsLayout selects the columns of a table.
 type statsLayout struct {
 	brief  bool // short numbers, and all of the cache in one column
 	tokens bool // all tokens in one column
@@ -160,7 +160,7 @@ type statsTable struct {
 	most   barValue
 }
 
-// A barValue is what bars show: costs, or tokens if nothing has a cost.
+// A barValue is the value of a bar: a cost, or tokens if nothing has a cost.
 type barValue struct{ cost, tokens int64 }
 
 func (b *barValue) raise(t *usage.Totals) {
@@ -364,8 +364,8 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	}
 }
 
-// barLength returns the length of a bar, if that of the largest value has so many cells. Only a
-// value of 0 has none.
+// barLength returns the length of a bar, if the bar of the largest value has the given number of
+// cells. Only a value of 0 has an empty bar.
 func barLength(value, most int64, cells int) int {
 	if value <= 0 || most <= 0 || cells <= 0 {
 		return 0
@@ -454,7 +454,7 @@ func startsFormula(cell string) bool {
 // maxPrices is the maximum size of a price file.
 const maxPrices = 4 << 20
 
-// readPrices returns the built-in prices and those of the user's file.
+// readPrices returns the built-in prices and the prices in the user's file.
 func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 	prices := usage.DefaultPrices()
 	if o.prices == "" {

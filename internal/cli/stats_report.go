@@ -97,8 +97,8 @@ func (o statsOrder) compare(a, b *usage.Totals) int {
 	return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Usage.TotalTokens(), a.Usage.TotalTokens()))
 }
 
-// keepLast keeps the last groups, and counts nothing else. Of groups that are no times, these are
-// the ones with the latest answers. 0 means all.
+// keepLast keeps the last n groups, and counts nothing else. If groups are not times, it keeps the
+// groups with the latest answers. 0 means all.
 func (r *statsReport) keepLast(n int) {
 	latest := map[string]string{}
 	for i := range r.Rows {
@@ -496,7 +496,7 @@ func (o *statsOrder) Set(text string) error {
 // project, of which a * stands for any part.
 type projectAlias struct{ project, name string }
 
-// An aliasFlag is a flag for the aliases of projects. The first one that fits counts.
+// An aliasFlag is a flag for project aliases. The first one that fits counts.
 type aliasFlag []projectAlias
 
 // Type names the value in the help.
@@ -531,7 +531,7 @@ func (f *aliasFlag) Replace(texts []string) error {
 	return nil
 }
 
-// find returns the alias that a word of the user names, in any case.
+// find returns the alias that the user named, ignoring case.
 func (f aliasFlag) find(word string) (string, bool) {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return a == b }, strings.EqualFold,
@@ -564,9 +564,8 @@ func (f aliasFlag) of(projects []sessions.ProjectInfo) map[string]string {
 	return aliases
 }
 
-// members returns the names that the agent uses for the projects with an alias. Those of directories
-// and names that the user has given are included, since a project may have lost its sessions and
-// still have subagents.
+// members returns the agent's names for the projects with an alias. Directories and names given by
+// the user are included, since a project without sessions may still have subagents.
 func (f aliasFlag) members(alias string, projects []sessions.ProjectInfo) []string {
 	all := slices.Clone(projects)
 	for _, a := range f {

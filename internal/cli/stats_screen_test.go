@@ -56,7 +56,7 @@ func sampleUsage(more ...sampleCall) *sessions.UsageScan {
 	return used
 }
 
-// addTools adds calls of a tool, each with a result of so many bytes.
+// addTools adds tool calls, each with a result of the given size.
 func addTools(used *sessions.UsageScan, name, model string, calls, failed, size int) {
 	for i := range calls {
 		id, at := fmt.Sprintf("%s %d %d", name, size, i), statsNow.Add(-time.Hour).Format(time.RFC3339)
@@ -77,7 +77,7 @@ func addTools(used *sessions.UsageScan, name, model string, calls, failed, size 
 	}
 }
 
-// sampleTools returns the sample with calls of tools.
+// sampleTools returns the sample with tool calls.
 func sampleTools() *sessions.UsageScan {
 	used := sampleUsage()
 	for _, c := range []struct {

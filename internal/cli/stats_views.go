@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// recentBlocks is how far --recent goes back.
+// recentBlocks is the period that --recent covers.
 const recentBlocks = 3 * 24 * time.Hour
 
 // byBlock reports whether the answers are grouped by block and nothing else.
@@ -95,7 +95,7 @@ func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 	return all
 }
 
-// current writes about the block that goes on, and about limits that were reached.
+// current writes about the current block, and about limits that were reached.
 func (r *statsReport) current(w *strings.Builder, on canvas) {
 	var lines [][]field
 	for i := range r.Blocks {
@@ -121,7 +121,7 @@ type field struct {
 	style tty.Style
 }
 
-// nowFields says how far the active block is, and what it will come to.
+// nowFields describes the progress of the active block and its projection.
 func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
 	length := b.End.Sub(b.Start)
 	fields := []field{
@@ -139,7 +139,7 @@ func (r *statsReport) nowFields(b *usage.FiveHourBlock) []field {
 		field{"projected " + projected, tty.Waiting})
 }
 
-// limitFields names the limits that were reached and have not started again.
+// limitFields names the limits that were reached and are not reset yet.
 func (r *statsReport) limitFields() []field {
 	var fields []field
 	for _, l := range stats.OpenLimits(r.limits, r.now) {
@@ -156,8 +156,8 @@ func (r *statsReport) soon(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// flow writes fields into lines, of which the first begins with a mark of five columns. It returns
-// the space that further lines begin with.
+// flow writes fields into lines, of which the first starts with a mark of five columns. It returns
+// the indentation of further lines.
 func flow(w *strings.Builder, fields []field, mark string, on canvas) string {
 	indent := strings.Repeat(" ", 5)
 	if on.width > 0 && on.width < 4*len(indent) { // there is no room for it
@@ -187,7 +187,7 @@ func flow(w *strings.Builder, fields []field, mark string, on canvas) string {
 // fieldGap is the space between fields.
 const fieldGap = 3
 
-// A toolsReport counts calls of tools, by tool or by MCP server.
+// A toolsReport counts tool calls, by tool or by MCP server.
 type toolsReport struct {
 	By       []string        `json:"by"`
 	Rows     []stats.ToolRow `json:"rows"`
@@ -260,7 +260,7 @@ func (o *statsOptions) writeToolsCSV(r *toolsReport) error {
 	return o.writeRecords(records)
 }
 
-// A toolsLayout says which columns a table of tools has.
+// A toolsLayout selects the columns of a tool table.
 type toolsLayout int
 
 const (

@@ -107,15 +107,15 @@ func (o *statuslineOptions) now() time.Time {
 	return time.Now().In(zone)
 }
 
-// agentMargin is how many columns Claude Code leaves free beside the line.
+// agentMargin is the number of columns that Claude Code leaves free beside the line.
 const agentMargin = 4
 
 func (o *statuslineOptions) columns() int {
 	return max(clikit.TextWidth(o.streams.Out, 80)-agentMargin, 1)
 }
 
-// print prints the line. The agent shows nothing if that fails, so that bad input costs only what it
-// would have said.
+// print prints the line. The agent shows nothing if that fails, so bad input costs only the fields
+// that depend on it.
 func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format) error {
 	view := o.read(ctx)
 	view.Branch = statusline.Branch(view.Dir())
@@ -179,8 +179,8 @@ func statuslineCache() (*statusline.Cache, error) {
 	return statusline.NewCache(filepath.Join(dir, "clew", "statusline"), roots), nil
 }
 
-// startRefresh starts a process that computes the costs, if none has been started just now. Without
-// one the line goes on with what it has: there is nowhere to report it.
+// startRefresh starts a process that computes the costs, unless one was started just now. If that
+// fails, the line keeps its old values: there is nowhere to report it.
 func (o *statuslineOptions) startRefresh(cache *statusline.Cache, now time.Time) {
 	start, err := cache.Claim(now)
 	if err != nil || !start {
@@ -218,11 +218,11 @@ func (o *statuslineOptions) compute(ctx context.Context) error {
 	return nil
 }
 
-// statusLineSetting is the member of the agent's settings.
+// statusLineSetting is the name of the status line in the agent's settings.
 const statusLineSetting = "statusLine"
 
-// refreshSeconds is how often the agent runs the command if nothing happens, so that the time until
-// a limit begins again is right.
+// refreshSeconds is the interval at which the agent runs the command if nothing happens, so that
+// the time until a limit resets is right.
 const refreshSeconds = 60
 
 // ownStatusline matches a command that only runs this program, wherever it is, with flags that
@@ -307,7 +307,7 @@ func (o *statuslineOptions) change(ctx context.Context) error {
 	return say(o.streams, "Done.")
 }
 
-// replace writes the settings, and what was there before.
+// replace writes the settings, and saves the replaced ones.
 func (o *statuslineOptions) replace(path, before, after string, kept map[string]string) error {
 	if o.remove {
 		if err := replaceSettings(path, before, after); err != nil {
@@ -359,8 +359,8 @@ func isStatusline(value, program string) bool {
 	return ownStatusline().MatchString(command)
 }
 
-// replacedName is the name of the file with what the status line has replaced, by the path of the
-// settings.
+// replacedName is the name of the file with the settings that the status line replaced, by the path
+// of the settings.
 const replacedName = "statusline.json"
 
 func readReplaced() (map[string]string, error) {

@@ -24,7 +24,7 @@ func TestStatuslineRoot(t *testing.T) {
 	}
 }
 
-// Only a command that is as --install writes it is one that --install and --remove replace.
+// --install and --remove replace only a command in the form that --install writes.
 func TestIsStatusline(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{

@@ -43,7 +43,7 @@ func (f *tailing) prompt(agent, text string) string {
 	return f.add(agent, `{"type":"user","uuid":"%[1]s%[2]d","message":{"role":"user","content":"`+text+`"}}`)
 }
 
-// call adds a call of a tool and its result.
+// call adds a tool call and its result.
 func (f *tailing) call(agent, command string) string {
 	return f.add(agent, `{"type":"assistant","uuid":"%[1]sc%[2]d","message":{"id":"m%[2]d","model":"claude-x","content":[`+
 		`{"type":"tool_use","id":"%[1]st%[2]d","name":"Bash","input":{"command":"`+command+`"}}]}}`+"\n"+
@@ -170,8 +170,8 @@ func TestTailScreenFits(t *testing.T) {
 	}
 }
 
-// checkLinesBut is checkLines for a text with lines that are not wrapped: those that have one of
-// some parts.
+// checkLinesBut is checkLines, except for lines that contain one of the parts: these are not
+// wrapped.
 func checkLinesBut(t *testing.T, text string, width int, parts ...string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// restorer returns a function that restores the terminal when the program ends at once: it leaves
-// raw mode and begins a new line.
+// restorer returns a function that restores the terminal when the program ends immediately: it
+// leaves raw mode and starts a new line.
 func restorer(s Streams) (restoreAll func()) {
 	restore := func() {}
 	if in, ok := s.In.(*os.File); ok {
@@ -40,7 +40,7 @@ func restorer(s Streams) (restoreAll func()) {
 	}
 }
 
-// terminalModes is the string that resets what the program has changed of its terminal.
+// terminalModes is the string that resets the terminal modes that the program changed.
 var terminalModes atomic.Value
 
 // liveRows are the last rows on a terminal, which are not final: the block of an answer that is being
@@ -49,9 +49,9 @@ type liveRows struct {
 	rows []string
 }
 
-// replace returns what turns the rows on the screen into others. It leaves the rows that stay as
-// they are alone, and only adds to one that goes on. The cursor is at the end of the last row before
-// and after.
+// replace returns the sequence that turns the rows on the screen into others. It skips unchanged
+// rows, and only appends to a row that grew. The cursor is at the end of the last row before and
+// after.
 func (l *liveRows) replace(rows []string) string {
 	same := 0
 	for same < len(rows) && same < len(l.rows) && rows[same] == l.rows[same] {
@@ -108,8 +108,8 @@ func (s *screen) layout() markdown.Options {
 	return markdown.Options{Width: max(width-1, 1), Color: s.windowColor, Links: s.windowColor && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM"))}
 }
 
-// knowsLinks reports whether a terminal may show links (OSC 8). Of those that surely don't, a reader
-// would not see where a link leads.
+// knowsLinks reports whether a terminal may show links (OSC 8). On terminals that surely don't, a
+// reader would not see the target of a link.
 func knowsLinks(terminal, program string) bool {
 	for _, old := range []string{"linux", "dumb", "screen", "vt", "cons"} {
 		if strings.HasPrefix(terminal, old) {
@@ -119,8 +119,8 @@ func knowsLinks(terminal, program string) bool {
 	return program != "Apple_Terminal"
 }
 
-// grow writes lines that are final to the terminal, and shows rows below them that are not. An empty
-// line sets them apart from what was reported before.
+// grow writes final lines to the terminal, and shows open rows below them. An empty line separates
+// them from earlier reports.
 func (s *screen) grow(final, open []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *screen) growOnBoard(final, open []string) {
 	s.board.show(final, open)
 }
 
-// endAnswer says that a text is complete: an empty line sets it apart from what follows.
+// endAnswer notes that a text is complete: an empty line separates it from the following output.
 func (s *screen) endAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,15 +20,16 @@ import (
 )
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
-// Without its own terminal the agent does not ask whether its user trusts them. So clew does,
-// and otherwise asks the agent to leave them out. A directory is trusted if the agent's own record,
-// the record of clew, the setting trusted_dirs or a flag names it, or a directory above it up to the
-// root of the repository. Without such files there is no question.
+// Without its own terminal the agent does not ask whether its user trusts them. So clew does, and
+// otherwise asks the agent to leave them out. A directory is trusted if the agent's own record, the
+// record of clew, the setting trusted_dirs or a flag names it, or a directory above it up to the
+// root of the repository. Without such files clew does not ask.
 
 // mcpFile is the file with the MCP servers of a project.
 const mcpFile = ".mcp.json"
 
-// agentDir is the directory with the settings of a project, and in the home of a user with theirs.
+// agentDir is the directory with a project's settings, and in a user's home with the user's
+// settings.
 const agentDir = ".claude"
 
 // powerful are the files of agentDir that can run programs.
@@ -64,7 +65,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 	return note, nil
 }
 
-// usesProject reports whether the agent would read the settings of the project.
+// usesProject reports whether the agent would read the project's settings.
 func usesProject(opts *clew.Options) bool {
 	return opts.SettingSources == nil || slices.ContainsFunc(opts.SettingSources, ofProject)
 }
@@ -176,8 +177,8 @@ func project(dir string) string {
 	return cmp.Or(repositoryRoot(dir), dir)
 }
 
-// leaveOut makes the agent read only the settings of the user. An agent that ignores this for MCP
-// servers gets none but those of --mcp-config.
+// leaveOut makes the agent read only the user's settings. An agent that ignores this for MCP
+// servers gets only the servers from --mcp-config.
 func (w *workplace) leaveOut(opts *clew.Options) {
 	if opts.SettingSources == nil {
 		opts.SettingSources = []clew.SettingSource{clew.SettingSourceUser}
@@ -191,7 +192,7 @@ func (w *workplace) untrustedNote() string {
 		"of this project: " + strings.Join(w.files, ", ") + "; see --trust"
 }
 
-// trusted reports whether the user has trusted all directories before.
+// trusted reports whether the user already trusts all directories.
 func (w *workplace) trusted() bool {
 	accepted := acceptedByAgent()
 	own, _ := readTrusted() // the user is asked again
@@ -240,7 +241,7 @@ func isBelow(dir string, tops []string) bool {
 // maxAgentState is the size of the largest file of the agent that is read.
 const maxAgentState = 64 << 20
 
-// acceptedByAgent returns the directories that the user has trusted in the agent itself.
+// acceptedByAgent returns the directories that the user trusted in the agent itself.
 func acceptedByAgent() map[string]bool {
 	accepted := map[string]bool{}
 	dir := os.Getenv("CLAUDE_CONFIG_DIR")
@@ -280,7 +281,7 @@ func readJSON(path string, v any, limit int64) error {
 	return json.Unmarshal(data, v)
 }
 
-// A trustFile is the file with the directories that the user has trusted here.
+// A trustFile is the file with the directories that the user trusted here.
 type trustFile struct {
 	Directories []string `json:"directories"`
 }
@@ -300,7 +301,7 @@ func stateFile(name string) (string, error) {
 
 const trustFileName = "trusted.json"
 
-// readTrusted returns the directories that the user has trusted here.
+// readTrusted returns the directories that the user trusted here.
 func readTrusted() ([]string, error) {
 	path, err := stateFile(trustFileName)
 	if err != nil {
@@ -314,8 +315,8 @@ func readTrusted() ([]string, error) {
 	return file.Directories, err
 }
 
-// remember adds the directories to those that the user has trusted. It returns a line for the user
-// if that fails, or "".
+// remember adds the directories to the trusted ones. If that fails, it returns a line for the user,
+// otherwise "".
 func (w *workplace) remember() (note string) {
 	path, err := stateFile(trustFileName)
 	if err == nil {
@@ -373,8 +374,8 @@ func askYes(ctx context.Context, s Streams, text, prompt string) (yes bool, err 
 	}
 }
 
-// newAsker returns a function that shows a text and a prompt on the terminal, and returns the line
-// that is typed there. It returns an error if nobody can be asked, or the input has ended.
+// newAsker returns a function that shows a text and a prompt on the terminal, and returns the typed
+// line. It returns an error if nobody can be asked, or if the input ended.
 func newAsker(s Streams) func(ctx context.Context, text, prompt string) (line string, err error) {
 	var c console
 	return func(ctx context.Context, text, prompt string) (string, error) {

@@ -15,12 +15,12 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// A verbTests names the tests of the screens of a verb.
+// A verbTests names the tests for a verb's screens.
 type verbTests struct {
 	golden string // compares them at the widths of all goldens, with color and without
 	fits   string // checks that no line is too wide, whatever the width
 	reason string // why it has no golden or no property
-	// noHostile is why TestHostileTranscript does not have it.
+	// noHostile is the reason why TestHostileTranscript does not have it.
 	noHostile string
 }
 

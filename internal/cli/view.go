@@ -34,7 +34,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A viewOptions is what the viewer is started with: bare clew, and clew view.
+// A viewOptions configures the viewer for bare clew and clew view.
 type viewOptions struct {
 	streams  Streams
 	settings *settings
@@ -123,7 +123,7 @@ func (o *viewOptions) viewable(ctx context.Context, src *source) (info sessions.
 	return sessions.Summarize(ctx, []sessions.SessionInfo{info})[0], true, nil
 }
 
-// browse shows the list of sessions.
+// browse shows the session list.
 func (o *viewOptions) browse(ctx context.Context) error {
 	return o.start(ctx, func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error {
 		return tui.ShowSessions(ctx, t, from, opts, o.all)
@@ -182,7 +182,8 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	return nil
 }
 
-// jobs says where the viewer gets jobs from. It connects when the viewer asks for them, until end is called.
+// jobs returns the viewer's access to jobs. It connects when the viewer asks for them, until end is
+// called.
 func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 	quiet := o.streams
 	quiet.Err = io.Discard // the screen is the viewer's
@@ -211,8 +212,8 @@ func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 	}
 }
 
-// jobQuestion returns a question of a job as the viewer shows it, or nil if that can't be done. What it would
-// change in a file is on another machine, so that its input is shown.
+// jobQuestion returns a job question as the viewer shows it, or nil if that can't be done. The file
+// that it would change is on another machine, so its input is shown.
 func jobQuestion(q *fleet.Question) *tui.Question {
 	own := jobview.OwnQuestions(q)
 	if len(own) == 0 {
@@ -264,7 +265,8 @@ func cutsLines(getenv func(string) string) bool {
 	return isXterm || slices.Contains([]string{"linux", "st", "screen", "vt100", "vt220"}, name)
 }
 
-// handedOver is whether another program has the terminal: then an interrupt is for that program.
+// handedOver reports whether another program has the terminal: then an interrupt is for that
+// program.
 var handedOver atomic.Bool
 
 func handOver() (back func()) {
@@ -272,7 +274,7 @@ func handOver() (back func()) {
 	return func() { handedOver.Store(false) }
 }
 
-// A bareOptions is clew without a command: the list of sessions in the viewer or, without a terminal,
+// A bareOptions is clew without a command: the session list in the viewer or, without a terminal,
 // in text.
 type bareOptions struct {
 	viewOptions
@@ -292,8 +294,8 @@ func (o *bareOptions) run(ctx context.Context, args []string) error {
 	return o.ls.run(ctx, args)
 }
 
-// keysHelp returns the table of keys: for each screen the names of the actions, their keys, and what
-// they do.
+// keysHelp returns the key table: for each screen the names of the actions, their keys, and their
+// effects.
 func keysHelp() string {
 	var b strings.Builder
 	for _, section := range keymap.Sections() {

@@ -43,7 +43,7 @@ func openViewerBy(t *testing.T, columns, rows int, cmd *exec.Cmd) *typedChat {
 	return c
 }
 
-// listed and viewed are on the list of sessions, and on the screen of the session.
+// listed is on the session list, and viewed on the session screen.
 const (
 	listed = "all projects "
 	viewed = "find"
@@ -147,7 +147,7 @@ func TestViewerSignals(t *testing.T) {
 	}
 }
 
-// A program that is killed leaves the terminal as it is, and nothing behind.
+// A program that is killed leaves the terminal as it is, without a trace.
 func TestViewerKilled(t *testing.T) {
 	t.Parallel()
 	c := openViewer(t, 80, 24)
@@ -266,7 +266,8 @@ func TestViewerHandsOver(t *testing.T) {
 	}
 }
 
-// checkModes checks that the terminal has no mode that only the viewer uses. A shell sets that of pastes.
+// checkModes checks that the terminal has no mode that only the viewer uses. A shell sets the paste
+// mode.
 func (c *typedChat) checkModes(t *testing.T) {
 	t.Helper()
 	if m := c.Modes(); m.AltScreen || m.Mouse || m.KeyboardDepth > 0 || !m.Cursor {

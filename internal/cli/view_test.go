@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/golden"
 )
 
-// manualKeys returns the keys of the viewer as tables in Markdown.
+// manualKeys returns the viewer's keys as tables in Markdown.
 func manualKeys() string {
 	var b strings.Builder
 	for _, section := range keymap.Sections() {
@@ -34,7 +34,7 @@ func manualKeys() string {
 	return b.String() + "\n"
 }
 
-// The tables of keys in docs/program.md are those of the program.
+// The key tables in docs/program.md match the program.
 func TestManualHasKeys(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- keys -->\n", "<!-- end of keys -->"
@@ -78,8 +78,8 @@ func TestViewHelpHasKeys(t *testing.T) {
 	}
 }
 
-// A question of a job shows its whole input, without a look at files of this machine, and nine options can't
-// be chosen with digits.
+// A job question shows its whole input, without a look at files on this machine, and nine options
+// can't be chosen with digits.
 func TestJobQuestion(t *testing.T) {
 	t.Parallel()
 	q := jobQuestion(&fleet.Question{Tool: "Write", Input: []byte(`{"file_path":"view_test.go","content":"echo \u001b[2J"}`), Reason: "a hook asks"})
