@@ -22,7 +22,7 @@ type Streams struct {
 	Err io.Writer
 }
 
-// PrintHelp is what a command does that only has subcommands.
+// PrintHelp implements commands that only have subcommands.
 func PrintHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // NoSuchCommand refuses the arguments of a command that only has subcommands: a word that reaches
@@ -49,7 +49,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// A Failure is the error of a command, with its exit code.
+// A Failure is a command's error, with its exit code.
 type Failure struct {
 	Code    int
 	Command string // such as "clew inspect"
@@ -81,10 +81,10 @@ func RunE(run Runner) func(*cobra.Command, []string) error {
 	}
 }
 
-// Stopped is the error of a command that was interrupted before it had a result.
+// Stopped returns the error for a command that was interrupted before it had a result.
 func Stopped() error { return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted")} }
 
-// Interrupted is the error of a command that was interrupted after some of its output.
+// Interrupted returns the error for a command that was interrupted after some of its output.
 func Interrupted() error {
 	return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted; the output is incomplete")}
 }
@@ -140,8 +140,8 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// ExitCode returns the exit code for the error of a command. Errors that are not failures come from
-// cobra and are about usage. A closed pipe is a success: its reader has read enough.
+// ExitCode returns the exit code for a command's error. Errors that are not failures come from
+// cobra and are about usage. A closed pipe is a success: its reader read enough.
 func ExitCode(err error) int {
 	var f *Failure
 	switch {
@@ -153,7 +153,7 @@ func ExitCode(err error) int {
 	return ExitUsage
 }
 
-// PrintError writes the error of a command and its hint, unless it counts as a success.
+// PrintError writes a command's error and its hint, unless it counts as a success.
 func PrintError(w io.Writer, err error) {
 	if ExitCode(err) == ExitDone {
 		return
@@ -181,8 +181,8 @@ func Remark(w io.Writer, style tty.Style, command, text string) {
 	_, _ = fmt.Fprintln(w, style.Paint(command+":", Colored(w)), text)
 }
 
-// WordsWrapped breaks the lines of a text so that they fit into columns, the first of which begins
-// after some others. It breaks no word, however long, so that paths can be copied.
+// WordsWrapped breaks the lines of a text so that they fit into columns. The first line starts at
+// column begun. It breaks no word, however long, so that paths can be copied.
 func WordsWrapped(text string, begun, columns int) string {
 	var b strings.Builder
 	at := begun

@@ -107,7 +107,7 @@ func (s *ByteSize) Set(text string) error {
 	return nil
 }
 
-// A GivenFlag says whether a flag was given.
+// A GivenFlag records whether a flag was given.
 type GivenFlag struct {
 	Name string
 	On   bool
@@ -127,7 +127,7 @@ func AtMostOne(flags []GivenFlag) error {
 	return nil
 }
 
-// ParseZone returns the time zone with a name, and that of the machine for "".
+// ParseZone returns the time zone with a name, and the local time zone for "".
 func ParseZone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.Local, nil
@@ -212,15 +212,15 @@ func IsCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// CompleteFlag completes the values of a flag if the command has it. Cobra keeps the flag for the rest
-// of the process, so that it is told only if [Completing].
+// CompleteFlag completes the values of a flag if the command has it. Cobra keeps the flag for the
+// rest of the process, so it is registered only if [Completing].
 func CompleteFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
 	if Completing && cmd.Flag(name) != nil {
 		_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails only for unknown flags
 	}
 }
 
-// CompleteList completes the last word of a comma-separated list.
+// CompleteList completes the last word in a comma-separated list.
 func CompleteList(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndex(word, ",")+1]

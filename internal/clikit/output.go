@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// Cause removes the operation and the path from an error of the file system.
+// Cause removes the operation and the path from a file system error.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -34,16 +34,16 @@ func Unwritable(path string, err error) error {
 	return &Failure{Code: ExitFailed, Err: fmt.Errorf("cannot write %s: %w", Printable(path), Cause(err))}
 }
 
-// A WriteError says that stdout could not be written.
+// A WriteError means that stdout could not be written.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return OutputError(e.Err).Error() }
 
-// Unwrap returns the error of the stream.
+// Unwrap returns the stream's error.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// An ErrWriter is the output of cobra: help, the version, completion scripts. Cobra drops most
-// errors of it, so an ErrWriter keeps the first one instead of returning it.
+// An ErrWriter is the output for cobra: help, the version, completion scripts. Cobra drops most
+// write errors, so an ErrWriter keeps the first one instead of returning it.
 type ErrWriter struct {
 	W   io.Writer
 	Err error
@@ -104,7 +104,7 @@ func Wrapped(text string, columns int) string {
 }
 
 // WrapMarked breaks a clean text into lines of so many columns; 0 or less means no limit. The first
-// line begins with the mark, and the others are indented by its width.
+// line starts with the mark, and the others are indented by its width.
 func WrapMarked(text, mark string, columns int) []string {
 	lines := []string{text}
 	if columns > 0 {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// A Pager is the program that shows long output on a terminal, page by page. It is that of
-// CLEW_PAGER, or else of PAGER, or else less. It starts with the first write, so that an error needs
-// no page.
+// A Pager is the program that shows long output on a terminal, page by page. It is taken from
+// CLEW_PAGER, or else from PAGER, or else is less. It starts with the first write, so that an error
+// needs no page.
 type Pager struct {
 	streams Streams
 	cmd     *exec.Cmd
@@ -21,8 +21,8 @@ type Pager struct {
 	failed  bool // it did not start: the output goes to the terminal itself
 }
 
-// NewPager returns a pager for the output of a command, or nil if the output is not for a person
-// who reads it page by page.
+// NewPager returns a pager for a command's output, or nil if the output is not for a person to page
+// through.
 func NewPager(s Streams) *Pager {
 	kind := os.Getenv("TERM")
 	if !IsTerminal(s.Out) || kind == "" || kind == "dumb" || pagerCommand() == "" {
@@ -31,8 +31,8 @@ func NewPager(s Streams) *Pager {
 	return &Pager{streams: s}
 }
 
-// pagerCommand returns the command of the pager, or "" for none. The value "cat" means none, as it
-// does to other programs.
+// pagerCommand returns the pager's command, or "" for none. The value "cat" means none, as it does
+// to other programs.
 func pagerCommand() string {
 	for _, name := range []string{"CLEW_PAGER", "PAGER"} {
 		if command, ok := os.LookupEnv(name); ok {
@@ -59,8 +59,8 @@ func (p *Pager) Write(text []byte) (int, error) {
 	return p.pipe.Write(text)
 }
 
-// start starts the pager. Once it runs, an interrupt is for the pager alone: it ends when the reader
-// says so.
+// start starts the pager. Once it runs, an interrupt is for the pager alone: it ends when the
+// reader quits it.
 func (p *Pager) start() {
 	p.failed = true
 	shell := []string{"sh", "-c"}
@@ -86,7 +86,7 @@ func missing(command string) bool {
 	return err != nil
 }
 
-// Close waits until the reader has left the pager.
+// Close waits until the reader leaves the pager.
 func (p *Pager) Close() {
 	if p == nil || p.pipe == nil {
 		return

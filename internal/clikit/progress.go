@@ -20,7 +20,7 @@ func FitLine(line string, width int) string {
 	return tty.Cut(line, width-1)
 }
 
-// A Progress is a line on a terminal that shows how much has been read. A nil progress draws
+// A Progress is a line on a terminal that shows the progress of reading. A nil progress draws
 // nothing.
 type Progress struct {
 	w     io.Writer
@@ -43,14 +43,14 @@ const (
 	barCells = 20
 )
 
-// NewProgress begins a progress of so many bytes, or -1 if their number is not known. The function
-// now is time.Now outside of tests.
+// NewProgress starts a progress line for a total number of bytes, or -1 if it is not known. The
+// function now is time.Now outside of tests.
 func NewProgress(w io.Writer, total int64, now func() time.Time) *Progress {
 	started := now()
 	return &Progress{w: w, width: TerminalWidth(w), Total: total, now: now, started: started, drawn: started}
 }
 
-// Set sets the number of bytes that have been read, and redraws the line if it is time.
+// Set sets the number of bytes read so far, and redraws the line if it is time.
 func (p *Progress) Set(read int64) {
 	if p == nil {
 		return
@@ -74,7 +74,7 @@ func (p *Progress) Clear() {
 	p.print(ClearLine)
 }
 
-// print ignores errors: the work goes on even if nobody can watch it.
+// print ignores errors: the work continues even if nobody can watch it.
 func (p *Progress) print(text string) { _, _ = io.WriteString(p.w, text) }
 
 // fit cuts the line so that it does not wrap: a wrapped line could not be cleared.
@@ -103,8 +103,8 @@ func (p *Progress) line(elapsed time.Duration) string {
 	return line
 }
 
-// An Activity is a line on a terminal that says what takes so long. It appears after a second. A
-// nil activity draws nothing.
+// An Activity is a line on a terminal that names a slow operation. It appears after a second. A nil
+// activity draws nothing.
 type Activity struct {
 	w     io.Writer
 	begun time.Time
@@ -116,7 +116,7 @@ type Activity struct {
 	visible bool
 }
 
-// StartActivity begins an activity, or returns nil if w is not a terminal that can clear a line.
+// StartActivity starts an activity, or returns nil if w is not a terminal that can clear a line.
 func StartActivity(w io.Writer, doing string) *Activity {
 	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return nil
@@ -149,7 +149,7 @@ func (a *Activity) draw() {
 	_, _ = io.WriteString(a.w, ClearLine+FitLine(line, TerminalWidth(a.w))) // nobody may be watching
 }
 
-// Now says what is being done from now on.
+// Now sets the current operation.
 func (a *Activity) Now(doing string) {
 	if a == nil {
 		return

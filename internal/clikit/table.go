@@ -14,7 +14,7 @@ type Table struct {
 	Color  bool // whether cells are painted in their styles
 }
 
-// A tableRow is a row of clean cells. Its last style is that of all further cells; without one,
+// A tableRow is a row of clean cells. Its last style applies to all further cells; without one,
 // they are plain.
 type tableRow struct {
 	cells  []string
@@ -62,11 +62,11 @@ func (t *Table) Columns() int { return len(t.widths) }
 // Height returns the number of rows below the headings.
 func (t *Table) Height() int { return len(t.rows) - 1 }
 
-// Style sets the styles of the cells in the row that was added last. The last style is also that of
-// all further cells.
+// Style sets the cell styles in the row that was added last. The last style applies to all further
+// cells.
 func (t *Table) Style(styles ...tty.Style) { t.rows[len(t.rows)-1].styles = styles }
 
-// Add adds a row of untrusted texts.
+// Add adds a row with untrusted texts.
 func (t *Table) Add(cells ...string) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
@@ -75,7 +75,7 @@ func (t *Table) Add(cells ...string) {
 	t.AddClean(row...)
 }
 
-// AddClean adds a row of texts that a terminal can show.
+// AddClean adds a row with texts that a terminal can show.
 func (t *Table) AddClean(cells ...string) {
 	for i, cell := range cells {
 		t.widths[i] = max(t.widths[i], tty.Width(cell))

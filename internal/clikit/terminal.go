@@ -62,7 +62,7 @@ func Colored(stream any) bool {
 	return color
 }
 
-// DecideColor reports whether output has colors, and what decided it: a flag, a setting or a
+// DecideColor reports whether output has colors, and names the reason: a flag, a setting or a
 // variable, or "" for the terminal itself.
 func DecideColor(flag ColorFlag, getenv func(string) string, terminal bool) (color bool, by string) {
 	choice, by := getenv("CLEW_COLOR"), "the setting color"
@@ -86,7 +86,8 @@ func DecideColor(flag ColorFlag, getenv func(string) string, terminal bool) (col
 	return terminal && getenv("TERM") != "dumb", ""
 }
 
-// TextWidth returns the width for text: that of the terminal or, without one, COLUMNS or otherwise.
+// TextWidth returns the width for text: the terminal's or, without a terminal, COLUMNS or
+// otherwise.
 func TextWidth(stream any, otherwise int) int {
 	if IsTerminal(stream) {
 		return TerminalWidth(stream)
@@ -97,13 +98,13 @@ func TextWidth(stream any, otherwise int) int {
 	return otherwise
 }
 
-// The size of a terminal that does not tell its own.
+// The size of a terminal that does not report its own.
 const (
 	DefaultColumns = 80
 	DefaultRows    = 24
 )
 
-// TerminalSize returns the numbers of columns and rows of a terminal.
+// TerminalSize returns the number of columns and rows of a terminal.
 func TerminalSize(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil || columns <= 0 {

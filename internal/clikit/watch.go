@@ -39,12 +39,12 @@ func NewWatch(w io.Writer) *Watch {
 
 const (
 	watchInterval = 2 * time.Second
-	// watchShare is how many times as long as reading takes --watch waits at least.
+	// watchShare is the minimum pause of --watch, as a multiple of the time that reading takes.
 	watchShare = 10
 )
 
-// Run calls show again and again until the context ends, draws its text, and waits in between. It
-// draws the text again if the terminal has got another size.
+// Run calls show repeatedly until the context ends, draws its text, and waits in between. It
+// redraws the text if the terminal is resized.
 func (s *Watch) Run(ctx context.Context, show func() (string, error)) error {
 	defer termio.OnResize(func() {
 		select {
@@ -81,7 +81,7 @@ func (s *Watch) draw(text string) error {
 	return err
 }
 
-// fit draws what is there again, after the terminal has got another size.
+// fit redraws the current text after the terminal was resized.
 func (s *Watch) fit() error {
 	_, err := io.WriteString(s.w, s.panel.Redraw(s.size()))
 	return err

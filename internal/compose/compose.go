@@ -49,7 +49,7 @@ type Key struct {
 	Text string // for Insert and Paste
 }
 
-// An Event is what became of a key.
+// An Event is the effect of a key.
 type Event int
 
 // The events.
@@ -83,7 +83,7 @@ type Editor struct {
 // Text returns the text, with everything that was pasted.
 func (e *Editor) Text() string { return e.expand(e.text) }
 
-// IsEmpty reports whether there is no text.
+// IsEmpty reports whether the text is empty.
 func (e *Editor) IsEmpty() bool { return len(e.text) == 0 }
 
 // SetText replaces the text, which can be undone, and moves the cursor to its end.

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// keyNames are the keys of the scripts in these tests.
+// keyNames maps the key names in the test scripts to codes.
 var keyNames = map[string]Code{
 	"enter": Enter, "newline": Newline, "tab": Tab, "bs": Backspace, "del": Delete, "left": Left, "right": Right,
 	"wleft": WordLeft, "wright": WordRight, "up": Up, "down": Down, "home": Home, "end": End, "start": Start,
@@ -21,7 +21,7 @@ var keyNames = map[string]Code{
 	"killwright": KillWordRight, "yank": Yank, "swap": Transpose, "undo": Undo, "redo": Redo, "search": Search, "esc": Escape,
 }
 
-// keysOf returns the keys of a script: characters, and names in angle brackets.
+// keysOf returns a script's keys: characters, and names in angle brackets.
 func keysOf(script string) []Key {
 	var keys []Key
 	for script != "" {
@@ -358,7 +358,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// The rows of a text are the text.
+// The rows of a text add up to the text.
 func TestLinesComplete(t *testing.T) {
 	t.Parallel()
 	text := "The quick brown fox jumps over the lazy dog and runs away"

@@ -7,10 +7,10 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// maxEntries is how many texts a history keeps.
+// maxEntries is the number of texts that a history keeps.
 const maxEntries = 1000
 
-// A History is a list of earlier texts, oldest first. The zero value is empty.
+// A History lists earlier texts, oldest first. The zero value is empty.
 type History struct{ entries []string }
 
 // NewHistory returns a history of texts, oldest first.
@@ -54,7 +54,7 @@ type recall struct {
 	draft string // the text that is not from the history
 }
 
-// remember shows the text before or after the one that is shown, or in the end the draft.
+// remember shows the text before or after the current one, or in the end the draft.
 func (e *Editor) remember(older bool) Event {
 	n := e.recall.n - 1
 	if older {
@@ -92,7 +92,7 @@ func (e *Editor) beginSearch() Event {
 	return Edited
 }
 
-// Searching returns the line that says what is searched for, or "" if nothing is.
+// Searching returns the line with the search text, or "" if there is no search.
 func (e *Editor) Searching() string {
 	switch s := e.search; {
 	case s == nil:

@@ -15,12 +15,12 @@ type layout struct {
 	rows  []row
 }
 
-// A row shows the runes from an index to another. Spaces between two rows are in neither, and next is
-// where the row after it begins.
+// A row shows the runes from an index to another. Spaces between two rows are in neither, and next
+// is the start of the row after it.
 type row struct{ from, to, next int }
 
-// Lines returns the rows of the text that are to be seen in at most maxRows rows of that width, and
-// the place of the cursor among them. No row reaches the last column, so that the cursor has room.
+// Lines returns the visible rows of the text, at most maxRows rows of that width, and the place of
+// the cursor among them. No row reaches the last column, so that the cursor has room.
 func (e *Editor) Lines(width, maxRows int) (lines []string, cursorX, cursorY int) {
 	maxRows = max(maxRows, 1)
 	l := e.layOut(width)
@@ -32,7 +32,7 @@ func (e *Editor) Lines(width, maxRows int) (lines []string, cursorX, cursorY int
 	return lines, min(x, max(width-1, 0)), y - e.top
 }
 
-// rows returns the text in rows of the width that was drawn last.
+// rows returns the text, laid out for the width that was drawn last.
 func (e *Editor) rows() *layout { return e.layOut(e.layout.width) }
 
 // layOut breaks the text into rows, unless that was done before.
@@ -93,7 +93,7 @@ func (e *Editor) cell(i int, r rune, room int) string {
 	return tty.Cut(tty.CleanPiece(string(before), string(r)), room)
 }
 
-// line adds the rows of a line.
+// line adds the rows for a line.
 func (l *layout) line(from, to int) {
 	for first := true; first || from < to; first = false {
 		end, next := l.rowEnd(from, to)
@@ -102,7 +102,7 @@ func (l *layout) line(from, to int) {
 	}
 }
 
-// rowEnd returns the end of the row that begins at from, and the start of the next one.
+// rowEnd returns the end of the row that starts at from, and the start of the next one.
 func (l *layout) rowEnd(from, to int) (end, next int) {
 	room := l.room()
 	space, wide := -1, 0 // space is the last one in the row

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A QueryKind is what a menu can complete.
+// A QueryKind is a kind of word that a menu can complete.
 type QueryKind int
 
 // The kinds of queries.
@@ -35,7 +35,7 @@ type Choice struct {
 	Complete bool
 }
 
-// Query returns the word at the cursor, if it is one that can be completed.
+// Query returns the word at the cursor, if it can be completed.
 func (e *Editor) Query() (q Query, ok bool) {
 	if e.search != nil {
 		return Query{}, false
@@ -82,7 +82,7 @@ func (e *Editor) hasMenu() bool {
 func (m *menu) close() { *m = menu{} }
 
 // Offer opens the menu with the completions of a query, or closes it if there are none. It does
-// nothing if the text has changed since.
+// nothing if the text changed since.
 func (e *Editor) Offer(q Query, choices []Choice) {
 	if now, ok := e.Query(); !ok || now != q {
 		return
@@ -100,8 +100,8 @@ func (e *Editor) Offer(q Query, choices []Choice) {
 	e.menu = menu{query: q, choices: clean}
 }
 
-// HasMenu reports whether the menu is shown. While a word is typed, it is that of the word so far,
-// until the next [Editor.Offer].
+// HasMenu reports whether the menu is shown. While a word is typed, it is the menu for an earlier
+// state of the word, until the next [Editor.Offer].
 func (e *Editor) HasMenu() bool {
 	q, ok := e.Query()
 	return ok && e.menu.isOpen() && q.Kind == e.menu.query.Kind && q.from == e.menu.query.from
@@ -166,7 +166,8 @@ func (e *Editor) accept() {
 	e.at = q.from + len(word)
 }
 
-// MenuLines returns the menu in at most maxRows painted rows of that width, or nothing if it is closed.
+// MenuLines returns the menu in at most maxRows painted rows of that width, or nothing if it is
+// closed.
 func (e *Editor) MenuLines(width, maxRows int, color bool) []string {
 	m := &e.menu
 	if !e.HasMenu() || maxRows < 1 {
@@ -192,13 +193,13 @@ func (e *Editor) MenuLines(width, maxRows int, color bool) []string {
 	return lines
 }
 
-// menuColumns are the widths of the rows of a menu and of their texts.
+// menuColumns holds the widths of menu rows and of their texts.
 type menuColumns struct {
 	row, text int
 	color     bool
 }
 
-// line returns the row of a choice.
+// line returns a choice's row.
 func (m *menu) line(c Choice, chosen bool, w menuColumns) string {
 	mark, style := "  ", tty.Plain
 	if chosen {

@@ -98,7 +98,7 @@ func (e *Editor) wordEnd() int {
 	return i
 }
 
-// spaceBefore returns the start of what is between the cursor and the last space.
+// spaceBefore returns the start of the text between the last space and the cursor.
 func (e *Editor) spaceBefore() int {
 	i := e.at
 	for i > 0 && unicode.IsSpace(e.text[i-1]) {
@@ -110,8 +110,7 @@ func (e *Editor) spaceBefore() int {
 	return i
 }
 
-// moveRow moves up or down by a row of the screen. Before the first and after the last row is the
-// history.
+// moveRow moves up or down by a screen row. Before the first and after the last row is the history.
 func (e *Editor) moveRow(up bool) Event {
 	e.undo.stop()
 	rows := e.rows()

@@ -2,7 +2,7 @@ package compose
 
 import "slices"
 
-// A changeKind says which changes are undone together: those of the same kind, if nothing comes
+// A changeKind groups changes that are undone together: changes of the same kind, if nothing comes
 // between them.
 type changeKind int
 
@@ -12,7 +12,7 @@ const (
 	erasing
 )
 
-// Limits of what can be undone.
+// Limits of the undo log.
 const (
 	maxUndo      = 1000
 	maxUndoRunes = 1 << 22
@@ -31,7 +31,7 @@ type undoLog struct {
 	last         changeKind
 }
 
-// stop makes the next change one of its own.
+// stop makes the next change a separate one.
 func (u *undoLog) stop() { u.last = replacing }
 
 // change keeps the text before it is changed.

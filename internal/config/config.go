@@ -1,7 +1,7 @@
 // Package config reads the settings of the clew program from files and environment variables.
 //
 // One table has for each setting its type, its variable, the flag that it stands for, and how
-// values are merged. Before a command runs, flags that were not given get the values of the
+// values are merged. Before a command runs, flags that were not given get their values from
 // settings, so that a setting can do nothing that a flag can't.
 //
 // The files are read in the order of the machine, the user and the project. Variables override
@@ -40,14 +40,14 @@ type Sources struct {
 // A Config holds the settings that Load found.
 type Config struct {
 	// Files are the files that were read, in order: a later one overrides an earlier one or, if it
-	// is that of the project, restricts it.
+	// is the project's, restricts it.
 	Files []string
 	// Values are the settings that have a value, by key.
 	Values map[string]Value
 	// Ignored are values of the project's file that a stricter one overrides.
 	Ignored []Ignored
-	// Problems are the errors of the files, in order, then those of variables, at most 20. Settings
-	// with a problem are not in Values.
+	// Problems are the file errors, in order, then the variable errors, at most 20. Settings with a
+	// problem are not in Values.
 	Problems []Problem
 }
 
@@ -61,7 +61,7 @@ type Value struct {
 	Others []Origin
 }
 
-// An Origin is where a value comes from: a position in a file, or a variable.
+// An Origin is the source of a value: a position in a file, or a variable.
 type Origin struct {
 	File         string
 	Line, Column int
@@ -132,7 +132,7 @@ func exists(path string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
-// read reads a file, which the user may have named, and adds its settings.
+// read reads a file and adds its settings. If named is set, the user named the file.
 func (c *Config) read(p *parser, named bool) {
 	c.Files = append(c.Files, p.file)
 	data, err := readFile(p.file, named)

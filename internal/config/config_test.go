@@ -24,7 +24,7 @@ func environment(variables map[string]string) func(string) string {
 	return func(name string) string { return variables[name] }
 }
 
-// All files are read. The user's overrides that of the machine, and the project's both.
+// All files are read. The user's file overrides the machine's, and the project's overrides both.
 func TestLoadFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,8 +59,8 @@ func TestLoadFiles(t *testing.T) {
 	}
 }
 
-// A mergeCase has the values of a setting in the user's file and in the project's, and the one that
-// is used, with its origin.
+// A mergeCase has a setting's values in the user's file and in the project's, and the resulting
+// value with its origin.
 type mergeCase struct{ user, project, want, from string }
 
 // The file of a project adds to the user's, and restricts it. It takes no restriction away.
@@ -215,7 +215,7 @@ func TestLoadPaths(t *testing.T) {
 	}
 }
 
-// Directories of a map are relative to that of the file, and names stay as they are.
+// Directories in a map are relative to the file's directory, and names stay as they are.
 func TestLoadMap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -333,7 +333,7 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// The commented settings of a new file are valid.
+// The commented settings in a new file are valid.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, project := range []bool{true, false} {

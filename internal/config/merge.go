@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Merge says what the file of a project does to a value that a file of the user or of the machine
-// has set. It can only restrict more.
+// A Merge determines the effect of a project's file on a value that the user's or the machine's
+// file set. It can only restrict more.
 type Merge int
 
 // The ways to merge.
@@ -34,7 +34,7 @@ type Ignored struct {
 	For Value
 }
 
-// add adds the values of a file to those of the files before it. The file of a project comes last.
+// add adds a file's values to the values from earlier files. The project's file comes last.
 func (c *Config) add(values map[string]Value, project bool) {
 	for i := range table {
 		s := &table[i]
@@ -83,12 +83,12 @@ func merge(own, project Value) Value {
 	return own
 }
 
-// combined returns a value that both files have contributed to.
+// combined returns a value to which both files contributed.
 func combined(own, project Value, texts []string) Value {
 	return Value{Setting: own.Setting, Texts: texts, Origin: own.Origin, Others: []Origin{project.Origin}}
 }
 
-// everyTool stands for all tools in a list of tools.
+// everyTool stands for all tools in a tool list.
 const everyTool = "default"
 
 func shrunk(own, project Value) Value {
@@ -133,8 +133,8 @@ func (s *Setting) limit(text string) float64 {
 
 const maxLimit = 1e300
 
-// strictness returns how little a permission mode lets the agent do without a question. Modes that
-// can't be compared have the same number, and so does one that is not known.
+// strictness returns a number that is higher the less a permission mode lets the agent do without a
+// question. Modes that can't be compared have the same number, and so does an unknown one.
 func strictness(mode string) int {
 	switch mode {
 	case "bypassPermissions":

@@ -31,7 +31,7 @@ func (p *parser) at(t *token.Token) Origin {
 	return at
 }
 
-// parse returns the settings of a file.
+// parse returns a file's settings.
 func (p *parser) parse(data []byte) map[string]Value {
 	p.values = map[string]Value{}
 	tree, err := read(bytes.TrimPrefix(data, []byte("\ufeff")))
@@ -202,8 +202,8 @@ func (s *Setting) text(node ast.Node) (string, bool) {
 	return text, ok && s.Kind != Switch && s.Kind != Count && s.Kind != Amount
 }
 
-// pairsOf returns the elements of a map from texts to texts, in their order. If lists are allowed, a
-// value may also be a list of texts, which are joined by spaces.
+// pairsOf returns the elements of a map from texts to texts, in their order. If lists are allowed,
+// a value may also be several texts, which are joined by spaces.
 func pairsOf(node ast.Node, lists bool) ([]string, bool) {
 	var entries []*ast.MappingValueNode
 	switch node := node.(type) {
@@ -305,8 +305,8 @@ func changes(a, b string) int {
 	return row[len(b)]
 }
 
-// UnknownVariables returns the variables of environ, each NAME=VALUE, that begin with CLEW_ and are
-// not settings. The value of each is the most similar variable that is one, or "".
+// UnknownVariables returns the variables in environ, each NAME=VALUE, that start with CLEW_ and are
+// not settings. The value of each is the most similar variable of a setting, or "".
 func UnknownVariables(environ []string) map[string]string {
 	unknown := map[string]string{}
 	for _, variable := range environ {

@@ -60,7 +60,7 @@ type Setting struct {
 	Personal bool
 	// Harmless, if not empty, are the only values that a project's file can set it to.
 	Harmless []string
-	// Merge says what the file of a project does to a value of the user.
+	// Merge determines the effect of a project's file on a value of the user.
 	Merge Merge
 }
 
@@ -147,8 +147,8 @@ func (s *Setting) separatorProblem(texts []string) string {
 // configDirs is the key of the setting whose variable is the agent's.
 const configDirs = "config_dirs"
 
-// Separator is what separates the elements of a list in the variable: a comma or, for paths, what
-// separates them in PATH.
+// Separator returns the separator of list elements in the variable: a comma or, for paths, the
+// separator in PATH.
 func (s *Setting) Separator() string {
 	if s.Kind == FileList && s.Key != configDirs {
 		return string(filepath.ListSeparator)

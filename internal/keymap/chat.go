@@ -23,8 +23,8 @@ const (
 	LeaveQuestion Action = "leave-question"
 )
 
-// chatBindings are the rows of the table of keys for a chat. The keys that edit a text are those of
-// a shell: see editKeys in package tui. Those that answer a question can't be changed.
+// chatBindings are the key table's rows for a chat. The keys that edit a text match a shell's: see
+// editKeys in package tui. The keys that answer a question can't be changed.
 var chatBindings = []Binding{
 	{Send, []string{"enter"}, InChat, "send, or queue while the agent works; after a \\, break", "send"},
 	{BreakLine, []string{"alt+enter", "ctrl+j", "shift+enter"}, InChat, "break the line", ""},

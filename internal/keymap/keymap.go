@@ -1,4 +1,4 @@
-// Package keymap holds the table of the keys of both viewers and of the chat.
+// Package keymap holds the key table of both viewers and the chat.
 package keymap
 
 import (
@@ -95,7 +95,7 @@ const (
 	Repaint         Action = "repaint"
 )
 
-// A Binding is a row of the table of keys.
+// A Binding is a row in the key table.
 type Binding struct {
 	Action Action
 	Keys   []string // as Bubble Tea names them
@@ -200,9 +200,9 @@ type Map struct{ bindings []Binding }
 // Default returns the table of keys as it is.
 func Default() *Map { return &Map{bindings: Bindings} }
 
-// New returns the table of keys, with the keys of some actions replaced: keys by the names of
-// actions. An action without keys has none. It is an error if there is no such action, or if a key
-// would do two things on one screen.
+// New returns the key table. changed replaces the keys of some actions, by action name. An action
+// with an empty list gets no keys. It is an error if an action does not exist, or if a key would do
+// two things on one screen.
 func New(changed map[string][]string) (*Map, error) {
 	k := &Map{bindings: slices.Clone(Bindings)}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
@@ -281,7 +281,7 @@ func (k *Map) Action(scope Scope, key string) (Action, bool) {
 	return "", false
 }
 
-// In returns the rows of the table for a screen.
+// In returns the bindings for a screen.
 func (k *Map) In(scope Scope) []Binding {
 	var found []Binding
 	for _, b := range k.bindings {
@@ -298,7 +298,7 @@ var hintOrder = []Action{
 	Open, Back, Close, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
 }
 
-// Hints returns the keys of a screen for its last line: "enter open  / filter". The last one opens the
+// Hints returns a screen's keys for its last line: "enter open  / filter". The last one opens the
 // help, if there is one. The first screen can be left only with a key that quits.
 func (k *Map) Hints(scope Scope, isFirst bool) []string {
 	other := Close
@@ -331,7 +331,7 @@ func (k *Map) KeyFor(scope Scope, a Action) string {
 	return ""
 }
 
-// Scopes are the screens with keys of their own, in the order of the help.
+// Scopes are the screens with separate keys, in the order of the help.
 var Scopes = []struct {
 	Scope Scope
 	Name  string
@@ -351,7 +351,7 @@ func ScopeName(s Scope) string {
 	return ""
 }
 
-// A Section has the keys of a screen, or those that all screens of the viewer share.
+// A Section has the keys for a screen, or the keys that all screens of the viewer share.
 type Section struct {
 	Name     string
 	Bindings []Binding

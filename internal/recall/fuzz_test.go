@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// Whatever a transcript and a request are, a page is text without escapes on lines of its own, and
-// about as long as it may be.
+// For any transcript and any request, a page is text without escapes on separate lines, and about
+// as long as allowed.
 func FuzzRead(f *testing.F) {
 	s := id(1)
 	f.Add([]byte(prompt(s, "first")+"\n"+says(s, strings.Repeat("é\"\n", 400))+"\n"), s, 100, 0, 0, true)

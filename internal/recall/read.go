@@ -23,15 +23,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ReadRequest says what to read.
+// A ReadRequest selects the texts to read.
 type ReadRequest struct {
-	// Ref is where to read: one that an answer has, or the ID of a session.
+	// Ref is the place to read: a ref from an answer, or a session ID.
 	Ref string
 	// Before and After are how many texts to read before and after that one. After is 4 if it is 0.
 	Before, After int
 	// MaxTokens is about how long the answer may be. 0 means 1,500.
 	MaxTokens int
-	// Results asks for whole results of tools, instead of their first lines.
+	// Results asks for whole tool results, instead of their first lines.
 	Results bool
 }
 
@@ -41,7 +41,7 @@ const (
 	usualTokens = 1500
 	maxTokens   = 6000
 	minTokens   = 100
-	// bytesPerToken is how much of a text is about a token.
+	// bytesPerToken is the approximate length of a token.
 	bytesPerToken = 3.5
 	// maxForward and maxBackward are how many bytes of a transcript are read for an answer.
 	maxForward  = 64 << 20
@@ -52,8 +52,9 @@ const (
 	shortBefore = 400       // characters of a text before the one that is read
 )
 
-// A ref names a text: a session, for some texts a file of it, an offset, and how much of the text was
-// read. A model writes it, so it is looked up in the list of files, and never a path.
+// A ref names a text: a session, for some texts one of its files, an offset, and the length of the
+// text that was already read. A model writes it, so it is looked up in the file list, and never
+// used as a path.
 type ref struct {
 	session string // its ID, or the beginning of one
 	part    string // a subagent or a spill, or ""
@@ -223,7 +224,7 @@ func (p *page) fill(ctx context.Context, file *os.File, at ref) error {
 	return p.forward(ctx, file, at)
 }
 
-// checkStart returns an error unless a line begins at the offset.
+// checkStart returns an error unless a line starts at the offset.
 func (p *page) checkStart(file io.ReaderAt, offset int64) error {
 	var last [1]byte
 	if offset > 0 {
@@ -330,7 +331,7 @@ func (p *page) textsOf(lines []byte, offset int64) (list []shown) {
 	return list
 }
 
-// texts returns the texts of an entry that may be shown. wanted says that the entry was asked for.
+// texts returns the texts in an entry that may be shown. wanted means that the entry was asked for.
 func (p *page) texts(e *transcript.Entry, offset int64, wanted bool) (list []shown) {
 	at := refOf(p.list, p.file, p.file.SessionID, offset)
 	for _, passage := range search.Passages(e) {
@@ -464,7 +465,7 @@ func eachLine(in io.Reader, splitter *transcript.LineSplitter, visit func(*trans
 	return nil
 }
 
-// isMember reports whether a transcript is that of a teammate, which its first lines say.
+// isMember reports whether a transcript belongs to a teammate, according to its first lines.
 func isMember(file *os.File) bool {
 	member, lines := false, 0
 	_ = eachLine(io.NewSectionReader(file, 0, readBlock), transcript.NewLineSplitter(readBlock), func(e *transcript.Entry) bool {

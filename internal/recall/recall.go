@@ -3,18 +3,18 @@
 // nothing of MCP, which is tools.Serve.
 //
 // Old transcripts hold pages, files and messages that somebody else wrote, to reach a model. So by
-// default an answer has only what the user typed and what the session's own agent answered and
-// called, never what it was given: see [search.Source]. Each text is a JSON string after the name of
-// who wrote it, without secrets, terminal escapes and invisible characters.
+// default an answer has only the user's prompts and the answers and calls of the session's own
+// agent, never the data that the agent was given: see [search.Source]. Each text is a JSON string
+// after the name of who wrote it, without secrets, terminal escapes and invisible characters.
 //
-// Nothing here writes but the index of the search, which it keeps up to date in the background.
+// The package writes nothing but the search index, which it keeps up to date in the background.
 //
 // The index of the search decides whose text a passage is ([search.Source]), entry by entry, and
 // [search.Passages] decides the same again when a text is read, so that there is no second opinion.
 //
-// A question is a bag of words ([search.AnyOf]): without the words that all texts have, by
-// prefixes of words, and ranked by how many of them a text has and how rare they are. A query that
-// needs all words finds nothing for most questions.
+// A question is a bag of words ([search.AnyOf]): without the words that all texts have, by prefixes
+// of words, and ranked by how many of them a text has and how rare they are. A query that needs all
+// words finds nothing for most questions.
 //
 // No call waits for the index if there is one. A search uses it as it is and reports what is
 // missing. One update at a time runs in the background, at most every ten seconds. Without an
@@ -22,8 +22,8 @@
 // read for 10 seconds.
 //
 // A ref is a place: a prefix of the session's ID, the offset of the line, and how much of its text
-// was read. It stays valid while the transcript grows, and leads there without reading what is
-// before.
+// was read. It stays valid while the transcript grows, and leads there without reading earlier
+// lines.
 package recall
 
 import (
@@ -44,7 +44,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// Options say what may be looked up.
+// Options configures the scope of lookups.
 type Options struct {
 	// Index is the path of the search index.
 	Index string
@@ -53,15 +53,16 @@ type Options struct {
 	// Dirs returns the working directories whose sessions are looked up. Other working trees of
 	// their repositories count as well.
 	Dirs func(ctx context.Context) []string
-	// Running returns the IDs of sessions to leave out, such as the one that asks. It may be nil.
+	// Running returns the IDs of sessions to leave out, such as the session that asks. It may be
+	// nil.
 	Running func(ctx context.Context) []string
 	// All allows to look up other projects.
 	All bool
-	// Results allows to look up what somebody else wrote: results of tools and the like.
+	// Results allows to look up texts that somebody else wrote: tool results and the like.
 	Results bool
 	// Home is the user's home directory, which answers don't have.
 	Home string
-	// Wait is how long a call waits for an index that is being built. 0 means 20 seconds.
+	// Wait is the time for which a call waits for an index that is being built. 0 means 20 seconds.
 	Wait time.Duration
 	// Now returns the time. Nil means [time.Now].
 	Now func() time.Time
@@ -118,9 +119,9 @@ type listing struct {
 }
 
 const (
-	// listedFor is how long a list of files is used.
+	// listedFor is the time for which a file list is used.
 	listedFor = 2 * time.Second
-	// shortLength is how many characters of an ID are usually enough.
+	// shortLength is the number of characters of an ID that are usually enough.
 	shortLength = 8
 )
 
@@ -251,8 +252,8 @@ func (u *update) progress() (read, total int64) {
 // updateInterval is the least time between the beginnings of two updates.
 const updateInterval = 10 * time.Second
 
-// startUpdate starts an update in the background, unless one runs or has just run and needed says
-// that no other one is needed. It returns the one that runs, or has run last.
+// startUpdate starts an update in the background, unless one is running, or one ran recently and
+// needed is false. It returns the running update, or the last one.
 func (r *Recall) startUpdate(needed bool) *update {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,10 +293,10 @@ func (r *Recall) runUpdate(u *update) error {
 	return err
 }
 
-// scanTime is how long files are read where there is no index.
+// scanTime is the time limit for reading files without an index.
 const scanTime = 10 * time.Second
 
-// A found is the result of a search, and what it was searched in.
+// A found is the result of a search, with a note about its scope.
 type found struct {
 	*search.Result
 	note string // what was not searched, or ""
@@ -335,10 +336,10 @@ func (r *Recall) find(ctx context.Context, files []sessions.File, q *search.Quer
 	return nil, fmt.Errorf("the index of past sessions is being built (%s); call again in a minute", r.share())
 }
 
-// busyPause is how long a call waits for another process before it tries again.
+// busyPause is the time for which a call waits for another process before it tries again.
 const busyPause = 200 * time.Millisecond
 
-// share says how much of the transcripts was read for the index.
+// share returns the share of the transcripts that was read for the index.
 func (r *Recall) share() string {
 	r.mu.Lock()
 	u := r.update
@@ -404,7 +405,7 @@ func reason(err error) string {
 	return plainLine(err.Error())
 }
 
-// outdatedNote says what of the files the index does not have yet.
+// outdatedNote describes the files that the index does not cover yet.
 func outdatedNote(result *search.Result, now time.Time) string {
 	n := len(slices.DeleteFunc(slices.Clone(result.Outdated), gone))
 	if n == 0 {

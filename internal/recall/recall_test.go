@@ -196,7 +196,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// Answers have the form and the length that they should, and say what was searched.
+// Answers have the right form and length, and describe the scope of the search.
 func TestSearch(t *testing.T) {
 	f := newFixture(t)
 	a, b := id(1), id(2)
@@ -279,7 +279,7 @@ func TestNoIndex(t *testing.T) {
 	}
 }
 
-// Read returns the texts around a ref, within a budget, and says how to go on.
+// Read returns the texts around a ref, within a budget, and explains how to continue.
 func TestRead(t *testing.T) {
 	f := newFixture(t)
 	s := id(1)
@@ -323,7 +323,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What a model may give in error has an answer that says what to do.
+// A model's mistakes get an answer that explains the remedy.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A SearchRequest says what to search for.
+// A SearchRequest describes a search.
 type SearchRequest struct {
 	// Query is a question or words.
 	Query string
@@ -23,8 +23,8 @@ type SearchRequest struct {
 	Project string
 	// Since limits the time of texts. The zero time means no limit.
 	Since time.Time
-	// In is what to search: "said" or "" for prompts and answers, "calls" for inputs of tools,
-	// "results" for everything else.
+	// In selects the texts to search: "said" or "" for prompts and answers, "calls" for tool
+	// inputs, "results" for everything else.
 	In string
 	// Limit is the most texts. 0 means 8.
 	Limit int
@@ -122,7 +122,7 @@ func (r *Recall) Search(ctx context.Context, req SearchRequest, progress Progres
 	return a.text(), nil
 }
 
-// An answer is what is made of the result of a search.
+// An answer is made from the result of a search.
 type answer struct {
 	recall   *Recall
 	list     *listing
@@ -223,7 +223,7 @@ func passageText(h *search.Hit) (string, bool) {
 // maxPiece is the length of the longest piece of a spill that has one offset.
 const maxPiece = 1 << 20
 
-// pieceText reads the piece of a spill that has a hit, and what is around it.
+// pieceText reads the piece of a spill with a hit, and its surroundings.
 func pieceText(h *search.Hit) (string, bool) {
 	file, err := os.Open(h.File.Path)
 	if err != nil {
@@ -257,7 +257,7 @@ func (a *answer) text() string {
 	return b.String()
 }
 
-// heading says how many texts there are, and what was searched.
+// heading returns the number of texts, and the scope of the search.
 func (a *answer) heading() string {
 	all := len(a.found.Hits) + a.found.More
 	var parts []string
@@ -280,7 +280,7 @@ func (a *answer) heading() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// searched says what was searched and what was not.
+// searched describes the scope of the search and its gaps.
 func (a *answer) searched() string {
 	what := map[string]string{"": "prompts and answers", InSaid: "prompts and answers", InCalls: "tool calls", InResults: "tool results and other texts"}[a.req.In]
 	where := "this project"

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A SessionsRequest says which sessions to list.
+// A SessionsRequest selects the sessions to list.
 type SessionsRequest struct {
 	// Project is as in [SearchRequest].
 	Project string
@@ -30,13 +30,13 @@ const (
 	usualSessions = 10
 	maxSessions   = 30
 	titleLength   = 100
-	// maxMeasured is how many bytes of transcripts are read for figures in one call.
+	// maxMeasured is the number of transcript bytes read for figures in one call.
 	maxMeasured = 16 << 20
-	// maxHead is how many bytes of a transcript are read for its first prompt.
+	// maxHead is the number of transcript bytes read for the first prompt.
 	maxHead = 1 << 20
 )
 
-// figures are what a session has done, as it was at a time.
+// figures describes the activity of a session, as it was at a time.
 type figures struct {
 	size     int64
 	modified time.Time
@@ -154,7 +154,7 @@ func firstPrompt(path string) (prompt string) {
 	return prompt
 }
 
-// measure fills in the figures of sessions. It reads those whose files have changed since.
+// measure fills in the figures of sessions. It reads sessions whose files changed since.
 func (r *Recall) measure(ctx context.Context, rows []row) {
 	var unknown []sessions.SessionInfo
 	r.mu.Lock()

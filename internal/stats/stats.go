@@ -22,14 +22,14 @@ type ToolRow struct {
 	ToolSums
 }
 
-// ToolSums are sums over calls of tools.
+// ToolSums are sums over tool calls.
 type ToolSums struct {
 	Calls         int         `json:"calls"`
 	Failed        int         `json:"failed"`
 	InputTokens   int         `json:"inputTokens"`
 	ResultTokens  int         `json:"resultTokens"`
 	EstimatedCost usage.Money `json:"estimatedCost"`
-	// UnknownCost says that the cost lacks calls of models without a known price.
+	// UnknownCost means that the cost lacks calls to models without a known price.
 	UnknownCost bool `json:"unknownCost"`
 }
 
@@ -110,11 +110,11 @@ func CountTools(
 	return rows, total
 }
 
-// ToolCostRemark says what costs of tools are.
+// ToolCostRemark explains the costs of tools.
 const ToolCostRemark = "~ estimated from the length of inputs, as output, and of results, as one cache write; " +
 	"what later answers read again is not included"
 
-// LeastSpan is how long a block must be used before its rate says something.
+// LeastSpan is the time for which a block must be used before its rate is meaningful.
 const LeastSpan = 10 * time.Minute
 
 // BlockRate returns the cost of a block per hour, or 0 if it is not known.
@@ -125,8 +125,8 @@ func BlockRate(b *usage.FiveHourBlock) usage.Money {
 	return b.Burn.CostPerHour
 }
 
-// OpenLimits returns the limits that were reached and have not started again: of each type the one
-// that does so last, in the order in which they were reached.
+// OpenLimits returns the limits that were reached and are not reset yet: for each type the limit
+// with the last reset, in the order in which they were reached.
 func OpenLimits(limits []sessions.ReachedLimit, now time.Time) (open []sessions.ReachedLimit) {
 	latest := map[wire.RateLimitType]time.Time{}
 	for i := range limits {

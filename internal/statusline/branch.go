@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxHead is how much is read of a file of git.
+// maxHead is the number of bytes read from a git file.
 const maxHead = 4096
 
 // Branch returns the branch that is checked out in the repository of a directory, or the first
-// digits of the commit if there is no branch. It returns "" if there is no repository. It reads one
+// digits of the commit if there is no branch. Outside of a repository it returns "". It reads one
 // or two small files, and starts no process.
 func Branch(dir string) string {
 	if !filepath.IsAbs(dir) {
@@ -32,8 +32,7 @@ func Branch(dir string) string {
 	}
 }
 
-// linkedDir returns the directory that a file .git names, as that of a working tree or submodule
-// does.
+// linkedDir returns the directory that a .git file names, as in a working tree or submodule.
 func linkedDir(path string) string {
 	dir, ok := bytes.CutPrefix(readSmall(path), []byte("gitdir:"))
 	if !ok {

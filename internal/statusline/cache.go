@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// version is that of the files. Others are not read.
+	// version is the version of the files. Other versions are not read.
 	version = 1
-	// Interval is how often facts are computed at most.
+	// Interval is the minimum time between two computations of the facts.
 	Interval = 30 * time.Second
 	// RefreshTimeout ends a refresh that hangs.
 	RefreshTimeout = 2 * time.Minute
@@ -66,12 +66,12 @@ func (c *Cache) Facts() *Facts {
 // are as well: the clock was set back.
 func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, now) }
 
-// within reports whether a time is less than an Interval ago, or ahead: a process that has looked at
-// the clock a little earlier than another one may ask after it.
+// within reports whether a time is less than an Interval ago, or ahead: a process that read the
+// clock a little earlier than another one may ask after it.
 func within(at, now time.Time) bool { return now.Sub(at).Abs() < Interval }
 
-// Claim reports whether the caller has to start a refresh. Of all processes that ask, one at most is
-// told so in an Interval, and none while a refresh runs.
+// Claim reports whether the caller has to start a refresh. It returns true to at most one process
+// per Interval, and to none while a refresh runs.
 func (c *Cache) Claim(now time.Time) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return false, err
@@ -99,8 +99,8 @@ func (c *Cache) Claim(now time.Time) (bool, error) {
 	return err == nil, err
 }
 
-// Start starts a program in the background. It does not wait for it, and the program keeps none of
-// the caller's streams open: who reads the caller's output does not wait for it either.
+// Start starts a program in the background. It does not wait for the program, which keeps none of
+// the caller's streams open: a reader of the caller's output does not wait for it either.
 func Start(program string, args ...string) error {
 	cmd := exec.CommandContext(context.Background(), program, args...)
 	detach(cmd)
@@ -110,14 +110,14 @@ func Start(program string, args ...string) error {
 	return cmd.Process.Release()
 }
 
-// Refresh computes the facts. It does nothing if another process does it. It reads what was appended
-// to transcripts since the last time. If the context ends before all is read, there are no new facts,
-// and the next refresh goes on where this one ended.
+// Refresh computes the facts. It does nothing if another process already does. It reads the parts
+// of transcripts that were appended since the last time. If the context ends before everything is
+// read, there are no new facts, and the next refresh continues from there.
 func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
-	// The process that has started this one may still hold the lock.
+	// The process that started this one may still hold the lock.
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	lock, err := files.Lock(waiting, c.lockPath())
 	cancel()
@@ -141,7 +141,7 @@ func (c *Cache) Refresh(ctx context.Context, prices usage.Prices, now time.Time)
 	return c.save(s)
 }
 
-// save writes the state, if it has changed.
+// save writes the state, if it changed.
 func (c *Cache) save(s *state) error {
 	if !s.changed {
 		return nil
@@ -149,22 +149,22 @@ func (c *Cache) save(s *state) error {
 	return replaceJSON(c.statePath(), s)
 }
 
-// removeLeft removes what a refresh has left that was killed. It needs the lock.
+// removeLeft removes the leftovers of a refresh that was killed. It needs the lock.
 func (c *Cache) removeLeft() {
 	files.RemoveDrafts(c.factsPath())
 	files.RemoveDrafts(c.statePath())
 }
 
-// lockWait is how long a refresh waits for its lock.
+// lockWait is the time for which a refresh waits for its lock.
 const lockWait = time.Second
 
-// A state is what a refresh needs to know of the last one.
+// A state is the saved state of the last refresh.
 type state struct {
 	Version int       `json:"version"`
 	Time    time.Time `json:"time"`
 	// Since is the time from which Calls has everything.
 	Since time.Time `json:"since"`
-	// Offsets are how far the transcripts were read, by path.
+	// Offsets are the sizes of the parts of transcripts already read, by path.
 	Offsets map[string]int64 `json:"offsets"`
 	// Calls are the copies of a tally.
 	Calls []usage.Call `json:"calls"`
@@ -173,12 +173,12 @@ type state struct {
 	changed bool
 }
 
-// firstWindow is how far back the first refresh reads. Where a block of five hours begins depends on
-// the one before, back to the last pause of five hours: it is assumed that there was one.
+// firstWindow is the period that the first refresh reads. The start of a five-hour block depends on
+// the block before, back to the last pause of five hours: it is assumed that there was one.
 const firstWindow = 7 * 24 * time.Hour
 
 // state returns the state of the last refresh, or an empty one if it can't be continued: if it is
-// damaged, if the clock was set back, or if the day begins earlier, in another time zone.
+// damaged, if the clock was set back, or if the day starts earlier, in another time zone.
 func (c *Cache) state(now time.Time) *state {
 	s := new(state)
 	err := readJSON(c.statePath(), s, maxState)
@@ -191,7 +191,7 @@ func (c *Cache) state(now time.Time) *state {
 	return s
 }
 
-// dayOf returns when the day of a time begins.
+// dayOf returns the start of a time's day.
 func dayOf(at time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 }
@@ -215,8 +215,8 @@ func (s *state) read(ctx context.Context, roots []string, now time.Time) error {
 	return err
 }
 
-// prune forgets the calls that are needed no longer, and returns the others, each once. It keeps
-// those of the day, and those of the block in which the day begins: later blocks follow from it.
+// prune forgets the calls that are no longer needed, and returns the others, each once. It keeps
+// the calls of the day, and of the block in which the day starts: later blocks follow from it.
 func (s *state) prune(now time.Time) []usage.Call {
 	// A fork copies older answers too. Without their neighbors, they would make other blocks.
 	all := notBefore(s.tally.Calls(), s.Since)
@@ -232,7 +232,7 @@ func (s *state) prune(now time.Time) []usage.Call {
 	return notBefore(all, since)
 }
 
-// keep makes the copies of calls since a time those that are saved.
+// keep selects the copies of calls since a time for saving.
 func (s *state) keep(since time.Time) {
 	kept := s.Calls[:0]
 	for call := range s.tally.Copies() {

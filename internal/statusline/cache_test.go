@@ -30,9 +30,9 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, root: t.TempDir(), now: time.Now().UTC().Truncate(time.Second)}
-	// Files have the time of the system. In the first minutes of a day, what is "an hour ago" is not
-	// of the day, so that the tests are at noon, in a zone of their own. It is one of whole minutes, as
-	// all zones are: JSON has no seconds for it.
+	// Files have the system's time. In the first minutes of a day, "an hour ago" is on another day,
+	// so the tests run at noon, in a special zone. Like all zones, it has whole minutes: JSON has
+	// no seconds for it.
 	shift := (12*time.Hour - f.now.Sub(dayOf(f.now))).Truncate(time.Minute)
 	f.now = f.now.In(time.FixedZone("noon", int(shift.Seconds())))
 	f.cache = NewCache(filepath.Join(t.TempDir(), "cache"), []string{f.root})
@@ -98,8 +98,8 @@ func (f *fixture) want(want string) {
 	}
 }
 
-// What is added to transcripts is added to the facts. Each answer counts once, in whatever file it
-// is, and whenever it came.
+// Answers appended to transcripts are added to the facts. Each answer counts once, whatever its
+// file and its time of arrival.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,8 +117,7 @@ func TestRefresh(t *testing.T) {
 	f.want("today $0")
 }
 
-// The facts are those of a scan of everything, whenever refreshes come: for three days, with and
-// without pauses.
+// The facts equal a full scan, whenever refreshes come: for three days, with and without pauses.
 func TestRefreshIsExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -157,7 +156,7 @@ func (c *shortContext) Err() error {
 	return nil
 }
 
-// Refreshes that end too early get further each time, and what they have read until then is not shown.
+// Refreshes that end too early get further each time, and partial results are not shown.
 func TestRefreshGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -192,7 +191,7 @@ func TestRefreshGoesOn(t *testing.T) {
 	}
 }
 
-// What was read before is not read again.
+// Parts that were read before are not read again.
 func TestRefreshReadsWhatWasAppended(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -321,7 +320,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// Roots have caches of their own.
+// Different roots have separate caches.
 func TestCachesDiffer(t *testing.T) {
 	t.Parallel()
 	if a, b := NewCache("d", []string{"a", "b"}), NewCache("d", []string{"a"}); a.path == b.path {

@@ -1,9 +1,9 @@
 // Package statusline makes the line that Claude Code shows below its prompt.
 //
-// A line is made of a [View], by a [Format]. Most of a view is what the agent says on stdin. What
-// all sessions together cost is in no input, and takes too long to compute for each line: it comes
-// from a small file (see [Cache]), which a process in the background replaces. That process reads
-// only what was appended to transcripts since, and there is at most one at a time.
+// A [Format] makes a line from a [View]. Most of a view is the agent's input on stdin. The total
+// cost of all sessions is not in the input, and takes too long to compute for each line: it comes
+// from a small file (see [Cache]), which a background process replaces. That process reads only the
+// parts that were appended to transcripts since, and there is at most one at a time.
 //
 // Claude Code runs the command of its setting statusLine 300 ms after a change, with the state of
 // the session on stdin ([settings.StatusLineInput]), and shows its output. A new run ends the one

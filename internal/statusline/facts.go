@@ -7,23 +7,23 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// Facts are what the sessions of all projects have cost, at a time.
+// Facts holds the costs of the sessions of all projects, at a time.
 type Facts struct {
 	Version int       `json:"version"`
 	Time    time.Time `json:"time"` // when they were computed
 	// Day is the day of Today and Projects in local time, such as "2026-11-15".
 	Day   string `json:"day"`
 	Today Amount `json:"today"`
-	// Projects are what projects cost on that day, by name.
+	// Projects are the costs of projects on that day, by name.
 	Projects map[string]Amount `json:"projects"`
-	// Block is the block of five hours that goes on, or nil.
+	// Block is the current five-hour block, or nil.
 	Block *Block `json:"block,omitempty"`
 }
 
 // An Amount is a sum of money.
 type Amount struct {
 	Cost usage.Money `json:"cost"`
-	// Unknown says that the sum lacks calls of models without a known price.
+	// Unknown means that the sum lacks calls to models without a known price.
 	Unknown bool `json:"unknownCost,omitempty"`
 }
 
@@ -51,7 +51,7 @@ func (f *Facts) project(now time.Time, transcript string) *Amount {
 	return &amount
 }
 
-// block returns the cost of the block that goes on, or nil if none does. f may be nil.
+// block returns the cost of the current block, or nil if there is none. f may be nil.
 func (f *Facts) block(now time.Time) *Amount {
 	if f == nil || f.Block == nil || now.Before(f.Block.Start) || !now.Before(f.Block.End) {
 		return nil
@@ -59,7 +59,7 @@ func (f *Facts) block(now time.Time) *Amount {
 	return &f.Block.Amount
 }
 
-// newFacts adds up the calls of the state.
+// newFacts adds up the state's calls.
 func newFacts(calls []usage.Call, prices usage.Prices, now time.Time) *Facts {
 	f := &Facts{Version: version, Time: now, Day: now.Format(time.DateOnly), Projects: map[string]Amount{}}
 	var today []usage.Call

@@ -11,7 +11,8 @@ import (
 // DefaultFormat is the format of a line unless the user has another.
 const DefaultFormat = "{model} {effort} · {context} · {5h} · {7d} · {spend} · {session} · {today} · {branch} · {block} · {cache}"
 
-// A Format says what a line has: words between spaces, with the names of values in braces.
+// A Format describes the contents of a line: words between spaces, with the names of values in
+// braces.
 type Format struct{ words []word }
 
 // A word is a part of a format without spaces.
@@ -26,8 +27,8 @@ type piece struct {
 	value bool
 }
 
-// ParseFormat reads a format. If it has names that are not known, it returns an error that lists
-// those that are, and a format that shows the unknown ones as they are.
+// ParseFormat reads a format. If it has unknown names, it returns an error that lists the known
+// ones, and a format that shows the unknown ones as they are.
 func ParseFormat(text string) (*Format, error) {
 	f := new(Format)
 	var unknown []string
@@ -83,8 +84,8 @@ func (w *word) importance() int {
 // nothing is the line if no value has a text: the agent shows no line for an empty one.
 const nothing = "Claude Code"
 
-// Line returns the line for what there is to show. It has at most so many columns: the least
-// important values are left out if it is too long. It is never empty.
+// Line returns the line for a view. It has at most columns columns: the least important values are
+// left out if it is too long. It is never empty.
 func (f *Format) Line(v *View, columns int, color bool) string {
 	var words []shownWord
 	if v.Problem != "" {
@@ -176,9 +177,9 @@ func (w *word) show(v *View) shownWord {
 	return s
 }
 
-// join joins the words that are there. Words without values, such as a separator, are shown only
-// between two values, or at the ends of the format; of several that values without a text have left
-// beside each other, the last ones are shown.
+// join joins the words that have a text. Words without values, such as a separator, are shown only
+// between two values, or at the ends of the format. If omitted values leave several of them side by
+// side, the last ones are shown.
 func join(words []shownWord) shown {
 	var kept []shown
 	labels := []shown{} // since the last value that was shown

@@ -22,8 +22,8 @@ var noon = time.Date(2026, 11, 17, 15, 45, 0, 0, time.UTC)
 // knownFacts are facts of that time.
 func knownFacts() *Facts { return Example(noon).Facts }
 
-// recorded returns an input of the tests of package settings: two that Claude Code has written, and one
-// that has every member.
+// recorded returns an input from the tests of package settings: two were written by Claude Code,
+// and one has every member.
 func recorded(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "settings", "testdata", "statusline", name+".json"))
@@ -210,7 +210,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// What is not of this day, or of this block, is not shown.
+// Costs of another day, or of another block, are not shown.
 func TestFactsExpire(t *testing.T) {
 	t.Parallel()
 	f := parsed(t, "{model} {today} {project} {block}")
@@ -280,7 +280,7 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// The working directory is that of the workspace, and of older agents the one beside it.
+// The working directory is the workspace's or, for older agents, the one beside it.
 func TestDir(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{

@@ -80,7 +80,7 @@ func TestStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The output ends here, while the program in the background goes on.
+		// The output ends here, while the program in the background keeps running.
 		if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
 			t.Errorf("%q %v", rest, err)
 		}

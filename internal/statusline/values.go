@@ -21,7 +21,7 @@ type View struct {
 	Facts  *Facts // nil if they are not known yet
 	Branch string // see [Branch]
 	Now    time.Time
-	// Problem says why there is no Input, in a few words, or is "".
+	// Problem explains in a few words why there is no Input, or is "".
 	Problem string
 }
 
@@ -80,7 +80,7 @@ var values = map[string]value{
 // Names returns the names of all values.
 func Names() []string { return slices.Clone(names) }
 
-// Describe lists the values with what they are, a line each.
+// Describe lists the values with their meanings, a line each.
 func Describe() string {
 	var b strings.Builder
 	for _, name := range names {
@@ -89,7 +89,7 @@ func Describe() string {
 	return b.String()
 }
 
-// maxText is how many columns a text from outside may have.
+// maxText is the maximum width of a text from outside.
 const maxText = 40
 
 // words returns the first text that is not empty, clean and cut.
@@ -137,7 +137,7 @@ func percent(p *float64) (string, tty.Style) {
 	return fmt.Sprintf("%.0f%%", *p), tty.Success
 }
 
-// limit returns a limit, unless it has begun again since the agent reported it.
+// limit returns a limit, unless it was reset since the agent reported it.
 func (v *View) limit(label string, of func(*settings.StatusRateLimits) *settings.StatusLimit) []part {
 	if v.Input.RateLimits == nil || of(v.Input.RateLimits) == nil {
 		return nil
@@ -155,7 +155,7 @@ func (v *View) limit(label string, of func(*settings.StatusRateLimits) *settings
 	return parts
 }
 
-// span returns a duration, rounded up to minutes, so that nothing begins again later than it says.
+// span returns a duration, rounded up to minutes, so that nothing resets later than shown.
 func span(d time.Duration) string {
 	const most = 1000 * 24 * time.Hour // more is not told apart
 	return wording.ShortDuration((min(d, most) + time.Minute - 1).Truncate(time.Minute))

@@ -12,7 +12,7 @@ import (
 type Column struct {
 	// Name is the heading in lower case. In pages, the class is fact-NAME.
 	Name string
-	// Width is how many columns of a terminal the fact usually has, at most.
+	// Width is the usual maximum width of the fact on a terminal.
 	Width int
 	Right bool
 	// Varies is set if the column is only worth its room in lists whose sessions differ in it.

@@ -15,9 +15,9 @@ import (
 // An Entry is a session of the list.
 type Entry struct {
 	Described
-	// Read says that the session has its summary.
+	// Read means that the session has its summary.
 	Read bool
-	// Figures are what was counted in it, or nil.
+	// Figures are the session's figures, or nil if they were not counted.
 	Figures *Figures
 }
 
@@ -49,7 +49,7 @@ func Describe(info sessions.SessionInfo) Described {
 	return d
 }
 
-// FilterText returns the text that a filter looks at. It begins with the name.
+// FilterText returns the text that a filter searches. It starts with the name.
 func (d *Described) FilterText() fuzzy.Text { return d.text }
 
 // Key identifies a session. Several projects may have one with the same ID.
@@ -58,7 +58,7 @@ func (e *Entry) Key() string { return cmp.Or(e.Path, e.ID) }
 // Hidden reports whether the session is not worth listing.
 func (e *Entry) Hidden() bool { return e.Read && !e.Listed() }
 
-// Figures are what is counted in a session.
+// Figures holds the counts for a session.
 type Figures struct {
 	Size   int64 // of the transcript at that time
 	Failed bool  // it could not be read
@@ -80,8 +80,8 @@ func Count(info *sessions.SessionInfo, f *sessions.Figures, prices usage.Prices)
 // maxCounted is the size of the largest transcript that is counted for a list.
 const maxCounted = 256 << 20
 
-// Uncounted reports whether the figures of the session can be counted, and are not those of the file as
-// it is.
+// Uncounted reports whether the session's figures can be counted, and are not up to date with the
+// file.
 func (e *Entry) Uncounted() bool {
 	return e.Read && e.Err == nil && e.Path != "" && e.Size <= maxCounted && (e.Figures == nil || e.Figures.Size != e.Size)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A List is the list of sessions. Its zero value is an empty list. It is for one goroutine at a time.
+// A List is a session list. Its zero value is an empty list. It is for one goroutine at a time.
 type List struct {
 	// Order are the sessions, the newest first.
 	Order []*Entry
@@ -30,7 +30,7 @@ type List struct {
 // Find returns the session with that key, or nil.
 func (l *List) Find(key string) *Entry { return l.entries[key] }
 
-// Take takes a new list by the files. Sessions that have not changed keep what is known of them, and
+// Take takes a new list by the files. Unchanged sessions keep their summaries and figures, and
 // others keep their titles until they are read again.
 func (l *List) Take(infos []sessions.SessionInfo) {
 	known := l.entries
@@ -76,7 +76,7 @@ func MachineIn(path string) string {
 	return ""
 }
 
-// TakeSummaries takes sessions that were read. Those that have changed since are read again.
+// TakeSummaries takes sessions that were read. Sessions that changed since are read again.
 func (l *List) TakeSummaries(found []Described) {
 	for i := range found {
 		e := l.entries[found[i].Path]
@@ -157,7 +157,7 @@ type Project struct {
 // Shown returns the name for people. It is clean.
 func (p *Project) Shown() string { return tty.Line(render.ProjectName(p.Directory, p.Name)) }
 
-// FilterText returns the text that a filter looks at. It begins with the name.
+// FilterText returns the text that a filter searches. It starts with the name.
 func (p *Project) FilterText() fuzzy.Text {
 	return fuzzy.Prepare(p.Shown() + "\n" + tty.Line(cmp.Or(p.Directory, p.Name)))
 }
@@ -185,7 +185,7 @@ func (l *List) Projects() []*Project {
 	return found
 }
 
-// A State is what an agent does in a session, as far as that is known. Its texts are clean.
+// A State is the known state of an agent in a session. Its texts are clean.
 type State struct {
 	Live  bool
 	Waits bool   // for the user
@@ -225,8 +225,8 @@ func (l *List) State(e *Entry) State {
 // Working reports whether the agent works.
 func (s State) Working() bool { return s.Text == "working" }
 
-// Whole returns the state with what the agent waits for or works at. call is the call of a tool that
-// has no result yet, or "".
+// Whole returns the state with its subject: the thing that the agent waits for or works at. call is
+// the pending tool call, or "".
 func (s State) Whole(call string) string {
 	what := s.What
 	if s.Waits || s.Working() {

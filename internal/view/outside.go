@@ -31,8 +31,8 @@ const (
 	maxImages   = 64 << 20 // bytes of all images
 )
 
-// fileOptions say where a session is by the path of its transcript, which need not be one of the agent's
-// own files.
+// fileOptions returns the location of a session by the path of its transcript, which need not be
+// one of the agent's own files.
 func fileOptions(info *sessions.SessionInfo) *sessions.Options {
 	project := filepath.Dir(info.Path)
 	return &sessions.Options{Store: sessions.NewFolder(filepath.Dir(project)), ProjectName: filepath.Base(project)}
@@ -108,7 +108,7 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 	return path, Browse(ctx, path)
 }
 
-// pageAge is how old a page that a browser has opened is when it is removed.
+// pageAge is the age at which a page opened in a browser is removed.
 const pageAge = 24 * time.Hour
 
 // pagesDir returns the directory of the pages that a browser opens, which only the user can read.
@@ -175,7 +175,7 @@ func writeNew(dir, name string, write func(io.Writer) error) (path string, err e
 	return "", fmt.Errorf("there are %d files named like %s", most, path)
 }
 
-// Browse opens a page in the user's browser, which goes on by itself.
+// Browse opens a page in the user's browser, and does not wait for the browser.
 func Browse(ctx context.Context, path string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
@@ -335,7 +335,8 @@ func inDirectory(job Program, path string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// showCommand shows a text in the user's editor or pager. It is in a private file until that has ended.
+// showCommand shows a text in the user's editor or pager. The text is in a private file until that
+// program ends.
 func showCommand(job Program) (cmd *exec.Cmd, done func() error, err error) {
 	viewer := showProgram(os.LookupEnv)
 	dir, err := os.MkdirTemp("", "clew-show-")

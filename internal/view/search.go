@@ -42,7 +42,7 @@ type fileList struct {
 	err   error
 }
 
-// filesFor is how long a list of files is used.
+// filesFor is the time for which a file list is used.
 const filesFor = 3 * time.Second
 
 func (l *fileList) list(ctx context.Context) ([]sessions.File, error) {
@@ -67,7 +67,7 @@ func (l *fileList) list(ctx context.Context) ([]sessions.File, error) {
 	return found, unread
 }
 
-// sessionHits is the most results of one session.
+// sessionHits is the maximum number of results per session.
 const sessionHits = 3
 
 // Search finds words in all sessions. The words may be narrowed by role:prompt, tool:Bash and
@@ -116,8 +116,8 @@ func projectsLike(files []sessions.File, text string) map[string]bool {
 	return found
 }
 
-// parseQuery reads what was typed. The query is nil if that has no words yet. The last word may not be
-// complete, so it stands for all that begin with it.
+// parseQuery reads the typed text. The query is nil if it has no words yet. The last word may not
+// be complete, so it stands for all words that start with it.
 func parseQuery(text string) (query *search.Query, project string, err error) {
 	var args []string
 	var role search.Role
@@ -153,7 +153,8 @@ func parseQuery(text string) (query *search.Query, project string, err error) {
 	return query, project, nil
 }
 
-// openEnded reports whether a word may go on: it ends with a letter or a digit, and has two of them.
+// openEnded reports whether a word may continue: it ends with a letter or a digit, and has two of
+// them.
 func openEnded(word string) bool {
 	r, _ := utf8.DecodeLastRuneInString(word)
 	return utf8.RuneCountInString(word) > 1 && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)

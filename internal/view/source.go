@@ -23,19 +23,19 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Options say how the viewer works.
+// Options configures the viewer.
 type Options struct {
 	// Dir is the working directory. Its sessions come first, and exported pages are put there.
 	Dir string
 	// AgentPath is the agent binary, as in clew.Options.
 	AgentPath string
-	// AgentEnv is the environment of an agent that takes over the terminal. Nil means that of this
-	// process.
+	// AgentEnv is the environment of an agent that takes over the terminal. Nil means the
+	// environment of this process.
 	AgentEnv []string
 	// In, Out and Err are the terminal, for programs that take it over.
 	In, Out, Err *os.File
-	// HandOver is called before another program has the terminal, and what it returns after it. It may
-	// be nil.
+	// HandOver is called before another program gets the terminal, and the returned function after
+	// it. It may be nil.
 	HandOver func() (back func())
 }
 
@@ -56,7 +56,7 @@ func New(opts Options) *Source {
 	return &Source{opts: opts, hub: follow.New(nil), opened: map[string]*sessions.Session{}}
 }
 
-// Close ends everything that the source has begun.
+// Close ends everything that the source started.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Source) Close() error {
 	return errors.Join(errs...)
 }
 
-// List yields the sessions of all projects by their files, and again when they have changed.
+// List yields the sessions of all projects by their files, and again when they change.
 func (s *Source) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
 	return func(yield func([]sessions.SessionInfo, error) bool) {
 		var failed error // of a directory; it comes with the next list
@@ -89,7 +89,7 @@ func (s *Source) Summarize(ctx context.Context, infos []sessions.SessionInfo) []
 	return sessions.Summarize(ctx, infos)
 }
 
-// Measure counts what sessions have done.
+// Measure counts the figures of sessions.
 func (s *Source) Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
 	return sessions.Measure(ctx, infos, nil)
 }
@@ -117,7 +117,7 @@ func (s *Source) Trash(ctx context.Context) ([]sessions.TrashedSession, error) {
 // Follow reads a session as it grows.
 func (s *Source) Follow(info sessions.SessionInfo) Follower { return s.hub.OpenFile(info.Path) }
 
-// options say where a session is.
+// options returns the location of a session.
 func options(info *sessions.SessionInfo) *sessions.Options {
 	return &sessions.Options{ProjectName: info.Project}
 }
@@ -179,8 +179,8 @@ func (s *Source) Spill(ctx context.Context, info sessions.SessionInfo, path stri
 }
 
 const (
-	// glanceBytes is how much of the end of a transcript is read for a preview. If that has no whole
-	// line, more is read.
+	// glanceBytes is the size of the transcript's end that is read for a preview. If that has no
+	// whole line, more is read.
 	glanceBytes     = 256 << 10
 	longGlanceBytes = 8 << 20
 )

@@ -18,7 +18,7 @@ type Runner interface{ Run() error }
 type Glance struct {
 	Prompt string // the last one
 	Answer string // the last text of the model
-	// Call is a call of a tool that has no result yet, such as "Bash psql -c ...", or "".
+	// Call is the pending tool call, such as "Bash psql -c ...", or "".
 	Call string
 }
 
@@ -38,7 +38,7 @@ type FoundSession struct {
 
 // A Follower reads a session that may grow.
 type Follower interface {
-	// Next waits for a state of the session that is newer than the last one it has returned.
+	// Next waits for a state of the session that is newer than the last one returned.
 	Next(ctx context.Context) (*follow.Snapshot, error)
 	Close() error
 }
@@ -62,7 +62,7 @@ const (
 	ShowText     ProgramKind = "show"     // a text in $EDITOR or $PAGER
 )
 
-// HitPlace says where in its session a result is, and whose text it is.
+// HitPlace describes the place of a result in its session, and the author of its text.
 func HitPlace(h *search.Hit) string {
 	who := h.Role.String()
 	if h.Tool != "" {
