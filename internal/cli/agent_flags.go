@@ -245,7 +245,7 @@ var partOfID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
 })
 
-// resume completes the ID of the session to resume, of which "clew ls" shows the beginning. Other
+// resume completes the ID of the session to resume from the prefix that "clew ls" shows. Other
 // values may be titles, which the agent finds.
 func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
 	if !partOfID().MatchString(o.Resume) {

@@ -106,7 +106,7 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 		}
 		return o.saveAgain(ctx, name)
 	}
-	defer target.Close() //nolint:errcheck // what was written is on disk
+	defer target.Close() //nolint:errcheck // the data is on disk
 	a := archive.New(target)
 	switch {
 	case o.status:
@@ -290,7 +290,7 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 			}
 		}
 	}()
-	for wait := time.Duration(0); ; wait = o.every { // what is written until then is saved together
+	for wait := time.Duration(0); ; wait = o.every { // changes until then are saved together
 		select {
 		case <-ctx.Done():
 			return nil
@@ -306,8 +306,8 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 	}
 }
 
-// saveAfter waits and saves, again and again until that succeeds. It returns an error if the context ends,
-// or if nobody reads what is printed.
+// saveAfter waits and saves, until that succeeds. It returns an error if the context ends, or if
+// nobody reads the output.
 func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) error {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
 		if err := pause.For(ctx, wait); err != nil {
@@ -365,7 +365,7 @@ func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, na
 	}
 	r := statusRecord{Archive: shownTarget(name), Machines: append([]archive.Machine{}, machines...)}
 	for f, err := range sessions.Files(ctx, nil) {
-		if err == nil { // what can't be read is reported when it is saved
+		if err == nil { // files that can't be read are reported when saving
 			r.LiveBytes += f.Info.Size()
 		}
 	}

@@ -122,7 +122,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 		return o.conflict(conflict)
 	}
 	if err != nil {
-		if report != nil { // what was there must be found again
+		if report != nil { // earlier contents must be found again
 			for _, path := range report.Aside {
 				clikit.Remark(o.streams.Err, tty.Waiting, "clew restore", "renamed what was there to "+clikit.Printable(path))
 			}

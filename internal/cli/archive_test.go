@@ -60,8 +60,8 @@ func TestArchiveNATS(t *testing.T) {
 	run(clikit.ExitInput, "connect to "+address, "archive", "--to", wrong)
 }
 
-// TestCacheOf has a cache for each archive and each set of agents' directories: what is unpacked depends
-// on both.
+// TestCacheOf checks that each archive and each set of agents' directories has a separate cache:
+// the unpacked sessions depend on both.
 func TestCacheOf(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
@@ -99,7 +99,7 @@ func startNATS(t *testing.T, user, password string) string {
 	return s.Addr().String()
 }
 
-// A watcher ends when nobody reads what it prints.
+// A watcher ends when nobody reads its output.
 func TestArchiveWatchIntoAClosedPipe(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", dir)

@@ -158,7 +158,7 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 	}
 }
 
-// surface returns the surface for questions as it is now.
+// surface returns the current surface for questions.
 func (a *questioner) surface() surface {
 	columns, rows := a.console.size()
 	plain := a.screen.plain || os.Getenv("TERM") == "dumb"
@@ -174,8 +174,8 @@ func (a *questioner) askWhy(ctx context.Context, s *sheet) (clew.PermissionResul
 	return permit.Denied(line), nil
 }
 
-// settle lets the user catch up if another question was withdrawn, or a prompt is being typed: what
-// they type next is not meant for the question that follows.
+// settle lets the user catch up if another question was withdrawn, or a prompt is being typed: the
+// next input is not meant for the question that follows.
 func (a *questioner) settle(ctx context.Context) error {
 	if !a.withdrawn && !a.console.in.awaited() {
 		return nil
@@ -231,8 +231,8 @@ func orDenied(result clew.PermissionResult, err error) (clew.PermissionResult, e
 	return result, err
 }
 
-// addAlways adds what the answer "always" changes: often more than the question is about, and
-// sometimes for later sessions. It is beside the choice if it is short.
+// addAlways adds the changes that the answer "always" makes: often more than the question is about,
+// and sometimes for later sessions. They are beside the choice if they are short.
 func (s *sheet) addAlways(changes []clew.PermissionUpdate) {
 	texts := make([]string, len(changes))
 	for i := range changes {
@@ -252,7 +252,7 @@ const (
 	choiceIndent = len("  a  ")
 	alwaysIndent = len("  a  always     ")
 	minChoice    = 26 // columns for choices that are explained
-	minChoices   = 46 // columns for always and what it changes in a row
+	minChoices   = 46 // columns for always and its changes in a row
 )
 
 // offer sets the choices. always has the clean texts of the choice always, or is empty if there is
@@ -336,7 +336,7 @@ func promptOf(req *clew.PermissionRequest, s *sheet) string {
 	return s.prompt(prompt)
 }
 
-// longestPrompt returns how many rows the prompt of a question takes.
+// longestPrompt returns the number of rows that the prompt of a question takes.
 func longestPrompt(req *clew.PermissionRequest, s *sheet) int {
 	most := 0
 	for _, shown := range []int{0, len(s.rows)} {
@@ -373,7 +373,7 @@ type reply struct {
 	result  clew.PermissionResult
 	refusal string // why there is none
 	why     bool   // the user wants to say why they deny it
-	help    bool   // the user wants to know what the answers mean
+	help    bool   // the user wants an explanation of the answers
 }
 
 // replyOf returns the meaning of an answer. Until everything was shown, only whole words allow
@@ -430,7 +430,7 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 	a.screen.decided(req.Permission.ToolUseID, true)
 	switch {
 	case errors.Is(err, errInputEnded), err == nil && len(answers) == 0:
-		return nil, nil // the user won't answer, or has skipped all questions
+		return nil, nil // the user won't answer, or skipped all questions
 	case err != nil:
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func quotedText(text string) string {
 	return string(quoted)
 }
 
-// hostileEdit returns a request to change a file, and a file of which it is about.
+// hostileEdit returns a request to change a file, and the contents of the file.
 func hostileEdit(r *rand.Rand) (req *clew.PermissionRequest, file string) {
 	before, after := hostileText(r), hostileText(r)
 	file = hostileText(r) + before + hostileText(r)

@@ -94,7 +94,7 @@ func (u *questionedUser) promptAbout(command string) string {
 	return fmt.Sprintf("+- Bash ----%s| %-75s |\n%s%s|", rule[12:], "command: "+command, rule, choices)
 }
 
-// An answer to a question that the agent has withdrawn answers no other one.
+// An answer to a withdrawn question does not answer another one.
 func TestAskWithdrawn(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		ctx, withdraw := context.WithCancel(t.Context())

@@ -23,8 +23,8 @@ type sheet struct {
 	aside   string     // a clean text that may be left out, at the other end of the head
 	subject string     // a clean line, for reminders
 	rows    []sheetRow // the agent's text
-	shown   int        // how many rows were shown
-	choices []string   // rows of ours that explain the answers, or nil if there is no room
+	shown   int        // number of rows shown
+	choices []string   // our rows that explain the answers, or nil if there is no room
 	letters []string   // of the choices, if they are numbered
 }
 
@@ -70,7 +70,7 @@ type sheetRow struct {
 
 // indents of the parts of a sheet
 const (
-	partIndent  = 2 // the other rows of a line, and what is not in a box
+	partIndent  = 2 // further rows of a line, and text outside of a box
 	valueIndent = 2 // the lines of a part
 	minText     = 4 // columns beside an indent
 	minBox      = 20

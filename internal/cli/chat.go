@@ -212,7 +212,7 @@ type chat struct {
 	ready   atomic.Pointer[clew.Session] // the session, for other goroutines
 	status  chatStatus
 	end     context.CancelCauseFunc // ends the chat, as an interrupt does
-	ran     []string                // what the user ran in a shell since the last prompt
+	ran     []string                // shell commands that the user ran since the last prompt
 	turns   int
 	failed  int
 }
@@ -384,7 +384,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 	return stopping.Load(), nil
 }
 
-// follow updates the status from a message, and reports on stderr what is not part of the answer.
+// follow updates the status from a message, and reports everything outside of the answer on stderr.
 func (c *chat) follow(msg wire.Message) {
 	if c.status.follow(msg) {
 		c.user.showStatus(&c.status)

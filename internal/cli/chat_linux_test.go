@@ -151,7 +151,7 @@ func (p *paper) all() string {
 	return p.text()
 }
 
-// A plain chat draws nothing again, and says in words what happens.
+// A plain chat does not redraw anything, and reports events in words.
 func TestChatPlain(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string]struct{ args, env []string }{

@@ -31,8 +31,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A terminalUser is a user at a terminal. It is the driver of the chat that is shown there, and the
-// board of the chat's screen: what the agent does goes to the chat by mail.
+// A terminalUser is a user at a terminal. It is the driver of the chat on the terminal, and the
+// board of the chat's screen: the agent's activity goes to the chat by mail.
 type terminalUser struct {
 	chat    *chat
 	in      *os.File
@@ -44,7 +44,7 @@ type terminalUser struct {
 	full    bool          // the chat has the whole screen
 	keys    *keymap.Map   // or nil for the usual ones
 	prompts chan string   // a prompt that was sent
-	ended   chan struct{} // closed when the user has ended the chat
+	ended   chan struct{} // closed when the user ends the chat
 	endOnce sync.Once
 
 	mu            sync.Mutex
@@ -354,7 +354,7 @@ func (c *chat) greet() {
 	c.say(c.agentName() + " · / commands, @ files, ! shell · ? keys · ctrl+d ends")
 }
 
-// agentName returns what the agent is.
+// agentName returns the agent's name.
 func (c *chat) agentName() string {
 	return strings.TrimSpace("Claude Code " + c.session.Info().Version)
 }
@@ -386,7 +386,7 @@ type dockedQuestions struct {
 	chat      *chat
 	mail      *tui.Mailbox
 	workspace permit.Workspace
-	gone      <-chan struct{} // closed when the user has ended the chat
+	gone      <-chan struct{} // closed when the user ends the chat
 
 	mu      sync.Mutex
 	last    int // the ID of the last one
@@ -519,7 +519,7 @@ func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.Permissi
 		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}
 	case a.Kind == tui.AllowedAlways:
 		allowed, err := permit.Always(req, a.Changes, a.Rule)
-		if err != nil { // the question has checked the rule
+		if err != nil { // the question checked the rule
 			return clew.Deny(err.Error())
 		}
 		return allowed

@@ -168,7 +168,7 @@ func TestChatTypes(t *testing.T) {
 	c.press(t, "\x04")
 	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
 	c.end(t, clikit.ExitDone)
-	// Another chat knows what was typed in this one.
+	// Another chat has the prompts typed in this one.
 	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
 	if err != nil || string(history) != "\"one\\ntwo\\nthree\\nfour !世界\"\n\"/model sonnet\"\n" {
 		t.Errorf("the history is %q, %v", history, err)
@@ -353,7 +353,8 @@ func TestChatKeepsTheQueue(t *testing.T) {
 	}
 }
 
-// Escape interrupts a turn, and takes no other key with it. Pressed again, it does not end the chat.
+// Escape interrupts a turn, without swallowing another key. Pressed again, it does not end the
+// chat.
 func TestChatEscape(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40)
@@ -373,7 +374,7 @@ func TestChatEscape(t *testing.T) {
 	c.end(t, clikit.ExitInterrupted)
 }
 
-// A prompt does not wait for the use of the context, which is shown when the agent says it.
+// A prompt does not wait for the context usage, which is shown when the agent reports it.
 func TestChatContextLate(t *testing.T) {
 	t.Parallel()
 	c := openChat(t, 70, 40, chatAgentVariable+"="+chatAgentSlow)
@@ -652,7 +653,7 @@ func TestChatKilled(t *testing.T) {
 	}
 }
 
-// A chat as it is to be read afterwards: the prompt, what was done, and how to continue.
+// A finished chat shows the prompt, the work, and how to continue.
 func TestChatScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {

@@ -26,7 +26,7 @@ import (
 // in a way that depends on their words.
 const chatAgentVariable = "CHAT_AGENT"
 
-// chatAgentSlow makes it say nothing of its context before the first prompt.
+// chatAgentSlow keeps the agent from reporting its context before the first prompt.
 const chatAgentSlow = "slow"
 
 func init() {
@@ -131,7 +131,7 @@ func answerChatPrompt(text string) {
 	case "break": // within a text
 		fmt.Print(framed(textDelta("First.\\n\\nBroken")))
 		os.Exit(9)
-	case "later": // asks when the turn is over and the test says so
+	case "later": // asks when the turn is over and the test allows it
 		sayInChat("Later.")
 		go func() {
 			polltest.Eventually(func() bool { _, err := os.Stat(askLater()); return err == nil })
@@ -167,7 +167,7 @@ const (
 		`{"label":"Red \u001b[2J","description":"warm"},{"label":"Blue","description":"","preview":"# blue"}]}]}`
 )
 
-// callInChat says something, calls a tool, and asks about that at once.
+// callInChat writes a text, calls a tool, and immediately asks about the call.
 func callInChat(tool, input string) {
 	writeChatText("Let me see.")
 	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":%q,"input":%s}]},`+
@@ -200,8 +200,8 @@ func sayInChat(text string) {
 		chatSession)
 }
 
-// A paper is a terminal that does not scroll: what a program writes, as it would be seen. It knows
-// the sequences that chat uses, and keeps note of others.
+// A paper is a terminal that does not scroll: it shows the output of a program as a user would see
+// it. It knows the sequences that chat uses, and records others.
 type paper struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -338,7 +338,7 @@ func (p *paper) put(r rune) {
 	p.column += w
 }
 
-// text returns what is to be seen. The cursor is shown as a bar.
+// text returns the visible text. The cursor is shown as a bar.
 func (p *paper) text() string {
 	var b strings.Builder
 	for i, cells := range p.rows {
@@ -400,7 +400,7 @@ func (p *paper) see(t *testing.T, want string) {
 	}
 }
 
-// Whatever the agent says of itself, nothing of it reaches the terminal unescaped.
+// The agent's self-description never reaches the terminal unescaped.
 func TestChatHostile(t *testing.T) {
 	quoted, err := json.Marshal("\x1b]0;owned\x07\u202e\u2066\r\u009b\u2028owned\x00")
 	if err != nil {

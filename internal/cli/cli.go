@@ -82,7 +82,7 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 	}
 }
 
-// setGCPercent sets how much the heap of the process may grow before a collection.
+// setGCPercent sets the garbage collection target percentage of the process.
 var setGCPercent = debug.SetGCPercent
 
 func execute(ctx context.Context, args []string, s Streams) int {

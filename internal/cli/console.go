@@ -19,7 +19,7 @@ import (
 // terminal that the program was started from.
 type console struct {
 	in  answerer
-	tty *os.File  // what in reads, or nil if somebody else takes care of it
+	tty *os.File  // the source of in, or nil if somebody else takes care of it
 	out io.Writer // nil for the screen
 	// size returns the numbers of columns and rows.
 	size func() (columns, rows int)
@@ -109,8 +109,8 @@ func (a *questioner) say(text string) {
 // guards it.
 type notices struct {
 	wanted bool
-	title  string    // what the session is called, for those who run several
-	acted  time.Time // when the user has last sent a prompt or an answer
+	title  string    // the title of the session, for users who run several
+	acted  time.Time // when the user last sent a prompt or an answer
 }
 
 // awayAfter is the time after a prompt or an answer until the user counts as away.
@@ -180,15 +180,15 @@ func (a *questioner) notify() {
 
 const questionWaits = "a question waits for you"
 
-// A lineSource reads lines when they are wanted, and not before: what is typed ahead stays in the
-// terminal, which can discard it.
+// A lineSource reads lines only on demand: input that is typed ahead stays in the terminal, which
+// can discard it.
 type lineSource struct {
 	in  *bufio.Reader
 	tty *os.File // nil if in is not a terminal
 
 	mu      sync.Mutex
 	reading bool
-	to      chan<- string // where the line that is being read goes
+	to      chan<- string // the receiver of the line that is being read
 	err     error         // why there are no more lines
 }
 

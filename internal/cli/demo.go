@@ -210,7 +210,7 @@ func demoEnv(dir, config string) map[string]string {
 		"CLAUDE_CONFIG_DIR": config, "HOME": home, "USERPROFILE": home,
 		"XDG_CONFIG_HOME": filepath.Join(home, ".config"), "AppData": filepath.Join(home, "AppData", "Roaming"),
 		"XDG_CACHE_HOME": filepath.Join(home, ".cache"), "LocalAppData": filepath.Join(home, "AppData", "Local"),
-		"CLEW_PAGER": "cat", // a tour goes on by itself
+		"CLEW_PAGER": "cat", // a tour continues by itself
 	}
 }
 

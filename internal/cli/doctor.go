@@ -173,7 +173,7 @@ func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, na
 			return nil
 		}
 		select {
-		case found := <-result: // it has just ended
+		case found := <-result: // it ended just now
 			return named(found, name)
 		default:
 		}
@@ -320,7 +320,7 @@ func checkTerminal(s Streams) []diagnosis {
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: d}}
 }
 
-// colorDepth returns how many colors there are or, unless the terminal decides, what does.
+// colorDepth returns the number of colors or, if the terminal does not decide, the reason.
 func colorDepth(s Streams) string {
 	switch color, by := clikit.DecideColor(clikit.GivenColor, os.Getenv, clikit.IsTerminal(s.Out)); {
 	case color && by != "":

@@ -115,8 +115,8 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 // maxVersionOutput is the size of the longest output of --version, in bytes.
 const maxVersionOutput = 4 << 10
 
-// A clipped is a writer that keeps the beginning of the output. It refuses more, which ends the
-// program that writes.
+// A clipped is a writer that keeps the start of the output. It refuses more, which ends the program
+// that writes.
 type clipped struct {
 	text bytes.Buffer
 	full bool

@@ -82,7 +82,7 @@ func makeHole(t *testing.T, path string, size int64, text string) {
 	}
 }
 
-// noisySession is a session with so many bytes of noise in its middle.
+// noisySession returns a session with size bytes of noise in its middle.
 func noisySession(size int) io.Reader {
 	text := faultTranscript(1)
 	noise := fmt.Sprintf(`{"type":"progress","sessionId":%q,"uuid":"x","data":{"type":"hook_progress","text":%q}}`+"\n",
@@ -121,7 +121,7 @@ func (p faultPlace) measured(t *testing.T, cmd *exec.Cmd) (o faultOutcome, peak 
 	return o, peak
 }
 
-// peakMemory returns how many bytes of a process were in memory at most so far.
+// peakMemory returns the peak memory of a process so far, in bytes.
 func peakMemory(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -129,7 +129,7 @@ func peakMemory(pid int) int {
 	}
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	kilobytes, _ := strconv.Atoi(number) // a process that has ended has no such line
+	kilobytes, _ := strconv.Atoi(number) // a process that ended has no such line
 	return kilobytes << 10
 }
 
@@ -244,7 +244,7 @@ func TestFaultSignalClearsBar(t *testing.T) {
 	}
 }
 
-// openTerminal returns the two ends of a pseudo-terminal of so many columns.
+// openTerminal returns the two ends of a pseudo-terminal of the given width.
 func openTerminal(t *testing.T, columns int) (screen, tty *os.File) {
 	t.Helper()
 	screen, tty, err := pty.Open(columns, 24)
@@ -289,7 +289,7 @@ func (p faultPlace) onTerminal(t *testing.T, cmd *exec.Cmd, columns int) faultOu
 
 var styleSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// checkFits fails if a line does not fit into so many columns. A command is one line, so that it can be copied.
+// checkFits fails if a line is wider than columns. A command is one line, so that it can be copied.
 func checkFits(t *testing.T, text string, columns int) {
 	t.Helper()
 	for line := range strings.Lines(styleSequence.ReplaceAllString(text, "")) {

@@ -49,7 +49,7 @@ var faultUses = []faultUse{
 	{line: "ls --all --json", homeless: clikit.ExitInput},
 	{line: "show ID", prose: true, homeless: clikit.ExitInput},
 	{line: "show ID --expand --thinking --branches", prose: true, homeless: clikit.ExitInput},
-	{line: "show ID --diff", homeless: clikit.ExitInput}, // broken lines are no diff
+	{line: "show ID --diff", homeless: clikit.ExitInput}, // broken lines are not a diff
 	{line: "show ID --format json", homeless: clikit.ExitInput},
 	{line: "show ID --format ndjson", homeless: clikit.ExitInput},
 	{line: "show ID --format messages", homeless: clikit.ExitInput},
@@ -168,7 +168,7 @@ const faultID = "5e55104a-0000-4000-8000-000000000001"
 // A faultPlace is a home with one session in it.
 type faultPlace struct {
 	home    string
-	project string // the folder with the transcripts
+	project string // the directory with the transcripts
 	file    string // the transcript of the session
 	fleet   *faultFleet
 }
@@ -265,7 +265,7 @@ func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
 	return cmd
 }
 
-// faultAgent returns what makes the program find an agent that says a word.
+// faultAgent returns the environment in which the program finds an agent that writes a word.
 func faultAgent(t *testing.T) []string {
 	t.Helper()
 	agent := clewtest.NewAgent(lenient{t}, prompted().
@@ -381,7 +381,7 @@ func TestFaultUsesCoverTheVerbs(t *testing.T) {
 	}
 	for _, cmd := range newRoot(Streams{}).Commands() {
 		if cmd.Name() == "worker" {
-			continue // it prints only what happens to jobs, and goes on without that
+			continue // it prints only job events, and continues without output
 		}
 		if cmd.IsAvailableCommand() && !verbs[cmd.Name()] {
 			t.Errorf("no fault is tested with %s: add a line to faultUses", cmd.Name())

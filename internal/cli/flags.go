@@ -79,7 +79,7 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 	return chunks[from:end], first
 }
 
-// none reports that a session with so many turns has none of the range.
+// none reports that a session with this number of turns has none in the range.
 func (t *turnRange) none(turns int) error {
 	return &clikit.Failure{
 		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
@@ -127,7 +127,7 @@ func findProject(ctx context.Context, word string) (*sessions.Options, error) {
 	return nil, noProject(word, projects)
 }
 
-// addProjectOf adds the flag that says in which project a session is looked for.
+// addProjectOf adds the flag for the project in which a session is looked for.
 func addProjectOf(cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVar(project, "project", "", "look for the session in the project with this `name` or directory")
 }
@@ -233,8 +233,8 @@ func nearProject(word string, projects []sessions.ProjectInfo) string {
 	return tty.Line(best)
 }
 
-// editDistance returns how many characters must be added, removed or replaced to turn one text into
-// the other. Long texts are cut.
+// editDistance returns the number of characters that must be added, removed or replaced to turn one
+// text into the other. Long texts are cut.
 func editDistance(a, b string) int {
 	const most = 80
 	from, to := []rune(a), []rune(b)

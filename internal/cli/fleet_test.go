@@ -207,7 +207,7 @@ func (f *testFleet) make(t testing.TB, ending string, spec *fleet.Spec) *fleet.J
 		spec.Ask = &fleet.Ask{Park: -1}
 	}
 	if ending == "waiting" {
-		spec.Account = "team" // jobs of other accounts go on
+		spec.Account = "team" // jobs of other accounts continue
 	}
 	if ending == "asking" {
 		spec.Ask = &fleet.Ask{Park: fleet.Duration(time.Millisecond)}

@@ -480,7 +480,7 @@ func (s *settings) applyFleet(ctx context.Context, cmd *cobra.Command) {
 	}
 	for _, key := range []string{"fleet", "fleet_credentials"} {
 		if value, ok := c.Values[key]; ok {
-			_ = applyToFlag(cmd, value) // without it, jobs are those of this machine
+			_ = applyToFlag(cmd, value) // without it, this machine's jobs are used
 		}
 	}
 }

@@ -99,7 +99,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 		"CLEW_AGENT": filepath.Join(dir, "bin", "claude"), "GORACE": "atexit_sleep_ms=0",
 	} {
 		p.env = append(p.env, name+"="+value)
-		t.Setenv(name, value) // for what runs in this process
+		t.Setenv(name, value) // for code in this process
 	}
 	t.Chdir(makeDir(t, p.dir))
 	session := filepath.Join(dir, "claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(p.dir, "-"),
@@ -133,7 +133,7 @@ var exampleJobs = map[string]string{
 	"cancel": "queued", "show": "done", "tail": "done", "patch": "done", "drop": "done", "approve": "asks", "resume": "budget", "retry": "lost",
 }
 
-// tryJobs runs a line about jobs. Another worker does what it submits.
+// tryJobs runs a line about jobs. Another worker runs the submitted jobs.
 func (p *examplePlace) tryJobs(t *testing.T, line string) {
 	t.Helper()
 	if words := strings.Fields(line); len(words) > 3 && words[1] == "jobs" && words[3] == "m4k" {

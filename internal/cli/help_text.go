@@ -142,7 +142,7 @@ func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups []
 				members = append(members, f)
 			}
 		}
-		if !startsAgent(cmd) || verbFlagGroups[cmd.Name()] != nil { // their flags have an order of their own
+		if !startsAgent(cmd) || verbFlagGroups[cmd.Name()] != nil { // their flags have a special order
 			slices.SortStableFunc(members, func(a, b *pflag.Flag) int {
 				return slices.Index(group.flags, a.Name) - slices.Index(group.flags, b.Name)
 			})
@@ -174,7 +174,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 type helpText struct {
 	strings.Builder
 	columns int
-	prose   int // columns of prose, or 0 to leave its lines as they are
+	prose   int // columns of prose, or 0 to keep its lines as they are
 	color   bool
 }
 
@@ -354,8 +354,8 @@ func flagName(f *pflag.Flag) string {
 const (
 	margin = 2 // before a name
 	gap    = 3 // after the longest name
-	// minAbout is the least width of descriptions beside names, and narrowAbout their
-	// indentation below them.
+	// minAbout is the minimum width of descriptions beside names, and narrowAbout their indentation
+	// below them.
 	minAbout    = 22
 	narrowAbout = 6
 )

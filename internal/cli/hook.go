@@ -235,8 +235,8 @@ func replaceSettings(path, before, after string) error {
 // maxHookInput limits the hook's input.
 const maxHookInput = 8 << 20
 
-// answer passes a question on to the pages, and prints the answer. Whatever fails, it says nothing:
-// the agent asks as it would without the hook.
+// answer passes a question on to the pages, and prints the answer. On any failure it prints
+// nothing: the agent asks as it would without the hook.
 func (o *hookOptions) answer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout-time.Second)
 	defer cancel()

@@ -200,7 +200,7 @@ func inProcess(script string) string {
 // scriptKey is the key of the scriptState of a script.
 type scriptKey struct{}
 
-// A scriptState has what the program gets in a script.
+// A scriptState is the state of the program in a script.
 type scriptState struct {
 	env   []string
 	input string // of the next program

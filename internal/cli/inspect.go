@@ -128,7 +128,7 @@ type inspection struct {
 	report report
 	bar    *clikit.Progress
 
-	frames, problems int64       // how many there were, and how many of them had one
+	frames, problems int64       // number of frames, and of frames with a problem
 	unwritable       atomic.Bool // there is nobody to report to
 }
 
@@ -181,7 +181,7 @@ func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches
 		}
 		batches <- batch
 		if pos.Bytes > longFrame {
-			batches <- nil // the batch before has been examined
+			batches <- nil // the batch before is examined
 			runtime.GC()   // otherwise several long frames are in memory at a time
 		}
 		batch, size = nil, 0
@@ -242,7 +242,7 @@ type finding struct {
 	invalidBlocks int
 	misfits       []*wire.FieldError
 	blockErrors   []error // of the first invalid blocks
-	maxErrors     int     // how many of these to keep; each costs a pass over the frame
+	maxErrors     int     // number of errors to keep; each costs a pass over the frame
 }
 
 func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {

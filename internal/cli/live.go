@@ -426,7 +426,7 @@ func (o *tailOptions) begin(u *sessions.Update) error {
 	return errors.Join(o.head.begin(o.streams.Out), o.head.figures(o.streams.Out, figuresOf(u.Transcript, nil)))
 }
 
-// end writes the totals below a session that nobody follows any more.
+// end writes the totals below a session that is no longer followed.
 func (o *tailOptions) end() error {
 	if o.head != nil {
 		text := ""
@@ -486,8 +486,8 @@ func (o *tailOptions) text(u *sessions.Update) string {
 	return text
 }
 
-// past returns the number of chunks to skip at the beginning: all of a subagent that had ended
-// before, and otherwise all but the last few.
+// past returns the number of chunks to skip at the start: all of a subagent that ended before, and
+// otherwise all but the last few.
 func (o *tailOptions) past(u *sessions.Update) int {
 	n := len(u.Transcript.Chunks)
 	if u.Agent != nil && !u.Agent.Ongoing() && u.Transcript.Modified.Before(o.started) {

@@ -44,7 +44,7 @@ func (g *glass) write(t *testing.T, text string) {
 // shown returns the rows on the glass without empty ones at the end.
 func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.rows, "\n"), "\n") }
 
-// However rows are replaced, the screen shows the last ones, below what was there before.
+// However rows are replaced, the screen shows the last ones, below the earlier output.
 func TestLiveRows(t *testing.T) {
 	t.Parallel()
 	seed := rand.New(rand.NewPCG(3, 4)) // the same rows each time

@@ -171,7 +171,7 @@ func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
 
 // measure returns the figures of sessions, or nil if they are not wanted.
 func (o *lsOptions) measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
-	defer setGCPercent(setGCPercent(200)) // most of what is read is garbage at once
+	defer setGCPercent(setGCPercent(200)) // most of the data is garbage immediately
 	switch {
 	case o.figures.given && o.figures.on:
 		return sessions.Measure(ctx, infos, nil)
@@ -328,10 +328,10 @@ type lsList struct {
 	view.List
 	now   time.Time // in the time zone of the list
 	byDay bool      // the list is sorted by time, so that it has groups
-	found int       // the number of sessions, also of those that are not listed
+	found int       // the number of sessions, including unlisted ones
 }
 
-// take takes sessions with their figures, of which there may be none.
+// take takes sessions with their figures, which may be missing.
 func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
 	l.Here = thisMachine()
 	l.Take(infos)
@@ -474,7 +474,8 @@ func (l *lsList) style(e *view.Entry, c *lsColumn) tty.Style {
 	return c.style
 }
 
-// table returns the list for other programs. Lines are cut to so many columns; 0 means no limit.
+// table returns the list for other programs. Lines are cut to the given number of columns; 0 means
+// no limit.
 func (l *lsList) table(columns int, color bool) string {
 	names := []string{"ID", "STATE", "MODIFIED", "PROJECT", "BRANCH", "MODEL"}
 	if l.Machines() {
@@ -531,7 +532,7 @@ func (l *lsList) title(row *view.Entry) string {
 	return tty.Line(row.Title())
 }
 
-// age returns how long ago a session was changed, or in a group of another day the time of day.
+// age returns the time since a session changed, or in a group of another day the time of day.
 func (l *lsList) age(e *view.Entry) string { return l.Age(e, l.now, l.byDay) }
 
 func (l *lsList) day(at time.Time) string { return render.Day(at, l.now) }

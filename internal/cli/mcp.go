@@ -92,7 +92,7 @@ const recallGCPercent = 25
 // gone on to another session since, as after /clear.
 func askingSessions(ctx context.Context) []string {
 	list := []string{os.Getenv("CLAUDE_CODE_SESSION_ID")}
-	running, _ := sessions.Running(ctx) // those that can be read
+	running, _ := sessions.Running(ctx) // the ones that can be read
 	for _, s := range running {
 		if s.PID == os.Getppid() {
 			list = append(list, s.ID)
@@ -163,7 +163,7 @@ func (o *mcpOptions) tools(r *recall.Recall) []*tools.Tool {
 	return all
 }
 
-// refine removes what the server was not started for from the schema of a tool.
+// refine removes the features that the server was not started with from a tool's schema.
 func (o *mcpOptions) refine(schema *jsonschema.Schema) {
 	if !o.all {
 		delete(schema.Properties, "project")

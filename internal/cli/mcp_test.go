@@ -22,7 +22,7 @@ func mcpInput(calls ...string) string {
 	return b.String()
 }
 
-// An mcpClient reads what the server writes, and ends its input after so many answers.
+// An mcpClient reads the server's output, and ends its input after a number of answers.
 type mcpClient struct {
 	bytes.Buffer
 	left int
@@ -127,7 +127,7 @@ func TestMCPDescriptionsAreShort(t *testing.T) {
 	}
 }
 
-// listMCPTools returns what the model gets of the tools: names, descriptions and schemas.
+// listMCPTools returns the model's view of the tools: names, descriptions and schemas.
 func listMCPTools(t *testing.T, args ...string) string {
 	t.Helper()
 	end, stop := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ func TestNotifyTurnEnded(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		took     time.Duration
-		answered time.Duration // when the user has answered a question, or 0
+		answered time.Duration // when the user answered a question, or 0
 		off      bool
 		want     string
 	}{

@@ -294,11 +294,11 @@ type textPrinter struct {
 	structured bool     // write only the structured output
 	streamed   []byte   // the written part of an incomplete block
 	message    string   // the ID of the last complete message
-	apart      bool     // the next text begins a new line
+	apart      bool     // the next text starts a new line
 	said       turnText // by the model
 	result     *wire.ResultMessage
 	account    turnAccount
-	stream     *markdown.Stream // lays the block out, on a terminal; nil before it has begun
+	stream     *markdown.Stream // lays the block out, on a terminal; nil before it starts
 }
 
 func (p *textPrinter) print(msg wire.Message) error {
@@ -312,7 +312,7 @@ func (p *textPrinter) print(msg wire.Message) error {
 		if m.ParentToolUseID == "" && !m.APIErrorMessage {
 			return p.complete(m)
 		}
-	case *wire.SessionReconnectedMessage: // what the last agent has begun to write won't go on
+	case *wire.SessionReconnectedMessage: // the last agent's unfinished text won't continue
 		p.apart, p.streamed = true, p.streamed[:0]
 		return p.endBlock()
 	case *wire.TextLine:

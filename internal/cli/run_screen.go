@@ -45,13 +45,13 @@ type screen struct {
 	spoke       bool // a line on stderr is the last one on the terminal
 	answered    bool // a complete text is
 	label       string
-	since       time.Time // when the turn began, later by the time that the user took
+	since       time.Time // when the turn started, shifted by the time that the user took
 	pausedAt    time.Time
 	frame       int
 	visible     bool
 	paused      bool
 	calls       map[string]*toolCall // by tool use ID
-	begun       int                  // how many calls there were
+	begun       int                  // number of calls so far
 	current     *toolCall            // the last one, if it has no result yet
 	misfitKinds map[wire.Kind]bool   // kinds of frames that had a field that does not fit
 	changed     sync.Cond            // a tool was added, or the label was removed
@@ -108,7 +108,7 @@ func (s *screen) usePlain() {
 	}
 }
 
-// state says in a word what becomes of a turn, where that is not drawn.
+// state reports the state of a turn in a word, where it is not drawn.
 func (s *screen) state(word string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,8 @@ func (s *screen) draw() {
 	s.toErr(clikit.ClearLine + s.activity(spokes[s.frame%len(spokes)]))
 }
 
-// activity returns the last line: the time of the turn, what the agent does, and how long that has
-// taken if it is not all of the turn.
+// activity returns the last line: the time of the turn, the agent's activity, and the duration of
+// that if it is not the whole turn.
 func (s *screen) activity(spoke string) string {
 	const notable = 2 * time.Second
 	now := s.now()
@@ -187,7 +187,7 @@ func (s *screen) busy(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	if s.label == "" && label != "" { // a turn begins
+	if s.label == "" && label != "" { // a turn starts
 		s.since = s.now()
 		s.acted = s.since
 	}
@@ -216,7 +216,7 @@ func (s *screen) interrupting() {
 	}
 }
 
-// reportWork shows on the board what the agent does.
+// reportWork shows the agent's activity on the board.
 func (s *screen) reportWork() {
 	if s.board == nil {
 		return
@@ -353,7 +353,7 @@ func (s *screen) elapsed() time.Duration {
 	return s.now().Sub(s.since)
 }
 
-// conclude writes the last line of a run: clean parts, of which a narrow window has several lines.
+// conclude writes the last line of a run: clean parts, which take several lines in a narrow window.
 func (s *screen) conclude(parts []string) {
 	const between = " · "
 	room := max(s.width-1, 1)
@@ -389,7 +389,7 @@ func (s *screen) pause(paused bool) {
 	s.reportWork()
 }
 
-// follow reports on stderr what the agent does.
+// follow reports the agent's activity on stderr.
 func (s *screen) follow(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
@@ -468,9 +468,9 @@ func (s *screen) misfits(msg wire.Message) {
 type toolCall struct {
 	render.RunningCall
 	began  time.Time
-	doing  string    // what the agent does
+	doing  string    // the agent's activity
 	parent *toolCall // the call that started its subagent, or nil
-	number int       // of those since the beginning
+	number int       // the position among all calls
 }
 
 // toolBegins reports a call. If the last line can be drawn again, it shows the running call, and
@@ -479,7 +479,7 @@ type toolCall struct {
 func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if earlier := s.calls[use.ID]; earlier != nil { // its result can't be told from that of this one
+	if earlier := s.calls[use.ID]; earlier != nil { // the results of the two can't be distinguished
 		s.endCall(earlier)
 	}
 	s.begun++
@@ -625,7 +625,7 @@ func (s *screen) decided(id string, allowed bool) {
 	}
 }
 
-// refused reports that a call was denied without a question, and why. Its result says no more.
+// refused reports that a call was denied without a question, and why. Its result adds nothing.
 func (s *screen) refused(id, tool, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

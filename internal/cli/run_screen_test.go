@@ -85,7 +85,7 @@ func newTestScreen(columns int, color bool) *testScreen {
 	return s
 }
 
-// Write shows a text. The user says yes to all questions.
+// Write shows a text. The user answers yes to all questions.
 func (s *testScreen) Write(text []byte) (int, error) {
 	n, err := s.paper.Write(text)
 	if s.asked && len(text) > 0 && !strings.HasSuffix(string(text), "\n") {
@@ -135,7 +135,7 @@ func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 	return p
 }
 
-// shown returns what is on the screen, without the cursor.
+// shown returns the text on the screen, without the cursor.
 func (s *testScreen) shown() string { return strings.TrimSuffix(s.paper.text(), "|\n") }
 
 func TestRunScreen(t *testing.T) {

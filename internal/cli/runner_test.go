@@ -25,9 +25,9 @@ type runnerCase struct {
 	name   string
 	output string
 	text   string // that "clew run" prints
-	result string // that "clew run --output-format json" tells
+	result string // of "clew run --output-format json"
 	shown  string // by "clew show -"
-	stderr string // a part of what "clew run" tells there, or ""
+	stderr string // a part of the stderr of "clew run", or ""
 	failed bool
 }
 
@@ -166,7 +166,7 @@ func (c *runnerCase) answering() *clewtest.Scenario {
 		Do(clewtest.Garbage(c.output))
 }
 
-// run runs "clew run" with an agent that behaves as the case says.
+// run runs "clew run" with an agent that behaves as in the case.
 func (c *runnerCase) run(t *testing.T, format string) (stdout, stderr string) {
 	t.Helper()
 	useAgent(t, c.answering())
@@ -179,7 +179,7 @@ func (c *runnerCase) run(t *testing.T, format string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// The text is what the agent streams, as it arrives.
+// The text is the agent's stream, as it arrives.
 func TestStreamRunnerText(t *testing.T) {
 	for _, c := range runnerCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func (s *stutter) Read(p []byte) (int, error) {
 // A text is shown while it is written: before its message, and before more input arrives.
 func TestShowWhileItIsWritten(t *testing.T) {
 	in, feed := io.Pipe()
-	send := func(frame string) { go io.WriteString(feed, frame) } //nolint:errcheck // what is shown tells
+	send := func(frame string) { go io.WriteString(feed, frame) } //nolint:errcheck // the output shows it
 	out := &watcher{text: "One two"}
 	out.seen = func() {
 		out.text, out.seen = "agent\n  One two three.\n", func() { _ = feed.Close() }

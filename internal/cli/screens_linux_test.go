@@ -29,7 +29,7 @@ func demoHome(t *testing.T) string {
 	return home
 }
 
-// wholeScreen runs a command on a terminal, and returns what is on it: both of its outputs.
+// wholeScreen runs a command on a terminal, and returns the contents of the terminal: both outputs.
 func wholeScreen(t *testing.T, home, line string, columns int, env ...string) string {
 	t.Helper()
 	screen, terminal := openTerminal(t, columns)
@@ -39,7 +39,7 @@ func wholeScreen(t *testing.T, home, line string, columns int, env ...string) st
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "TERM=xterm", "PAGER=cat", "GORACE=atexit_sleep_ms=0",
 	}, env...)
 	wait := faultPlace{}.begin(t, cmd)
-	shown, _ := io.ReadAll(screen) // ends with an error when the command has ended
+	shown, _ := io.ReadAll(screen) // ends with an error when the command ends
 	wait()
 	return strings.ReplaceAll(string(shown), "\r\n", "\n")
 }
@@ -102,7 +102,7 @@ func TestHostileTerminal(t *testing.T) {
 	}
 	for _, line := range hostileLines {
 		if strings.Contains(line, " - ") {
-			continue // it reads stdin, which is no file here
+			continue // it reads stdin, which is not a file here
 		}
 		t.Run(line, func(t *testing.T) {
 			if startsProcesses() {

@@ -63,7 +63,7 @@ exec "${0%/*}/claude-agent" "$@"
 // applyTestVariables makes the program do what variables of the environment ask for.
 func applyTestVariables() {
 	firstRetry = 10 * time.Millisecond
-	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
+	if os.Getenv("TEST_CONSOLE") == "" { // people who run the tests are not asked
 		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead

@@ -250,7 +250,7 @@ func (o *searchOptions) query(args []string) (*search.Query, error) {
 	return o.filtered(q)
 }
 
-// queryError returns what is wrong with a query. The name of the command is printed before it.
+// queryError describes the error in a query. The name of the command is printed before it.
 func queryError(err error) string {
 	return clikit.Printable(strings.TrimPrefix(err.Error(), "search: "))
 }
@@ -351,7 +351,7 @@ func (o *searchOptions) note(text string) {
 	clikit.Remark(o.streams.Err, tty.Waiting, "clew search", text)
 }
 
-// reportGaps reports what is missing from the result.
+// reportGaps reports gaps in the result.
 func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error {
 	if result.More > 0 {
 		o.note(moreHits(result) + "; --limit 0 shows all")
@@ -589,7 +589,7 @@ func (g *hitGroup) newest() (at time.Time) {
 	return at
 }
 
-// text returns the group in so many columns: a line about the session, then two for each hit.
+// text returns the group, laid out in columns: a line about the session, then two for each hit.
 func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 	var b strings.Builder
 	b.WriteString(g.heading(now, columns, color) + "\n")
@@ -649,7 +649,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	return line
 }
 
-// minHeading is the least width of the title above hits.
+// minHeading is the minimum width of the title above hits.
 const minHeading = 16
 
 // placeInSession describes the position of a hit in its session.

@@ -264,7 +264,7 @@ func (f *servedFleet) find(ctx context.Context, streams Streams) (web.Fleet, err
 	switch {
 	case err != nil && (f.fleet != "" || ctx.Err() != nil):
 		return nil, err
-	case err != nil: // nobody has asked for jobs
+	case err != nil: // nobody asked for jobs
 		if text := clikit.Printable(err.Error()); text != f.said {
 			f.said = text
 			f.say("! jobs are not shown: %s", text)
@@ -285,7 +285,7 @@ func (f *servedFleet) later(ctx context.Context) web.Fleet {
 		return nil
 	}
 	jobs, err := f.find(ctx, Streams{In: f.streams.In, Out: io.Discard, Err: io.Discard})
-	if err != nil || jobs == nil { // the error is that of the context
+	if err != nil || jobs == nil { // the error is the context's
 		f.tried = time.Now()
 		return nil
 	}
@@ -314,7 +314,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	if err != nil {
 		return errors.Join(err, listener.Close(), source.Close())
 	}
-	defer func() { //nolint:contextcheck // it has ended
+	defer func() { //nolint:contextcheck // the context ended
 		if agents != nil {
 			o.tellEnded(agents.Close())
 		}
@@ -334,7 +334,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 
 // say prints a line about the server.
 func (o *serveOptions) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(o.streams.Err, format+"\n", args...) // without stderr, the server goes on
+	_, _ = fmt.Fprintf(o.streams.Err, format+"\n", args...) // without stderr, the server continues
 }
 
 // tellEnded lists the agents that ended with the server.
@@ -385,7 +385,7 @@ func (o *serveOptions) greet(ctx context.Context, server *web.Server, l *web.Lis
 	return nil
 }
 
-// greeting returns what a person reads. A width of 0 means that lines are not filled.
+// greeting returns the text for a person. A width of 0 means that lines are not filled.
 func (o *serveOptions) greeting(l *web.Listener, code string, width int) string {
 	url, after := l.URL(), ""
 	if url == "" {
@@ -515,7 +515,7 @@ func (p *servePlace) setToken(token string) {
 	defer p.mu.Unlock()
 	if p.running != nil && len(p.files) > 0 {
 		p.running.Token = token
-		_, _ = p.running.Write(p.dir) // the one who has asked for the token gets it
+		_, _ = p.running.Write(p.dir) // the program that asked for the token gets it
 	}
 }
 
@@ -614,7 +614,8 @@ func (l *auditLog) Close() error {
 	return l.file.Close()
 }
 
-// serveAllowance is about how much memory the server may take beside what it holds, in bytes.
+// serveAllowance is the approximate memory that the server may take in addition to the transcripts,
+// in bytes.
 const serveAllowance = 40 << 20
 
 // boundMemory adapts garbage collection to the size of the transcripts that the server holds. The

@@ -248,7 +248,8 @@ func (r *reading) close() { r.files.close() }
 // maxWhole is the size of the largest transcript that is held in memory.
 const maxWhole = 1 << 30
 
-// fits reports whether a transcript of so many bytes is held in memory. One of unknown size is.
+// fits reports whether a transcript of this size is held in memory. A transcript of unknown size
+// is.
 func (s *source) fits(size int64) bool {
 	const small = 64 << 20
 	if size > cmp.Or(s.most, maxWhole) {
@@ -266,7 +267,7 @@ const entryMemory = 2560
 func memoryFor(path string, size int64) int64 {
 	file, err := os.Open(path)
 	if err != nil {
-		return 2 * size // reading it says what is wrong
+		return 2 * size // reading it reports the error
 	}
 	defer file.Close()
 	const places = 4
@@ -444,8 +445,8 @@ const (
 	maxImages = 64 << 20 // bytes of all images, unless everything is asked for
 )
 
-// sessionFiles reads what a transcript in memory does not hold: images, and long results in
-// separate files. Nil has nothing.
+// sessionFiles reads the parts of a session that a transcript in memory does not hold: images, and
+// long results in separate files. Nil has nothing.
 type sessionFiles struct {
 	session *sessions.Session // or nil
 	path    string            // of the transcript
@@ -575,7 +576,7 @@ func (s *selection) view() *export.View {
 
 // selected is the chosen part of a transcript.
 type selected struct {
-	*transcript.Transcript // the whole session, or that of the subagent
+	*transcript.Transcript // of the whole session, or of the subagent
 	chunks                 []transcript.Chunk
 	turn                   int // of the first chunk
 }

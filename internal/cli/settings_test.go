@@ -51,7 +51,7 @@ func TestSettingsHaveFlags(t *testing.T) {
 	}
 }
 
-// The help lists what the file of a project cannot set.
+// The help lists the settings that a project's file cannot set.
 func TestConfigHelpListsPersonalSettings(t *testing.T) {
 	_, list, _ := strings.Cut(strings.ReplaceAll(configHelp, "\n", " "), "names files: ")
 	list, _, _ = strings.Cut(list, ". ")

@@ -285,7 +285,7 @@ func (o *showOptions) printText(out io.Writer, chosen *selected) error {
 	return nil
 }
 
-// printDiff writes what was changed: for a person on a terminal, and otherwise as unified diffs.
+// printDiff writes the changes: for a person on a terminal, and otherwise as unified diffs.
 func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 	opts := o.style.options(o.streams)
 	opts.Dir = chosen.CWD

@@ -110,7 +110,7 @@ func TestShowPipeAsItComes(t *testing.T) {
 }
 
 // largeHome makes a session with a rewind, a subagent, a lost line and a queued prompt, and with a
-// line of so many bytes that shows nothing. It returns the ID of the session and its path.
+// line of padding that shows nothing. It returns the ID of the session and its path.
 func largeHome(t *testing.T, padding int) (id, path string) {
 	t.Helper()
 	config := t.TempDir()

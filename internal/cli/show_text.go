@@ -112,8 +112,8 @@ func (h *showHead) rule() string {
 // figures holds the usage and the results of a session.
 type figures struct {
 	turns          int
-	took           time.Duration // how long the agent has worked
-	span           time.Duration // from the beginning to the end
+	took           time.Duration // the agent's working time
+	span           time.Duration // from the start to the end
 	in, cached     int           // tokens
 	out            int
 	cost           string
@@ -164,7 +164,7 @@ func worked(t *transcript.Transcript) time.Duration {
 	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// spanOf returns the time from the beginning of the first chunk to the end of the last one.
+// spanOf returns the time from the start of the first chunk to the end of the last one.
 func spanOf(chunks []transcript.Chunk) time.Duration {
 	var first, last time.Time
 	for i := range chunks {
@@ -325,7 +325,7 @@ func promptOfTurn(turn *transcript.Turn) string {
 	return ""
 }
 
-// growth names the classes that have grown most, at most three.
+// growth names the classes that grew most, at most three.
 func growth(before, after map[transcript.ContextClass]int) string {
 	type part struct {
 		class  transcript.ContextClass

@@ -161,7 +161,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	return clikit.NewWatch(o.streams.Out).Run(ctx, show)
 }
 
-// count reads the transcripts once, and prints what they have.
+// count reads the transcripts once, and prints their usage.
 func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 	want, zone, err := o.wanted(ctx)
 	if err != nil {

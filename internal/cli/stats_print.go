@@ -167,7 +167,7 @@ func (b *barValue) raise(t *usage.Totals) {
 	b.cost, b.tokens = max(b.cost, int64(t.Cost)), max(b.tokens, int64(t.Usage.TotalTokens()))
 }
 
-// share returns the length of a bar whose longest one has so many cells.
+// share returns the length of a bar, if the longest bar has the given number of cells.
 func (b *barValue) share(t *usage.Totals, cells int) int {
 	value, most := int64(t.Cost), b.cost
 	if most == 0 {
@@ -248,7 +248,7 @@ func cellStyles(cells []string, style tty.Style) []tty.Style {
 	return styles
 }
 
-// shortTitle returns the beginning of a title.
+// shortTitle returns the start of a title.
 func shortTitle(title string) string { return tty.Fit(tty.Line(title), maxRoom) }
 
 func (t *statsTable) cells(totals *usage.Totals) []string {

@@ -375,7 +375,7 @@ func (r *statsReport) sortParts(g *statsGroup, level int) {
 // dimensions is a flag for comma-separated groups. The first use of the flag replaces the default.
 type dimensions struct {
 	list  []usage.Dimension
-	tools string // "tool" or "mcp": calls of tools are counted in place of answers
+	tools string // "tool" or "mcp": tool calls are counted in place of answers
 	given bool
 }
 
@@ -492,8 +492,8 @@ func (o *statsOrder) Set(text string) error {
 	return nil
 }
 
-// A projectAlias is another name for the projects that a text names: a directory, or the name of a
-// project, of which a * stands for any part.
+// A projectAlias is another name for the projects that match a text: a directory, or the name of a
+// project, in which a * stands for any part.
 type projectAlias struct{ project, name string }
 
 // An aliasFlag is a flag for project aliases. The first one that fits counts.

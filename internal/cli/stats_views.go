@@ -57,8 +57,8 @@ func (r *statsReport) trimBlocks() {
 	})
 }
 
-// describeBlocks adds to groups by block what is known of the blocks, and the gaps between them if
-// the groups are in the order of time.
+// describeBlocks adds the facts about blocks to groups by block, and the gaps between them if the
+// groups are in the order of time.
 func (r *statsReport) describeBlocks(groups []*statsGroup) []*statsGroup {
 	byName := map[string]*statsGroup{}
 	for _, g := range groups {

@@ -141,10 +141,10 @@ func (o *statuslineOptions) print(ctx context.Context, format *statusline.Format
 	return nil
 }
 
-// maxStatusInput limits what is read of the input.
+// maxStatusInput limits the size of the input.
 const maxStatusInput = 1 << 20
 
-// read reads what the agent says.
+// read reads the agent's input.
 func (o *statuslineOptions) read(ctx context.Context) *statusline.View {
 	view := &statusline.View{Now: o.now()}
 	data, err := clikit.Await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(o.streams.In, maxStatusInput+1)) })
@@ -290,7 +290,7 @@ func (o *statuslineOptions) change(ctx context.Context) error {
 		value = kept[path]
 	case compacted(old) == value:
 		return say(o.streams, "The status line is installed already.")
-	case own: // with other flags: what was there before it is kept already
+	case own: // with other flags: the earlier setting is kept already
 	default:
 		kept[path] = old
 	}

@@ -53,7 +53,7 @@ func TestStatuslinesAtOnce(t *testing.T) {
 	eventuallyRefreshed(t, home)
 }
 
-// eventuallyRefreshed waits until the costs are there, and until nothing runs any more.
+// eventuallyRefreshed waits until the costs are there, and until nothing runs.
 func eventuallyRefreshed(t *testing.T, home string) {
 	t.Helper()
 	for t.Context().Err() == nil {

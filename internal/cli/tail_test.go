@@ -38,7 +38,7 @@ func newTailing() *tailing {
 	}
 }
 
-// prompt adds a prompt to the session or a subagent, and returns what is shown then.
+// prompt adds a prompt to the session or a subagent, and returns the expected output.
 func (f *tailing) prompt(agent, text string) string {
 	return f.add(agent, `{"type":"user","uuid":"%[1]s%[2]d","message":{"role":"user","content":"`+text+`"}}`)
 }

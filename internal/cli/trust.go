@@ -76,7 +76,7 @@ func ofProject(source clew.SettingSource) bool { return source != clew.SettingSo
 // that --project-config-root names.
 type workplace struct {
 	dirs  []string // absolute, without symbolic links
-	files []string // those that can run programs, relative to the working directory where possible
+	files []string // the files that can run programs, relative to the working directory where possible
 	mcp   bool     // mcpFile is one of them
 }
 

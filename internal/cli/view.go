@@ -138,8 +138,8 @@ func (o *viewOptions) onTerminal() bool {
 	return in && out && clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
 }
 
-// viewerGC is by how much the memory may grow before unused parts of it are collected, in percent. The
-// usual 100 would take a second time what a session takes.
+// viewerGC is the garbage collection target percentage. The usual 100 would take the memory of a
+// session a second time.
 const viewerGC = 12
 
 // A showScreen shows a screen until the user leaves it.
@@ -150,7 +150,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	defer setGCPercent(setGCPercent(viewerGC))                   // a long session stays in memory while it is shown
-	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal has checked it
+	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal checked it
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func terminalOf(in, out *os.File) tui.Terminal {
 				return nil, err
 			}
 			return func() error {
-				discardInput(in) // keys and mouse reports that nobody has read
+				discardInput(in) // unread keys and mouse reports
 				return term.Restore(fd, before)
 			}, nil
 		},

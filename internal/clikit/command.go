@@ -54,7 +54,7 @@ type Failure struct {
 	Code    int
 	Command string // such as "clew inspect"
 	Err     error
-	Hint    string // a sentence that says what to do about it, or ""
+	Hint    string // a sentence with a remedy, or ""
 }
 
 func (f *Failure) Error() string { return f.Command + ": " + f.Err.Error() }

@@ -41,7 +41,7 @@ func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// ReadAtMost reads a file, or fails if it has more than so many bytes.
+// ReadAtMost reads a file, or fails if it has more than most bytes.
 func ReadAtMost(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -190,7 +190,7 @@ func parseDay(text string, now time.Time) (time.Time, bool) {
 	return day, err == nil
 }
 
-// startOfDay returns the beginning of the day that is so many days after the day of t.
+// startOfDay returns the start of the day that is a number of days after the day of t.
 func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }

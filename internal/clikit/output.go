@@ -98,13 +98,13 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// Wrapped breaks a clean text into lines of so many columns; 0 means no limit.
+// Wrapped breaks a clean text into lines of at most columns columns; 0 means no limit.
 func Wrapped(text string, columns int) string {
 	return strings.Join(tty.Wrap(text, columns), "\n") + "\n"
 }
 
-// WrapMarked breaks a clean text into lines of so many columns; 0 or less means no limit. The first
-// line starts with the mark, and the others are indented by its width.
+// WrapMarked breaks a clean text into lines of at most columns columns; 0 or less means no limit.
+// The first line starts with the mark, and the others are indented by its width.
 func WrapMarked(text, mark string, columns int) []string {
 	lines := []string{text}
 	if columns > 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A step is a read of so many bytes, so long after the one before.
+// A step is a read of some bytes, some time after the previous one.
 type step struct {
 	after time.Duration
 	bytes int
 }
 
-// draw returns what a progress writes, split before each redraw.
+// draw returns the output of a progress, split before each redraw.
 func draw(total int64, width int, steps []step) []string {
 	var screen strings.Builder
 	now := time.Unix(0, 0)

@@ -32,7 +32,7 @@ func (r *tableRow) paint(i int, text string, color bool) string {
 const (
 	// CellGap is the space between two columns.
 	CellGap = 2
-	// minCell is the least width of a column of texts.
+	// minCell is the minimum width of a text column.
 	minCell = 8
 	// Narrow is the width of a screen below which texts are not shown in columns.
 	Narrow = 72
@@ -50,7 +50,7 @@ func NewTable(headings ...string) *Table {
 	return t
 }
 
-// NewPlainTable returns a table without headings. It says of each column whether it is aligned to the
+// NewPlainTable returns a table without headings. right marks the columns that are aligned to the
 // right.
 func NewPlainTable(right []bool) *Table {
 	return &Table{right: right, widths: make([]int, len(right))}
@@ -83,7 +83,7 @@ func (t *Table) AddClean(cells ...string) {
 	t.rows = append(t.rows, tableRow{cells: cells})
 }
 
-// Lines returns one line per row, cut to so many columns of the screen; 0 means no limit.
+// Lines returns one line per row, cut to the given number of screen columns; 0 means no limit.
 func (t *Table) Lines(columns int) []string {
 	lines := make([]string, 0, len(t.rows))
 	for _, row := range t.rows {
@@ -119,8 +119,8 @@ func (t *Table) joined(row *tableRow, parts []string, widths []int, color bool) 
 	return line
 }
 
-// Print writes the table in so many columns of the screen; 0 means no limit. If the table does not
-// fit, it wraps texts. If that is not enough, it writes each row as a list.
+// Print writes the table in the given number of screen columns; 0 means no limit. If the table does
+// not fit, it wraps texts. If that is not enough, it writes each row as a list.
 func (t *Table) Print(w *strings.Builder, columns int) {
 	widths, ok := t.fitted(columns)
 	if !ok {

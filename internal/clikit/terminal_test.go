@@ -2,8 +2,8 @@ package clikit
 
 import "testing"
 
-// The first of the flag, the setting and the variables that says something decides about color,
-// whatever the later ones say.
+// The first of the flag, the setting and the variables that is set decides about color, whatever
+// the later ones are.
 func TestDecideColor(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// --watch draws over what it has drawn, within the screen, waits longer if reading takes long, and
-// draws at once if the terminal gets another size.
+// --watch draws over its own output, within the screen, waits longer if reading takes long, and
+// redraws immediately if the terminal is resized.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

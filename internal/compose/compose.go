@@ -35,7 +35,7 @@ const (
 	KillWord      // back to the last space
 	KillWordLeft  // the word before the cursor
 	KillWordRight // the word after it
-	Yank          // what was killed last
+	Yank          // the text killed last
 	Transpose     // swaps the characters around the cursor
 	Undo
 	Redo

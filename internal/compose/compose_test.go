@@ -268,7 +268,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// checkShown checks that what is shown fits, and has the cursor inside.
+// checkShown checks that the visible text fits, and has the cursor inside.
 func checkShown(t *testing.T, e *Editor, width, rows int) {
 	t.Helper()
 	lines, x, y := e.Lines(width, rows)
@@ -322,7 +322,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// Undo goes back to the beginning through texts that were there, and redo comes back again.
+// Undo goes back to the start through earlier texts, and redo returns.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {

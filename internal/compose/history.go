@@ -80,7 +80,7 @@ type search struct {
 	words  string
 	n      int // the entry that was found, or 0
 	failed bool
-	before draft // what was there before the search
+	before draft // the text before the search
 }
 
 func (e *Editor) beginSearch() Event {
@@ -104,8 +104,8 @@ func (e *Editor) Searching() string {
 	}
 }
 
-// pressInSearch handles a key during a search. Keys that mean nothing to it end it, and do what they
-// do otherwise.
+// pressInSearch handles a key during a search. Keys without a meaning in it end the search, and
+// have their usual effect.
 func (e *Editor) pressInSearch(k Key) (event Event, done bool) {
 	s := e.search
 	switch k.Code {

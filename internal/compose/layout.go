@@ -9,8 +9,8 @@ import (
 // A layout is a text in rows of a width.
 type layout struct {
 	width int
-	text  []rune   // what was laid out
-	cells []string // what is shown for each rune
+	text  []rune   // the text that was laid out
+	cells []string // the displayed form of each rune
 	wide  []int    // the columns of each cell
 	rows  []row
 }
@@ -72,7 +72,7 @@ func (l *layout) room() int {
 	return max(l.width-1, 1)
 }
 
-// cell returns how the rune at an index is shown, in at most room columns.
+// cell returns the displayed form of the rune at an index, in at most room columns.
 func (e *Editor) cell(i int, r rune, room int) string {
 	switch {
 	case r == '\n':

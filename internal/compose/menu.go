@@ -19,17 +19,17 @@ const (
 	FileQuery                      // the path of a file after an @
 )
 
-// A Query is the word at the cursor, of which there may be completions.
+// A Query is the word at the cursor, for which there may be completions.
 type Query struct {
 	Kind    QueryKind
 	Word    string // as far as the cursor, without an @
 	Command string // of an argument
-	from    int    // where the word begins in the text
+	from    int    // the start of the word in the text
 }
 
 // A Choice is a completion.
 type Choice struct {
-	Text string // what replaces the word
+	Text string // the replacement of the word
 	Note string
 	// Complete means that nothing is to be added: Enter submits the text with it.
 	Complete bool
@@ -68,7 +68,7 @@ type menu struct {
 	choices []Choice
 	at      int
 	top     int
-	moved   bool // the user has chosen
+	moved   bool // the user made a choice
 }
 
 func (m *menu) isOpen() bool { return len(m.choices) > 0 }

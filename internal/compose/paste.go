@@ -54,7 +54,7 @@ func (e *Editor) expand(text []rune) string {
 	return b.String()
 }
 
-// pasteLabel returns what is shown for a pasted text.
+// pasteLabel returns the label of a pasted text.
 func pasteLabel(text string) string {
 	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	if lines == 1 {

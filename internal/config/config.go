@@ -28,8 +28,8 @@ type Sources struct {
 	// File is the only file that is read, if it is not empty. It may set everything.
 	File string
 	// Otherwise System, User and Project are read, if they exist. An empty name is skipped. User
-	// overrides System. The file of the project may come with someone else's repository: it can't
-	// set everything, and only restrict what the others set: see [Setting.Personal] and [Merge].
+	// overrides System. The project's file may come with someone else's repository: it can't set
+	// everything, and can only restrict the others' values: see [Setting.Personal] and [Merge].
 	Project, User, System string
 	// Home replaces ~ in paths.
 	Home string

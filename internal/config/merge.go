@@ -19,7 +19,7 @@ const (
 	Lowers
 	// Joins means that the lists are joined.
 	Joins
-	// Shrinks means that only what is in both lists is used.
+	// Shrinks means that only elements in both lists are used.
 	Shrinks
 	// SwitchesOn means that the setting is on if either is.
 	SwitchesOn
@@ -120,7 +120,7 @@ func without(texts, others []string) []string {
 func (s *Setting) limit(text string) float64 {
 	var x float64
 	if s.Kind == Duration {
-		d, _ := time.ParseDuration(text) // the parser has checked it
+		d, _ := time.ParseDuration(text) // the parser checked it
 		x = d.Seconds()
 	} else {
 		x, _ = strconv.ParseFloat(text, 64)

@@ -19,7 +19,7 @@ type parser struct {
 	config  *Config // gets the problems
 	file    string
 	home    string
-	project bool // the file is that of a project
+	project bool // the file is a project's
 	values  map[string]Value
 }
 
@@ -278,8 +278,9 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// changes returns the edit distance of a and b: how many letters must be added, removed, changed or
-// exchanged with the next one. If a is much longer than b, it returns the length of a.
+// changes returns the edit distance between a and b: the number of letters that must be added,
+// removed, changed or exchanged with the next one. If a is much longer than b, it returns the
+// length of a.
 func changes(a, b string) int {
 	if len(a) > 2*len(b) {
 		return len(a)

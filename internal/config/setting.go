@@ -238,7 +238,7 @@ func (v Value) Data() any {
 	if v.Setting.isMap() {
 		pairs := map[string]string{}
 		for _, text := range v.Texts {
-			from, to, _ := CutPair(text) // Load has checked it
+			from, to, _ := CutPair(text) // Load checked it
 			pairs[from] = to
 		}
 		return pairs
@@ -249,7 +249,7 @@ func (v Value) Data() any {
 	text := v.Texts[0]
 	switch v.Setting.Kind {
 	case Switch:
-		on, _ := strconv.ParseBool(text) // Load has checked it
+		on, _ := strconv.ParseBool(text) // Load checked it
 		return on
 	case Count:
 		n, _ := strconv.Atoi(text)

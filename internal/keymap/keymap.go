@@ -14,16 +14,16 @@ type Scope uint16
 
 // The scopes.
 const (
-	InSessions Scope = 1 << iota // the list of sessions
-	InSession                    // the rows of a session
+	InSessions Scope = 1 << iota // the session list
+	InSession                    // a session's rows
 	InRow                        // one row
 	InPanel                      // a panel of a session
 	InSearch                     // the search over all sessions
-	InJobs                       // the list of jobs
+	InJobs                       // the job list
 	InJob                        // a job
 	InHelp
 	InChat
-	InQuestion // a question of the agent, when it has the focus
+	InQuestion // an agent's question, when it has the focus
 
 	inLists  = InSessions | InSession | InRow | InPanel | InSearch | InJobs | InJob | InHelp
 	inViewer = InSessions | InSession | InRow | InPanel | InJobs | InJob
@@ -100,7 +100,7 @@ type Binding struct {
 	Action Action
 	Keys   []string // as Bubble Tea names them
 	Scope  Scope
-	Text   string // what it does, for the help and the palette
+	Text   string // its effect, for the help and the palette
 	Hint   string // a word or two for the last line of the screen, or "" to leave it out there
 }
 
@@ -197,7 +197,7 @@ var viewerBindings = []Binding{
 // A Map is a table of keys that was checked, and possibly changed by the user.
 type Map struct{ bindings []Binding }
 
-// Default returns the table of keys as it is.
+// Default returns the unchanged key table.
 func Default() *Map { return &Map{bindings: Bindings} }
 
 // New returns the key table. changed replaces the keys of some actions, by action name. An action
@@ -271,7 +271,7 @@ func (k *Map) check() error {
 	return nil
 }
 
-// Action returns what a key does on a screen.
+// Action returns the action of a key on a screen.
 func (k *Map) Action(scope Scope, key string) (Action, bool) {
 	for _, b := range k.bindings {
 		if b.Scope&scope != 0 && slices.Contains(b.Keys, key) {
@@ -292,8 +292,8 @@ func (k *Map) In(scope Scope) []Binding {
 	return found
 }
 
-// hintOrder are the actions of a session in the order of how often they are needed. A narrow screen
-// has only room for the hints of the first ones, and of the help.
+// hintOrder lists the session actions by how often they are needed. A narrow screen has only room
+// for the hints of the first ones, and of the help.
 var hintOrder = []Action{
 	Open, Back, Close, Find, NextGroup, Agents, Files, Context, Resume, Fold, Follow, SearchAll, Continue, Export, Help,
 }

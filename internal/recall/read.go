@@ -27,9 +27,10 @@ import (
 type ReadRequest struct {
 	// Ref is the place to read: a ref from an answer, or a session ID.
 	Ref string
-	// Before and After are how many texts to read before and after that one. After is 4 if it is 0.
+	// Before and After are the numbers of texts to read before and after that one. An After of 0
+	// means 4.
 	Before, After int
-	// MaxTokens is about how long the answer may be. 0 means 1,500.
+	// MaxTokens is the approximate maximum length of the answer. 0 means 1,500.
 	MaxTokens int
 	// Results asks for whole tool results, instead of their first lines.
 	Results bool
@@ -43,7 +44,7 @@ const (
 	minTokens   = 100
 	// bytesPerToken is the approximate length of a token.
 	bytesPerToken = 3.5
-	// maxForward and maxBackward are how many bytes of a transcript are read for an answer.
+	// maxForward and maxBackward are the numbers of transcript bytes read for an answer.
 	maxForward  = 64 << 20
 	maxBackward = 4 << 20
 	readBlock   = 256 << 10
@@ -56,7 +57,7 @@ const (
 // text that was already read. A model writes it, so it is looked up in the file list, and never
 // used as a path.
 type ref struct {
-	session string // its ID, or the beginning of one
+	session string // its ID, or a prefix
 	part    string // a subagent or a spill, or ""
 	offset  int64
 	skip    int
@@ -124,7 +125,7 @@ func (r *Recall) locate(l *listing, at ref) (*sessions.File, error) {
 	return match, nil
 }
 
-// tokens returns how many bytes an answer may have.
+// budget returns the number of bytes that an answer may have.
 func (req *ReadRequest) budget() (int, error) {
 	switch {
 	case req.MaxTokens == 0:
@@ -295,7 +296,7 @@ const queueOperation = "queue-operation"
 // backward returns the texts before an offset, as many as are wanted.
 func (p *page) backward(ctx context.Context, file *os.File, offset int64) ([]shown, error) {
 	var list []shown
-	var rest []byte // the end of a line that began before it
+	var rest []byte // the end of a line that started before it
 	for end, read := offset, 0; end > 0 && read < maxBackward && len(list) < p.req.Before; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -327,7 +328,7 @@ func (p *page) textsOf(lines []byte, offset int64) (list []shown) {
 		}
 		return true
 	})
-	p.omitted = omitted // what is before is not counted
+	p.omitted = omitted // earlier texts are not counted
 	return list
 }
 
@@ -369,7 +370,7 @@ func (p *page) add(s shown, skip int) {
 	p.section(s, 0, skip)
 }
 
-// section adds what a text has after an offset, without its first characters.
+// section adds the text after an offset, without its first characters.
 func (p *page) section(s shown, from, skip int) {
 	text := p.recall.safeSection(s.text, from, from+maxWhole)
 	if len(s.text) > from+maxWhole {

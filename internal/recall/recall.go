@@ -77,7 +77,7 @@ type Recall struct {
 	stop  context.CancelFunc
 	group sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	listed  listing
 	update  *update
 	figured map[string]figures // by path
@@ -114,7 +114,7 @@ type listing struct {
 	files   []sessions.File
 	own     map[string]bool // the names of this project, one for each working tree
 	running map[string]bool
-	short   map[string]int // how many sessions begin with these characters
+	short   map[string]int // number of sessions whose IDs start with these characters
 	err     error
 }
 
@@ -193,7 +193,7 @@ func (l *listing) ref(id string) string {
 // EveryProject is the name for all projects.
 const EveryProject = "*"
 
-// scope returns the files that may be looked up in a project, and how many sessions these are.
+// scope returns the files that may be looked up in a project, and the number of their sessions.
 func (r *Recall) scope(l *listing, project string) (files []sessions.File, count int, err error) {
 	if project != "" && !r.opts.All {
 		return nil, 0, errors.New(`other projects can't be searched: the server was started without --all`)
@@ -238,7 +238,7 @@ type update struct {
 	begun time.Time
 	done  chan struct{} // closed at its end
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	read, total int64
 	err         error
 }
@@ -249,7 +249,7 @@ func (u *update) progress() (read, total int64) {
 	return u.read, u.total
 }
 
-// updateInterval is the least time between the beginnings of two updates.
+// updateInterval is the minimum time between the starts of two updates.
 const updateInterval = 10 * time.Second
 
 // startUpdate starts an update in the background, unless one is running, or one ran recently and
@@ -299,7 +299,7 @@ const scanTime = 10 * time.Second
 // A found is the result of a search, with a note about its scope.
 type found struct {
 	*search.Result
-	note string // what was not searched, or ""
+	note string // the part that was not searched, or ""
 }
 
 // find runs a query on files: on the index as it is or, if there is none, when it is built.
@@ -351,7 +351,7 @@ func (r *Recall) share() string {
 	return wording.Size(read) + " of " + wording.Size(total) + " were read"
 }
 
-// A Progress is called with how far a call is. It may be nil.
+// A Progress is called with the progress of a call. It may be nil.
 type Progress func(done, total int64)
 
 // await waits for the end of an update, and reports its progress. It returns false if the time or the

@@ -159,8 +159,8 @@ func readFacts(t *testing.T) (facts []fact) {
 	return facts
 }
 
-// Of 40 questions over sessions full of other texts, 36 have their answer in the first search, or in
-// what the first ref leads to.
+// Of 40 questions over sessions full of other texts, 36 have their answer in the first search, or
+// at its first ref.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

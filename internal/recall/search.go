@@ -26,7 +26,7 @@ type SearchRequest struct {
 	// In selects the texts to search: "said" or "" for prompts and answers, "calls" for tool
 	// inputs, "results" for everything else.
 	In string
-	// Limit is the most texts. 0 means 8.
+	// Limit is the maximum number of texts. 0 means 8.
 	Limit int
 }
 
@@ -99,7 +99,7 @@ func (r *Recall) query(req *SearchRequest) (*search.Query, error) {
 	return q, nil
 }
 
-// Search finds texts, and returns a line about how many there are, then one for each of the best.
+// Search finds texts, and returns a line with their number, then one for each of the best.
 func (r *Recall) Search(ctx context.Context, req SearchRequest, progress Progress) (string, error) {
 	q, err := r.query(&req)
 	if err != nil {
@@ -164,8 +164,8 @@ func (a *answer) choose(limit int) {
 	}
 }
 
-// excerpt returns the part of a hit's text around its matches. It returns false if the text is gone,
-// or was not what it should be.
+// excerpt returns the part of a hit's text around its matches. It returns false if the text is
+// gone, or does not match the hit.
 func (r *Recall) excerpt(h *search.Hit, q *search.Query) (string, bool) {
 	read := passageText
 	if h.File.Spill {
@@ -182,7 +182,7 @@ func (r *Recall) excerpt(h *search.Hit, q *search.Query) (string, bool) {
 	from, to := max(0, at-excerptSize), min(len(text), at+len(h.Text)+excerptSize)
 	section := r.safeSection(text, from, to)
 	matches := q.Find(section)
-	if len(matches) == 0 { // what matched was a secret
+	if len(matches) == 0 { // the match was a secret
 		return quoted(section, excerptSize), true
 	}
 	cut := (&search.Hit{Text: section, Matches: matches}).Excerpt(excerptSize)
@@ -234,8 +234,8 @@ func pieceText(h *search.Hit) (string, bool) {
 	return string(data), err == nil
 }
 
-// readAround reads so many bytes after an offset, and a margin before and after them. It returns where
-// in the data the offset is.
+// readAround reads size bytes after an offset, and a margin before and after them. It returns the
+// place of the offset in the data.
 func readAround(file io.ReaderAt, offset, size int64) (data []byte, at int, err error) {
 	before := min(offset, margin)
 	data, err = io.ReadAll(io.NewSectionReader(file, offset-before, before+size+margin))

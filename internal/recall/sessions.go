@@ -22,7 +22,7 @@ type SessionsRequest struct {
 	Project string
 	// Since is the time of the last change. The zero time means no limit.
 	Since time.Time
-	// Limit is the most sessions. 0 means 10.
+	// Limit is the maximum number of sessions. 0 means 10.
 	Limit int
 }
 
@@ -104,7 +104,7 @@ type row struct {
 	figures string
 }
 
-// rows returns the newest sessions with a prompt of the user, and how many others there are.
+// rows returns the newest sessions with a user prompt, and the number of others.
 func (r *Recall) rows(ctx context.Context, files []sessions.File, req *SessionsRequest, limit int) (rows []row, more int) {
 	var infos []sessions.SessionInfo
 	for i := range files {

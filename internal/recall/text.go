@@ -67,7 +67,7 @@ func (r *Recall) safeSection(text string, from, to int) string {
 	return strings.ToValidUTF8(whole[first:last], "")
 }
 
-// safeHead returns the beginning of a text for a line of so many characters.
+// safeHead returns the start of a text for a line of the given length.
 func (r *Recall) safeHead(text string, most int) string {
 	size := 2 * most // bytes: some characters have several
 	head := r.safeSection(text, 0, size)
@@ -77,7 +77,7 @@ func (r *Recall) safeHead(text string, most int) string {
 	return quoted(head, most)
 }
 
-// quoted returns one line of at most so many characters as a JSON string.
+// quoted returns one line of limited length as a JSON string.
 func quoted(text string, most int) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if runes := []rune(line); len(runes) > most {
@@ -95,7 +95,7 @@ func quote(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// who returns who wrote a passage.
+// who names the author of a passage.
 func who(p *search.Passage, tool string) string {
 	switch {
 	case p.Source == search.Said && p.Role == search.Prompt:

@@ -62,8 +62,8 @@ func (c *Cache) Facts() *Facts {
 	return f
 }
 
-// Stale reports whether facts, which may be nil, are due to be computed again. Those of the future
-// are as well: the clock was set back.
+// Stale reports whether facts, which may be nil, are due to be computed again. Facts from the
+// future are as well: the clock was set back.
 func (f *Facts) Stale(now time.Time) bool { return f == nil || !within(f.Time, now) }
 
 // within reports whether a time is less than an Interval ago, or ahead: a process that read the
@@ -196,7 +196,7 @@ func dayOf(at time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 }
 
-// read adds what was appended to transcripts, as far as it comes.
+// read adds the appended parts of transcripts, as far as it gets.
 func (s *state) read(ctx context.Context, roots []string, now time.Time) error {
 	if len(roots) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (s *state) prune(now time.Time) []usage.Call {
 	all := notBefore(s.tally.Calls(), s.Since)
 	since := dayOf(now)
 	for _, b := range usage.FiveHourBlocks(all, nil) {
-		if !b.Gap && b.End.After(since) { // also if it has no call of the day yet
+		if !b.Gap && b.End.After(since) { // even if it has no call of the day yet
 			since = minTime(since, b.Start)
 			break
 		}
@@ -255,7 +255,7 @@ func minTime(a, b time.Time) time.Time {
 	return b
 }
 
-// readJSON reads a file of at most so many bytes.
+// readJSON reads a file of limited size.
 func readJSON(path string, v any, most int64) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -143,7 +143,7 @@ func TestRefreshIsExact(t *testing.T) {
 	}
 }
 
-// A shortContext ends after it was asked so many times.
+// A shortContext ends after a number of checks.
 type shortContext struct {
 	context.Context
 	left atomic.Int64

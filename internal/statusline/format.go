@@ -18,7 +18,7 @@ type Format struct{ words []word }
 // A word is a part of a format without spaces.
 type word struct {
 	pieces []piece
-	values int // how many of the pieces are values
+	values int // number of pieces that are values
 }
 
 // A piece is a text, or the name of a value.

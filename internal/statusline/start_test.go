@@ -21,7 +21,7 @@ const (
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(playVariable) {
-	case "starter": // it starts a program in the background, says so, and goes on until it is ended
+	case "starter": // it starts a program in the background, reports that, and runs until it is ended
 		_ = os.Setenv(playVariable, "background")
 		if err := Start(os.Args[0]); err != nil {
 			fmt.Println(err)
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("started")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
-	case "background": // it goes on until it is told to end
+	case "background": // it runs until it is asked to end
 		dir := os.Getenv(playDir)
 		_ = os.WriteFile(filepath.Join(dir, "running"), nil, 0o600)
 		awaitFile(filepath.Join(dir, "end"))

@@ -157,7 +157,7 @@ func (v *View) limit(label string, of func(*settings.StatusRateLimits) *settings
 
 // span returns a duration, rounded up to minutes, so that nothing resets later than shown.
 func span(d time.Duration) string {
-	const most = 1000 * 24 * time.Hour // more is not told apart
+	const most = 1000 * 24 * time.Hour // longer durations look the same
 	return wording.ShortDuration((min(d, most) + time.Minute - 1).Truncate(time.Minute))
 }
 

@@ -54,7 +54,7 @@ type chat struct {
 	above  []string  // lines to print with the next frame
 	page   *chatPage // where they are shown instead, or nil
 	queue  []string  // prompts that wait for the end of the turn
-	held   bool      // the queue waits until the user has sent another prompt
+	held   bool      // the queue waits until the user sends another prompt
 
 	docks    []*dock
 	answered map[int]bool // questions that are open until the driver has the answer
@@ -76,8 +76,8 @@ type chat struct {
 // typing, and keeps it only if no key comes right after: such a key was meant for the composer.
 type focus struct {
 	question  bool      // a question has it
-	settled   bool      // it has had it for a while
-	dismissed bool      // the user has left the questions
+	settled   bool      // a question has it for a while
+	dismissed bool      // the user left the questions
 	typed     time.Time // when the last key came
 	timer     int       // the number of the last timer: earlier ones don't count
 }
@@ -228,7 +228,7 @@ func (c *chat) dock(open []*Question) (asked bool) {
 			asked = true
 		}
 	}
-	if first != c.question() { // keys for one that was withdrawn are not for another one
+	if first != c.question() { // keys for a withdrawn question are not for another one
 		c.unfocus()
 		return asked || len(c.docks) > 0
 	}
@@ -356,7 +356,7 @@ func (c *chat) press(name string, key tea.KeyPressMsg) tea.Cmd {
 	leaving, escaped := c.leaving, c.escaped
 	c.hint, c.leaving, c.escaped = "", false, false
 	if c.focus.question && !c.focus.settled {
-		c.unfocus() // the key is one of those that were typed before the question was there
+		c.unfocus() // the key was typed before the question was there
 	}
 	action, _ := c.opts.Keys.Action(c.scope(), name)
 	switch action {

@@ -19,7 +19,7 @@ const (
 	maxColumns = 100 // of the boxes
 	minBoxed   = 20  // columns and
 	minBoxRows = 6   // rows for a box around the composer
-	minApart   = 12  // rows of a screen on which an empty one is above the box
+	minApart   = 12  // rows of a screen with an empty row above the box
 	maxQueued  = 3
 )
 
@@ -48,12 +48,12 @@ func (c *chat) draw(width, height int) Frame {
 // maxPage is the number of lines that can be scrolled back to.
 const maxPage = 100_000
 
-// A chatPage shows what is finished above a chat that has the whole screen.
+// A chatPage shows finished output above a chat that has the whole screen.
 type chatPage struct {
 	lines  []string
-	back   int // how many lines at the end are not shown, because the user has scrolled up
-	unseen int // how many of them are new
-	height int // how many lines are shown
+	back   int // number of lines at the end that are hidden because the user scrolled up
+	unseen int // number of new lines among them
+	height int // number of lines shown
 }
 
 // add adds lines. If the user scrolled up, the visible lines stay in place.
@@ -68,7 +68,7 @@ func (p *chatPage) add(lines []string) {
 	}
 }
 
-// scroll moves by so many lines, upwards if they are negative.
+// scroll moves by a number of lines, upwards if it is negative.
 func (p *chatPage) scroll(lines int) {
 	p.back = min(max(p.back-lines, 0), max(len(p.lines)-p.height, 0))
 	p.unseen = min(p.unseen, p.back)

@@ -414,7 +414,7 @@ func TestChatSizes(t *testing.T) {
 	}
 }
 
-// On a whole screen, what is read stays where it is.
+// On a whole screen, the visible text stays in place.
 func TestChatFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {

@@ -18,7 +18,7 @@ type field struct {
 	at   int // the position of the cursor
 }
 
-// maxField is the most characters of a line. The rest of a longer paste is left out.
+// maxField is the maximum number of characters in a line. The rest of a longer paste is left out.
 const maxField = 2000
 
 func (f *field) String() string { return string(f.text) }
@@ -75,7 +75,7 @@ func (f *field) press(key tea.KeyPressMsg) bool {
 	return true
 }
 
-// cut removes what is between a position and the cursor.
+// cut removes the text between a position and the cursor.
 func (f *field) cut(from int) {
 	from = max(from, 0)
 	f.text = append(f.text[:from], f.text[f.at:]...)

@@ -29,7 +29,7 @@ type Terminal struct {
 	Cuts bool
 	// OnResize calls a function whenever the size changes, until stop is called.
 	OnResize func(func()) (stop func())
-	// Raw turns off what the terminal does with keys, until restore is called.
+	// Raw turns off the terminal's own handling of keys, until restore is called.
 	Raw func() (restore func() error, err error)
 	// Suspend stops the program until it is continued. Nil means that it can't be.
 	Suspend func()
@@ -131,7 +131,7 @@ func (d *display) forget() {
 	d.shown = time.Time{}
 }
 
-// frameTime is the least time between two frames.
+// frameTime is the minimum time between two frames.
 const frameTime = 8 * time.Millisecond
 
 // A frameMsg makes the program draw.
@@ -188,8 +188,8 @@ func (d *display) write(text string) {
 // shorter ones.
 const maxCopied = 1 << 20
 
-// copy puts an untrusted text into the clipboard of the user, through the terminal (OSC 52), and says
-// what it was.
+// copy puts an untrusted text into the user's clipboard, through the terminal (OSC 52), and names
+// it in a notice.
 func (a *app) copy(text, what string) {
 	if len(text) > maxCopied {
 		a.say(what + " is too long to be copied")
@@ -242,7 +242,7 @@ func (f runnerFunc) Run() error { f(); return nil }
 // Messages about the program itself.
 type (
 	suspendMsg  struct{} // it is asked to stop
-	continueMsg struct{} // it was stopped and goes on, perhaps with a terminal that others have changed
+	continueMsg struct{} // it was stopped and continues, perhaps with a terminal that others changed
 )
 
 // retake makes the terminal ours again after the program was stopped without a chance to leave it.

@@ -59,7 +59,7 @@ type Status struct {
 // Work is the agent's current activity. The zero value means that the agent is idle.
 type Work struct {
 	Doing string    // a clean line, or "" if it is idle
-	Since time.Time // when the turn began, later by the time that the user took
+	Since time.Time // when the turn started, shifted by the time that the user took
 	// Stopping means that it was interrupted.
 	Stopping bool
 }

@@ -26,7 +26,7 @@ var editKeys = map[string]compose.Code{
 	"esc": compose.Escape,
 }
 
-// composeKey returns what a key does to a text. It is not ok for a key that does nothing.
+// composeKey returns the effect of a key on a text. It is not ok for a key that does nothing.
 func composeKey(name string, key tea.KeyPressMsg) (k compose.Key, ok bool) {
 	if code, ok := editKeys[name]; ok {
 		return compose.Key{Code: code}, true

@@ -24,15 +24,15 @@ import (
 type finder struct {
 	typing  bool
 	field   field
-	text    string // what is looked for, as it was typed
-	last    string // what was found last, for a search that begins again
+	text    string // the search text, as it was typed
+	last    string // the last search text, for a repeated search
 	matcher transcript.Matcher
 	err     string // why the text can't be found
 	matches []match
 	current int  // of the matches, or -1
 	looking bool // more matches may come
 	more    bool // there are more matches than are kept
-	ahead   int  // matches to go on by, once there are any
+	ahead   int  // matches to advance by, once there are any
 	started int  // counts the searches, so that results of an old one are dropped
 	stop    context.CancelFunc
 	// again means that the session grew and is searched again: the matches go to next, and replace
@@ -82,7 +82,7 @@ func (f *finder) cancel() {
 	}
 }
 
-// clear finds nothing any more.
+// clear removes the search.
 func (f *finder) clear() {
 	if f.text != "" {
 		f.last = f.text
@@ -378,7 +378,7 @@ func (s *sessionScreen) goAhead(complete bool) {
 		return
 	}
 	f.ahead = 0
-	if f.matches[f.current].index == s.list.selected { // one has not moved since
+	if f.matches[f.current].index == s.list.selected { // the user did not move since
 		s.goToMatch((to%n + n) % n)
 	}
 }
@@ -497,7 +497,7 @@ func (s *sessionScreen) nextMatch(direction int) tea.Cmd {
 	f.ahead = 0
 	s.orderMatches()
 	next := f.current + direction
-	if at := s.list.selected; f.current < 0 || f.matches[f.current].index != at { // one has moved since
+	if at := s.list.selected; f.current < 0 || f.matches[f.current].index != at { // the user moved since
 		next = slices.IndexFunc(f.matches, func(m match) bool { return m.index >= at })
 		if next < 0 {
 			next = n
@@ -567,7 +567,7 @@ func (s *sessionScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, true
 	case "enter":
 		if f.err != "" {
-			return nil, true // the line says what is wrong with the expression
+			return nil, true // the line shows the error in the expression
 		}
 		f.typing = false
 		if f.matcher == nil {

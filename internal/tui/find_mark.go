@@ -11,7 +11,7 @@ import (
 // A span is a match, or a part of it, in the text of a painted line.
 type span struct {
 	from, to int
-	goesOn   bool // it has begun in a line before
+	goesOn   bool // it started in an earlier line
 }
 
 // begins returns the number of matches that start in a line.
@@ -58,8 +58,8 @@ func isBroken(line, next string, width int) bool {
 	return word != "" && tty.Width(line)+1+tty.Width(word) > width
 }
 
-// findIn adds the matches in lines of one text that are not found yet. joint is what is between a
-// line of the whole width and the next one. A space is between others.
+// findIn adds the matches in the lines of a text that are not found yet. joint is the text between
+// a line of the whole width and the next one. Between others there is a space.
 func (f *finder) findIn(plain []string, found [][]span, width int, joint string) {
 	if len(plain) == 1 {
 		if joint == "" {
@@ -112,8 +112,8 @@ func addSpans(plain []string, found [][]span, starts, skipped []int, from, to in
 	}
 }
 
-// findContext is the number of lines around those on a screen that are looked at for matches that were
-// broken.
+// findContext is the number of lines above and below the screen that are searched for broken
+// matches.
 const findContext = 4
 
 // marked returns painted lines of a width with their matches painted.
@@ -165,14 +165,14 @@ func unpaint(line string) (string, []inkStart) {
 	return plain.String(), inks
 }
 
-// markMatches paints matches in a painted line over what is there.
+// markMatches paints matches over a painted line.
 func markMatches(line string, found []span) string {
 	if len(found) == 0 {
 		return line
 	}
 	plain, inks := unpaint(line)
 	var b strings.Builder
-	style := "" // what is in effect outside of the matches
+	style := "" // the style outside of the matches
 	write := func(from, to int) {
 		for from < to {
 			for len(found) > 0 && found[0].to <= from {

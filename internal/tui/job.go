@@ -97,7 +97,7 @@ func (j *jobScreen) refresh() tea.Cmd {
 		if msg.job, msg.err = f.Job(ctx, id); msg.err != nil {
 			return msg
 		}
-		if msg.job.State == fleet.Queued { // workers say why they don't take it
+		if msg.job.State == fleet.Queued { // workers explain why they don't take it
 			if msg.err = msg.around.Look(ctx, f); msg.err != nil {
 				return msg
 			}
@@ -399,7 +399,7 @@ func (j *jobScreen) openSession(id string) tea.Cmd {
 			for _, info := range src.Summarize(ctx, matching(infos, id)) {
 				return foundSessionMsg{info: info, ok: true}
 			}
-			break // the list goes on as sessions change
+			break // the list continues as sessions change
 		}
 		return foundSessionMsg{id: id}
 	})

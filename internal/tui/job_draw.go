@@ -21,7 +21,7 @@ import (
 // A jobLine is a line of a job screen.
 type jobLine struct {
 	text string         // painted
-	open func() tea.Cmd // what it leads to, or nil
+	open func() tea.Cmd // opens its target, or nil
 	key  jobKey
 }
 
@@ -193,7 +193,7 @@ func (b *jobText) block(name, text string) {
 	}
 }
 
-// state says in which state the job is, and why.
+// state describes the state of the job, and the reason for it.
 func (b *jobText) state() {
 	row := jobview.NewRow(b.job.Summary(), len(b.jobScreen.open()) > 0)
 	row.Text = "" // the whole of it follows
@@ -214,7 +214,7 @@ func (b *jobText) state() {
 	}
 }
 
-// facts adds what is known of the job.
+// facts adds the known facts about the job.
 func (b *jobText) facts() {
 	j, now := b.job, b.now()
 	repo, attempt := "", ""
@@ -260,7 +260,7 @@ func (b *jobText) asks() {
 // questionTitle is a question in a clean line.
 func questionTitle(q *fleet.Question) string { return tty.Fit(tty.Line(jobview.QuestionTitle(q)), 120) }
 
-// live adds what the agent does now.
+// live adds the agent's current activity.
 func (b *jobText) live() {
 	if !b.job.State.Held() {
 		return

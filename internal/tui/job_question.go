@@ -263,7 +263,7 @@ func (s *questionScreen) draw(width, height int) Frame {
 	return frame
 }
 
-// about says whose question it is, and until when it can be answered.
+// about returns the time of the question, the deadline for the answer, and the asking subagent.
 func (s *questionScreen) about() string {
 	text := "asked " + jobview.Clock(s.question.Asked, s.now()) + ", until " + jobview.Clock(s.question.Until, s.now())
 	if s.question.Subagent != "" {

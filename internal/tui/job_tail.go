@@ -33,7 +33,7 @@ type jobTail struct {
 	builder *transcript.Builder
 	feed    *render.Feed
 	lines   []string // painted
-	cut     int      // how many lines before them are not kept
+	cut     int      // number of earlier lines that are not kept
 }
 
 // A tailMsg has new frames of an agent.

@@ -75,7 +75,7 @@ type jobsScreen struct {
 	board  *jobview.Board // nil until there is a fleet
 	missed bool           // there is none
 	err    error          // why there is none
-	told   chan struct{}  // has a value if the board has changed
+	told   chan struct{}  // has a value if the board changed
 
 	list    jobview.Listing
 	query   string // that the list matches
@@ -89,12 +89,12 @@ type jobsScreen struct {
 
 // Messages to the jobs screen.
 type (
-	boardMsg   struct{} // jobs have changed
+	boardMsg   struct{} // jobs changed
 	listingMsg struct {
 		list  *jobview.Listing
 		query string
 	}
-	minuteMsg  struct{} // ages have changed
+	minuteMsg  struct{} // ages changed
 	connectMsg struct{} // it is time to look for the fleet again
 )
 
@@ -118,7 +118,7 @@ func (s *jobsScreen) follow() tea.Cmd {
 	board := jobview.NewBoard(s.fleet, func(jobview.News) {
 		select {
 		case told <- struct{}{}:
-		default: // the screen has not looked yet
+		default: // the screen did not look yet
 		}
 	})
 	s.board = board
@@ -146,7 +146,7 @@ func (s *jobsScreen) minute() tea.Cmd {
 func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case fleetMsg:
-		if !s.missed || msg.fleet != nil { // the screen says what is wrong from then on
+		if !s.missed || msg.fleet != nil { // the screen shows the error from then on
 			s.takeFleet(msg)
 		}
 		if s.missed, s.err = s.fleet == nil, msg.err; s.missed {
@@ -159,7 +159,7 @@ func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 		case !slices.Contains(s.stack, screen(s)): // it was left
 		case s.fleet == nil:
 			return s.connect(s)
-		case s.board == nil: // another screen has found it
+		case s.board == nil: // another screen found it
 			s.missed = false
 			return s.follow()
 		}
@@ -180,7 +180,7 @@ func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 	case minuteMsg:
 		for _, above := range s.stack {
 			if j, ok := above.(*jobScreen); ok && j.list == s {
-				j.stale = true // it has times, too
+				j.stale = true // it also has times
 			}
 		}
 		return s.minute()

@@ -29,7 +29,8 @@ func (s *jobsScreen) draw(width, height int) Frame {
 	return frame
 }
 
-// head returns the first line: what the list is, and the filter or what needs attention at the right.
+// head returns the first line: the title of the list, and the filter or the jobs that need
+// attention at the right.
 func (s *jobsScreen) head(width int) (string, *paint.Cursor) {
 	title := tty.Title.Paint(tty.Cut(" Jobs ", width), s.opts.Color)
 	if s.typing || s.filter.String() != "" {
@@ -137,7 +138,7 @@ var jobRanked = []column{
 // jobOrder is the order of the columns on the screen.
 var jobOrder = []string{"state", "title", "reason", "worker", "id", "cost", "age"}
 
-// jobColumns chooses columns for a width. The title gets what is left, and a long reason some of that.
+// jobColumns chooses columns for a width. The title gets the rest, and a long reason some of that.
 func jobColumns(room int) []column {
 	const maxReason = 60
 	chosen := map[string]column{}

@@ -154,8 +154,8 @@ func tellJobs(t *testing.T, opts Options, f *jobFleet, columns, rows int) *story
 	return tellWith(t, opts, someSessions(), columns, rows, listing).see("Fix the flaky")
 }
 
-// jobStories are the screens about jobs, each as the keys that lead to it, one after the other as soon as
-// what is before it is on the screen, and something that is then on it.
+// jobStories lists the screens about jobs, each with the keys that lead to it and a text that is
+// then on it. Each key is pressed as soon as the text before it is on the screen.
 var jobStories = []struct {
 	name string
 	keys []string // a text to see and a key, and so on
@@ -197,8 +197,8 @@ func TestJobScreens(t *testing.T) {
 	})
 }
 
-// A user watches the list, opens a job that asks, is not the first to answer, answers the next question, and
-// reads what came of it.
+// A user watches the list, opens a job that asks, is not the first to answer, answers the next
+// question, and reads the outcome.
 func TestJobStory(t *testing.T) {
 	t.Parallel()
 	f := someJobs(t)

@@ -25,7 +25,7 @@ type rowLayout interface {
 	// folded row.
 	lines(i, width int) []string
 	folded(i, width int) string
-	// estimate returns about how many lines lines returns, and is fast.
+	// estimate quickly returns the approximate number of lines that lines would return.
 	estimate(i, width int) int
 }
 
@@ -34,7 +34,7 @@ type rowLayout interface {
 type foldMode int
 
 const (
-	foldUsual foldMode = iota // those that start open
+	foldUsual foldMode = iota // rows that start open
 	foldAll
 	foldNone
 )
@@ -49,7 +49,7 @@ type rowList struct {
 	tree          heightTree
 	cache         lineCache
 	mode          foldMode
-	opened        map[rows.ID]bool // what the user has unfolded, or folded
+	opened        map[rows.ID]bool // rows that the user unfolded, or folded
 	revision      int
 
 	top, line int // the row at the top of the screen, and its first line there
@@ -64,7 +64,7 @@ type listItem struct {
 	revision int  // of the list when the row came or changed
 	open     bool // if it is not hidden, its lines are shown
 	hidden   bool
-	exact    bool // the height is that of its lines
+	exact    bool // the height is the number of its lines
 	fresh    bool // it came while the end was not followed, and was not on the screen yet
 	height   int
 }
@@ -138,7 +138,7 @@ func (l *rowList) moveTo(from int, old []listItem) {
 	}
 }
 
-// at returns what is known of a row, or nothing if there is none.
+// at returns the item of a row, or the zero value if there is no such row.
 func (l *rowList) at(i int) listItem {
 	if i < 0 || i >= len(l.items) {
 		return listItem{}

@@ -124,7 +124,7 @@ func (l *rowList) up() {
 	}
 }
 
-// page moves by so many screens, which may be a half. At an end it selects the last row there.
+// page moves by a number of screens, which may be a half. At an end it selects the last row there.
 func (l *rowList) page(screens float64) {
 	n := int(screens * float64(max(l.height-1, 1)))
 	if n == 0 {
@@ -162,8 +162,8 @@ func (l *rowList) unfollow() {
 	l.following = false
 }
 
-// reveal selects a row, unfolds what hides it, and brings a line of it on the screen. If it has to move,
-// the line is so many lines below the top.
+// reveal selects a row, unfolds the rows that hide it, and brings one of its lines on the screen.
+// If the list has to move, the line is put the given number of lines below the top.
 func (l *rowList) reveal(row, line, below int) {
 	if row < 0 || row >= len(l.items) {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// A fakeRow is a row with as many lines as it says, more of them on a narrow screen.
+// A fakeRow is a row with a fixed number of lines, and more on a narrow screen.
 type fakeRow struct {
 	id     int
 	depth  int

@@ -12,10 +12,10 @@ import (
 // An outline is a column beside a session's rows: its prompts, commits, compactions and failures.
 // The line of the selected row is marked.
 type outline struct {
-	off     bool // the user has hidden it
+	off     bool // the user hid it
 	width   int  // for which made is laid out
 	made    []render.PanelLine
-	stale   bool // made is not that of the rows from changed on
+	stale   bool // made is outdated for the rows from changed on
 	changed int
 	top     int
 }

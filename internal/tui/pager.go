@@ -23,7 +23,7 @@ type pager struct {
 	place   render.Place // that a line was chosen for
 	placed  int          // that line
 	finder  finder
-	scanned int  // the lines in which the finder has looked
+	scanned int  // number of lines that the finder searched
 	stays   bool // the finder looks again, and does not move the text
 }
 
@@ -61,7 +61,7 @@ func (p *pager) goTo(place render.Place) {
 	p.placed = p.top
 }
 
-// restart makes the finder look from the beginning.
+// restart makes the finder search from the start.
 func (p *pager) restart() {
 	p.scanned, p.stays = 0, false
 	p.finder.matches, p.finder.current, p.finder.looking = nil, -1, p.finder.matcher != nil

@@ -44,9 +44,9 @@ type panelScreen struct {
 	kind     panelKind
 	lines    []render.PanelLine // of the kind, as far as they were made
 	made     panelState         // of lines
-	wanted   panelState         // of those that are being made, or the zero value
+	wanted   panelState         // the state of the lines being made, or the zero value
 	pick     pick
-	places   [panelCount]string // what was selected in each panel
+	places   [panelCount]string // the selection in each panel
 	finder   finder
 	tabSpans [][2]int
 }

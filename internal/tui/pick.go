@@ -51,7 +51,7 @@ func (p *pick) choose(item int) { p.selected = max(min(item, len(p.first)-1), 0)
 // move selects another item.
 func (p *pick) move(by int) { p.choose(p.selected + by) }
 
-// act does what an action of moving does, and reports whether it is one.
+// act runs a move action, and reports whether a is one.
 func (p *pick) act(a keymap.Action) bool {
 	half := max(p.height/2, 1)
 	switch a {

@@ -13,7 +13,7 @@ import (
 type Question struct {
 	// ID identifies the question. It is never used again.
 	ID int
-	// Sheet returns what is asked about in a box of a width: everything that will run.
+	// Sheet returns the subject of the question in a box of a width: everything that will run.
 	Sheet func(columns int, color bool) Sheet
 	// Always lists the changes that the answer "always" can make. If it is nil, that answer is not
 	// offered.
@@ -28,7 +28,7 @@ type Question struct {
 
 // A Change is a change of the permissions.
 type Change struct {
-	Text string // what it changes, and where that is kept
+	Text string // the change, and where it is kept
 	// Marked means that "always" makes it unless the user decides otherwise.
 	Marked bool
 }
@@ -68,7 +68,7 @@ type Answer struct {
 	Reason  string     // of a denial, or ""
 	Changes []int      // the changes to make, as indexes
 	Rule    string     // the rule to add by the first change, if it was narrowed
-	Chosen  [][]string // the labels or own words for each of the choices; empty for one that was skipped
+	Chosen  [][]string // the labels or own words for each of the choices; empty for a skipped one
 }
 
 // A questionMode determines the effect of keys on a question.
@@ -76,7 +76,7 @@ type questionMode int
 
 const (
 	asking    questionMode = iota
-	explained              // what the answers mean is shown
+	explained              // the answers are explained
 	reasoning              // a reason is typed
 	narrowing              // the rule is shown, and may be edited
 	inWords                // an answer is typed in own words
@@ -88,9 +88,9 @@ type dock struct {
 	mode   questionMode
 	line   compose.Editor // the reason, the rule or the own words
 	top    int            // the first row that is shown
-	seen   int            // how many rows were shown
-	rows   int            // how many there are
-	shown  int            // how many are shown at once
+	seen   int            // number of rows that were shown
+	rows   int            // number of rows
+	shown  int            // number of rows shown at a time
 	hidden bool           // there is no room for the whole rule
 	remark string         // why a key did nothing
 
@@ -104,7 +104,7 @@ type dock struct {
 
 func newDock(q *Question) *dock { return &dock{Question: q, marked: map[int]bool{}} }
 
-// parts returns how many questions it is.
+// parts returns the number of questions in it.
 func (d *dock) parts() int { return max(len(d.Choices), 1) }
 
 // complete reports whether the user saw everything.

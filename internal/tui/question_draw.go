@@ -37,7 +37,7 @@ type dockPainter struct {
 	aside   string
 	cursor  *paint.Cursor // in the rows below the box
 
-	unfocused string // what is below a box without the focus
+	unfocused string // the text below a box without the focus
 }
 
 func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {

@@ -423,7 +423,7 @@ func TestQuestionHidesNoRule(t *testing.T) {
 	}))
 }
 
-// The keys that answer a question are what the question says.
+// The keys that answer a question are the ones that the question shows.
 func TestQuestionKeysStay(t *testing.T) {
 	t.Parallel()
 	if _, err := keymap.New(map[string][]string{"allow": {"n"}, "deny": {"y"}}); err == nil {

@@ -64,7 +64,7 @@ func (r *rowScreen) refresh() {
 	r.row, r.revision = *r.session.layout.rows.At(i), r.session.list.items[i].revision
 	r.tabs = nil
 	if before.At() != r.row.At() || before.ResultAt() != r.row.ResultAt() {
-		r.entries = nil // the result has come
+		r.entries = nil // the result arrived
 		delete(r.pending, render.TabRaw)
 		delete(r.failures, render.TabRaw)
 	}
@@ -122,7 +122,7 @@ func (r *rowScreen) current() render.Tab {
 	return r.tabs[0]
 }
 
-// A filledMsg has what was read for a tab.
+// A filledMsg has the data that was read for a tab.
 type filledMsg struct {
 	tab     render.TabName
 	entries [][]byte
@@ -130,7 +130,7 @@ type filledMsg struct {
 	err     error
 }
 
-// fill reads what the tab in front needs.
+// fill reads the data for the tab in front.
 func (r *rowScreen) fill() tea.Cmd {
 	tab := r.tab
 	if r.pending[tab] {
@@ -269,7 +269,7 @@ func (r *rowScreen) choose(tab render.TabName) tea.Cmd {
 	return tea.Batch(r.fill(), r.pager.scan(r, r.pager.finder.started))
 }
 
-// what names what is copied.
+// what names the copied text.
 func (r *rowScreen) what() string {
 	if r.tab == render.TabShown {
 		return rowName(&r.row)
@@ -342,7 +342,7 @@ func (r *rowScreen) label() string {
 func (r *rowScreen) draw(width, height int) Frame {
 	r.lay(width)
 	frame := newFrame(r.session.title(), height)
-	body := r.body(frame.room()) // before the header, which says where it is
+	body := r.body(frame.room()) // before the header, which shows the position
 	line, cursor := r.footer(&r.pager.finder, keymap.InRow, width)
 	return frame.fill(r.header(width), body, line, cursor)
 }

@@ -16,8 +16,8 @@ type Frame struct {
 	Lines []string
 	// Cursor is the cursor's position, or nil if it is hidden.
 	Cursor *paint.Cursor
-	// Inline means that the lines are drawn below what the terminal shows, and not on a screen of
-	// their own.
+	// Inline means that the lines are drawn below the terminal's output, and not on a separate
+	// screen.
 	Inline bool
 	// Above are lines to print once above an inline frame, where they stay.
 	Above []string
@@ -39,8 +39,8 @@ type screen interface {
 	typed(key tea.KeyPressMsg) (cmd tea.Cmd, used bool)
 	// paste handles pasted text.
 	paste(text string) tea.Cmd
-	// click handles a click at a place of the last frame, and wheel a turn of the wheel by so many
-	// lines, which are negative upwards.
+	// click handles a click at a place of the last frame, and wheel a turn of the wheel by a number
+	// of lines, negative upwards.
 	click(x, y int) tea.Cmd
 	wheel(lines int) tea.Cmd
 	// update handles the message that a command of this screen returned.
@@ -54,7 +54,7 @@ type screen interface {
 // A resizer is a screen that does more than redraw when the size of the terminal changes.
 type resizer interface{ resized() tea.Cmd }
 
-// A base has what all screens share. Embed it, and override what the screen needs.
+// A base holds the parts that all screens share. Embed it, and override methods as needed.
 type base struct {
 	*app
 	ctx    context.Context //nolint:containedctx // it ends with the screen
@@ -80,8 +80,8 @@ type answer struct {
 	msg tea.Msg
 }
 
-// ask returns a command that does I/O for a screen, and returns what screen.update gets. A nil message
-// is dropped, and so is everything for a screen that was closed.
+// ask returns a command that does I/O for a screen, and returns the message for screen.update. A
+// nil message is dropped, and so is everything for a screen that was closed.
 func ask(to screen, io func() tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		if msg := io(); msg != nil {

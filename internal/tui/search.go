@@ -62,7 +62,7 @@ type (
 const (
 	// searchPause is the time to wait for another key before a search starts.
 	searchPause = 80 * time.Millisecond
-	// searchLimit is the most results.
+	// searchLimit is the maximum number of results.
 	searchLimit = 100
 )
 
@@ -314,7 +314,7 @@ func (s *searchScreen) status() string {
 	return text
 }
 
-// results returns the visible results, or what there is to say instead.
+// results returns the visible results, or a message instead.
 func (s *searchScreen) results(width, height int) []string {
 	from, to := s.pick.visible(height)
 	if len(s.hits) == 0 {

@@ -48,7 +48,7 @@ type sessionScreen struct {
 	finder   finder
 	outline  outline
 	drawn    []drawnRow // of the last frame, by line of the list
-	listTop  int        // the line of the last frame at which the list began
+	listTop  int        // the first line of the list in the last frame
 	columns  int        // of the list in the last frame
 }
 
@@ -102,10 +102,10 @@ func (s *sessionScreen) read(follower view.Follower, first bool) tea.Msg {
 // A runningMsg names the agent that has the session open, if there is one.
 type runningMsg struct{ session *sessions.RunningSession }
 
-// lookInterval is the interval of checks whether an agent still has the session open.
+// lookInterval is the interval of checks whether the session is still open in an agent.
 const lookInterval = 5 * time.Second
 
-// look checks after some time whether an agent has the session open.
+// look checks after some time whether the session is open in an agent.
 func (s *sessionScreen) look(after time.Duration) tea.Cmd {
 	return ask(s, func() tea.Msg {
 		if pause.For(s.ctx, after) != nil {
@@ -165,7 +165,7 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 		return next
 	}
 	if day := msg.snapshot.Transcript.Created; !day.IsZero() {
-		s.layout.day = day // the header says which, unless it is today
+		s.layout.day = day // the header shows it, unless it is today
 	}
 	s.layout.dir = cmp.Or(s.info.CWD, msg.snapshot.Transcript.CWD, s.opts.Dir)
 	if msg.rows != nil {
@@ -215,7 +215,7 @@ func (s *sessionScreen) tellGrowers() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// takeRunning records the agent that has the session open.
+// takeRunning records the agent in which the session is open.
 func (s *sessionScreen) takeRunning(running *sessions.RunningSession) tea.Cmd {
 	s.running = running
 	var cmd tea.Cmd

@@ -25,7 +25,7 @@ const (
 func (s *sessionScreen) draw(width, height int) Frame {
 	frame := newFrame(s.title(), height)
 	s.listTop = frame.top()
-	body := s.columnsOf(width, frame.room()) // before the header, which says where it is
+	body := s.columnsOf(width, frame.room()) // before the header, which shows the position
 	line, cursor := s.footer(&s.finder, keymap.InSession, width)
 	return frame.fill(s.header(width), body, line, cursor)
 }
@@ -131,7 +131,7 @@ func partsWidth(parts []part) (n int) {
 	return n
 }
 
-// headerFacts returns what is known of the session beside its title, the most important first.
+// headerFacts returns the known facts about the session beside its title, the most important first.
 func (s *sessionScreen) headerFacts() (facts []part) {
 	add := func(style tty.Style, text string) {
 		if text != "" {
@@ -156,7 +156,7 @@ func (s *sessionScreen) headerFacts() (facts []part) {
 	return facts
 }
 
-// where returns what the agent does and where one is in the session, the most important last.
+// where returns the agent's activity and the position in the session, the most important last.
 func (s *sessionScreen) where(width int) (parts []part) {
 	if number, count := s.list.place(); count > 0 {
 		parts = append(parts, part{tty.Dim, fmt.Sprintf("%d/%d", number, count)})

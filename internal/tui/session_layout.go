@@ -90,7 +90,7 @@ func (l *sessionLayout) lines(i, width int) []string {
 // the turns visually.
 func (l *sessionLayout) apart(i int) bool { return i > 0 && rows.IsPrompt(l.rows.At(i)) }
 
-// indentOf returns the number of spaces at the beginning of the last line.
+// indentOf returns the number of spaces at the start of the last line.
 func indentOf(lines []string) int {
 	if len(lines) == 0 {
 		return 0

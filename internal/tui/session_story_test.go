@@ -21,7 +21,7 @@ type talk struct {
 	chunks int
 }
 
-// newTalk returns a session of so many turns.
+// newTalk returns a session with the given number of turns.
 func newTalk(t *testing.T, turns int) *talk {
 	t.Helper()
 	k := &talk{t: t, source: newFakeSource(), info: sessions.SessionInfo{ID: uploaderID, Path: "/x.jsonl"}}
@@ -65,7 +65,7 @@ func (k *talk) returns(id, result string) *talk {
 	return k
 }
 
-// show makes what was said a state of the session.
+// show publishes the messages so far as a state of the session.
 func (k *talk) show() *talk {
 	k.t.Helper()
 	tr, err := transcript.Read(strings.NewReader(strings.Join(k.lines, "\n")), nil)

@@ -47,16 +47,16 @@ type sessionsScreen struct {
 	typing   bool // keys go into the filter
 	query    fuzzy.Query
 	filters  fuzzy.Filter
-	prepared struct{ tab, revision int } // what filters has
+	prepared struct{ tab, revision int } // the state for which filters was made
 	revision int                         // of the data
 	counts   [tabCount]int               // of the items of each tab
 	matcher  fuzzy.Matcher
-	places   [tabCount]string // what was selected in each tab
+	places   [tabCount]string // the selection in each tab
 	tabSpans [][2]int         // where the tabs are on the first line
 
 	scopeAll bool   // sessions of all projects, and not only of this one
-	scoped   bool   // the user has chosen scopeAll, or it was decided
-	project  string // the one that was chosen in the list of projects, or ""
+	scoped   bool   // the user chose scopeAll, or it was decided
+	project  string // the project chosen in the project list, or ""
 
 	preview previewState
 }
@@ -204,7 +204,7 @@ func (s *sessionsScreen) show(t tab) tea.Cmd {
 	return s.more()
 }
 
-// do runs an action, and then reads what the screen shows and does not know yet.
+// do runs an action, and then reads missing data for the visible rows.
 func (s *sessionsScreen) do(a keymap.Action) tea.Cmd {
 	if s.pick.act(a) {
 		return s.more()
@@ -260,7 +260,7 @@ func (s *sessionsScreen) moveDay(by int) {
 		return
 	}
 	line := s.pick.lineOf(s.pick.selected)
-	if by < 0 { // first to the beginning of this day, which has a heading before it
+	if by < 0 { // first to the start of this day, which has a heading before it
 		line--
 		if line >= 0 && s.pick.lines[line] < 0 {
 			line--
@@ -331,7 +331,7 @@ func (s *sessionsScreen) paste(text string) tea.Cmd {
 	return s.more()
 }
 
-// click selects a row or a tab. A click on what is selected opens it.
+// click selects a row or a tab. A click on the selected one opens it.
 func (s *sessionsScreen) click(x, y int) tea.Cmd {
 	if y == 0 {
 		for i, span := range s.tabSpans {
@@ -362,5 +362,5 @@ func trashText(t sessions.TrashedSession) fuzzy.Text {
 	return fuzzy.Prepare(strings.Join([]string{tty.Line(t.Title), tty.Line(t.Project), t.ID}, "\n"))
 }
 
-// resized reads what a larger screen shows.
+// resized reads the data for rows that a larger screen shows.
 func (s *sessionsScreen) resized() tea.Cmd { return s.more() }

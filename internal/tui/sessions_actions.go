@@ -18,9 +18,9 @@ import (
 
 // A doneMsg is the outcome of an action on a session.
 type doneMsg struct {
-	said  string // what to say if it went well
+	said  string // the message on success
 	err   error
-	trash bool // the trash has changed
+	trash bool // the trash changed
 	key   string
 }
 
@@ -79,7 +79,7 @@ func openBy(ctx context.Context, src Source, id string) (sessions.RunningSession
 	return sessions.RunningSession{}, false
 }
 
-// takeOver gives the terminal to an agent, unless another agent has the session open.
+// takeOver gives the terminal to an agent, unless the session is open in another one.
 func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
 	kind := map[keymap.Action]view.ProgramKind{keymap.Resume: view.ResumeAgent, keymap.Continue: view.ContinueChat, keymap.Fork: view.ForkChat}[a]
@@ -143,7 +143,7 @@ func (s *sessionsScreen) delete(info sessions.SessionInfo) tea.Cmd {
 				s.say(isOpenError(r.PID).Error())
 				return nil
 			case s.top() != screen(s):
-				return nil // the user has gone on
+				return nil // the user moved on
 			}
 			return s.confirm("Move \""+tty.Fit(tty.Line(info.Title()), 40)+"\" to the trash?", yes)
 		}

@@ -17,7 +17,7 @@ import (
 // A sessionData holds the data of the sessions screen, and the state of pending reads.
 type sessionData struct {
 	view.List
-	listed bool            // the list has come
+	listed bool            // the list arrived
 	here   map[string]bool // names of the projects of this directory
 	trash  []sessions.TrashedSession
 	lists  chan listMsg // the newest list that was not looked at
@@ -121,7 +121,7 @@ func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 		return s.finish(msg)
 	case fleetMsg:
 		s.takeFleet(msg)
-	case func() tea.Cmd: // what follows a check
+	case func() tea.Cmd: // follows a check
 		return msg()
 	}
 	return s.more()
@@ -190,7 +190,7 @@ func (s *sessionsScreen) takeRunning(msg agentsMsg) tea.Cmd {
 	})
 }
 
-// findRunning looks which sessions agents have open. The first look is the beginning of regular ones.
+// findRunning looks for sessions that agents have open. The first call starts regular checks.
 func (s *sessionsScreen) findRunning() tea.Cmd {
 	src, ctx, again := s.src, s.ctx, s.data.Running == nil
 	if again {
@@ -218,7 +218,7 @@ const (
 	measuredAtOnce = 8
 )
 
-// more returns commands that read what the screen shows, and then the rest.
+// more returns commands that read the data for the visible rows, and then the rest.
 func (s *sessionsScreen) more() tea.Cmd {
 	return tea.Batch(s.readSummaries(), s.countFigures(), s.readGlance())
 }

@@ -17,8 +17,8 @@ import (
 
 // A previewState holds the visibility, the place and the contents of the preview.
 type previewState struct {
-	off, on       bool // the user has hidden it, or wants it where it would be hidden
-	toSide, below bool // the user has chosen a place
+	off, on       bool // the user hid it, or wants it where it would be hidden
+	toSide, below bool // the user chose a place
 	area          previewArea
 	glances       map[string]*glance
 	reading       string // the key of the session that is being read
@@ -36,7 +36,7 @@ type previewArea struct {
 	listWidth, listHeight int
 	right                 int // columns of the preview with the line before it, or 0
 	below                 int // rows of the preview with the line above it, or 0
-	x, y                  int // where it begins
+	x, y                  int // its top left corner
 }
 
 const (
@@ -209,7 +209,7 @@ func (p *previewText) gap() {
 	}
 }
 
-// add adds a clean text in at most so many lines.
+// add adds a clean text in at most the given number of lines.
 func (p *previewText) add(text string, style tty.Style, most int) {
 	most = min(most, p.height-len(p.lines))
 	if text == "" || most < 1 {

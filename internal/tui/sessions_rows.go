@@ -131,7 +131,7 @@ func indented(lines []string) []string {
 	return lines
 }
 
-// padded returns so many lines.
+// padded returns exactly height lines.
 func padded(lines []string, height int) []string {
 	out := make([]string, max(height, 0))
 	copy(out, lines)
@@ -401,7 +401,7 @@ const (
 	maxState    = 60
 )
 
-// columns chooses columns for a width. The title gets what is left.
+// columns chooses columns for a width. The title gets the rest.
 func (s *sessionsScreen) columns(room int) []column {
 	chosen := map[string]column{}
 	for i, c := range ranked[s.tab] {
@@ -410,7 +410,7 @@ func (s *sessionsScreen) columns(room int) []column {
 		case i == 0:
 			least = 8
 		case c.name == "project" && s.tab == liveTab:
-			least = enoughTitle + minTitle // what an agent waits for says more
+			least = enoughTitle + minTitle // the thing that an agent waits for is more informative
 		}
 		if s.tab == recentTab && (c.name == "project" && !s.scopeAll || c.name == "machine" && !s.data.Machines()) {
 			continue // it is the same in every row

@@ -21,13 +21,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A fakeSource has sessions in memory. It notes what is done with them.
+// A fakeSource has sessions in memory. It records the actions on them.
 type fakeSource struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed at the next change
 	infos    []sessions.SessionInfo
 	states   map[string][]*follow.Snapshot // by the ID of the session, the last one at the end
-	failures map[string]error              // why a session can't be followed any more
+	failures map[string]error              // why a session can no longer be followed
 	running  []sessions.RunningSession
 	here     map[string]bool
 	trash    []sessions.TrashedSession
@@ -36,7 +36,7 @@ type fakeSource struct {
 	found    *view.Found
 	entries  map[int]wire.JSON // by line
 	spills   map[string][]byte
-	done     []string // what was done, such as "rename ID title"
+	done     []string // the actions, such as "rename ID title"
 }
 
 var _ Source = (*fakeSource)(nil)
@@ -72,7 +72,7 @@ func (f *fakeSource) note(format string, args ...any) {
 	f.change(func() { f.done = append(f.done, fmt.Sprintf(format, args...)) })
 }
 
-// notes returns what was done.
+// notes returns the recorded actions.
 func (f *fakeSource) notes() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +177,7 @@ func (f *fakeSource) Spill(_ context.Context, _ sessions.SessionInfo, path strin
 	return nil, errFake
 }
 
-// edit changes what is known of a session.
+// edit changes the info of a session.
 func (f *fakeSource) edit(id string, edit func(*sessions.SessionInfo)) {
 	f.change(func() {
 		for i := range f.infos {

@@ -29,7 +29,7 @@ type story struct {
 	app  *app
 	term *termtest.Terminal
 	keys *os.File
-	done chan struct{} // closed when the program has ended
+	done chan struct{} // closed when the program ends
 	err  error         // how it ended
 
 	mu        sync.Mutex
@@ -145,7 +145,7 @@ func (s *story) send(bytes string) {
 	}
 }
 
-// clicks clicks on a text of the screen, so many columns after its beginning.
+// clicks clicks on a text on the screen, a number of columns after its start.
 func (s *story) clicks(text string, after int) *story {
 	s.t.Helper()
 	s.see(text)
@@ -160,7 +160,7 @@ func (s *story) clicks(text string, after int) *story {
 	return s
 }
 
-// turns turns the wheel by so many steps, upwards if they are negative.
+// turns turns the wheel by a number of steps, upwards if it is negative.
 func (s *story) turns(steps int) *story {
 	s.t.Helper()
 	for range max(steps, -steps) {

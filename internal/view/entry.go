@@ -118,5 +118,5 @@ func (e *Entry) Tokens() string {
 	return wording.Tokens(e.Figures.Tokens)
 }
 
-// ShortID returns the beginning of an ID. It is clean.
+// ShortID returns the start of an ID. It is clean.
 func ShortID(id string) string { return tty.Line(id[:min(8, len(id))]) }

@@ -150,7 +150,7 @@ type Project struct {
 	Name      string // in the agent's directory
 	Directory string // of the sessions that were read, or ""
 	Count     int    // sessions
-	Live      int    // those that are live
+	Live      int    // number of live sessions
 	Newest    time.Time
 }
 
@@ -190,11 +190,11 @@ type State struct {
 	Live  bool
 	Waits bool   // for the user
 	Text  string // working, waits for you, open
-	What  string // what it waits for
+	What  string // the thing that it waits for
 	How   string // how that is known
 }
 
-// State returns what is known of the agent that has a session open.
+// State returns the known state of the agent that has a session open.
 func (l *List) State(e *Entry) State {
 	r, open := l.Running[e.ID]
 	switch {
@@ -255,7 +255,7 @@ func (s State) Style() tty.Style {
 	return tty.Dim
 }
 
-// Age returns how long ago a session was changed, or below the heading of a day the time.
+// Age returns the time since a session changed, or below the heading of a day the time of day.
 func (l *List) Age(e *Entry, now time.Time, byDay bool) string {
 	at := e.Modified.In(now.Location())
 	switch {

@@ -211,7 +211,7 @@ func (s *Source) Markdown(ctx context.Context, info sessions.SessionInfo, lines 
 	err = export.Write(ctx, &b, doc, export.Markdown, &export.View{Thinking: true, Full: true})
 	text := b.String()
 	if _, body, ok := strings.Cut(text, "\n## "); ok && len(lines) > 0 {
-		text = "## " + body // without what is known of the session
+		text = "## " + body // without the facts about the session
 	}
 	return text, err
 }

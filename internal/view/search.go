@@ -172,7 +172,7 @@ func splitWords(text string) []string {
 	return words
 }
 
-// foundIn groups results by session, and reads what a list shows of these.
+// foundIn groups results by session, and reads the sessions' data for a list.
 func foundIn(ctx context.Context, result *search.Result) *Found {
 	type key struct{ project, session string }
 	at := map[key]int{}
@@ -195,7 +195,7 @@ func foundIn(ctx context.Context, result *search.Result) *Found {
 	return found
 }
 
-// infoOf returns what is known of the session of a result. If it can't be read, the result has to do.
+// infoOf returns the info of a result's session. If it can't be read, it is made from the result.
 func infoOf(ctx context.Context, h *search.Hit) sessions.SessionInfo {
 	info, err := sessions.Get(ctx, h.SessionID, &sessions.Options{ProjectName: h.File.Project})
 	if err != nil {

@@ -84,7 +84,7 @@ func (s *Source) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, err
 	}
 }
 
-// Summarize reads what a list shows of sessions.
+// Summarize reads the data that a list shows of sessions.
 func (s *Source) Summarize(ctx context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo {
 	return sessions.Summarize(ctx, infos)
 }
@@ -102,7 +102,7 @@ func (s *Source) Running(ctx context.Context) ([]sessions.RunningSession, error)
 // Here returns the names of the projects that the working directory belongs to.
 func (s *Source) Here(ctx context.Context) map[string]bool {
 	here := map[string]bool{}
-	infos, _ := sessions.Names(ctx, &sessions.ListOptions{Project: s.opts.Dir}) // List reports what can't be read
+	infos, _ := sessions.Names(ctx, &sessions.ListOptions{Project: s.opts.Dir}) // List reports the errors
 	for i := range infos {
 		here[infos[i].Project] = true
 	}

@@ -70,7 +70,7 @@ func newSource(t *testing.T) (s *Source, dir string) {
 	return s, dir
 }
 
-// info returns what is known of a session.
+// info returns the info of a session.
 func info(t *testing.T, s *Source, id string) sessions.SessionInfo {
 	t.Helper()
 	for infos, err := range s.List(t.Context()) {

@@ -26,7 +26,7 @@ type Glance struct {
 type Found struct {
 	Sessions []FoundSession
 	More     int    // further results
-	Note     string // what the user should know, such as that files could not be read
+	Note     string // a note for the user, such as that files could not be read
 }
 
 // A FoundSession is a session with results.

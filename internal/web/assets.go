@@ -53,8 +53,8 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
-// withoutComments empties the lines of a file of the client that are comments, so that lines keep
-// their numbers. The comments, most of which are types for the checker, were a sixth of the client.
+// withoutComments empties the comment lines in a client file, so that lines keep their numbers. The
+// comments, mostly types for the checker, were a sixth of the client.
 func withoutComments(text []byte) []byte {
 	lines := bytes.Split(text, []byte("\n"))
 	inside := false
@@ -81,6 +81,6 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(data) // the client has gone if this fails
+	_, _ = w.Write(data) // the client is gone if this fails
 	return nil
 }

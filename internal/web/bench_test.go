@@ -145,7 +145,7 @@ func BenchmarkFindRows(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory opens five large sessions, and reports what they take.
+// BenchmarkMemory opens five large sessions, and reports their memory.
 func BenchmarkMemory(b *testing.B) {
 	ids, err := large()
 	if err != nil {

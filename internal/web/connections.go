@@ -16,7 +16,7 @@ const maxConnections = 256
 type connections struct {
 	mu        sync.Mutex
 	open      int
-	strangers list.List // of *connection that have not sent the token, the oldest first
+	strangers list.List // of *connection without the token, the oldest first
 	known     list.List // of *connection that have
 }
 
@@ -124,6 +124,6 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if added != nil {
 			return added, nil
 		}
-		_ = conn.Close() // nobody has used it
+		_ = conn.Close() // nobody used it
 	}
 }

@@ -43,8 +43,7 @@ func newAgentData(s *drive.Status) agentData {
 	}
 }
 
-// inShort returns prompts with the beginning of their texts. A page that takes one back gets all of
-// it.
+// inShort returns prompts with the start of their texts. A page that takes one back gets all of it.
 func inShort(prompts []drive.Prompt) []drive.Prompt {
 	short := make([]drive.Prompt, len(prompts)) // not null in JSON
 	for i, p := range prompts {

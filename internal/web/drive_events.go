@@ -50,7 +50,7 @@ func (s *Server) tellOfAgents(ctx context.Context) {
 			known[changed[i].Agent] = &changed[i]
 		}
 		if len(known) > 2*maxStreams {
-			known = map[string]*drive.Status{} // ended agents are forgotten; the others are told of again
+			known = map[string]*drive.Status{} // ended agents are forgotten; the others are reported again
 		}
 	}
 }
@@ -119,8 +119,8 @@ func draftHTML(text string) string {
 	return b.String()
 }
 
-// A questionData is a question as pages get it. HTML is what is asked, and everything else is for the
-// answers.
+// A questionData is a question in the form for pages. HTML is the request itself, and everything
+// else is for the answers.
 type questionData struct {
 	Agent    string       `json:"agent"`
 	Session  string       `json:"session"`
@@ -149,7 +149,7 @@ type choiceData struct {
 	Options  []optionData `json:"options"`
 }
 
-// An optionData is an option. The label is what the answer has, and the text what is shown of it.
+// An optionData is an option. The label goes into the answer, and the text is shown.
 type optionData struct {
 	Label       string `json:"label"`
 	Text        string `json:"text"`
@@ -224,7 +224,7 @@ func questionHTML(q *drive.Question) string {
 	return m.String()
 }
 
-// verbatim writes a named text of which every character counts.
+// verbatim writes a named text in which every character counts.
 func (m *markup) verbatim(name, text string) {
 	m.raw(`<div class="member">`)
 	m.open("span", "name")

@@ -247,7 +247,7 @@ func TestAuditWithoutPage(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	d.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	d.until(answeredEvent, func(map[string]any) bool { return true })
-	d.opts.Drive.Close() // it waits for what is being fulfilled
+	d.opts.Drive.Close() // it waits for requests in progress
 	log := d.audited.String()
 	if !strings.Contains(log, `"allowed once"`) || strings.Contains(log, "answer refused") || strings.Contains(log, "refused \"/api/v1/agents") {
 		t.Errorf("the audit:\n%s", log)

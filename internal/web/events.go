@@ -33,7 +33,7 @@ type rowsChange struct {
 	Revision int    `json:"revision"` // as GET sessions/{id}/rows returns it
 	First    int    `json:"first"`    // the first row at depth 0 that may have changed
 	Total    int    `json:"total"`    // rows at depth 0
-	Ended    string `json:"-"`        // the text of an answer that has just ended, or ""
+	Ended    string `json:"-"`        // the text of an answer that just ended, or ""
 }
 
 // A listChange reports a change of the session list.
@@ -59,18 +59,18 @@ type event struct {
 // A feed holds the last events and wakes the streams that wait for more. Nobody waits for a stream:
 // a slow one misses events, and learns of it.
 type feed struct {
-	start string // of the IDs of events: those of another server are not known here
+	start string // of event IDs: IDs from another server are not known here
 
 	mu      sync.Mutex
 	last    uint64 // the ID of the newest event, 0 for none
 	ring    [maxEvents]event
-	deltas  []delta // the last one of each session, the oldest first: it contains those before it
-	written uint64  // how many deltas there were
+	deltas  []delta // the last one of each session, the oldest first: it supersedes the earlier ones
+	written uint64  // number of deltas so far
 	readers map[chan struct{}]bool
 }
 
 // A delta is an event that has no place in the ring: many of them come while an answer is written,
-// and would push out what a client has to know.
+// and would push out important events.
 type delta struct {
 	event
 
@@ -102,7 +102,7 @@ func (f *feed) add(e event) {
 	for wake := range f.readers {
 		select {
 		case wake <- struct{}{}:
-		default: // it has not seen the last one yet
+		default: // it did not see the last one yet
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (s *Server) publish(name, session string, data any) {
 
 // merge leaves out events that later ones contain. They are of one stream, in order.
 func merge(events []event) []event {
-	later := map[string]*event{} // what contains the earlier ones
+	later := map[string]*event{} // events that supersede earlier ones
 	merged := make([]event, 0, len(events))
 	for _, e := range slices.Backward(events) {
 		key := e.name + " " + e.session
@@ -222,7 +222,7 @@ func merge(events []event) []event {
 
 // The names of events that this file makes itself.
 const (
-	readyEvent   = "ready"  // the stream has begun
+	readyEvent   = "ready"  // the stream started
 	reloadEvent  = "reload" // events are lost: everything that is shown may be out of date
 	rowsEvent    = "rows"
 	turnEvent    = "turn"
@@ -236,7 +236,7 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	watched []string // the sessions
-	seen    place    // after what was written or left out
+	seen    place    // after the last event that was written or left out
 }
 
 // events is the stream of changes, as server-sent events.
@@ -391,7 +391,7 @@ func (at *stream) write(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	_ = at.control.SetWriteDeadline(time.Now().Add(streamTimeout)) // a recorder of a test has none
+	_ = at.control.SetWriteDeadline(time.Now().Add(streamTimeout)) // a test's recorder has none
 	if _, err := at.w.Write(data); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func parseMatcher(values url.Values) (transcript.Matcher, error) {
 	return re, nil
 }
 
-// find returns the rows that have what a matcher finds, in order.
+// find returns the rows with matches, in order.
 func (v *reading) find(ctx context.Context, matcher transcript.Matcher) *found {
 	result := &found{Revision: v.revision, Matches: []rowMatch{}}
 	counts := map[int]int{}

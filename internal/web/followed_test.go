@@ -51,7 +51,7 @@ func TestStreamOfFiles(t *testing.T) {
 	}
 }
 
-// nextRows reads events until a session has so many rows.
+// nextRows reads events until a session has at least a number of rows.
 func nextRows(t *testing.T, lines *bufio.Scanner, id string, least int) (change rowsChange) {
 	t.Helper()
 	rows := false
@@ -78,7 +78,7 @@ func TestFollowedIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreamTest(t)
-		s.followed.closed = true // only what is held counts
+		s.followed.closed = true // only held sessions count
 		one, two := s.followed.hold([]string{watchedID}), s.followed.hold([]string{watchedID, otherID})
 		shared := s.followed.sessions[watchedID]
 		if shared.streams != 2 || s.followed.rest.streams != 2 || len(s.followed.sessions) != 2 {

@@ -44,7 +44,7 @@ func setHeaders(h http.Header) {
 // maxQuery limits what follows the question mark of a URL.
 const maxQuery = 8 << 10
 
-// requestTimeout limits how long a client may take to get a response that is not a stream.
+// requestTimeout limits the time of a response that is not a stream.
 const requestTimeout = 2 * time.Minute
 
 // check refuses a request that may not come from a page of this server, or that does not suit the

@@ -13,7 +13,7 @@ import (
 
 // A goodRequest is a request that passes the guards of a route.
 type goodRequest struct {
-	target string // HASH stands for that of the assets
+	target string // HASH stands for the hash of the assets
 	body   string // CODE stands for a code
 	want   int
 }
@@ -98,7 +98,7 @@ func (g *guardTest) request() *http.Request {
 	if g.to.need == needToken || g.to.need == needDrive {
 		r.Header.Set("Authorization", "Bearer "+g.Token())
 	}
-	if g.to.path == api+"events" { // it would go on
+	if g.to.path == api+"events" { // it would not end
 		cancel()
 	}
 	g.t.Cleanup(cancel)
@@ -140,7 +140,7 @@ func checkHeaders(t *testing.T, name string, h http.Header, mayBeKept bool) {
 	}
 }
 
-// Every route refuses what it has to. A route that has no request above fails.
+// Every route refuses bad requests. A route that has no request above fails.
 func TestRoutesAreGuarded(t *testing.T) {
 	t.Parallel()
 	if len(goodRequests) != len(routes) {

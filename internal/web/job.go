@@ -52,11 +52,11 @@ type jobPage struct {
 	fragment
 	ID       string `json:"id"`
 	Title    string `json:"title"`
-	Patch    string `json:"patch"`    // the name of the file with what was changed, or ""
-	Budget   bool   `json:"budget"`   // it needs a larger one to go on
+	Patch    string `json:"patch"`    // the name of the file with the changes, or ""
+	Budget   bool   `json:"budget"`   // it needs a larger one to continue
 	CanStop  bool   `json:"canStop"`  // it can be canceled
 	CanGoOn  bool   `json:"canGoOn"`  // it can be resumed
-	CanRetry bool   `json:"canRetry"` // it can begin again
+	CanRetry bool   `json:"canRetry"` // it can start again
 	// Questions are those without an answer, and Answered all others.
 	Questions []questionData `json:"questions"`
 	Answered  []answeredData `json:"answered"`
@@ -68,7 +68,7 @@ func (s *Server) fleetRequest(r *http.Request) (f Fleet, ctx context.Context, do
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	b.Follow(s.ending) // pages of jobs get events, too
+	b.Follow(s.ending) // job pages also get events
 	ctx, done = context.WithTimeout(r.Context(), fleetTimeout)
 	return b.fleet, ctx, done, nil
 }
@@ -299,7 +299,7 @@ func (d *jobDrawer) command(text string) {
 	d.raw("</code></p>")
 }
 
-// result writes what came of the job.
+// result writes the outcome of the job.
 func (d *jobDrawer) result(j *fleet.Job) {
 	r := j.Result()
 	if r == nil {

@@ -48,7 +48,7 @@ func newJobBoard(f Fleet, publish func(jobsChange)) *jobBoard {
 type jobBoards struct {
 	mu       sync.Mutex
 	board    *jobBoard     // or nil
-	searched chan struct{} // closed after the search for the fleet that goes on, or nil
+	searched chan struct{} // closed after the current search for the fleet, or nil
 }
 
 // known returns the board, or nil if no fleet was found.

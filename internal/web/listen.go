@@ -269,7 +269,7 @@ func checkSocket(ctx context.Context, path string) error {
 	dialer := net.Dialer{Timeout: time.Second}
 	conn, err := dialer.DialContext(ctx, "unix", path)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil // its server has gone, and it is replaced
+		return nil // its server is gone, and it is replaced
 	}
 	if err == nil {
 		err = conn.Close()
@@ -281,7 +281,7 @@ func checkSocket(ctx context.Context, path string) error {
 func removeSame(path string, own fs.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err != nil || !os.SameFile(own, now) {
-		return nil //nolint:nilerr // somebody else has removed it
+		return nil //nolint:nilerr // somebody else removed it
 	}
 	return os.Remove(path)
 }
@@ -311,7 +311,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		MaxHeaderBytes:               16 << 10,
 		DisableGeneralOptionsHandler: true,
 		ConnContext:                  withConnection,
-		ErrorLog:                     log.New(io.Discard, "", 0), // it quotes what strangers have sent
+		ErrorLog:                     log.New(io.Discard, "", 0), // it quotes input from strangers
 	}
 	serve := server.Serve
 	if l.certificate != nil {

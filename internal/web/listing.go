@@ -22,7 +22,7 @@ type listing struct {
 	ctx    context.Context // ends with the server
 	work   sync.WaitGroup
 	begin  sync.Once
-	listed chan struct{} // closed when the first list has come
+	listed chan struct{} // closed when the first list arrived
 	wake   chan struct{} // there is something to read
 	busy   atomic.Int32  // requests that someone waits for
 
@@ -46,7 +46,7 @@ func newListing(ctx context.Context, source *view.Source, now func() time.Time) 
 
 // close waits until nothing is read any more. The context must have ended.
 func (l *listing) close() {
-	l.begin.Do(func() {}) // it does not begin any more
+	l.begin.Do(func() {}) // it won't start any more
 	l.work.Wait()
 }
 
@@ -183,7 +183,7 @@ func (l *listing) summarize(ctx context.Context, infos []sessions.SessionInfo) [
 	found := make([]view.Described, 0, len(infos))
 	for _, info := range l.source.Summarize(ctx, infos) {
 		if ctx.Err() != nil {
-			return nil // the errors are not those of the sessions
+			return nil // the errors are not about the sessions
 		}
 		found = append(found, view.Describe(info))
 	}
@@ -296,7 +296,7 @@ func (l *listing) watch(ctx context.Context, changed func(revision int)) error {
 	}
 }
 
-// listPace is the least time between two changes of the list that are sent.
+// listPace is the minimum time between two list changes that are sent.
 const listPace = 200 * time.Millisecond
 
 // waitFor waits for a time or for a channel to be closed. It returns false if the context ends.

@@ -31,14 +31,14 @@ const (
 	codeSize  = 16 // it lives for two minutes
 )
 
-// newSecret returns so many random bytes as text that fits into a URL.
+// newSecret returns a number of random bytes as text that fits into a URL.
 func newSecret(size int) string {
 	b := make([]byte, size)
 	_, _ = rand.Read(b) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// A secret is the hash of one, so that the time of a comparison says nothing about it.
+// A secret is stored as a hash, so that the time of a comparison reveals nothing about it.
 type secret [sha256.Size]byte
 
 func (s *secret) is(text string) bool {
@@ -59,7 +59,7 @@ type access struct {
 	hash    secret
 	revoked chan struct{} // closed when the token is no longer valid
 	codes   []code
-	opening time.Time // until then a page of the machine may lead to the server
+	opening time.Time // until then a page on the machine may lead to the server
 
 	badTokens, badCodes failures
 }
@@ -143,7 +143,7 @@ func (a *access) isOpening() bool {
 	return time.Now().Before(a.opening)
 }
 
-// end returns what is closed when the token of now is no longer valid.
+// end returns a channel that is closed when the current token becomes invalid.
 func (a *access) end() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -50,7 +50,7 @@ func TestCode(t *testing.T) {
 	})
 }
 
-// Only so many codes are valid, the newest ones.
+// Only a limited number of codes is valid, the newest ones.
 func TestCodesAreBounded(t *testing.T) {
 	t.Parallel()
 	a := newAccess()

@@ -46,7 +46,7 @@ var testNow = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 // fixtures are the sessions of the tests, the newest first.
 var fixtures = []struct {
 	name string
-	from string // a file, or "" for one that is made
+	from string // a file, or "" for a generated one
 	make func() string
 }{
 	{"rewound", "../render/testdata/rewound/transcript.jsonl", nil},
@@ -190,10 +190,11 @@ func hostileTranscript() string {
 	return w.String() + `{"<script>alert(1)</script>` + "\n"
 }
 
-// Pixels are the beginning of a PNG image, in base64.
+// pixels is the start of a PNG image, in base64.
 const pixels = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// picturesTranscript has images in a prompt and in results. One of them is not what it says.
+// picturesTranscript has images in a prompt and in results. One of them does not match its declared
+// type.
 func picturesTranscript() string {
 	image := func(kind, data string) map[string]any {
 		return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": kind, "data": data}}

@@ -70,7 +70,7 @@ var styleClasses = map[tty.Style]string{
 	tty.Removal: "minus", tty.Waiting: "waits", tty.Cost: "note cost", tty.Dim: "note",
 }
 
-// notes writes what is at the right of a line.
+// notes writes the notes at the right of a line.
 func (m *markup) notes(notes []render.Note) {
 	for _, n := range notes {
 		m.span(styleClasses[n.Style], n.Text)
@@ -116,7 +116,7 @@ func (m *markup) rowLink(row string) (end string) {
 	return "</a>"
 }
 
-// escapeFragment escapes what the IDs of rows may have that does not belong in a fragment.
+// escapeFragment escapes characters in row IDs that do not belong in a fragment.
 func escapeFragment(id string) string {
 	var b strings.Builder
 	const digits = "0123456789ABCDEF"

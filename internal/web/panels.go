@@ -38,7 +38,7 @@ func (s *Server) renderOptions(v *reading) render.Options {
 // maxOutline is the number of outline lines per request: a session can have tens of thousands.
 const maxOutline = 1000
 
-// outline answers with some of the turns of a session, and with how many lines there are.
+// outline answers with some of the turns in a session, and with the number of lines.
 func (s *Server) outline(w http.ResponseWriter, r *http.Request) error {
 	from, err := number(r.URL.Query(), "from", 0)
 	if err != nil {

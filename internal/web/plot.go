@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// maxBars is the most bars of a plot.
+// maxBars is the maximum number of bars in a plot.
 const maxBars = 400
 
 // A plot is a bar chart. Each bar has a title that describes it, and the table beside the plot has

@@ -56,7 +56,7 @@ func TestSharedRuntimeDir(t *testing.T) {
 		t.Skip("the directory of a user is not open to others")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o770); err != nil { //nolint:gosec // that is what is tested
+	if err := os.Chmod(dir, 0o770); err != nil { //nolint:gosec // the test needs it
 		t.Fatal(err)
 	}
 	if _, err := (&Running{PID: 1}).Write(dir); err == nil {

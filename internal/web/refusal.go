@@ -10,9 +10,9 @@ import (
 // A refusal is the answer to a request that is not fulfilled.
 type refusal struct {
 	status int
-	reason string // what is wrong, as shown to the user
-	hint   string // what to do, or ""
-	state  any    // what the client does not know yet, or nil
+	reason string // the problem, as shown to the user
+	hint   string // the remedy, or ""
+	state  any    // the state that the client does not know yet, or nil
 
 	allow      string // the header Allow, or ""
 	retryAfter string // the header Retry-After, or ""
@@ -34,7 +34,7 @@ func refuse(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	no.setHeaders(w.Header())
 	w.WriteHeader(no.status)
-	_ = json.NewEncoder(w).Encode(struct { // the client has gone if this fails
+	_ = json.NewEncoder(w).Encode(struct { // the client is gone if this fails
 		Error string `json:"error"`
 		Hint  string `json:"hint,omitempty"`
 		State any    `json:"state,omitempty"`
@@ -61,7 +61,7 @@ func reply(w http.ResponseWriter, value any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // the client has gone if this fails
+	_, _ = w.Write(data) // the client is gone if this fails
 	return nil
 }
 

@@ -110,11 +110,11 @@ func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
 func (s *Server) serve(to *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// A client that does not read must not keep the handler. A stream sets this for each write.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // a recorder of a test has none
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // a test's recorder has none
 		note := &auditNote{}
 		r = r.WithContext(context.WithValue(r.Context(), auditKey{}, note))
 		err := s.check(to, r)
-		if err == nil { // what strangers send is not worth a line, and would fill the disk
+		if err == nil { // requests from strangers are not worth a line, and would fill the disk
 			err = to.handle(s, w, r)
 			if to.isChange() && !note.written {
 				s.audit(r, outcome(err), r.URL.Path)

@@ -62,7 +62,7 @@ func (s *Server) row(w http.ResponseWriter, r *http.Request) error {
 // moreInParts points to the rest of a text that was cut.
 const moreInParts = "the parts of the row have all of it"
 
-// body returns what is below the line of an open row, in full or with long texts cut.
+// body returns the part below the line of an open row, in full or with long texts cut.
 func (d *rowDrawer) body(r *rows.Row, full bool) (string, error) {
 	var m markup
 	view := &export.View{Zone: d.zone, Full: full, More: moreInParts}
@@ -70,7 +70,7 @@ func (d *rowDrawer) body(r *rows.Row, full bool) (string, error) {
 	switch r.Kind {
 	case rows.Prompt, rows.Notice, rows.Compaction:
 		c := *r.Chunk
-		c.Interrupted, c.StopReason = false, "" // it has a row of its own
+		c.Interrupted, c.StopReason = false, "" // it has a separate row
 		err = export.WriteChunk(&m, &c, view)
 		images(&m, r, r.Chunk.Images)
 	case rows.Invalid:
@@ -193,7 +193,7 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request, v *reading, row *
 	}
 	v.close()
 	w.Header().Set("Content-Type", found[n].MediaType)
-	_, _ = w.Write(found[n].Data) // the client has gone if this fails
+	_, _ = w.Write(found[n].Data) // the client is gone if this fails
 	return nil
 }
 
@@ -215,7 +215,7 @@ func (s *Server) markdown(w http.ResponseWriter, r *http.Request) error {
 	}
 	v.close()
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-	_, _ = w.Write([]byte(text)) // the client has gone if this fails
+	_, _ = w.Write([]byte(text)) // the client is gone if this fails
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", "attachment")
 	view := &export.View{Zone: s.opts.Zone, Thinking: true, Full: format == export.Markdown}
-	_ = export.Write(r.Context(), w, doc, format, view) // the client has gone if this fails
+	_ = export.Write(r.Context(), w, doc, format, view) // the client is gone if this fails
 	return nil
 }
 
@@ -261,7 +261,7 @@ func rowMarkdown(r *http.Request, v *reading) (string, error) {
 	err = export.Write(r.Context(), &b, doc, export.Markdown, &export.View{Thinking: true, Full: true})
 	text := b.String()
 	if _, body, ok := strings.Cut(text, "\n## "); ok {
-		text = "## " + body // without what is known of the session
+		text = "## " + body // without the facts about the session
 	}
 	return text, err
 }

@@ -149,7 +149,7 @@ func (v *reading) path(at int) []step {
 	return path
 }
 
-// place returns the place of a row among those with the same parent.
+// place returns the place of a row among the rows with the same parent.
 func (v *reading) place(at int) (n int) {
 	parent := v.list.At(at).Parent
 	if parent < 0 {
@@ -240,7 +240,7 @@ func (d *rowDrawer) row(r *rows.Row) (rowData, error) {
 
 const (
 	maxOpenDiff  = 40       // lines of a change that starts open
-	maxOpenInput = 32 << 10 // bytes of the input of one, so that it is not decoded in vain
+	maxOpenInput = 32 << 10 // bytes of one input, so that it is not decoded in vain
 )
 
 // startsOpen reports whether a row is open before someone folds it: texts are, and small changes of

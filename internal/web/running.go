@@ -13,7 +13,7 @@ import (
 type runningAgent struct {
 	Session string `json:"session"`
 	State   string `json:"state"`
-	Waits   string `json:"waits"` // what it waits for, or ""
+	Waits   string `json:"waits"` // the thing that it waits for, or ""
 }
 
 // running answers with the running agents and the calls that they wait for.
@@ -68,7 +68,7 @@ func (s *Server) openCalls(r *http.Request, entries []view.Entry) []string {
 	return calls
 }
 
-// runningAgent writes an agent: what it does, where, and how that is known.
+// runningAgent writes an agent: its activity, its place, and the evidence for its state.
 func (s *Server) runningAgent(m *markup, e *view.Entry, state view.State, call string) {
 	m.raw(`<section class="agent-state`)
 	if state.Waits {

@@ -79,7 +79,7 @@ func TestExpectedSession(t *testing.T) {
 	}
 }
 
-// readViews returns how many sessions were read.
+// readViews returns the number of sessions read.
 func (d *dataServer) readViews() (n int) {
 	d.views.mu.Lock()
 	defer d.views.mu.Unlock()

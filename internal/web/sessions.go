@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// maxWindow is the most rows that a request gets.
+// maxWindow is the maximum number of rows per request.
 const maxWindow = 200
 
 // maxFilter is the length of the longest filter.
@@ -349,7 +349,7 @@ func (d *listDrawer) session(m *markup, id string, e *view.Entry) {
 	m.raw("</", tag, ">")
 }
 
-// marked writes a text with marks at what the filter matches in it.
+// marked writes a text with the filter's matches marked.
 func (d *listDrawer) marked(m *markup, text string, prepared fuzzy.Text) {
 	at := 0
 	if !d.query.Empty() {

@@ -45,7 +45,7 @@ func (c *usageCache) read(ctx context.Context, now time.Time) (*sessions.UsageSc
 	return c.scan, c.calls, nil
 }
 
-// forget frees what was read.
+// forget frees a scan.
 func (c *usageCache) forget(scan *sessions.UsageScan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

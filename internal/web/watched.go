@@ -30,14 +30,14 @@ const (
 // views are the sessions that pages look at. Those that were looked at last are kept.
 type views struct {
 	source *view.Source
-	held   func(bytes int64) // told how large they are; it may be nil
+	held   func(bytes int64) // called with their size; it may be nil
 	ctx    context.Context   // ends with the server
 	loops  sync.WaitGroup
 
 	mu     sync.Mutex
 	byPath map[string]*watched
-	used   []*watched // those without users, the last one at the end
-	bytes  int64      // of all, as was told
+	used   []*watched // the sessions without users, the last one at the end
+	bytes  int64      // of all, as last reported
 	closed bool
 }
 
@@ -86,7 +86,7 @@ type watched struct {
 	snapshot *follow.Snapshot
 	revision int
 	err      error // why the session can't be read
-	ended    int   // the line of the last answer that has ended
+	ended    int   // the line of the last answer that ended
 	readers  map[*changes]bool
 	changed  chan struct{} // closed at the next change
 
@@ -98,7 +98,7 @@ type watched struct {
 // changes holds the news that a session's reader did not get yet.
 type changes struct {
 	first int    // the first row at depth 0
-	ended string // the text of the last answer that has ended
+	ended string // the text of the last answer that ended
 }
 
 // open returns a session, and a function that ends its use.
@@ -206,7 +206,7 @@ func (w *watched) take(snapshot *follow.Snapshot) {
 	before := w.snapshot
 	w.snapshot = snapshot
 	if snapshot.Transcript == nil {
-		w.tell() // a request may say how much was read
+		w.tell() // a request may report the progress
 		return
 	}
 	first := snapshot.First
@@ -222,7 +222,7 @@ func (w *watched) update(first int) {
 	w.revision++
 	top, _ := slices.BinarySearch(w.top, changed)
 	if top > 0 && (top == len(w.top) || w.top[top] > changed) {
-		top-- // the row that has changed is below this one
+		top-- // the changed row is below this one
 	}
 	w.top = w.top[:top]
 	at := 0
@@ -275,7 +275,7 @@ func (w *watched) justEnded() string {
 	return clip.Bytes(text, maxSpoken)
 }
 
-// setLive sets whether an agent has the session open.
+// setLive sets whether the session is open in an agent.
 func (w *watched) setLive(live bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -369,7 +369,7 @@ func (s *Server) expect(id string) {
 	defer s.listing.hurry()()
 	entry, _, err := s.listing.find(s.ending, id)
 	if err != nil {
-		return // the script will ask, and tell the user
+		return // the script will ask, and inform the user
 	}
 	_, release := s.views.open(entry.SessionInfo)
 	release()
