@@ -13,26 +13,27 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// An Account is what the jobs of an account may use, on all machines.
+// An Account limits the jobs of an account, on all machines.
 type Account struct {
 	Name string `json:"name"`
-	// Until is before when no job begins, after a limit.
+	// Until is the time before which no job starts, after a limit.
 	Until time.Time `json:"until,omitzero"`
 	Cause Cause     `json:"cause,omitempty"`
 	Text  string    `json:"text,omitempty"`
-	// Held says that no job begins until a person says so: the credentials were refused.
+	// Held reports that no job starts until a person releases the account: the credentials were
+	// refused.
 	Held bool `json:"held,omitempty"`
-	// DailyUSD is how much the jobs of a day (UTC) may cost; 0 means no limit. SpentUSD is how much
-	// those of Day have cost.
+	// DailyUSD is the maximum cost of all jobs of a day (UTC); 0 means no limit. SpentUSD is the
+	// cost of the jobs of Day.
 	DailyUSD float64 `json:"daily_usd,omitempty"`
 	Day      string  `json:"day,omitempty"`
 	SpentUSD float64 `json:"spent_usd,omitempty"`
-	// Changed is when somebody or something has last changed it.
+	// Changed is the time of the last change, by a person or a program.
 	Changed time.Time `json:"changed,omitzero"`
 	By      string    `json:"by,omitempty"`
 }
 
-// Blocked reports whether no job of the account may begin at a time, and why.
+// Blocked reports whether no job of the account may start at a time, and why.
 func (a *Account) Blocked(at time.Time) (why string, blocked bool) {
 	switch {
 	case a == nil:
@@ -67,7 +68,7 @@ func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
 	return nil, fmt.Errorf("fleet: the accounts: %w", context.Cause(ctx))
 }
 
-// Release lets the jobs of an account begin again.
+// Release lets the jobs of an account start again.
 func (f *Fleet) Release(ctx context.Context, account string) error {
 	return f.changeAccount(ctx, account, func(a *Account) {
 		a.Until, a.Cause, a.Text, a.Held, a.By = time.Time{}, "", "", false, f.by
@@ -79,7 +80,7 @@ func (f *Fleet) SetDaily(ctx context.Context, account string, usd float64) error
 	return f.changeAccount(ctx, account, func(a *Account) { a.DailyUSD, a.By = usd, f.by })
 }
 
-// block lets no job of an account begin before a time.
+// block lets no job of an account start before a time.
 func (f *Fleet) block(ctx context.Context, account string, e *Pause) error {
 	return f.changeAccount(ctx, account, func(a *Account) {
 		a.By = e.Worker
@@ -117,7 +118,8 @@ func (f *Fleet) spend(ctx context.Context, account string, usd float64) error {
 	})
 }
 
-// accountOf returns the account of a record. With an error it is one that is held: nobody knows whether it may be used.
+// accountOf returns the account of a record. With an error the account is held: nobody knows
+// whether it may be used.
 func accountOf(r Record) (*Account, error) {
 	a := new(Account)
 	if err := json.Unmarshal(r.Data, a); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Flaw is something that an audit has found. One without a text says only that a job was checked.
+// A Flaw is a fault found by an audit. Without a text, it only reports that a job was checked.
 type Flaw struct {
 	Job     string `json:"job,omitempty"` // "" if a session has none
 	Session string `json:"session,omitempty"`
@@ -52,7 +52,7 @@ func (f *Fleet) Audit(ctx context.Context, sessions map[string]time.Time) iter.S
 	}
 }
 
-// auditJob returns what is wrong with a job, and removes its sessions from those that are unknown.
+// auditJob returns the flaws of a job, and removes its sessions from the unknown sessions.
 func (f *Fleet) auditJob(ctx context.Context, id string, sessions, unknown map[string]time.Time) (flaws []Flaw) {
 	var before *Job
 	for j, err := range f.History(ctx, id) {
@@ -82,7 +82,8 @@ func (f *Fleet) auditJob(ctx context.Context, id string, sessions, unknown map[s
 	return flaws
 }
 
-// gapBetween says what can't be true of a record and the one before it, which is nil for the first.
+// gapBetween describes the contradiction between a record and its predecessor, which is nil for the
+// first.
 func gapBetween(before, j *Job) string {
 	switch {
 	case before == nil && len(j.Attempts) > 0:

@@ -82,7 +82,7 @@ func happen(t *testing.T, j *fleet.Job, e fleet.Event) *fleet.Job {
 	return next
 }
 
-// write writes a record over the one that is there.
+// write overwrites a record.
 func write(t *testing.T, e fleet.Engine, j *fleet.Job) {
 	t.Helper()
 	data, err := json.Marshal(j)

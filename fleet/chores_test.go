@@ -58,8 +58,8 @@ func paused(t *testing.T, e fleet.Engine, f *fleet.Fleet, count int) (ids []stri
 	return ids
 }
 
-// TestChoresAreShared has four workers that all know which jobs are to be woken. Each job is woken by one of them,
-// also those of the one that can't.
+// TestChoresAreShared has four workers that all know which jobs are to be woken. One worker wakes
+// each job, even if the job falls to the worker that can't.
 func TestChoresAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 )
 
-// checked is an engine that checks records, as one with checksums does: of those that it can't read it has no data.
+// checked is an engine that checks records, as an engine with checksums does: a record that it
+// can't read has no data.
 type checked struct{ fleet.Engine }
 
 var errChecksum = errors.New("it does not match its checksum")
@@ -60,7 +61,7 @@ func (e checked) Watch(ctx context.Context, t fleet.Table, key string, wants fun
 	}
 }
 
-// damage replaces a record by one that can't be read.
+// damage makes a record unreadable.
 func damage(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 	t.Helper()
 	r, err := e.Get(t.Context(), table, key)
@@ -73,14 +74,14 @@ func damage(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 	}
 }
 
-// damageForms are an engine that returns records that can't be read, and one that refuses to.
+// damageForms has an engine that returns unreadable records, and one that refuses to.
 var damageForms = map[string]func(fleet.Engine) fleet.Engine{
 	"unchecked": func(e fleet.Engine) fleet.Engine { return e },
 	"checked":   func(e fleet.Engine) fleet.Engine { return checked{e} },
 }
 
-// TestDamagedWorker damages the record of a dead worker. Its job is taken away when its lease is over. A worker that has
-// started later does not know the lease, and waits for longer.
+// TestDamagedWorker damages the record of a dead worker. Others take its job when its lease is
+// over. A worker that starts later does not know the lease, and waits longer.
 func TestDamagedWorker(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range damageForms {
@@ -204,8 +205,8 @@ func (b *lockedBuffer) String() string {
 	return b.all.String()
 }
 
-// TestDamagedQuestion damages the question of an agent that waits, and that of one that does not any more. The first
-// gets an answer when the time is over, and the other asks again.
+// TestDamagedQuestion damages two questions: one whose agent waits, and one whose agent no longer
+// does. The first gets an answer when the time is over, and the other agent asks again.
 func TestDamagedQuestion(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range damageForms {
@@ -254,7 +255,7 @@ func TestDamagedQuestion(t *testing.T) {
 	}
 }
 
-// stray is an engine whose lists of jobs end with an error, after all that can be read.
+// stray is an engine whose job lists end with an error, after all readable jobs.
 type stray struct{ fleet.Engine }
 
 func (e stray) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) iter.Seq2[fleet.Record, error] {

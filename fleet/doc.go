@@ -6,33 +6,33 @@
 //
 // # The record
 //
-// The record of a job is the truth, and there is no other queue. Each change of it is an [Event], and
-// [Job.Apply], a pure function, says what becomes of the job. What it keeps, whatever happens in whatever
-// order:
+// The record of a job is the truth, and there is no other queue. Each change of it is an [Event],
+// and [Job.Apply], a pure function, computes the next state of the job. It keeps these rules in
+// every order of events:
 //
 //   - A job runs one attempt at a time. Attempts have numbers, and an event of an attempt names its own:
 //     a worker that was taken for dead changes nothing any more.
 //   - No prompt is sent before the record says so. A job whose prompt may have been sent is never queued
 //     again but by the policy in its record, or by a person whom the record names.
-//   - An attempt ends once, and so does a job. Only a person can open a job again that has failed.
-//   - Each job that has not ended is queued, in the hands of a worker, waits for something that the
+//   - An attempt ends once, and so does a job. Only a person can reopen a failed job.
+//   - Each open job is queued, in the hands of a worker, waits for something that the
 //     record names, or is [Lost], which asks for attention.
 //
-// A record is written only if it has not changed since it was read. So of two that write at a time one
-// succeeds, and the other one reads again and decides again.
+// A record is written only if it is unchanged since it was read. Of two writers at the same time,
+// one succeeds, and the other reads the record and decides again.
 //
 // # Leases
 //
-// A worker renews its lease every third of it. One that can't lets no further tool start after two thirds,
-// and ends its agents after nine tenths. Other workers that have not seen a renewal for the whole lease and
-// two seconds, by their own clocks, take its jobs away: those whose prompt was not sent are queued again,
-// and the others are lost.
+// A worker renews its lease every third of it. If it can't, it lets no tool start after two thirds,
+// and ends its agents after nine tenths. Other workers that see no renewal for the whole lease and
+// two seconds, by their own clocks, take over its jobs: a job whose prompt was not sent is queued
+// again, and any other is lost.
 //
 // # What is not promised
 //
-// Effects outside, such as what a command of the agent has done, can happen twice if the policy of the job
-// repeats it. The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT as a key for services that
-// take one.
+// Outside effects, such as those made by the agent's commands, can happen twice if the policy of
+// the job repeats it. The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT as a key
+// for services that take one.
 //
 // # States
 //
@@ -51,10 +51,10 @@
 //	waiting, asking  queued               at a time, by an answer
 //	lost, failed     queued               by a person, whom the record names
 //
-// Anyone may cancel a job that has not ended; if a worker has it, the worker ends it. A worker that
-// was taken for dead is too late: its events name an attempt that ended, and its result becomes a
-// note. Limits of an account and questions don't count as attempts. Waiting for limits ends after
-// 20 times or 24 hours in a row.
+// Anyone may cancel an open job; if a worker has it, the worker ends it. A worker that was taken
+// for dead is too late: its events name an attempt that ended, and its result becomes a note.
+// Limits of an account and questions don't count as attempts. Waiting for limits ends after 20
+// times or 24 hours in a row.
 //
 // # No queue
 //
@@ -72,6 +72,6 @@
 // # Damage
 //
 // A record that can't be read costs only its job: lists show it as [Damaged], watches continue, and
-// it can be dropped. A worker whose record can't be read counts as dead when its revision has not
-// changed for a lease: a live worker would have replaced it.
+// it can be dropped. A worker whose record can't be read counts as dead when its revision stays the
+// same for a lease: a live worker would have replaced it.
 package fleet

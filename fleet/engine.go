@@ -12,42 +12,43 @@ import (
 // tests an implementation. Its methods may be called from several goroutines. They return within the time
 // of their context.
 type Engine interface {
-	// Set writes records of a table, all or none. Each has the revision that it replaces: 0 means that
-	// there must be none with its key. If one of them has changed, the error wraps [ErrConflict], and
+	// Set writes records of a table, all or none. Each has the revision that it replaces: 0 means
+	// that the key must not exist. If any of them changed, the error wraps [ErrConflict], and
 	// nothing is written. With another error it is not known whether they were written. The records
-	// are on disk when Set returns without an error. It returns the new revisions, which rise with each
-	// change of a record.
+	// are on disk when Set returns without an error. It returns the new revisions, which rise with
+	// each change of a record.
 	Set(ctx context.Context, t Table, records ...Record) ([]uint64, error)
 	// Get returns a record as it was last written. If there is none, the error wraps [ErrNotFound].
 	Get(ctx context.Context, t Table, key string) (Record, error)
-	// List returns all records of a table, in no order, or those of a group: their keys begin with the
-	// group, which has no dot itself, a dot and something more. If wants is not nil, records whose label
-	// it does not want may come without their data. An error is the last pair.
+	// List returns all records of a table, in no order, or the records of a group: their keys start
+	// with the group, which has no dot itself, a dot and something more. If wants is not nil,
+	// records whose label it does not want may come without their data. An error is the last pair.
 	List(ctx context.Context, t Table, group string, wants func(label string) bool) iter.Seq2[Record, error]
-	// Watch is like List, and goes on with each change until the context ends: of all records, or of
-	// the one with a key. A zero Record comes after the records that were there. Of changes that follow
-	// each other quickly only the last one may come; none is left out otherwise. A record that was
-	// removed comes with the key alone. An error is the last pair: then the caller watches again.
+	// Watch is like List, and continues with each change of all records, or of the record with a
+	// key, until the context ends. A zero Record comes after the records that were there. Of
+	// changes that follow each other quickly only the last one may come; none is left out
+	// otherwise. A record that was removed comes with the key alone. An error is the last pair:
+	// then the caller watches again.
 	Watch(ctx context.Context, t Table, key string, wants func(label string) bool) iter.Seq2[Record, error]
-	// History returns all that was written under a key, the oldest first. Of workers, which change every
-	// few seconds, an engine may keep only the last record.
+	// History returns everything that was written under a key, the oldest first. An engine may keep
+	// only the last record of a worker, since workers change every few seconds.
 	History(ctx context.Context, t Table, key string) iter.Seq2[Record, error]
-	// Remove removes a record with its history, unless it has changed since a revision (ErrConflict).
-	// One that is not there is removed already.
+	// Remove removes a record with its history, unless it changed since a revision (ErrConflict).
+	// Removing a missing record succeeds.
 	Remove(ctx context.Context, t Table, key string, revision uint64) error
 
-	// Publish sends a message to those who listen to a subject now. It may be lost.
+	// Publish sends a message to the current listeners of a subject. It may be lost.
 	Publish(ctx context.Context, subject string, message []byte) error
 	// Listen returns the messages of a subject from now on, until the context ends. A listener that is
 	// too slow loses some.
 	Listen(ctx context.Context, subject string) iter.Seq2[[]byte, error]
 
-	// Put stores a file under a name, in place of the one that is there. It is on disk, whole, when Put
+	// Put stores a file under a name, and replaces an earlier one. It is on disk, whole, when Put
 	// returns.
 	Put(ctx context.Context, name string, r io.Reader) error
 	// Open returns a file. If there is none, the error wraps [ErrNotFound].
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
-	// Delete removes the files whose names begin with a prefix.
+	// Delete removes the files whose names start with a prefix.
 	Delete(ctx context.Context, prefix string) error
 }
 
@@ -65,8 +66,8 @@ const (
 // Tables are all tables.
 var Tables = []Table{Jobs, Workers, Accounts, Questions}
 
-// A Record is what an engine keeps under a key. Keys and the names of files consist of letters, digits and
-// "-", "_" and "."; names of files also have "/".
+// A Record is the data of a key in an engine. Keys and the names of files consist of letters,
+// digits and "-", "_" and "."; names of files also have "/".
 type Record struct {
 	Key      string
 	Revision uint64
@@ -81,5 +82,5 @@ var (
 	ErrNotFound = errors.New("there is no such record")
 )
 
-// MaxRecord is how much data a record has at most, in bytes.
+// MaxRecord is the maximum size of a record's data, in bytes.
 const MaxRecord = 256 << 10

@@ -9,11 +9,11 @@ import (
 	"github.com/clewdev/clew/internal/clip"
 )
 
-// ErrStale is wrapped by errors of events that are about another attempt than the one that runs: the job
-// was taken away from the worker.
+// ErrStale is wrapped by the errors of events about an attempt that is not the current one: the
+// worker lost the job.
 var ErrStale = errors.New("the job was taken away from this worker")
 
-// A StateError says that an event can't happen to a job in its state.
+// A StateError reports an event that can't happen to a job in its state.
 type StateError struct {
 	Job   string
 	State State
@@ -32,7 +32,7 @@ func (e *StateError) Error() string {
 // An Event is something that happens to a job. It is one of [Unblock], [Claim], [Begin], [Release],
 // [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Requeue], [Cancel] and [Late].
 type Event interface {
-	// name is what becomes of the job.
+	// name returns the outcome for the job.
 	name() string
 	apply(j *Job, at time.Time) error
 }
@@ -48,7 +48,7 @@ func (j *Job) Apply(e Event, at time.Time) (*Job, error) {
 	return next, nil
 }
 
-// Unblock says that the jobs that must be done first have ended.
+// Unblock records that the jobs that must be done first ended.
 type Unblock struct {
 	// Failed is one of them that was not done, or "".
 	Failed string
@@ -63,24 +63,25 @@ type Owner struct {
 	Attempt int
 }
 
-// Begin says that the worker is about to send the prompt. The worker sends it only after the record has
-// this event.
+// Begin records that the worker is about to send the prompt. The worker sends it only after the
+// record has this event.
 type Begin struct {
 	Owner
 	Session, Prompt string
 	Base            string // the commit of the repository, if there is one
 }
 
-// Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is told to stop
-// (ByShutdown), can run no job at all (ByMachine), or could not prepare this one (ByWorker). After ByWorker the
-// job waits before it is queued, longer each time. With ByBudget no worker can, and the job has failed.
+// Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is stopping
+// (ByShutdown), can run no job at all (ByMachine), or could not prepare this one (ByWorker). After
+// ByWorker the job waits before it is queued, longer each time. With ByBudget no worker can, and
+// the job fails.
 type Release struct {
 	Attempt int
 	Cause   Cause
 	Text    string
 }
 
-// Report says how the attempt goes on. What is zero does not change.
+// Report describes the progress of the attempt. Zero fields change nothing.
 type Report struct {
 	Owner
 	Status   string
@@ -89,7 +90,7 @@ type Report struct {
 	CostUSD  float64
 }
 
-// Finish says how the agent has ended. Cause is ByResult if that is its result.
+// Finish records the end of the agent. Cause is ByResult if the agent ended with its result.
 type Finish struct {
 	Owner
 	Cause   Cause
@@ -101,10 +102,10 @@ type Finish struct {
 	Pushed  string // the commit that was pushed to the branch of the spec, or ""
 }
 
-// Pause says that the attempt has ended and that the next one can't begin before a time: a limit of the
-// account (ByLimit), too many requests (ByThrottling), or credentials that were refused (ByAccount).
-// Stored says that the stored session has the prompt, so that it can be continued, and Progress that the
-// agent has done something since the last pause.
+// Pause ends the attempt and lets the next one start only at a later time: a limit of the account
+// (ByLimit), too many requests (ByThrottling), or credentials that were refused (ByAccount). Stored
+// reports that the stored session has the prompt, so that it can be continued, and Progress that
+// the agent did something since the last pause.
 type Pause struct {
 	Owner
 	Cause            Cause
@@ -114,7 +115,7 @@ type Pause struct {
 	CostUSD          float64
 }
 
-// The bounds of a job, after which it has failed.
+// The bounds of a job, after which it fails.
 const (
 	maxPauses   = 20             // in a row
 	maxPaused   = 24 * time.Hour // in a row
@@ -125,37 +126,38 @@ const (
 	maxOld      = 100            // of texts of attempts before the last ones
 )
 
-// MaxResult is how much of the text of a result a record has, in bytes. A runner stores the rest in a file.
+// MaxResult is the maximum size of a result text in a record, in bytes. A runner stores the rest in
+// a file.
 const MaxResult = 4 << 10
 
-// Wake says that the time has come that a job waits for.
+// Wake ends the wait of a job at its time.
 type Wake struct{}
 
-// Park says that the agent waits for the answer to a question, and was ended until it comes.
+// Park records that the agent waits for the answer to a question, and was ended until it comes.
 type Park struct {
 	Owner
 	Question string
 	CostUSD  float64
 }
 
-// Answered says that the question that the job waits for has an answer, or gets none.
+// Answered records that the question of a waiting job has an answer, or gets none.
 type Answered struct{ Question string }
 
-// Lose says that the worker is gone (ByLoss), that the agent has ended without a result (ByExit), or that
-// the worker has ended it (ByShutdown): how far it came is not known. A finished turn in the transcript is
-// the end of the job; else its policy decides.
+// Lose records that the worker is gone (ByLoss), that the agent ended without a result (ByExit), or
+// that the worker ended it (ByShutdown): its progress is not known. A finished turn in the
+// transcript is the end of the job; else its policy decides.
 type Lose struct {
 	Attempt int
 	Cause   Cause
 	Text    string
-	// Stored says that the stored session has the prompt, so that it can be continued.
+	// Stored reports that the stored session has the prompt, so that it can be continued.
 	Stored bool
-	// Finished is what a finished turn of the stored session says, or nil.
+	// Finished is the result in a finished turn of the stored session, or nil.
 	Finished *Result
 	CostUSD  float64 // as the transcript says; 0 means that it is not known
 }
 
-// Requeue is the decision of a person to go on with a job that is lost or has failed.
+// Requeue is a person's decision to continue a lost or failed job.
 type Requeue struct {
 	By, Why string
 	Start   Start
@@ -168,7 +170,7 @@ type Requeue struct {
 // Cancel is the wish of a person to end a job. A worker that holds it ends it.
 type Cancel struct{ By, Why string }
 
-// Late says that a result has come from an attempt that does not count any more. It is kept as a note, and its patch
+// Late records a result of an attempt that no longer counts. It is kept as a note, and its patch
 // with the attempt.
 type Late struct {
 	Owner
@@ -210,7 +212,7 @@ func (j *Job) own(e Event, o Owner, state State) (*Attempt, error) {
 	return a, err
 }
 
-// open returns the attempt with a number, if it has not ended and the job is in a state.
+// open returns the attempt with a number, if it is open and the job is in a state.
 func (j *Job) open(e Event, number int, state State) (*Attempt, error) {
 	a := j.Attempt()
 	if a == nil || a.Number != number || !a.Ended.IsZero() {
@@ -338,7 +340,8 @@ func (e Release) apply(j *Job, at time.Time) error {
 	return nil
 }
 
-// releasePause is how long a job waits after workers in a row could not begin it: 1, 2, 4 … 256 seconds.
+// releasePause returns the wait of a job after workers in a row could not start it: 1, 2, 4 … 256
+// seconds.
 func releasePause(releases int) time.Duration {
 	return time.Second << max(0, min(releases, maxReleases)-1)
 }
@@ -352,7 +355,7 @@ func (j *Job) fail(cause Cause, text string) {
 	j.move(Failed, cause, text)
 }
 
-// toQueue queues the job, or ends it if that is wanted, or if it has had too many attempts.
+// toQueue queues the job, or ends it if that is wanted, or after too many attempts.
 func (j *Job) toQueue(start Start, cause Cause, text string) {
 	if j.Cancel != nil || len(j.Attempts) >= maxAttempts {
 		j.fail(cause, text)
@@ -472,7 +475,7 @@ func (e Park) apply(j *Job, at time.Time) error {
 	return nil
 }
 
-// progress forgets the limits that the job has waited for: it has come further since.
+// progress forgets the limits that the job waited for: it came further since.
 func (j *Job) progress() { j.Pauses, j.Paused = 0, 0 }
 
 func (e Answered) apply(j *Job, _ time.Time) error {
@@ -515,7 +518,7 @@ func (e Lose) apply(j *Job, at time.Time) error {
 	return nil
 }
 
-// goOn queues a job that was lost, since its policy says so.
+// goOn queues a lost job as its policy demands.
 func (j *Job) goOn(p Policy, start Start, e Lose, at time.Time) {
 	j.toQueue(start, e.Cause, e.Text)
 	if j.State == Queued {
@@ -523,7 +526,7 @@ func (j *Job) goOn(p Policy, start Start, e Lose, at time.Time) {
 	}
 }
 
-// found ends the job with what the transcript says.
+// found ends the job with the result in the transcript.
 func (j *Job) found(a *Attempt, r Result, costUSD float64) {
 	a.Result = keep(r)
 	if costUSD > 0 {

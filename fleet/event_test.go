@@ -153,7 +153,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// What becomes of a lost job is what its policy says, as often as it may.
+// A lost job follows its policy, up to the maximum number of attempts.
 func TestLostPolicies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -409,7 +409,7 @@ func broken(before, after *Job, e Event) string {
 	return ""
 }
 
-// follows reports whether a lost job that was queued follows its policy, and says so.
+// follows reports whether a lost job that was queued follows its policy, with a note about it.
 func follows(j *Job, lost Lose) bool {
 	n := j.Notes[len(j.Notes)-1]
 	switch j.Spec.OnLost {
@@ -421,7 +421,7 @@ func follows(j *Job, lost Lose) bool {
 	return false
 }
 
-// The session that can be continued is kept until another one can be, or a person begins anew.
+// The session that can be continued is kept until there is another one, or a person starts afresh.
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	first, third := Owner{worker, 1}, Owner{worker, 3}
@@ -448,7 +448,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A job that has failed since another one was not done waits for it again when a person says so.
+// A job that failed because another one was not done waits for it again when a person requeues it.
 func TestDependencyAgain(t *testing.T) {
 	t.Parallel()
 	j := must(t, newJob("j", &Spec{Prompt: "p", After: []string{"a"}}, "me", start), Unblock{Failed: "a"}, Requeue{By: "me", Start: Fresh})
@@ -457,7 +457,7 @@ func TestDependencyAgain(t *testing.T) {
 	}
 }
 
-// A job that no worker can begin fails, but not since workers are told to stop or can run no job at all.
+// A job that no worker can start fails, except while workers stop or can run no job at all.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	for cause, want := range map[Cause]int{ByWorker: maxReleases, ByLoss: maxReleases, ByShutdown: maxAttempts, ByMachine: maxAttempts} {
@@ -475,7 +475,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// wake lets a job go on at its time, and not before.
+// wake continues a job at its time, and not before.
 func wake(t *testing.T, j *Job) *Job {
 	t.Helper()
 	if _, err := j.Apply(Wake{}, j.Until.Add(-1)); err == nil {
@@ -488,7 +488,8 @@ func wake(t *testing.T, j *Job) *Job {
 	return next
 }
 
-// A job that a worker could not begin waits, longer each time, and says why also when it is queued again.
+// A job that a worker could not start waits, longer each time, and keeps the reason even when it is
+// queued again.
 func TestReleasePauses(t *testing.T) {
 	t.Parallel()
 	j := newJob("j", &Spec{Prompt: "p"}, "me", start)

@@ -24,11 +24,11 @@ type Fleet struct {
 	by     string
 }
 
-// Open returns the fleet whose records an engine keeps. Decisions are made in the name of by, such as that
-// of a user with the name of a machine.
+// Open returns the fleet whose records an engine keeps. Decisions are made in the name of by, such
+// as the names of a user and a machine.
 func Open(e Engine, by string) *Fleet { return &Fleet{engine: e, by: by} }
 
-// maxTries is how often a request is repeated whose outcome is not known.
+// maxTries is the maximum number of times that a request with an unknown outcome is sent.
 const maxTries = 4
 
 // Submit submits a job. When it returns without an error, the job is there. A spec with a Key that was
@@ -70,11 +70,11 @@ func sameJob(j, there *Job) error {
 	return nil
 }
 
-// batchSize is how many jobs are written at once.
+// batchSize is the number of jobs written at once.
 const batchSize = 200
 
-// SubmitAll submits jobs, many at once. It returns those that were submitted, in the order of the specs,
-// also with an error; then the others were not, or have to be looked up by their keys.
+// SubmitAll submits jobs, many at once. It returns the submitted jobs, in the order of the specs,
+// even with an error; then the others were not submitted, or have to be looked up by their keys.
 func (f *Fleet) SubmitAll(ctx context.Context, specs []*Spec) ([]*Job, error) {
 	for i, s := range specs {
 		if err := s.Check(); err != nil {
@@ -121,10 +121,10 @@ func (f *Fleet) submitPart(ctx context.Context, specs []*Spec) ([]*Job, error) {
 	return jobs, nil
 }
 
-// ErrAmbiguous is wrapped by the error of an ID that was shortened too much.
+// ErrAmbiguous is wrapped by the error for an ID prefix that several jobs share.
 var ErrAmbiguous = errors.New("give more of the ID")
 
-// Job returns the record of a job. The ID can be shortened, if it is that of one job only; otherwise the
+// Job returns the record of a job. The ID can be a prefix that only one job has; otherwise the
 // error wraps [ErrAmbiguous].
 func (f *Fleet) Job(ctx context.Context, id string) (*Job, error) {
 	j, _, err := f.get(ctx, id)
@@ -183,8 +183,8 @@ func (f *Fleet) Jobs(ctx context.Context) iter.Seq2[*Summary, error] {
 	}
 }
 
-// Changes returns summaries of all jobs, then nil, and then one for each change. One that was removed has
-// no State, and one whose record can't be read is [Damaged].
+// Changes returns summaries of all jobs, then nil, and then one for each change. A removed job has
+// no State, and a job whose record can't be read is [Damaged].
 func (f *Fleet) Changes(ctx context.Context) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
 		for r, err := range f.engine.Watch(ctx, Jobs, "", func(string) bool { return false }) {
@@ -219,7 +219,7 @@ func (f *Fleet) History(ctx context.Context, id string) iter.Seq2[*Job, error] {
 	}
 }
 
-// Wait waits until a job has ended, and returns it.
+// Wait waits until a job ends, and returns it.
 func (f *Fleet) Wait(ctx context.Context, id string) (*Job, error) {
 	j, err := f.Job(ctx, id)
 	if err != nil {
@@ -276,7 +276,7 @@ func (f *Fleet) Cancel(ctx context.Context, id, why string) (*Job, error) {
 	return f.decide(ctx, id, Cancel{By: f.by, Why: why})
 }
 
-// Requeue goes on with a job that is lost or has failed.
+// Requeue continues a lost or failed job.
 func (f *Fleet) Requeue(ctx context.Context, id string, e Requeue) (*Job, error) {
 	e.By = f.by
 	return f.decide(ctx, id, e)
@@ -291,8 +291,8 @@ func (f *Fleet) decide(ctx context.Context, id string, e Event) (*Job, error) {
 	return f.change(ctx, j.ID, e)
 }
 
-// Drop removes a job that has ended with all that belongs to it but its session. It also removes one whose record can't
-// be read.
+// Drop removes an ended job with everything that belongs to it but its session. It also removes a
+// job whose record can't be read.
 func (f *Fleet) Drop(ctx context.Context, id string) error {
 	if err := checkName("the job", id); err != nil {
 		return fmt.Errorf("fleet: %w", err)
@@ -334,7 +334,7 @@ func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {
 	return nil
 }
 
-// remove removes a record, also if it has changed meanwhile: a worker may just have closed a question.
+// remove removes a record, even if it changed meanwhile: a worker may just have closed a question.
 func (f *Fleet) remove(ctx context.Context, t Table, r Record) error {
 	for try := 1; ; try++ {
 		err := f.engine.Remove(ctx, t, r.Key, r.Revision)
@@ -356,8 +356,8 @@ func (f *Fleet) File(ctx context.Context, name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// read reads a record as Get does, but one that is damaged comes without data, and a zero record says that there is
-// none. So it is known whether the record can't be read, or the engine does not answer.
+// read reads a record as Get does, but a damaged record comes without data, and a missing one is a
+// zero record. So callers can tell an unreadable record from an engine that does not answer.
 func read(ctx context.Context, e Engine, t Table, key string) (Record, error) {
 	r, err := e.Get(ctx, t, key)
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -374,7 +374,7 @@ func read(ctx context.Context, e Engine, t Table, key string) (Record, error) {
 	return r, nil
 }
 
-// readTime is how long it may take to read a record that Get did not return.
+// readTime is the timeout for reading a record that Get did not return.
 const readTime = 10 * time.Second
 
 // get reads the record of a job.
@@ -390,7 +390,8 @@ func (f *Fleet) get(ctx context.Context, id string) (*Job, uint64, error) {
 	return j, r.Revision, err
 }
 
-// change lets an event happen to a job. It reads the record again until it is the one that it replaces.
+// change applies an event to a job. It reads the record again until the write replaces the revision
+// it read.
 func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
 	unknown := 0
 	for tried := (time.Time{}); ; {
@@ -423,8 +424,9 @@ func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
 	}
 }
 
-// happened reports whether an event of a worker is in the record: a write that has failed was stored all the same. One
-// that was refused is known by its time. If the outcome of an earlier one is not known, any time will do.
+// happened reports whether an event of a worker is in the record: a failed write may be stored all
+// the same. A refused write is known by its time. If the outcome of an earlier write is not known,
+// any time will do.
 func happened(e Event, j *Job, tried time.Time, unknown bool) bool {
 	ended := func(number int, cause Cause) bool {
 		if number > len(j.Attempts) {
@@ -483,7 +485,7 @@ func jobOf(r Record) (*Job, error) {
 
 var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
 
-// idLength is how many characters an ID has.
+// idLength is the number of characters of an ID.
 const idLength = 12
 
 // newID returns a random ID.
@@ -493,7 +495,7 @@ func newID() string {
 	return idEncoding.EncodeToString(b[:])[:idLength]
 }
 
-// idOf returns the ID of a job: a random one, or the one that its key has.
+// idOf returns the ID of a job: a random one, or one derived from its key.
 func idOf(s *Spec) string {
 	if s.Key == "" {
 		return newID()

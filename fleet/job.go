@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A State is where a job is.
+// A State is the state of a job.
 type State string
 
 // The states of jobs.
@@ -26,14 +26,14 @@ const (
 // States are all states, in the order of a job's life.
 var States = []State{Blocked, Queued, Claimed, Running, Waiting, Asking, Lost, Done, Failed, Canceled}
 
-// Ended reports whether a job in this state has ended.
+// Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Canceled }
 
 // Held reports whether a worker has a job in this state.
 func (s State) Held() bool { return s == Claimed || s == Running }
 
-// A Cause is why a job is in its state, or why an attempt has ended. No cause is found in the text of an
-// error.
+// A Cause is the reason for a job's state, or for the end of an attempt. No cause is taken from the
+// text of an error.
 type Cause string
 
 // The causes.
@@ -58,10 +58,10 @@ const (
 	ByStorage    Cause = "storage"    // what the agent has made could not be stored
 )
 
-// A Start is how an attempt begins.
+// A Start is the way to start an attempt.
 type Start string
 
-// The ways to begin.
+// The ways to start.
 const (
 	Fresh     Start = "fresh"  // with the prompt, in a new session
 	Continued Start = "resume" // in a copy of the session that [Job.From] names
@@ -78,21 +78,22 @@ type Job struct {
 	Until   time.Time `json:"until,omitzero"` // of Waiting
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
-	// Next is how the next attempt begins, and From the session that can be continued, if there is one.
+	// Next is the way to start the next attempt, and From the session that can be continued, if
+	// there is one.
 	Next Start `json:"next"`
 	From *From `json:"from,omitempty"`
-	// Attempts are those that were begun. The last one is open if a worker holds the job.
+	// Attempts are the attempts so far. The last one is open if a worker holds the job.
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Pauses counts the waits in a row for limits, and Paused adds up their time.
 	Pauses int      `json:"pauses,omitempty"`
 	Paused Duration `json:"paused,omitempty"`
-	// Releases counts the workers in a row that could not begin.
+	// Releases counts the workers in a row that could not start the job.
 	Releases int `json:"releases,omitempty"`
-	// Question is the one that the job waits for in Asking.
+	// Question is the question that the job waits for in Asking.
 	Question string `json:"question,omitempty"`
-	// Cancel is who wants the worker to end the job.
+	// Cancel names the person who wants the worker to end the job.
 	Cancel *Note `json:"cancel,omitempty"`
-	// Notes say what people and policies have decided, and what came too late.
+	// Notes record decisions of people and policies, and late results.
 	Notes []Note `json:"notes,omitempty"`
 }
 
@@ -116,10 +117,10 @@ type Attempt struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Cause   Cause     `json:"cause,omitempty"` // of the end
 	Text    string    `json:"text,omitempty"`
-	// Status is what the agent was last seen to do, such as to repeat a request.
+	// Status is the last known activity of the agent, such as the retry of a request.
 	Status string `json:"status,omitempty"`
-	// Base is the commit that the agent has started from, Snapshot names a file with its work, and Patch
-	// one with the difference between the two.
+	// Base is the commit that the agent started from, Snapshot names a file with its work, and
+	// Patch one with the difference between the two.
 	Base     string  `json:"base,omitempty"`
 	Snapshot string  `json:"snapshot,omitempty"`
 	Patch    string  `json:"patch,omitempty"`
@@ -128,7 +129,7 @@ type Attempt struct {
 	Result   *Result `json:"result,omitempty"`
 }
 
-// A Result is what came of an attempt.
+// A Result is the outcome of an attempt.
 type Result struct {
 	Text   string          `json:"text,omitempty"` // the beginning, if File has the whole
 	File   string          `json:"file,omitempty"`
@@ -137,7 +138,7 @@ type Result struct {
 	Failed bool            `json:"failed,omitempty"`
 }
 
-// A Note is what somebody has decided, or something that does not change the job.
+// A Note is a person's decision, or something that does not change the job.
 type Note struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"` // a person or a worker, or "policy"

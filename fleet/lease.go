@@ -14,10 +14,10 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// DefaultLease is how long a worker may be silent before it is taken for dead.
+// DefaultLease is the time after which a silent worker counts as dead.
 const DefaultLease = 30 * time.Second
 
-// grace is how much longer than the lease others wait.
+// grace is the time that others wait after the end of the lease.
 const grace = 2 * time.Second
 
 // A WorkerInfo is the record of a worker.
@@ -34,16 +34,16 @@ type WorkerInfo struct {
 	Queues   []string  `json:"queues,omitempty"`
 	Accounts []string  `json:"accounts,omitempty"`
 	Draining bool      `json:"draining,omitempty"`
-	// Problem is why the worker can run no job at all, or "".
+	// Problem is the reason why the worker can run no job at all, or "".
 	Problem string `json:"problem,omitempty"`
 	// Refused has some of the jobs that the worker does not take, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
-	// Renewed is when the record was written, by the clock of the engine.
+	// Renewed is the time at which the record was written, by the engine's clock.
 	Renewed time.Time `json:"-"`
 }
 
-// Workers returns the records of the workers. One that has not renewed its lease for some time may be dead. Of one
-// whose record can't be read only ID and Renewed are known.
+// Workers returns the records of the workers. A worker that did not renew its lease for some time
+// may be dead. If a record can't be read, only ID and Renewed are known.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
 	all := map[string]*WorkerInfo{}
 	for r, err := range f.engine.Watch(ctx, Workers, "", nil) { // which also has those that are damaged
@@ -81,11 +81,11 @@ type instant struct{ t time.Time }
 
 func nowInstant() instant { return instant{time.Now()} }
 
-// steady is how much time has passed since an earlier instant by the clock that nobody sets. It may stand
+// steady returns the time since an earlier instant by the clock that nobody sets. It may stand
 // still while the machine sleeps.
 func (i instant) steady(earlier instant) time.Duration { return i.t.Sub(earlier.t) }
 
-// since is how much time has passed since an earlier instant.
+// since returns the time since an earlier instant.
 func (i instant) since(earlier instant) time.Duration {
 	return max(i.t.Sub(earlier.t), i.t.Round(0).Sub(earlier.t.Round(0)))
 }
@@ -120,8 +120,8 @@ const (
 	overNum, overDen     = 9, 10
 )
 
-// renew renews the lease once. With ErrConflict somebody has taken it away. One that is over is not renewed,
-// as after a pause of the whole process: others may have taken its jobs already.
+// renew renews the lease once. ErrConflict means that somebody took it. An expired lease is not
+// renewed, as after a pause of the whole process: others may already have its jobs.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.length/3)
 	defer cancel()
@@ -225,7 +225,7 @@ func (l *lease) lose() {
 	}
 }
 
-// age is how long ago the lease was renewed.
+// age returns the time since the lease was renewed.
 func (l *lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,7 +234,7 @@ func (l *lease) age() time.Duration {
 
 func (l *lease) over() bool { return l.isOver(nowInstant()) }
 
-// isOver reports whether the lease is over at an instant. One that was never renewed has not begun.
+// isOver reports whether the lease is over at an instant. A lease that was never renewed is not.
 func (l *lease) isOver(at instant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

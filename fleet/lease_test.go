@@ -25,8 +25,8 @@ func (c *counter) Set(context.Context, Table, ...Record) ([]uint64, error) {
 
 func (c *counter) Get(context.Context, Table, string) (Record, error) { return Record{}, c.err }
 
-// A process that was stopped for longer than its lease renews it no more when it goes on: others may have
-// taken its jobs away.
+// A process that was stopped for longer than its lease does not renew it when it continues: others
+// may already have its jobs.
 func TestLeaseIsNotRenewedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestDamagedLabels(t *testing.T) {
 	}
 }
 
-// TestShortID finds jobs by the beginning of their IDs, unless several begin so.
+// TestShortID finds jobs by ID prefixes, unless several jobs share one.
 func TestShortID(t *testing.T) {
 	t.Parallel()
 	f := fleet.Open(memfleet.New(), "person")

@@ -11,15 +11,15 @@ import (
 )
 
 // A Question is something that an agent waits for: the permission to use a tool, or the answers to
-// questions of its own. It does not change but that it is answered, once.
+// its own questions. It never changes, except for one answer.
 type Question struct {
 	Job     string `json:"job"`
 	ID      string `json:"id"`
 	Attempt int    `json:"attempt"`
-	// Tool is what the agent wants to use. For its own questions it is "AskUserQuestion".
+	// Tool is the tool that the agent wants to use, "AskUserQuestion" for its own questions.
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input"`
-	// Call is the ID of the call in the transcript, and Subagent that of the subagent, or "".
+	// Call is the ID of the call in the transcript, and Subagent the ID of the subagent, or "".
 	Call     string    `json:"call,omitempty"`
 	Subagent string    `json:"subagent,omitempty"`
 	Reason   string    `json:"reason,omitempty"` // why the agent has to ask
@@ -28,20 +28,20 @@ type Question struct {
 	Answer   *Answer   `json:"answer,omitempty"`
 }
 
-// An Answer is what somebody has decided. The first one counts.
+// An Answer is a decision about a question. The first one counts.
 type Answer struct {
 	At    time.Time `json:"at"`
 	By    string    `json:"by"`
 	Allow bool      `json:"allow"`
-	// Text is told to the agent when Allow is false.
+	// Text is the message for the agent when Allow is false.
 	Text string `json:"text,omitempty"`
 	// Answers are the answers to the agent's own questions, by question.
 	Answers map[string]string `json:"answers,omitempty"`
-	// Expired says that nobody has answered in time, which is not a refusal.
+	// Expired reports that nobody answered in time, which is not a refusal.
 	Expired bool `json:"expired,omitempty"`
 }
 
-// ErrAnswered is wrapped by the error of an answer that came too late.
+// ErrAnswered is wrapped by the error for an answer that came too late.
 var ErrAnswered = errors.New("the question was answered already")
 
 // openLabel is the label of questions without an answer.
@@ -61,10 +61,10 @@ func (q *Question) record(revision uint64) (Record, error) {
 	return Record{Key: q.key(), Revision: revision, Label: label, Data: data}, err
 }
 
-// errUnreadable is wrapped by the error of a question that can't be read.
+// errUnreadable is wrapped by the error for a question that can't be read.
 var errUnreadable = errors.New("the question can't be read")
 
-// question reads a question, and returns its revision, also if it can't be read.
+// question reads a question, and returns its revision, even if it can't be read.
 func (f *Fleet) question(ctx context.Context, key string) (*Question, uint64, error) {
 	r, err := read(ctx, f.engine, Questions, key)
 	if err == nil && r.Revision == 0 {
@@ -88,7 +88,7 @@ func questionOf(r Record) (*Question, error) {
 	return q, nil
 }
 
-// Questions returns the questions of a job, or those of all jobs that have no answer if the ID is "". Records that
+// Questions returns the questions of a job, or all open questions if the ID is "". Records that
 // can't be read don't keep others from being returned: an [*UnreadableError] comes after them.
 func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {
@@ -115,12 +115,12 @@ func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, 
 	}
 }
 
-// An UnreadableError reports records that can't be read. It comes after all that can be.
+// An UnreadableError reports records that can't be read. It comes after all readable records.
 type UnreadableError struct {
 	Faults []error // one for each of the records
 }
 
-// maxFaults is how many records that can't be read an error names.
+// maxFaults is the maximum number of unreadable records that an error names.
 const maxFaults = 10
 
 func (e *UnreadableError) Error() string {
@@ -129,7 +129,7 @@ func (e *UnreadableError) Error() string {
 
 func (e *UnreadableError) Unwrap() []error { return e.Faults }
 
-// A QuestionChange says whether a question waits for an answer.
+// A QuestionChange reports whether a question waits for an answer.
 type QuestionChange struct {
 	Job, ID string
 	Open    bool // otherwise it has an answer, or was removed

@@ -17,8 +17,8 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 )
 
-// QuestionChanges tells of open questions, of new ones, of answers and of what is removed. Damaged records
-// don't end it.
+// QuestionChanges returns open questions, new ones, answers and removals. Damaged records don't end
+// it.
 func TestQuestionChanges(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -132,8 +132,8 @@ func (e *grouped) List(ctx context.Context, t fleet.Table, group string, wants f
 	}
 }
 
-// TestQuestionsOfJob lists the questions of one job, and drops it with them, without reading those of others. A record
-// that can't be read hides no other, and does not stay.
+// TestQuestionsOfJob lists a job's questions, and drops it with them, without reading the questions
+// of other jobs. An unreadable record hides no other, and does not stay.
 func TestQuestionsOfJob(t *testing.T) {
 	t.Parallel()
 	e := &grouped{Engine: memfleet.New()}

@@ -14,7 +14,7 @@ type queue struct {
 
 func newQueue() *queue { return &queue{jobs: make(map[string]*Job)} }
 
-// add adds a job, in place of the one that has its ID.
+// add adds a job, or replaces the job with its ID.
 func (q *queue) add(j *Job) {
 	q.jobs[j.ID] = j
 	if len(q.added) > 2*len(q.jobs)+100 { // a worker that takes no jobs does not read the queue for long
@@ -44,7 +44,7 @@ func (q *queue) after(last *Job, n int, accepts func(*Job) bool) []*Job {
 	return found
 }
 
-// merge brings all jobs in order. It forgets those that are gone when they are as many as the others.
+// merge sorts all jobs. It drops removed jobs when they are as many as the others.
 func (q *queue) merge() {
 	added := slices.DeleteFunc(q.added, q.isGone)
 	q.added = nil
@@ -69,7 +69,7 @@ func (q *queue) merge() {
 	q.sorted = all
 }
 
-// maxInserted is how many jobs are inserted one by one.
+// maxInserted is the maximum number of jobs inserted one by one.
 const maxInserted = 32
 
 func (q *queue) isGone(j *Job) bool { return q.jobs[j.ID] != j }

@@ -12,7 +12,8 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 )
 
-// hasty is an engine that stores the first end of a job, lets somebody requeue it, and says that there was a conflict.
+// hasty is an engine that stores the first end of a job, lets somebody requeue it, and reports a
+// conflict.
 type hasty struct {
 	fleet.Engine
 	hurried bool

@@ -10,47 +10,47 @@ import (
 	"time"
 )
 
-// A Runner runs the agents of a worker. Package agents has one that drives Claude Code.
+// A Runner runs the agents of a worker. Package agents has a runner that drives Claude Code.
 type Runner interface {
-	// Ready says why this worker can run no job at all, such as that its disk is full or that the agent
-	// is not installed. A worker asks every few seconds, and takes no job until the answer is nil.
+	// Ready returns the reason why this worker can run no job at all, such as a full disk or a
+	// missing agent. A worker asks every few seconds, and takes no job until the answer is nil.
 	Ready(ctx context.Context) error
-	// Check says why this worker does not take a job, such as that its policy does not allow what the
-	// job asks for. It is called often.
+	// Check returns the reason why this worker does not take a job, such as a request that its
+	// policy does not allow. It is called often.
 	Check(j *Job) error
 	// Prepare makes ready what an attempt needs, such as a directory and an agent. It sends no prompt.
 	// An error that wraps [ErrNotReady] is about the worker: the job is queued again. Another one is about
 	// the job: it waits and is tried again, and fails after ten such errors in a row; with [ErrBudget] at
 	// once.
 	Prepare(ctx context.Context, t *Task) (Run, error)
-	// Look says what is stored of the last attempt of a job whose worker is gone.
+	// Look returns the stored traces of the last attempt of a job whose worker is gone.
 	Look(ctx context.Context, j *Job) (*Traces, error)
 }
 
-// A Run is an attempt that is ready to begin.
+// A Run is an attempt that is ready to start.
 type Run interface {
-	// IDs are those that the record has before the prompt is sent.
+	// IDs returns the IDs that the record has before the prompt is sent.
 	IDs() (session, prompt, base string)
-	// Do sends the prompt, and returns how the attempt has ended: a [Finish], [Pause], [Park] or
+	// Do sends the prompt, and returns the end of the attempt: a [Finish], [Pause], [Park] or
 	// [Lose], without an owner. When the context ends, it ends the agent; [context.Cause] is
-	// [ErrCanceled], [ErrLease] or [ErrShutdown]. What a Finish stands for, such as the session and the
-	// patch, is stored when it returns.
+	// [ErrCanceled], [ErrLease] or [ErrShutdown]. The session, the patch and the like of a Finish
+	// are stored when it returns.
 	Do(ctx context.Context) Event
-	// Close removes what Prepare has made. It is called once, after Do or without it.
+	// Close removes everything that Prepare made. It is called once, after Do or without it.
 	Close()
 }
 
-// Traces are what is stored of an attempt.
+// Traces are the stored remains of an attempt.
 type Traces struct {
 	Stored   bool    // the session has the prompt
 	Finished *Result // of a finished turn, or nil
 	CostUSD  float64 // so far
 }
 
-// ErrNotReady says that a worker can run no job at all.
+// ErrNotReady reports that a worker can run no job at all.
 var ErrNotReady = errors.New("the worker can run no jobs")
 
-// ErrBudget says that the budget of a job is used up before an attempt has begun.
+// ErrBudget reports that the budget of a job was used up before an attempt started.
 var ErrBudget = errors.New("the budget of the job is used up")
 
 // Why an attempt is ended from outside.
@@ -72,14 +72,14 @@ type Task struct {
 // Owner is the worker of the attempt.
 func (t *Task) Owner() Owner { return Owner{t.lease.id, t.Number} }
 
-// Report tells how the attempt goes on. What is zero does not change.
+// Report records the progress of the attempt. Zero fields change nothing.
 func (t *Task) Report(ctx context.Context, r Report) error {
 	r.Owner = t.Owner()
 	_, err := t.worker.fleet.change(ctx, t.Job.ID, r)
 	return err
 }
 
-// Publish sends a frame of the agent to those who watch the job. It may be lost.
+// Publish sends a frame of the agent to the watchers of the job. It may be lost.
 func (t *Task) Publish(ctx context.Context, frame []byte) error {
 	return t.worker.fleet.engine.Publish(ctx, liveSubject(t.Job.ID), joinFrame(t.Number, frame))
 }
@@ -98,13 +98,13 @@ func (t *Task) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return t.worker.fleet.File(ctx, name)
 }
 
-// MayAct waits until the worker is sure of its lease. A tool of the agent must not start before. The error
-// is that of the context.
+// MayAct waits until the worker is sure of its lease. A tool of the agent must not start before.
+// The error is the context's.
 func (t *Task) MayAct(ctx context.Context) error { return t.lease.wait(ctx) }
 
-// Ask writes a question and waits for its answer. After a time that the job says, it returns [ErrParked]
-// if mayPark is set: then the agent is to be ended with a [Park]. A question that nobody answers in time
-// gets an answer that says so.
+// Ask writes a question and waits for its answer. After the park time of the job, it returns
+// [ErrParked] if mayPark is set: then the agent is to be ended with a [Park]. A question that
+// nobody answers in time gets an expired answer.
 func (t *Task) Ask(ctx context.Context, q *Question, mayPark bool) (*Answer, error) {
 	ask := t.Job.Spec.Ask
 	if ask == nil {
@@ -125,7 +125,8 @@ func (t *Task) Ask(ctx context.Context, q *Question, mayPark bool) (*Answer, err
 	return t.worker.await(ctx, q, park)
 }
 
-// ErrParked says that a question has no answer yet, and that the agent is to be ended until it has.
+// ErrParked reports that a question has no answer yet, and that the agent is to be ended until it
+// has.
 var ErrParked = errors.New("the question has no answer yet")
 
 // The times of questions.

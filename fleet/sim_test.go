@@ -20,15 +20,15 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// TestSimulation runs fleets whose machines, network and engine fail, in a time of their own. A seed decides
-// what happens; the order of goroutines that wake up at the same moment it does not decide. To run one of
-// them again:
+// TestSimulation runs fleets whose machines, network and engine fail, in simulated time. A seed
+// decides what happens; the order of goroutines that wake up at the same moment it does not decide.
+// To run one of them again:
 //
 //	CLEW_SOAK=1 go test ./fleet -run 'TestSimulation/seed=123$' -count=10
 //
 // Faults in the code showed that the simulation can fail. Of 2,000 seeds, 111 find a held job that
 // is canceled at once, 6 a tool that starts without a lease, 599 the drop of an open job, 133 the
-// drop of a lost one, and 15 questions that a drop leaves behind.
+// drop of a lost one, and 15 questions that a drop forgets.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	seeds := soak.Size(50, 10_000)
@@ -45,7 +45,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// A tally counts what has happened in simulations. One in which nothing happens proves nothing.
+// A tally counts the events of simulations. A simulation without events proves nothing.
 type tally struct {
 	mu                    sync.Mutex
 	seeds, jobs, attempts int
@@ -102,7 +102,7 @@ var allSteps = []string{
 	"lost to canceled", "failed to queued", "done to done",
 }
 
-// A world is what a simulation has.
+// A world is the state of a simulation.
 type world struct {
 	*testing.T
 	seed   uint64
@@ -142,7 +142,7 @@ func upTo(r *rand.Rand, d time.Duration) time.Duration {
 // chance reports whether something happens that has a probability.
 func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
-// faults returns those of a machine's connection.
+// faults returns the faults of a machine's connection.
 func (w *world) faults(r *rand.Rand) *memfleet.Faults {
 	if chance(r, 0.2) {
 		return &memfleet.Faults{Seed: r.Uint64(), Lag: 10 * time.Millisecond, Calls: map[string]memfleet.CallFaults{"": {Delay: 5 * time.Millisecond}}}
@@ -174,8 +174,8 @@ func simulate(t *testing.T, seed uint64) (*world, map[string]fleettest.History) 
 	return w, histories
 }
 
-// settle lets a machine without faults do what is left to do, until all jobs have ended. People answer all
-// questions, and give up what is lost.
+// settle lets a machine without faults finish all jobs. People answer all questions, and give up
+// lost jobs.
 func (w *world) settle() {
 	ctx, stop := context.WithCancel(w.Context())
 	defer stop()
@@ -212,7 +212,7 @@ func (w *world) settle() {
 	w.Error("jobs are still open after two hours without faults")
 }
 
-// check compares what the records say with what agents have done. It returns the records.
+// check compares the records with the deeds of the agents. It returns the records.
 func (w *world) check() map[string]fleettest.History {
 	w.Helper()
 	histories, err := fleettest.Histories(w.Context(), w.engine)
@@ -236,8 +236,8 @@ func (w *world) check() map[string]fleettest.History {
 	return histories
 }
 
-// checkDropped checks that nothing is left of jobs that were dropped, and that no others are gone. It adds the
-// histories of those that are gone: what their agents have done is checked as well.
+// checkDropped checks that nothing is left of jobs that were dropped, and that no others are gone.
+// It adds the histories of dropped jobs, to check their agents as well.
 func (w *world) checkDropped(histories map[string]fleettest.History) {
 	w.Helper()
 	for _, id := range w.dropped {
@@ -276,7 +276,7 @@ func (w *world) drop(ctx context.Context, f *fleet.Fleet, id string) error {
 	return err
 }
 
-// people submit jobs, cancel them, answer questions and go on with what is lost.
+// people submit jobs, cancel them, answer questions and requeue lost jobs.
 func (w *world) people(ctx context.Context) {
 	r := w.random("people")
 	f := fleet.Open(w.engine.Client(w.faults(r)), "person")
@@ -433,7 +433,7 @@ func (m *machine) suffer(ctx context.Context, r *rand.Rand) bool {
 	return true
 }
 
-// maxDrain is how long a machine has to drain before it is killed.
+// maxDrain is the time that a machine has to drain before it is killed.
 const maxDrain = 2 * time.Minute
 
 // killAfter kills the machine after some time, if it still runs then.
@@ -454,8 +454,8 @@ func (m *machine) kill() {
 	m.stop()
 }
 
-// suspend stops the agents and the connection. The clocks of the worker go on, unlike those of a machine
-// that sleeps; but what it decides has no effect before it goes on.
+// suspend stops the agents and the connection. The worker's clocks keep running, unlike the clocks
+// of a sleeping machine; but its decisions have no effect before it resumes.
 func (m *machine) suspend() {
 	m.client.Cut()
 	m.gate.Lock()
@@ -665,7 +665,7 @@ func (a *simAgent) end(ctx context.Context) fleet.Event {
 	return fleet.Finish{Cause: fleet.ByResult, Result: result, Stored: true, CostUSD: a.cost}
 }
 
-// stopped is how an agent ends that its worker has ended.
+// stopped returns the end of an agent that its worker ended.
 func (a *simAgent) stopped(ctx context.Context) fleet.Event {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, fleet.ErrCanceled):

@@ -11,38 +11,38 @@ import (
 	"unicode/utf8"
 )
 
-// A Spec is what a submitter asks for. Whatever in it is more than the policy of a worker allows, that
-// worker refuses.
+// A Spec is the request of a submitter. A worker refuses a job that asks for more than its policy
+// allows.
 type Spec struct {
-	// Prompt is what the agent is told.
+	// Prompt is the prompt for the agent.
 	Prompt string `json:"prompt"`
 	// Title names the job in lists; "" means the first words of the prompt.
 	Title string `json:"title,omitempty"`
 	// Queue is whose workers may take the job; "" means [DefaultQueue].
 	Queue string `json:"queue,omitempty"`
-	// Priority says which job goes first: the one with the higher number, from -9 to 9, and of equal
-	// ones the older.
+	// Priority orders the jobs: the higher number goes first, from -9 to 9, and of equal ones the
+	// older.
 	Priority int `json:"priority,omitempty"`
 	// Key makes a submit that is repeated harmless: the same key in the same queue is the same job.
 	Key string `json:"key,omitempty"`
-	// Repo is what the agent works on; nil means an empty directory.
+	// Repo is the repository that the agent works on; nil means an empty directory.
 	Repo *Repo `json:"repo,omitempty"`
-	// Agent says how the agent is started.
+	// Agent configures the agent.
 	Agent AgentSpec `json:"agent,omitzero"`
 	// Account is whose limits and budget the job uses; "" means [DefaultAccount].
 	Account string `json:"account,omitempty"`
 	// Limits end the job when it takes too much.
 	Limits Limits `json:"limits,omitzero"`
-	// OnLost is what becomes of the job if its worker is gone after the prompt may have been sent; ""
-	// means Hold.
+	// OnLost is the policy if the worker is gone after the prompt may have been sent; "" means
+	// Hold.
 	OnLost Policy `json:"on_lost,omitempty"`
-	// Attempts is how many attempts the policy may begin; 0 means 3. Those that a limit of the account,
-	// a question or a worker has ended don't count.
+	// Attempts is the maximum number of attempts that the policy may start; 0 means 3. Attempts
+	// ended by an account limit, a question or a worker don't count.
 	Attempts int `json:"attempts,omitempty"`
 	// After has the IDs of jobs that must be done first.
 	After []string `json:"after,omitempty"`
-	// Ask says who is asked when a tool needs permission, or the agent has a question; nil means that
-	// nobody is asked, and that the agent is told so.
+	// Ask configures permission requests and the agent's questions; nil means that nobody is asked,
+	// and that the agent learns so.
 	Ask *Ask `json:"ask,omitempty"`
 }
 
@@ -50,11 +50,11 @@ type Spec struct {
 type Repo struct {
 	URL string `json:"url"`           // or the path of a directory of the worker's machine
 	Ref string `json:"ref,omitempty"` // a branch, a tag or a commit; "" means the default branch
-	// Branch is where the result is pushed to; "" means that it is not.
+	// Branch is the branch to push the result to; "" means that it is not pushed.
 	Branch string `json:"branch,omitempty"`
 }
 
-// An AgentSpec is what a submitter can say of clew.Options.
+// An AgentSpec has the parts of clew.Options that a submitter can set.
 type AgentSpec struct {
 	Model           string          `json:"model,omitempty"`
 	PermissionMode  string          `json:"permission_mode,omitempty"`
@@ -70,20 +70,20 @@ type AgentSpec struct {
 	MCP []string `json:"mcp,omitempty"`
 }
 
-// Limits end a job. Zero means no limit but that of the worker.
+// Limits end a job. Zero means no limit but the worker's.
 type Limits struct {
 	BudgetUSD float64  `json:"budget_usd,omitempty"` // of all attempts
 	Wall      Duration `json:"wall,omitempty"`       // of an attempt
 	Idle      Duration `json:"idle,omitempty"`       // without a word of the agent
 }
 
-// Ask says what the agent has to ask for, and how long answers are waited for.
+// Ask lists the tools that need an answer, and the times to wait for answers.
 type Ask struct {
-	// Tools are tools whose every call needs an answer before it runs, besides those that need
-	// permission anyway. Only these can be parked.
+	// Tools are tools whose every call needs an answer before it runs, in addition to the calls
+	// that need permission anyway. Only these can be parked.
 	Tools []string `json:"tools,omitempty"`
-	// Wait is how long a question stays open; then the agent is told that nobody has answered. 0 means
-	// 24 hours.
+	// Wait is the time that a question stays open; then the agent learns that nobody answered. 0
+	// means 24 hours.
 	Wait Duration `json:"wait,omitempty"`
 	// Park is after which time the agent is ended until the answer comes; 0 means 10 minutes, and less
 	// than 0 never.
@@ -109,7 +109,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// A Policy is what becomes of a job that is lost.
+// A Policy decides about a lost job.
 type Policy string
 
 // The policies.
@@ -196,7 +196,7 @@ func hasSecret(text string) bool {
 	return hasPassword || u.Scheme == "http" || u.Scheme == "https"
 }
 
-// hasDots reports whether an element of a path is "." or "..", also with percent signs: a pattern that
+// hasDots reports whether an element of a path is "." or "..", even percent-encoded: a pattern that
 // allows a directory would let others through.
 func hasDots(url string) bool {
 	plain := strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/", ":", "/").Replace(url)
@@ -238,7 +238,7 @@ func (s *Spec) account() string {
 	return s.Account
 }
 
-// attempts is how many attempts the policy may begin.
+// attempts returns the maximum number of attempts that the policy may start.
 func (s *Spec) attempts() int {
 	if s.Attempts == 0 {
 		return 3

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Summary is what a list shows of a job.
+// A Summary is a job's row in a list.
 type Summary struct {
 	ID       string
 	State    State
@@ -47,13 +47,14 @@ func (s *Summary) Label() string {
 	return strings.Join(fields, "|")
 }
 
-// labelFields is how many fields a label has. A later version may have more of them.
+// labelFields is the number of fields of a label. A later version may have more of them.
 const labelFields = 14
 
-// maxSaid is how much of the text about a cause a list has, in bytes.
+// maxSaid is the maximum size of the text about a cause in a list, in bytes.
 const maxSaid = 150
 
-// Damaged is the state in the summary of a job whose record can't be read. The title says why. No record has it.
+// Damaged is the state in the summary of a job whose record can't be read. The title has the
+// reason. No record has this state.
 const Damaged State = "damaged"
 
 // summaryOf reads the label of a record.
@@ -107,7 +108,7 @@ func fromMillis(text string) (time.Time, error) {
 	return time.UnixMilli(n).UTC(), err
 }
 
-// short escapes a name, which a record that was damaged on purpose may have made long.
+// short escapes a name, which may be long in a record that was damaged on purpose.
 func short(name string) string { return escape(cut(name, maxName)) }
 
 // escape returns a text in ASCII without "|" and control characters.
@@ -128,8 +129,8 @@ func unescape(text string) string {
 	return plain
 }
 
-// isOpen reports whether the label is that of a job that has not ended. It is called for each job there is,
-// so it does not read the whole label.
+// isOpen reports whether the label belongs to an open job. It is called for every job, so it does
+// not read the whole label.
 func isOpen(label string) bool {
 	state, _, _ := strings.Cut(label, "|")
 	return !State(state).Ended()

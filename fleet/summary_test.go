@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A label says what the summary says, in ASCII without control characters, whatever is in it.
+// A label has the same content as the summary, in ASCII without control characters, whatever is in
+// it.
 func TestLabel(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "plain", "a|b|c", "\x00\x1b[31m\r\n\t\x7f", "\xff\xfe", "😀 ä \u202e", `\x7c"\\`, strings.Repeat("😀", 500)} {

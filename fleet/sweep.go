@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// tick is how often a worker looks after jobs.
+// tick returns the interval at which a worker looks after jobs.
 func (w *Worker) tick() time.Duration { return min(time.Second, w.opts.Lease/10) }
 
 // tend looks after the attempts of this worker until the context ends. It waits for nothing else.
@@ -27,7 +27,7 @@ func (w *Worker) tend(ctx context.Context) {
 	}
 }
 
-// endUnwanted ends the attempts of this worker that somebody has canceled, and those whose jobs were taken away
+// endUnwanted ends this worker's canceled attempts, and attempts whose jobs are no longer its own
 // although the worker has its lease.
 func (w *Worker) endUnwanted() {
 	w.mu.Lock()
@@ -49,7 +49,7 @@ func (w *Worker) endUnwanted() {
 	}
 }
 
-// maxChores is how many chores a worker does at a time.
+// maxChores is the maximum number of chores that a worker does at a time.
 const maxChores = 8
 
 // A chore is something that any worker can do for a job that no worker runs, a question or a dead worker.
@@ -96,7 +96,7 @@ func (w *Worker) sweep(ctx context.Context) {
 	}
 }
 
-// retention returns the removal of old jobs if an hour has passed since the last one began.
+// retention returns the removal of old jobs if the last one started an hour ago or earlier.
 func (s *sweeper) retention() []chore {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
@@ -214,7 +214,7 @@ func (s *sweeper) isBusy(key string) bool {
 	return s.busy[key]
 }
 
-// lookAtQuestion closes a question that nobody has answered in time, or that nobody waits for any more.
+// lookAtQuestion closes a question that nobody answered in time, or that nobody waits for any more.
 func (w *Worker) lookAtQuestion(ctx context.Context, q *Question) {
 	if !time.Now().Before(q.Until) {
 		w.expire(ctx, q)
@@ -312,11 +312,12 @@ func (w *Worker) takeAway(ctx context.Context, j *Job) {
 	}
 }
 
-// lookTime is how long a stored session may take to be read.
+// lookTime is the timeout for reading a stored session.
 const lookTime = 30 * time.Second
 
-// lookAtAnswer queues a job whose question has an answer, or is gone. The view may be behind, so the record decides. A
-// question that can't be read is removed: nobody can answer it, and the agent asks again.
+// lookAtAnswer queues a job whose question has an answer, or is gone. The view may lag, so the
+// record decides. A question that can't be read is removed: nobody can answer it, and the agent
+// asks again.
 func (w *Worker) lookAtAnswer(ctx context.Context, j *Job) {
 	key := j.ID + "." + j.Question
 	q, revision, err := w.fleet.question(ctx, key)
@@ -331,14 +332,14 @@ func (w *Worker) lookAtAnswer(ctx context.Context, j *Job) {
 	w.try(ctx, j, Answered{j.Question})
 }
 
-// expire answers a question that nobody has answered in time. It returns the answer that counts, or nil if the engine
-// does not say.
+// expire answers a question that nobody answered in time. It returns the answer that counts, or nil
+// if the engine does not return it.
 func (w *Worker) expire(ctx context.Context, q *Question) *Answer {
 	return w.close(ctx, q, "Nobody has answered in time. This is not a refusal. Go on without it, or stop and say what you need.")
 }
 
-// close answers a question in the name of nobody. It returns the answer that counts: that of somebody who was faster,
-// or this one, also if the record can't be read.
+// close answers a question in the name of nobody. It returns the answer that counts: an answer that
+// was faster, or this one, even if the record can't be read.
 func (w *Worker) close(ctx context.Context, q *Question, text string) *Answer {
 	a := &Answer{At: now(), By: "policy", Expired: true, Text: text}
 	is, err := w.fleet.answer(ctx, q.key(), a)
@@ -353,7 +354,8 @@ func (w *Worker) close(ctx context.Context, q *Question, text string) *Answer {
 	return nil
 }
 
-// lookAtDependencies lets a job begin if all jobs before it are done, and ends it if one was not done.
+// lookAtDependencies lets a job start if all jobs before it are done, and ends it if one was not
+// done.
 func (w *Worker) lookAtDependencies(ctx context.Context, j *Job) {
 	for _, id := range j.Spec.After {
 		before, _, err := w.fleet.get(ctx, id)
@@ -368,7 +370,7 @@ func (w *Worker) lookAtDependencies(ctx context.Context, j *Job) {
 	w.try(ctx, j, Unblock{})
 }
 
-// silence is how long the record of a dead worker stays.
+// silence is the time after which the record of a dead worker is removed.
 const silence = 10 * time.Minute
 
 // silent returns the workers that are silent for long and have no jobs.
@@ -398,8 +400,8 @@ func (w *Worker) removeSilent(ctx context.Context, id string) {
 	}
 }
 
-// removeOld removes the jobs that have ended long ago. Each worker begins with its own part of them, and takes those
-// that others have left some hours later.
+// removeOld removes the jobs that ended long ago. Each worker starts with its own part of them, and
+// takes the leftovers of others some hours later.
 func (w *Worker) removeOld(ctx context.Context) {
 	before := time.Now().Add(-w.opts.Retain)
 	w.mu.Lock()

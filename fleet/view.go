@@ -11,9 +11,9 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// A view is what a worker knows of the records: those of open jobs, of workers, of accounts and of open
-// questions. It is behind the engine by some milliseconds, and decides nothing by itself: each change of a
-// record that follows from it is refused if the record has changed.
+// A view is a worker's copy of the records: of open jobs, workers, accounts and open questions. It
+// lags the engine by some milliseconds, and decides nothing by itself: each change of a record that
+// follows from it is refused if the record changed.
 type view struct {
 	engine  Engine
 	changed chan struct{} // has an element when something has changed
@@ -30,7 +30,7 @@ type view struct {
 	damaged   map[place]uint64     // the revisions of records that can't be read
 }
 
-// place is where a record is.
+// place is the table and key of a record.
 type place struct {
 	table Table
 	key   string
@@ -51,7 +51,7 @@ func newView(e Engine, warn func(string, error)) *view {
 	}
 }
 
-// poke says that something has changed.
+// poke signals a change.
 func (v *view) poke() {
 	select {
 	case v.changed <- struct{}{}:
@@ -75,8 +75,8 @@ func (v *view) follow(ctx context.Context) {
 	all.Wait()
 }
 
-// followTable takes the records of a table until an error. What is not there any more when it begins is
-// forgotten.
+// followTable takes the records of a table until an error. It forgets the records that no longer
+// exist when it starts.
 func (v *view) followTable(ctx context.Context, t Table) error {
 	there := make(map[string]bool)
 	whole := false
@@ -158,7 +158,8 @@ func (v *view) takeOnce(t Table, r Record) error {
 	return err
 }
 
-// takeRecord takes a record. One without a revision was removed, and one that is wanted and has no data is damaged.
+// takeRecord takes a record. A record without a revision was removed, and a wanted record without
+// data is damaged.
 func (v *view) takeRecord(t Table, r Record) error {
 	switch t {
 	case Jobs:
@@ -189,7 +190,8 @@ func (v *view) takeRecord(t Table, r Record) error {
 	return nil
 }
 
-// takeWorker takes the record of a worker. That it has changed says that the worker lives, also if it can't be read.
+// takeWorker takes the record of a worker. A change shows that the worker lives, even if it can't
+// be read.
 func (v *view) takeWorker(r Record) (err error) {
 	old := v.workers[r.Key]
 	s := &seen{revision: r.Revision, at: nowInstant()}
@@ -235,7 +237,8 @@ func (v *view) job(id string) *Job {
 	return v.jobs[id]
 }
 
-// isAsked reports whether a question has no answer. The channel is closed when that may have changed.
+// isAsked reports whether a question has no answer. The channel is closed when that may be
+// different.
 func (v *view) isAsked(key string) (bool, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -262,7 +265,8 @@ func (v *view) openQuestions() []*Question {
 	return slices.Collect(maps.Values(v.questions))
 }
 
-// candidates returns up to n queued jobs after another one that a worker may take, the best first.
+// candidates returns up to n queued jobs that follow another job and that a worker may take, the
+// best first.
 func (v *view) candidates(last *Job, n int, may func(*Job) bool) []*Job {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -294,9 +298,9 @@ func (v *view) isSilent(id string, length time.Duration) bool {
 	return silent > lease+grace
 }
 
-// isDead reports whether a worker has not renewed its lease for longer than that. This worker may have been
-// cut off or asleep itself, and have missed renewals: so the record is read again before it decides. A record that
-// can't be read is that of a dead worker as well: a live one would have replaced it.
+// isDead reports whether a worker did not renew its lease for longer than that. This worker may
+// itself have missed renewals, cut off or asleep: so the record is read again before it decides. A
+// record that can't be read also means a dead worker: a live one would have replaced it.
 func (v *view) isDead(ctx context.Context, id string, length time.Duration) bool {
 	silent, lease, revision := v.silence(id, length)
 	if silent <= lease+grace {
@@ -326,7 +330,7 @@ func (v *view) live() (ids []string) {
 	return ids
 }
 
-// silent returns the workers whose records have not changed for some time.
+// silent returns the workers whose records are unchanged for some time.
 func (v *view) silent(since time.Duration) (ids []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

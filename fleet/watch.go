@@ -19,9 +19,8 @@ type Update struct {
 	Frame   []byte // a line of the agent's output
 }
 
-// Watch returns the record of a job and all that follows: each change of the record, and the frames of its
-// agent as they come. Frames may be lost; the stored session has what they say. It ends when the job has
-// ended.
+// Watch returns the record of a job, then each change of the record, and the frames of its agent as
+// they come. Frames may be lost; the stored session has their content. It ends when the job ends.
 func (f *Fleet) Watch(ctx context.Context, id string) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		j, err := f.Job(ctx, id)

@@ -16,22 +16,22 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// WorkerOptions are those of a worker. The zero value of each has a meaning.
+// WorkerOptions configures a worker. The zero value of each field has a meaning.
 type WorkerOptions struct {
 	Host    string // for people
 	PID     int
 	Version string
-	// Slots is how many jobs run at a time; 0 means 1.
+	// Slots is the maximum number of jobs that run at a time; 0 means 1.
 	Slots int
 	// Queues are the queues whose jobs the worker takes; nil means [DefaultQueue].
 	Queues []string
 	// Accounts are the accounts whose jobs the worker takes; nil means all.
 	Accounts []string
-	// Lease is how long the worker may be silent; 0 means [DefaultLease].
+	// Lease is the time that the worker may be silent; 0 means [DefaultLease].
 	Lease time.Duration
-	// Drain is how long running jobs have to end after [Worker.Drain]; 0 means as long as they take.
+	// Drain is the time that running jobs have to end after [Worker.Drain]; 0 means no limit.
 	Drain time.Duration
-	// Retain is how long jobs are kept after their end; 0 means 30 days, less than 0 for ever.
+	// Retain is the time that jobs are kept after their end; 0 means 30 days, less than 0 for ever.
 	Retain time.Duration
 	// Logger gets what the worker does; nil means nothing.
 	Logger *slog.Logger
@@ -54,8 +54,8 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 	return c
 }
 
-// A Worker takes jobs and runs them. It also looks after the jobs of others: it takes those away whose
-// workers are dead, wakes those that wait, and lets those begin whose dependencies are done.
+// A Worker takes jobs and runs them. It also looks after the jobs of others: it takes over the jobs
+// of dead workers, wakes waiting jobs, and unblocks jobs whose dependencies are done.
 type Worker struct {
 	fleet  *Fleet
 	runner Runner
@@ -85,7 +85,7 @@ type held struct {
 	cancel  context.CancelCauseFunc
 }
 
-// avoidance says how long a job is left to others.
+// avoidance is the time for which a job is left to others.
 type avoidance struct {
 	from instant
 	wait time.Duration
@@ -103,7 +103,7 @@ func NewWorker(e Engine, r Runner, o *WorkerOptions) *Worker {
 	return w
 }
 
-// Drain lets the worker take no more jobs. Run returns when those that run have ended.
+// Drain lets the worker take no more jobs. Run returns when the running jobs end.
 func (w *Worker) Drain() { w.once.Do(func() { close(w.drain) }) }
 
 // Busy returns how many jobs run.
@@ -113,8 +113,8 @@ func (w *Worker) Busy() int {
 	return len(w.running)
 }
 
-// Run takes jobs until the context ends or [Worker.Drain] is called. When the context ends, it ends the
-// agents at once, and their jobs go on by their policies.
+// Run takes jobs until the context ends or [Worker.Drain] is called. When the context ends, it ends
+// the agents at once, and their policies decide about the jobs.
 func (w *Worker) Run(ctx context.Context) error {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
@@ -198,7 +198,7 @@ func (w *Worker) isDraining() bool {
 	}
 }
 
-// info is what the record of the worker says.
+// info returns the record of the worker.
 func (w *Worker) info(started time.Time) *WorkerInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +215,7 @@ func problemText(err error) string {
 	return cut(err.Error(), maxText)
 }
 
-// readyTime is how often a runner is asked whether it is ready.
+// readyTime is the interval at which a runner is asked whether it is ready.
 const readyTime = 10 * time.Second
 
 // askRunner asks the runner again and again whether it is ready, until the context ends.
@@ -244,7 +244,7 @@ func (w *Worker) setProblem(err error) {
 	w.view.poke()
 }
 
-// tell makes the record of the worker say soon what changed.
+// tell makes the worker write its record soon.
 func (w *Worker) tell() {
 	select {
 	case w.news <- struct{}{}:
@@ -259,7 +259,7 @@ func (w *Worker) isReady() bool {
 	return w.asked && w.problem == nil
 }
 
-// takeJobs takes jobs until the worker is told to stop, or its lease is lost.
+// takeJobs takes jobs until the worker is stopped, or its lease is lost.
 func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.WaitGroup) {
 	tick := time.NewTicker(min(time.Second, w.opts.Lease/10))
 	defer tick.Stop()
@@ -278,7 +278,7 @@ func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.Wait
 	}
 }
 
-// fill begins as many jobs as there are free slots.
+// fill starts as many jobs as there are free slots.
 func (w *Worker) fill(acting context.Context, l *lease, jobs *sync.WaitGroup) {
 	free := w.opts.Slots - w.Busy()
 	if free <= 0 || !w.isReady() || !w.view.isComplete() || l.age() >= w.opts.Lease*unsureNum/unsureDen {
@@ -305,8 +305,9 @@ func (w *Worker) release(id string) {
 	delete(w.running, id)
 }
 
-// choose returns up to n jobs to take. Workers that choose at the same time mostly choose different ones:
-// each begins somewhere else among the first jobs, of which there are about as many as workers.
+// choose returns up to n jobs to take. Workers that choose at the same time mostly choose different
+// ones: each starts somewhere else among the first jobs, of which there are about as many as
+// workers.
 func (w *Worker) choose(n int) []*Job {
 	jobs := w.accepted(n * max(1, len(w.view.live())))
 	if len(jobs) > n {
@@ -355,7 +356,7 @@ func (w *Worker) rank(j *Job) uint64 {
 	return h.Sum64()
 }
 
-// maxRefused is how many jobs the record of a worker names that it does not take.
+// maxRefused is the maximum number of refused jobs in a worker's record.
 const maxRefused = 20
 
 // may reports whether this worker takes a queued job now.
@@ -383,14 +384,14 @@ func (w *Worker) avoid(id string, wait time.Duration) {
 	w.avoided[id] = avoidance{nowInstant(), wait}
 }
 
-// How long a worker leaves a job to others that another worker has taken, and, after the job's own pause, one that it
-// could not begin itself.
+// The time for which a worker leaves a job to others: a job taken by another worker, and, after the
+// job's own pause, a job that it could not start itself.
 const (
 	takenTime  = 100 * time.Millisecond
 	failedTime = 5 * time.Second
 )
 
-// maxAvoided is how many jobs are remembered that this worker avoids, before those are forgotten that it
+// maxAvoided is the number of avoided jobs that this worker remembers before it forgets those it
 // may try again.
 const maxAvoided = 1000
 
@@ -427,7 +428,7 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 	w.end(ctx, t, run.Do(ctx))
 }
 
-// begin writes that the prompt is about to be sent.
+// begin records that the prompt is about to be sent.
 func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
 	if err := t.MayAct(ctx); err != nil {
 		return err
@@ -458,7 +459,7 @@ func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
 	w.write(ctx, t, Release{t.Number, cause, why.Error()}, Lose{Attempt: t.Number, Cause: ByExit, Text: why.Error()})
 }
 
-// end writes how an attempt has ended.
+// end records the end of an attempt.
 func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	cost := 0.0
 	switch end := e.(type) {
@@ -492,14 +493,14 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	}
 }
 
-// How long a worker tries to write the end of an attempt, and what it means for the account.
+// The time for which a worker tries to write the end of an attempt, and its effect on the account.
 const (
 	writeTime   = 10 * time.Minute
 	accountTime = 30 * time.Second
 )
 
-// write writes an event of an attempt, or another one if that can't happen. It tries for a long time, also
-// after the lease is lost: the record itself refuses what comes too late.
+// write writes an event of an attempt, or another one if that can't happen. It tries for a long
+// time, even after the lease is lost: the record itself refuses late events.
 func (w *Worker) write(ctx context.Context, t *Task, events ...Event) (written bool) {
 	limit := writeTime
 	if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrLease) {

@@ -236,7 +236,7 @@ func TestWorkerCancels(t *testing.T) {
 	})
 }
 
-// A limit blocks the account until its reset; the job goes on by itself and counts no attempt.
+// A limit blocks the account until its reset; the job continues by itself and counts no attempt.
 func TestWorkerWaitsForLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -285,7 +285,8 @@ func TestWorkerKeepsOrder(t *testing.T) {
 	})
 }
 
-// The jobs of a worker that is cut off are lost, and go on by their policies; its late result is a note.
+// The jobs of a worker that is cut off are lost, and continue by their policies; its late result is
+// a note.
 func TestWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -380,7 +381,7 @@ func TestWorkerAsks(t *testing.T) {
 	})
 }
 
-// A job that is parked goes on when its question is answered.
+// A parked job continues when its question is answered.
 func TestWorkerParks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -438,7 +439,7 @@ func TestWorkerWasCutOff(t *testing.T) {
 	})
 }
 
-// A run whose job was taken away is ended, although its worker has its lease.
+// A run that lost its job is ended, although its worker has its lease.
 func TestWorkerEndsWhatWasTakenAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -499,7 +500,8 @@ func TestWorkerClosesQuestions(t *testing.T) {
 	})
 }
 
-// Jobs that can't begin hold up no others: they wait by themselves, say why, and fail after some time.
+// Jobs that can't start hold up no others: they wait by themselves, give the reason, and fail after
+// some time.
 func TestWorkerHasBadJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -543,8 +545,8 @@ func TestWorkerHasBadJobs(t *testing.T) {
 	})
 }
 
-// A worker that can run no job at all takes none until it can, and says why. What it has taken before counts for no
-// job.
+// A worker that can run no job at all takes none until it can, and gives the reason. Jobs taken
+// before don't count it as an attempt.
 func TestWorkerIsNotReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -598,7 +600,7 @@ func TestWorkerIsNotReady(t *testing.T) {
 	})
 }
 
-// A worker that is told to stop while the engine does not answer ends all the same.
+// A worker that is stopped while the engine does not answer ends all the same.
 func TestWorkerStopsWithoutEngine(t *testing.T) {
 	for name, end := range map[string]fleet.Event{
 		"with a cost":  fleet.Finish{Cause: fleet.ByResult, CostUSD: 1},
@@ -626,7 +628,7 @@ func TestWorkerStopsWithoutEngine(t *testing.T) {
 	}
 }
 
-// A repeated submit finds the job that is there, also if not every call succeeds.
+// A repeated submit finds the existing job, even if not every call succeeds.
 func TestSubmitTwice(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {

@@ -1,11 +1,12 @@
 // Package agents runs the jobs of a fleet with Claude Code, as a [fleet.Runner] for workers.
 //
-// Each attempt at a job has its own working directory, its own session and its own agent, which ends with
-// it. An attempt that continues another one begins in a fork of that session, and with the files of its
-// last snapshot.
+// Each attempt at a job has its own working directory, its own session and its own agent, which
+// ends with it. An attempt that continues another one starts in a fork of that session, with the
+// files of its last snapshot.
 //
-// A job can't widen what the worker allows: a [Policy] says which repositories, tools, permission modes,
-// secrets and MCP servers a job may ask for, and a worker does not take a job that asks for more.
+// A job can't widen what the worker allows: a [Policy] lists the repositories, tools, permission
+// modes, secrets and MCP servers that a job may ask for, and a worker does not take a job that asks
+// for more.
 //
 // The agent has the environment variables CLEW_JOB and CLEW_ATTEMPT.
 //
@@ -38,20 +39,21 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Options are those of a [Runner].
+// Options configures a [Runner].
 type Options struct {
-	// Base is what all agents are started with; nil means the defaults. Of its fields, those that a
+	// Base has the options that all agents start with; nil means the defaults. The fields that a
 	// job decides are overwritten.
 	Base *clew.Options
 	// Dir is the directory of the worker, which has the working directories of jobs.
 	Dir string
 	// Store keeps the sessions. Without one no job can be continued.
 	Store clew.Store
-	// Policy says what jobs may ask for.
+	// Policy limits the requests of jobs.
 	Policy Policy
 	// Accounts are the environment variables of each account, such as those with its key.
 	Accounts map[string][]string
-	// SnapshotEvery is how often the work of an agent is stored while it runs; 0 means 5 minutes.
+	// SnapshotEvery is the interval at which the work of a running agent is stored; 0 means 5
+	// minutes.
 	SnapshotEvery time.Duration
 	// MinFree and MinFreeShare are how much of the disk must be free: see [fleet.Runner]. 0 means 5 GB
 	// and a tenth; less than 0 means no minimum.
@@ -77,9 +79,9 @@ type Runner struct {
 	probed  time.Time // when that was last seen
 }
 
-// New returns a runner. It removes the working directories that earlier workers have left in Options.Dir,
-// unless they are in use; those without a repository, and those with files that could not be stored, only
-// after a week.
+// New returns a runner. It removes the working directories that earlier workers left in
+// Options.Dir, unless they are in use. Directories without a repository, or with files that could
+// not be stored, stay for a week.
 func New(ctx context.Context, o *Options) (*Runner, error) {
 	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1)}
 	if r.log == nil {
@@ -102,7 +104,7 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 	return r, nil
 }
 
-// sweep removes the working directories that nobody has, except those that were left on purpose.
+// sweep removes the unused working directories, except those left on purpose.
 func (r *Runner) sweep(ctx context.Context) {
 	removed, err := r.root.Sweep(ctx, func(string) bool { return false })
 	if err != nil {
@@ -203,8 +205,8 @@ func (r *Runner) startAndEnd(ctx context.Context) error {
 	return cmpError(err, "the agent has ended before its prompt")
 }
 
-// sweepPlain removes working directories without a repository that nobody has used for a long time: a worker that was
-// killed has left them.
+// sweepPlain removes working directories without a repository that are unused for a long time, left
+// by a killed worker.
 func (r *Runner) sweepPlain() {
 	entries, err := os.ReadDir(r.plainDir())
 	errs := []error{err}
@@ -220,5 +222,5 @@ func (r *Runner) sweepPlain() {
 	}
 }
 
-// leftTime is how long a working directory is left for people. No attempt takes so long.
+// leftTime is the time for which a working directory is left for people. No attempt takes so long.
 const leftTime = 7 * 24 * time.Hour

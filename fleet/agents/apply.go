@@ -9,12 +9,12 @@ import (
 	"github.com/clewdev/clew/internal/worktree"
 )
 
-// ErrPatch is wrapped by the error of a patch that does not fit. No file was changed then.
+// ErrPatch is wrapped by the error for a patch that does not fit. No file was changed then.
 var ErrPatch = errors.New("the patch does not fit")
 
-// Apply applies the patch of a job to a working directory: all of it or nothing. If the directory is in a
-// git repository, the paths of the patch begin at the top of that. Only files are changed, so that the user
-// sees the changes beside the own ones. Git must be in PATH.
+// Apply applies the patch of a job to a working directory: all of it or nothing. If the directory
+// is in a git repository, the paths of the patch are relative to its top. Only files are changed,
+// so that users see the changes beside their own. Git must be in PATH.
 func Apply(ctx context.Context, dir string, patch io.Reader) error {
 	err := worktree.Apply(ctx, dir, patch, false)
 	if misfit, ok := errors.AsType[*worktree.ApplyError](err); ok {

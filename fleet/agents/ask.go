@@ -32,11 +32,11 @@ func (n *run) callbacks(o *clew.Options) {
 	o.CanUseTool, o.OnQuestion = n.canUseTool, n.onQuestion
 }
 
-// hookTime is how long the agent waits for a hook: longer than any question is open.
+// hookTime is the hook timeout of the agent: longer than any question is open.
 const hookTime = 30 * 24 * time.Hour
 
-// beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for here, since
-// only a hook can defer a call: then the agent ends, and asks again when it goes on.
+// beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for
+// here, since only a hook can defer a call: then the agent ends, and asks again when it continues.
 func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 	if err := n.mayAct(ctx); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (n *run) isOnlyCall() bool {
 	return len(n.outcome.open) <= 1
 }
 
-// formerDir returns the working directory of an earlier attempt that the input of a tool names, or "". A call
-// that was deferred has it.
+// formerDir returns the working directory of an earlier attempt that a tool input names, or "". A
+// deferred call has it.
 func (n *run) formerDir(input string) string {
 	name, job := n.name(), n.task.Job.ID+"-"
 	for _, found := range dirName.FindAllString(input, -1) {
@@ -93,8 +93,8 @@ func (n *run) formerDir(input string) string {
 // dirName matches what name returns, for any job.
 var dirName = regexp.MustCompile(`[a-z2-9]{12}-[0-9]+-[0-9a-f]{8}`)
 
-// mayAct waits until a tool may start: the record says that the job runs, and the worker has its lease. A
-// call that was deferred can come before the prompt is sent.
+// mayAct waits until a tool may start: the record has the job as running, and the worker has its
+// lease. A deferred call can come before the prompt is sent.
 func (n *run) mayAct(ctx context.Context) error {
 	select {
 	case <-n.send:
@@ -108,7 +108,7 @@ func decide(b clew.PermissionBehavior, why string) *clew.HookOutput {
 	return &clew.HookOutput{Specific: &clew.PreToolUseOutput{Decision: b, Reason: why}}
 }
 
-// needsAnswer reports whether every call of a tool needs an answer.
+// needsAnswer reports whether every call of the tool needs an answer.
 func (n *run) needsAnswer(tool string) bool {
 	ask := n.task.Job.Spec.Ask
 	return ask != nil && slices.Contains(ask.Tools, tool)
@@ -162,7 +162,7 @@ func refusal(a *fleet.Answer) string {
 	return "This use of the tool was denied."
 }
 
-// onQuestion asks the questions of the agent.
+// onQuestion asks the agent's questions.
 func (n *run) onQuestion(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
 	input, err := json.Marshal(req)
 	if err != nil {

@@ -46,7 +46,7 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	return n.ending(live, &o)
 }
 
-// isDeferred reports whether the agent has ended since a call of it waits for an answer.
+// isDeferred reports whether the agent ended because one of its calls waits for an answer.
 func (o *outcome) isDeferred() bool {
 	return o.result != nil && o.result.TerminalReason == wire.TerminalReasonToolDeferred
 }
@@ -54,7 +54,8 @@ func (o *outcome) isDeferred() bool {
 // isDone reports whether the agent had done all when it was ended.
 func (o *outcome) isDone() bool { return o.result != nil && !o.result.Failed() && o.last }
 
-// parked is the end of an attempt that waits for an answer. Without its session nothing can go on.
+// parked is the end of an attempt that waits for an answer. Without its session nothing can
+// continue.
 func (n *run) parked(live context.Context, question string, o *outcome) fleet.Event {
 	stored, err := n.storeForNext(live)
 	switch {
@@ -66,7 +67,8 @@ func (n *run) parked(live context.Context, question string, o *outcome) fleet.Ev
 	return fleet.Park{Question: question, CostUSD: o.cost()}
 }
 
-// wait waits until the agent has ended. It returns why the agent is to be ended, or nil.
+// wait waits until the agent ends. It returns the reason for which the agent is to be ended, or
+// nil.
 func (n *run) wait(ctx context.Context) error {
 	check := time.NewTicker(time.Second)
 	defer check.Stop()
@@ -125,7 +127,7 @@ func (n *run) tracesOrNone(ctx context.Context) *fleet.Traces {
 	return traces
 }
 
-// ending is the end of an attempt whose agent has ended by itself.
+// ending is the end of an attempt whose agent ended by itself.
 func (n *run) ending(live context.Context, o *outcome) fleet.Event {
 	if o.result == nil {
 		return n.exited(live, o)
@@ -145,8 +147,8 @@ func (n *run) ending(live context.Context, o *outcome) fleet.Event {
 	return n.handOver(live, end, whole)
 }
 
-// exited is the end of an attempt whose agent has ended without a result. If its transcript shows a finished
-// turn, all that is missing is the result.
+// exited is the end of an attempt whose agent ended without a result. If its transcript shows a
+// finished turn, only the result is missing.
 func (n *run) exited(live context.Context, o *outcome) fleet.Event {
 	if _, err := n.storeForNext(live); err != nil {
 		return n.unstored(live, err, o.cost())
@@ -159,7 +161,7 @@ func (n *run) exited(live context.Context, o *outcome) fleet.Event {
 	return n.handOver(live, fleet.Finish{Cause: fleet.ByResult, Text: text, CostUSD: traces.CostUSD, Result: *traces.Finished}, "")
 }
 
-// causeOf says why a result is a failure.
+// causeOf returns the cause of a failed result.
 func causeOf(r *wire.ResultMessage) fleet.Cause {
 	switch {
 	case r.Subtype == wire.ResultErrorMaxTurns:
@@ -214,7 +216,7 @@ const (
 	unknownWait = 5 * time.Minute // for a limit whose reset is not known
 )
 
-// afterReset is when the job goes on after a limit, which is not the same for all jobs.
+// afterReset returns the time at which the job continues after a limit. It differs between jobs.
 func (n *run) afterReset(reset time.Time) time.Time {
 	if soon := time.Now().Add(minLimit); reset.Unix() <= 0 {
 		reset = time.Now().Add(unknownWait)
@@ -224,7 +226,7 @@ func (n *run) afterReset(reset time.Time) time.Time {
 	return reset.Add(n.jitter(maxJitter))
 }
 
-// backOff is how long to wait after too many requests: 1, 2, 4 … 30 minutes, and up to a half more.
+// backOff returns the wait after too many requests: 1, 2, 4 … 30 minutes, and up to a half more.
 func (n *run) backOff(progress bool) time.Duration {
 	pauses := n.task.Job.Pauses
 	if progress {
@@ -309,7 +311,7 @@ func (o *outcome) see(msg wire.Message) {
 	}
 }
 
-// seeCalls takes note of the calls of the agent itself.
+// seeCalls notes the agent's own calls.
 func (o *outcome) seeCalls(m *wire.AssistantMessage) {
 	if m.ParentToolUseID != "" {
 		return // of a subagent
@@ -324,7 +326,7 @@ func (o *outcome) seeCalls(m *wire.AssistantMessage) {
 	}
 }
 
-// cost is that of the session, as the last result has it.
+// cost returns the session cost in the last result.
 func (o *outcome) cost() float64 {
 	if o.result == nil {
 		return 0

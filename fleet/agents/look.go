@@ -126,7 +126,7 @@ func (s *scan) cost() float64 {
 	return float64(costs.Total) / float64(usage.Dollar)
 }
 
-// promptText is what the agent is told: the prompt, or why it goes on.
+// promptText returns the text for the agent: the prompt, or the reason why it continues.
 func (n *run) promptText(ctx context.Context) string {
 	j, from := n.task.Job, n.from()
 	if from == nil {
@@ -153,7 +153,7 @@ func (n *run) promptText(ctx context.Context) string {
 	return b.String()
 }
 
-// addLastCall says which call may or may not have happened.
+// addLastCall names the call that may or may not have happened.
 func (n *run) addLastCall(ctx context.Context, b *strings.Builder, from *fleet.Attempt) {
 	if s, err := n.runner.scan(ctx, from.Session, from.Prompt); err == nil && len(s.open) > 0 {
 		fmt.Fprintf(b, " Your last call, of %s, may or may not have happened.", s.last)

@@ -12,12 +12,12 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-// A Policy is what jobs may ask for. The zero policy allows repositories with a URL, all tools, and the
-// permission modes default, acceptEdits, plan and dontAsk; no secrets and no MCP servers.
+// A Policy limits the requests of jobs. The zero policy allows repositories with a URL, all tools,
+// and the permission modes default, acceptEdits, plan and dontAsk; no secrets and no MCP servers.
 type Policy struct {
-	// Repos are the repositories that jobs may use, as patterns of package path, in which a final "*"
-	// also matches slashes. Nil means all that have a URL. A path on this machine is always one that
-	// a pattern has to match.
+	// Repos are the repositories that jobs may use, as patterns of package path, in which a final
+	// "*" also matches slashes. Nil means every repository with a URL. A path on this machine
+	// always has to match a pattern.
 	Repos []string `json:"repos,omitempty"`
 	// Trusted are patterns of the repositories whose own settings, hooks and instructions count, such
 	// as CLAUDE.md. These run commands and change what the agent may do.
@@ -36,12 +36,12 @@ type Policy struct {
 	// Setup is a command that runs before the agent does in the working directory of a job whose
 	// repository is trusted: a program and its arguments.
 	Setup []string `json:"setup,omitempty"`
-	// BudgetUSD, Wall and Turns are the most that a job gets, and what one gets that does not say; 0
-	// means no limit.
+	// BudgetUSD, Wall and Turns are the maximum for a job, and the default for a job without
+	// limits; 0 means no limit.
 	BudgetUSD float64        `json:"budget_usd,omitempty"`
 	Wall      fleet.Duration `json:"wall,omitempty"`
 	Turns     int            `json:"turns,omitempty"`
-	// Push says that results may be pushed to the branches that jobs name.
+	// Push allows results to be pushed to the branches that jobs name.
 	Push bool `json:"push,omitempty"`
 }
 
@@ -112,8 +112,8 @@ func (p *Policy) modes() []string {
 	return p.Modes
 }
 
-// mode is the permission mode of a job: what it asks for, or acceptEdits if that is allowed, or the first one
-// that is.
+// mode returns the permission mode of a job: the requested one, or acceptEdits if that is allowed,
+// or the first allowed one.
 func (p *Policy) mode(a *fleet.AgentSpec) string {
 	switch modes := p.modes(); {
 	case a.PermissionMode != "":
@@ -152,7 +152,7 @@ func matches(patterns []string, text string) bool {
 	})
 }
 
-// limits returns the limits of a job within those of the policy.
+// limits returns the limits of a job, at most those in the policy.
 func (p *Policy) limits(s *fleet.Spec) (budget float64, wall time.Duration, turns int) {
 	return least(s.Limits.BudgetUSD, p.BudgetUSD), time.Duration(least(s.Limits.Wall, p.Wall)), least(s.Agent.MaxTurns, p.Turns)
 }

@@ -74,7 +74,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Somebody who goes on with a job has to know which of its limits was reached.
+// A person who continues a job has to know which of its limits was reached.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	for subtype, want := range map[wire.ResultSubtype]fleet.Cause{

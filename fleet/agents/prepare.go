@@ -51,7 +51,7 @@ type run struct {
 	unsaved  bool    // something of the working directory is stored nowhere else
 }
 
-// outcome is what an agent has said, as far as it counts for the end of the attempt.
+// outcome has the messages of an agent that count for the end of the attempt.
 type outcome struct {
 	result   *wire.ResultMessage
 	limit    *wire.RateLimitInfo // the last one that was rejected
@@ -82,8 +82,8 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 	return n, nil
 }
 
-// notStarted is the error of an agent that did not come to wait for its prompt. If no other agent does either, it is
-// the worker that can't.
+// notStarted returns the error of an agent that never waited for its prompt. If no other agent does
+// either, the worker is at fault.
 func (n *run) notStarted(ctx context.Context) error {
 	err := cmpError(n.outcome.err, "the agent has ended before its prompt")
 	if problem := n.runner.probe(ctx); problem != nil && ctx.Err() == nil {
@@ -123,7 +123,7 @@ func (n *run) makeDir(ctx context.Context) error {
 	return n.setUp(ctx)
 }
 
-// name is that of the working directory.
+// name returns the name of the working directory.
 func (n *run) name() string {
 	return fmt.Sprintf("%s-%d-%s", n.task.Job.ID, n.task.Number, n.session[:8])
 }
@@ -139,7 +139,7 @@ func (n *run) from() *fleet.Attempt {
 
 func (n *run) attempt() *fleet.Attempt { return &n.task.Job.Attempts[n.task.Number-1] }
 
-// setUp runs the command of the policy.
+// setUp runs the setup command in the policy.
 func (n *run) setUp(ctx context.Context) error {
 	setup := n.runner.opts.Policy.Setup
 	if len(setup) == 0 || !n.trusted() {
@@ -189,7 +189,7 @@ func cmpError(err error, or string) error {
 	return err
 }
 
-// read starts the agent and reads its messages until it has ended.
+// read starts the agent and reads its messages until it ends.
 func (n *run) read(ctx context.Context, opts *clew.Options) {
 	defer close(n.ended)
 	for msg, err := range clew.Query(ctx, n.prompts(ctx), opts) {
@@ -220,7 +220,7 @@ func (n *run) prompts(ctx context.Context) iter.Seq[*wire.UserMessage] {
 	}
 }
 
-// options are those that the agent of the attempt is started with.
+// options returns the options for the agent of the attempt.
 func (n *run) options() (*clew.Options, error) {
 	var o clew.Options
 	r, spec := n.runner, &n.task.Job.Spec
@@ -263,7 +263,7 @@ func accountOf(s *fleet.Spec) string {
 	return s.Account
 }
 
-// trusted reports whether the settings of the repository count.
+// trusted reports whether the repository's settings count.
 func (n *run) trusted() bool {
 	repo := n.task.Job.Spec.Repo
 	return repo != nil && matches(n.runner.opts.Policy.Trusted, repo.URL)
@@ -337,7 +337,7 @@ func (n *run) Close() {
 	}
 }
 
-// leave leaves the working directory for people, and removes those that were left long ago.
+// leave leaves the working directory for people, and removes directories that were left long ago.
 func (n *run) leave() error {
 	n.runner.log.Warn("the working directory stays, since its files could not be stored", "job", n.task.Job.ID, "directory", n.dir)
 	if n.tree == nil {

@@ -31,8 +31,8 @@ func TestNoRepository(t *testing.T) {
 	})
 }
 
-// A worker that can't start agents says so, and takes no jobs until it can. One job that can't start its agent is that
-// job's own affair.
+// A worker that can't start agents reports it, and takes no jobs until it can. One job that can't
+// start its agent is that job's own affair.
 func TestAgentsDoNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,16 +27,17 @@ const (
 	treeTries  = 5                // how often files that can't be read are tried
 )
 
-// A treeError says that the files of the agent can't be read.
+// A treeError reports that the files of the agent can't be read.
 type treeError struct{ error }
 
 func (e *treeError) Unwrap() error { return e.error }
 
-// A step stores a part of what an attempt has made.
+// A step stores a part of an attempt's work.
 type step func(context.Context) error
 
-// settle takes steps. It takes each of them again until it succeeds: while the worker has its lease, and for some time
-// after that. It gives up at once if that can't help. The record says meanwhile why the attempt goes on.
+// settle takes steps. It takes each of them again until it succeeds: while the worker has its
+// lease, and for some time after that. It gives up at once if that can't help. Meanwhile the record
+// has the reason why the attempt continues.
 func (n *run) settle(live context.Context, steps ...step) error {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(live))
 	defer stop(nil)
@@ -77,7 +78,7 @@ func (n *run) try(ctx context.Context, store step) error {
 	return store(ctx)
 }
 
-// report tells how the attempt goes on, and reports whether the engine knows.
+// report records the progress of the attempt, and reports whether the engine knows.
 func (n *run) report(ctx context.Context, r fleet.Report) bool {
 	ctx, cancel := context.WithTimeout(ctx, maxPause)
 	defer cancel()
@@ -140,8 +141,8 @@ func (n *run) notHandedOver(live context.Context, end fleet.Finish, err error) f
 	return end
 }
 
-// unstored is the end of an attempt that can't be continued from what is stored, or not from all of it. The policy of
-// the job decides about it, as about one whose worker is gone.
+// unstored is the end of an attempt whose work is not stored, or not all of it. The policy of the
+// job decides about it, as about a job whose worker is gone.
 func (n *run) unstored(live context.Context, err error, costUSD float64) fleet.Event {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(live), maxPause)
 	defer cancel()
@@ -156,7 +157,7 @@ func (n *run) unstored(live context.Context, err error, costUSD float64) fleet.E
 	return lose
 }
 
-// unstoredText says what could not be stored and where it is. The working directory stays.
+// unstoredText names the work that could not be stored and its place. The working directory stays.
 func (n *run) unstoredText(err error) string {
 	n.unsaved = true
 	return fmt.Sprintf("the work could not be stored: %s; it is in %s", textOf(err, ""), n.dir)
@@ -175,7 +176,7 @@ func (n *run) storeForNext(live context.Context) (stored bool, err error) {
 	return stored, err
 }
 
-// snapshot stores what the agent has changed, if that is not stored yet and can be.
+// snapshot stores the agent's changes, if they are not stored yet and can be.
 func (n *run) snapshot(ctx context.Context) {
 	var f files
 	err := n.try(ctx, f.read(n))
@@ -189,7 +190,7 @@ func (n *run) snapshot(ctx context.Context) {
 	}
 }
 
-// files are those of an agent as they were at a time. The zero value has none.
+// files are the files of an agent at a time. The zero value has none.
 type files struct {
 	commit string       // the snapshot, or "" if there is no repository
 	bundle bytes.Buffer // for another attempt; empty if the last one is the same, or too large
@@ -264,7 +265,7 @@ func (f *files) makePatch(n *run) step {
 	}
 }
 
-// push pushes the work of a job that is done, if the job says where to.
+// push pushes the work of a finished job, if the job names a branch.
 func (n *run) push(live context.Context, end *fleet.Finish, commit string) error {
 	if end.Patch == "" || end.Cause != fleet.ByResult || n.task.Job.Spec.Repo.Branch == "" {
 		return nil
@@ -279,7 +280,7 @@ func (n *run) push(live context.Context, end *fleet.Finish, commit string) error
 	return nil
 }
 
-// pushed is the commit that an earlier attempt has pushed, or "".
+// pushed returns the commit that an earlier attempt pushed, or "".
 func (n *run) pushed() (commit string) {
 	for i := range n.task.Job.Attempts {
 		if c := n.task.Job.Attempts[i].Pushed; c != "" {
@@ -300,7 +301,8 @@ func (n *run) storeSession(ctx context.Context) error {
 	return nil
 }
 
-// A keeper is a store that does not lose what the store behind it does not take: it keeps it, in order, and tries again.
+// A keeper is a store that does not lose the entries that the underlying store does not take: it
+// keeps them, in order, and tries again.
 type keeper struct {
 	clew.Store
 
@@ -326,7 +328,8 @@ func newKeeper(s clew.Store) *keeper {
 	return k
 }
 
-// Append implements [clew.Store]. It succeeds in any case: flush says what is not in the store.
+// Append implements [clew.Store]. It always succeeds: flush reports the entries that are not in the
+// store.
 func (k *keeper) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
 	k.mu.Lock()
 	k.waiting = append(k.waiting, appended{key, slices.Clone(entries)})
@@ -359,7 +362,8 @@ func (k *keeper) retry() {
 	}
 }
 
-// flush appends what waits, the oldest first. The error is that of the first append that failed.
+// flush appends the waiting entries, the oldest first. It returns the error of the first append
+// that failed.
 func (k *keeper) flush(ctx context.Context) error {
 	select {
 	case k.turn <- struct{}{}:

@@ -118,7 +118,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// runner returns a runner whose agents write a file, and say that they have.
+// runner returns a runner whose agents write a file, and report it.
 func (s *stage) runner() *agents.Runner {
 	s.Helper()
 	r, err := agents.New(s.Context(), &agents.Options{
@@ -238,7 +238,7 @@ func (s *stage) checkDone(id string) *fleet.Job {
 	return j
 }
 
-// trees returns the files that agents have written and that are still there.
+// trees returns the files that agents wrote and that still exist.
 func (s *stage) trees() []string {
 	found, err := filepath.Glob(filepath.Join(s.dir, "trees", "*", "work", "work.txt"))
 	if err != nil {
@@ -280,7 +280,7 @@ func on(name string, f func() error) func(string) error {
 	}
 }
 
-// A job is done when all that it has made is stored, and not before.
+// A job is done when all its work is stored, and not before.
 func TestStoreAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -329,8 +329,8 @@ func TestStoreAfterCut(t *testing.T) {
 	})
 }
 
-// A job whose work can't be stored before its worker has lost the lease is not done. Its tree stays, and the record
-// names it.
+// A job whose work can't be stored before its worker loses the lease is not done. Its tree stays,
+// and the record names it.
 func TestStoreNever(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

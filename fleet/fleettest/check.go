@@ -11,24 +11,24 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-// Evidence is what is known after a test in which machines and engines have failed: the records, and what
-// agents have written where neither the engine nor the workers could change it.
+// Evidence is the data for a check after a test in which machines and engines fail: the records,
+// and the ledger of the agents, which neither the engine nor the workers could change.
 type Evidence struct {
-	// Submitted are the IDs of the jobs whose submit has returned without an error.
+	// Submitted has the IDs of the jobs whose submit returned without an error.
 	Submitted []string
-	// Histories are those of all jobs, by ID. [Histories] reads them.
+	// Histories has the histories of all jobs, by ID. [Histories] reads them.
 	Histories map[string]History
 	// Ledger has the lines of all agents, in the order in which they were written.
 	Ledger []Line
 	// Alive are the IDs of the workers that run at the end.
 	Alive []string
-	// Strict says that no time passes between the leave to act and the line about it, as in a simulation.
-	// Then an agent that acts while its attempt is over in the record breaks a promise. A process can be
-	// stopped in between.
+	// Strict means that no time passes between the leave to act and the line about it, as in a
+	// simulation. Then an agent that acts while its attempt is over in the record breaks a promise.
+	// A process can be stopped in between.
 	Strict bool
 }
 
-// A History is what was written of a job, the oldest first.
+// A History has the records of a job, the oldest first.
 type History []Change
 
 // A Change is the record of a job from a time on.
@@ -37,7 +37,7 @@ type Change struct {
 	Job  *fleet.Job
 }
 
-// A Line is what an agent writes when it does something.
+// A Line is an agent's note of something that it does.
 type Line struct {
 	Time    time.Time // by a clock that goes with that of the engine
 	Kind    Kind
@@ -47,7 +47,7 @@ type Line struct {
 	Text    string // of the result, in the line of an end
 }
 
-// A Kind says what an agent does.
+// A Kind is the kind of an agent's action.
 type Kind string
 
 // The kinds of lines.
@@ -173,7 +173,7 @@ func (c *checker) attempt(what string, before, next *fleet.Attempt) {
 	}
 }
 
-// reopened checks that a job that has ended stays so, unless a person has opened it again.
+// reopened checks that an ended job stays so, unless a person reopened it.
 func (c *checker) reopened(what string, before, next *fleet.Job) {
 	if !before.State.Ended() {
 		return
@@ -190,7 +190,7 @@ func (c *checker) reopened(what string, before, next *fleet.Job) {
 	}
 }
 
-// decided reports whether a person has decided what a change says: its last note is new, and neither of a
+// decided reports whether a change is a person's decision: its last note is new, and neither of a
 // policy nor about a late result.
 func decided(next *fleet.Job) bool {
 	if len(next.Notes) == 0 {
@@ -200,8 +200,8 @@ func decided(next *fleet.Job) bool {
 	return last.By != "" && last.By != "policy" && last.Result == nil && last.At.Equal(next.Changed)
 }
 
-// queuedAgain checks that a job whose prompt may have been sent begins again only by its policy, or because
-// a person wants it.
+// queuedAgain checks that a job whose prompt may have been sent starts again only by its policy, or
+// because a person wants it.
 func (c *checker) queuedAgain(what string, before, next *fleet.Job) {
 	a := before.Attempt()
 	if a == nil || a.Started.IsZero() || next.State != fleet.Queued && next.State != fleet.Waiting || before.State == next.State {
@@ -232,7 +232,7 @@ func (c *checker) end(j *fleet.Job) {
 	}
 }
 
-// sessions checks that each session and each prompt is that of one attempt.
+// sessions checks that each session and each prompt belongs to one attempt.
 func (c *checker) sessions() {
 	used := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Histories)) {
@@ -252,7 +252,7 @@ func (c *checker) sessions() {
 	}
 }
 
-// ledger compares what agents have done with the records.
+// ledger compares the agents' ledger with the records.
 func (c *checker) ledger() {
 	type key struct {
 		job     string
@@ -296,7 +296,7 @@ func (c *checker) ledger() {
 	}
 }
 
-// ended returns the attempts whose result is that of a job that is done.
+// ended returns the attempts whose results made a job done.
 func ended(h History) (all []fleet.Attempt) {
 	for i, change := range h {
 		if change.Job.State == fleet.Done && (i == 0 || h[i-1].Job.State != fleet.Done) && change.Job.Result() != nil {
@@ -306,7 +306,7 @@ func ended(h History) (all []fleet.Attempt) {
 	return all
 }
 
-// begun checks that the record has said that an attempt runs, before its agent got the prompt.
+// begun checks that the record had the attempt as running before its agent got the prompt.
 func (c *checker) begun(l Line) {
 	for _, change := range c.Histories[l.Job] {
 		a := change.Job.Attempt()
@@ -320,7 +320,7 @@ func (c *checker) begun(l Line) {
 	c.report("%s: the record did not say before that it runs", l)
 }
 
-// open checks that the record has not said before that the attempt is over, when its agent does something. An
+// open checks that the attempt is not yet over in the record when its agent does something. An
 // agent that finishes just then does no harm.
 func (c *checker) open(l Line) {
 	for _, change := range c.Histories[l.Job] {
@@ -333,8 +333,8 @@ func (c *checker) open(l Line) {
 	}
 }
 
-// freshAgain checks that a prompt is not sent from the beginning a second time, unless the policy or a
-// person says so.
+// freshAgain checks that a prompt is not sent to a fresh session a second time, unless the policy
+// or a person wants it.
 func (c *checker) freshAgain(l Line, hasPrompt func(attempt int) bool) {
 	h := c.Histories[l.Job]
 	if len(h) == 0 {
@@ -355,7 +355,7 @@ func (c *checker) freshAgain(l Line, hasPrompt func(attempt int) bool) {
 	}
 }
 
-// decidedBetween reports whether a person has decided about a job between two of its attempts.
+// decidedBetween reports whether a person decided about a job between two of its attempts.
 func decidedBetween(h History, from, to int) bool {
 	return slices.ContainsFunc(h, func(change Change) bool {
 		n := len(change.Job.Attempts)

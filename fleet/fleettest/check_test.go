@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 )
 
-// A story is what happens to one job.
+// A story is the history of one job.
 type story struct {
 	*testing.T
 	id  string
@@ -94,7 +94,7 @@ func beginning(attempt int) fleet.Begin {
 	return fleet.Begin{Owner: owner(attempt), Session: session(attempt), Prompt: "prompt-" + session(attempt)}
 }
 
-// run lets an attempt begin, with its prompt.
+// run starts an attempt, with its prompt.
 func (s *story) run(attempt int) {
 	s.Helper()
 	s.happen(fleet.Claim{Worker: "w"}, beginning(attempt))
@@ -112,7 +112,7 @@ func lose(attempt int, stored bool) fleet.Lose {
 	return fleet.Lose{Attempt: attempt, Cause: fleet.ByLoss, Text: "gone", Stored: stored}
 }
 
-// Each event that can happen is recognized, and what fleets promise breaks nothing.
+// Each event that can happen is recognized, and behavior that fleets promise breaks nothing.
 func TestCheckGood(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -259,7 +259,7 @@ var calls = map[string]func(ctx context.Context, e fleet.Engine) error{
 	"Publish": func(ctx context.Context, e fleet.Engine) error { return e.Publish(ctx, "subject", nil) },
 }
 
-// last returns the error of a sequence.
+// last returns the error that ends a sequence.
 func last[T any](all iter.Seq2[T, error]) (failed error) {
 	for _, err := range all {
 		failed = err

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-// eventOf returns the event that makes a job of another one, or nil if there is none. A record does not say
-// which event has made it. So all that could have are tried, with what the two records say.
+// eventOf returns the event that turns one record into another, or nil if there is none. A record
+// does not name its event. So all possible events are tried, with the data of the two records.
 func eventOf(before, next *fleet.Job) fleet.Event {
 	want, err := json.Marshal(next)
 	if err != nil {
@@ -27,7 +27,7 @@ func eventOf(before, next *fleet.Job) fleet.Event {
 	return nil
 }
 
-// candidates returns the events that may have led from one record to another.
+// candidates returns the events that may lead from one record to another.
 func candidates(before, next *fleet.Job) []fleet.Event {
 	events := []fleet.Event{fleet.Wake{}, fleet.Answered{Question: before.Question}, fleet.Unblock{}}
 	for _, id := range next.Spec.After {
@@ -55,7 +55,7 @@ func candidates(before, next *fleet.Job) []fleet.Event {
 	return events
 }
 
-// ofAttempt returns the events that may have changed the last attempt.
+// ofAttempt returns the events that may change the last attempt.
 func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 	owner := fleet.Owner{Worker: a.Worker, Attempt: a.Number}
 	question := next.Question

@@ -211,7 +211,7 @@ func (x *tester) delete(prefix string) {
 	}
 }
 
-// checkFiles checks that those files are there whose names don't begin with a prefix.
+// checkFiles checks that the files exist whose names don't start with a prefix.
 func (x *tester) checkFiles(names []string, without string) {
 	x.Helper()
 	for _, name := range names {

@@ -92,7 +92,7 @@ func eachRecord(change func(*fleet.Record)) func([]fleet.Record) []fleet.Record 
 	}
 }
 
-// forcing gives records the revisions that they have to have, if a function says so.
+// forcing gives records the revisions that they must have, if a function returns true.
 func forcing(forces func(current, r fleet.Record) bool) func(*fakeEngine) {
 	return func(f *fakeEngine) {
 		f.set = func(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
@@ -156,7 +156,7 @@ func checkedEarlyAt(f *fakeEngine, between *meeting) {
 	}
 }
 
-// counted has revisions that count the changes of a key, and that begin anew after it was removed.
+// counted has revisions that count the changes of a key, and that restart after it was removed.
 func counted(f *fakeEngine) {
 	count := func(t fleet.Table, key string) uint64 {
 		return uint64(len(collect(f.Engine.History(context.Background(), t, key))))

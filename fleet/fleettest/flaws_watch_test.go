@@ -18,7 +18,7 @@ func onList(change func(*fleet.Record) bool) func(*fakeEngine) {
 	}
 }
 
-// onWatch is like onList, for watches. Each has a filter of its own.
+// onWatch is like onList, for watches. Each has its own filter.
 func onWatch(filter func() func(*fleet.Record) bool) func(*fakeEngine) {
 	return func(f *fakeEngine) {
 		f.watch = func(ctx context.Context, t fleet.Table, key string, wants func(string) bool) records {

@@ -1,13 +1,13 @@
-// Package fleettest tests engines of package fleet, and what becomes of jobs. [Run] has the tests of an
-// engine, which define what [fleet.Engine] promises. Run them on the engine that you write; the engines of
-// Clew pass them.
+// Package fleettest tests engines of package fleet, and the histories of jobs. [Run] has the engine
+// tests, which define the promises of [fleet.Engine]. Run them on the engine that you write; the
+// engines of Clew pass them.
 //
 //	func TestEngine(t *testing.T) {
 //		fleettest.Run(t, func(t *testing.T) fleet.Engine { return openMine(t) })
 //	}
 //
-// [Check] reads the histories of jobs after a test in which machines and engines have failed, and says
-// which promise was broken.
+// [Check] reads the histories of jobs after a test in which machines and engines fail, and reports
+// broken promises.
 package fleettest
 
 import (
@@ -82,7 +82,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) fleet.Engine) 
 	})
 }
 
-// patience is how long a test waits before it says that something does not come.
+// patience is the time that a test waits before it reports that something does not come.
 var patience = 3 * time.Minute
 
 // A tester has the engine of one test.
@@ -193,7 +193,7 @@ func (x *tester) history(t fleet.Table, key string) []fleet.Record {
 	return records
 }
 
-// checkHistory compares the data of all that was written under a key.
+// checkHistory compares the data of everything that was written under a key.
 func (x *tester) checkHistory(t fleet.Table, key string, want ...string) {
 	x.Helper()
 	var got []string

@@ -17,7 +17,7 @@ type inbox struct {
 	early    [][]byte // what has come before the first message that the test knows of
 }
 
-// listen begins to listen, and waits until messages come.
+// listen starts to listen, and waits until messages come.
 func (x *tester) listen(subject string) *inbox {
 	x.Helper()
 	ctx, cancel := context.WithCancel(x.ctx)
@@ -50,7 +50,8 @@ func (in *inbox) end() {
 	}
 }
 
-// deliver publishes a message until it comes, since it may be lost. It returns what has come before.
+// deliver publishes a message until it comes, since it may be lost. It returns the messages that
+// came before.
 func (in *inbox) deliver(subject string, message []byte) (before [][]byte) {
 	in.x.Helper()
 	again := time.NewTicker(20 * time.Millisecond)

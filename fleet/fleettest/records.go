@@ -191,7 +191,7 @@ var recordTests = map[string]func(*tester){
 	},
 }
 
-// valueTests write records at the limits of what is allowed.
+// valueTests write records at the limits of the allowed values.
 var valueTests = map[string]func(*tester){
 	"data of any bytes": func(x *tester) {
 		all := make([]byte, 512)

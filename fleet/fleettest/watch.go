@@ -18,7 +18,7 @@ type feed struct {
 	ended   chan error // has the error of the watch after its end, or nil
 }
 
-// watch begins to watch a table, or one key of it.
+// watch starts to watch a table, or one key of it.
 func (x *tester) watch(t fleet.Table, key string, wants func(string) bool) *feed {
 	ctx, cancel := context.WithCancel(x.ctx)
 	f := &feed{x, make(chan fleet.Record, 10_000), cancel, make(chan error, 1)}

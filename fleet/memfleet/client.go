@@ -15,15 +15,16 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// Faults say what goes wrong with the calls of a client. Numbers are probabilities, from 0 to 1. The zero
+// Faults sets the faults of a client's calls. Numbers are probabilities, from 0 to 1. The zero
 // value has no faults.
 type Faults struct {
 	// Seed decides what happens. Clients of one seed get the same numbers for the same calls.
 	Seed uint64
-	// Calls has the faults of a method by its name, such as "Set"; "" stands for those that are not
-	// named. Watch and Listen begin with a call.
+	// Calls has the faults of a method by its name, such as "Set"; "" stands for the other methods.
+	// Watch and Listen start with a call.
 	Calls map[string]CallFaults
-	// Break is how often a Watch or a Listen ends with [ErrFault] instead of its next record or message.
+	// Break is the probability that a Watch or a Listen ends with [ErrFault] instead of its next
+	// record or message.
 	Break float64
 	// Lag is by how much a record of a Watch is late at most.
 	Lag time.Duration
@@ -46,8 +47,8 @@ var (
 	ErrKilled = errors.New("memfleet: the client was killed")
 )
 
-// A Client is a handle onto an engine, for one machine of a test. Its methods are those of
-// [fleet.Engine], with faults.
+// A Client is a handle onto an engine, for one machine of a test. It implements [fleet.Engine],
+// with faults.
 type Client struct {
 	engine *Engine
 	faults Faults
@@ -72,9 +73,9 @@ func (e *Engine) Client(faults *Faults) *Client {
 	return c
 }
 
-// Cut takes the client off the network. Its calls, also those under way, wait until their context ends or
-// Reconnect is called. A call whose request has arrived has its effect. Watches are silent, and messages
-// are lost.
+// Cut takes the client off the network. Its calls, including calls under way, wait until their
+// context ends or Reconnect is called. A call whose request arrived has its effect. Watches are
+// silent, and messages are lost.
 func (c *Client) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +84,7 @@ func (c *Client) Cut() {
 	}
 }
 
-// Reconnect undoes Cut. What watches have missed, they get now.
+// Reconnect undoes Cut. Watches now get everything that they missed.
 func (c *Client) Reconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +99,7 @@ func (c *Client) Reconnect() {
 // ends: what repeats them in vain then costs a test little.
 func (c *Client) Kill() { c.kill() }
 
-// A fate is what happens to a call.
+// A fate is the outcome of a call.
 type fate struct {
 	before, after, late     bool
 	request, answer, effect time.Duration
@@ -151,7 +152,7 @@ func (c *Client) travel(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// over returns why a call can't go on, or nil.
+// over returns the reason why a call can't continue, or nil.
 func (c *Client) over(ctx context.Context) error {
 	if c.alive.Err() != nil {
 		return ErrKilled
@@ -169,8 +170,8 @@ func wait[T any](ctx context.Context, c *Client, until <-chan T) error {
 	return c.over(ctx)
 }
 
-// call does something with the engine. The effect has a context of its own, since a request that was sent
-// takes effect whatever its caller does.
+// call does something with the engine. The effect has its own context, since a request that was
+// sent takes effect whatever its caller does.
 func (c *Client) call(ctx context.Context, f fate, effect func(context.Context) error) error {
 	if c.alive.Err() != nil {
 		_ = pause.For(ctx, time.Minute)
@@ -318,7 +319,7 @@ func (c *Client) isCut() bool {
 	return c.back != nil
 }
 
-// follow runs a loop that goes on until the context or the client ends, or that breaks.
+// follow runs a loop that continues until the context or the client ends, or that breaks.
 func follow[T any](ctx context.Context, c *Client, method string, all func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 )
 
-// always returns a client whose calls of a method all have a fault.
+// always returns a client that has a fault in every call of one method.
 func always(e *memfleet.Engine, method string, f memfleet.CallFaults) *memfleet.Client {
 	return e.Client(&memfleet.Faults{Calls: map[string]memfleet.CallFaults{method: f}})
 }
@@ -118,7 +118,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// outcomes returns which of some calls of a client with a seed fail.
+// outcomes returns which calls of a client with a seed fail.
 func outcomes(t *testing.T, seed uint64) []bool {
 	faults := map[string]memfleet.CallFaults{"Get": {Before: 0.3, After: 0.2}}
 	c := memfleet.New().Client(&memfleet.Faults{Seed: seed, Calls: faults})
@@ -177,7 +177,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The answer of a call is lost, too, whose request has arrived.
+// The answer of a call is also lost if its request arrived.
 func TestCutDuringCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,10 +2,10 @@
 //
 //	engine := memfleet.New()
 //
-// Its data is gone when the process ends. [Engine.Client] returns a handle onto the same data whose calls
-// go wrong as often as a test wants, and that can be cut off and killed like a machine of its own. Both can
-// be used in a bubble of package testing/synctest: no goroutine stays behind, and time is that of package
-// time.
+// Its data is gone when the process ends. [Engine.Client] returns a handle onto the same data whose
+// calls go wrong as often as a test wants, and that can be cut off and killed like a separate
+// machine. Both can be used in a bubble of package testing/synctest: no goroutine outlives them,
+// and they use package time's clock.
 package memfleet
 
 import (
@@ -48,7 +48,7 @@ func New() *Engine {
 	return e
 }
 
-// maxLabel is how long the label of a record can be, in bytes.
+// maxLabel is the maximum length of a record's label, in bytes.
 const maxLabel = 2 << 10
 
 // Set writes records, all or none.
@@ -101,8 +101,8 @@ func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Reco
 	return r, nil
 }
 
-// List returns all records of a table, or of a group, as they are when the loop begins. Those that wants does not
-// want have no data.
+// List returns all records of a table, or of a group, as they are when the loop starts. Unwanted
+// records have no data.
 func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
 		err := checkTable(t)
@@ -125,7 +125,7 @@ func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants fu
 	}
 }
 
-// History returns all that was written under a key, the oldest first.
+// History returns everything that was written under a key, the oldest first.
 func (e *Engine) History(ctx context.Context, t fleet.Table, key string) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
 		if err := errors.Join(checkTable(t), checkKey(key)); err != nil {
@@ -192,8 +192,8 @@ func (e *Engine) Removed(t fleet.Table) map[string][]fleet.Record {
 	return maps.Clone(e.removed[t])
 }
 
-// A watcher has the keys that have changed since its loop has seen them. So a slow loop costs no more than
-// the keys of its table, and gets the last of several changes.
+// A watcher has the keys that changed since its loop last saw them. So a slow loop costs no more
+// than the keys of its table, and gets the last of several changes.
 type watcher struct {
 	table   fleet.Table
 	key     string // "" means all
@@ -202,7 +202,8 @@ type watcher struct {
 	wake    chan struct{}   // has room for one
 }
 
-// Watch is like List, and goes on with each change. When the context ends, its error is the last pair.
+// Watch is like List, and continues with each change. When the context ends, its error is the last
+// pair.
 func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
 		err := checkTable(t)
@@ -231,7 +232,8 @@ func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants fun
 	}
 }
 
-// watch adds a watcher, for which all that is there has changed, and returns how many records that are.
+// watch adds a watcher, for which every record counts as changed, and returns the number of
+// records.
 func (e *Engine) watch(t fleet.Table, key string) (*watcher, int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -249,7 +251,7 @@ func (e *Engine) unwatch(w *watcher) {
 	e.watchers = slices.DeleteFunc(e.watchers, func(other *watcher) bool { return other == w })
 }
 
-// notify tells the watchers that a record has changed. The caller holds the lock.
+// notify reports a changed record to the watchers. The caller holds the lock.
 func (e *Engine) notify(t fleet.Table, key string) {
 	for _, w := range e.watchers {
 		w.add(t, key)
@@ -284,7 +286,7 @@ func (e *Engine) next(ctx context.Context, w *watcher) (fleet.Record, error) {
 	}
 }
 
-// take returns the record that has changed first.
+// take returns the record that changed first.
 func (e *Engine) take(w *watcher) (fleet.Record, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -297,16 +299,17 @@ func (e *Engine) take(w *watcher) (fleet.Record, bool) {
 	return e.current(w.table, key), true
 }
 
-// A listener has the messages that its loop has not taken.
+// A listener has the messages that its loop did not take yet.
 type listener struct {
 	subject  string
 	messages chan []byte
 }
 
-// maxMessages is how many messages wait for a listener. What comes then, it loses.
+// maxMessages is the maximum number of messages that wait for a listener. It loses any further
+// ones.
 const maxMessages = 1024
 
-// Publish sends a message to those whose loop over Listen has begun.
+// Publish sends a message to the listeners whose loops over Listen are running.
 func (e *Engine) Publish(ctx context.Context, subject string, message []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -382,7 +385,7 @@ func (e *Engine) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Delete removes the files whose names begin with a prefix.
+// Delete removes the files whose names start with a prefix.
 func (e *Engine) Delete(ctx context.Context, prefix string) error {
 	if err := ctx.Err(); err != nil {
 		return err

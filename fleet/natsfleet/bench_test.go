@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/fleet/natsfleet"
 )
 
-// benchRecords returns records of a kilobyte, with labels as long as those of jobs.
+// benchRecords returns records of a kilobyte, with labels as long as in jobs.
 func benchRecords(from, n int) []fleet.Record {
 	records := make([]fleet.Record, n)
 	for i := range records {
@@ -61,7 +61,7 @@ func BenchmarkSet(b *testing.B) {
 	})
 }
 
-// BenchmarkList lists 100,000 records, and begins to watch them.
+// BenchmarkList lists 100,000 records, and starts to watch them.
 func BenchmarkList(b *testing.B) {
 	const count = 100_000
 	dir := b.TempDir()
@@ -112,7 +112,7 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkLive publishes messages of 512 bytes to listeners with connections of their own.
+// BenchmarkLive publishes messages of 512 bytes to listeners with separate connections.
 func BenchmarkLive(b *testing.B) {
 	for _, listeners := range []int{1, 20} {
 		b.Run(fmt.Sprintf("listeners=%d", listeners), func(b *testing.B) {

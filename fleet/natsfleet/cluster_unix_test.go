@@ -25,7 +25,7 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// A cluster has three servers, each in a process of its own. They reach each other through cables.
+// A cluster has three servers, each in a separate process. They reach each other through cables.
 type cluster struct {
 	servers map[string]*serverProcess
 	cables  map[string][]*cable // by the name of a server at one of its ends
@@ -264,7 +264,8 @@ func (c *cluster) killLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
 	c.servers[leader].run(t)
 }
 
-// pauseLeader pauses the leader until there is another one. When it goes on, it still takes itself for the leader.
+// pauseLeader pauses the leader until there is another one. When it continues, it still takes
+// itself for the leader.
 func (c *cluster) pauseLeader(t *testing.T, js jetstream.JetStream, l *ledger) {
 	t.Helper()
 	leader := c.leader(t, js, "")

@@ -16,8 +16,8 @@ import (
 	"github.com/clewdev/clew/internal/polltest"
 )
 
-// A refusingServer refuses messages as a server of a cluster may, although their record has not changed, or although
-// it stores them. It has one record.
+// A refusingServer refuses messages as a server of a cluster may, although their record is
+// unchanged, or although it stores them. It has one record.
 type refusingServer struct {
 	refuse  int                 // how many messages it refuses
 	code    jetstream.ErrorCode // with which error; 0 means that of a record that has changed

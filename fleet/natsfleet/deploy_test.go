@@ -58,7 +58,7 @@ func list(v any, path ...string) []any {
 	return l
 }
 
-// walk calls f with each member of a value, at any depth.
+// walk calls f with each field of a JSON value, at any depth.
 func walk(v any, f func(name string, value any)) {
 	switch v := v.(type) {
 	case object:
@@ -303,7 +303,7 @@ func TestWorkerPod(t *testing.T) {
 	}
 }
 
-// checkFile compares a file of the manifests with what it should be. The flag -update writes it.
+// checkFile compares a file of the manifests with its expected content. The flag -update writes it.
 func checkFile(t *testing.T, name, want string) {
 	t.Helper()
 	if golden.Updates() {
@@ -379,8 +379,7 @@ func writeConfiguration(t *testing.T) string {
 	return filepath.Join(dir, "nats.conf")
 }
 
-// TestStreamFiles checks that the streams which the manifests create are those that Open would create, with three
-// replicas.
+// TestStreamFiles checks that the manifests create the same streams as Open, with three replicas.
 func TestStreamFiles(t *testing.T) {
 	t.Parallel()
 	const password = "0123456789abcdef"

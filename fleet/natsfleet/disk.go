@@ -14,10 +14,10 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// A server whose write fails once accepts nothing more, also when there is room again. So the server in this process
-// takes no new jobs when little of its disk is left: what is left is for jobs that run, and for the removal of old
-// ones, which writes, too. If the disk is full all the same, since other programs write to it, the server is started
-// again when there is room.
+// A server whose write fails once accepts nothing more, even when there is room again. So the
+// server in this process takes no new jobs when little of its disk is left: the rest is for running
+// jobs, and for the removal of old ones, which also writes. If the disk is full all the same, since
+// other programs write to it, the server is restarted when there is room.
 
 const (
 	// minDisk is the free space below which there are no new jobs, unless the disk is small: see least.
@@ -29,7 +29,7 @@ const (
 	minRestart = 16 << 20
 )
 
-// diskInterval is how often to look whether the server can write. Tests set a shorter one.
+// diskInterval is the interval at which the server's disk is checked. Tests set a shorter one.
 var diskInterval = time.Second
 
 // A disk is the state of the disk of a server.
@@ -119,9 +119,9 @@ func (g *guard) run(ctx context.Context) {
 // maxRestartWait is the longest time between two restarts, in intervals.
 const maxRestartWait = 64
 
-// restarts say when the server may be restarted. A restart does not mean that the next write succeeds: a disk with
-// room may refuse it, since the user has used up a quota. So the time between two restarts grows, and is short again
-// after the server has run for long.
+// restarts decides when the server may be restarted. A restart does not mean that the next write
+// succeeds: a disk with room may refuse it, since the user's quota is used up. So the time between
+// two restarts grows, and is short again after a long run of the server.
 type restarts struct {
 	last time.Time
 	wait time.Duration // after the last one
@@ -137,7 +137,7 @@ func (r *restarts) note(now time.Time) {
 	r.last = now
 }
 
-// close ends the guard. It does not wait for a server that is being restarted after the context has ended.
+// close ends the guard. It does not wait for the restart of a server after the context ends.
 func (g *guard) close(ctx context.Context) {
 	if g == nil {
 		return
@@ -189,11 +189,11 @@ func (e *Engine) askDisk(ctx context.Context) *disk {
 	return d
 }
 
-// silence is how long a server that did not answer, or that this user may not ask, is not asked again: that would make
-// each call slow.
+// silence is the time for which a server that did not answer, or that this user may not ask, is not
+// asked again: that would make each call slow.
 const silence = time.Minute
 
-// knownDisk is askDisk for those who can do without an answer.
+// knownDisk is askDisk for callers that can do without an answer.
 func (e *Engine) knownDisk(ctx context.Context) *disk {
 	if e.srv.Load() == nil && e.link.isSilent() {
 		return nil
@@ -209,8 +209,8 @@ func (e *Engine) checkDisk(ctx context.Context) error {
 	return nil
 }
 
-// serverFault returns why a server does not answer, or "" if that is not known. The context may have ended since the
-// server does not answer: then askDisk has only its own limit.
+// serverFault returns the reason why a server does not answer, or "" if that is not known. If the
+// context ended because of that, askDisk has only its own limit.
 func (e *Engine) serverFault(ctx context.Context) string {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)

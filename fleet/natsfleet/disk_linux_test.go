@@ -38,7 +38,7 @@ func submit(t *testing.T, f *fleet.Fleet, key string) error {
 	return err
 }
 
-// checkFailure checks that an error says what is wrong with the disk, and where.
+// checkFailure checks that an error describes the fault of the disk, and its directory.
 func checkFailure(t *testing.T, err error, what, dir string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), dir) {
@@ -46,8 +46,8 @@ func checkFailure(t *testing.T, err error, what, dir string) {
 	}
 }
 
-// awaitDoctor waits until the doctor says that the disk is as it should be, or is not. The engine of a server that
-// was restarted needs a moment before it answers.
+// awaitDoctor waits until the doctor finds the disk all right, or not. The engine of a restarted
+// server needs a moment before it answers.
 func awaitDoctor(t *testing.T, e *natsfleet.Engine, ok bool) {
 	t.Helper()
 	polltest.Until(t, fmt.Sprintf("the disk is as it should be: %t", ok), func() bool {
@@ -56,7 +56,8 @@ func awaitDoctor(t *testing.T, e *natsfleet.Engine, ok bool) {
 	})
 }
 
-// TestAlmostFullDisk takes no new jobs when little of the disk is left. What is there changes and goes.
+// TestAlmostFullDisk takes no new jobs when little of the disk is left. Existing jobs can be
+// changed and removed.
 func TestAlmostFullDisk(t *testing.T) {
 	t.Parallel()
 	if !smalldisk.Alone(t) {
@@ -95,8 +96,8 @@ func TestAlmostFullDisk(t *testing.T) {
 	awaitDoctor(t, e, true)
 }
 
-// TestFullDisk fills the disk of a server, and makes room: all that was acknowledged is there, and the server
-// goes on by itself.
+// TestFullDisk fills the disk of a server, and makes room: all acknowledged records are there, and
+// the server continues by itself.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if !smalldisk.Alone(t) {
@@ -164,7 +165,7 @@ func revisions(t *testing.T, e *natsfleet.Engine) map[string]uint64 {
 	return all
 }
 
-// TestStartOnFullDisk says what is wrong if a server can't start, since its disk is full.
+// TestStartOnFullDisk checks the error of a server that can't start because its disk is full.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
 	if !smalldisk.Alone(t) {

@@ -16,33 +16,35 @@
 //
 // # Durability
 //
-// With the defaults of a NATS server, what it has acknowledged may not be on disk for two minutes. The server
-// in this process syncs before it acknowledges. For others, [Options] has to say that they do so as well
-// (SyncAlways), or that a loss is accepted (AllowUnsynced). Streams that Open creates are on one server, unless
-// Options.Replicas says otherwise.
+// With the defaults of a NATS server, acknowledged records may not be on disk for two minutes. The
+// server in this process syncs before it acknowledges. For others, [Options] has to state that they
+// do so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). Streams that Open creates
+// are on one server, unless Options.Replicas says otherwise.
 //
-// Jepsen has tested clusters of NATS 2.12.1 (https://jepsen.io/analyses/nats-2.12.1). This means for jobs:
+// Jepsen tested clusters of NATS 2.12.1 (https://jepsen.io/analyses/nats-2.12.1). This means for
+// jobs:
 //
 //   - Servers that lose their power together, within two minutes after a job was submitted, lose the job, unless
 //     they sync always. With pauses or broken connections between servers, the crash of a single machine was
 //     enough.
 //   - With files that were damaged or cut on a minority of the servers, records were lost, and even whole
-//     streams, also with sync always. Records have checksums, but a server drops what it can't read. What is
+//     streams, even with sync always. Records have checksums, but a server drops what it can't read. What is
 //     missing is noticed if it is in the middle of the history of a record; and the server in this process does
 //     not start if its last messages are missing, which the file fleet.mark knows.
-//   - Servers that were added and removed while others were killed lost records, also with sync always.
+//   - Servers that were added and removed while others were killed lost records, even with sync always.
 //   - Processes that were killed lost nothing.
 //
-// A lost record of a job means that the job is not done, or that it runs a second time. [Engine.Doctor] says
-// what can be known about the servers.
+// A lost record of a job means that the job is not done, or that it runs a second time.
+// [Engine.Doctor] reports everything that can be known about the servers.
 //
 // # A full disk
 //
-// The server in this process takes no new jobs when less than 1 GB of its disk is free, or a twentieth of a small disk:
-// the rest is for jobs that run, and for removing old ones. If the disk is full all the same, what can't be written is
-// an error that names the directory, and the server goes on by itself when there is room. Nothing that it has
-// acknowledged is lost. It has no other limit. Servers of a URL have their own: on one that has reached its limit for
-// storage nothing can be removed, too, so keep away from it; [Engine.Doctor] reports when a tenth is left.
+// The server in this process takes no new jobs when less than 1 GB of its disk is free, or a
+// twentieth of a small disk: the rest is for jobs that run, and for removing old ones. If the disk
+// is full all the same, a failed write returns an error that names the directory, and the server
+// continues by itself when there is room. Nothing that it acknowledged is lost. It has no other
+// limit. Servers of a URL have their own: a server at its storage limit can't even remove anything,
+// so keep away from it; [Engine.Doctor] reports when a tenth is left.
 //
 // # Layout
 //

@@ -20,8 +20,8 @@ type Finding struct {
 	Fix     string `json:"fix,omitempty"` // what to do, if it is not OK
 }
 
-// Doctor looks for settings and states in which the servers may lose jobs, or stop taking them. What a client
-// can't know it says so. The error is that of a server that does not answer.
+// Doctor looks for settings and states in which the servers may lose jobs, or stop taking them. It
+// also reports what a client can't know. The error means that the server does not answer.
 func (e *Engine) Doctor(ctx context.Context) ([]Finding, error) {
 	findings := []Finding{e.syncFinding(), e.versionFinding()}
 	account, err := answered(ctx, e, e.js.AccountInfo)
@@ -102,7 +102,7 @@ func older(version string, than [2]int) bool {
 // lowSpace is the part of the space that is left when it is time to do something.
 const lowSpace = 10
 
-// spaceFinding says how much space is left, as far as the server says.
+// spaceFinding reports the free space, as far as the server knows it.
 func spaceFinding(a *jetstream.AccountInfo) Finding {
 	used, limit := int64(a.Store), a.Limits.MaxStore //nolint:gosec // the server has no files of exabytes
 	f := Finding{Subject: "space", OK: true}
@@ -117,10 +117,10 @@ func spaceFinding(a *jetstream.AccountInfo) Finding {
 	return f
 }
 
-// maxLag is how far a replica may be behind.
+// maxLag is the maximum lag of a replica.
 const maxLag = 1000
 
-// streamFinding says whether a stream has the settings and the servers that it should have.
+// streamFinding reports whether a stream has the right settings and servers.
 func (e *Engine) streamFinding(want jetstream.StreamConfig, info *jetstream.StreamInfo) Finding {
 	f := Finding{Subject: want.Name}
 	if fault := e.streamFault(want, info.Config); fault != "" {
@@ -149,7 +149,7 @@ func (e *Engine) streamFinding(want jetstream.StreamConfig, info *jetstream.Stre
 	return f
 }
 
-// clusterFault says what is wrong with the servers of a stream, or "".
+// clusterFault describes the fault of a stream's servers, or returns "".
 func clusterFault(c *jetstream.ClusterInfo) string {
 	if c.Leader == "" {
 		return "The stream has no leader, so it accepts nothing."

@@ -75,11 +75,11 @@ func (e *Engine) openDir(ctx context.Context) error {
 	}
 }
 
-// errOtherName is wrapped by the error of a server whose streams have another name.
+// errOtherName is wrapped by the error for a server whose streams have another name.
 var errOtherName = errors.New("another program uses the directory with other streams")
 
-// startTimeout is how long Open waits for a server of another process. It starts slowly if it has much to
-// check.
+// startTimeout is the time that Open waits for a server of another process. It starts slowly if it
+// has much to check.
 const startTimeout = time.Minute
 
 // joinServer connects to the server that another process runs on the directory.
@@ -114,8 +114,8 @@ func (e *Engine) startError(err error) error {
 	return fmt.Errorf("starting a server in %s: %w", e.opts.Dir, err)
 }
 
-// serve starts a server on the directory, and writes where it is. All that is read from the directory is read
-// while this process has the lock, so that nobody else changes it. That is also when it asks whether it may.
+// serve starts a server on the directory, and writes its address there. It reads the directory only
+// while this process has the lock, so that nobody else changes it, and calls may under the lock.
 func (e *Engine) serve(ctx context.Context, may func() bool) (*natsserver.Server, *notice, error) {
 	var n *notice
 	srv, err := natsserver.NewWith(ctx, e.opts.Dir, func() (opts *server.Options, err error) {
@@ -152,8 +152,8 @@ func localURL(address string) string {
 	return u.String()
 }
 
-// prepare returns the notice of the next server: it has the secret and the address of the one that ran last on
-// the directory, so that its clients find it.
+// prepare returns the notice of the next server: it has the secret and the address of the last
+// server on the directory, so that its clients find it.
 func (e *Engine) prepare() (*notice, error) {
 	n, err := e.describe()
 	if err != nil {
@@ -179,8 +179,8 @@ func (e *Engine) prepare() (*notice, error) {
 	return n, nil
 }
 
-// usersSum returns a sum of the users with their passwords and roles, or "" without users. Only those who know the
-// secret can make it, so that it does not help to guess a password.
+// usersSum returns a sum of the users with their passwords and roles, or "" without users. It takes
+// the secret to compute it, so that it does not help to guess a password.
 func (o *Options) usersSum(secret string) string {
 	if len(o.Users) == 0 {
 		return ""
@@ -268,7 +268,7 @@ func (o *Options) address(ctx context.Context, n *notice) (host string, port int
 	return host, server.RANDOM_PORT
 }
 
-// signer returns the option of a client that has the seed of a key.
+// signer returns the client option for the seed of a key.
 func signer(seed string) (nats.Option, error) {
 	key, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {

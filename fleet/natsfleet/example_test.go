@@ -52,7 +52,7 @@ func ExampleOpen() {
 	defer engine.Close() //nolint:errcheck // nothing more is written
 }
 
-// The permissions of one who watches, for the configuration of a server.
+// The permissions of a watcher, for the configuration of a server.
 func ExamplePermissions() {
 	publish, subscribe, err := natsfleet.Permissions("", natsfleet.Watch)
 	if err != nil {

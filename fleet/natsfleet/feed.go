@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// heartbeat is how often the server says that there is nothing new.
+	// heartbeat is the interval at which the server reports that there is nothing new.
 	heartbeat = 3 * time.Second
-	// feedBatch is how many messages a feed returns at a time, if there are so many.
+	// feedBatch is the maximum number of messages that a feed returns at a time.
 	feedBatch = 256
 )
 
@@ -58,8 +58,8 @@ func (e *Engine) openFeed(ctx context.Context, stream, filter string, heads bool
 
 func (f *feed) close() { _ = f.sub.Unsubscribe() }
 
-// next waits for messages and returns those that are there. It returns none if the server only says that
-// it is alive, and an error if it says nothing for long or a message is missing.
+// next waits for messages and returns all that arrived. It returns none for a heartbeat, and an
+// error if the server is silent for long or a message is missing.
 func (f *feed) next(ctx context.Context) ([]message, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
@@ -120,10 +120,10 @@ func (f *feed) accept(m *nats.Msg) (message, bool, error) {
 	return message{m.Subject, about.Sequence.Stream, about.Timestamp, m.Header, m.Data}, true, nil
 }
 
-// errGap is the error of a feed that has lost a message.
+// errGap is the error for a feed that lost a message.
 var errGap = errors.New("a message got lost on its way from the server")
 
-// complete returns an error if the server has sent more messages than were received.
+// complete returns an error if the server sent more messages than were received.
 func (f *feed) complete(heartbeat *nats.Msg) error {
 	if sent := heartbeat.Header.Get("Nats-Last-Consumer"); sent != "" && sent != fmt.Sprint(f.last) {
 		return errGap

@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// chunkSize is how much of a file is in one message.
+	// chunkSize is the size of the part of a file in one message.
 	chunkSize = 128 << 10
-	// maxUnconfirmed is how many chunks are sent before the first of them is confirmed.
+	// maxUnconfirmed is the maximum number of chunks sent before the first of them is confirmed.
 	maxUnconfirmed = 16
 )
 
 func (e *Engine) fileStream() string { return e.name + "_FILES" }
 
-// A file has two subjects: one for what describes it, and one below which each version has its chunks.
-// Both begin with the elements of the name, so that files whose names begin with the same ones can be
-// removed together.
+// A file has two subjects: one for its description, and one below which each version has its
+// chunks. Both start with the elements of the name, so that files whose names start with the same
+// elements can be removed together.
 func (e *Engine) fileSubject(kind, name string) string {
 	tokens := strings.Split(name, "/")
 	for i, token := range tokens {
@@ -104,7 +104,8 @@ func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
 func (e *Engine) put(ctx context.Context, name string, r io.Reader) error {
 	info := fileInfo{Version: rand.Text()}
 	if err := e.putChunks(ctx, e.versionSubject(name, info), r, &info); err != nil {
-		// The context may have ended, so this does not wait for the answer. What stays goes with the file.
+		// The context may be over, so this does not wait for the answer. Remaining chunks go with
+		// the file.
 		if text, err := json.Marshal(purgeRequest{e.versionSubject(name, info)}); err == nil {
 			_ = e.conn.PublishRequest("$JS.API.STREAM.PURGE."+e.fileStream(), e.conn.NewInbox(), text)
 		}

@@ -27,11 +27,12 @@ import (
 	"github.com/clewdev/clew/internal/files"
 )
 
-// noticeName is the name of the file that says where the server of a directory is.
+// noticeName is the name of the file with the address of a directory's server.
 const noticeName = "fleet.json"
 
-// A notice says where the server of a directory is, and has the secret of those who may do anything. They
-// prove that they know it and never send it, so that another program on that port does not learn it.
+// A notice has the address of a directory's server, and the secret of users who may do anything.
+// They prove that they know it and never send it, so that another program on that port does not
+// learn it.
 type notice struct {
 	URL     string    `json:"url"`
 	NKey    string    `json:"nkey"`
@@ -48,7 +49,7 @@ type notice struct {
 	ClientKey         string `json:"client_key,omitempty"`
 }
 
-// addClient makes a certificate that vouches for itself, for those who can read the notice.
+// addClient makes a certificate that vouches for itself, for programs that can read the notice.
 func (n *notice) addClient() (*x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -135,8 +136,8 @@ type finder struct {
 	at string // the URL of the server that was dialed last
 }
 
-// notice returns where the server is. A client can't follow one to another key, and must not follow one that
-// is less private than the one it was started with.
+// notice returns the notice of the server. A client can't follow a server to another key, and must
+// not follow one that is less private than at the start.
 func (f *finder) notice() (*notice, error) {
 	n, err := readNotice(f.dir)
 	if err != nil {
@@ -182,8 +183,8 @@ func (f *finder) url() string {
 	return f.at
 }
 
-// options are those of a connection to a URL. It follows the server unless the caller has set another URL,
-// such as that of a proxy.
+// options returns the options of a connection to a URL. It follows the server unless the caller set
+// another URL, such as a proxy's.
 func (f *finder) options(address string) []nats.Option {
 	var opts []nats.Option
 	if address == f.first.URL {
@@ -199,7 +200,7 @@ func (f *finder) options(address string) []nats.Option {
 	return opts
 }
 
-// certificate returns that of the client, or an empty one if the server has none for it.
+// certificate returns the client's certificate, or an empty one if the server has none for it.
 func (f *finder) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	n, err := f.notice()
 	if err != nil || n.ClientCertificate == "" {

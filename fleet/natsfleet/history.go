@@ -22,7 +22,7 @@ const (
 	pageBytes = 2 << 20
 )
 
-// errRemoved is the error of a list of messages that were removed while it was read.
+// errRemoved is the error for messages that were removed while they were listed.
 var errRemoved = errors.New("it was removed meanwhile")
 
 // History implements [fleet.Engine]. Of a worker there is only the last record. If an earlier change is
@@ -166,7 +166,7 @@ func (e *Engine) directOnce(ctx context.Context, stream string, question []byte)
 		if err != nil {
 			return nil, err
 		}
-		// The server adds its headers after those of the message.
+		// The server adds its headers after the message's own.
 		if len(answer.Header.Values(jetstream.SequenceHeader)) == 0 {
 			return page, pageEnd(answer)
 		}
@@ -197,7 +197,7 @@ func directMessage(answer *nats.Msg) (message, error) {
 	return message{added(jetstream.SubjectHeader), sequence, stored, answer.Header, answer.Data}, nil
 }
 
-// pageEnd returns an error unless the answer says that there are no more messages.
+// pageEnd returns an error unless the answer marks the end of the messages.
 func pageEnd(answer *nats.Msg) error {
 	switch status := answer.Header.Get("Status"); status {
 	case "204", "404":

@@ -32,7 +32,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile removes records after their heads have come: they don't come back without data.
+// TestRemovedMeanwhile removes records after their heads came: they don't return without data.
 func TestRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := start(t, &Options{Dir: t.TempDir()})

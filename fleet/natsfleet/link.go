@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// retryDelay is how long to wait for a server that can't do yet what is asked.
+// retryDelay is the delay before a request is repeated that the server can't serve yet.
 const retryDelay = 20 * time.Millisecond
 
 var errNoAnswer = errors.New("no answer from the server")
@@ -51,7 +51,7 @@ func newLink() *link {
 	return l
 }
 
-// options are those of a connection that the link knows about.
+// options returns the options of a connection that reports to the link.
 func (l *link) options() []nats.Option {
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.disconnected(nats.ErrDisconnected) }),
@@ -62,7 +62,8 @@ func (l *link) options() []nats.Option {
 	}
 }
 
-// failed notes what the server does not permit. It does not answer then, so those who wait are told.
+// failed notes a request that the server does not permit. The server does not answer it, so this
+// wakes the waiting callers.
 func (l *link) failed(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return
@@ -137,7 +138,7 @@ func (l *link) disconnected(cause error) {
 	}
 }
 
-// explain takes note of why there is no connection.
+// explain notes the reason why there is no connection.
 func (l *link) explain(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +147,7 @@ func (l *link) explain(why error) {
 	}
 }
 
-// missing adds why there is no connection to an error, if that is known.
+// missing adds the reason for a missing connection to an error, if it is known.
 func (l *link) missing(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,8 +228,8 @@ func answered[T any](ctx context.Context, e *Engine, wait func(context.Context) 
 	return answer, err
 }
 
-// leave lets the client go to another server of a cluster, if there is one: this one does not answer, as one that is
-// cut off the others. It does so again only after a while.
+// leave lets the client go to another server of a cluster, if there is one: this one does not
+// answer, as if cut off from the others. It does so again only after a while.
 func (l *link) leave(conn *nats.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,13 +270,13 @@ func (e *Engine) ask(ctx context.Context, subject string, question, answer any) 
 	})
 }
 
-// isLost reports whether an error is that of a connection that was lost, and may come back.
+// isLost reports whether an error means a lost connection, which may return.
 func isLost(err error) bool {
-	// The second one is that of the client, which keeps nothing until there is a connection.
+	// The second one comes from the client, which keeps nothing until there is a connection.
 	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
-// again calls a function until that says that it need not be called again, or answerTimeout has passed.
+// again calls a function until it asks for no repetition, or answerTimeout passes.
 func (e *Engine) again(ctx context.Context, f func() (again bool, err error)) error {
 	for deadline := time.Now().Add(answerTimeout); ; {
 		again, err := f()
@@ -309,7 +310,7 @@ func (e *Engine) askOnce(ctx context.Context, subject string, question, answer a
 	return json.Unmarshal(m.Data, answer)
 }
 
-// wrapError adds what was done to an error, and what the server says about it.
+// wrapError adds the action to an error, and the server's explanation.
 func (e *Engine) wrapError(ctx context.Context, what string, err error) error {
 	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
 	if isLost(err) && !errors.Is(err, nats.ErrDisconnected) {

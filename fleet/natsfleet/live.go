@@ -34,8 +34,8 @@ func (e *Engine) Publish(ctx context.Context, subject string, message []byte) er
 	return nil
 }
 
-// Listen implements [fleet.Engine]. It listens from the call on, so the context has to end, or the loop to
-// begin. While the connection is lost, so are the messages.
+// Listen implements [fleet.Engine]. It listens from the call on, so the context has to end, or the
+// loop to start. While the connection is lost, so are the messages.
 func (e *Engine) Listen(ctx context.Context, subject string) iter.Seq2[[]byte, error] {
 	sub, err := e.subscribe(ctx, subject)
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 // markName is the name of the file with the mark of the server in this process.
 const markName = "fleet.mark"
 
-// markInterval is how often the mark is written, if something has changed. Tests set a shorter one.
+// markInterval is the interval at which the mark is written, if something changed. Tests set a
+// shorter one.
 var markInterval = 5 * time.Second
 
 // A mark has the number of the last message of each stream. A server that finds damage in a file, when it starts or
@@ -35,12 +36,12 @@ type mark struct {
 	done chan struct{}
 }
 
-// A damage is the error of a server that may not have all that it had.
+// A damage is the error for a server that may have lost data.
 type damage struct{ error }
 
 func (d damage) Unwrap() error { return d.error }
 
-// openMark compares the streams with the mark of the last server, and begins to write the next one.
+// openMark compares the streams with the mark of the last server, and starts to write the next one.
 func (e *Engine) openMark(ctx context.Context) error {
 	m := &mark{path: filepath.Join(e.opts.Dir, markName), done: make(chan struct{})}
 	before, err := m.read()
@@ -78,8 +79,8 @@ func (e *Engine) openMark(ctx context.Context) error {
 	return nil
 }
 
-// readRecords reads the last message of each record. It returns an error if the server does not have them all: it
-// leaves out those that it can't read.
+// readRecords reads the last message of each record. It returns an error if the server does not
+// have them all: it leaves out unreadable messages.
 func (e *Engine) readRecords(ctx context.Context) error {
 	for _, t := range fleet.Tables {
 		if err := e.readTable(ctx, t); err != nil {
@@ -89,7 +90,7 @@ func (e *Engine) readRecords(ctx context.Context) error {
 	return nil
 }
 
-// readTries is how often a table is read in which others write.
+// readTries is the maximum number of times that a table is read while others write to it.
 const readTries = 50
 
 func (e *Engine) readTable(ctx context.Context, t fleet.Table) error {
@@ -165,8 +166,8 @@ func (e *Engine) closeMark(ctx context.Context) {
 	}
 }
 
-// updateMark writes the mark if it has changed. If that fails, the mark is older than it could be. If the server
-// has lost messages, it ends, so that nobody goes on with what is left.
+// updateMark writes the mark if it changed. If that fails, the mark is older than it could be. If
+// the server lost messages, it ends, so that nobody continues with the rest.
 func (e *Engine) updateMark(ctx context.Context) {
 	last, err := e.lastSequences(ctx, e.mark.last)
 	if err != nil || maps.Equal(last, e.mark.last) {
@@ -181,8 +182,9 @@ func (e *Engine) updateMark(ctx context.Context) {
 	_ = e.mark.write()
 }
 
-// lastSequences returns the number of the last message of each stream: of those of this engine, and of those that are
-// in a mark. An engine with another name on the same directory has others, which must not get lost meanwhile.
+// lastSequences returns the number of the last message of each stream, of this engine and in a
+// mark. An engine with another name on the same directory has others, which must not get lost
+// meanwhile.
 func (e *Engine) lastSequences(ctx context.Context, marked map[string]uint64) (map[string]uint64, error) {
 	last := map[string]uint64{}
 	names := map[string]bool{e.sessionStream(): true}

@@ -39,8 +39,8 @@ func TestCompareStates(t *testing.T) {
 	}
 }
 
-// TestReadWhileWorkersRenew checks a server whose clients have come back already: workers that renew their
-// leases are no damage.
+// TestReadWhileWorkersRenew checks a server whose clients are already back: workers that renew
+// their leases are not damage.
 func TestReadWhileWorkersRenew(t *testing.T) {
 	t.Parallel()
 	soak.Search(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/clewdev/clew/internal/natsclient"
 )
 
-// The headers of a message. With those of a batch, the server stores all messages of the batch or none.
+// The headers of a message. With the batch headers, the server stores all messages of the batch or
+// none.
 const (
 	afterHeader         = jetstream.ExpectedLastSubjSeqHeader
 	batchHeader         = "Nats-Batch-Id"
@@ -30,10 +31,10 @@ const (
 const (
 	maxKey   = 512
 	maxLabel = 2 << 10
-	// maxBatch is how many messages a server takes in one batch.
+	// maxBatch is the maximum number of messages in one batch.
 	maxBatch = 1000
-	// markTTL is how long the server keeps the mark of a removed record, for those who watch. Its
-	// history goes at once.
+	// markTTL is the time for which the server keeps the mark of a removed record, for watchers.
+	// Its history goes at once.
 	markTTL = time.Hour
 )
 

@@ -23,44 +23,44 @@ import (
 // DefaultName is the prefix of all streams if [Options] does not have another.
 const DefaultName = "CLEW"
 
-// answerTimeout is how long a server may take for one answer. It is a variable since tests, which
+// answerTimeout is the time that a server has for one answer. It is a variable since tests, which
 // may run on a busy machine, set a longer one.
 var answerTimeout = 10 * time.Second
 
-// Options say where the records are. Exactly one of URL and Dir must be set.
+// Options locates the records. Exactly one of URL and Dir must be set.
 type Options struct {
 	// URL is the URL of a server, such as "nats://localhost:4222", or of several servers of a
 	// cluster, separated by commas. A lost connection is made again, however long that takes.
 	URL string
-	// User and Password, Token, the file Credentials (of a user with a JWT) or the seed NKey say who
-	// connects to URL. The URL may have a user and a password as well.
+	// User and Password, Token, the file Credentials (of a user with a JWT) or the seed NKey
+	// authenticate the connection to URL. The URL may have a user and a password as well.
 	User, Password string
 	Token          string
 	Credentials    string
 	NKey           string
-	// Role is the role of that user, if its permissions are those of [Permissions]. Empty means that
-	// it may do anything.
+	// Role is the role of that user, if it has the permissions that [Permissions] returns. Empty
+	// means that it may do anything.
 	Role Role
-	// RootCA is a file with the certificates that vouch for the server. Empty means those of the
-	// system. With Dir, those that connect need a certificate that one of these vouches for. The
-	// programs of this user have another one, in the file fleet.json.
+	// RootCA is a file with the certificates that vouch for the server. Empty means the system's.
+	// With Dir, clients need a certificate that one of these vouches for. The programs of this user
+	// have another one, in the file fleet.json.
 	RootCA string
 	// Certificate and Key are the files of the client's certificate, if the server wants one. With
-	// Dir they are those of the server.
+	// Dir they belong to the server.
 	Certificate, Key string
-	// SyncAlways states that the servers of URL sync records to disk before they acknowledge them, as
-	// with the line sync_interval: always in the section jetstream of their configuration. By
-	// default a server syncs every two minutes, and what it has acknowledged since is lost with its
-	// power. Clients can't see which of both is true, so Open needs this or AllowUnsynced. Dir needs
-	// neither: its server always syncs.
+	// SyncAlways states that the servers of URL sync records to disk before they acknowledge them,
+	// as with the line sync_interval: always in the section jetstream of their configuration. By
+	// default a server syncs every two minutes, and a power failure loses everything acknowledged
+	// since. Clients can't see the setting, so Open needs this or AllowUnsynced. Dir needs neither:
+	// its server always syncs.
 	SyncAlways bool
 	// AllowUnsynced accepts servers and streams that acknowledge records before they are on disk: a
 	// loss of power may lose them, and a job may then run twice. With several replicas, that takes a
 	// loss of several servers at once.
 	AllowUnsynced bool
-	// AllowPlaintext accepts a connection to another machine without TLS: whoever sees it can read the
-	// password and all jobs, and change them. Otherwise a host of URL that is not loopback needs the
-	// scheme tls, RootCA or Certificate.
+	// AllowPlaintext accepts a connection to another machine without TLS: anyone who sees it can
+	// read the password and all jobs, and change them. Otherwise a host of URL that is not loopback
+	// needs the scheme tls, RootCA or Certificate.
 	AllowPlaintext bool
 	// AllowAnonymous accepts to connect to another machine as nobody, so to a server where everybody can
 	// do anything.
@@ -71,19 +71,20 @@ type Options struct {
 	// its own settings: Listen, Users, Certificate, Key and RootCA are not used then. When that process
 	// ends, this one starts the server again, if Listen, Users and Certificate are the same.
 	Dir string
-	// Listen is where the server of Dir listens, as "127.0.0.1:4222". Empty means a port of the
-	// loopback interface that stays the same where it can. The programs of this user find it in the
-	// file fleet.json of the directory, which has a secret for them and which nobody else can read.
-	// An address that others can reach needs Certificate, Key and Users.
+	// Listen is the address of the server of Dir, such as "127.0.0.1:4222". Empty means a port of
+	// the loopback interface that stays the same where it can. The programs of this user find it in
+	// the file fleet.json of the directory, which has a secret for them and which nobody else can
+	// read. An address that others can reach needs Certificate, Key and Users.
 	Listen string
 	// Users may connect to the server of Dir from elsewhere.
 	Users []User
 
 	// Name is the prefix of all streams and subjects. Empty means [DefaultName].
 	Name string
-	// Replicas is how many servers of a cluster keep streams that Open and [Engine.Store] create: 1, 3 or
-	// 5. 0 means 1, so that the loss of one server is a loss of the records; 3 survives that of one. No
-	// role may create streams: a user that may do anything has to open the fleet first.
+	// Replicas is the number of servers in a cluster that keep the streams that Open and
+	// [Engine.Store] create: 1, 3 or 5. 0 means 1, so that the loss of one server is a loss of the
+	// records; 3 survives the loss of one. No role may create streams: a user that may do anything
+	// has to open the fleet first.
 	Replicas int
 
 	finder *finder // if it is the server of a directory
@@ -92,9 +93,9 @@ type Options struct {
 // An Engine is a [fleet.Engine] in NATS JetStream. Several engines, on several machines, may use the
 // same streams at the same time.
 //
-// Its methods wait for the server until the context ends, but at most ten seconds for each answer. While
-// there is no connection they wait as long for that; once a request is sent, a lost connection is an
-// error, since the server may have done what was asked.
+// Its methods wait for the server until the context ends, but at most ten seconds for each answer.
+// While there is no connection they wait as long for that; once a request is sent, a lost
+// connection is an error, since the server may have acted on it.
 type Engine struct {
 	name   string
 	opts   Options
@@ -163,7 +164,7 @@ func (e *Engine) open(ctx context.Context) error {
 	return e.watchDisk(ctx)
 }
 
-// errUnknownSync is the error of a server that may lose what it has acknowledged.
+// errUnknownSync is the error for a server that may lose acknowledged records.
 var errUnknownSync = errors.New("a power failure of the server may lose jobs that it has acknowledged: " +
 	"start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
 	"or set Options.AllowUnsynced to accept that")
@@ -257,8 +258,8 @@ func (e *Engine) Close() error {
 // Serves reports whether the server is in this process.
 func (e *Engine) Serves() bool { return e.srv.Load() != nil }
 
-// Private reports whether only programs of this user can connect: the server is that of a directory, and
-// was started without other users.
+// Private reports whether only programs of this user can connect: the server belongs to a
+// directory, and was started without other users.
 func (e *Engine) Private() bool { return e.opts.Dir != "" && !e.shared }
 
 // URL returns the URL of the server that the engine is connected to, without a user and a password. It is
@@ -274,8 +275,8 @@ func (e *Engine) URL() string {
 	return address
 }
 
-// Store opens a session store on the same server, for the transcripts of jobs, with a connection of its
-// own, so that long transcripts don't delay records. It ends with the engine.
+// Store opens a session store on the same server, for the transcripts of jobs, with its own
+// connection, so that long transcripts don't delay records. It ends with the engine.
 func (e *Engine) Store(ctx context.Context) (sessions.Store, error) {
 	if _, err := e.state(ctx, e.sessionStream()); e.opts.Role != "" && errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("natsfleet: stream %s: %w", e.sessionStream(), e.mayNotCreate())
@@ -302,7 +303,7 @@ func (e *Engine) Store(ctx context.Context) (sessions.Store, error) {
 	return store, nil
 }
 
-// synced reports whether the server syncs what it acknowledges, as far as the engine was told.
+// synced reports whether the server syncs records that it acknowledges, according to the options.
 func (e *Engine) synced() bool { return e.opts.SyncAlways || e.opts.Dir != "" }
 
 // dial makes the connection of the engine.
@@ -370,9 +371,9 @@ func (o *Options) connectOptions() ([]nats.Option, error) {
 }
 
 const (
-	// reconnectWait is how long to wait before a connection is tried again.
+	// reconnectWait is the delay before a connection is tried again.
 	reconnectWait = 250 * time.Millisecond
-	// pingInterval is how often the server is asked whether it is alive. One that has not answered twice is left
+	// pingInterval is the interval between pings. A server that does not answer two of them is left
 	// for another one, before a worker loses its lease.
 	pingInterval = 5 * time.Second
 )

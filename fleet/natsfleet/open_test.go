@@ -47,7 +47,7 @@ func check(t testing.TB, e fleet.Engine, key, want string) {
 	}
 }
 
-// reconnect waits until engines have noticed that their server has ended, and have another one.
+// reconnect waits until engines notice the end of their server, and have another one.
 func reconnect(t testing.TB, engines ...fleet.Engine) {
 	t.Helper()
 	for _, e := range engines {
@@ -111,8 +111,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// checkPort checks that an engine has its server where the last one was, unless another program has
-// taken the port.
+// checkPort checks that an engine's server is at the address of the last one, unless another
+// program took the port.
 func checkPort(t *testing.T, e *natsfleet.Engine, address string) {
 	t.Helper()
 	if e.URL() == address {
@@ -277,7 +277,7 @@ func TestFindNothing(t *testing.T) {
 	}
 }
 
-// TestPortTaken starts a server again after another program has taken its port.
+// TestPortTaken starts a server again after another program took its port.
 func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -376,8 +376,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestClientCertificate has a server that wants certificates of its clients. Programs of the same user have one, and
-// others need one that RootCA vouches for, besides their password.
+// TestClientCertificate has a server that wants client certificates. Programs of the same user have
+// one, and others need one that RootCA vouches for, in addition to their password.
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)

@@ -27,7 +27,8 @@ import (
 // serverVariable is the environment variable with which the test program is a server.
 const serverVariable = "CLEW_TEST_NATS_SERVER"
 
-// A serverSetup says which server to run: that of an engine on a directory, or one of a cluster.
+// A serverSetup configures a server: the server of an engine on a directory, or a server in a
+// cluster.
 type serverSetup struct {
 	Dir   string
 	Name  string // "" for that of an engine
@@ -37,7 +38,7 @@ type serverSetup struct {
 	Queue string // of a worker that has the engine, or ""
 }
 
-// runServer runs a server until its standard input ends. A line on standard output says that it has started.
+// runServer runs a server until its standard input ends. It prints a line when it is ready.
 func runServer(text string) int {
 	var setup serverSetup
 	err := json.Unmarshal([]byte(text), &setup)
@@ -70,8 +71,8 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 	}
 	opts := server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Ports[0]}
 	opts.Cluster.Name, opts.Cluster.Host, opts.Cluster.Port = "three", "127.0.0.1", s.Ports[1]
-	// Servers tell each other about a third one. They must reach each other only by the ports that they were told, so
-	// they hear of one that does not work.
+	// Servers gossip about third servers. They must reach each other only by the configured ports,
+	// so they advertise one that does not work.
 	opts.Cluster.Advertise, opts.Cluster.NoAdvertise = "127.0.0.1:1", true
 	for _, port := range s.Peers {
 		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
@@ -86,14 +87,14 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 	return func() error { return srv.Stop(polltest.Limit) }, nil
 }
 
-// A serverProcess is a server in a process of its own.
+// A serverProcess is a server in a separate process.
 type serverProcess struct {
 	setup serverSetup
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// run starts the process, and waits until the server has started.
+// run starts the process, and waits until the server is ready.
 func (p *serverProcess) run(t testing.TB) {
 	t.Helper()
 	text, err := json.Marshal(p.setup)
@@ -149,7 +150,7 @@ func (p *serverProcess) end(t testing.TB) {
 	}
 }
 
-// A ledger has all writes that an engine has acknowledged.
+// A ledger has all writes that an engine acknowledged.
 type ledger struct {
 	mu      sync.Mutex
 	acked   map[string]map[uint64]string // the data by key and revision

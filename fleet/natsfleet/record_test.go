@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/polltest"
 )
 
-// rawEngine returns an engine with streams of its own on the shared server, their name, and an
+// rawEngine returns an engine with its own streams on the shared server, their name, and an
 // interface to the server.
 func rawEngine(t *testing.T) (e *natsfleet.Engine, name string, js jetstream.JetStream) {
 	t.Helper()
@@ -38,7 +38,7 @@ func publish(t *testing.T, js jetstream.JetStream, m *nats.Msg) {
 	}
 }
 
-// keys returns the keys of a list, and its error.
+// keys returns a list's keys, and its error.
 func keys(ctx context.Context, e fleet.Engine, wants func(string) bool) (keys []string, err error) {
 	for r, err := range e.List(ctx, fleet.Jobs, "", wants) {
 		if err != nil {
@@ -49,8 +49,8 @@ func keys(ctx context.Context, e fleet.Engine, wants func(string) bool) (keys []
 	return keys, nil
 }
 
-// TestForeignMessages stores messages that the engine has not written. They cost only their own record, and the
-// error says which message it is.
+// TestForeignMessages stores messages that the engine did not write. They cost only their own
+// record, and the error names the message.
 func TestForeignMessages(t *testing.T) {
 	t.Parallel()
 	for name, message := range map[string]*nats.Msg{
@@ -122,8 +122,8 @@ func TestHistoryGap(t *testing.T) {
 	}
 }
 
-// TestServerGone kills the process of the server. Those who watch are told, and each method returns
-// when its context ends. When the server is back, all that it acknowledged is there.
+// TestServerGone kills the process of the server. Watchers get an error, and each method returns
+// when its context ends. When the server is back, everything that it acknowledged is there.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	p := &serverProcess{setup: serverSetup{Dir: t.TempDir()}}
@@ -197,7 +197,8 @@ func callWithoutServer(t *testing.T, e *natsfleet.Engine) {
 	}
 }
 
-// TestReplacedFile counts what the server keeps of a file that was replaced, and of one that was removed.
+// TestReplacedFile counts the messages that the server keeps for a replaced file, and for a removed
+// one.
 func TestReplacedFile(t *testing.T) {
 	t.Parallel()
 	e, name, js := rawEngine(t)
@@ -253,8 +254,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestDamagedServer changes a byte in the files of a server, which drops half of the records then. Nobody works with
-// the rest until a person has looked.
+// TestDamagedServer changes a byte in the files of a server, which drops half of the records then.
+// Nobody works with the rest until a person looks at it.
 func TestDamagedServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -337,8 +338,8 @@ func TestLargeList(t *testing.T) {
 	}
 }
 
-// TestNames opens a directory with one name after the other. The server has the streams of both, and notices the loss
-// of those that nobody uses.
+// TestNames opens a directory with one name after the other. The server has the streams of both,
+// and notices the loss of unused streams.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -473,9 +474,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestListRenewing lists workers that renew their leases when the list has begun. None is missing.
-// The server has sent at most 2 MB before the list yields the first one, so it sends many after
-// they were renewed.
+// TestListRenewing lists workers that renew their leases during the list. None is missing. The
+// server sends at most 2 MB before the list yields the first one, so it sends many after they were
+// renewed.
 func TestListRenewing(t *testing.T) {
 	t.Parallel()
 	e := openShared(t)

@@ -10,12 +10,13 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-// A Role is what a user of a server may do.
+// A Role is a set of permissions for a user of a server.
 type Role string
 
-// The roles. Subjects can't separate everything: one who submits writes records of jobs, since that is also how
-// a job is cancelled or answered, so a program of its own making could write what a worker writes there. It can't
-// register as a worker, so that live workers take such a job away again. One who watches can't change a record.
+// The roles. Subjects can't separate everything: a submitter writes job records, since jobs are
+// also cancelled and answered that way, so a custom program could write there like a worker. It
+// can't register as a worker, so that live workers take over such a job. A watcher can't change a
+// record.
 const (
 	Watch  Role = "watch"  // reads jobs, workers, transcripts and files, and listens to agents
 	Submit Role = "submit" // watches, submits jobs, decides about them, and drops them with their files

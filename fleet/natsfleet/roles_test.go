@@ -204,7 +204,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestRoleWithoutStreams opens a fleet for a role, which may not create its streams. The error says so at once.
+// TestRoleWithoutStreams opens a fleet for a role, which may not create its streams. The error
+// comes at once.
 func TestRoleWithoutStreams(t *testing.T) {
 	t.Parallel()
 	publish, subscribe, err := natsfleet.Permissions("", natsfleet.Work)

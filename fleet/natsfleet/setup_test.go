@@ -125,7 +125,7 @@ func stopShared() {
 // newName returns a name for streams on the shared server that no other test has.
 func newName() string { return fmt.Sprintf("N%d", shared.names.Add(1)) }
 
-// openShared opens an engine with streams of its own on the shared server.
+// openShared opens an engine with its own streams on the shared server.
 func openShared(t testing.TB) *natsfleet.Engine {
 	t.Helper()
 	return open(t, &natsfleet.Options{URL: sharedURL(t), Name: newName(), SyncAlways: true})

@@ -12,15 +12,15 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 )
 
-// beginStandIn begins to wait for the end of the process that runs the server of the directory.
+// beginStandIn starts to wait for the end of the process that runs the directory's server.
 func (e *Engine) beginStandIn(ctx context.Context) {
 	ctx, leave := context.WithCancel(context.WithoutCancel(ctx)) // it bounds only Open
 	e.leave = leave
 	e.standing.Go(func() { e.standIn(ctx) })
 }
 
-// endStandIn ends that, and reports whether it has ended before the context did. A server that was just started stops
-// later otherwise.
+// endStandIn ends that, and reports whether it ended before the context did. Otherwise a server
+// that was just started stops later.
 func (e *Engine) endStandIn(ctx context.Context) bool {
 	if e.leave == nil {
 		return true
@@ -39,8 +39,9 @@ func (e *Engine) endStandIn(ctx context.Context) bool {
 	}
 }
 
-// standIn starts the server of the directory again when the process that runs it has ended. Several engines may
-// try: the one that gets the lock of the directory does it, and the others follow the notice that it writes.
+// standIn restarts the server of the directory when the process that runs it ends. Several engines
+// may try: the one that gets the lock of the directory does it, and the others follow the notice
+// that it writes.
 func (e *Engine) standIn(ctx context.Context) {
 	for wait := retryDelay; ctx.Err() == nil; {
 		life, up, over := e.link.state()
@@ -123,9 +124,10 @@ func (e *Engine) giveUp(ctx context.Context, srv *natsserver.Server, why error) 
 // maxGiveUpWait is the longest time until a server that could not be checked is started again.
 const maxGiveUpWait = 16 * time.Second
 
-// mayServe reports whether the server that this engine would start is like the last one, so that it can be a client of
-// it, and has its files. Another one would shut out those who connect from elsewhere, or let them in. A directory
-// without a mark is not the one that the last server had: it was moved, or its disk is not mounted.
+// mayServe reports whether the server that this engine would start is like the last one, so that it
+// can be a client of it, and has its files. Another one would shut out clients from elsewhere, or
+// let them in. A directory without a mark did not belong to the last server: it was moved, or its
+// disk is not mounted.
 func (e *Engine) mayServe() bool {
 	if _, err := os.Stat(filepath.Join(e.opts.Dir, markName)); err != nil {
 		return false

@@ -115,8 +115,8 @@ func reach(t *testing.T, f *fleet.Fleet, id string, state fleet.State) *fleet.Jo
 	return nil
 }
 
-// TestWorkerWithServerKilled kills the worker that has the server. The job of the other one goes on
-// as if nothing had happened, and a client that waits gets its answer.
+// TestWorkerWithServerKilled kills the worker that has the server. The other worker's job continues
+// undisturbed, and a waiting client gets its answer.
 func TestWorkerWithServerKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -264,7 +264,8 @@ func TestFollowNot(t *testing.T) {
 	}
 }
 
-// TestNoticeRemoved removes the notice while the server runs: the one who takes over knows the secret.
+// TestNoticeRemoved removes the notice while the server runs: the engine that takes over knows the
+// secret.
 func TestNoticeRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

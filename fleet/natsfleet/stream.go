@@ -11,14 +11,15 @@ import (
 	"github.com/clewdev/clew/fleet"
 )
 
-// workerMessages is how many messages of a worker the server keeps. With one alone, a list could miss a worker that
-// renews its lease meanwhile: the old message has gone, and the new one comes after the list.
+// workerMessages is the number of messages that the server keeps for a worker. With only one, a
+// list could miss a worker that renews its lease meanwhile: the old message is gone, and the new
+// one comes after the list.
 const workerMessages = 4
 
 // maxMessage is the size of the largest message: a record with its headers.
 const maxMessage = fleet.MaxRecord + 16<<10
 
-// openStreams opens the streams, and creates those that do not exist.
+// openStreams opens the streams, and creates missing ones.
 func (e *Engine) openStreams(ctx context.Context) error {
 	if most := e.conn.MaxPayload(); most < maxMessage {
 		return fmt.Errorf("the server takes messages of %d bytes; set max_payload in its configuration to %d or more", most, maxMessage)
@@ -47,13 +48,13 @@ func (e *Engine) openStreams(ctx context.Context) error {
 	return nil
 }
 
-// mayNotCreate is the error of a role without streams. The server would not answer it.
+// mayNotCreate is the error for a role without streams. The server would not answer it.
 func (e *Engine) mayNotCreate() error {
 	return fmt.Errorf("it does not exist, and the role %s may not create it: open the fleet once as a user that may do anything, "+
 		"with Options.Replicas if it is a cluster", e.opts.Role)
 }
 
-// streams are the settings of all streams.
+// streams returns the settings of all streams.
 func (e *Engine) streams() []jetstream.StreamConfig {
 	var streams []jetstream.StreamConfig
 	for _, t := range fleet.Tables {
@@ -84,7 +85,7 @@ func (e *Engine) stream(name, description string, patterns ...string) jetstream.
 	}
 }
 
-// streamFault says what is unsuitable about the settings of a stream, or "".
+// streamFault describes the unsuitable settings of a stream, or returns "".
 func (e *Engine) streamFault(want, c jetstream.StreamConfig) string {
 	switch {
 	case c.Storage != jetstream.FileStorage && !e.opts.AllowUnsynced:

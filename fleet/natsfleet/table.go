@@ -23,8 +23,8 @@ func (e *Engine) tableStream(t fleet.Table) string { return e.name + "_" + strin
 
 func (e *Engine) sessionStream() string { return e.name + "_SESSIONS" }
 
-// subject returns the subject of a record. What is before the first dot of its key is a token of its own, so that the
-// server can list the records of a group.
+// subject returns the subject of a record. The part of the key before the first dot is a separate
+// token, so that the server can list the records of a group.
 func (e *Engine) subject(t fleet.Table, key string) string {
 	group, rest, _ := strings.Cut(key, ".")
 	if group == "" || rest == "" { // no token is empty
@@ -77,10 +77,11 @@ func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record
 
 func isNew(r fleet.Record) bool { return r.Revision == 0 }
 
-// compare reads records that could not be written. The error is ErrConflict if one has changed. If they are as this
-// write has made them, it returns their revisions: a cluster may do what it refuses when it is asked a second time. If
-// nothing has changed, the write can be tried again: either another one was in progress and has failed, or a record was
-// removed, and after has the number of the mark that the new one follows.
+// compare reads records that could not be written. The error is ErrConflict if one changed. If they
+// are as this write left them, it returns their revisions: a cluster may perform a write and refuse
+// its repetition. If nothing changed, the write can be tried again: either another one was in
+// progress and failed, or a record was removed, and after has the number of the mark that the new
+// one follows.
 func (e *Engine) compare(ctx context.Context, t fleet.Table, records []fleet.Record, after []uint64, write string) ([]uint64, error) {
 	revisions := make([]uint64, len(records))
 	own := 0
@@ -147,8 +148,8 @@ func (e *Engine) publishBatch(ctx context.Context, messages []*nats.Msg) (uint64
 	}
 	last := messages[len(messages)-1]
 	last.Header.Set(commitHeader, "1")
-	// The answer to the first message says whether there is room. If one of those after it gets lost,
-	// the server refuses the last one.
+	// The answer to the first message shows whether there is room. If a later one gets lost, the
+	// server refuses the last one.
 	if _, err := e.send(ctx, messages[0]); err != nil {
 		return 0, err
 	}
@@ -205,13 +206,13 @@ const (
 	incompleteBatch jetstream.ErrorCode = 10176
 )
 
-// conflicting reports whether the server has refused a message since another one is the last of its
+// conflicting reports whether the server refused a message because another one is the last of its
 // subject, or is about to be.
 func conflicting(err error) bool {
 	return refused(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// refused reports whether the server has returned one of these error codes.
+// refused reports whether the server returned one of these error codes.
 func refused(err error, codes ...jetstream.ErrorCode) bool {
 	refusal, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && slices.Contains(codes, refusal.ErrorCode)

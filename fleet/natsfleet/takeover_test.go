@@ -38,8 +38,8 @@ func end(t *testing.T, engines ...*Engine) {
 
 var anna = User{Name: "anna", Password: "0123456789abcdef", Role: Work}
 
-// TestMayServe has engines that wait for the server to end: only one that would start the same server, and can be
-// its client, may do so.
+// TestMayServe has engines that wait for the server to end: only an engine that would start the
+// same server, and can be its client, may do so.
 func TestMayServe(t *testing.T) {
 	t.Parallel()
 	watcher, other := anna, anna

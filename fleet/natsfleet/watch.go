@@ -18,8 +18,8 @@ func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants fu
 	return e.follow(ctx, follower{engine: e, table: t, group: group, wants: wants})
 }
 
-// Watch implements [fleet.Engine]. It ends with an error if the connection is lost. A record that is damaged
-// comes without data; [Engine.Get] says what is wrong with it.
+// Watch implements [fleet.Engine]. It ends with an error if the connection is lost. A damaged
+// record comes without data; [Engine.Get] returns the reason.
 func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return e.follow(ctx, follower{engine: e, table: t, key: key, wants: wants, live: true})
 }
@@ -61,7 +61,7 @@ func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record,
 	}
 }
 
-// errStopped says that the loop was left.
+// errStopped means that the loop was left.
 var errStopped = errors.New("stopped")
 
 func (f *follower) run(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (f *follower) receive(ctx context.Context) error {
 	}
 }
 
-// checkReady yields a zero record if all records that were there have been yielded.
+// checkReady yields a zero record once all earlier records are yielded.
 func (f *follower) checkReady() error {
 	if f.ready || f.seen < f.target {
 		return nil
@@ -208,8 +208,8 @@ func (f *follower) fault(err error) {
 	}
 }
 
-// fill returns the whole messages of those that are wanted, by subject: nil if there is none any more. It
-// returns nothing if messages come whole anyway.
+// fill returns the whole messages of the wanted heads, by subject: nil for a subject without a
+// message. It returns nothing if messages come whole anyway.
 func (f *follower) fill(ctx context.Context, heads []message) (map[string]*message, error) {
 	if f.wants == nil {
 		return nil, nil
@@ -246,8 +246,8 @@ func (f *follower) fill(ctx context.Context, heads []message) (map[string]*messa
 	return full, nil
 }
 
-// fillMany requests messages many at once, as many as the server sends without too many bytes. Those that no server of
-// a cluster has yet, and those that were removed, are left out.
+// fillMany requests messages many at once, as many as the server sends without too many bytes.
+// Messages that no server of a cluster has yet, and removed messages, are left out.
 func (f *follower) fillMany(ctx context.Context, full map[string]*message) error {
 	for missing := slices.Collect(maps.Keys(full)); len(missing) > 0; {
 		page, err := f.engine.direct(ctx, f.engine.tableStream(f.table), getRequest{MultiLast: missing, MaxBytes: pageBytes})

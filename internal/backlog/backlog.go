@@ -1,8 +1,8 @@
 // Package backlog holds the messages that were read from an agent until the caller takes them. They
 // are in memory up to a bound, and beyond it in temporary files.
 //
-// Answers, permission requests and hooks come on the same pipe as the messages, after those that
-// nobody has taken yet. So the reader of the pipe must be able to continue, whatever the caller
+// Answers, permission requests and hooks come on the same pipe as the messages, after the messages
+// that nobody took yet. So the reader of the pipe must be able to continue, whatever the caller
 // does. With a backlog the reader stops only when the bound on disk is reached too. That slows down
 // the agent, and nothing is lost.
 //
@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// takeTimeout is how long the consumer has to take something before messages go to disk.
+// takeTimeout is the time that the consumer has to take something before messages go to disk.
 const takeTimeout = 10 * time.Millisecond
 
 // Options configures a [Backlog].
@@ -78,9 +78,9 @@ func New(opts Options) *Backlog {
 // Push adds messages after all others. It takes over the slice.
 //
 // It returns at once while there is room in memory. When there is none, the consumer gets 10 ms to
-// take something. If it does not, this and all that follows goes to disk, until everything was
-// taken. When there is no room on disk either, or the disk cannot be written, Push blocks until the
-// consumer has made room, Urgent reports true, or Close is called.
+// take something. If it does not, this and everything that follows goes to disk, until everything
+// was taken. When there is no room on disk either, or the disk cannot be written, Push blocks until
+// the consumer makes room, Urgent reports true, or Close is called.
 func (b *Backlog) Push(msgs []wire.Message) {
 	if rest := b.add(msgs, inRoom); len(rest) > 0 {
 		b.pushRest(rest)
@@ -110,7 +110,7 @@ func (b *Backlog) pushRest(msgs []wire.Message) {
 }
 
 // Add adds a message without waiting for room. It may be called while Push blocks: then the message
-// comes before those that Push has not added yet.
+// comes before Push's remaining ones.
 func (b *Backlog) Add(msg wire.Message) { b.add([]wire.Message{msg}, urgent) }
 
 // add adds the messages that there is room for, and returns the rest.
@@ -131,11 +131,11 @@ func (b *Backlog) add(msgs []wire.Message, l limit) []wire.Message {
 func (b *Backlog) Wake() { signal(b.room) }
 
 // Take returns the next messages, at least one, and gives them away with their slice. It blocks
-// until there are some. Messages that are there are returned even if the context has ended.
+// until there are some. Waiting messages are returned even if the context is over.
 //
-// The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was
-// called and everything was taken, or after Close. Any other error says that messages on disk could
-// not be read and are lost; the next call goes on after them.
+// The error is the context's if it ends the wait, and [io.EOF] at the end: when End was called and
+// everything was taken, or after Close. Any other error means that messages on disk could not be
+// read and are lost; the next call continues after them.
 func (b *Backlog) Take(ctx context.Context) ([]wire.Message, error) {
 	for {
 		got, err := b.next()
@@ -179,7 +179,7 @@ func (b *Backlog) Return(msgs []wire.Message) {
 	signal(b.ready)
 }
 
-// End says that no Push will follow. Remaining messages can still be taken.
+// End marks the end of Push calls. Remaining messages can still be taken.
 func (b *Backlog) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func (b batch) decode(decode func([]byte) wire.Message) []wire.Message {
 }
 
 // encode returns records of the first messages, up to one that can't be on disk or until they fill
-// a piece, and how many messages they hold.
+// a piece, and the number of these messages.
 func encode(msgs []wire.Message) (records []byte, n int) {
 	for n < len(msgs) && len(records) < pieceBytes {
 		frame, ok := frameOf(msgs[n])

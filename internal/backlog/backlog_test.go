@@ -35,8 +35,7 @@ func notes(first, count, size int) []wire.Message {
 	return msgs
 }
 
-// labels says which messages these are. A message and what comes back for it from disk have the
-// same label.
+// labels returns a label for each message. A message and its copy from disk have the same label.
 func labels(msgs []wire.Message) []string {
 	var all []string
 	for _, msg := range msgs {

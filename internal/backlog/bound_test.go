@@ -230,7 +230,7 @@ func drainAll(b *testing.B, q *Backlog) int {
 	}
 }
 
-// Add does not wait for room, also while Push does, and its message is taken first.
+// Add does not wait for room, even while Push does, and its message is taken first.
 func TestAddDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

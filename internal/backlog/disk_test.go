@@ -52,7 +52,7 @@ func testUnreadMessages(t *testing.T, batch int) {
 	checkBytes(t, b, 0, 0)
 }
 
-// heap returns the size of what is in use.
+// heap returns the size of the memory in use.
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -129,7 +129,7 @@ func TestNamedFileIsRemovedByClose(t *testing.T) {
 	}
 }
 
-// A consumer that always lags, and never has taken everything, must not let the files grow.
+// A consumer that always lags, and never takes everything, must not let the files grow.
 func TestFilesDoNotGrow(t *testing.T) {
 	t.Parallel()
 	const bound = 256 << 10
@@ -366,7 +366,7 @@ func testReadError(t *testing.T, spoil func(*fakeDisk), want error) {
 	checkMessages(t, nil, takeAll(t, b))
 }
 
-// takeOnly takes one message, and checks that it is the one that should come.
+// takeOnly takes one message, and checks it.
 func takeOnly(t *testing.T, b *Backlog, want wire.Message) {
 	t.Helper()
 	got, err := b.Take(t.Context())

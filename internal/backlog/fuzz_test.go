@@ -132,7 +132,7 @@ func (p *player) take(t *testing.T) {
 	p.last = len(msgs)
 }
 
-// giveBack returns the later half of what was taken last.
+// giveBack returns the later half of the last taken messages.
 func (p *player) giveBack() {
 	from := len(p.taken) - (p.last+1)/2
 	p.Return(p.taken[from:])

@@ -40,7 +40,7 @@ func (q *queue) configure(opts Options) {
 
 func (q *queue) empty() bool { return q.first == len(q.runs) }
 
-// A limit says which bounds a queue may exceed to add messages.
+// A limit is the set of bounds that a queue may exceed to add messages.
 type limit int
 
 const (
@@ -167,7 +167,7 @@ func (q *queue) take() (batch, error) {
 	return batch{records: records}, nil
 }
 
-// idleRuns is how many runs an empty queue has space for at most.
+// idleRuns is the maximum number of runs that an empty queue has space for.
 const idleRuns = 16
 
 // drop drops the first run.

@@ -12,8 +12,8 @@ import (
 // pieceBytes is the approximate size of a read or write.
 const pieceBytes = 64 << 10
 
-// A spool is a queue of records on disk. It is a list of files. Each file is removed when it has
-// been read, so that the queue does not grow while it is read as fast as it is written.
+// A spool is a queue of records on disk, as a series of files. Each file is removed after it is
+// read, so that the queue does not grow while it is read as fast as it is written.
 type spool struct {
 	create    func() (file, error)
 	fileBytes int64 // a file of this size is followed by another

@@ -27,7 +27,7 @@ import (
 // request or is gone.
 type Server func(ctx context.Context, req *wire.ControlRequestMessage) (any, error)
 
-// ErrNoAnswer is the error of a Server for a request that must not be answered.
+// ErrNoAnswer is a Server's error for a request that must not be answered.
 var ErrNoAnswer = errors.New("control: no answer")
 
 // maxServing limits how many requests of the agent are served at once. A working agent never comes
@@ -59,7 +59,7 @@ type call struct {
 	done   chan struct{}
 }
 
-// A Config is what a Conn needs from its owner.
+// A Config connects a Conn to its owner.
 type Config struct {
 	// Serve answers the requests of the agent.
 	Serve Server
@@ -118,7 +118,7 @@ func (c *Conn) CallEarly(ctx context.Context, body []byte) (*wire.ControlRespons
 	return c.await(ctx, pending, err)
 }
 
-// await waits for the answer to a request, unless sending it has failed.
+// await waits for the answer to a request, unless sending it failed.
 func (c *Conn) await(ctx context.Context, pending *call, err error) (*wire.ControlResponse, error) {
 	if err != nil {
 		return nil, err
@@ -267,8 +267,8 @@ func (c *Conn) drop(err error) {
 	}
 }
 
-// Wait waits until all servers have returned, but not longer than limit. It reports whether they
-// have. Call it after Fail.
+// Wait waits until all servers return, but not longer than limit. It reports whether they did. Call
+// it after Fail.
 func (c *Conn) Wait(limit time.Duration) bool {
 	c.mu.Lock()
 	if c.running > 0 && c.quiet == nil {
@@ -294,7 +294,7 @@ func DoneWithin(c <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// A Refusal is an error that the agent has answered to a request.
+// A Refusal is an error that the agent returned for a request.
 type Refusal struct {
 	Message string
 	Code    string
@@ -349,9 +349,8 @@ func misfit(m *wire.ControlResponseMessage) error {
 }
 
 // Break removes an agent that is gone: our calls return err, and the contexts of the agent's
-// requests end. Prompts whose writing has not begun wait for another agent, and so do further
-// calls. Break returns the ids of these prompts. It may be called again before there is another
-// agent.
+// requests end. Unwritten prompts wait for another agent, and so do further calls. Break returns
+// the ids of these prompts. It may be called again before there is another agent.
 func (c *Conn) Break(err error) (kept []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

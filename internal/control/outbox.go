@@ -24,7 +24,7 @@ type WriteCloser interface {
 // Callers don't block on an agent that does not read, unless they wait for a frame. It has a
 // goroutine only while there is something to write.
 //
-// When the agent is gone, the prompts that it has not received wait for another one: see
+// When the agent is gone, the prompts that it did not receive wait for another one: see
 // [Conn.Break].
 type Outbox struct {
 	failed func(error)
@@ -46,7 +46,7 @@ type writer struct {
 	gone  error          // why the agent is gone
 }
 
-// A QueuedFrame is a frame that is in the queue or has been written.
+// A QueuedFrame is a queued or written frame.
 type QueuedFrame struct {
 	box       *Outbox
 	prompt    string // its id, or empty if it is not a prompt
@@ -66,7 +66,7 @@ func NewOutbox(dst WriteCloser, failed func(error)) *Outbox {
 func (o *Outbox) Put(frame []byte) (*QueuedFrame, error) { return o.put(&QueuedFrame{frame: frame}) }
 
 // PutPrompt is like Put, but the frame goes to another agent if there is none, or if this one dies
-// before writing begins. The id names the prompt.
+// before the write starts. The id names the prompt.
 func (o *Outbox) PutPrompt(id string, frame []byte) (*QueuedFrame, error) {
 	return o.put(&QueuedFrame{prompt: id, frame: frame})
 }
@@ -89,7 +89,7 @@ func (o *Outbox) put(f *QueuedFrame) (*QueuedFrame, error) {
 }
 
 // Wait waits until the agent's pipe has the frame. When ctx ends first, the frame is withdrawn,
-// unless writing it has begun: see [QueuedFrame.Withdrawn].
+// unless its write started: see [QueuedFrame.Withdrawn].
 func (f *QueuedFrame) Wait(ctx context.Context) error {
 	select {
 	case <-f.written:
@@ -100,8 +100,7 @@ func (f *QueuedFrame) Wait(ctx context.Context) error {
 	}
 }
 
-// ContextError returns the error of a context that has ended, which is also its cause if it has
-// another one.
+// ContextError returns the error of a context that ended, joined with its cause if that differs.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -110,8 +109,8 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// Withdrawn reports whether Wait, which must have returned, has withdrawn the frame. If it has not,
-// the agent may still get the frame.
+// Withdrawn reports whether Wait, which must have returned, withdrew the frame. If not, the agent
+// may still get the frame.
 func (f *QueuedFrame) Withdrawn() bool { return f.withdrawn }
 
 func (o *Outbox) withdraw(f *QueuedFrame) {
@@ -157,7 +156,7 @@ func (o *Outbox) Flush(limit time.Duration) {
 	}
 }
 
-// Stuck reports whether a write has failed for a reason that is not known yet.
+// Stuck reports whether a write failed for a reason that is not known yet.
 func (o *Outbox) Stuck() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -310,8 +309,8 @@ func (w *writer) markIdle() {
 	w.idle = nil
 }
 
-// detach removes the agent. Prompts whose writing has not begun stay in the queue, and their ids
-// are returned. All other frames are refused with err, also those that could not be written.
+// detach removes the agent. Unwritten prompts stay in the queue, and their ids are returned. All
+// other frames are refused with err, including frames whose write failed.
 func (o *Outbox) detach(err error) (kept []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -138,8 +138,8 @@ func pair(dst control.WriteCloser) (*control.Conn, *control.Outbox) {
 	return control.New(out, control.Config{Urgent: func() {}, Log: slog.New(slog.DiscardHandler)}), out
 }
 
-// Prompts whose writing has not begun go to the next agent in order, once it is ready. All other
-// frames for the old agent are dropped.
+// Unwritten prompts go to the next agent in order, once it is ready. All other frames for the old
+// agent are dropped.
 func TestBreakKeepsPromptsThatWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		old := &sink{block: make(chan struct{}), err: io.ErrClosedPipe}
@@ -203,7 +203,7 @@ func answerAll(t *testing.T, c *control.Conn, s *sink) {
 	}
 }
 
-// A write fails with the error of Break, whether Break comes before or after it.
+// A write fails with Break's error, whether Break comes before or after it.
 func TestBreakExplainsAFailedWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, out := pair(&sink{err: io.ErrClosedPipe})

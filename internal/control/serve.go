@@ -36,7 +36,7 @@ type service struct {
 	cancel context.CancelFunc
 }
 
-// begin registers a request. It returns nil for one that must not be served.
+// begin registers a request. It returns nil for a request that must not be served.
 func (c *Conn) begin(id string) (*service, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *Conn) run(svc *service, req *wire.ControlRequestMessage) {
 	value, err = c.Serve(svc.ctx, req)
 }
 
-// returned counts a server that has returned.
+// returned counts a server that returned.
 func (c *Conn) returned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

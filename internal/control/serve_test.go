@@ -141,7 +141,7 @@ func TestCancelEndsTheContextAndTheAnswer(t *testing.T) {
 	})
 }
 
-// An id may be used again once its request was withdrawn, even if its server has not returned yet.
+// An id may be used again once its request was withdrawn, even if its server is still running.
 func TestIDUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := new(sink)

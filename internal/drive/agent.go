@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A State is what an agent does.
+// A State is the state of an agent.
 type State string
 
 // The states.
@@ -62,7 +62,7 @@ type Agent struct {
 	done   chan struct{} // closed when the agent has ended
 	note   string
 
-	// project is that of the session, if several projects have one with its ID.
+	// project is the project of the session, if several projects have a session with its ID.
 	project string
 	startID string            // the ID of the request that has started it, or ""
 	earlier map[string]Prompt // prompts of an earlier server by their IDs, nil unless it is one of its agents
@@ -147,14 +147,14 @@ func (g *Agent) hasEnded() bool {
 	return g.ended
 }
 
-// hasReturned reports whether prompts have come back that nobody has taken.
+// hasReturned reports whether there are returned prompts that nobody took.
 func (g *Agent) hasReturned() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.returned) > 0
 }
 
-// addressLocked returns the session as the request to start the agent has named it.
+// addressLocked returns the session under the name in the start request of the agent.
 func (g *Agent) addressLocked() string {
 	if g.project != "" && g.session == g.opts.Resume {
 		return g.session + "@" + g.project
@@ -181,7 +181,7 @@ func (g *Agent) change(f func()) {
 	g.agents.changed(g.id)
 }
 
-// connected returns the session of the agent, unless it is starting or has ended.
+// connected returns the session of the agent, unless it is starting or ended.
 func (g *Agent) connected() (*clew.Session, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -220,7 +220,7 @@ func (g *Agent) run() {
 	g.finish(cmp.Or(err, closed))
 }
 
-// begin notes what a new agent has reported.
+// begin notes the report of a new agent.
 func (g *Agent) begin(conn *clew.Session) {
 	info := conn.Info()
 	var models []string
@@ -239,7 +239,7 @@ func (g *Agent) begin(conn *clew.Session) {
 	})
 }
 
-// finish notes how the agent has ended. What was not sent goes back to the user.
+// finish notes the end of the agent. Unsent prompts go back to the user.
 func (g *Agent) finish(err error) {
 	g.change(func() {
 		g.ended, g.busy = true, false
@@ -297,7 +297,7 @@ func (g *Agent) wakeLocked() {
 	}
 }
 
-// follow notes what a message says about the agent. Alone says that it belongs to no prompt.
+// follow updates the agent's status from a message. Alone means that it belongs to no prompt.
 func (g *Agent) follow(msg wire.Message, alone bool) {
 	switch m := msg.(type) {
 	case *wire.InitMessage:
@@ -326,11 +326,11 @@ func (g *Agent) follow(msg wire.Message, alone bool) {
 	}
 }
 
-// maxText is how much of an answer that is being written is kept.
+// maxText is the maximum size of a partial answer.
 const maxText = 1 << 20
 
-// grow adds to the answer that is being written. The watchers learn of it a little later, with what
-// comes until then.
+// grow adds to the answer that is being written. The watchers learn of it a little later, with the
+// text until then.
 func (g *Agent) grow(text string, alone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -344,7 +344,7 @@ func (g *Agent) grow(text string, alone bool) {
 	}
 }
 
-// stopTimeout is how long an agent may take to accept an interrupt before it is closed.
+// stopTimeout is the time that an agent has to accept an interrupt before it is closed.
 const stopTimeout = 5 * time.Second
 
 // stop interrupts the agent, ends it, and waits for that.
@@ -365,7 +365,7 @@ func (g *Agent) stop(why string) {
 	<-g.done
 }
 
-// withTimeout calls a function with the session of the agent, and a limit for what it asks.
+// withTimeout calls a function with the session of the agent, and a time limit.
 func (g *Agent) withTimeout(ctx context.Context, what string, f func(context.Context, *clew.Session) error) error {
 	conn, err := g.connected()
 	if err != nil {

@@ -22,7 +22,7 @@ type InterruptRequest struct {
 }
 
 // Interrupt stops the turn that is running. Open questions are answered with no. Without Clear, the
-// agent goes on with the next prompt of the queue.
+// agent continues with the next prompt of the queue.
 func (g *Agent) Interrupt(ctx context.Context, req InterruptRequest) (Status, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Status, error) {
 		if _, err := g.connected(); err != nil {
@@ -93,22 +93,22 @@ type RewindRequest struct {
 	ID string
 	// To is the ID of one of [Status.Sent].
 	To string
-	// Preview says that nothing is changed.
+	// Preview asks for a preview: nothing is changed.
 	Preview bool
-	// Digest is that of the preview which the user has seen. It is needed unless Preview is set.
+	// Digest is the digest of the preview that the user saw. It is needed unless Preview is set.
 	Digest string
 }
 
-// A Rewound is what was changed by a rewind, or would be.
+// A Rewound describes the changes of a rewind, made or previewed.
 type Rewound struct {
 	Files      []string `json:"files"` // that change, only in a preview
 	Insertions int      `json:"insertions"`
 	Deletions  int      `json:"deletions"`
-	// Unchanged is why no file changes, or "".
+	// Unchanged is the reason why no file changes, or "".
 	Unchanged string `json:"unchanged"`
 	// Prompt is the prompt that was removed, to be edited and sent again.
 	Prompt string `json:"prompt"`
-	// Digest stands for all that is undone: the prompts, and the files.
+	// Digest stands for everything that is undone: the prompts, and the files.
 	Digest string `json:"digest"`
 }
 
@@ -123,9 +123,9 @@ func (r *Rewound) digestOf(prompts []Prompt) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Rewind removes a prompt and everything after it from the conversation, and restores the files that
-// the agent has changed since. It is refused while the agent works, and if it would undo something
-// else than the preview has shown.
+// Rewind removes a prompt and everything after it from the conversation, and restores the files
+// that the agent changed since. It is refused while the agent works, and if it would undo something
+// that the preview did not show.
 func (g *Agent) Rewind(ctx context.Context, req RewindRequest) (Rewound, error) {
 	return once(ctx, g.agents, g.calls, req.ID, req, func(ctx context.Context) (Rewound, error) {
 		prompts, err := g.hold(req.To)

@@ -1,6 +1,6 @@
 // Package drive holds the agents of "clew serve --drive", with their prompts and questions. It has
-// no HTTP in it, and shows nothing. Package permit decides for it, as for the chat, what a question
-// shows and what an answer allows.
+// no HTTP in it, and shows nothing. Package permit decides for it, as for the chat, on the content
+// of a question and the effect of an answer.
 //
 // Requests come from pages, which may send one twice, be out of date, or be gone before the answer.
 //
@@ -10,7 +10,7 @@
 //     result was dropped still counts once, and its sender gets an error.
 //   - A prompt is never lost and never sent twice. An agent gets one prompt at a time, and the
 //     rest waits here. When an agent ends, a prompt that it may have acted on is returned as
-//     lost, and one that it has not seen as unsent. Neither is sent again without the user.
+//     lost, and one that it never saw as unsent. Neither is sent again without the user.
 //   - Prompts outlive the server, which may be killed, though its agents don't. Each agent has a
 //     file that only the user can read; see keptAgent. The next server shows these agents as
 //     ended, with the prompts that were not answered, and knows the IDs that were accepted. Each
@@ -18,7 +18,7 @@
 //     and images are not kept. The page keeps drafts, and prompts that the server has not
 //     confirmed, in localStorage. It sends the latter again in order, with their IDs, for five
 //     minutes; after that the user decides.
-//   - An answer is bound to what was shown. It names the question and a digest of everything that
+//   - An answer is bound to its question. It names the question and a digest of everything that
 //     pages show of it. The digest is made again when the answer arrives, since the file of a
 //     diff may have changed, and an answer with another digest changes nothing. The first answer
 //     counts, and later ones learn who gave it.
@@ -64,16 +64,16 @@ const (
 	maxStarts = 4096 // requests to start an agent that are remembered
 )
 
-// mergeInterval is how long text of an answer is collected before readers learn of it.
+// mergeInterval is the time for which answer text is collected before readers get it.
 const mergeInterval = 50 * time.Millisecond
 
-// controlTimeout is how long the agent may take to answer what a page asks of it.
+// controlTimeout is the time that the agent has to answer a page's request.
 const controlTimeout = 20 * time.Second
 
-// Options say which agents can be started, and how.
+// Options configures the agents.
 type Options struct {
-	// Base are the options of every agent. What belongs to one agent is set by this package: the
-	// directory, the session, the callbacks.
+	// Base has the options of every agent. This package sets the individual ones: the directory,
+	// the session, the callbacks.
 	Base clew.Options
 	// Roots are directories in which, and in whose subdirectories, agents can be started, in addition
 	// to the directories of known projects.
@@ -90,8 +90,8 @@ type Options struct {
 	Keep string
 	// Connect starts an agent; nil means [clew.Connect].
 	Connect func(ctx context.Context, opts *clew.Options) (*clew.Session, error)
-	// Names returns the sessions of a project, or for "" those of all, newest first and each ID once;
-	// nil means [sessions.Names].
+	// Names returns the sessions of a project, or of all projects for "", newest first and each ID
+	// once; nil means [sessions.Names].
 	Names func(ctx context.Context, project string) ([]sessions.SessionInfo, error)
 	// Running returns the sessions that agents have open; nil means [sessions.Running].
 	Running func(ctx context.Context) ([]sessions.RunningSession, error)
@@ -141,12 +141,11 @@ func New(opts Options) *Agents {
 	return a
 }
 
-// Modes returns the permission modes that a page may set. The first one is that of agents for which
-// none is asked for.
+// Modes returns the permission modes that a page may set. The first one is the default.
 func (a *Agents) Modes() []wire.PermissionMode { return slices.Clone(a.modes) }
 
-// modesUpTo returns a permission mode, and then those that are stricter. Without one it returns the
-// usual one first, and then all in which the agent asks.
+// modesUpTo returns a permission mode, and then the stricter ones. Without one it returns the usual
+// one first, and then all in which the agent asks.
 func modesUpTo(mode wire.PermissionMode) []wire.PermissionMode {
 	asking := []wire.PermissionMode{clew.PermissionModePlan, clew.PermissionModeDefault, clew.PermissionModeAcceptEdits}
 	stricter := asking
@@ -166,7 +165,7 @@ func modesUpTo(mode wire.PermissionMode) []wire.PermissionMode {
 // allows reports whether a page may set a permission mode.
 func (a *Agents) allows(mode wire.PermissionMode) bool { return slices.Contains(a.modes, mode) }
 
-// Models returns the models that an agent has reported, or its usual aliases before that.
+// Models returns the models that an agent reported, or its usual aliases before that.
 func (a *Agents) Models() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,7 +175,7 @@ func (a *Agents) Models() []string {
 	return slices.Clone(a.models)
 }
 
-// List returns the agents, the ones that were started last first, and some that have ended.
+// List returns the agents, the last started first, and some that ended.
 func (a *Agents) List() []Status {
 	a.mu.Lock()
 	agents := slices.Clone(a.agents)
@@ -216,7 +215,7 @@ func (a *Agents) Driving(session string) string {
 	return ""
 }
 
-// add adds an agent, unless there are too many. It forgets the oldest of those that have ended.
+// add adds an agent, unless there are too many. It forgets the oldest ended agents.
 func (a *Agents) add(g *Agent) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -243,8 +242,8 @@ func (a *Agents) add(g *Agent) error {
 
 var errClosing = &Error{Kind: Gone, Reason: "the server is ending"}
 
-// Close interrupts and ends all agents, and waits for that. It returns those that had not ended, as
-// they were.
+// Close interrupts and ends all agents, and waits for that. It returns the agents that were still
+// running, as they were.
 func (a *Agents) Close() []Status {
 	a.mu.Lock()
 	a.closed = true
@@ -293,13 +292,13 @@ type Error struct {
 	Reason string // what is wrong
 	Hint   string // what to do, or ""
 	Agent  string // the agent that has to do with it, or ""
-	// Preview is what a refused rewind would undo now, or nil.
+	// Preview is the preview of a refused rewind as of now, or nil.
 	Preview *Rewound
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-// failed returns the error of an agent as a refusal.
+// failed turns an agent's error into a refusal.
 func failed(what string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -135,7 +135,7 @@ func TestPromptTwice(t *testing.T) {
 	})
 }
 
-// A request goes on when its sender is gone, and can be repeated.
+// A request continues when its sender is gone, and can be repeated.
 func TestSenderDies(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
@@ -156,7 +156,7 @@ func TestSenderDies(t *testing.T) {
 	})
 }
 
-// Prompts wait in their order, can be taken back, and go on after an interrupt.
+// Prompts wait in their order, can be taken back, and continue after an interrupt.
 func TestQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
@@ -188,7 +188,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// When the agent dies, what it may have seen is lost, the rest is unsent, and both come back.
+// When the agent dies, prompts that it may have seen are lost, the rest is unsent, and both return.
 func TestAgentDies(t *testing.T) {
 	for _, step := range []string{"die", "die later", "wait", "ask make", "choose"} {
 		t.Run(step, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestRewind(t *testing.T) {
 	})
 }
 
-// The end of the server ends the agents, whatever they do, and says which sessions were open.
+// The end of the server ends the agents, whatever they do, and returns the open sessions.
 func TestServerEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An ElsewhereRequest is a question of a session that another process runs, which a hook of that
-// session passes on.
+// An ElsewhereRequest is a question from a session in another process, passed on by a hook of that
+// session.
 type ElsewhereRequest struct {
 	Session  string // its ID, with its project after an @ if several projects have one with that ID
 	Dir      string // where the session works
@@ -21,7 +21,7 @@ type ElsewhereRequest struct {
 	Subagent string
 }
 
-// maxElsewhere is how many sessions of other processes can ask at the same time.
+// maxElsewhere is the maximum number of sessions of other processes that can ask at the same time.
 const maxElsewhere = 32
 
 // errElsewhere refuses what only the process that runs a session can do.
@@ -29,10 +29,10 @@ var errElsewhere = &Error{
 	Kind: Forbidden, Reason: "another process runs this session", Hint: "Only its questions can be answered here.",
 }
 
-// AskElsewhere asks a question of a session that another process runs, until ctx ends. It can be
-// allowed once or denied. The result is nil if there is no answer: the other process asks its own
-// user then, as it would have done without us. That also holds for plans and choices, and for sessions
-// that are driven here and so ask here anyway.
+// AskElsewhere asks a question from a session in another process, until ctx ends. It can be allowed
+// once or denied. The result is nil if there is no answer: the other process asks its own user
+// then, as it would without us. The same applies to plans and choices, and for sessions that are
+// driven here and so ask here anyway.
 func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.PermissionResult, error) {
 	about := &clew.PermissionRequest{
 		ToolName: req.Tool, Input: req.Input, AgentID: req.Subagent, SuppressAlwaysAllowRule: true,
@@ -89,8 +89,8 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 	return g, nil
 }
 
-// forgetLocked removes the oldest agent that has ended, of those that run elsewhere or here, if there are
-// too many of them. Those with prompts that came back are removed last.
+// forgetLocked removes the oldest ended agent, of those that run elsewhere or here, if there are
+// too many. Agents with returned prompts are removed last.
 func (a *Agents) forgetLocked(elsewhere bool) {
 	var oldest, needed *Agent
 	n := 0
@@ -112,7 +112,7 @@ func (a *Agents) forgetLocked(elsewhere bool) {
 	}
 }
 
-// askedElsewhere notes that a question of another process is over.
+// askedElsewhere notes that another process's question is over.
 func (g *Agent) askedElsewhere() {
 	g.change(func() {
 		if g.asking--; g.asking == 0 {

@@ -1,4 +1,4 @@
 package drive
 
-// What tests use.
+// Names for tests.
 const MaxEnded = maxEnded

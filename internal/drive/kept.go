@@ -19,9 +19,9 @@ import (
 	"github.com/clewdev/clew/internal/files"
 )
 
-// A keptAgent is what is in the file of an agent, in the directory Options.Keep. The file outlives the
-// server, so that a server that was killed loses no prompt: the next one shows those that were not
-// answered. A prompt is in the file before its sender learns that it was accepted, and is marked as
+// A keptAgent is the content of an agent's file in the directory Options.Keep. The file outlives
+// the server, so that a server that was killed loses no prompt: the next one shows the unanswered
+// prompts. A prompt is in the file before its sender learns that it was accepted, and is marked as
 // sent there before the agent gets it.
 type keptAgent struct {
 	Agent   string `json:"agent"`
@@ -29,7 +29,7 @@ type keptAgent struct {
 	Dir     string `json:"dir"`
 	Start   string `json:"start"` // the ID of the request that has started it
 	PID     int    `json:"pid"`   // that of the server
-	// Prompts are those that are not answered, with their states, and some that are, without texts:
+	// Prompts are the unanswered prompts, with their states, and some answered ones, without texts:
 	// a page whose prompt was accepted may not know it yet.
 	Prompts []Prompt `json:"prompts"`
 }
@@ -37,12 +37,13 @@ type keptAgent struct {
 // answered is the state of a prompt that needs nothing any more.
 const answered = "answered"
 
-// maxKeptFile is how large the file of an agent can be.
+// maxKeptFile is the maximum size of an agent's file.
 const maxKeptFile = 8 * MaxQueue * MaxPrompt
 
 func (a *Agents) keptPath(id string) string { return filepath.Join(a.opts.Keep, id+".json") }
 
-// saveLocked writes the file of the agent as a whole. An agent that has ended and owes nothing has none.
+// saveLocked writes the file of the agent as a whole. An agent that ended and owes nothing has
+// none.
 func (g *Agent) saveLocked() error {
 	if g.agents.opts.Keep == "" || g.elsewhere {
 		return nil
@@ -86,9 +87,9 @@ func (a *Agents) forgetFile(id string) {
 	}
 }
 
-// Restore adds the agents of servers that have ended to those that have ended here, with the prompts
-// that were not answered. Call it before the first request. The error names each file that can't be
-// used, and each server that still runs and has such prompts. Their files stay where they are.
+// Restore adds the agents of earlier servers to the ended agents, with their unanswered prompts.
+// Call it before the first request. The error names each file that can't be used, and each server
+// that still runs and has such prompts. Their files stay where they are.
 func (a *Agents) Restore() error {
 	entries, err := os.ReadDir(a.opts.Keep)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +190,7 @@ func readKept(path string) (*keptAgent, error) {
 	return kept, nil
 }
 
-// restore adds an agent that has ended with its server.
+// restore adds an agent that ended with its server.
 func (a *Agents) restore(kept *keptAgent) error {
 	session, project, _ := strings.Cut(kept.Session, "@")
 	g := newAgent(a, &clew.Options{Dir: kept.Dir, Resume: session})
@@ -220,7 +221,7 @@ func (a *Agents) restore(kept *keptAgent) error {
 	return g.saveLocked() // it is this server's now
 }
 
-// Restored returns the agent of an earlier server that a request with this ID has started.
+// Restored returns the agent of an earlier server that was started by the request with this ID.
 func (a *Agents) Restored(start string) (Status, bool) {
 	a.mu.Lock()
 	agents := slices.Clone(a.agents)

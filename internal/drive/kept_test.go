@@ -30,8 +30,8 @@ func (f *fixture) restarted(t *testing.T) *drive.Agents {
 
 var notUUID = cmpopts.IgnoreUnexported(drive.Prompt{})
 
-// After the death of the server, the next one has every prompt that was not answered, and knows those
-// that were accepted.
+// After the death of the server, the next one has every unanswered prompt, and knows the accepted
+// ones.
 func TestPromptsOutliveServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
@@ -134,7 +134,7 @@ func (f *fixture) keepFile(t *testing.T, agent string, pid int) {
 	}
 }
 
-// Its lock says whether a server runs: its process ID may be that of another program.
+// A server runs if its lock is held: its process ID may belong to another program.
 func TestServerOfKeptPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -161,7 +161,7 @@ func TestServerOfKeptPrompts(t *testing.T) {
 	}
 }
 
-// An agent that owes nothing is forgotten before one whose prompts came back, and has no file.
+// An agent that owes nothing is forgotten before an agent with returned prompts, and has no file.
 func TestForgottenAgents(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)

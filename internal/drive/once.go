@@ -31,7 +31,7 @@ type onceCall struct {
 	size   int // of the value in JSON, in bytes
 }
 
-// errForgotten is the result of a request whose own result was too large to be kept.
+// errForgotten is the outcome of a request whose own result was too large to be kept.
 var errForgotten = &Error{
 	Kind: Fulfilled, Reason: "the request was fulfilled before, and its result is not known any more", Hint: "Reload the page.",
 }
@@ -40,8 +40,8 @@ func newOnceEach(most int, forgets bool) *onceEach {
 	return &onceEach{most: most, forgets: forgets, calls: map[string]*onceCall{}, room: maxResultBytes}
 }
 
-// keep keeps the result of a call, and drops the oldest ones if there is no room for all. Their
-// requests still count once.
+// keep keeps a call's result, and drops the oldest ones if there is no room for all. Their requests
+// still count once.
 func (o *onceEach) keep(call *onceCall, value any, err error) {
 	text, failure := json.Marshal(value)
 	if failure != nil { // it can't be sent to anyone
@@ -62,14 +62,15 @@ func (o *onceEach) shrink(room int) {
 	o.dropLocked()
 }
 
-// dropLocked drops results until the rest fits. The newest one stays: its sender has not got it yet.
+// dropLocked drops results until the rest fits. The newest one stays: its sender does not have it
+// yet.
 func (o *onceEach) dropLocked() {
 	for o.bytes > o.room && len(o.kept) > 1 {
 		o.forgetLocked(o.kept[0])
 	}
 }
 
-// forgetLocked drops the result of a call, if it has one. A refusal stays: it is small, and the request
+// forgetLocked drops a call's result, if it has one. A refusal stays: it is small, and the request
 // was not fulfilled.
 func (o *onceEach) forgetLocked(call *onceCall) {
 	if i := slices.Index(o.kept, call); i >= 0 {
@@ -82,7 +83,7 @@ func (o *onceEach) forgetLocked(call *onceCall) {
 	}
 }
 
-// result returns the result of a call that is done.
+// result returns the result of a finished call.
 func (o *onceEach) result(call *onceCall) (any, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +124,7 @@ func (o *onceEach) begin(id string, request any) (call *onceCall, isNew bool, er
 	return call, true, nil
 }
 
-// validID reports whether a text can be an ID that a page has made.
+// validID reports whether a text can be an ID made by a page.
 func validID(id string) bool {
 	if len(id) < 8 || len(id) > 64 {
 		return false
@@ -138,9 +139,9 @@ func validID(id string) bool {
 
 type outcomeKey struct{}
 
-// WithOutcome returns a context for a request. When the request was fulfilled or refused, outcome is
-// called with the result before anyone gets it, even if the context has ended by then. It is not
-// called for a request that has come before, or that is refused because of its ID.
+// WithOutcome returns a context for a request. When the request was fulfilled or refused, outcome
+// is called with the result before anyone gets it, even if the context is over by then. It is not
+// called for a repeated request, or for one that is refused because of its ID.
 func WithOutcome(ctx context.Context, outcome func(result any, err error)) context.Context {
 	if before, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
 		after := outcome
@@ -152,8 +153,8 @@ func WithOutcome(ctx context.Context, outcome func(result any, err error)) conte
 	return context.WithValue(ctx, outcomeKey{}, outcome)
 }
 
-// once fulfills a request unless one with its ID has come before, and returns the result of the first
-// one. The request is fulfilled even if ctx, which is that of the sender, ends before.
+// once fulfills a request unless its ID came before, and returns the result of the first one. The
+// request is fulfilled even if ctx, the sender's, ends before.
 func once[T any](ctx context.Context, a *Agents, o *onceEach, id string, request any, fulfill func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	call, isNew, err := o.begin(id, request)

@@ -21,11 +21,11 @@ type Project struct {
 	Dir string `json:"dir"`
 }
 
-// maxProjects is how many projects are listed.
+// maxProjects is the maximum number of listed projects.
 const maxProjects = 1000
 
-// Projects returns the directories in which agents can be started: those of known projects, the ones
-// that were used last first, and those of the roots.
+// Projects returns the directories in which agents can be started: first the known projects, the
+// last used first, and then the roots' directories.
 func (a *Agents) Projects(ctx context.Context) ([]Project, error) {
 	infos, err := a.opts.Names(ctx, "")
 	if ctx.Err() != nil || len(infos) == 0 && err != nil {
@@ -79,7 +79,7 @@ func (l *projectList) addRoot(root string) {
 	}
 }
 
-// isDirectory reports whether a path is that of a directory, wherever this process works.
+// isDirectory reports whether a path is an absolute path of a directory.
 func isDirectory(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A PromptRequest sends a prompt. Its ID is also that of the prompt.
+// A PromptRequest sends a prompt. Its ID is also the prompt's.
 type PromptRequest struct {
 	ID     string
 	Text   string
@@ -28,8 +28,8 @@ type Prompt struct {
 	ID     string `json:"id"`
 	Text   string `json:"text"`
 	Images int    `json:"images"`
-	// State is queued or sent, and of one that came back lost if the agent may have acted on it, or
-	// unsent if it has not seen it.
+	// State is queued or sent. A returned prompt is lost if the agent may have acted on it, or
+	// unsent if the agent never saw it.
 	State string `json:"state"`
 
 	uuid string // what the agent knows it by
@@ -75,7 +75,7 @@ func newPrompt(req *PromptRequest) (*prompt, error) {
 	return p, nil
 }
 
-// imageBlocks returns images as blocks, by what they are.
+// imageBlocks returns images as blocks, by their content types.
 func imageBlocks(images [][]byte) ([]wire.Block, error) {
 	var blocks []wire.Block
 	size := 0
@@ -138,8 +138,8 @@ func (g *Agent) enqueueLocked(p *prompt) error {
 // maxListed is the number of bytes of a prompt in lists.
 const maxListed = 300
 
-// next takes the first prompt out of the queue, or returns nil. A prompt that can't be marked as sent
-// goes back to the user: another server would take it for one that the agent has not seen.
+// next takes the first prompt out of the queue, or returns nil. A prompt that can't be marked as
+// sent goes back to the user: another server would assume that the agent never saw it.
 func (g *Agent) next() (p *prompt) {
 	g.change(func() {
 		if len(g.queue) == 0 || g.held {
@@ -155,8 +155,8 @@ func (g *Agent) next() (p *prompt) {
 	return p
 }
 
-// send sends a prompt, unless another process has opened the session since: then the agent does not
-// know what was said there, and the user gets the prompt back.
+// send sends a prompt, unless another process opened the session since: then the agent does not
+// know the new messages, and the user gets the prompt back.
 func (g *Agent) send(conn *clew.Session, p *prompt) {
 	other := g.opener(conn.Info().PID)
 	if other == nil {
@@ -177,7 +177,7 @@ func (g *Agent) opener(own int) *sessions.RunningSession {
 	running, _ := g.agents.opts.Running(ctx) // the session was free: what can't be read says nothing new
 	session := g.sessionID()
 	for i := range running {
-		// An agent that does not say which process it is can't be told from other programs' agents.
+		// An agent without a process ID looks like another program's agent.
 		if r := &running[i]; r.ID == session && r.PID != own && (own != 0 || r.Entrypoint == "cli") {
 			return r
 		}

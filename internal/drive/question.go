@@ -17,11 +17,11 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A Question is what the agent asks, as it is shown. All texts come from the agent and are untrusted,
-// except for those of the changes.
+// A Question is a question of the agent, as it is shown. All texts come from the agent and are
+// untrusted, except for the changes' texts.
 type Question struct {
 	ID string
-	// Digest is that of everything that is shown. An answer names it.
+	// Digest is the digest of everything that is shown. An answer names it.
 	Digest string
 	// Tool is the tool that the agent wants to use, and Reason why it asks, or "".
 	Tool, Reason string
@@ -29,20 +29,22 @@ type Question struct {
 	Subagent string
 	// Path is the file that the call is about, or "".
 	Path string
-	// Members are those of the input that Diff does not show. Input is what the input is if it is no
+	// Members are the input's members that Diff does not show. Input is the input if it is not an
 	// object, or "".
 	Members []permit.Member
 	Input   string
-	// Diff is what becomes of the file, or nil, and Remark why it does not show more, or "".
+	// Diff is the change of the file, or nil, and Remark the reason why it does not show more, or
+	// "".
 	Diff   *transcript.FileDiff
 	Remark string
-	// Always are the changes that the answer "always" makes. Without any, it is no answer.
+	// Always are the changes that the answer "always" makes. Without any, it is not a valid answer.
 	Always []Change
 	// Rule is the rule of the first change, if the user may narrow it, or "".
 	Rule string
-	// Choices are the questions of the tool AskUserQuestion. If there are any, yes is no answer.
+	// Choices are the questions of the tool AskUserQuestion. If there are any, yes is not a valid
+	// answer.
 	Choices []clew.Question
-	// TooLong says that not everything can be shown here. Only no is an answer then.
+	// TooLong reports that not everything can be shown here. Only no is an answer then.
 	TooLong bool
 }
 
@@ -53,7 +55,7 @@ type Change struct {
 	Marked bool   // it is made unless the user takes it out
 }
 
-// An Answered says how a question was answered.
+// An Answered describes the answer to a question.
 type Answered struct {
 	Question string
 	By       string // who has answered, or ""
@@ -71,7 +73,8 @@ type question struct {
 	shown   Question // as it was shown last
 }
 
-// MaxShown is how many bytes of an input are shown. A longer one can only be denied.
+// MaxShown is the maximum size of an input that is shown, in bytes. A longer one can only be
+// denied.
 const MaxShown = 512 << 10
 
 // ErrTooLong is the reason for which a longer one is not allowed.
@@ -91,7 +94,7 @@ func (g *Agent) show(q *question) Question {
 	return shown
 }
 
-// showCall adds what a call would do, and what "always" changes.
+// showCall adds the effects of a call, and the changes of "always".
 func (g *Agent) showCall(shown *Question, req *clew.PermissionRequest) {
 	members, err := permit.Members(req.Input)
 	if err != nil {
@@ -243,7 +246,7 @@ type Answer struct {
 type AnswerRequest struct {
 	ID               string
 	Question, Digest string
-	// By says who answers, for others who see the question.
+	// By names the person who answers, for others who see the question.
 	By     string
 	Answer Answer
 }
@@ -350,7 +353,7 @@ func (q *question) always(a *Answer) (*clew.AllowResult, error) {
 	return result, nil
 }
 
-// maxWords is how long an answer in the user's own words can be.
+// maxWords is the maximum length of an answer in the user's own words.
 const maxWords = 16 << 10
 
 // chosen returns the answers to questions with options.

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/drive"
 )
 
-// The question of an agent is answered once: the second of two answers learns who was first.
+// An agent's question is answered once: the second of two answers learns who was first.
 func TestTwoAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
@@ -54,7 +54,7 @@ func TestTwoAnswers(t *testing.T) {
 	})
 }
 
-// An answer to a question that has changed since it was shown changes nothing.
+// An answer to a question that changed since it was shown changes nothing.
 func TestChangedQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
@@ -176,7 +176,7 @@ func TestInterruptQuestion(t *testing.T) {
 	})
 }
 
-// A question of a session that another process runs is answered here or not at all.
+// A question from a session in another process is answered here or not at all.
 func TestElsewhere(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)

@@ -30,13 +30,13 @@ type StartRequest struct {
 	Images [][]byte
 }
 
-// modelName is what a model can be called. It can't be mistaken for a flag.
+// modelName matches the valid names of models. None can be mistaken for a flag.
 var modelName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,99}$`)
 })
 
-// Start starts an agent, and returns it while it may still be starting. A request with an ID that has
-// come before starts nothing, and gets the result of the first one.
+// Start starts an agent, and returns it while it may still be starting. A request with a known ID
+// starts nothing, and gets the result of the first one.
 //
 // A session that another process has open is not driven: both would write to the same file.
 func (a *Agents) Start(ctx context.Context, req StartRequest) (Status, error) {
@@ -98,7 +98,7 @@ func firstPrompt(req *StartRequest) (*prompt, error) {
 
 var errModelName = &Error{Kind: Invalid, Reason: "that is not the name of a model"}
 
-// options returns the options of the agent that a request asks for.
+// options returns the agent options for a request.
 func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options, error) {
 	opts := a.opts.Base
 	if opts.PermissionMode = req.Mode; req.Mode == "" {

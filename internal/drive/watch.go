@@ -30,7 +30,7 @@ func (a *Agents) Watch() *Watcher {
 	return w
 }
 
-// Next waits for a change, and returns the agents that have changed since the last call, as they are
+// Next waits for a change, and returns the agents that changed since the last call, as they are
 // now. The error is io.EOF after the end of the watcher or of all agents.
 func (w *Watcher) Next(ctx context.Context) ([]Status, error) {
 	select {
@@ -80,7 +80,7 @@ func (w *Watcher) mark(id string) {
 	}
 }
 
-// changed wakes all watchers when an agent has changed.
+// changed wakes all watchers after a change of an agent.
 func (a *Agents) changed(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -64,7 +64,8 @@ func newJobsApprove(p *Program) *cobra.Command {
 	return cmd
 }
 
-// open returns the open questions of a job, the oldest first. If some can't be read, the remark says so.
+// open returns the open questions of a job, the oldest first. If some can't be read, the remark
+// reports it.
 func (c *connection) open(ctx context.Context, j *fleet.Job) (open []*fleet.Question, remark string, err error) {
 	all, remark, err := jobview.Questions(ctx, c.Fleet, j.ID)
 	return jobview.Open(j, all), remark, failure(ctx, err)
@@ -109,8 +110,8 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	return o.answer(ctx, c, open[0], a)
 }
 
-// unnamed refuses an answer that does not say which question it is for. Another one may be open than that
-// which the user has read.
+// unnamed refuses an answer that does not name its question. The open question may differ from the
+// one that the user read.
 func (o *jobsApproveOptions) unnamed(c *connection, open []*fleet.Question) error {
 	flag := "--allow"
 	switch {
@@ -139,7 +140,7 @@ func (o *jobsApproveOptions) meant(j *fleet.Job, open []*fleet.Question) ([]*fle
 	return open, nil
 }
 
-// listed says which questions are open, and how they are answered.
+// listed lists the open questions, with the commands to answer them.
 func listed(flags fleetFlags, open []*fleet.Question) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Read what the agent asks with %q, and then answer it:", flags.command("jobs", "show", open[0].Job))
@@ -191,7 +192,7 @@ func (o *jobsApproveOptions) given(q *fleet.Question, denies bool) (*fleet.Answe
 	return a, nil
 }
 
-// answer writes an answer, and says so.
+// answer writes an answer, and reports it.
 func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet.Question, a *fleet.Answer) error {
 	answered, err := c.Answer(ctx, q.Job, q.ID, *a)
 	if errors.Is(err, fleet.ErrAnswered) {

@@ -26,7 +26,7 @@ func setQuestion(t *testing.T, e *memfleet.Engine, key, data string) {
 	}
 }
 
-// A question that can't be read costs no other question, and no list of jobs.
+// A question that can't be read costs no other question, and no job list.
 func TestUnreadableQuestion(t *testing.T) {
 	t.Parallel()
 	c, e := newConnection(t)

@@ -25,7 +25,7 @@ const (
 	batchPart   = 1000      // jobs that are submitted before their IDs are printed
 )
 
-// batchFlags are those that --batch can be used with.
+// batchFlags are the flags that work with --batch.
 var batchFlags = []string{"batch", "json", "fleet", "fleet-credentials", "config", "color"}
 
 // runBatch submits the jobs of a file.

@@ -20,8 +20,8 @@ const maxAncestors = 1000
 
 // callerJobs returns the IDs of the jobs whose agents may have started this process: the values of
 // jobVariable in this process and in its ancestors, the nearest first. A child can change its own
-// environment, but not the one that its ancestors were started with. An ancestor that ended is not
-// found, nor one of another user.
+// environment, but not its ancestors' initial environment. An ancestor that ended is not found, nor
+// another user's.
 func callerJobs() (ids []string) {
 	add := func(env []byte) {
 		for pair := range bytes.SplitSeq(env, []byte{0}) {

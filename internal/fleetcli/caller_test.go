@@ -54,7 +54,7 @@ func again(commands string, env []string) int {
 	return 0
 }
 
-// runCommands runs commands of the program, and writes their errors, or "" for each that succeeds.
+// runCommands runs clew commands, and writes their errors, or "" for each that succeeds.
 func runCommands(list string) int {
 	var commands [][]string
 	if json.Unmarshal([]byte(list), &commands) != nil {
@@ -79,7 +79,7 @@ func runCommands(list string) int {
 	return 0
 }
 
-// runAs runs commands in a process of their own, which starts as a role.
+// runAs runs commands in a separate process, which starts as a role.
 func runAs(t *testing.T, role, job string, commands [][]string) (errs []string) {
 	t.Helper()
 	path, err := os.Executable()
@@ -189,7 +189,7 @@ func TestCallerUnreadable(t *testing.T) {
 	}
 }
 
-// A canceledEngine returns the errors of contexts.
+// A canceledEngine returns context errors.
 type canceledEngine struct{ *memfleet.Engine }
 
 func (canceledEngine) Get(ctx context.Context, _ fleet.Table, _ string) (fleet.Record, error) {

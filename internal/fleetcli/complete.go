@@ -48,7 +48,8 @@ func (p *place) completes(ctx context.Context, find func(ctx context.Context, c 
 	return find(ctx, c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeJobs completes the IDs of up to so many jobs in some states: those that need attention first.
+// completeJobs completes the IDs of up to so many jobs in some states: jobs that need attention
+// first.
 func (p *place) completeJobs(most int, states []fleet.State) cobra.CompletionFunc {
 	return p.completeRows(most, func(r jobview.Row) bool { return states == nil || slices.Contains(states, r.State) })
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A place says where the records of jobs are.
+// A place locates the job records.
 type place struct {
 	*Program
 	cmd         *cobra.Command
@@ -39,11 +39,11 @@ func (p *place) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.credentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
 }
 
-// fleetFlags are the flags that a command of the same fleet needs, as a shell reads them.
+// fleetFlags are the flags that select the same fleet in another command, quoted for a shell.
 type fleetFlags string
 
-// Flags returns the flags of a command that others need for the same fleet, as a shell reads them: those
-// that were typed. Settings apply to all commands.
+// Flags returns the typed flags that select the same fleet in other commands, quoted for a shell.
+// Settings apply to all commands.
 func Flags(cmd *cobra.Command) (text string) {
 	for _, name := range []string{"fleet", "fleet-credentials"} {
 		if f := cmd.Flags().Lookup(name); clikit.Typed(f) {
@@ -151,8 +151,8 @@ func (p *place) connectTo(ctx context.Context, id string) (*connection, *fleet.J
 	return c, j, nil
 }
 
-// Connect connects another command to a fleet until end is called: to that of --fleet and
-// --fleet-credentials or, without a name, to that of this machine. If none runs there, it returns nil. It
+// Connect connects another command to a fleet until end is called: to the fleet of --fleet and
+// --fleet-credentials or, without a name, to this machine's. If none runs there, it returns nil. It
 // refuses the agents of jobs, as people decide about jobs with these commands.
 func Connect(ctx context.Context, p *Program, name, credentials string) (f *fleet.Fleet, end func(), err error) {
 	at := &place{Program: p, fleet: name, credentials: credentials}
@@ -243,7 +243,8 @@ func addQuery(query url.Values, opts *natsfleet.Options) error {
 	return nil
 }
 
-// credentials are what the file of --fleet-credentials has, unless it is one of NATS.
+// credentials is the content of the file of --fleet-credentials, unless it is a NATS credentials
+// file.
 type credentials struct {
 	User        string         `json:"user"`
 	Password    string         `json:"password"`
@@ -322,7 +323,7 @@ func (e *shownError) Error() string { return e.text }
 
 func (e *shownError) Unwrap() error { return e.err }
 
-// failure returns an error of the fleet as one for people.
+// failure turns a fleet error into an error for people.
 func failure(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*clikit.Failure](err); ok || err == nil {
 		return err

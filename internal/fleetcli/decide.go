@@ -24,7 +24,7 @@ type decision struct {
 	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
 }
 
-// newDecision returns the command of a decision about jobs in some states.
+// newDecision returns the command for a decision about jobs in some states.
 func newDecision(o *decision, states []fleet.State, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = atLeastOne
 	cmd.RunE = clikit.RunE(o.run)
@@ -186,7 +186,7 @@ func (o *decision) one(ctx context.Context, c *connection, j *fleet.Job) error {
 	return written(err)
 }
 
-// refusal reports a decision that is not possible, and what is.
+// refusal reports an impossible decision, and the possible ones.
 func refusal(ctx context.Context, err error, flags fleetFlags, j *fleet.Job) error {
 	out := failure(ctx, err)
 	state, ok := errors.AsType[*fleet.StateError](err)

@@ -14,10 +14,10 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 )
 
-// A Program is what the commands need of the program that they belong to.
+// A Program has the parts of the program that its commands need.
 type Program struct {
 	clikit.Streams
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 	// StateFile returns the path of a file that the program keeps for itself.
 	StateFile func(name string) (string, error)
@@ -30,13 +30,13 @@ type Program struct {
 	Questions func(ctx context.Context) (Questioner, error)
 }
 
-// A Questioner asks the user on the terminal what the agent of a job asks, below a text of the command.
-// What does not fit on the screen is shown in pages, and is not allowed before the last one unless the
-// user says so. Its errors mean that nothing was answered.
+// A Questioner asks the user on the terminal the questions of a job's agent, below a text of the
+// command. Long questions are shown in pages, and are not allowed before the last page unless the
+// user insists. Its errors mean that nothing was answered.
 type Questioner interface {
 	// Permit asks whether a tool may be used.
 	Permit(ctx context.Context, above string, req *clew.PermissionRequest) (clew.PermissionResult, error)
-	// Choose asks the agent's own questions. The answers have none for those that were skipped.
+	// Choose asks the agent's own questions. Skipped questions have no answer.
 	Choose(ctx context.Context, above string, questions []clew.Question) (map[string][]string, error)
 	Close()
 }

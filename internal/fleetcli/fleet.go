@@ -83,7 +83,7 @@ func (o *fleetOptions) run(ctx context.Context, _ []string) error {
 	return written(err)
 }
 
-// A fleetStatus is what "clew fleet" shows.
+// A fleetStatus is the output of "clew fleet".
 type fleetStatus struct {
 	Workers  []workerStatus   `json:"workers"`
 	Queues   []*queueStatus   `json:"queues"`
@@ -92,7 +92,7 @@ type fleetStatus struct {
 	at time.Time
 }
 
-// A workerStatus is a worker, with the time since it has renewed its lease.
+// A workerStatus is a worker, with the time since it renewed its lease.
 type workerStatus struct {
 	*fleet.WorkerInfo
 	LeaseAge fleet.Duration `json:"lease_age"`

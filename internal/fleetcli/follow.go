@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 )
 
-// A follower follows a job that somebody waits for, and says what the job needs, once for each thing.
+// A follower follows a job that somebody waits for, and reports each of its needs once.
 type follower struct {
 	*connection
 	say func(text string)
@@ -20,8 +20,7 @@ type follower struct {
 	said string
 }
 
-// follow calls a function for all that is new about a job until it has ended, and returns the job as it
-// was last seen.
+// follow calls a function for each update of a job until it ends, and returns the last known job.
 func (f *follower) follow(ctx context.Context, id string, each func(fleet.Update) error) (*fleet.Job, error) {
 	ctx, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
@@ -58,11 +57,11 @@ func (f *follower) see(j *fleet.Job) {
 	}
 }
 
-// tellInterval is how often a follower looks for what the job needs. Much of that changes without the
-// record of the job: workers come and go, and the agent asks.
+// tellInterval is the interval at which a follower checks the needs of the job. Many change without
+// the record of the job: workers come and go, and the agent asks.
 const tellInterval = 2 * time.Second
 
-// keepTelling says what the job needs until the context ends.
+// keepTelling reports the needs of the job until the context ends.
 func (f *follower) keepTelling(ctx context.Context) {
 	tick := time.NewTicker(tellInterval)
 	defer tick.Stop()
@@ -81,7 +80,7 @@ func (f *follower) keepTelling(ctx context.Context) {
 	}
 }
 
-// remark says why the job does not go on, and what to do.
+// remark reports why the job does not continue, and the remedy.
 func (f *follower) remark(ctx context.Context) {
 	j := f.last()
 	if j == nil || j.State.Ended() || j.State == fleet.Claimed {
@@ -96,7 +95,7 @@ func (f *follower) remark(ctx context.Context) {
 	}
 }
 
-// tell says something, unless it was the last thing that was said.
+// tell prints a text, unless it was the last one.
 func (f *follower) tell(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +105,7 @@ func (f *follower) tell(text string) {
 	}
 }
 
-// progressText is what a job does, for a line of progress.
+// progressText describes the activity of a job, for a line of progress.
 func progressText(j *fleet.Job) string {
 	text := "job " + j.ID + " is " + string(j.State)
 	if a := j.Attempt(); a != nil && j.State == fleet.Running && a.Status != "" {

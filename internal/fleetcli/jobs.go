@@ -214,7 +214,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 	return b.String()
 }
 
-// nothing says why a list is empty.
+// nothing explains why a list is empty.
 func (o *jobsOptions) nothing(sel *selection) string {
 	if sel.old > 0 {
 		return fmt.Sprintf("No such jobs. There are %s others: %s", wording.Number(sel.old), o.flags().command("jobs", "--all"))

@@ -100,7 +100,7 @@ func (o *jobsPatchOptions) chosen(j *fleet.Job) (*fleet.Attempt, error) {
 	return nil, f
 }
 
-// unfinished refuses to apply what an attempt has left behind that is not the result of the job.
+// unfinished refuses to apply the leftovers of an attempt that are not the result of the job.
 func (o *jobsPatchOptions) unfinished(j *fleet.Job, a *fleet.Attempt) error {
 	err := fmt.Errorf("job %s is %s, so its patch is not a result", j.ID, j.State)
 	if j.State == fleet.Done {
@@ -147,8 +147,8 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 	return out
 }
 
-// clean returns an error if a patch changes a file that has changes which are not committed: both would be
-// in one file, and nobody could tell them apart.
+// clean returns an error if a patch changes a file with uncommitted changes: both would be in one
+// file, and nobody could tell them apart.
 func clean(ctx context.Context, top string, patch []byte) error {
 	numbers, err := gitWith(ctx, bytes.NewReader(patch), top, "apply", "--numstat", "-z")
 	if err != nil {

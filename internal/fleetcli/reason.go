@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 )
 
-// surroundings are what decides about jobs besides their own records.
+// surroundings has the data that decides about jobs in addition to their own records.
 type surroundings struct {
 	jobview.Surroundings
 	questions map[string]int // open ones, by job
@@ -31,8 +31,8 @@ func (c *connection) look(ctx context.Context) (*surroundings, error) {
 	return s, nil
 }
 
-// asked counts the open questions of jobs. It reads none of them, so that one that can't be read costs nothing
-// else.
+// asked counts the open questions of jobs. It reads none of them, so that an unreadable question
+// costs nothing else.
 func (c *connection) asked(ctx context.Context) (map[string]int, error) {
 	open := make(map[string]int)
 	for q, err := range c.QuestionChanges(ctx) {
@@ -48,7 +48,7 @@ func (c *connection) asked(ctx context.Context) (map[string]int, error) {
 	return open, ctx.Err()
 }
 
-// row returns a job as a row of a list.
+// row returns a job as a list row.
 func (s *surroundings) row(j *fleet.Summary) jobview.Row {
 	return jobview.NewRow(j, s.questions[j.ID] > 0)
 }
@@ -72,7 +72,7 @@ func withHint(text, hint string) string {
 	return text
 }
 
-// hintFor says what to do about a job that does not go on by itself, or returns "".
+// hintFor returns the remedy for a job that does not continue by itself, or "".
 func hintFor(flags fleetFlags, j *fleet.Summary) string {
 	resume, retry := flags.command("jobs", "resume", j.ID), flags.command("jobs", "retry", j.ID)
 	switch {
@@ -89,7 +89,7 @@ func hintFor(flags fleetFlags, j *fleet.Summary) string {
 	return ""
 }
 
-// reasonOf says why a job has ended, with the words of its record.
+// reasonOf describes why a job ended, in the words of its record.
 func reasonOf(j *fleet.Job) string {
 	text := jobview.Cause(j.Cause)
 	said := j.Text

@@ -15,7 +15,7 @@ import (
 
 var screenWidths = []int{40, 80, 200}
 
-// screenTime is when all screens are drawn.
+// screenTime is the time at which all screens are drawn.
 var screenTime = time.Date(2026, 11, 17, 14, 0, 0, 0, time.Local)
 
 func screenJob(id string, state fleet.State, cause fleet.Cause) *fleet.Summary {
@@ -61,7 +61,7 @@ func screenJobs() []*fleet.Summary {
 	}
 }
 
-// screens are what commands show, by name.
+// screens returns the output of commands, by name.
 func screens() map[string]func(columns int, color bool) string {
 	sel := &selection{around: screenAround(), jobs: screenJobs(), found: 1200}
 	o := &jobsOptions{}

@@ -73,7 +73,7 @@ func (o *jobsShowOptions) run(ctx context.Context, args []string) error {
 	return written(err)
 }
 
-// written returns the error of a write as one of the output.
+// written marks the error of a write as an output error.
 func written(err error) error {
 	if err != nil {
 		return clikit.OutputError(err)
@@ -81,7 +81,7 @@ func written(err error) error {
 	return nil
 }
 
-// A jobView is what is shown of a job.
+// A jobView is a job as it is shown.
 type jobView struct {
 	*fleet.Job
 	Reason    string            `json:"reason,omitempty"`
@@ -316,7 +316,7 @@ type page struct {
 
 const nameWidth = 12
 
-// line adds a line of its own.
+// line adds a separate line.
 func (p *page) line(style tty.Style, text string) {
 	if p.Len() > 0 {
 		p.WriteString("\n")
@@ -368,8 +368,8 @@ func (p *page) exact(text string) {
 	p.add("", rows)
 }
 
-// command adds a command to copy. If there is no room for it, it has a line of its own, which the terminal
-// breaks: it is copied without these breaks.
+// command adds a command to copy. If there is no room for it, it gets a separate line, which the
+// terminal breaks: it is copied without these breaks.
 func (p *page) command(name, text string) {
 	if room := p.room(); room == 0 || tty.Width(text) <= room {
 		p.add(name, []string{text})
@@ -381,7 +381,7 @@ func (p *page) command(name, text string) {
 // isNarrow reports whether there is no room for names beside values.
 func (p *page) isNarrow() bool { return p.columns > 0 && p.columns < 2*nameWidth }
 
-// room is how many columns values have; 0 means no limit.
+// room returns the number of columns for values; 0 means no limit.
 func (p *page) room() int {
 	if p.columns == 0 || p.isNarrow() {
 		return p.columns

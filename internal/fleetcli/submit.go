@@ -185,7 +185,8 @@ func (o *submitOptions) complete(ctx context.Context, args []string) error {
 	return nil
 }
 
-// maxPrompt is how much of a prompt is read. The spec has a lower limit, whose error says more.
+// maxPrompt is the maximum number of bytes read from a prompt. The spec has a lower limit, with a
+// better error.
 const maxPrompt = 1 << 20
 
 // prompt returns the prompt of the job.
@@ -266,10 +267,10 @@ func (o *submitOptions) await(ctx context.Context, c *connection, j *fleet.Job) 
 	return o.printEnd(ctx, c, end)
 }
 
-// errLost ends the wait for a job that does not go on until somebody decides.
+// errLost ends the wait for a job that does not continue until somebody decides.
 var errLost = errors.New("the job is lost")
 
-// left reports that the job goes on without this command.
+// left reports that the job continues without this command.
 func (o *submitOptions) left(ctx context.Context, j *fleet.Job, err error) error {
 	hint := fmt.Sprintf(`Job %s goes on. "%s" shows it, and "%s" ends it.`, j.ID,
 		o.flags().command("jobs", "tail", j.ID), o.flags().command("jobs", "cancel", j.ID))
@@ -286,7 +287,7 @@ func (o *submitOptions) left(ctx context.Context, j *fleet.Job, err error) error
 	return f
 }
 
-// printEnd prints the result of a job that has ended. Its error says how it has ended.
+// printEnd prints the result of an ended job. Its error describes the end.
 func (o *submitOptions) printEnd(ctx context.Context, c *connection, j *fleet.Job) error {
 	if o.json {
 		if err := o.print(j); err != nil {
@@ -302,7 +303,7 @@ func (o *submitOptions) printEnd(ctx context.Context, c *connection, j *fleet.Jo
 	return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(text), Hint: hintFor(c.flags, j.Summary())}
 }
 
-// endText says how a job has ended.
+// endText describes the end of a job.
 func endText(j *fleet.Job) string {
 	text := "was canceled"
 	switch j.State {
@@ -343,7 +344,7 @@ func (c *connection) writeResult(ctx context.Context, w io.Writer, j *fleet.Job)
 	return nil
 }
 
-// maxFile is how much of a file of a job is read.
+// maxFile is the maximum number of bytes read from a job's file.
 const maxFile = 512 << 20
 
 func (c *connection) readFile(ctx context.Context, name string) ([]byte, error) {
@@ -359,7 +360,7 @@ func (c *connection) readFile(ctx context.Context, name string) ([]byte, error) 
 	return text, failure(ctx, err)
 }
 
-// openPath opens a file that the user has named.
+// openPath opens a file named by the user.
 func openPath(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -144,7 +144,7 @@ func (t *tail) end(a *fleet.Attempt) error {
 	return written(err)
 }
 
-// endLine says how a job has ended.
+// endLine describes the end of a job.
 func endLine(j *fleet.Job) string {
 	text := "job " + j.ID + " is done"
 	if j.State != fleet.Done {
@@ -156,7 +156,7 @@ func endLine(j *fleet.Job) string {
 	return text
 }
 
-// begin begins to show an attempt, unless it is shown.
+// begin starts to show an attempt, unless it is shown.
 func (t *tail) begin(a *fleet.Attempt, of int) error {
 	if t.attempt == a.Number {
 		return nil

@@ -164,7 +164,7 @@ func (o *workerOptions) check() error {
 	return nil
 }
 
-// work takes jobs until the worker is told to stop.
+// work takes jobs until the worker is stopped.
 func (o *workerOptions) work(ctx context.Context, w *fleet.Worker, runner *watchedRunner) error {
 	defer o.HandOver()()
 	interrupts := make(chan os.Signal, 2)
@@ -195,7 +195,7 @@ func (o *workerOptions) work(ctx context.Context, w *fleet.Worker, runner *watch
 	}
 }
 
-// say says something that is no event of a job.
+// say prints a text that does not belong to a job event.
 func (o *workerOptions) say(text string) {
 	if !o.json {
 		clikit.Remark(o.Err, tty.Waiting, "clew worker", text)
@@ -257,7 +257,7 @@ func readUsers(path string) ([]natsfleet.User, error) {
 	return users, nil
 }
 
-// readPolicy reads the file of --policy. Private says that only this user can submit.
+// readPolicy reads the file of --policy. If private is set, only this user can submit.
 func (o *workerOptions) readPolicy(private bool) (*agents.Policy, error) {
 	policy := new(agents.Policy)
 	if o.policy == "" {
@@ -354,7 +354,7 @@ func (o *workerOptions) runner(
 	return &watchedRunner{Runner: runner, jobs: make(map[string]string)}, failure(ctx, err)
 }
 
-// greet says what the worker does, and how others submit jobs. server is the URL of the server.
+// greet prints the worker's duties, and the way to submit jobs. server is the URL of the server.
 func (o *workerOptions) greet(accounts []string, server string) {
 	if o.json {
 		return

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The command for other machines has the port of the server, also if the system has chosen it.
+// The command for other machines has the port of the server, even if the system chose it.
 func TestGreetPort(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"0.0.0.0:0": ":40123?sync=always", "0.0.0.0:4222": ":40123?sync=always", "": "see --listen"} {

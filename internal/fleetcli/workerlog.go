@@ -54,7 +54,7 @@ func (r *watchedRun) Close() {
 	r.closed()
 }
 
-// draining says what a worker waits for that takes no more jobs.
+// draining describes the jobs that a draining worker waits for.
 func (r *watchedRunner) draining() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	return h.out.write(strings.TrimRight(line, " ") + "\n")
 }
 
-// idWidth is how many characters the ID of a job has.
+// idWidth is the number of characters in a job ID.
 const idWidth = 12
 
 func cmpTime(t time.Time) time.Time {

@@ -37,16 +37,16 @@ type Fleet interface {
 }
 
 const (
-	// MaxEnded is how many jobs that have ended a board keeps at least. It forgets the oldest of twice
-	// as many; they are in the fleet.
+	// MaxEnded is the minimum number of ended jobs that a board keeps. It forgets the oldest of
+	// twice as many; they are in the fleet.
 	MaxEnded = 5000
-	// Interval is how long a board waits between two times at which it says that something has changed.
+	// Interval is the minimum time between two reports of a board.
 	Interval = 250 * time.Millisecond
 
 	followPause = time.Second // before the fleet is followed again
 )
 
-// News say that jobs have changed, and what is worth to be read aloud, or "".
+// News reports that jobs changed, with a text worth reading aloud, or "".
 type News struct {
 	Text   string
 	Urgent bool // a job asks, or is lost
@@ -107,7 +107,7 @@ type follower[T any] struct {
 	isKnown bool // all were there once
 }
 
-// run follows until the context ends. After an error it begins again.
+// run follows until the context ends. After an error it starts again.
 func (f *follower[T]) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		there := map[string]bool{} // nil as soon as all are there
@@ -134,7 +134,7 @@ func (f *follower[T]) run(ctx context.Context) {
 	}
 }
 
-// complete lets those go on that wait for all jobs and questions. The lock is held.
+// complete wakes the callers that wait for all jobs and questions. The lock is held.
 func (f *follower[T]) complete() {
 	if f.isKnown {
 		return
@@ -145,7 +145,7 @@ func (f *follower[T]) complete() {
 	}
 }
 
-// change has something told.
+// change asks for a report.
 func (b *Board) change() {
 	select {
 	case b.changed <- struct{}{}:
@@ -153,7 +153,7 @@ func (b *Board) change() {
 	}
 }
 
-// keepTelling tells what has changed, not too often.
+// keepTelling reports changes, not too often.
 func (b *Board) keepTelling(ctx context.Context) {
 	for {
 		select {
@@ -206,7 +206,7 @@ func (b *Board) takeJob(s *fleet.Summary, isNew bool) {
 	}
 }
 
-// cut forgets the jobs that have ended first.
+// cut forgets the jobs that ended first.
 func (b *Board) cut() {
 	var ended []Row
 	for _, s := range b.jobs {
@@ -278,7 +278,7 @@ func (b *Board) Wait(ctx context.Context) error {
 	return cmp.Or(b.failures[0], b.failures[1], ctx.Err())
 }
 
-// A Group is a part of the list of jobs.
+// A Group is a part of the job list.
 type Group int
 
 // The groups, in their order.
@@ -298,16 +298,16 @@ type Row struct {
 	*fleet.Summary
 	Asks bool // it waits for an answer
 
-	// What decides about its place: what comes first, and then when it was submitted or has ended. They
-	// are numbers, since a list of 100,000 jobs is sorted again after each change.
+	// The sort keys: first the rank, then the time of the submit or the end. They are numbers,
+	// since a list of 100,000 jobs is sorted again after each change.
 	rank  int
 	since int64
 }
 
-// ranks are the states in the order of a list. All that have ended are equal.
+// ranks are the states in the order of a list. All ended jobs are equal.
 var ranks = []fleet.State{fleet.Lost, fleet.Running, fleet.Claimed, fleet.Waiting, fleet.Queued, fleet.Blocked}
 
-// NewRow returns the row of a job. asked says whether it has an open question.
+// NewRow returns the row of a job. asked reports whether it has an open question.
 func NewRow(s *fleet.Summary, asked bool) Row {
 	const priorities = 256 // more than there are, unless a record is wrong
 	if s.State.Ended() {
@@ -335,8 +335,8 @@ func (r Row) Group() Group {
 	return Waiting
 }
 
-// Compare orders the rows of a list: first those that wait for a person, then as workers take them, and
-// those that have ended at last, the newest first.
+// Compare orders list rows: first jobs that wait for a person, then in the order in which workers
+// take them, and ended jobs at last, the newest first.
 func (r Row) Compare(o Row) int {
 	switch {
 	case r.rank != o.rank:
@@ -352,8 +352,8 @@ type Listing struct {
 	Rows   []Row // those that match, in order
 	Counts [GroupCount]int
 	Total  int // with those that don't match
-	// Complete says that all jobs and questions were there once, and IsCut that there are older jobs
-	// that have ended.
+	// Complete reports that all jobs and questions were known once, and IsCut that older ended jobs
+	// are missing.
 	Complete, IsCut bool
 	Err             error // why the list may be old, or nil
 }
@@ -393,8 +393,8 @@ func (l *Listing) sort() {
 	}
 }
 
-// Job returns the row of a job, and the IDs of its open questions in order. The row of a job that is not
-// there has no summary.
+// Job returns the row of a job, and the IDs of its open questions in order. The row of an unknown
+// job has no summary.
 func (b *Board) Job(id string) (r Row, questions []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

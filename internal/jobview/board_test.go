@@ -49,7 +49,7 @@ func remove(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 	}
 }
 
-// until waits until the list of a board is as a function wants it.
+// until waits until the list of a board satisfies a function.
 func until(t *testing.T, b *Board, holds func(*Listing) bool) *Listing {
 	t.Helper()
 	var l *Listing
@@ -111,7 +111,7 @@ func TestList(t *testing.T) {
 	until(t, b, func(l *Listing) bool { return l.Counts == [GroupCount]int{2, 3, 4, 1} })
 }
 
-// A board has at most twice MaxEnded jobs that have ended.
+// A board has at most twice MaxEnded ended jobs.
 func TestEndedAreForgotten(t *testing.T) {
 	t.Parallel()
 	b := NewBoard(nil, nil)
@@ -144,7 +144,7 @@ func (deadFleet) QuestionChanges(context.Context) iter.Seq2[*fleet.QuestionChang
 	return func(yield func(*fleet.QuestionChange, error) bool) { yield(nil, errDead) }
 }
 
-// A fleet that can't be reached has no jobs, and the error says why.
+// A fleet that can't be reached has no jobs, and the error has the reason.
 func TestWaitForFleet(t *testing.T) {
 	t.Parallel()
 	told := make(chan struct{}, 1)
@@ -217,7 +217,7 @@ func unlessBroken[T any](ctx context.Context, f *fragileFleet, all func(context.
 	}
 }
 
-// A fleet that is cut off is followed again, and what is gone by then is not there any more.
+// A fleet that is cut off is followed again, and removed jobs disappear.
 func TestFollowAfterError(t *testing.T) {
 	t.Parallel()
 	e := memfleet.New()

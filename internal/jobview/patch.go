@@ -37,7 +37,7 @@ func ReadPatch(ctx context.Context, f Files, name string) (patch string, isWhole
 	return string(text), len(text) <= MaxPatch, nil
 }
 
-// Patched returns the last attempt that has changed something, or nil.
+// Patched returns the last attempt that changed something, or nil.
 func Patched(j *fleet.Job) *fleet.Attempt {
 	for i := range slices.Backward(j.Attempts) {
 		if j.Attempts[i].Patch != "" {
@@ -47,8 +47,8 @@ func Patched(j *fleet.Job) *fleet.Attempt {
 	return nil
 }
 
-// ParsePatch reads a patch of git. What it does not know, such as binary files, is a file whose change is
-// unknown.
+// ParsePatch reads a git patch. A file in an unknown form, such as a binary one, has an unknown
+// change.
 func ParsePatch(patch string) []transcript.FileDiff {
 	p := patchParser{}
 	for line := range strings.Lines(patch) {

@@ -14,13 +14,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Asker has the questions of jobs, such as a [*fleet.Fleet].
+// An Asker has job questions, such as a [*fleet.Fleet].
 type Asker interface {
 	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
 }
 
-// Questions returns the questions of a job, the oldest first. If some can't be read, the remark says so; it is
-// not clean.
+// Questions returns the questions of a job, the oldest first. If some can't be read, the remark
+// reports it; it is not clean.
 func Questions(ctx context.Context, f Asker, job string) (all []*fleet.Question, remark string, err error) {
 	for q, err := range f.Questions(ctx, job) {
 		if _, ok := errors.AsType[*fleet.UnreadableError](err); ok {
@@ -44,7 +44,7 @@ func Open(j *fleet.Job, questions []*fleet.Question) []*fleet.Question {
 	return slices.DeleteFunc(slices.Clone(questions), func(q *fleet.Question) bool { return q.Answer != nil })
 }
 
-// AnswerText says what was answered.
+// AnswerText describes an answer.
 func AnswerText(a *fleet.Answer) string {
 	switch {
 	case a.Expired:
@@ -66,8 +66,8 @@ func OwnQuestions(q *fleet.Question) []clew.Question {
 	return req.Questions
 }
 
-// QuestionTitle is what a question is about: "Bash: make test", or the first of the agent's own questions. It
-// is not clean.
+// QuestionTitle returns the subject of a question: "Bash: make test", or the first of the agent's
+// own questions. It is not clean.
 func QuestionTitle(q *fleet.Question) string {
 	if own := OwnQuestions(q); len(own) > 0 {
 		return own[0].Question

@@ -1,7 +1,7 @@
 // Package jobview has the list of jobs that viewers and commands show, and the words for their
-// states. A [Board] keeps the jobs as they are now: all that have not ended, and at least the
-// newest 5,000 that have. The package also has the reason for the state of each job, and patches as
-// changes of files. The command line, the terminal viewer and the web viewer share it.
+// states. A [Board] keeps the jobs as they are now: all open ones, and at least the newest 5,000
+// that ended. The package also has the reason for the state of each job, and patches as changes of
+// files. The command line, the terminal viewer and the web viewer share it.
 package jobview
 
 import (
@@ -15,24 +15,25 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// Surroundings are what decides about jobs besides their own records.
+// Surroundings has the data that decides about jobs in addition to their own records.
 type Surroundings struct {
 	// At is the time, in the zone in which times are shown.
 	At time.Time
-	// Known says that the others are known.
+	// Known reports whether the other fields are known.
 	Known bool
-	// Workers are those that renew their leases, and Accounts those that have a record, by name.
+	// Workers are the workers that renew their leases, and Accounts the accounts with a record, by
+	// name.
 	Workers  []*fleet.WorkerInfo
 	Accounts map[string]*fleet.Account
-	// Flags are what commands of the same fleet need, such as " --fleet DIR", or "".
+	// Flags are the flags that select the same fleet in commands, such as " --fleet DIR", or "".
 	Flags string
 }
 
-// leaseGrace is how long after its lease a worker counts as one that is there. The clocks of machines
-// differ.
+// leaseGrace is the time after its lease for which a worker still counts as present. The clocks of
+// machines differ.
 const leaseGrace = 5 * time.Second
 
-// IsSilent reports whether a worker has not renewed its lease.
+// IsSilent reports whether a worker missed the renewal of its lease.
 func IsSilent(w *fleet.WorkerInfo, at time.Time) bool {
 	return at.Sub(w.Renewed) > time.Duration(w.Lease)+leaseGrace
 }
@@ -84,7 +85,7 @@ func (s *Surroundings) Reason(r Row) string {
 	return Cause(r.Cause)
 }
 
-// causes say why a job is lost, has failed or was canceled.
+// causes explain why a job is lost, failed or canceled.
 var causes = map[fleet.Cause]string{
 	fleet.ByWorker:     "no worker could begin it",
 	fleet.ByMachine:    "the worker could run no jobs",
@@ -103,7 +104,7 @@ var causes = map[fleet.Cause]string{
 	fleet.ByStorage:    "its work could not be stored",
 }
 
-// attemptCauses say why an attempt has ended, where that is not what it would mean for the job.
+// attemptCauses explain why an attempt ended, where the words for a job would not fit.
 var attemptCauses = map[fleet.Cause]string{
 	fleet.ByLimit:      "a limit of the account",
 	fleet.ByThrottling: "too many requests",
@@ -113,14 +114,14 @@ var attemptCauses = map[fleet.Cause]string{
 	fleet.ByResult:     "with a result",
 }
 
-// Cause says why a job is lost, has failed or was canceled, or returns "".
+// Cause explains why a job is lost, failed or canceled, or returns "".
 func Cause(c fleet.Cause) string { return causes[c] }
 
-// AttemptCause says why an attempt has ended.
+// AttemptCause explains why an attempt ended.
 func AttemptCause(c fleet.Cause) string { return cmp.Or(attemptCauses[c], causes[c], string(c)) }
 
-// Clock returns a time for people: its hour, or also its day if that is another one than that of now. It is
-// in the zone of now.
+// Clock returns a time for people: its hour, and its day if that is not today's. It is in the zone
+// of now.
 func Clock(at, now time.Time) string {
 	at = at.In(now.Location())
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -151,7 +152,7 @@ func (s *Surroundings) held(account string) string {
 	return fmt.Sprintf("the credentials of %s were refused; clew fleet account %s --release%s", account, tty.ShellWord(account), s.Flags)
 }
 
-// notBegun says why an attempt of a job could not begin, or returns "".
+// notBegun explains why an attempt of a job could not start, or returns "".
 func notBegun(j *fleet.Summary) string {
 	if j.Cause != fleet.ByWorker && j.Cause != fleet.ByMachine || j.Text == "" {
 		return ""
@@ -159,7 +160,7 @@ func notBegun(j *fleet.Summary) string {
 	return "could not begin: " + j.Text
 }
 
-// queued says why no worker takes a job.
+// queued explains why no worker takes a job.
 func (s *Surroundings) queued(j *fleet.Summary) string {
 	if !s.Known {
 		return cmp.Or(notBegun(j), "waits for a worker")
@@ -191,7 +192,7 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	return notBegun(j)
 }
 
-// Account says why no job of an account begins, or returns "".
+// Account explains why no job of an account starts, or returns "".
 func (s *Surroundings) Account(name string) string {
 	a := s.Accounts[name]
 	why, blocked := a.Blocked(s.At)

@@ -33,7 +33,7 @@ func TestReasonQuotesNames(t *testing.T) {
 	}
 }
 
-// A job that can't begin, or can't end, says why.
+// A job that can't start, or can't end, has a reason.
 func TestReasonSaysWhy(t *testing.T) {
 	t.Parallel()
 	until := testNow.Add(time.Minute)

@@ -22,8 +22,8 @@ type connection struct {
 	ctx    context.Context //nolint:containedctx // it is the connection's own
 	cancel context.CancelFunc
 
-	// handshake initializes a server that the agent has already initialized, over an earlier
-	// connection. It is nil if the agent does so itself.
+	// handshake initializes a server that the agent initialized over an earlier connection. It is
+	// nil if the agent does so itself.
 	handshake func() error
 
 	mu        sync.Mutex
@@ -33,11 +33,11 @@ type connection struct {
 	count     int                     // how many were answered
 }
 
-// answeredIDs is how many answered requests are remembered: a cancellation may still come for them.
+// answeredIDs is the number of answered requests that are remembered: a cancellation may still come
+// for them.
 const answeredIDs = 64
 
-// A call is a request of the agent. Its id is free again once it is answered or its context has
-// ended.
+// A call is a request of the agent. Its id is free again once it is answered or its context ends.
 type call struct {
 	ctx    context.Context //nolint:containedctx // it is the request's own
 	cancel context.CancelFunc
@@ -104,8 +104,8 @@ func (c *connection) finish(id wire.JSON, call *call) {
 	}
 }
 
-// earlyLimit is how long the cancellation of an unknown request is kept. Messages are served
-// concurrently, so that a cancellation can overtake its request.
+// earlyLimit is the time for which the cancellation of an unknown request is kept. Messages are
+// served concurrently, so that a cancellation can overtake its request.
 const earlyLimit = time.Second
 
 // cancelRequest ends the context of the request that a notification names.
@@ -150,7 +150,7 @@ func (c *connection) send(ctx context.Context, message wire.JSON) error {
 	return host.config.Send(ctx, c.server.name, message)
 }
 
-// close waits until the server has closed its end.
+// close waits until the server closes its end.
 func (c *connection) close() {
 	log := c.server.host.config.Log.With("server", c.server.name)
 	defer func() {

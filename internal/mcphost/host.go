@@ -25,10 +25,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrClosed is the error about a connection that has ended.
+// ErrClosed is the error for a closed connection.
 var ErrClosed = errors.New("clew: the connection of the MCP server is closed")
 
-// A Server is an in-process MCP server as its user has configured it.
+// A Server is an in-process MCP server as configured by its user.
 type Server interface {
 	// Open opens a connection. It does not block.
 	Open(peer *Peer) (Conn, error)
@@ -38,8 +38,7 @@ type Server interface {
 	Same(other Server) bool
 }
 
-// A Conn is the server's end of a connection. If it has ended by itself, HandleMCP returns
-// [ErrClosed].
+// A Conn is the server's end of a connection. If it ended by itself, HandleMCP returns [ErrClosed].
 type Conn interface {
 	// HandleMCP answers one JSON-RPC message, with "" if there is no reply.
 	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
@@ -51,7 +50,7 @@ type Conn interface {
 type Peer struct {
 	// Send sends a message of the server to the agent. Before [Host.Ready], it waits.
 	Send func(ctx context.Context, message wire.JSON) error
-	// Logger is that of the session.
+	// Logger is the session's logger.
 	Logger *slog.Logger
 }
 
@@ -140,8 +139,8 @@ func (h *Host) Add(servers map[string]Server) {
 	}
 }
 
-// Replace removes and replaces servers, so that only these are left. It returns the names of those
-// that have replaced another. Removed servers keep their connections until [Host.CloseRemoved].
+// Replace removes and replaces servers, so that only these are left. It returns the names of the
+// replaced servers. Removed servers keep their connections until [Host.CloseRemoved].
 func (h *Host) Replace(servers map[string]Server) (replaced []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -268,8 +267,8 @@ func (s *server) serve(ctx context.Context, head *rpcHead, message wire.JSON) (w
 	return conn.end.HandleMCP(ctx, message)
 }
 
-// open opens a connection, which replaces the current one, without a handshake. If the context has
-// ended, the current connection stays.
+// open opens a connection, which replaces the current one, without a handshake. If the context is
+// over, the current connection stays.
 func (s *server) open(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

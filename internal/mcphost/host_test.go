@@ -101,7 +101,7 @@ func TestServerOpenedTooLate(t *testing.T) {
 	}
 }
 
-// A connection that has ended is replaced at the next message, with a handshake if the server is
+// A connection that ended is replaced at the next message, with a handshake if the server is
 // stateful.
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestConnectionLost(t *testing.T) {
 	}
 }
 
-// Only servers that change lose their connections, and only when the caller says so.
+// Only servers that change lose their connections, and only when the caller asks for it.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	kept, old, gone, fresh := replies("{}", nil), replies("{}", nil), replies("{}", nil), replies("{}", nil)
@@ -173,7 +173,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A server can send once the agent is ready, and not after its connection has ended.
+// A server can send once the agent is ready, and not after its connection ends.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

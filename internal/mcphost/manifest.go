@@ -13,8 +13,8 @@ const (
 	// protocolVersion is the version of MCP that the agent speaks with in-process servers, and that
 	// manifests are for.
 	protocolVersion = "2025-11-25"
-	// manifestTimeout is how long all servers together may take before the agent is initialized
-	// without the manifests that are missing.
+	// manifestTimeout is the time that all servers together have before the agent is initialized
+	// without the missing manifests.
 	manifestTimeout = 250 * time.Millisecond
 )
 
@@ -24,11 +24,11 @@ const (
 		`"clientInfo":{"name":"claude-code","title":"Claude Code","version":"unknown"}}`
 	initializedMessage wire.JSON = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-	// ToolsChanged is the notification that the tools of a server have changed.
+	// ToolsChanged is the notification about changed tools of a server.
 	ToolsChanged wire.JSON = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// A Manifest is what an in-process server has answered in its handshake. An agent that gets it does
+// A Manifest has the answers of an in-process server in its handshake. An agent that gets it does
 // not ask the server.
 type Manifest struct {
 	// InitializeResult is the result of initialize.
@@ -93,7 +93,7 @@ func (s *server) manifest(ctx context.Context) *Manifest {
 	return manifest
 }
 
-// guardName is how errors name a server.
+// guardName returns the name of a server in errors.
 func guardName(server string) string { return "MCP server " + server }
 
 // manifest does the handshake and keeps the answers. It returns nil for a server of another
@@ -139,8 +139,7 @@ func (c *connection) tools(ctx context.Context) (wire.JSON, error) {
 	return result, nil
 }
 
-// initialize does the handshake in place of the agent, which has done it over an earlier
-// connection.
+// initialize does the handshake in place of the agent, which did it over an earlier connection.
 func (c *connection) initialize(ctx context.Context) error {
 	if _, err := c.ask(ctx, "initialize", initializeParams); err != nil {
 		return err

@@ -23,7 +23,7 @@ type answer struct {
 }
 
 // Serve passes the body of an mcp_message request on to its server and returns the body of the
-// answer. An error means that the body is not a message for a server; errors of servers are in the
+// answer. An error means that the body is not a message for a server; server errors are in the
 // answer.
 func (h *Host) Serve(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	var req Message
@@ -67,7 +67,7 @@ func newAnswer(head *rpcHead, reply wire.JSON) (any, error) {
 	return answer{&rpcResponse{Version: "2.0", ID: "0", Result: "{}"}}, nil
 }
 
-// An rpcHead is the part of a JSON-RPC message that says what it is.
+// An rpcHead is the part of a JSON-RPC message that shows its kind.
 type rpcHead struct {
 	ID     wire.JSON `json:"id"`
 	Method string    `json:"method"`

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Workspace is where the agent works: its questions show what becomes of the files there.
+// A Workspace is the directory of an agent: its questions show the changes of the files there.
 type Workspace struct {
 	// Dir is an absolute path, or "".
 	Dir string
@@ -36,13 +36,13 @@ func NewWorkspace(dir string) Workspace {
 	return Workspace{Dir: dir, Read: ReadText}
 }
 
-// A Change is what a call does to a file, as far as it is known before.
+// A Change is the effect of a call on a file, as far as it is known before.
 type Change struct {
-	// Diff is what becomes of the file, or nil.
+	// Diff is the change of the file, or nil.
 	Diff *transcript.FileDiff
-	// Replaced are the members of the input that Diff shows whole.
+	// Replaced are the input members that Diff shows whole.
 	Replaced []string
-	// Remark is why Diff does not show more, or "".
+	// Remark is the reason why Diff does not show more, or "".
 	Remark string
 }
 
@@ -51,7 +51,7 @@ var PathNames = map[string]string{
 	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path",
 }
 
-// ChangeNames are the members of a call that a diff replaces.
+// ChangeNames are the names of the input members that a diff replaces, by tool.
 var ChangeNames = map[string][]string{
 	"Edit": {"old_string", "new_string"}, "MultiEdit": {"edits"}, "Write": {"content"}, "NotebookEdit": {"new_source"},
 }
@@ -67,7 +67,7 @@ func PathOf(tool string, members []Member) (path string, ok bool) {
 }
 
 // isUnique reports whether there is exactly one member of a name, however it is spelled, and its
-// value is of a kind: JSON that begins with this character.
+// value is of a kind: JSON that starts with this character.
 func isUnique(members []Member, name string, kind byte) bool {
 	found := 0
 	for _, m := range members {
@@ -81,8 +81,9 @@ func isUnique(members []Member, name string, kind byte) bool {
 	return found == 1 && name != ""
 }
 
-// ChangeOf returns what a call does to a file. There is no diff if it would not show everything:
-// if a member is repeated or of another type, or if another one differs from it only in case.
+// ChangeOf returns the effect of a call on a file. There is no diff if it would not show
+// everything: if a member is repeated or of another type, or if another one differs from it only in
+// case.
 func ChangeOf(req *clew.PermissionRequest, members []Member, w Workspace) Change {
 	path, ok := PathOf(req.ToolName, members)
 	names := ChangeNames[req.ToolName]
@@ -112,7 +113,7 @@ func ChangeOf(req *clew.PermissionRequest, members []Member, w Workspace) Change
 	return c
 }
 
-// isPlainChange reports whether the members of a change mean the same to every reader of JSON.
+// isPlainChange reports whether a change means the same to every reader of JSON.
 func isPlainChange(tool string, members []Member) bool {
 	for _, name := range ChangeNames[tool] {
 		kind := byte('"')
@@ -195,7 +196,7 @@ func (w Workspace) diff(req *clew.PermissionRequest, path string) (*transcript.F
 // maxEdited is the size of the largest file that a question compares.
 const maxEdited = 4 << 20
 
-// ErrNotRegular is the error of [ReadText] for what is not a file.
+// ErrNotRegular is the error of [ReadText] for anything but a regular file.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 var (
@@ -203,8 +204,8 @@ var (
 	errBinary   = errors.New("it is not a text")
 )
 
-// ReadText returns the content of a text file. It does not wait for what is not a file, even if that
-// takes the place of one in between.
+// ReadText returns the content of a text file. It does not block on anything but a regular file,
+// even if that takes the place of one in between.
 func ReadText(path string) (string, error) {
 	flag := os.O_RDONLY
 	if runtime.GOOS != "windows" {

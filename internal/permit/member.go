@@ -1,5 +1,5 @@
-// Package permit decides what a question about a tool shows and what an answer to it allows.
-// Terminals and pages only draw it.
+// Package permit decides what a question about a tool shows and which permissions its answer
+// grants. Terminals and pages only draw it.
 //
 // A question shows everything that would be allowed: every member of the input by its exact name,
 // or a diff in place of the old and the new text. The file is read for the diff, which is used only
@@ -64,7 +64,7 @@ func Members(input wire.JSON) ([]Member, error) {
 	return members, nil
 }
 
-// Value returns the text of the last member with this exact name, which is the one that counts.
+// Value returns the text of the last member with this exact name, the one in effect.
 func Value(members []Member, name string) (text string, ok bool) {
 	for _, m := range slices.Backward(members) {
 		if m.Name == name {
@@ -80,7 +80,7 @@ var MainNames = []string{
 }
 
 // MainFirst moves the members with the most important name to the front, and returns the text of
-// the one that counts.
+// the one in effect.
 func MainFirst(members []Member) (sorted []Member, text string) {
 	for _, name := range MainNames {
 		if text, ok := Value(members, name); ok {
@@ -94,7 +94,7 @@ func MainFirst(members []Member) (sorted []Member, text string) {
 	return members, ""
 }
 
-// NotebookChange says what a call does to a cell.
+// NotebookChange describes the effect of a call on a cell.
 func NotebookChange(tool string, members []Member) (text string, ok bool) {
 	path, ok := Value(members, "notebook_path")
 	if tool != "NotebookEdit" || !ok {

@@ -17,14 +17,15 @@ func AlwaysPossible(req *clew.PermissionRequest) bool {
 
 // An Update is a change of the permissions that the answer "always" can make.
 type Update struct {
-	// Text is a clean line that says what changes, and where it is saved.
+	// Text is a clean line that describes the change, and the place where it is saved.
 	Text string
-	// Marked says that the change is made unless the user takes it out: rules allow the least.
+	// Marked reports whether the change is made unless the user deselects it: rules allow the
+	// least.
 	Marked bool
 }
 
-// Updates returns the changes that the answer "always" can make, by the index of their suggestion, or
-// nil if it is no answer.
+// Updates returns the changes that the answer "always" can make, by the index of their suggestion,
+// or nil if it is not a valid answer.
 func Updates(req *clew.PermissionRequest) []Update {
 	if !AlwaysPossible(req) {
 		return nil
@@ -51,8 +52,8 @@ func NarrowedRule(req *clew.PermissionRequest) string {
 	return RulesText([]clew.PermissionRule{rule})
 }
 
-// Always returns the permission with some of the changes that [Updates] lists. The rule, unless it is
-// "", replaces the one that [NarrowedRule] returns; it is an error if it allows more.
+// Always returns the permission with some of the changes that [Updates] lists. The rule, unless it
+// is "", replaces the result of [NarrowedRule]; it is an error if it allows more.
 func Always(req *clew.PermissionRequest, changes []int, rule string) (*clew.AllowResult, error) {
 	result := &clew.AllowResult{Classification: clew.PermissionClassificationPermanent}
 	if !AlwaysPossible(req) {
@@ -75,7 +76,7 @@ func Always(req *clew.PermissionRequest, changes []int, rule string) (*clew.Allo
 	return result, nil
 }
 
-// narrow returns a rule that allows no more than that of an update.
+// narrow returns a rule that allows no more than an update's rule.
 func narrow(u *clew.PermissionUpdate, text string) (rule clew.PermissionRule, err error) {
 	than, ok := OnlyRule(u)
 	if !ok {
@@ -115,7 +116,7 @@ func cutWord(text, word string) (rest string, ok bool) {
 	return strings.TrimSpace(text[len(word):]), true
 }
 
-// UpdateText says what an update of the permissions does, and where it is saved.
+// UpdateText describes an update of the permissions, and the place where it is saved.
 func UpdateText(u *clew.PermissionUpdate) string {
 	where := destinationText(u.Destination)
 	switch u.Type {
@@ -165,8 +166,8 @@ func ParseRule(text string) (rule clew.PermissionRule, ok bool) {
 	return clew.PermissionRule{ToolName: tool, RuleContent: content}, closed && tool != "" && strings.TrimSpace(content) != ""
 }
 
-// NotNarrower returns why a rule does not allow less than another one, or "". What is before the
-// wildcard at the end of the other one has to be its beginning.
+// NotNarrower returns the reason why a rule does not allow less than another one, or "". It has to
+// start with the other one's text before the final wildcard.
 func NotNarrower(text string, than clew.PermissionRule) string {
 	rule, ok := ParseRule(text)
 	switch {

@@ -15,16 +15,15 @@ import (
 // markVariable marks an agent and the processes that descend from it.
 const markVariable = "CLEW_FAMILY"
 
-// hostMark begins the marks of all agents of this process.
+// hostMark starts the marks of all agents of this process.
 var hostMark = rand.Text() + "."
 
-// leftoverTimeout is how long a process that an agent has left behind may take to exit after
-// SIGTERM.
+// leftoverTimeout is the time that an agent's leftover process has to exit after SIGTERM.
 const leftoverTimeout = 2 * time.Second
 
-// descendants are the processes that descend from an agent. Some have left its group, as the
-// agent's tools do, so they are recognized by a variable that they inherit. A process that was
-// started without the variable is not found.
+// descendants are the processes that descend from an agent. Some leave its group, as the agent's
+// tools do, so they are recognized by a variable that they inherit. A process that was started
+// without the variable is not found.
 type descendants struct{ mark string }
 
 // markDescendants sets the variable for the agent that cmd is going to start. With keep, it does
@@ -42,7 +41,7 @@ func markDescendants(cmd *exec.Cmd, keep bool) *descendants {
 	return d
 }
 
-// end ends what an agent that has exited has left running: with SIGTERM, and after leftoverTimeout
+// end ends the leftover processes of an agent that exited: with SIGTERM, and after leftoverTimeout
 // with SIGKILL.
 func (d *descendants) end() {
 	terminated := make(map[int]bool)
@@ -63,7 +62,7 @@ func (d *descendants) kill() {
 }
 
 // signal calls send for each descendant, again and again until there is none, since a process may
-// have started another one before it got a signal. It reports whether all were gone within
+// start another one before it gets a signal. It reports whether all were gone within
 // leftoverTimeout.
 func (d *descendants) signal(send func(*os.Process)) (ended bool) {
 	deadline := time.Now().Add(leftoverTimeout)
@@ -76,8 +75,8 @@ func (d *descendants) signal(send func(*os.Process)) (ended bool) {
 	return false
 }
 
-// each calls do for each descendant, and reports whether there may be any. A process that has ended,
-// or that belongs to another user, is not found. One that is just being started may be a descendant.
+// each calls do for each descendant, and reports whether there may be any. A process that ended, or
+// that belongs to another user, is not found. A process that is just starting may be a descendant.
 func (d *descendants) each(do func(*os.Process)) (found bool) {
 	for _, pid := range processes() {
 		if pid == os.Getpid() {
@@ -93,8 +92,8 @@ func (d *descendants) each(do func(*os.Process)) (found bool) {
 			found = true
 			continue
 		}
-		// From here on p stays the same process where the system has process files. It may have got
-		// the ID of another one before that.
+		// From here on p stays the same process where the system has process files. Before that,
+		// another process may get its ID.
 		if env, _ := environment(pid); bytes.Contains(env, []byte(d.mark)) {
 			found = true
 			do(p)

@@ -19,8 +19,8 @@ func processes() []int {
 	return ids
 }
 
-// environment returns the arguments and the environment of a process, or nothing if it has ended or
-// if the system does not show them, as those of some programs of the system itself.
+// environment returns the arguments and the environment of a process, or nothing if it ended or if
+// the system does not show them, as for some of its own programs.
 func environment(pid int) (env []byte, starting bool) {
 	env, _ = unix.SysctlRaw("kern.procargs2", pid)
 	return env, false

@@ -23,8 +23,8 @@ func processes() []int {
 	return ids
 }
 
-// environment returns the environment of a process, or nothing if it has ended or belongs to
-// another user. One that is starting has no environment yet.
+// environment returns the environment of a process, or nothing if it ended or belongs to another
+// user. A starting process has no environment yet.
 func environment(pid int) (env []byte, starting bool) {
 	return environmentIn("/proc/" + strconv.Itoa(pid))
 }
@@ -43,9 +43,8 @@ func environmentIn(dir string) (env []byte, starting bool) {
 	return nil, err == nil && isStarting(stat)
 }
 
-// isStarting reports whether a program has been loaded into a process, but not yet its environment:
-// then the end of the environment is at 0. The name of the program, in parentheses, may contain
-// blanks.
+// isStarting reports whether a process already has its program, but not yet its environment: then
+// the end of the environment is at 0. The name of the program, in parentheses, may contain blanks.
 func isStarting(stat []byte) bool {
 	const end = 51 - 3 // field 51, counted from field 3, the first one after the name
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])

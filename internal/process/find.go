@@ -17,7 +17,7 @@ import (
 // agentVariable names the agent binary for all programs of a user.
 const agentVariable = "CLEW_AGENT"
 
-// agentName is what the agent binary is called, without the .exe of Windows.
+// agentName is the name of the agent binary, without the .exe of Windows.
 const agentName = "claude"
 
 // Find returns the absolute path of the agent binary, without starting it. If explicit is not
@@ -25,8 +25,8 @@ const agentName = "claude"
 // variable CLEW_AGENT is used in the same way. If both are empty, Find looks in PATH and then in
 // the directories that installers use. It skips directories of PATH that are not absolute.
 //
-// looked lists where Find has looked, in order, up to the place where it found the binary; it is
-// meant to be shown to a user. An error always means that there is no binary to start.
+// looked lists the places where Find looked, in order, up to the place where it found the binary;
+// it is meant to be shown to a user. An error always means that there is no binary to start.
 func Find(explicit string) (path string, looked []string, err error) {
 	f := &finder{windows: runtime.GOOS == "windows", getenv: os.Getenv, stat: os.Stat, readDir: os.ReadDir}
 	path, err = f.find(explicit)

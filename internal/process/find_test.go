@@ -17,7 +17,7 @@ var (
 	directory = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
 )
 
-// fake returns a finder for a system with these variables and files. Its paths begin with a slash,
+// fake returns a finder for a system with these variables and files. Its paths start with a slash,
 // even if it stands for Windows.
 func fake(env map[string]string, files fstest.MapFS) *finder {
 	below := func(path string) string { return strings.TrimPrefix(filepath.ToSlash(path), "/") }

@@ -20,12 +20,12 @@ func groupAttributes() *syscall.SysProcAttr {
 
 func startCommand(cmd *exec.Cmd, closeFiles func()) error { return agents.start(cmd, closeFiles) }
 
-// commandGone is called when a command that was started has ended, and what it has left running:
-// until then the watcher must be there.
+// commandGone is called when a started command and its leftovers ended: until then the watcher must
+// be there.
 func commandGone() { agents.exited() }
 
-// wait waits until the agent has exited, and calls endGroup before the system can give its ID to
-// another process, which may lead another group.
+// wait waits until the agent exits, and calls endGroup before the system can give its ID to another
+// process, which may lead another group.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	err := awaitFile(*cmd.SysProcAttr.PidFD)
 	if err != nil {
@@ -40,8 +40,8 @@ func wait(cmd *exec.Cmd, endGroup func()) {
 	endGroup()
 }
 
-// awaitFile blocks until the process of a process file has exited, without occupying a thread. It
-// closes the file.
+// awaitFile blocks until the process of a process file exits, without occupying a thread. It closes
+// the file.
 func awaitFile(fd int) error {
 	if fd < 0 {
 		return errors.ErrUnsupported // an older kernel
@@ -71,8 +71,8 @@ const (
 
 var errRunning = errors.New("process: still running")
 
-// awaitExit blocks until the process has exited. With WNOHANG it does not block, and returns
-// errRunning if the process still runs. The process must be waited for as usual after that.
+// awaitExit blocks until the process exits. With WNOHANG it does not block, and returns errRunning
+// if the process still runs. The process must be waited for as usual after that.
 func awaitExit(kind, id, options int) error {
 	var info [128]byte // a siginfo_t, which begins with the number of a signal
 	for {
@@ -95,8 +95,8 @@ var agents starter
 
 // A starter starts agents, all on one thread, which it keeps while any of them runs: the kernel
 // signals an agent when the thread that started it ends, and the Go runtime ends threads at any
-// time. Beside the agents, and what they leave running, runs a [watcher]. Without agents there is
-// no thread, no goroutine and no watcher.
+// time. A [watcher] runs beside the agents and their leftovers. Without agents there is no thread,
+// no goroutine and no watcher.
 type starter struct {
 	mu       sync.Mutex
 	running  int
@@ -110,10 +110,10 @@ type startRequest struct {
 	started    chan error
 }
 
-// start starts cmd. Unless it fails, exited must be called when the process has ended and what it
-// has left running. It calls closeFiles, which closes the files of the process, before it starts
-// anything else: a process that is started meanwhile has them, too, until it runs its own program,
-// and would keep an input open that the agent closes.
+// start starts cmd. Unless it fails, exited must be called when the process and its leftovers
+// ended. It calls closeFiles, which closes the files of the process, before it starts anything
+// else: a process that is started meanwhile also has them, until it runs its own program, and would
+// keep an input open that the agent closes.
 func (s *starter) start(cmd *exec.Cmd, closeFiles func()) error {
 	s.mu.Lock()
 	if s.running++; s.running == 1 {
@@ -132,7 +132,7 @@ func (s *starter) start(cmd *exec.Cmd, closeFiles func()) error {
 	return err
 }
 
-// exited records that a process has ended. After the last one it returns when the watcher is gone.
+// exited records the end of a process. After the last one it returns when the watcher is gone.
 func (s *starter) exited() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ func startCommand(cmd *exec.Cmd, closeFiles func()) error {
 
 func commandGone() {}
 
-// wait waits until the agent has exited and calls endGroup right after that. The group keeps its ID
+// wait waits until the agent exits and calls endGroup right after that. The group keeps its ID
 // while a process is in it.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()

@@ -215,7 +215,7 @@ func TestOutputThatIsNeverEmptyEnds(t *testing.T) {
 	}
 }
 
-// A read whose deadline has passed before it begins must still return what is in the pipe.
+// A read whose deadline passed before it started must still return the data in the pipe.
 func TestOutputReadsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

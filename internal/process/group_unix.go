@@ -22,7 +22,7 @@ func (g *group) terminate() { g.send(syscall.SIGTERM) }
 
 func (g *group) kill() { g.send(syscall.SIGKILL) }
 
-// send ignores errors: a process that has ended needs no signal.
+// send ignores errors: a dead process needs no signal.
 func (g *group) send(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }
 
 func (g *group) release() {}

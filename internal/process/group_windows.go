@@ -35,8 +35,8 @@ func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-// newGroup puts the agent into a job. It returns no error: an agent that has exited can't be put
-// into a job, and needs none.
+// newGroup puts the agent into a job. It returns no error: an agent that exited can't be put into a
+// job, and needs none.
 func newGroup(p *os.Process) *group {
 	g := &group{agent: p}
 	job, err := windows.CreateJobObject(nil, nil)
@@ -67,7 +67,7 @@ func assign(job windows.Handle, p *os.Process) error {
 // terminate kills: Windows has no signal that asks a process to end.
 func (g *group) terminate() { g.kill() }
 
-// kill ignores errors: a process may have ended already.
+// kill ignores errors: the process may be dead already.
 func (g *group) kill() {
 	if g.job == 0 {
 		_ = g.agent.Kill()
@@ -90,7 +90,7 @@ func startCommand(cmd *exec.Cmd, closeFiles func()) error {
 
 func commandGone() {}
 
-// wait waits until the agent has exited and calls endGroup right after that.
+// wait waits until the agent exits and calls endGroup right after that.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()
 	endGroup()

@@ -36,8 +36,8 @@ func host(args []string) int {
 	return 1
 }
 
-// hostThatDiesEarly starts an agent that plays a role, lets it exit, and dies before it has ended
-// what the agent has left.
+// hostThatDiesEarly starts an agent that plays a role, lets it exit, and dies before it ends the
+// agent's leftovers.
 func hostThatDiesEarly(args []string) int {
 	p, err := Start(&Spec{Path: os.Args[0], Args: args[1:], Env: roleEnv(args[0])})
 	if err != nil {
@@ -50,7 +50,7 @@ func hostThatDiesEarly(args []string) int {
 	return hang()
 }
 
-// An agent ends with its host, also one that ignores SIGTERM, and what the agent has started.
+// An agent ends with its host, even if it ignores SIGTERM, and so do the processes that it started.
 func TestAgentDiesWithItsHost(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string][]string{
@@ -119,7 +119,7 @@ func TestWatcherFindsOneOfManyProcesses(t *testing.T) {
 	}
 }
 
-// A process that an agent has left running ends also if the host dies right after the agent.
+// A leftover process of an agent ends even if the host dies right after the agent.
 func TestLeftoversEndWithTheHost(t *testing.T) {
 	t.Parallel()
 	line := newLifeline(t)
@@ -219,8 +219,8 @@ func wantNothingOfVersion(t *testing.T, command string) {
 	}
 }
 
-// A process without an environment may be one that the system has not finished starting, which must
-// not be missed. The lines are those of real processes.
+// A process without an environment may still be starting, and must not be missed. The lines come
+// from real processes.
 func TestProcessThatStarts(t *testing.T) {
 	t.Parallel()
 	const (
@@ -353,7 +353,7 @@ func wantNothingLeft(t *testing.T, f func()) {
 	if got := ownChildren(t); got > children {
 		t.Errorf("%d children before, %d after", children, got)
 	}
-	// A goroutine that has done its work may not have returned yet.
+	// A goroutine may not have returned yet although its work is done.
 	polltest.Until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
@@ -366,7 +366,7 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// ownChildren counts the children of this process, including those that were not waited for.
+// ownChildren counts the children of this process, including zombies.
 func ownChildren(t *testing.T) int {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")

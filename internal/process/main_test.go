@@ -148,7 +148,7 @@ func (l *lifeline) connected() net.Conn {
 	return conn
 }
 
-// wantGone waits until the child that connected has ended.
+// wantGone waits until the connected child ends.
 func wantGone(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(long)); err != nil {
@@ -159,7 +159,7 @@ func wantGone(t *testing.T, conn net.Conn) {
 	}
 }
 
-// wantReady reads the line that says that a child hangs.
+// wantReady reads the line that a child prints before it hangs.
 func wantReady(t *testing.T, r io.Reader) {
 	t.Helper()
 	line := make([]byte, len("ready\n"))

@@ -95,7 +95,7 @@ func TestWriteToTheDead(t *testing.T) {
 	t.Parallel()
 	p := start(t, child(t, "exit", "0"))
 	<-p.Done()
-	// The input may have been closed by the agent's exit, or by this process after it.
+	// The agent's exit may close the input, or this process after it.
 	for range 2 {
 		if _, err := io.WriteString(p, "Hi\n"); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("got %v", err)

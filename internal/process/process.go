@@ -1,21 +1,21 @@
 // Package process starts, feeds, drains and stops the agent binary and its children.
 //
-// [Find] returns where the agent binary is, and [Start] runs it. A [Process] is read and written
+// [Find] returns the path of the agent binary, and [Start] runs it. A [Process] is read and written
 // like a pipe. [Process.Close] ends it and returns how it ended.
 //
 // # How an agent ends
 //
 // Reads return everything that the agent wrote before it died, and only then the end. The agent
-// leads a process group (a job on Windows); when it has exited, for whatever reason, the rest of
-// the group is killed. Processes that left the group, as commands of the agent's tools do, are
-// found by a variable that they inherit, on Linux and macOS: they get SIGTERM, and SIGKILL two
-// seconds later or if the agent was killed. With [Spec.KeepBackground] those of an agent that exits
-// by itself stay. A process that stays, or that is not found, may hold the agent's output open:
-// once the agent is gone, a read that finds nothing for a second returns the end.
+// leads a process group (a job on Windows); when it exits, for whatever reason, the rest of the
+// group is killed. Processes that left the group, as commands of the agent's tools do, are found by
+// a variable that they inherit, on Linux and macOS: they get SIGTERM, and SIGKILL two seconds later
+// or if the agent was killed. With [Spec.KeepBackground] they stay if the agent exits by itself. A
+// process that stays, or that is not found, may hold the agent's output open: once the agent is
+// gone, a read that finds nothing for a second returns the end.
 //
 // An agent ends with this process. If this process dies, Linux sends SIGTERM to the agent, Windows
 // ends its job, and on all systems its input ends. On Linux a shell that runs beside the agents
-// then ends what is left of them after 5 seconds, except for agents with [Spec.KeepBackground].
+// then ends their leftovers after 5 seconds, except for agents with [Spec.KeepBackground].
 //
 // # Cost
 //
@@ -40,33 +40,33 @@ type Spec struct {
 	// the program.
 	Path string
 	Args []string
-	// Env is the whole environment, as in [exec.Cmd]; nil means that of this process.
+	// Env is the whole environment, as in [exec.Cmd]; nil means this process's.
 	Env []string
-	// Dir is the working directory, or empty for that of this process.
+	// Dir is the working directory, or empty for this process's.
 	Dir string
 	// Stderr gets the agent's standard error, line by line and in order, without blanks at the end
 	// of a line and without blank lines. If it is nil, only the end is kept, see [Exit]. It is
 	// called by one goroutine at a time and may be slow: the agent does not wait for it. If more
-	// than a megabyte is waiting for it, lines are left out, and a line in their place says how
-	// many. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
+	// than a megabyte is waiting for it, lines are left out, and a line in their place has their
+	// number. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
 	Stderr func(line string)
-	// KeepBackground keeps the processes that an agent which exits by itself has left running. See
-	// the package documentation.
+	// KeepBackground keeps the leftover processes of an agent that exits by itself. See the package
+	// documentation.
 	KeepBackground bool
-	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and then again
-	// after the signal to terminate. 0 means 5 seconds.
+	// CloseTimeout is the time that [Process.Close] waits for the agent to end by itself, and then
+	// again after the signal to terminate. 0 means 5 seconds.
 	CloseTimeout time.Duration
 }
 
-// defaultCloseTimeout is what a [Spec] without one has.
+// defaultCloseTimeout is the timeout of a [Spec] without one.
 const defaultCloseTimeout = 5 * time.Second
 
-// A Process is a running agent, or one that has ended. Its methods may be called from several
-// goroutines at once.
+// A Process is an agent, running or ended. Its methods may be called from several goroutines at
+// once.
 type Process struct {
 	cmd          *exec.Cmd
 	closeTimeout time.Duration
-	// signalTimeout is how long an agent may take to end after SIGTERM.
+	// signalTimeout is the time that an agent has to end after SIGTERM.
 	signalTimeout time.Duration
 	keep          bool // what the agent leaves running
 
@@ -149,8 +149,8 @@ func (p *Process) run(closeFiles func(), started chan<- error) {
 	p.stderr.source.expire()
 }
 
-// endDescendants ends what an agent that has exited has left running outside of its group. An agent
-// that was killed could not end its tools: they have nothing to finish.
+// endDescendants ends the leftovers outside the group of an agent that exited. An agent that was
+// killed could not end its tools: they have nothing to finish.
 func (p *Process) endDescendants() {
 	if _, sig := p.status(); sig != nil {
 		p.descendants.kill()
@@ -168,7 +168,7 @@ func (p *Process) endGroup() {
 	p.group = nil
 }
 
-// signal calls send with the group, unless the agent has ended. It reports whether it did.
+// signal calls send with the group, unless the agent ended. It reports whether it did.
 func (p *Process) signal(send func(*group)) bool {
 	p.groupLock.Lock()
 	defer p.groupLock.Unlock()
@@ -179,13 +179,13 @@ func (p *Process) signal(send func(*group)) bool {
 	return true
 }
 
-// PID returns the ID of the agent's process. After the agent has exited, the system may give it to
+// PID returns the ID of the agent's process. After the agent exits, the system may give it to
 // another process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Interrupt sends SIGINT to the agent. The agent then stops its work, writes its transcript and
-// exits, whether or not its input has ended. Interrupt fails if the agent has exited, and on
-// Windows, which has no signals.
+// exits, whether or not its input is closed. Interrupt fails if the agent exited, and on Windows,
+// which has no signals.
 func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
 // Terminate asks the agent to end. It ends the agent's input and sends SIGTERM to its group, and
@@ -206,7 +206,7 @@ func (p *Process) terminatedFor() (time.Duration, bool) {
 	return time.Since(p.terminated), !p.terminated.IsZero()
 }
 
-// InputClosed reports whether an agent that runs has closed its input, as far as the system says.
+// InputClosed reports whether a running agent closed its input, as far as the system knows.
 func (p *Process) InputClosed() bool {
 	return !isDone(p.gone) && hasNoReader(p.stdin.file)
 }
@@ -214,8 +214,8 @@ func (p *Process) InputClosed() bool {
 // ExitsWithin waits for the agent to exit, and reports whether it has.
 func (p *Process) ExitsWithin(limit time.Duration) bool { return doneWithin(p.gone, limit) }
 
-// Done returns a channel that is closed when the agent has exited and what it has left running has
-// been ended. Its output may still have to be read.
+// Done returns a channel that is closed when the agent and its leftovers ended. The agent's output
+// may still have to be read.
 func (p *Process) Done() <-chan struct{} { return p.exited }
 
 // Read reads the agent's standard output. It blocks until there is some, and returns [io.EOF] at
@@ -223,16 +223,15 @@ func (p *Process) Done() <-chan struct{} { return p.exited }
 func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
 // Write writes to the agent's standard input. It blocks while the agent does not read, until the
-// agent has exited, which gives an [os.ErrProcessDone], or [Process.CloseWrite] or [Process.Close]
-// is called, which gives an [os.ErrClosed]. Other errors come from an agent that has closed its
-// input.
+// agent exits, which gives an [os.ErrProcessDone], or [Process.CloseWrite] or [Process.Close] is
+// called, which gives an [os.ErrClosed]. Other errors come from an agent that closed its input.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
 // CloseWrite ends the agent's input, and the agent then exits normally. A Write that is blocked
 // returns. CloseWrite may be called more than once.
 func (p *Process) CloseWrite() error { return p.stdin.Close() }
 
-// killTimeout is how long a killed agent may take to end. Only the system itself can delay that.
+// killTimeout is the time that a killed agent has to end. Only the system itself can delay that.
 const killTimeout = 10 * time.Second
 
 // An Exit describes how an agent ended.
@@ -241,20 +240,20 @@ type Exit struct {
 	Code int
 	// Signal is the signal that ended the agent, or nil.
 	Signal os.Signal
-	// Stderr is the end of the agent's standard error: the last 8 KB or a little more. It begins
+	// Stderr is the end of the agent's standard error: the last 8 KB or a little more. It starts
 	// with a whole line, unless that is longer than 4 KB.
 	Stderr string
-	// Killed says that the agent did not exit at the end of its input and got a signal.
+	// Killed reports that the agent did not exit at the end of its input and got a signal.
 	Killed bool
 }
 
-// Close ends the agent, releases its resources and returns how it ended. It ends the agent's input
-// and waits for the exit, then sends SIGTERM to its group and waits again, then sends SIGKILL. On
+// Close ends the agent, releases its resources and returns its exit. It ends the agent's input and
+// waits for the exit, then sends SIGTERM to its group and waits again, then sends SIGKILL. On
 // Windows, which has no signals, it kills after the first wait. Meanwhile it reads and drops the
 // agent's output, so that a full pipe can't block the exit; a concurrent Read may still get some of
 // it.
 //
-// Blocked reads and writes return. Concurrent calls of Close wait for the same end, and later ones
+// Blocked reads and writes return. Concurrent Close calls wait for the same end, and later ones
 // return at once. When Close returns, the process, its goroutines and its files are gone, with two
 // exceptions: a process that the system does not end within 10 seconds of SIGKILL, and a call of
 // [Spec.Stderr] that does not return within a second.
@@ -295,8 +294,8 @@ func (p *Process) end() (killed bool) {
 	return killed
 }
 
-// status returns the exit code and the signal of an agent that has exited. Its state is missing if
-// other code in this process has waited for it.
+// status returns the exit code and the signal of an agent that exited. Its state is missing if
+// other code in this process waited for it.
 func (p *Process) status() (int, os.Signal) {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -310,8 +309,8 @@ func (p *Process) status() (int, os.Signal) {
 
 // isBatch reports whether Windows may treat path as a batch file. It runs those in a shell, which
 // reads their arguments by different rules. Windows ignores dots and spaces at the end of a name,
-// and a colon begins the name of a stream. Every element of the path is checked, which saves a rule
-// for where the name begins.
+// and a colon starts the name of a stream. Every element of the path is checked, which saves a rule
+// for the start of the name.
 func isBatch(path string) bool {
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune(`\/:`, r) }) {
 		part = strings.ToLower(strings.TrimRight(part, ". "))

@@ -35,7 +35,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// startError returns an error that names the agent and says why it did not start.
+// startError returns an error with the agent and the reason why it did not start.
 func (s *Spec) startError(err error) error {
 	what, err := s.Path, withoutPath(err)
 	if s.Dir != "" {
@@ -66,9 +66,9 @@ func (s *Spec) size() int {
 	return size
 }
 
-// If the agent has exited and another process holds its output open, a read waits for linger and
-// all reads together for maxLinger. Output that comes later is read up to lateBytes, which is more
-// than a pipe holds.
+// If the agent exited and another process holds its output open, a read waits for linger and all
+// reads together for maxLinger. Output that comes later is read up to lateBytes, which is more than
+// a pipe holds.
 const (
 	linger    = time.Second
 	maxLinger = 3 * linger
@@ -145,8 +145,8 @@ type output struct {
 	limit time.Time // when the last read ends, set when the agent has exited
 }
 
-// Read returns [io.EOF] at the end of the pipe. After the agent has exited, the pipe also ends when
-// nothing was written for the linger time.
+// Read returns [io.EOF] at the end of the pipe. After the agent exits, the pipe also ends when
+// nothing is written for the linger time.
 func (o *output) Read(b []byte) (int, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
@@ -155,7 +155,7 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 	n, err := o.file.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		// The deadline may have passed before the read has looked into the pipe.
+		// The deadline may pass before the read looks into the pipe.
 		n, err = readNow(o.file, b)
 		if o.late += n; o.late > lateBytes {
 			return 0, io.EOF

@@ -43,7 +43,7 @@ func TestStartErrors(t *testing.T) {
 				p.Close()
 				t.Fatal("it started")
 			}
-			// Windows has other codes for what can't be run.
+			// Windows has other codes for files that can't be run.
 			if runtime.GOOS != "windows" && test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("got %v, want %v", err, test.is)
 			}

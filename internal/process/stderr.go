@@ -87,7 +87,7 @@ func (t *tail) add(p []byte) {
 	}
 }
 
-// String returns the end. It begins at the start of a line if one is kept before the last 8 KB.
+// String returns the end. It starts at a line start if one is kept before the last 8 KB.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *tail) String() string {
 const (
 	// maxLine is the length at which a line is passed on in parts.
 	maxLine = 64 << 10
-	// maxQueued is how many bytes of lines may wait for a slow callback.
+	// maxQueued is the maximum size of the lines that wait for a slow callback, in bytes.
 	maxQueued = 1 << 20
 	// lineCost is the memory that a line needs in addition to its bytes.
 	lineCost = 32
@@ -203,7 +203,7 @@ func (q *queue) pass(line string) {
 	q.call(line)
 }
 
-// idle returns a channel that is closed when all lines so far have been passed on.
+// idle returns a channel that is closed when all lines so far are passed on.
 func (q *queue) idle() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

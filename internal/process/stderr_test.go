@@ -43,7 +43,7 @@ func TestStderrWithoutLineEnds(t *testing.T) {
 	}
 }
 
-// The last lines may still be in the pipe when the agent has exited.
+// The last lines may still be in the pipe when the agent exits.
 func TestStderrIsReadBeforeItIsClosed(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

@@ -25,7 +25,7 @@ const versionTimeout = 30 * time.Second
 // packageName is the npm package of the agent.
 const packageName = "@anthropic-ai/claude-code"
 
-// A binaryKey tells one agent binary from another, also at the same path.
+// A binaryKey distinguishes agent binaries, even at the same path.
 type binaryKey struct {
 	path    string
 	dir     string // for a small program, which may be one that starts another by the directory
@@ -36,7 +36,7 @@ type binaryKey struct {
 // smallProgram is the size below which a program is not Claude Code itself.
 const smallProgram = 64 << 20
 
-// A failureKey is a binary and a hash of the environment that it has failed in.
+// A failureKey is a binary and a hash of the environment that it failed in.
 type failureKey struct {
 	binary      binaryKey
 	environment uint64
@@ -63,13 +63,14 @@ func (p *probe) counts(key failureKey, limit time.Duration) bool {
 }
 
 const (
-	// failureMemory is how long a binary that does not print its version is not run again.
+	// failureMemory is the time for which a binary that does not print its version is not run
+	// again.
 	failureMemory = 5 * time.Minute
 	// maxProbes limits how many probes are kept.
 	maxProbes = 1000
 )
 
-// probes has the probe of each binary that runs or has found the version, and those that failed.
+// probes has the running and successful probe of each binary, and the failed ones.
 var probes struct {
 	sync.Mutex
 	newest map[binaryKey]*probe
@@ -115,7 +116,7 @@ func Version(ctx context.Context, path, dir string, env []string, limit time.Dur
 
 func stillRunning(limit time.Duration) error { return fmt.Errorf("still running after %v", limit) }
 
-// identify returns the file behind path, and what tells it from others.
+// identify returns the file that path links to, and its key.
 func identify(path, dir string) (file string, key binaryKey, err error) {
 	file, err = filepath.EvalSymlinks(path)
 	if err != nil {
@@ -132,8 +133,8 @@ func identify(path, dir string) (file string, key binaryKey, err error) {
 	return file, key, nil
 }
 
-// probeOf returns the probe of a binary that counts for a caller with so much time: one that has
-// ended, or else one that runs. If there is none, it returns a new one, which the caller has to run.
+// probeOf returns the probe of a binary that counts for a caller with so much time: a finished one,
+// or else a running one. If there is none, it returns a new one, which the caller has to run.
 func probeOf(key failureKey, limit time.Duration) (p *probe, mine bool) {
 	probes.Lock()
 	defer probes.Unlock()
@@ -160,8 +161,8 @@ func keep[K comparable](all *map[K]*probe, key K, p *probe) {
 	(*all)[key] = p
 }
 
-// end says that the fields are set. A probe that its caller has given up is forgotten: another
-// caller may try again.
+// end marks the fields as set. A probe that its caller gave up is forgotten: another caller may try
+// again.
 func (p *probe) end(givenUp bool) {
 	probes.Lock()
 	defer probes.Unlock()
@@ -218,7 +219,7 @@ func printedVersion(ctx context.Context, path, dir string, env []string, limit t
 // maxVersionOutput is the size of the longest output of --version, in bytes.
 const maxVersionOutput = 4 << 10
 
-// A limitedOutput keeps the beginning of what a program prints, and ends one that prints more.
+// A limitedOutput keeps the start of a program's output, and ends a program that prints more.
 type limitedOutput struct {
 	text []byte
 	full func()

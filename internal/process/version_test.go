@@ -91,7 +91,7 @@ func runsOf(t *testing.T, ran string) int {
 	return len(text) / len("x\n")
 }
 
-// A binary that does not print its version is not asked again by each caller, and one that hangs
+// A binary that does not print its version is not asked again by each caller, and a hanging binary
 // does not hold up its callers for longer than the limit.
 func TestVersionFailureIsRemembered(t *testing.T) {
 	skipOnWindows(t, "there are no scripts")

@@ -8,16 +8,16 @@ import (
 
 // markedScript defines a function that lists the processes below a directory such as /proc that
 // have a mark in their environment. On a machine with very many processes, their names are more
-// than one call of grep can take as arguments: printf is part of the shell and has no such limit,
-// and xargs calls grep as often as it takes.
+// than one grep can take as arguments: printf is part of the shell and has no such limit, and xargs
+// calls grep as often as it takes.
 const markedScript = `
 marked() { printf '%s\n' "$2"/[0-9]*/environ | xargs grep -lsF -- "$1"; }
 `
 
-// watcherScript waits for the end of its input, which is the death of this process. The kernel has
-// sent SIGTERM to the agents by then. Whatever has the mark of this process three seconds later
-// gets SIGTERM, and two more seconds later SIGKILL: agents that ignore the signal, and what agents
-// have left running.
+// watcherScript waits for the end of its input, which is the death of this process. By then the
+// kernel sent SIGTERM to the agents. Every process with the mark of this process gets SIGTERM three
+// seconds later, and SIGKILL after two more: agents that ignore the signal, and leftovers of
+// agents.
 const watcherScript = markedScript + `
 signal() {
 	for file in $(marked "$2" /proc); do

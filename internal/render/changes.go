@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// changes returns the lines that a call has changed: all of them, or the first ones, cut to the
-// width. A call that changed several files names each.
+// changes returns the changed lines of a call: all of them, or the first ones, cut to the width. A
+// call that changed several files names each.
 func (o Options) changes(diffs []transcript.FileDiff) string {
 	var b strings.Builder
 	shown, left := 0, 0
@@ -32,8 +32,8 @@ func (o Options) changes(diffs []transcript.FileDiff) string {
 	return b.String() + o.more(left)
 }
 
-// most returns how many lines of a diff have to be laid out after some were shown: more than are
-// shown, since the words of a line are compared with those of the lines that replace it.
+// most returns the maximum number of diff lines to lay out after some were shown: more than are
+// shown, since the words of a line are compared with the words of the lines that replace it.
 func (o Options) most(shown int) int {
 	if o.Expand {
 		return math.MaxInt

@@ -35,8 +35,7 @@ type codePart struct {
 	style      tty.Style
 }
 
-// FileDiff returns the lines of a diff, those of each hunk after a line that stands for what is
-// left out.
+// FileDiff returns the lines of a diff, with a line for the omitted text before each hunk.
 func (o Options) FileDiff(d *transcript.FileDiff) []DiffLine {
 	lines, _ := diffLines(d, math.MaxInt)
 	return lines
@@ -128,8 +127,8 @@ func (b *diffBuilder) add(line string) {
 	b.lines = append(b.lines, l)
 }
 
-// codeOf returns the parts of the next line of the file that are worth a color. Green and red are for
-// what a diff adds and removes, so strings have none.
+// codeOf returns the parts of the next line of the file that are worth a color. Green and red are
+// for added and removed text, so strings have none.
 func (b *diffBuilder) codeOf(line string) []codePart {
 	var parts []codePart
 	at := 0

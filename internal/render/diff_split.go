@@ -37,7 +37,7 @@ type splitter struct {
 	before int // the number of the next line at the left
 }
 
-// lines pairs lines that were removed with those that were added in their place.
+// lines pairs removed lines with the lines added in their place.
 func (s *splitter) lines(lines []DiffLine) (painted []string) {
 	for len(lines) > 0 {
 		removed := leading(lines, "-")
@@ -71,7 +71,7 @@ func leading(lines []DiffLine, mark string) (n int) {
 	return n
 }
 
-// same returns a line that has not changed, or a remark, on both sides.
+// same returns an unchanged line, or a remark, on both sides.
 func (s *splitter) same(line *DiffLine) []string {
 	left := *line
 	if line.style == tty.Plain && s.digits > 0 {

@@ -83,7 +83,7 @@ func TestDiffHead(t *testing.T) {
 	}
 }
 
-// The changed words of a line are marked if the lines are similar.
+// Changed words are marked if the lines are similar.
 func TestDiffMarksWords(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, removed, added string }{
@@ -177,8 +177,8 @@ func BenchmarkFileDiff(b *testing.B) {
 	}
 }
 
-// Code around a change has its colors, except those that mean that a line is added or removed, and a
-// comment that begins on a line that is added goes on after it.
+// Code around a change has its colors, except the colors of added and removed lines, and a comment
+// that starts on an added line continues after it.
 func TestFileDiffHighlightsContext(t *testing.T) {
 	t.Parallel()
 	d := fileDiff(tooluse.Hunk{
@@ -201,8 +201,8 @@ func TestFileDiffHighlightsContext(t *testing.T) {
 	}
 }
 
-// The first lines of a diff are those of the whole, apart from marks in its last ones, and nothing is
-// lost of the number of the others.
+// The first lines of a diff are the same as in the whole, apart from marks in its last ones, and
+// the number of the others is complete.
 func TestDiffLinesLimit(t *testing.T) {
 	t.Parallel()
 	d := fileDiff(

@@ -7,14 +7,14 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A Feed shows a transcript while it grows. It never changes text that it has returned: it shows
-// the items of the last chunk one by one, when each is complete, and starts again after a rewind.
+// A Feed shows a transcript while it grows. It never changes text that it returned: it shows the
+// items of the last chunk one by one, when each is complete, and starts again after a rewind.
 type Feed struct {
 	Options
 	// Label is a clean line before each chunk, or "".
 	Label string
-	// Redraws says that the caller can draw the last lines again: see [Feed.Open]. Then a text that is
-	// being written is laid out. Otherwise its words are shown as they come.
+	// Redraws means that the caller can draw the last lines again: see [Feed.Open]. Then a partial
+	// text is laid out. Otherwise its words are shown as they come.
 	Redraws bool
 
 	chunks int       // how many chunks are complete and were shown
@@ -28,8 +28,8 @@ type Feed struct {
 	growth
 }
 
-// Leave says that another feed writes now. It returns the line that ends an open chunk, whose head
-// is repeated when the feed goes on.
+// Leave hands over to another feed. It returns the line that ends an open chunk, whose head is
+// repeated when the feed continues.
 func (f *Feed) Leave() string {
 	text := f.Stop()
 	if f.open && !f.away {
@@ -47,8 +47,8 @@ func (f *Feed) Skip(chunks []transcript.Chunk, n int) {
 	}
 }
 
-// Next returns the text of new items. first is the index of the first chunk that is new or has
-// changed. If final is set, nothing more follows, and incomplete items are shown as well.
+// Next returns the text of new items. first is the index of the first new or changed chunk. If
+// final is set, nothing more follows, and incomplete items are shown as well.
 func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 	var b strings.Builder
 	if kept := f.kept(chunks, first); kept < len(f.begun) {
@@ -71,7 +71,7 @@ func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 	return b.String()
 }
 
-// kept returns how many of the chunks that were begun are still there.
+// kept returns the number of started chunks that are still there.
 func (f *Feed) kept(chunks []transcript.Chunk, first int) int {
 	for i := min(first, len(f.begun)); i < len(f.begun); i++ {
 		if i >= len(chunks) || f.begun[i] != idOf(&chunks[i]) {
@@ -81,7 +81,7 @@ func (f *Feed) kept(chunks []transcript.Chunk, first int) int {
 	return len(f.begun)
 }
 
-// A chunkID identifies a chunk, so that a Feed notices when a rewind has replaced it.
+// A chunkID identifies a chunk, so that a Feed notices when a rewind replaces it.
 type chunkID struct {
 	line int // the first line of the chunk, or 0 if that is unknown
 	time int64

@@ -77,7 +77,7 @@ func (f *flow) put() {
 	f.begun, f.breaks, f.spaces, f.word, f.width = true, 0, 0, f.word[:0], 0
 }
 
-// end writes the rest, and ends the line. The next piece begins a new one.
+// end writes the rest, and ends the line. The next piece starts a new one.
 func (f *flow) end() string {
 	f.put()
 	if f.column > 0 {

@@ -36,7 +36,7 @@ func drawAll(tr *transcript.Transcript, l *rows.List) int {
 	return n
 }
 
-// rowTexts returns the lines of the rows of a session.
+// rowTexts returns the lines of a session's rows.
 func rowTexts(tr *transcript.Transcript, l *rows.List) []string {
 	o := Options{Width: 80, Dir: tr.CWD, Zone: time.UTC}
 	var texts []string
@@ -46,7 +46,8 @@ func rowTexts(tr *transcript.Transcript, l *rows.List) []string {
 	return texts
 }
 
-// A session that grows is drawn while it is read further, and its rows are always those of the whole.
+// A session that grows is drawn while it is read further, and its rows always equal the rows of the
+// whole.
 func TestFollowedRows(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{
@@ -91,7 +92,7 @@ func TestFollowedRows(t *testing.T) {
 	}
 }
 
-// finalTexts returns the lines of the rows of a session that is complete.
+// finalTexts returns the lines of a complete session's rows.
 func finalTexts(t *testing.T, source string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "0b9cbcd1-6a9b-4b43-9d3b-0c8d5c7f2a11.jsonl")

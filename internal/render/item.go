@@ -72,8 +72,7 @@ func (o Options) call(i *transcript.DisplayItem) string {
 	return text
 }
 
-// callName returns the clean name of the tool that is called. The summary has those of a server and its
-// tool.
+// callName returns the clean name of the called tool. The summary names a server and its tool.
 func callName(i *transcript.DisplayItem) string {
 	if rest, ok := strings.CutPrefix(i.ToolName, "mcp__"); ok && strings.Contains(rest, "__") && i.ToolSummary != "" {
 		return "MCP"
@@ -81,7 +80,7 @@ func callName(i *transcript.DisplayItem) string {
 	return cmp.Or(tty.Line(i.ToolName), "tool")
 }
 
-// summary returns what a call does, in one clean line. The outcome says how much a call has changed.
+// summary describes a call, in one clean line. The outcome has the size of its changes.
 func (o Options) summary(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
 	if len(diffs) == 1 && i.ToolName != "Bash" && i.ToolName != "PowerShell" {
 		return tty.Line(RelativePath(o.Dir, diffs[0].Path))
@@ -123,7 +122,7 @@ func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff)
 	return notes
 }
 
-// agentWork returns how many tools subagents have called, and what they cost.
+// agentWork returns the number of tool calls by subagents, and their cost.
 func agentWork(agents []*transcript.Agent) (sum rows.Work) {
 	for _, a := range agents {
 		if a.Transcript == nil {
@@ -135,7 +134,7 @@ func agentWork(agents []*transcript.Agent) (sum rows.Work) {
 	return sum
 }
 
-// ToolCalls counts the calls of tools in a transcript, and of the subagents below it.
+// ToolCalls counts the tool calls in a transcript, and in the subagents below it.
 func ToolCalls(t *transcript.Transcript) (calls int) {
 	for _, item := range t.All() {
 		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
@@ -145,7 +144,7 @@ func ToolCalls(t *transcript.Transcript) (calls int) {
 	return calls
 }
 
-// row returns the line of a call: its name, what it does, and its outcome at the right. What it does
+// row returns the line of a call: its name, its summary, and its outcome at the right. The summary
 // is cut to the room that is left.
 func (o Options) row(name, what string, notes []Note) string {
 	width, painted := 0, ""
@@ -179,8 +178,8 @@ func (o Options) row(name, what string, notes []Note) string {
 	return strings.Repeat(" ", o.indent) + line + painted + "\n"
 }
 
-// minSummary is the least width of what a call does. In a narrower window its outcome is left out,
-// unless it failed.
+// minSummary is the minimum width of a call's summary. In a narrower window its outcome is left
+// out, unless it failed.
 const minSummary = 12
 
 const (
@@ -188,7 +187,7 @@ const (
 	shortDiff  = 16 // of a diff that is not expanded
 )
 
-// result returns the result of a call: what it changed, or its text, all of it or its first lines.
+// result returns a call's result: its changes, or its text, all of it or its first lines.
 func (o Options) result(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
 	pictures := ""
 	if i.ResultImages > 0 {
@@ -210,7 +209,7 @@ func (o Options) result(i *transcript.DisplayItem, diffs []transcript.FileDiff) 
 	return b.String() + o.more(more) + pictures
 }
 
-// more returns a line that says how many lines are not shown.
+// more returns a line with the number of hidden lines.
 func (o Options) more(lines int) string {
 	if lines <= 0 {
 		return ""
@@ -218,7 +217,7 @@ func (o Options) more(lines int) string {
 	return o.line(tty.Dim, o.fit(fmt.Sprintf("… %s (--expand)", wording.Count(lines, "more line"))))
 }
 
-// report returns the result of a call, and that of a subagent without what is for the model alone.
+// report returns a call's result, and a subagent's without the text for the model alone.
 func report(i *transcript.DisplayItem) string {
 	if i.Type == transcript.ItemSubagent {
 		return transcript.AgentReport(i.ToolResult)

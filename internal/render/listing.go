@@ -28,8 +28,8 @@ func DayNumber(t time.Time) int {
 	return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
 }
 
-// ProjectName is the name of a project in lists: that of its directory or, if that is not known, the
-// one that the agent uses. It is not clean.
+// ProjectName is the name of a project in lists: the name of its directory or, if that is not
+// known, the one that the agent uses. It is not clean.
 func ProjectName(cwd, project string) string {
 	if cwd == "" {
 		return project

@@ -41,8 +41,8 @@ type PanelEntry struct {
 // left out.
 const minPanelText = 20
 
-// panel lays out entries. Their cells are in columns, aligned at the right. order are the columns from
-// the one that is most important to the one that is left out first.
+// panel lays out entries. Their cells are in columns, aligned at the right. order has the columns
+// from the most important one to the one that is left out first.
 func (o Options) panel(entries []PanelEntry, order ...int) []PanelLine {
 	var widths []int
 	for i := range entries {
@@ -113,16 +113,16 @@ func heading(text string, cells ...Note) PanelEntry {
 	return PanelEntry{Style: tty.Title, Words: text, Cells: cells}
 }
 
-// remark returns an entry that says that there is nothing to show.
+// remark returns an entry for an empty panel.
 func remark(text string) PanelEntry { return PanelEntry{Style: tty.Dim, Words: text} }
 
-// remark returns a line that says that there is nothing to show.
+// remark returns a line for an empty panel.
 func (o Options) remark(text string) []PanelLine {
 	return o.panel([]PanelEntry{{Style: tty.Dim, Words: text}})
 }
 
-// AgentsPanel returns the subagents of a session as a tree, with what each did and cost, below a line
-// about the session itself. l are the rows of t.
+// AgentsPanel returns the subagents of a session as a tree, with the work and cost of each, below a
+// line about the session itself. l are the rows of t.
 func (o Options) AgentsPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
 	return o.panel(o.AgentEntries(t, l), 3, 4, 0, 1, 2, 5)
 }
@@ -157,7 +157,7 @@ func (o Options) AgentEntries(t *transcript.Transcript, l *rows.List) []PanelEnt
 	return entries
 }
 
-// agentEntry returns the entry of the row of a subagent.
+// agentEntry returns the entry for a subagent's row.
 func (o Options) agentEntry(r *rows.Row, depth int) PanelEntry {
 	e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}, Depth: depth}
 	state, model := r.State.String(), ""
@@ -202,7 +202,7 @@ func stateStyle(state string) tty.Style {
 	return tty.Dim
 }
 
-// helpers returns the subagents that the agent has made for itself, by kind.
+// helpers returns the subagents that the agent made for itself, by kind.
 func helpers(agents []*transcript.Agent) (entries []PanelEntry) {
 	for _, a := range agents {
 		if a != nil && a.Kind() != transcript.AgentWork {
@@ -215,7 +215,7 @@ func helpers(agents []*transcript.Agent) (entries []PanelEntry) {
 	return entries
 }
 
-// BranchesPanel returns the parts of a session that rewinds have removed.
+// BranchesPanel returns the parts of a session that rewinds removed.
 func (o Options) BranchesPanel(l *rows.List) []PanelLine { return o.panel(o.BranchEntries(l), 0, 1) }
 
 // BranchEntries returns the entries of [Options.BranchesPanel]. Their cells are the number of rows, and
@@ -244,8 +244,8 @@ func (o Options) Outline(l *rows.List) []PanelLine { return o.panel(o.OutlineEnt
 // OutlineEntries returns the entries of [Options.Outline]. Those of prompts have a cell with the time.
 func (o Options) OutlineEntries(l *rows.List) []PanelEntry { return o.outlineEntries(l, 0) }
 
-// OutlineFrom returns the outline after rows from an index on have changed. made is the one before
-// that, whose beginning is used again.
+// OutlineFrom returns the outline after rows from an index on changed. made is the outline before
+// that, whose start is used again.
 func (o Options) OutlineFrom(made []PanelLine, l *rows.List, from int) []PanelLine {
 	from = max(l.Previous(from, rows.IsPrompt), 0) // lines before a prompt don't depend on what follows it
 	kept := len(made)
@@ -284,7 +284,7 @@ func (o Options) outlineEntries(l *rows.List, from int) []PanelEntry {
 	return entries
 }
 
-// outlined fills in the entry of a row of the outline. It returns false for other rows.
+// outlined fills in the entry for an outline row. It returns false for other rows.
 func (o Options) outlined(r *rows.Row, e *PanelEntry) bool {
 	switch {
 	case r.Kind == rows.Prompt:
@@ -313,7 +313,7 @@ func (o Options) clock(r *rows.Row) string {
 	return o.time(r.Time)
 }
 
-// failure says what has failed.
+// failure describes a failure.
 func (o Options) failure(r *rows.Row) string {
 	if r.IsCall() {
 		return callName(r.Item) + " " + o.rowSummary(r.Item, nil)
@@ -321,8 +321,8 @@ func (o Options) failure(r *rows.Row) string {
 	return tty.Line(head(cmp.Or(r.Text, r.Kind.String()), o.headBytes()))
 }
 
-// commitMessage returns the first line of the message of a commit that a command has made, or the
-// command if the message is not known.
+// commitMessage returns the first line of the message of a command's commit, or the command if the
+// message is not known.
 func commitMessage(i *transcript.DisplayItem) (string, bool) {
 	if !strings.Contains(string(i.ToolInput), "git commit") || len(i.ToolInput) > maxRowDiff || !i.HasResult {
 		return "", false
@@ -344,8 +344,7 @@ var messageFlag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\s(-[a-zA-Z]*m|--message)\s*=?`)
 })
 
-// firstLineOf returns the first line of a quoted text, or of one that the shell reads from the lines
-// after it.
+// firstLineOf returns the first line of a quoted text, or of a here-document.
 func firstLineOf(message string) string {
 	message = strings.TrimLeft(message, " =")
 	quote := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// FilesPanel returns the files that a session has changed. Each line points to the row of the last
+// FilesPanel returns the files that a session changed. Each line points to the row of the last
 // change.
 func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
 	files := transcript.Diffs(t.Chunks)
@@ -25,7 +25,7 @@ func (o Options) FilesPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 	return o.panel(entries, 1, 2, 0)
 }
 
-// TurnsPanel returns the files that a session has changed, turn by turn.
+// TurnsPanel returns the files that a session changed, turn by turn.
 func (o Options) TurnsPanel(t *transcript.Transcript, l *rows.List) []PanelLine {
 	calls, prompts := CallRows(l), promptRows(l)
 	var entries []PanelEntry
@@ -89,7 +89,7 @@ func (o Options) fileEntry(f *transcript.FileChanges, calls map[string]rows.ID, 
 	return e
 }
 
-// CallRows returns the rows of calls by the IDs of the calls.
+// CallRows returns the call rows by the IDs of the calls.
 func CallRows(l *rows.List) map[string]rows.ID {
 	calls := map[string]rows.ID{}
 	for i := range l.Len() {
@@ -100,7 +100,7 @@ func CallRows(l *rows.List) map[string]rows.ID {
 	return calls
 }
 
-// promptRows returns the rows of the prompts of a session by turn.
+// promptRows returns the prompt rows of a session by turn.
 func promptRows(l *rows.List) map[int]*rows.Row {
 	prompts := map[int]*rows.Row{}
 	for i := l.Next(-1, rows.IsPrompt); i >= 0; i = l.Next(i, rows.IsPrompt) {
@@ -128,7 +128,7 @@ func TurnChunks(t *transcript.Transcript, turn int) []transcript.Chunk {
 	return t.Chunks[first:]
 }
 
-// Changes returns what a session has changed, in the order of the files, for [Options.DiffText]. turn
+// Changes returns the changes of a session, in the order of the files, for [Options.DiffText]. turn
 // and path choose the changes of one turn and of one file; 0 and "" mean all.
 func Changes(t *transcript.Transcript, turn int, path string) []transcript.FileDiff {
 	chunks := t.Chunks

@@ -49,7 +49,7 @@ func texts(lines []PanelLine) string {
 	return b.String()
 }
 
-// startOf returns a transcript with a call that has started a subagent.
+// startOf returns a transcript with a call that started a subagent.
 func startOf(agents ...*transcript.Agent) *transcript.Transcript {
 	return &transcript.Transcript{Chunks: []transcript.Chunk{
 		{Text: "Go on."},
@@ -143,8 +143,8 @@ compacted
 	}
 }
 
-// The outline is the same if it is made again only from where rows have changed on, and its
-// beginning is not made again.
+// The outline is the same if it is made again only from the changed rows on, and its start is not
+// made again.
 func TestOutlineFrom(t *testing.T) {
 	t.Parallel()
 	for name, tr := range recorded(t) {

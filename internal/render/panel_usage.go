@@ -121,8 +121,8 @@ func (o Options) ContextTurns(report *transcript.ContextReport, l *rows.List) []
 	return entries
 }
 
-// classBar returns how a turn has filled the context, with a letter for each class. A whole bar stands
-// for the most tokens of a turn.
+// classBar returns a bar of the context that a turn filled, with a letter for each class. A full
+// bar stands for the largest turn.
 func classBar(turn *transcript.ContextTurn, most int) (bar string, parts []Note) {
 	const columns = 24
 	used, sum := 0, 0
@@ -228,7 +228,7 @@ func usageCells(t *usage.Totals) []Note {
 	}
 }
 
-// account returns a line with the agent's own account of the cost, if it has written one.
+// account returns a line with the agent's own account of the cost, if it wrote one.
 func (o Options) account(t *transcript.Transcript) []PanelLine {
 	if len(t.CostStates) == 0 {
 		return nil
@@ -236,7 +236,7 @@ func (o Options) account(t *transcript.Transcript) []PanelLine {
 	return o.remark(Account(t))
 }
 
-// Account says what the agent itself has counted, or returns "" if it has written nothing.
+// Account returns the agent's own account of the cost, or "" if it wrote none.
 func Account(t *transcript.Transcript) string {
 	if len(t.CostStates) == 0 {
 		return ""

@@ -122,7 +122,7 @@ func (f *Feed) written(text string) string {
 	return text
 }
 
-// Stop ends the text that is being written. The next call of Grow begins another one.
+// Stop ends the partial text. The next Grow starts another one.
 func (f *Feed) Stop() string {
 	if f.composer == nil {
 		return ""
@@ -144,8 +144,8 @@ func (f *Feed) abandon() string {
 	return text
 }
 
-// Interject returns a line that is not part of the conversation. A text that is being written is
-// shown as far as it has come, and goes on below the line.
+// Interject returns a line that is not part of the conversation. A partial text is shown as far as
+// it came, and continues below the line.
 func (f *Feed) Interject(line string) string {
 	text := ""
 	if f.composer != nil {

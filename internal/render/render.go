@@ -24,7 +24,7 @@ type Options struct {
 	Color bool
 	// Links allows escape sequences for links.
 	Links bool
-	// Expand shows complete inputs and results of tools, and the transcripts of subagents.
+	// Expand shows complete tool inputs and results, and the transcripts of subagents.
 	Expand bool
 	// Thinking shows the thinking of the agent.
 	Thinking bool
@@ -88,8 +88,8 @@ func (o Options) head(c *transcript.Chunk, turn int) string {
 	return o.line(style, Join("system", o.time(c.Timestamp))) + o.in(2).block(tty.Plain, c.Text)
 }
 
-// minPrompt is the least width of a prompt beside its number and time. In a narrower window they
-// have a line of their own.
+// minPrompt is the minimum width of a prompt beside its number and time. In a narrower window they
+// have a separate line.
 const minPrompt = 40
 
 // prompt returns what the user said, marked with an angle, with the number of the turn and the time
@@ -134,7 +134,7 @@ func (o Options) prefixed(mark string, lines []string, note string) string {
 	return b.String()
 }
 
-// Attached says what came with a prompt, or returns "".
+// Attached describes the attachments of a prompt, or returns "".
 func Attached(c *transcript.Chunk) string {
 	images, documents, queued := "", "", ""
 	if c.Images > 0 {
@@ -160,7 +160,7 @@ func compacted(c *transcript.Compaction) string {
 	return text + " tokens"
 }
 
-// time returns a time: without the date if it is that of the day, and "" if it is not known.
+// time returns a time: without the date if it is on the current day, and "" if it is not known.
 func (o Options) time(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -202,7 +202,7 @@ func (o Options) agent(a *transcript.Agent) string {
 	return text + o.in(2).Chunks(a.Transcript.Chunks, 1)
 }
 
-// Unlinked returns the lines of the subagents that no item is known to have started.
+// Unlinked returns the lines of the subagents whose start is not known.
 func (o Options) Unlinked(t *transcript.Transcript) string {
 	text := ""
 	for _, a := range t.Unlinked {
@@ -227,7 +227,7 @@ func AgentTitle(a *transcript.Agent) string {
 // minColumns is the least width of a text that is indented. In a narrower window it is not.
 const minColumns = 16
 
-// in returns the options of what is indented by so many columns more.
+// in returns the options for text that is indented by so many columns more.
 func (o Options) in(columns int) Options {
 	if o.Width <= 0 || o.Width-o.indent-columns >= minColumns {
 		o.indent += columns

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A Mark says whether a row is folded.
+// A Mark shows whether a row is folded.
 type Mark uint8
 
 // The marks of rows.
@@ -95,7 +95,7 @@ func (o Options) rowOptions(r *rows.Row) Options {
 // line is the first one of the text.
 func isProse(k rows.Kind) bool { return k == rows.Prompt || k == rows.Answer }
 
-// RowParts are the words of the line of a row, before they are laid out. All of them are clean.
+// RowParts are the words of a row's line, before they are laid out. All of them are clean.
 type RowParts struct {
 	Style tty.Style // of name and text, except for calls
 	Name  string    // of the tool, or what the row is; "" for texts
@@ -105,7 +105,7 @@ type RowParts struct {
 	isCall bool
 }
 
-// RowParts returns the words of the line of a row.
+// RowParts returns the words of a row's line.
 func (o Options) RowParts(r *rows.Row) RowParts {
 	switch r.Kind {
 	case rows.Prompt:
@@ -166,7 +166,7 @@ func (o Options) rowContent(r *rows.Row) string {
 	return o.named(p.Style, p.Name, p.Text, p.Notes)
 }
 
-// headBytes is how many bytes of a text are looked at for its line.
+// headBytes returns the maximum number of bytes of a text that are read for its line.
 func (o Options) headBytes() int {
 	if o.Width <= 0 {
 		return 4096
@@ -239,7 +239,7 @@ func spanText(spans []markdown.Span) string {
 	return b.String()
 }
 
-// thought says how much thinking there is.
+// thought describes the amount of thinking.
 func thought(text string) string {
 	n := 0
 	inWord := false
@@ -256,10 +256,11 @@ func thought(text string) string {
 	return wording.Count(n, "word")
 }
 
-// maxRowDiff is the length of the largest input and result of which the line of a row counts changes.
+// maxRowDiff is the maximum length of an input and a result whose changes are counted in the line
+// of a row.
 const maxRowDiff = 256 << 10
 
-// rowDiffs returns what a call has changed, unless it takes long to find out.
+// rowDiffs returns the changes of a call, unless it takes long to find out.
 func rowDiffs(i *transcript.DisplayItem) []transcript.FileDiff {
 	if len(i.ToolInput)+len(i.Patch)+len(i.Structured) > maxRowDiff {
 		return nil
@@ -275,7 +276,7 @@ func (o Options) rowSummary(i *transcript.DisplayItem, diffs []transcript.FileDi
 	return o.summary(i, diffs)
 }
 
-// agentWhat returns the type of a subagent and what it is for.
+// agentWhat returns the type and the task of a subagent.
 func agentWhat(a *transcript.Agent) string {
 	kind, what := tty.Line(a.Type()), tty.Line(a.Description())
 	switch {

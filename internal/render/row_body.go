@@ -211,7 +211,7 @@ func firstRow(text string, columns int) int {
 	return len(line)
 }
 
-// callBody gives the input of a call, and its result or what it has changed, to a sink.
+// callBody gives a call's input, and its result or its changes, to a sink.
 func (o Options) callBody(r *rows.Row, to sink) {
 	i := r.Item
 	diffs := rowDiffs(i)
@@ -244,7 +244,7 @@ func (o Options) invalidBody(invalid []transcript.InvalidLine, to sink) {
 	}
 }
 
-// inputBody gives what a call was given to a sink, except for what its line says.
+// inputBody gives a call's input to a sink, except for the part in its line.
 func (o Options) inputBody(r *rows.Row, to sink) {
 	input := string(r.Item.ToolInput)
 	if len(input) > maxRowDiff {
@@ -259,7 +259,7 @@ func (o Options) inputBody(r *rows.Row, to sink) {
 	}
 }
 
-// isSaid reports whether the line of a call says what a member of its input says.
+// isSaid reports whether the line of a call already shows an input field.
 func (o Options) isSaid(r *rows.Row, f field, shown string) bool {
 	switch {
 	case r.Kind == rows.Subagent:
@@ -283,7 +283,7 @@ func (o Options) isInLine(text string) bool {
 	return len(text) <= maxPiece && !strings.Contains(text, "\n") && o.in(nameColumns).hasRoom(tty.Line(text))
 }
 
-// inputField gives a member of an input to a sink.
+// inputField gives an input field to a sink.
 func (o Options) inputField(i *transcript.DisplayItem, f field, to sink) {
 	text := strings.TrimRight(f.text, "\n")
 	switch {
@@ -300,13 +300,14 @@ func (o Options) inputField(i *transcript.DisplayItem, f field, to sink) {
 	}
 }
 
-// A field is a member of the input of a call. Its name is clean.
+// A field is a member of a call's input. Its name is clean.
 type field struct{ name, text string }
 
-// maxFields is the number of members of an input that are shown one by one.
+// maxFields is the maximum number of input fields that are shown one by one.
 const maxFields = 100
 
-// inputFields returns the members of an object in their order. Another text is one without a name.
+// inputFields returns an object's members in their order. Any other text becomes one field without
+// a name.
 func inputFields(input string) []field {
 	d := json.NewDecoder(strings.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A sink takes the parts of what is below the line of a row.
+// A sink takes the parts of the text below the line of a row.
 type sink interface {
 	// text takes an untrusted text, wrapped to the width.
 	text(o Options, style tty.Style, text string)
@@ -140,7 +140,7 @@ func (c *collector) diffs(o Options, diffs []transcript.FileDiff) {
 	}
 }
 
-// diffRows returns the rows of a line of a diff, without their indentation.
+// diffRows returns the rows of a diff line, without their indentation.
 func (o Options) diffRows(line *DiffLine) []string {
 	if o.Width <= 0 {
 		return []string{line.String(o.Color)}
@@ -152,11 +152,12 @@ func (o Options) diffRows(line *DiffLine) []string {
 	return rows
 }
 
-// maxPiece is how much of a line is laid out at once. A longer line is broken there.
+// maxPiece is the maximum number of bytes of a line that are laid out at once. A longer line is
+// broken there.
 const maxPiece = 4096
 
-// pieceEnd returns the end of the piece of a text that begins at an offset: after the end of its line,
-// or before a character after so many bytes.
+// pieceEnd returns the end of the piece of a text that starts at an offset: after the end of its
+// line, or before a character after so many bytes.
 func pieceEnd(text string, at, most int) int {
 	rest := text[at:]
 	if i := strings.IndexByte(rest[:min(len(rest), most)], '\n'); i >= 0 {
@@ -172,8 +173,8 @@ func pieceEnd(text string, at, most int) int {
 	return at + end
 }
 
-// estimate returns about how many lines a text has: those that it has itself, or those that it would
-// have if it were one long line.
+// estimate returns about how many lines a text has: its own lines, or the lines that it would fill
+// if it were one long line.
 func (o Options) estimate(text string) int {
 	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	if columns := o.columns(); columns > 0 {
@@ -226,8 +227,8 @@ func (o Options) fitPainted(line string) string {
 	return tty.CutPainted(line, o.columns()-1) + tty.Dim.Paint("…", o.Color)
 }
 
-// breakPainted breaks a painted line into lines that fit the width. Styles and links go on in the next
-// line, which is indented as the first one.
+// breakPainted breaks a painted line into lines that fit the width. Styles and links continue in
+// the next line, which is indented as the first one.
 func (o Options) breakPainted(line string) []string {
 	columns := o.columns()
 	if columns <= 0 || tty.PaintedWidth(line) <= columns {

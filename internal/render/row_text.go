@@ -75,14 +75,15 @@ func (o Options) shownText(r *rows.Row) *Text {
 	})
 }
 
-// wholeInput gives the input of a call to a sink.
+// wholeInput gives a call's input to a sink.
 func (o Options) wholeInput(i *transcript.DisplayItem, to sink) {
 	for _, f := range inputFields(string(i.ToolInput)) {
 		o.inputField(i, f, to)
 	}
 }
 
-// wholeResult gives the result of a call to a sink. That of a tool that reads a file is highlighted.
+// wholeResult gives a call's result to a sink. The result of a tool that reads a file is
+// highlighted.
 func (o Options) wholeResult(i *transcript.DisplayItem, to sink) {
 	if i.Type == transcript.ItemSubagent && !i.ToolError {
 		to.prose(o, report(i))
@@ -92,8 +93,8 @@ func (o Options) wholeResult(i *transcript.DisplayItem, to sink) {
 	o.pictures(i, to)
 }
 
-// CallDiff returns what a call has changed: as a unified diff, or side by side if split is set and the
-// window is wide enough.
+// CallDiff returns the changes of a call: as a unified diff, or side by side if split is set and
+// the window is wide enough.
 func (o Options) CallDiff(r *rows.Row, split bool) *Text {
 	return newText(func(t *Text) { o.addDiffs(r.Item.Diffs(), split, t) })
 }
@@ -294,8 +295,8 @@ func (o Options) estimateAll(texts []string) (lines int) {
 // placeInterval is the number of pieces between two places that are kept.
 const placeInterval = 256
 
-// Lines returns n painted lines from the given one on, or fewer at the end. It lays out these lines,
-// and looks at those before them that it has not seen yet.
+// Lines returns n painted lines from the given one on, or fewer at the end. It lays out these
+// lines, and reads any lines before them for the first time.
 func (t *Text) Lines(from, n int) []string {
 	t.begin()
 	if from < 0 || n <= 0 {
@@ -509,8 +510,8 @@ func (t *Text) LineOf(p Place) int {
 	return at.line + lineAfter(lines, before, p.blank)
 }
 
-// partOf returns the part that has a place of another layout, or -1 if there are none. The input of
-// a call may have another number of parts.
+// partOf returns the part that has a place of another layout, or -1 if there are none. A call's
+// input may have another number of parts.
 func (t *Text) partOf(p Place) int {
 	if len(t.parts) == 0 || len(t.parts) == p.part+p.after {
 		return min(p.part, len(t.parts)-1)

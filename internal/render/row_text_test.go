@@ -36,7 +36,7 @@ func longTexts() map[string]string {
 	}
 }
 
-// A text yields the same lines wherever one begins to look at it.
+// A text yields the same lines wherever the reading starts.
 func TestTextLines(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

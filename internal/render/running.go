@@ -9,34 +9,35 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A RunningCall is a call of a tool in a session that runs.
+// A RunningCall is a tool call in a running session.
 type RunningCall struct {
 	transcript.DisplayItem
-	// Nested means that a subagent has made the call.
+	// Nested means that a subagent made the call.
 	Nested bool
-	// Announced means that there is a row of the call already, above those of its subagent.
+	// Announced means that the call already has a row, above the rows of its subagent.
 	Announced bool
-	// Calls is how many tools its subagent has called.
+	// Calls is the number of tool calls by its subagent.
 	Calls int
-	// Denied means that the call was not allowed. Reason says why, unless the user has said so.
+	// Denied means that the call was not allowed. Reason has the reason, unless the user denied it.
 	Denied bool
 	Reason string
 }
 
-// maxRow is the most columns of the row of a running call: its outcome is not far from what it does.
+// maxRow is the maximum width of a running call's row: its outcome is not far from its summary.
 const maxRow = 100
 
-// maxProblem is the most bytes of a line that are looked at to show why a call has failed.
+// maxProblem is the maximum number of bytes of a line that are read to show the cause of a failed
+// call.
 const maxProblem = 4096
 
-// Begun returns the row of a call that has begun, without an outcome.
+// Begun returns the row of a call that started, without an outcome.
 func (o Options) Begun(c *RunningCall) string {
 	o = o.running(c)
 	return o.row(callName(&c.DisplayItem), o.summary(&c.DisplayItem, nil), nil)
 }
 
-// Ended returns the row of a call that has ended, with its outcome, and below it why the call has
-// failed. If it was announced, the row is one of those of its subagent.
+// Ended returns the row of a call that ended, with its outcome, and below it the cause of a
+// failure. If it was announced, the row is one of its subagent's.
 func (o Options) Ended(c *RunningCall) string {
 	o = o.running(c)
 	name := callName(&c.DisplayItem)
@@ -47,8 +48,8 @@ func (o Options) Ended(c *RunningCall) string {
 	return o.row(name, o.summary(&c.DisplayItem, diffs), o.runningOutcome(c, diffs)) + o.in(nameColumns).problem(c)
 }
 
-// runningOutcome is like outcome, and knows whether the call was denied, and how many calls its
-// subagent has made.
+// runningOutcome is like outcome, and knows whether the call was denied, and the number of calls by
+// its subagent.
 func (o Options) runningOutcome(c *RunningCall, diffs []transcript.FileDiff) []Note {
 	item := c.DisplayItem
 	item.DurationMs = 0 // it comes last
@@ -76,7 +77,7 @@ func (o Options) running(c *RunningCall) Options {
 	return o.in(2)
 }
 
-// problem returns the first lines of why a call has failed or was denied.
+// problem returns the first lines of the reason why a call failed or was denied.
 func (o Options) problem(c *RunningCall) string {
 	text, more := c.Reason, 0
 	if c.ToolError && !c.Denied {

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// modelExtras are what the names of models have around the part that people use: who serves them,
-// and the day of their release.
+// modelExtras match the parts of model names around the part that people use: the provider, and the
+// release date.
 var modelExtras = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([a-z]+\.)*anthropic\.|^claude-|-\d{8}|-v\d+:\d+$|@\d{8}$`)
 })

@@ -26,7 +26,7 @@ var largest = sync.OnceValues(func() (*transcript.Transcript, error) {
 	return sessions.ReadFile(context.Background(), path, nil)
 })
 
-// BenchmarkNew makes all rows of the session, and reports what they take.
+// BenchmarkNew makes all rows of the session, and reports their size.
 func BenchmarkNew(b *testing.B) {
 	tr, err := largest()
 	if err != nil {
@@ -47,7 +47,7 @@ func BenchmarkNew(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(kept.Len()), "B/row")
 }
 
-// BenchmarkAppend makes the rows of the last chunk again.
+// BenchmarkAppend makes the last chunk's rows again.
 func BenchmarkAppend(b *testing.B) {
 	tr, err := largest()
 	if err != nil {

@@ -51,8 +51,8 @@ type builder struct {
 	depth      int
 	parent     int // less than 0 for none: then rows have no parent
 	nested     bool
-	// apart says that other rows point into other transcripts. Then rows point to copies of chunks: a
-	// chunk would keep all others of its transcript in memory.
+	// apart means that other rows point into other transcripts. Then rows point to copies of
+	// chunks: a chunk would keep all others of its transcript in memory.
 	apart   bool
 	turn    int
 	live    bool // calls of the current turn may be running
@@ -85,7 +85,7 @@ func (b *builder) add(r Row) int {
 	return i
 }
 
-// end says that the rows below a row are complete.
+// end marks the rows below a row as complete.
 func (b *builder) end(i int) { b.list.rows[i].Below = len(b.list.rows) - i - 1 }
 
 // chunk appends the rows of a chunk.
@@ -132,7 +132,8 @@ func before(chunks []transcript.Chunk, i int) time.Time {
 	return chunks[i-1].Timestamp
 }
 
-// answer appends the rows of the items of a chunk. since is when the model began, or the zero time.
+// answer appends the rows of the items of a chunk. since is the time at which the model started, or
+// the zero time.
 func (b *builder) answer(c *transcript.Chunk, since time.Time, open bool) {
 	if len(c.Items) == 0 && strings.TrimSpace(c.Text) != "" { // made by hand
 		b.add(Row{ID: b.names.item(c, -1), Kind: Answer, Chunk: c, Time: c.Timestamp, Text: c.Text})
@@ -181,7 +182,7 @@ func (b *builder) output(row Row) {
 	b.add(row)
 }
 
-// call appends the row of a call, and below it those of its subagents.
+// call appends the row of a call, and below it the rows of its subagents.
 func (b *builder) call(row Row, c *transcript.Chunk, open bool) {
 	item := row.Item
 	row.Kind, row.Duration = Call, time.Duration(item.DurationMs)*time.Millisecond
@@ -226,7 +227,7 @@ func (b *builder) state(item *transcript.DisplayItem, c *transcript.Chunk, open 
 	return NoResult
 }
 
-// anyRuns reports whether one of the subagents has not ended, in a session that is open.
+// anyRuns reports whether one of the subagents is still running, in a session that is open.
 func (b *builder) anyRuns(agents []*transcript.Agent) bool {
 	for _, a := range agents {
 		if b.list.Live && a != nil && a.Ongoing() {

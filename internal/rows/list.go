@@ -10,8 +10,8 @@ import (
 // A List is the rows of a transcript, in the order of reading. Its zero value is an empty list. It is
 // for one goroutine at a time.
 type List struct {
-	// Live says that an agent has the session open: a call without a result is running then. A change
-	// takes effect at the next Update.
+	// Live means that an agent has the session open: a call without a result is running then. A
+	// change takes effect at the next Update.
 	Live bool
 
 	rows  []Row
@@ -19,8 +19,8 @@ type List struct {
 	// agents are the rows of the subagents that are listed, so that each is listed once.
 	agents map[string]int
 	works  map[string]agentWork
-	// segments are where the rows of each chunk begin, with the marks before it. The last one is where
-	// the marks after all chunks begin.
+	// segments are the first rows of each chunk, with the marks before it. The last one is the
+	// start of the marks after all chunks.
 	segments []segment
 	marks    []mark
 	live     bool
@@ -28,7 +28,7 @@ type List struct {
 	open int
 }
 
-// A segment is where the rows of a chunk begin.
+// A segment is the start of a chunk's rows.
 type segment struct {
 	row  int
 	turn int // the number of prompts before it
@@ -54,7 +54,7 @@ func (l *List) Turns() int {
 	return l.segments[len(l.segments)-1].turn
 }
 
-// Next returns the index of the first row after i that match accepts, or -1. It begins at the first
+// Next returns the index of the first row after i that match accepts, or -1. It starts at the first
 // row if i is -1.
 func (l *List) Next(i int, match func(*Row) bool) int {
 	for i++; i < len(l.rows); i++ {
@@ -78,11 +78,11 @@ func (l *List) Previous(i int, match func(*Row) bool) int {
 // IsPrompt reports whether a row is a prompt of the conversation itself.
 func IsPrompt(r *Row) bool { return r.Kind == Prompt && r.Depth == 0 }
 
-// IsFailure reports whether something has failed in a row.
+// IsFailure reports whether something failed in a row.
 func IsFailure(r *Row) bool { return r.State == Failed }
 
 // Find returns the index of the row that shows a place, as [transcript.Transcript.Find] and
-// [transcript.Transcript.All] yield them. A place without a row of its own, such as a blank text, is
+// [transcript.Transcript.All] yield them. A place without its own row, such as a blank text, is
 // found at another row of its chunk, or at the row of its subagent.
 func (l *List) Find(p transcript.Place) (int, bool) {
 	at, ok := 0, false
@@ -122,13 +122,13 @@ func branchNumber(p *transcript.Place) int {
 	return -1
 }
 
-// Update makes the rows again, from those of the given chunk on. It returns the index of the first
-// row that is new or has changed, or Len if none has. Call it with 0 for another transcript, and if
-// it is not known what has changed.
+// Update makes the rows again, from the given chunk on. It returns the index of the first new or
+// changed row, or Len if there is none. Call it with 0 for another transcript, and if the changes
+// are not known.
 //
 // t must not change as long as the list is used. Rows of the chunks before first keep pointing into
-// earlier transcripts, which must have equal chunks. It takes time in proportion to the rows that are
-// made again, and to those of branches.
+// earlier transcripts, which must have equal chunks. It takes time in proportion to the rows that
+// are made again, and to the rows of branches.
 func (l *List) Update(t *transcript.Transcript, first int) (changed int) {
 	if t == nil {
 		t = &transcript.Transcript{}
@@ -182,7 +182,7 @@ func (l *List) cut(first int) []Row {
 	return old
 }
 
-// firstDifference returns the first chunk before which two lists of marks differ.
+// firstDifference returns the first chunk before which two mark lists differ.
 func firstDifference(a, b []mark) int {
 	for i := range max(len(a), len(b)) {
 		switch {

@@ -145,8 +145,8 @@ func (g *growing) link() (tr *transcript.Transcript, first int) {
 	return tr, len(tr.Chunks)
 }
 
-// check adds the lines one by one. After each of them the list must equal one that is made at once,
-// and rows keep their IDs.
+// check adds the lines one by one. After each of them the list must equal a list that is made at
+// once, and rows keep their IDs.
 func check(t *testing.T, lines []string, isLive func(line int) bool) {
 	t.Helper()
 	g := growing{Builder: transcript.NewBuilder(nil)}
@@ -186,11 +186,11 @@ func check(t *testing.T, lines []string, isLive func(line int) bool) {
 	}
 }
 
-// hasPointers reports whether a row may have changed in what it points to.
+// hasPointers reports whether a row may change through its pointers.
 func hasPointers(r *Row) bool { return r.Item != nil || r.AgentRef != nil || r.Chunk != nil }
 
-// checkIDs fails if the ID of an entry has changed. Subagents and their rows may go, since they are
-// linked again, and an interruption may be taken back by what follows.
+// checkIDs fails if the ID of an entry changed. Subagents and their rows may go, since they are
+// linked again, and later entries may take back an interruption.
 func checkIDs(t *testing.T, before []Row, l *List) {
 	t.Helper()
 	for i := range before {

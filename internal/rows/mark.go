@@ -54,7 +54,7 @@ func invalidLines(t *transcript.Transcript, live bool) int {
 	return n
 }
 
-// afterLine returns the index of the chunk after the one that has a line.
+// afterLine returns the index of the chunk after the chunk with a line.
 func afterLine(chunks []transcript.Chunk, line int) int {
 	return sort.Search(len(chunks), func(i int) bool {
 		c := &chunks[i]
@@ -71,7 +71,7 @@ func afterTime(chunks []transcript.Chunk, at time.Time) int {
 	return sort.Search(len(chunks), func(i int) bool { return chunks[i].Timestamp.After(at) })
 }
 
-// mark appends the row of a mark, and those below it.
+// mark appends the row of a mark, and the rows below it.
 func (b *builder) mark(m *mark) {
 	switch {
 	case m.branch != nil:
@@ -97,7 +97,7 @@ func invalidText(lines []transcript.InvalidLine) string {
 	return fmt.Sprintf("%d lines are not entries, the first is line %d", len(lines), lines[0].Position.Line)
 }
 
-// branch appends the row of a branch, and below it those of its chunks.
+// branch appends the row of a branch, and below it the rows of its chunks.
 func (b *builder) branch(branch *transcript.Branch, number int) {
 	first := &branch.Chunks[0]
 	i := b.add(Row{
@@ -127,7 +127,7 @@ func branchText(branch *transcript.Branch) string {
 	return ""
 }
 
-// facts mixes numbers into one that differs if one of them does.
+// facts mixes numbers into a sum that differs if one of them does.
 type facts struct {
 	sum  uint64
 	seen map[*transcript.Transcript]bool // subagents, which may be below themselves
@@ -150,7 +150,7 @@ func (f *facts) flag(flag bool) {
 	f.add(n)
 }
 
-// branchFacts returns a number that differs if a branch has changed.
+// branchFacts returns a number that differs if a branch changed.
 func branchFacts(branch *transcript.Branch) uint64 {
 	f := facts{sum: 1}
 	f.add(branch.FromLine)
@@ -158,7 +158,7 @@ func branchFacts(branch *transcript.Branch) uint64 {
 	return f.sum
 }
 
-// agentFacts returns a number that differs if a subagent, or one below it, has changed.
+// agentFacts returns a number that differs if a subagent, or one below it, changed.
 func agentFacts(a *transcript.Agent) uint64 {
 	f := facts{sum: 1}
 	f.agent(a)

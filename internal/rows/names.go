@@ -30,8 +30,8 @@ func (n *names) branchMark(first *transcript.Chunk, number int) ID {
 	return ID(n.prefix + "bc" + strconv.Itoa(number))
 }
 
-// branch returns the names of the rows of a branch. They are those of the conversation if lines are
-// known, so that a row keeps its ID when a rewind removes it.
+// branch returns the names of the rows of a branch. They equal the names in the conversation if
+// lines are known, so that a row keeps its ID when a rewind removes it.
 func (n names) branch(first *transcript.Chunk, number int) names {
 	if first.At.Line == 0 {
 		n.prefix = string(n.branchMark(first, number)) + "/"
@@ -39,7 +39,7 @@ func (n names) branch(first *transcript.Chunk, number int) names {
 	return n
 }
 
-// item returns the ID of an item of a chunk, or that of the chunk if i is less than 0.
+// item returns the ID of an item of a chunk, or the chunk's ID if i is less than 0.
 func (n *names) item(c *transcript.Chunk, i int) ID {
 	if i < 0 || i >= len(c.Items) {
 		return ID(n.prefix + n.chunkName(c))
@@ -55,7 +55,7 @@ func (n *names) item(c *transcript.Chunk, i int) ID {
 	return ID(n.prefix + strconv.Itoa(line) + "." + strconv.Itoa(i-first))
 }
 
-// restart says that the next item is the first one of its chunk.
+// restart makes the next item the first one of its chunk.
 func (n *names) restart() { n.line, n.number = 0, -1 }
 
 // next is like item for all items of a chunk in order.

@@ -27,9 +27,9 @@ type Request struct {
 	// Name names the tree, once and for all: a job and its attempt. It has letters, digits, and ".",
 	// "_" and "-" between them. The branch is "clew/" and the name.
 	Name string
-	// Snapshot is what [Tree.Bundle] wrote for an earlier attempt, or nil. The tree then begins with
-	// the files of that snapshot, and with the branch where the agent had left it. Ref must be the
-	// commit that the earlier attempt was based on.
+	// Snapshot is the output of [Tree.Bundle] for an earlier attempt, or nil. The tree then starts
+	// with the files of that snapshot, and with the branch where the agent had left it. Ref must be
+	// the commit that the earlier attempt was based on.
 	Snapshot io.Reader
 	// Copy names files and directories that the tree gets although git does not have them. They are
 	// in no snapshot. It is an error if one is missing.

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// An ApplyError says which file a patch does not fit.
+// An ApplyError names a file that a patch does not fit.
 type ApplyError struct {
 	// File is the first file that does not fit, and Line the line in it, or 0.
 	File string
 	Line int
-	// Reason is what git says.
+	// Reason is git's message.
 	Reason string
 }
 
@@ -29,11 +29,11 @@ func (e *ApplyError) Error() string {
 	return fmt.Sprintf("worktree: the patch does not fit: %s: %s; no file was changed", at, e.Reason)
 }
 
-// Apply applies a patch of [Tree.Patch] to a working directory, or checks only whether it would fit.
-// If the directory is in a repository, the paths of the patch begin at the top of that. Only files
-// are changed: the index stays, so that the user sees the changes beside the own ones and decides.
-// The settings of the user and of the repository decide on the ends of lines. An empty patch changes
-// nothing. Either all of the patch is applied or nothing: the error is an [ApplyError] if a file does not
+// Apply applies a patch of [Tree.Patch] to a working directory, or checks only whether it would
+// fit. If the directory is in a repository, the paths of the patch are relative to its top. Only
+// files are changed: the index stays, so that users see the changes beside their own and decide.
+// The user's and the repository's settings decide on line endings. An empty patch changes nothing.
+// Either all of the patch is applied or nothing: the error is an [ApplyError] if a file does not
 // fit. A merge ("--3way") would leave conflicts in the files instead.
 func Apply(ctx context.Context, dir string, patch io.Reader, check bool) error {
 	input := bufio.NewReader(patch)

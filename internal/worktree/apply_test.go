@@ -34,7 +34,7 @@ func change(t *testing.T, rng *rand.Rand, dir string) {
 	}
 	path := filepath.Join(dir, names[rng.IntN(len(names))])
 	other := filepath.Join(dir, names[rng.IntN(len(names))])
-	// A change that can't be made, as that of a directory to a file, is left out.
+	// A change that can't be made, such as a directory to a file, is left out.
 	_ = os.MkdirAll(filepath.Dir(path), 0o755)
 	switch rng.IntN(8) {
 	case 0, 1, 2:

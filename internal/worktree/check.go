@@ -13,8 +13,8 @@ import (
 // maxName is the length of a name, so that its files and branch fit everywhere.
 const maxName = 100
 
-// checkName checks the name of a tree, which becomes that of a directory, a file and a branch on any
-// system.
+// checkName checks the name of a tree, which becomes the name of a directory, a file and a branch
+// on any system.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -38,8 +38,8 @@ func hasLockSuffix(name string) bool { return strings.HasSuffix(strings.ToLower(
 // maxRef is the length of a ref.
 const maxRef = 1000
 
-// checkRef checks the name of a branch, a tag, a commit or a full ref by the rules of git. What git
-// would read as an expression or an option is refused.
+// checkRef checks the name of a branch, a tag, a commit or a full ref by the rules of git. It
+// refuses names that git would read as an expression or an option.
 func checkRef(ref string) error {
 	bad := len(ref) > maxRef || ref == "@" || strings.HasPrefix(ref, "-") || strings.HasSuffix(ref, ".") ||
 		strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||

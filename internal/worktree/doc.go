@@ -1,15 +1,16 @@
 // Package worktree makes the working directories of jobs, with git.
 //
 // A [Root] is a directory of one machine. It has a bare mirror of each repository, and a [Tree] for
-// each attempt at a job: a working directory at an exact commit, on a branch of its own. What the
-// agent did there becomes a commit with [Tree.Snapshot], which [Tree.Bundle] writes for another
-// machine, [Tree.Patch] as a patch, and [Tree.Push] pushes. [Apply] applies such a patch.
+// each attempt at a job: a working directory at an exact commit, on its own branch. The agent's
+// work there becomes a commit with [Tree.Snapshot], which [Tree.Bundle] writes for another machine,
+// [Tree.Patch] as a patch, and [Tree.Push] pushes. [Apply] applies such a patch.
 //
 // # Trees share nothing that they write
 //
-// A tree is a repository that borrows the objects of the mirror, and not one that "git worktree"
-// makes: those have branches, stashes, settings and hooks in common, so that one agent could change
-// those of another. Nothing ever writes to the mirror but a fetch, and nothing is pruned from it.
+// A tree is a repository that borrows the objects of the mirror, and not a linked one as "git
+// worktree" makes: linked trees share branches, stashes, settings and hooks, so that one agent
+// could change another's. Nothing ever writes to the mirror but a fetch, and nothing is pruned from
+// it.
 //
 //	mirrors/<hash>.git      a bare mirror
 //	mirrors/<hash>.git.lock locked while a process fetches or clones
@@ -20,13 +21,13 @@
 //
 // # What is not trusted
 //
-// A repository, and the settings that an agent leaves in its own, can name programs: hooks, filters,
-// monitors, helpers of transports. None of them runs here. After a tree was made, git is not run in
-// the agent's repository again: snapshots are made with the repository of the worker, which has its
-// own settings and index and only reads the agent's files and objects. The settings of the user are
-// read where the network is used, since credentials, proxies and certificates are there, and by
-// [Apply], which changes a directory of the user. Other commands read no settings but those of this
-// package.
+// A repository, and the settings that an agent leaves in its own, can name programs: hooks,
+// filters, monitors, helpers of transports. None of them runs here. After a tree was made, git is
+// not run in the agent's repository again: snapshots are made with the repository of the worker,
+// which has its own settings and index and only reads the agent's files and objects. The settings
+// of the user are read where the network is used, since credentials, proxies and certificates are
+// there, and by [Apply], which changes a directory of the user. Other commands read no settings but
+// this package's.
 //
 // Which repositories a job may name, paths on this machine among them, is for the caller to decide.
 //

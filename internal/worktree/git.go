@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// endTimeout is how long git may take to end after a signal, and how long a program that it has
-	// left running may hold its output open.
+	// endTimeout is the time that git has to end after a signal, and that a program left by git may
+	// hold its output open.
 	endTimeout = 2 * time.Second
-	// maxStderr is how much of the standard error of git is kept at least.
+	// maxStderr is the minimum number of bytes kept of git's standard error.
 	maxStderr = 64 << 10
-	// maxReason is how much of it an error has.
+	// maxReason is the maximum number of its bytes in an error.
 	maxReason = 1000
 )
 
 // protocols are the ways to a repository. Among others it leaves out ext, which runs a command.
 const protocols = "file:git:http:https:ssh"
 
-// settings override those of every file, also where the settings of the user are read.
+// settings override the settings in every file, including the user's where those are read.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
@@ -56,7 +56,7 @@ var settings = []string{
 	"apply.ignoreWhitespace=no",
 }
 
-// ownSettings are for commands that don't read the settings of the user.
+// ownSettings are for commands that don't read the user's settings.
 var ownSettings = []string{
 	// Their defaults are files in the home directory.
 	"core.excludesFile=" + os.DevNull,
@@ -86,7 +86,7 @@ func findGit() (*git, error) {
 	return &git{path: path}, nil
 }
 
-// minVersion is the first version that can be told to leave the settings of the user alone.
+// minVersion is the first version that can ignore the user's settings.
 const minVersion = "2.32"
 
 // check returns an error if git is too old.
@@ -105,8 +105,8 @@ func checkVersion(found string) error {
 	return nil
 }
 
-// run runs a command until it has ended. When the context ends, so does git, with the programs that
-// it has started. The error has what git said.
+// run runs a command until it ends. When the context ends, so does git, with the programs that it
+// started. The error has git's message.
 func (g *git) run(ctx context.Context, c *command) error {
 	list := settings
 	if !c.user {
@@ -142,12 +142,12 @@ func (g *git) output(ctx context.Context, c *command) (string, error) {
 	return strings.TrimSpace(out.w.(*bytes.Buffer).String()), nil
 }
 
-// maxOutput is how much output of git is held in memory.
+// maxOutput is the maximum size of git's output in memory.
 const maxOutput = 64 << 20
 
-// runInGroup runs a command in a session of its own, so that it has no terminal to ask at and ends
-// with all that it has started. It keeps the thread: Linux signals git when the thread that started
-// it ends, which must not be before this process.
+// runInGroup runs a command in a separate session, so that it has no terminal to ask at and ends
+// with every program that it started. It keeps the thread: Linux signals git when the thread that
+// started it ends, which must not be before this process.
 func runInGroup(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -168,8 +168,8 @@ func runInGroup(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// environment returns the variables of this process without those that change what git does, except
-// for those that say how to reach a repository if the command may know the user.
+// environment returns the variables of this process without those that change git's behavior. If
+// the command may know the user, the variables for reaching a repository stay.
 func environment(c *command) []string {
 	env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -188,7 +188,7 @@ func environment(c *command) []string {
 	return append(env, c.env...)
 }
 
-// ofUser reports whether a variable of git says how to reach and use repositories.
+// ofUser reports whether a variable of git configures how to reach and use repositories.
 func ofUser(name string) bool {
 	for _, prefix := range []string{"GIT_SSH", "GIT_ASKPASS", "GIT_SSL_", "GIT_HTTP_", "GIT_PROXY_", "GIT_CONFIG_"} {
 		if strings.HasPrefix(name, prefix) {
@@ -214,7 +214,7 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// reason returns the lines of a text of git that say what failed, or all of them, in one line.
+// reason returns the error lines in git's output, or all lines, in one line.
 func reason(stderr string) string {
 	var all, errs []string
 	for line := range strings.Lines(stderr) {
@@ -241,11 +241,11 @@ func reason(stderr string) string {
 	return text
 }
 
-// userinfo is what stands before the host of a URL.
+// userinfo matches the part before the host of a URL.
 var userinfo = regexp.MustCompile(`://[^/@\s]*@`)
 
-// cleaned returns a text without credentials and without what could control a terminal: a server
-// has written some of it.
+// cleaned returns a text without credentials and terminal control characters: a server wrote some
+// of it.
 func cleaned(text string) string {
 	text = userinfo.ReplaceAllString(text, "://")
 	return strings.Map(func(r rune) rune {
@@ -256,7 +256,7 @@ func cleaned(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
-// A tail keeps the end of what is written to it, where git says why it failed.
+// A tail keeps the end of the data written to it, which has git's reason for a failure.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -290,7 +290,7 @@ func (w *cappedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exceeded returns the error of a writer that was over its limit, or nil.
+// exceeded returns the error for a writer that was over its limit, or nil.
 func (w *cappedWriter) exceeded(what string) error {
 	if !w.over {
 		return nil
@@ -298,7 +298,7 @@ func (w *cappedWriter) exceeded(what string) error {
 	return &LimitError{What: what, Limit: w.limit}
 }
 
-// A LimitError says that something is larger than allowed.
+// A LimitError reports that something is larger than allowed.
 type LimitError struct {
 	What  string
 	Limit int64 // in bytes, or a number of files

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A group is a command with the programs that it has started.
+// A group is a command with the programs that it started.
 type group struct{ cmd *exec.Cmd }
 
 // newGroup prepares a command that was not started.

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// A group is a command. A program that it has started may outlive it: when its pipes are closed, it
+// A group is a command. A program that it started may outlive it: when its pipes are closed, it
 // ends by itself.
 type group struct{ cmd *exec.Cmd }
 

@@ -23,8 +23,8 @@ const (
 	maxPackedRefs = 64 << 20
 )
 
-// importHead copies the commits of the agent into the repository of the worker and returns its head.
-// If that can't be read, it returns the last one that is known, with an error.
+// importHead copies the commits of the agent into the repository of the worker and returns its
+// head. If that can't be read, it returns the last known head, with an error.
 //
 // The files are read here, since git would take the settings of the agent's repository into account.
 func (t *Tree) importHead(ctx context.Context) (string, error) {
@@ -179,7 +179,7 @@ func (t *Tree) importCommits(ctx context.Context, head string) error {
 	return err
 }
 
-// alternate returns a path for a list of directories in a variable of git.
+// alternate returns a path in the form of a git variable that lists directories.
 func alternate(path string) string {
 	if runtime.GOOS == "windows" {
 		return filepath.ToSlash(path)

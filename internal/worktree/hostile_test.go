@@ -74,8 +74,7 @@ func (tr *trap) ran(t *testing.T) string {
 const evilAttributes = "* filter=evil diff=evil merge=evil\n"
 
 // TestAgentSettings has an agent that puts programs into the settings and hooks of its repository,
-// and into those of a submodule and of another repository inside. None may run outside of its
-// sandbox.
+// of a submodule and of another repository inside. None may run outside of its sandbox.
 func TestAgentSettings(t *testing.T) {
 	t.Parallel()
 	sub := newRepo(t, map[string]string{"s": "sub\n"})
@@ -233,8 +232,8 @@ func TestUserSettings(t *testing.T) {
 	differ(t, "what ran", "", tr.ran(t))
 }
 
-// TestCredentialHelper fetches from a server that asks for a password, which only the settings of the
-// user have.
+// TestCredentialHelper fetches from a server that asks for a password, which is only in the user's
+// settings.
 func TestCredentialHelper(t *testing.T) {
 	backend := filepath.Join(gitIn(t, "/", "--exec-path"), "git-http-backend")
 	if !exists(backend) {
@@ -315,7 +314,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	polltest.Until(t, what, holds)
 }
 
-// pid returns the process that has left its ID in a file.
+// pid returns the process that left its ID in a file.
 func pid(t *testing.T, path string) int {
 	t.Helper()
 	await(t, "the fetch starts", func() bool { return exists(path) })

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/internal/files"
 )
 
-// maxPacks is how many packs a mirror may have. Each fetch adds one, and each slows git down.
+// maxPacks is the maximum number of packs in a mirror. Each fetch adds one, and each slows git
+// down.
 const maxPacks = 50
 
 // A mirror is a bare copy of a repository. Only fetches write to it, one at a time.
@@ -35,7 +36,7 @@ func (r *Root) mirror(address string) *mirror {
 
 func (m *mirror) objects() string { return filepath.Join(m.dir, "objects") }
 
-// command returns a command of git in the mirror.
+// command returns a git command in the mirror.
 func (m *mirror) command(args ...string) *command {
 	return &command{args: args, dir: m.dir, env: []string{"GIT_DIR=" + m.dir}}
 }
@@ -82,7 +83,7 @@ func (m *mirror) commit(ctx context.Context, ref string) (string, error) {
 // last one was killed.
 const dirty = "dirty"
 
-// prepare makes the mirror if there is none, and removes what a killed process has left.
+// prepare makes the mirror if there is none, and removes the leftovers of a killed process.
 func (m *mirror) prepare(ctx context.Context, lock *os.File) error {
 	info, err := lock.Stat()
 	if err != nil {
@@ -149,11 +150,12 @@ func (m *mirror) fetchSpecs(ctx context.Context, specs []string) error {
 	return m.git.run(ctx, c)
 }
 
-// fetchedRef returns the ref of the mirror for one of the repository that is no branch and no tag.
+// fetchedRef returns the mirror's ref for a ref of the repository that is neither a branch nor a
+// tag.
 func fetchedRef(ref string) string { return "refs/clew/" + ref }
 
-// candidates returns the refs of the mirror that a ref of a job may mean, the first one that exists
-// first.
+// candidates returns the refs of the mirror that a job's ref may mean. The first existing one
+// counts.
 func candidates(ref string) []string {
 	switch {
 	case ref == "":
@@ -233,7 +235,7 @@ func (m *mirror) sweep(remove bool) error {
 }
 
 // usedMirrors returns the directories of the mirrors that trees borrow objects from. A tree that is
-// being made has used its mirror a moment ago.
+// being made used its mirror a moment ago.
 func (r *Root) usedMirrors() (map[string]bool, error) {
 	entries, err := os.ReadDir(r.trees())
 	if err != nil {

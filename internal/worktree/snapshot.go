@@ -18,21 +18,22 @@ const (
 	lastRef      = "refs/clew/last"
 )
 
-// A Snapshot is what a tree had at one time.
+// A Snapshot is the state of a tree at one time.
 type Snapshot struct {
 	// Commit is a commit of all files that git does not ignore. Its parent is the commit that the
-	// agent was at. If that is new and has the same files, it is the snapshot itself. It is the base
-	// only as long as nothing has changed.
+	// agent was at. If that is new and has the same files, it is the snapshot itself. It is the
+	// base only as long as nothing changes.
 	Commit string
-	// Changed says that it differs from the snapshot before, or from the base if it is the first.
+	// Changed reports whether it differs from the snapshot before, or from the base if it is the
+	// first.
 	Changed bool
-	// Skipped says what is not in the snapshot, with reasons, up to 100 of them: repositories inside
-	// of the tree, and files that are too large or can't be read. A file that the snapshot before had
-	// is as it was there.
+	// Skipped lists the paths that are not in the snapshot, with reasons, up to 100 of them:
+	// repositories inside of the tree, and files that are too large or can't be read. A file that
+	// the snapshot before had is as it was there.
 	Skipped []string
 }
 
-// maxSkipped is how many paths a snapshot may leave out because they can't be read.
+// maxSkipped is the maximum number of unreadable paths that a snapshot may leave out.
 const maxSkipped = 100
 
 // Snapshot makes a commit of all that git does not ignore. It does not change the files, the index,
@@ -80,15 +81,15 @@ func (t *Tree) snapshot(ctx context.Context, s *Snapshot) error {
 	return t.keep(ctx, s.Commit, head)
 }
 
-// skip adds a line to s.Skipped. Names in it are those of the agent.
+// skip adds a line to s.Skipped. Names in it come from the agent.
 func (s *Snapshot) skip(what string, why error) {
 	if len(s.Skipped) < maxSkipped {
 		s.Skipped = append(s.Skipped, fmt.Sprintf("%q: %s", what, strings.ReplaceAll(cleaned(why.Error()), "\n", " ")))
 	}
 }
 
-// restore finds the last snapshot of a tree that an earlier process has made, and removes the lock
-// that a killed process may have left.
+// restore finds the last snapshot of a tree that an earlier process made, and removes the lock that
+// a killed process may have left.
 func (t *Tree) restore(ctx context.Context) error {
 	if err := os.RemoveAll(t.indexPath() + lockSuffix); err != nil {
 		return err
@@ -119,8 +120,8 @@ func (t *Tree) resolve(ctx context.Context, name string) (hash string, ok bool) 
 	return hash, err == nil && fullHash.MatchString(hash)
 }
 
-// old reports whether the agent has gone back to the base, or to a commit before it. Such a commit
-// can't be in a bundle of what is new.
+// old reports whether the agent went back to the base, or to a commit before it. Such a commit
+// can't be in a bundle of new commits.
 func (t *Tree) old(ctx context.Context, head string) bool {
 	if head == t.Base {
 		return t.last != t.Base
@@ -180,7 +181,7 @@ func (t *Tree) writeTree(ctx context.Context, s *Snapshot) (string, error) {
 	return t.root.git.output(ctx, t.indexed("write-tree"))
 }
 
-// errNested is why a repository is not in a snapshot.
+// errNested is the reason why a repository is not in a snapshot.
 var errNested = errors.New("a repository of its own")
 
 // plainLinks returns the submodules that are none any more: a file, a directory with files but
@@ -210,7 +211,7 @@ func (t *Tree) plainLinks(ctx context.Context, s *Snapshot) (gone []string, err 
 	return gone, nil
 }
 
-// changes returns the files that are new or changed, and those of the index that are gone.
+// changes returns the new and changed files, and the files of the index that are gone.
 func (t *Tree) changes(ctx context.Context, s *Snapshot) (changed, gone []string, err error) {
 	known, err := t.list(ctx, t.indexed("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=all"))
 	if err != nil {
@@ -243,8 +244,8 @@ func (t *Tree) changes(ctx context.Context, s *Snapshot) (changed, gone []string
 	return changed, gone, nil
 }
 
-// affordable returns the files without those that are too large. The error is a LimitError if they
-// are too large together.
+// affordable returns the files without the too large ones. The error is a LimitError if they are
+// too large together.
 func (t *Tree) affordable(paths []string, s *Snapshot) ([]string, error) {
 	opts := &t.root.opts
 	if int64(len(paths)) > opts.MaxFiles {
@@ -340,11 +341,11 @@ func (t *Tree) updateAll(ctx context.Context, paths []string, s *Snapshot) error
 	return nil
 }
 
-// errName is why a file is not in a snapshot whose name would be that of a repository on another
-// system.
+// errName is the reason why a file is not in a snapshot: another system would take its name for a
+// repository's.
 var errName = errors.New("git does not allow the name")
 
-// culprit returns the index of the path that update-index failed at, or -1, and what git said about
+// culprit returns the index of the path that update-index failed at, or -1, and git's message about
 // it.
 func culprit(err error, paths []string) (found int, why error) {
 	var failed *gitError

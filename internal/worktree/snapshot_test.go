@@ -201,7 +201,7 @@ func TestResume(t *testing.T) {
 	differ(t, "nothing has changed", &Snapshot{Commit: s.Commit}, snapshot(t, second))
 	differ(t, "patch", patch(t, tree, s.Commit).String(), patch(t, second, s.Commit).String())
 
-	// And a third attempt, from what the second one adds.
+	// And a third attempt, from the work of the second one.
 	write(t, second.Dir, map[string]string{"d": "four\n"})
 	s2 := snapshot(t, second)
 	third := add(t, newRoot(t), &Request{Repo: repo, Ref: tree.Base, Name: "job1.3", Snapshot: bundle(t, second, s2.Commit)})
@@ -323,7 +323,8 @@ func TestSnapshotLimits(t *testing.T) {
 	}
 }
 
-// rearrange puts a file, a directory, a link or nothing in the place of what is there. Others may do so at the same time.
+// rearrange puts a file, a directory, a link or nothing at a random path. Others may do so at the
+// same time.
 func rearrange(rng *rand.Rand, dir string) {
 	path := filepath.Join(dir, fmt.Sprintf("dir%d", rng.IntN(5)))
 	switch rng.IntN(4) {

@@ -129,8 +129,8 @@ func (t *Tree) remove() error {
 	return files.RemoveLocked(lock)
 }
 
-// Size returns the bytes of all files of the tree, those that git ignores included, but not those of
-// the mirror. Files that vanish meanwhile don't count.
+// Size returns the bytes of all files of the tree, including ignored files but not the mirror's.
+// Files that vanish meanwhile don't count.
 func (t *Tree) Size(ctx context.Context) (int64, error) {
 	var size int64
 	err := filepath.WalkDir(t.folder, func(path string, entry fs.DirEntry, err error) error {
@@ -157,7 +157,7 @@ func (t *Tree) Size(ctx context.Context) (int64, error) {
 // DefaultBundleLimit is the limit of [Tree.Bundle] if none is given.
 const DefaultBundleLimit = 256 << 20
 
-// ErrNothing means that a snapshot is the base itself, of which no bundle can be made: nothing has
+// ErrNothing means that a snapshot is the base itself, of which no bundle can be made: nothing
 // changed so far. If changes were taken back, there is a snapshot and a bundle of that.
 var ErrNothing = errors.New("worktree: there is nothing new since the base")
 
@@ -183,7 +183,8 @@ func (t *Tree) Bundle(ctx context.Context, commit string, w io.Writer, limit int
 	return t.write(ctx, c, &cappedWriter{w: w, limit: limit}, "the bundle of tree "+t.Name)
 }
 
-// write runs a command and writes its output. If that fails, git only says that nobody reads it.
+// write runs a command and writes its output. If the write fails, git only reports that nobody
+// reads it.
 func (t *Tree) write(ctx context.Context, c *command, out *cappedWriter, what string) error {
 	c.stdout = out
 	err := t.root.git.run(ctx, c)
@@ -231,8 +232,7 @@ func (t *Tree) checkCommit(ctx context.Context, commit string) error {
 	return fmt.Errorf("worktree: %.100q is not a snapshot of tree %s", commit, t.Name)
 }
 
-// ErrStale means that a branch has another value than the last one that was known, so that nothing
-// was pushed.
+// ErrStale means that a branch differs from its last known value, so that nothing was pushed.
 var ErrStale = errors.New("worktree: the branch was changed by somebody else")
 
 // Push pushes a snapshot to a branch of the repository. Last is the commit that the branch is known

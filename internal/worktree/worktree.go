@@ -30,8 +30,8 @@ type Options struct {
 	// MaxFile is the size of the largest file that a snapshot takes: it skips larger ones. 0 means
 	// 256 MiB.
 	MaxFile int64
-	// MirrorAge is how long [Root.Sweep] keeps a mirror that no tree uses. 0 means 30 days; a
-	// negative value means forever.
+	// MirrorAge is the time for which [Root.Sweep] keeps a mirror that no tree uses. 0 means 30
+	// days; a negative value means forever.
 	MirrorAge time.Duration
 }
 
@@ -111,7 +111,7 @@ func (s Space) Share() float64 {
 	return float64(s.Free) / float64(s.Total)
 }
 
-// ErrDisk means that too little of the disk is free. The error of [Root.CheckDisk] says how much.
+// ErrDisk means that too little of the disk is free. The error of [Root.CheckDisk] has the numbers.
 var ErrDisk = errors.New("too little of the disk is free")
 
 // Free returns how much of the disk is free.
@@ -137,7 +137,7 @@ func (r *Root) CheckDisk() error {
 	return nil
 }
 
-// diskInterval is how often the disk is looked at while a tree is made.
+// diskInterval is the interval of disk checks while a tree is made.
 const diskInterval = time.Second
 
 // watchDisk returns a context that ends when the disk is too full: nobody knows how large a
@@ -161,7 +161,7 @@ func (r *Root) watchDisk(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// record is the file that says what a tree was made from.
+// record is the file that describes the origin of a tree.
 type record struct {
 	Repo   string   `json:"repo"`
 	Base   string   `json:"base"`
@@ -171,7 +171,7 @@ type record struct {
 	Kept time.Time `json:"kept,omitzero"`
 }
 
-// Tree returns a tree that an earlier process has made, as after a restart. The error is an
+// Tree returns a tree that an earlier process made, as after a restart. The error is an
 // [fs.ErrNotExist] if there is none, or if it was not finished, and an [ErrInUse] if a process has
 // it. The caller must close or remove the tree.
 func (r *Root) Tree(name string) (*Tree, error) {
@@ -204,11 +204,10 @@ func (t *Tree) record() (rec record, err error) {
 	return rec, nil
 }
 
-// Sweep removes the trees for which keep returns false, and those that a killed process has not
-// finished, and returns their names. It leaves those that a process has, and those that [Tree.Keep]
-// keeps. It also removes mirrors that
-// were not used for long, and what a killed process has left in others. What can't be removed does
-// not keep it from the rest: the error is about all of that.
+// Sweep removes the trees for which keep returns false, and the unfinished trees of killed
+// processes, and returns their names. It leaves trees in use, and trees kept by [Tree.Keep]. It
+// also removes mirrors unused for long, and the leftovers of killed processes in others. A failed
+// removal does not stop the rest: the error joins all of them.
 func (r *Root) Sweep(ctx context.Context, keep func(name string) bool) (removed []string, err error) {
 	entries, err := os.ReadDir(r.trees())
 	if err != nil {
@@ -261,8 +260,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// removeAll removes a directory with all that is in it, also directories that nobody may write, as
-// caches of modules have them.
+// removeAll removes a directory with everything in it, even directories that nobody may write, as
+// module caches have them.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil

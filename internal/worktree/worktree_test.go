@@ -33,7 +33,7 @@ func openRoot(t *testing.T, dir string) *Root {
 	return r
 }
 
-// gitIn runs git as a user would, with settings of its own.
+// gitIn runs git as a user would, with its own settings.
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryGit(t, dir, args...)
@@ -84,8 +84,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// read returns what a directory has, without .git: the text of files with a mark for those that can
-// be executed, and where links lead.
+// read returns the content of a directory, without .git: the text of files with a mark for
+// executables, and the targets of links.
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -453,7 +453,7 @@ func TestTreeAfterRestart(t *testing.T) {
 	if err := tree.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What a kill leaves.
+	// The leftovers of a kill.
 	write(t, tree.repoDir(), map[string]string{"index.lock": ""})
 
 	again, err := openRoot(t, r.dir).Tree("a")

@@ -1,5 +1,5 @@
-// Package drivetest has an agent in memory that does what prompts say, for tests of what drives
-// agents. It works within a bubble of testing/synctest.
+// Package drivetest has an agent in memory that follows its prompts, for tests of packages that
+// drive agents. It works within a bubble of testing/synctest.
 //
 // A prompt is one of these:
 //
@@ -57,14 +57,14 @@ func (a *Agent) Connect(ctx context.Context, opts *clew.Options) (*clew.Session,
 	return clew.Connect(ctx, &own)
 }
 
-// Prompts returns the prompts that agents have read, in order.
+// Prompts returns the prompts that agents read, in order.
 func (a *Agent) Prompts() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]string(nil), a.prompts...)
 }
 
-// Answers returns the answers to questions that agents have read, as JSON, in order.
+// Answers returns the answers that agents read, as JSON, in order.
 func (a *Agent) Answers() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // Record makes the agents write transcripts to a directory of projects, as the real agent does: the
-// entries are those of cwd, and now is the time.
+// entries belong to cwd, and now returns the time.
 func (a *Agent) Record(projects, cwd string, now func() time.Time) {
 	var mu sync.Mutex
 	last := map[string]any{} // the UUID of the last entry, by session
