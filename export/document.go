@@ -10,8 +10,8 @@
 // [Read] reads a document in JSON.
 //
 // All texts of a transcript are untrusted. On a page they are escaped, and a content security
-// policy forbids remote content and all scripts but that of the page itself, which finds, expands
-// and copies.
+// policy forbids remote content and all scripts but the page's own, which finds, expands and
+// copies.
 package export
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Format is the first member of a document in JSON. The number changes when older readers would
+// Format is the first field of a document in JSON. The number changes when older readers would
 // misunderstand the new format.
 const Format = "clew-session/1"
 
@@ -62,7 +62,7 @@ type Document struct {
 	Chunks []Chunk `json:"chunks"`
 	// Branches are the rewound messages.
 	Branches []Branch `json:"branches,omitempty"`
-	// Unlinked are the subagents that no item is known to have started.
+	// Unlinked are the subagents whose starting item is not known.
 	Unlinked []Agent `json:"unlinked_agents,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type Chunk struct {
 	Model      string `json:"model,omitempty"`       // model of an answer
 	StopReason string `json:"stop_reason,omitempty"` // why an answer ended, such as "end_turn"
 	DurationMS int64  `json:"duration_ms,omitempty"` // how long an answer took
-	// Usage is that of the last call of the model. It shows how full the context was.
+	// Usage is the usage of the last model call. It shows how full the context was.
 	Usage       *Usage      `json:"usage,omitempty"`
 	Images      int         `json:"images,omitempty"`      // number of images in a prompt
 	Documents   int         `json:"documents,omitempty"`   // number of documents in a prompt
@@ -96,7 +96,7 @@ type Chunk struct {
 	LastLine  int `json:"last_line,omitempty"` // see FirstLine
 }
 
-// Usage counts the tokens of one call of the model.
+// Usage counts the tokens of one model call.
 type Usage struct {
 	InputTokens         int `json:"input_tokens"`          // neither read from the cache nor written to it
 	OutputTokens        int `json:"output_tokens"`         // thinking included
@@ -134,7 +134,7 @@ type Item struct {
 	// Output is the complete output if the model received only the beginning.
 	Output     string `json:"output,omitempty"`
 	OutputPath string `json:"output_path,omitempty"` // file of that output
-	// Images are the images in the result, without those that are too large or of another type.
+	// Images are the images in the result, without images that are too large or of another type.
 	Images     []Image  `json:"images,omitempty"`
 	ImageCount int      `json:"image_count,omitempty"` // number of all images
 	Injected   []string `json:"injected,omitempty"`    // texts that the agent added for the model
@@ -160,7 +160,7 @@ func (i *Item) shownResult() string {
 	return text
 }
 
-// An Image is an image in the result of a tool.
+// An Image is an image in a tool result.
 type Image struct {
 	// MediaType is image/png, image/jpeg, image/gif or image/webp.
 	MediaType string `json:"media_type"`
@@ -172,7 +172,7 @@ type Agent struct {
 	ID          string `json:"id"`          // ID of the subagent
 	Type        string `json:"type"`        // such as "general-purpose"
 	Description string `json:"description"` // what it was started for
-	// LinkedBy is how its call was found: see [transcript.LinkedBy].
+	// LinkedBy is the way in which its call was found: see [transcript.LinkedBy].
 	LinkedBy string   `json:"linked_by,omitempty"`
 	Workflow string   `json:"workflow,omitempty"` // ID of the workflow that it is part of
 	Cost     *Cost    `json:"cost,omitempty"`     // of its calls of the model, including those of its own subagents
@@ -180,7 +180,7 @@ type Agent struct {
 	Branches []Branch `json:"branches,omitempty"` // its rewound messages
 }
 
-// A Branch is a list of messages that a rewind removed from the conversation.
+// A Branch has the messages that a rewind removed from the conversation.
 type Branch struct {
 	// FromLine is the line of the transcript before the branch, or 0.
 	FromLine int     `json:"from_line"`
@@ -346,7 +346,7 @@ func (m *converter) branches(t *transcript.Transcript) []Branch {
 
 // Select returns a document with some chunks of d. t is d.Transcript, or the transcript of one of
 // its subagents. Images and Output of opts are ignored: they come from d, as does the cost of
-// subagents. So do the totals and the cost of turns, unless t is that of a subagent.
+// subagents. So do the totals and the cost of turns, unless t is a subagent's.
 func (d *Document) Select(t *transcript.Transcript, opts *Options) *Document {
 	kept := map[string]*Item{}
 	d.eachItem(func(i *Item) {
@@ -419,7 +419,7 @@ const (
 	maxTodos    = 200        // in one list
 )
 
-// bounds limit a page to a size that a browser opens quickly. Inputs and results of tools are cut.
+// bounds limit a page to a size that a browser opens quickly. Tool inputs and results are cut.
 // Prompts, answers and the names of calls, which people read first, are not. The zero value cuts
 // nothing.
 type bounds struct {
@@ -468,7 +468,7 @@ func (p *page) writeBounded(w io.Writer, size int) error {
 }
 
 // full reports whether nothing more fits. The last tenth of a page that ends early is reserved for
-// elements that were begun.
+// open elements.
 func (p *page) full() bool {
 	if p.err == nil {
 		p.err = p.stopped()
@@ -516,8 +516,8 @@ func (p *page) endNote() {
 	}
 }
 
-// Redact removes secrets and personal data from a document, and sets [Document.Redacted] to what it
-// found. Images are removed as well, since their content is unknown.
+// Redact removes secrets and personal data from a document, and sets [Document.Redacted] to its
+// findings. Images are removed as well, since their content is unknown.
 func Redact(d *Document, r *redact.Redactor) {
 	redactor{r}.value(reflect.ValueOf(d).Elem())
 	d.Redacted = r.Counts()

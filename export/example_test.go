@@ -62,7 +62,7 @@ func ExampleRead() {
 	// 2 ai With pleasure.
 }
 
-// A page of your own that shows only the calls of tools.
+// A custom page that shows only the tool calls.
 func ExampleWriteItem() {
 	var page strings.Builder
 	page.WriteString("<style>" + export.Style() + "</style>")

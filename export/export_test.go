@@ -66,7 +66,7 @@ func written(t *testing.T, d *Document, format string, view *View) string {
 	return b.String()
 }
 
-// A document that is written as JSON and read again is the same. So is one that is made from its
+// A document that is written as JSON and read again is the same. So is a document made from its
 // transcript.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,7 @@ func filledDocument(text string) *Document {
 	return doc
 }
 
-// filledItems returns an item of each type, and calls of the tools that have their own form.
+// filledItems returns an item of each type, and a call for each tool that has its own form.
 func filledItems(like Item, text string) []Item {
 	var items []Item
 	for kind := transcript.ItemThinking; kind <= transcript.ItemTeammateMessage; kind++ {

@@ -6,12 +6,12 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A Cost is what some calls of the model took.
+// A Cost is the cost of some model calls.
 type Cost struct {
 	Calls  int         `json:"calls"`  // number of calls of the model
 	Tokens int         `json:"tokens"` // of all kinds, in and out
 	Cost   usage.Money `json:"cost"`   // at list prices
-	// UnknownCost says that Cost is not all: the price of a model is not known.
+	// UnknownCost reports that Cost is incomplete: the price of a model is not known.
 	UnknownCost bool `json:"unknown_cost,omitempty"`
 }
 
@@ -69,7 +69,7 @@ func (d *Document) addAgentCosts(from *Document) {
 	d.eachAgent(func(a *Agent) { a.Cost = costs[a.ID] })
 }
 
-// eachAgent calls f for all subagents of a document, also for those of subagents.
+// eachAgent calls f for all subagents of a document, at any depth.
 func (d *Document) eachAgent(f func(*Agent)) {
 	each := func(agents []Agent) {
 		for i := range agents {

@@ -110,7 +110,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// contents writes the table of contents: a list of turns, beside the conversation if there is room.
+// contents writes the table of contents: the turns, beside the conversation if there is room.
 func (p *page) contents() {
 	p.raw(`<nav class="turns" aria-label="Turns"><p class="navhead">Turns</p><ol>`)
 	listed := 0
@@ -235,7 +235,7 @@ func (p *page) models() {
 	p.raw("</tbody></table></div></details>")
 }
 
-// foot writes the footer: the session, and what was redacted.
+// foot writes the footer: the session, and the redactions.
 func (p *page) foot() {
 	p.raw("<footer>")
 	if p.doc.SessionID != "" {
@@ -496,7 +496,7 @@ func (p *page) missing(n int) {
 	}
 }
 
-// hint says how to see what is missing.
+// hint describes how to see missing parts.
 func (p *page) hint() string {
 	switch {
 	case p.More != "":

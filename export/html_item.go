@@ -54,7 +54,7 @@ func (p *page) teammate(i *Item) {
 	p.raw("</section>")
 }
 
-// call writes a call of a tool. Small changes of files are open, since readers look for them.
+// call writes a tool call. Small changes of files are open, since readers look for them.
 func (p *page) call(i *Item) {
 	diffs := i.diffs()
 	open := p.open()
@@ -71,7 +71,7 @@ func (p *page) call(i *Item) {
 	}
 }
 
-// callBody writes what a call was given and has returned, or what it has changed.
+// callBody writes a call's input and result, or its changes.
 func (p *page) callBody(i *Item, diffs []transcript.FileDiff) {
 	isCommand := i.Tool == "Bash" || i.Tool == "PowerShell"
 	if len(diffs) == 0 || isCommand {
@@ -122,7 +122,7 @@ func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 	}
 }
 
-// input writes the input of a tool, in a form that suits the tool.
+// input writes a tool input, in a form that suits the tool.
 func (p *page) input(i *Item) {
 	item := i.restore()
 	input, err := item.Input()
@@ -179,7 +179,7 @@ func (p *page) todos(todos []tooluse.Todo) {
 	p.raw("</ul>")
 }
 
-// result writes the result of a call.
+// result writes a call's result.
 func (p *page) result(i *Item) {
 	text, class := i.shownResult(), "out"
 	if i.IsError {
@@ -287,7 +287,7 @@ func callsIn(chunks []Chunk) int {
 	return n
 }
 
-// unlinked writes the subagents that no call is known to have started.
+// unlinked writes the subagents whose starting call is not known.
 func (p *page) unlinked() {
 	if len(p.doc.Unlinked) == 0 {
 		return
@@ -376,7 +376,7 @@ func (p *page) hunk(d *transcript.FileDiff, i, shown int) {
 	}
 }
 
-// line writes a clean line that begins with its mark.
+// line writes a clean line that starts with its mark.
 func (w *hunkWriter) line(line string, changed [][2]int) {
 	switch {
 	case strings.HasPrefix(line, "+"):
@@ -401,7 +401,7 @@ func (w *hunkWriter) line(line string, changed [][2]int) {
 	w.raw("</td></tr>")
 }
 
-// row begins a row with numbers and a sign.
+// row starts a row with numbers and a sign.
 func (w *hunkWriter) row(class, sign string, before, after int) {
 	w.raw("<tr" + class + ">")
 	for _, n := range []int{before, after} {
@@ -414,7 +414,7 @@ func (w *hunkWriter) row(class, sign string, before, after int) {
 	w.raw(`<td class="sign">` + sign + "</td><td>")
 }
 
-// code writes a line of code, with marks at the parts that have changed.
+// code writes a line of code, with marks at the changed parts.
 func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]int) {
 	at := 0
 	for _, token := range scanner.Scan(line + "\n") {
@@ -439,10 +439,10 @@ func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]
 	}
 }
 
-// ImagesIn returns the images in the result of a call. e is the entry with that result. If callID is
-// "", it returns the images of the message itself, such as those of a prompt. Images of other types
-// than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than most
-// bytes are omitted.
+// ImagesIn returns the images in the result of a call. e is the entry with that result. If callID
+// is "", it returns the images of the message itself, such as a prompt's. Images of other types
+// than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than
+// most bytes are omitted.
 func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	if e.Message == nil {
 		return nil

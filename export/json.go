@@ -32,7 +32,7 @@ func IsDocument(head []byte) bool {
 }
 
 // Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document.
-// Otherwise it is the error of the reader.
+// Otherwise it is the reader's error.
 func Read(r io.Reader) (*Document, error) {
 	doc := new(Document)
 	dec := json.NewDecoder(r)
@@ -114,8 +114,8 @@ func marshal(v any) ([]byte, error) {
 	return tty.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Transcript returns the transcript of the document. It lacks what the document does not have: the
-// calls of the model, from which totals are computed, and positions in files.
+// Transcript returns the transcript of the document. It lacks data that the document does not have:
+// the model calls, from which totals are computed, and positions in files.
 func (d *Document) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Chunks: restoreChunks(d.Chunks), Branches: restoreBranches(d.Branches), Unlinked: restoreAgents(d.Unlinked),

@@ -51,7 +51,7 @@ func writeMarkdown(ctx context.Context, w io.Writer, d *Document, view *View) er
 	return s.err
 }
 
-// ended reports whether nothing more is written, since the context has ended or writing has failed.
+// ended reports whether nothing more is written, since the context is over or a write failed.
 func (s *markdownWriter) ended() bool {
 	if s.err == nil {
 		s.err = s.stopped()

@@ -214,7 +214,7 @@ func headingEnd(line string) string {
 	return before + `\` + line[len(before):]
 }
 
-// take returns the content of the current block, and begins another one.
+// take returns the content of the current block, and starts another one.
 func (w *proseWriter) take() string {
 	w.flush(nil)
 	content := w.line.String()
@@ -222,8 +222,7 @@ func (w *proseWriter) take() string {
 	return content
 }
 
-// paragraph returns the current block as a paragraph. Nothing at the beginning of a line begins
-// another kind of block.
+// paragraph returns the current block as a paragraph. No line starts another kind of block.
 func (w *proseWriter) paragraph() string {
 	var lines []string
 	for line := range strings.SplitSeq(w.take(), "\n") {
@@ -235,7 +234,7 @@ func (w *proseWriter) paragraph() string {
 	return strings.ReplaceAll(made, hardBreak, `\`)
 }
 
-// lineStart escapes the beginning of a line of a paragraph, if it could begin another block.
+// lineStart escapes the start of a paragraph's line, if it could start another block.
 func lineStart(line string) string {
 	rest := strings.TrimLeft(line, "0123456789")
 	digits := len(line) - len(rest)
@@ -315,8 +314,8 @@ func (w *proseWriter) marked(n ast.Node, mark string) {
 	w.line.WriteString(mark)
 }
 
-// emphasis writes an emphasis. Its sign is another one than that of an emphasis that begins or ends
-// at the same place.
+// emphasis writes an emphasis. Its sign differs from the sign of an emphasis that starts or ends at
+// the same place.
 func (w *proseWriter) emphasis(n *ast.Emphasis) {
 	outer, sign := w.sign, "*"
 	inside, ok := n.Parent().(*ast.Emphasis)
@@ -421,7 +420,7 @@ func linkTargetText(target string) string {
 	return b.String()
 }
 
-// startsReference reports whether a text begins with a character reference, such as &amp;.
+// startsReference reports whether a text starts with a character reference, such as &amp;.
 func startsReference(text string) bool {
 	end := strings.IndexByte(clip.Bytes(text, 40), ';')
 	return end > 0 && strings.Trim(text[1:end], "#0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""

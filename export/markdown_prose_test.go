@@ -50,7 +50,7 @@ func hostileSession(prose string) *Document {
 }
 
 // checkMarkdown fails if exported Markdown has an element that could be loaded or run, or if a text
-// has changed the blocks of the export.
+// changed the blocks of the export.
 func checkMarkdown(t *testing.T, prose string) {
 	t.Helper()
 	source := []byte(written(t, hostileSession(prose), Markdown, &View{Full: true}))

@@ -168,7 +168,7 @@ func bounded(t *testing.T, d *Document, size int) string {
 	return b.String()
 }
 
-// In a long session only the results of tools are cut.
+// In a long session only tool results are cut.
 func TestPageBounds(t *testing.T) {
 	t.Parallel()
 	doc := longDocument(40, 8000)
@@ -330,7 +330,7 @@ func diffed(t *testing.T, path string, lines ...string) string {
 	return b.String()
 }
 
-// Lines of a diff have colored words, also within those that have changed.
+// Lines of a diff have colored words, even within changed words.
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	page := diffed(t, "a.go", " /* a", "-return \"x\" // why", "+return \"y\" */ 1", "-if a < \x1b[31m1", "+if b < 1", `\ No newline at end of file`, "")

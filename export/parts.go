@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// Style returns the style sheet of the page, for pages of your own that have parts of it.
+// Style returns the style sheet of the page, for custom pages that have parts of it.
 func Style() string { return pageStyle }
 
 // A Part is a part of an item. See [WriteItem].
@@ -19,8 +19,8 @@ type Part string
 
 // The parts of an item.
 const (
-	// Body is what the page shows of an item. Of a call these are its input and its result, or what it
-	// has changed.
+	// Body is the part of an item that the page shows. For a call it is its input and its result,
+	// or its changes.
 	Body Part = "body"
 	// Input is the whole input of a call.
 	Input Part = "input"
@@ -41,8 +41,8 @@ func WriteItem(w io.Writer, item *transcript.DisplayItem, part Part, view *View)
 	return writePart(w, view, func(p *page) { p.part(&made, part) })
 }
 
-// WriteChunk is like [WriteItem] for a chunk. It writes a prompt, an answer, a notice or the summary
-// of a compaction, without the line that says who wrote it.
+// WriteChunk is like [WriteItem] for a chunk. It writes a prompt, an answer, a notice or the
+// summary of a compaction, without the line that names its author.
 func WriteChunk(w io.Writer, c *transcript.Chunk, view *View) error {
 	shallow := *c
 	shallow.Items = nil
@@ -75,7 +75,7 @@ func WriteCode(w io.Writer, code, language string, view *View) error {
 // maxFullText is the longest text of a part that is shown in full.
 const maxFullText = 4 << 20
 
-// writePart writes with a page that is no document.
+// writePart writes with a page that is not a document.
 func writePart(w io.Writer, view *View, write func(*page)) error {
 	if view == nil {
 		view = new(View)
@@ -122,7 +122,7 @@ func (p *page) fail(err error) {
 	}
 }
 
-// inner writes the texts of a chunk. alone says that it has no items.
+// inner writes the texts of a chunk. alone means that it has no items.
 func (p *page) inner(c *Chunk, alone bool) {
 	switch {
 	case c.Type == transcript.UserChunk:

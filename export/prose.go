@@ -229,7 +229,7 @@ func (m *proseMarkup) content(spans []markdown.Span) {
 	m.turnTo(new(markdown.Span))
 }
 
-// An inlineElement is an element around text: that of a mark, or a link or picture with a target.
+// An inlineElement is an element around text: a mark's, or a link or picture with a target.
 type inlineElement struct {
 	mark   markdown.Marks
 	target string
@@ -255,7 +255,7 @@ var inlineTags = [...]struct {
 	{markdown.InlineCode, "<code>", "</code>"},
 }
 
-// turnTo ends the elements that a span is not in, and begins those that are missing.
+// turnTo ends the elements that a span is not in, and starts the missing ones.
 func (m *proseMarkup) turnTo(s *markdown.Span) {
 	kept, marks, linked := 0, markdown.Marks(0), s.Target == ""
 	for ; kept < len(m.open) && m.open[kept].has(s); kept++ {
@@ -277,9 +277,9 @@ func (m *proseMarkup) turnTo(s *markdown.Span) {
 	}
 }
 
-// link begins a link or a picture, and returns its tag. A target that is not safe to click on only shows its
-// target. So does a picture: the page does not load it, since its server would learn that the page
-// was opened.
+// link starts a link or a picture, and returns its tag. A target that is not safe to click on only
+// shows its target. So does a picture: the page does not load it, since its server would learn that
+// the page was opened.
 func (m *proseMarkup) link(s *markdown.Span) string {
 	e := inlineElement{mark: s.Marks & markdown.Picture, target: s.Target, end: "</span>"}
 	tag := `<span class="link" title=` + attr(s.Target) + ">"
@@ -300,7 +300,7 @@ func safeURL(text string) (string, bool) {
 	return u.String(), isPage || u.Scheme == "mailto"
 }
 
-// tokenTags begin the colored words of the page.
+// tokenTags start the colored words of the page.
 var tokenTags = [...]string{
 	highlight.Plain: "", highlight.Comment: `<span class="c">`, highlight.String: `<span class="s">`,
 	highlight.Keyword: `<span class="k">`, highlight.Number: `<span class="n">`, highlight.Call: `<span class="f">`,

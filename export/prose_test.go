@@ -88,7 +88,7 @@ func TestProseEqualsGoldmark(t *testing.T) {
 	}
 }
 
-// A text gets no element, attribute or link into a page but those of Markdown.
+// A text gets no element, attribute or link into a page except from Markdown.
 func FuzzProse(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 50 {

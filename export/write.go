@@ -33,8 +33,8 @@ type View struct {
 	Expand bool
 	// Full shows long texts completely.
 	Full bool
-	// More says how to see the rest where a text of a page was cut. "" means that the flag --full shows
-	// everything.
+	// More describes how to see the rest of a cut text on a page. "" means that the flag --full
+	// shows everything.
 	More string
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
@@ -79,8 +79,8 @@ func (v *View) time(at time.Time, layout string) string {
 }
 
 // clean makes untrusted text visible: it removes color sequences, and escapes other control
-// characters, invisible ones and those that change the direction of text, as in a Go string. Line
-// ends and tabs stay.
+// characters, invisible characters and characters that change the direction of text, as in a Go
+// string. Line ends and tabs stay.
 func clean(text string) string {
 	if isClean(text) {
 		return text

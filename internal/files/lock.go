@@ -107,10 +107,10 @@ func lockError(f *os.File, err error) error {
 // goroutine starts at the moment has a copy of the open file, which keeps the lock for as long.
 func Unlock(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 
-// RemoveLocked removes a file that the caller has locked, and unlocks it. On Windows, the file stays
-// if another process has opened it meanwhile.
+// RemoveLocked removes a file that the caller locked, and unlocks it. On Windows, the file stays if
+// another process opened it meanwhile.
 func RemoveLocked(f *os.File) error { return removeLocked(f) }
 
-// RemoveUnlocked removes a file that its owner has locked for as long as it lives, unless it lives.
-// It reports whether nobody has locked the file, or whether it is missing.
+// RemoveUnlocked removes a file that its owner locks for as long as it lives, if the owner is dead.
+// It reports whether nobody holds the lock, or whether the file is missing.
 func RemoveUnlocked(path string) bool { return removeUnlocked(path) }

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	runtime.KeepAlive(lock)
 }
 
-// startHolder starts another process that has locked a file. The function that it returns kills the
-// process.
+// startHolder starts another process that holds the lock of a file. The function that it returns
+// kills the process.
 func startHolder(t *testing.T, path string) (kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -10,8 +10,8 @@ import (
 
 const noFollow = 0
 
-// lockedByte returns a byte far behind the end of a file: Windows keeps others from reading and
-// writing the bytes that are locked.
+// lockedByte returns a byte far after the end of a file: Windows keeps others from reading and
+// writing locked bytes.
 func lockedByte() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 func lock(f *os.File, kind lockKind) error {
@@ -38,7 +38,7 @@ func removeLocked(f *os.File) error {
 	return err
 }
 
-// removeUnlocked relies on the same: who has locked a file has it open.
+// removeUnlocked relies on the same: the owner of the lock has the file open.
 func removeUnlocked(path string) bool {
 	err := os.Remove(path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)

@@ -120,8 +120,8 @@ func writeDraft(t tree, draft string, opts WriteOptions, write func(io.Writer) e
 	return errors.Join(err, file.Close())
 }
 
-// publish gives a draft its name. Unlike a rename, a link never replaces a file that another process
-// has created in the meantime.
+// publish gives a draft its name. Unlike a rename, a link never replaces a file that another
+// process created in the meantime.
 func publish(t tree, draft, name string, isNew bool) error {
 	if isNew {
 		err := t.Link(draft, name)
@@ -142,7 +142,7 @@ func publish(t tree, draft, name string, isNew bool) error {
 }
 
 const (
-	// renameLimit is how long to try to replace a file that others read.
+	// renameLimit is the time for which the replacement of a file that others read is tried.
 	renameLimit    = 500 * time.Millisecond
 	renameInterval = 20 * time.Millisecond
 )
@@ -162,8 +162,8 @@ func draftPrefix(path string) string {
 	return ".new-" + clip.Bytes(filepath.Base(path), most) + "-"
 }
 
-// RemoveDrafts removes the drafts of a file that processes have left which were killed. The caller
-// must keep other processes from writing the file. What can't be removed stays for the next time.
+// RemoveDrafts removes the drafts of a file that killed processes left. The caller must keep other
+// processes from writing the file. Drafts that can't be removed stay for the next time.
 func RemoveDrafts(path string) {
 	dir := filepath.Dir(path)
 	entries, _ := os.ReadDir(dir)

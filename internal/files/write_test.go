@@ -206,7 +206,7 @@ func TestRetryRename(t *testing.T) {
 	})
 }
 
-// Drafts of a process that was killed can be removed, without those of other files.
+// Drafts of a killed process can be removed, without the drafts of other files.
 func TestRemoveDrafts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

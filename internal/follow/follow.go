@@ -22,40 +22,39 @@ import (
 // ErrClosed is returned by [Reader.Next] after the reader or its hub was closed.
 var ErrClosed = errors.New("follow: closed")
 
-// Options say how a hub follows sessions. Nil and the zero value mean the defaults.
+// Options configures a hub. Nil and the zero value mean the defaults.
 type Options struct {
-	// Tail says where sessions are and how they are read. Its Progress is not used.
+	// Tail configures the places of sessions and the reading. Its Progress is not used.
 	Tail sessions.TailOptions
-	// MaxIdle is how many sessions that have no reader are followed further, so that they can be
-	// opened again at once; 0 means 8, and less than 0 means none. Those that were closed first are
-	// dropped first.
+	// MaxIdle is the maximum number of sessions without a reader that are followed further, so that
+	// they can be opened again at once; 0 means 8, and less than 0 means none. The sessions closed
+	// first are dropped first.
 	MaxIdle int
 	// MaxIdleBytes limits the sizes of these sessions, added up; 0 means 256 MiB.
 	MaxIdleBytes int64
 }
 
 // A Snapshot is a session at one moment. It never changes, so that several goroutines may read it,
-// also while the session goes on. It must not be changed.
+// even while the session continues. It must not be changed.
 type Snapshot struct {
 	// Revision is larger than in any snapshot of the session before.
 	Revision int
-	// First is the index of the first chunk of the session that has changed since the last snapshot
-	// that this reader got, or the number of chunks if none has. A change of a subagent counts as
-	// one of the chunk that has started it. It is 0 in the first snapshot, and if a branch has
-	// changed.
+	// First is the index of the first chunk that changed since this reader's last snapshot, or the
+	// number of chunks if none did. A change of a subagent counts as a change of the chunk that
+	// started it. It is 0 in the first snapshot, and if a branch changed.
 	First int
-	// Transcript is what has been read so far, with its subagents, or nil if that is nothing yet.
+	// Transcript is the transcript so far, with its subagents, or nil if nothing is read yet.
 	Transcript *transcript.Transcript
-	// Loading reports whether a part of what is there has not been read yet: the session itself if
-	// Transcript is nil, and subagents otherwise.
+	// Loading reports whether a part is not read yet: the session itself if Transcript is nil, and
+	// subagents otherwise.
 	Loading bool
 	// Done and Total are how many bytes of the session's own file were read, and of how many, when
 	// it was last read from its start.
 	Done, Total int64
 	// Gone reports whether the file of the session no longer exists. Transcript is then the last
-	// one that was read.
+	// known one.
 	Gone bool
-	// Err says which subagents or directories of them can't be read, or is nil.
+	// Err names the subagents or their directories that can't be read, or is nil.
 	Err error
 }
 
@@ -70,7 +69,7 @@ type Hub struct {
 	closed   bool
 }
 
-// A source is what a session is followed by: its ID, or the path of its file.
+// A source identifies a session: its ID, or the path of its file.
 type source struct{ id, path string }
 
 // New returns a hub that follows no session yet. The caller has to close it. opts may be nil.
@@ -91,7 +90,7 @@ func (h *Hub) Open(id string) *Reader { return h.open(source{id: id}) }
 // OpenFile is Open for a session by the path of its transcript, which need not exist yet.
 func (h *Hub) OpenFile(path string) *Reader { return h.open(source{path: path}) }
 
-// open adds a reader to a session, and begins to follow it if nobody does.
+// open adds a reader to a session, and starts to follow it if nobody does.
 func (h *Hub) open(from source) *Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +114,7 @@ func (h *Hub) open(from source) *Reader {
 	return r
 }
 
-// start begins to follow a session. The lock is held.
+// start starts to follow a session. The lock is held.
 func (h *Hub) start(s *session) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
@@ -185,7 +184,7 @@ func (h *Hub) Close() error {
 	return nil
 }
 
-// A session is one that is followed. Its goroutine never waits for readers.
+// A session is a followed session. Its goroutine never waits for readers.
 type session struct {
 	source
 	cancel context.CancelFunc
@@ -209,7 +208,7 @@ func (s *session) bytes() int64 {
 	return max(s.size, s.newest.Total)
 }
 
-// pace is how often there is a snapshot while a file is read.
+// pace is the interval between snapshots while a file is read.
 const pace = 50 * time.Millisecond
 
 // follow makes snapshots until the context ends or the session can't be read.
@@ -262,7 +261,7 @@ func (s *session) publish(change func(*Snapshot)) {
 	}
 }
 
-// end says why there are no more snapshots. The first reason counts.
+// end sets the reason why there are no more snapshots. The first reason counts.
 func (s *session) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +287,7 @@ type Reader struct {
 	closed bool
 }
 
-// notify wakes a call of Next. The lock of the session is held.
+// notify wakes Next. The lock of the session is held.
 func (r *Reader) notify() {
 	select {
 	case r.wake <- struct{}{}:
@@ -298,7 +297,7 @@ func (r *Reader) notify() {
 
 // Next waits until there is a snapshot that is newer than the last one, and returns the newest. If
 // the session can't be followed any more, it returns the error, after the last snapshot. Otherwise
-// it returns [ErrClosed], or the error of the context.
+// it returns [ErrClosed], or the context's error.
 func (r *Reader) Next(ctx context.Context) (*Snapshot, error) {
 	for {
 		if snapshot, err := r.take(); snapshot != nil || err != nil {
@@ -332,8 +331,8 @@ func (r *Reader) take() (*Snapshot, error) {
 	return &snapshot, nil
 }
 
-// Close ends the reader, and a call of Next that waits. The session is followed further if it has
-// other readers, or if it is one of those that were used last. Closing a reader again does nothing.
+// Close ends the reader, and a waiting Next. The session is followed further if it has other
+// readers, or if it is one of the last used. Closing a reader again does nothing.
 func (r *Reader) Close() error {
 	r.session.mu.Lock()
 	r.closed = true

@@ -18,7 +18,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// limit is how long a test waits for a snapshot at most.
+// limit is the maximum time that a test waits for a snapshot.
 const limit = time.Minute
 
 const sessionID = "0b7d2c7e-5a63-4d0c-9a3c-6a1b2d9e8f10"
@@ -150,7 +150,7 @@ func TestOpenByID(t *testing.T) {
 	}
 }
 
-// A change of a subagent is one of the chunk that has started it, at any depth.
+// A change of a subagent counts as a change of the chunk that started it, at any depth.
 func TestSubagents(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
@@ -180,7 +180,7 @@ func TestSubagents(t *testing.T) {
 	}
 }
 
-// A reader that looks once gets everything at once, from the first chunk that has changed.
+// A reader that looks once gets everything at once, from the first changed chunk on.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
@@ -222,7 +222,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A call of Next that waits ends with its context, the reader and the hub.
+// A waiting Next ends with its context, the reader and the hub.
 func TestNextEnds(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)

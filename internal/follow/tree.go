@@ -10,30 +10,30 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A tree copies a session and its subagents, which the loop of Tail changes, into snapshots. What
-// has not changed since the last snapshot is shared with it. The zero value is ready.
+// A tree copies a session and its subagents, which the loop of Tail changes, into snapshots.
+// Unchanged parts are shared with the last snapshot. The zero value is ready.
 type tree struct {
 	main   node
 	agents map[*transcript.Agent]*node
-	// relinked says that subagents may be under other items than in the last snapshot.
+	// relinked means that subagents may be under other items than in the last snapshot.
 	relinked bool
 	gone     bool
 	unread   error // the last directory of subagents that can't be read
 	pass     int   // the number of the snapshot
 }
 
-// unchanged is the index of the first chunk that has changed if none has.
+// unchanged is the index of the first changed chunk if none changed.
 const unchanged = math.MaxInt
 
 // A node is one transcript of a session, and its newest copy.
 type node struct {
 	live *transcript.Transcript // as Tail has it, or nil if there is none
-	// first is the first of its chunks that has changed since the copy was made.
+	// first is the first of its chunks that changed since the copy.
 	first int
 	// starts are the items with subagents, and branches the branches that were searched for them.
 	starts   []start
 	branches *transcript.Branch
-	// unlinked are the subagents that no item of the copy has started.
+	// unlinked are the subagents that no item of the copy started.
 	unlinked []*transcript.Agent
 	copy     *transcript.Transcript
 
@@ -44,7 +44,7 @@ type node struct {
 	agentNode
 }
 
-// An agentNode is what a node has of its subagent. It is empty for the session itself.
+// An agentNode is the subagent part of a node. It is empty for the session itself.
 type agentNode struct {
 	agent   *transcript.Agent // the newest copy
 	of      transcript.Agent  // what it is a copy of
@@ -59,7 +59,7 @@ type start struct {
 	agents []*transcript.Agent
 }
 
-// A place is that of an item: in a branch, or in the conversation if branch is -1.
+// A place is the place of an item: in a branch, or in the conversation if branch is -1.
 type place struct{ branch, chunk, item int }
 
 // note takes an update of Tail. The next snapshot contains it.
@@ -80,7 +80,7 @@ func (t *tree) note(u *sessions.Update) {
 	n.change(u.Transcript, u.First)
 }
 
-// change says that a transcript has changed from a chunk on.
+// change marks a transcript as changed from a chunk on.
 func (n *node) change(to *transcript.Transcript, first int) {
 	if n.live != to {
 		n.live, first = to, 0
@@ -105,7 +105,7 @@ func (t *tree) node(a *transcript.Agent) *node {
 }
 
 // snapshot returns a copy of everything, or nil if there is no transcript yet, and the first chunk
-// that has changed since the last one.
+// that changed since the last one.
 func (t *tree) snapshot() (*transcript.Transcript, int) {
 	t.pass++
 	first := t.refresh(&t.main)
@@ -157,8 +157,8 @@ func (n *node) size() int64 {
 	return size
 }
 
-// refresh renews the copy of a transcript, if it or one of its subagents has changed. It returns the
-// index of the first chunk that is another one now, or unchanged.
+// refresh renews the copy of a transcript, if it or one of its subagents changed. It returns the
+// index of the first changed chunk, or unchanged.
 func (t *tree) refresh(n *node) int {
 	if n.pass == t.pass {
 		return n.changed
@@ -187,8 +187,8 @@ func (t *tree) refresh(n *node) int {
 	return n.changed
 }
 
-// firstChunk is the chunk that has to be shown again if a place has changed: the branches are
-// shown at any of them.
+// firstChunk returns the first chunk to show again if a place changed: the branches are shown at
+// any of them.
 func (p place) firstChunk() int {
 	if p.branch >= 0 {
 		return 0
@@ -196,8 +196,8 @@ func (p place) firstChunk() int {
 	return p.chunk
 }
 
-// findStarts updates the items with subagents. In chunks that have not changed, they are the same
-// unless subagents were linked again.
+// findStarts updates the items with subagents. In unchanged chunks, they are the same unless
+// subagents were linked again.
 func (n *node) findStarts(relinked bool) {
 	var branches *transcript.Branch
 	if len(n.live.Branches) > 0 {
@@ -269,7 +269,7 @@ func (t *tree) renewAll(agents []*transcript.Agent) bool {
 	return renewed
 }
 
-// renewAgent renews the copy of a subagent if it or something below it has changed.
+// renewAgent renews the copy of a subagent if it or something below it changed.
 func (t *tree) renewAgent(a *transcript.Agent) bool {
 	n := t.node(a)
 	if n.pass == t.pass {

@@ -176,7 +176,7 @@ type witness struct {
 	texts  []string
 }
 
-// next takes a snapshot. Chunks before the first that has changed are the same as before.
+// next takes a snapshot. Chunks before the first changed one are the same as before.
 func (w *witness) next(ctx context.Context) *follow.Snapshot {
 	s, err := w.reader.Next(ctx)
 	if err != nil {
@@ -271,7 +271,7 @@ func (w *witness) watch(ctx context.Context, path string, written chan struct{})
 	}
 }
 
-// A subagent that can't be read is an error of the snapshots until it can be read.
+// The snapshots have an error for an unreadable subagent until it can be read.
 func TestUnreadableAgent(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
@@ -328,7 +328,7 @@ func TestAgentGone(t *testing.T) {
 	want(1, 0)
 }
 
-// A subagent that a branch has started may go on.
+// A subagent of a branch may continue.
 func TestBranchAgent(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)

@@ -20,7 +20,7 @@ const (
 	// MaxText is the longest text that is parsed as Markdown, in bytes. Longer texts are rarely
 	// written by hand.
 	MaxText = 64 << 10
-	// maxNesting is how deep quotes and lists may be nested.
+	// maxNesting is the maximum depth of nested quotes and lists.
 	maxNesting = 40
 	// maxWork is the work that the parser may do for each byte of a text. A block of n bytes with m
 	// signs such as brackets can cost n*m, since the parser may look for the end of each.
@@ -37,7 +37,7 @@ const (
 	shortText = 512
 )
 
-// A Reason says why a text is not shown as Markdown. It is "" if the text is.
+// A Reason explains why a text is not shown as Markdown. It is "" if the text is.
 type Reason string
 
 // The reasons.
@@ -64,8 +64,8 @@ func boundedTree(p parser.Parser, source []byte) (ast.Node, Reason) {
 	return root, ""
 }
 
-// isDeep reports whether a line begins with too many quotes and list items. A list item may also be
-// inside those of earlier lines, by its indentation.
+// isDeep reports whether a line starts with too many quotes and list items. A list item may also be
+// inside items of earlier lines, by its indentation.
 func isDeep(source []byte) bool {
 	for line := range bytes.Lines(source) {
 		depth, indent := 0, 0
@@ -151,7 +151,7 @@ var outline = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// A proseCost is what is left of the bounds. It is negative if the text is too complex.
+// A proseCost is the remainder of the bounds. It is negative if the text is too complex.
 type proseCost struct{ work, cells int }
 
 var costKey = parser.NewContextKey()

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// ownEscapes are the only ones that the terminal may get.
+// ownEscapes are the only escapes that the terminal may get.
 var ownEscapes = regexp.MustCompile("\x1b\\[[0-9;]+m|\x1b\\]8;;[!-~]*\x1b\\\\")
 
 // codeMark marks the lines of code in these tests.

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// Options are how a text is laid out for a terminal. The zero value is for a pipe.
+// Options configures the layout of a text for a terminal. The zero value is for a pipe.
 type Options struct {
 	Width int  // the columns of a line; 0 means that no line is wrapped
 	Color bool // whether to paint
@@ -17,7 +17,7 @@ type Options struct {
 }
 
 const (
-	// minColumns are those that a text needs beside an indentation. If there are fewer, it is not
+	// minColumns is the minimum width of a text beside an indentation. If there is less, it is not
 	// indented.
 	minColumns = 12
 	// maxRule is the width of the widest rule.
@@ -171,7 +171,7 @@ func (l layout) list(b *Block) []string {
 	return lines
 }
 
-// item returns the lines of an item, which begin beside its marker.
+// item returns the lines of an item, which start beside its marker.
 func (l layout) item(b *Block, marker string, tight bool) []string {
 	indent := tty.Width(marker) + 1
 	children := b.Children
@@ -208,7 +208,7 @@ func taskBox(t Task) string {
 	return ""
 }
 
-// beginWith returns blocks that begin with a word.
+// beginWith returns blocks that start with a word.
 func beginWith(blocks []Block, word string) []Block {
 	first := Block{Kind: Paragraph, Spans: []Span{{Text: word}}}
 	if len(blocks) > 0 && blocks[0].Kind == Paragraph {

@@ -52,7 +52,7 @@ const (
 	DoneTask
 )
 
-// An Align is how the cells of a column are aligned.
+// An Align is the alignment of a column's cells.
 type Align uint8
 
 // The alignments.
@@ -70,7 +70,7 @@ type Span struct {
 	Break  bool   // a line break, without text
 }
 
-// Marks are how a text is emphasized.
+// Marks are the emphases of a text.
 type Marks uint8
 
 // The marks.
@@ -279,7 +279,7 @@ func (w *walker) plain(n *ast.Text, around Span) {
 	}
 }
 
-// definitionAt reports whether the line that begins after an offset looks like the definition of a
+// definitionAt reports whether the line that starts after an offset looks like the definition of a
 // link. Each has its own line.
 func (w *walker) definitionAt(offset int) bool {
 	_, rest, _ := strings.Cut(w.text[offset:], "\n")

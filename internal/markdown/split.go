@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A state is what the last line of a text is.
+// A state is the kind of a text's last line.
 type state uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 const codeColumns = 4 // the indentation of code
 
 // A splitter finds out where blocks end, from the lines of a text. It follows CommonMark, except
-// that it looks at no more than the beginning of what is deeply nested.
+// that it reads only the start of deeply nested blocks.
 type splitter struct {
 	state   state
 	fence   fence
@@ -37,7 +37,7 @@ type splitter struct {
 	depth   int
 }
 
-// next takes a line. It reports whether the open block has ended before it, and whether one ends
+// next takes a line. It reports whether the open block ended before it, and whether a block ends
 // with it.
 func (p *splitter) next(line []byte) (before, after bool) {
 	l := newSourceLine(line)
@@ -256,8 +256,8 @@ type listItem struct {
 	empty   bool
 }
 
-// isItem reports whether a line begins an item, which a paragraph before it in another block does not
-// prevent.
+// isItem reports whether a line starts an item, which a paragraph before it in another block does
+// not prevent.
 func (l sourceLine) isItem() bool {
 	_, ok := l.item()
 	return ok && !l.isRule()
@@ -314,7 +314,7 @@ func dropColumns(line []byte, n int) []byte {
 	return line
 }
 
-// A fence is the line that begins fenced code.
+// A fence is the line that starts fenced code.
 type fence struct {
 	sign     byte
 	size     int
@@ -409,7 +409,7 @@ var lineOfTag = sync.OnceValue(func() *regexp.Regexp {
 		`]+|'[^']*'|"[^"]*"))?)*\s*/?>|</[a-zA-Z][a-zA-Z0-9-]*\s*>)\s*$`)
 })
 
-// isTag reports whether a line is one tag, which begins HTML only outside of paragraphs.
+// isTag reports whether a line is one tag, which starts HTML only outside of paragraphs.
 func isTag(rest []byte) bool {
 	if rest[0] != '<' || !lineOfTag().Match(rest) {
 		return false

@@ -16,11 +16,12 @@ func Render(text string, opts Options) []string {
 	return append(s.Add(text), s.End()...)
 }
 
-// A Stream lays out a text that comes in pieces. Its lines are those of [Render] for the whole
-// text, however it is cut.
+// A Stream lays out a text that comes in pieces. Its lines equal [Render]'s for the whole text,
+// however it is cut.
 //
-// A block is final when it can't go on: at an empty line or where another block begins, for a list
-// and for indented code only in the latter case. The lines of fenced code are final one by one. Each block is laid out once when it is final, and each time that a caller asks for
+// A block is final when it can't continue: at an empty line or where another block starts, for a
+// list and for indented code only in the latter case. The lines of fenced code are final one by
+// one. Each block is laid out once when it is final, and each time that a caller asks for
 // [Stream.Open].
 //
 // It is not safe for concurrent use.
@@ -51,7 +52,7 @@ func (s *Stream) Add(piece string) []string {
 	}
 }
 
-// Open returns the lines of what is not final yet, as if the text had ended.
+// Open returns the lines of the unfinished block, as if the text ended there.
 func (s *Stream) Open() []string {
 	c := *s
 	c.block, c.split = slices.Clone(c.block), *c.split.clone()
@@ -108,7 +109,7 @@ func (s *Stream) fenced(line []byte) []string {
 	return made
 }
 
-// flush returns the lines of a block that has ended.
+// flush returns the lines of a block that ended.
 func (s *Stream) flush() []string {
 	block := string(s.block)
 	s.block = s.block[:0]

@@ -60,7 +60,7 @@ func checkStream(t *testing.T, text string, opts Options, cut func(rest int) int
 	}
 }
 
-// The lines of a text are the same however it is cut, and those that are final stay.
+// The lines of a text are the same however it is cut, and final lines stay.
 func TestStreamEqualsRender(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -104,7 +104,8 @@ func TestSplitEqualsWhole(t *testing.T) {
 	}
 }
 
-// The lines of fenced code are final when they are complete, and other blocks when they can't go on.
+// The lines of fenced code are final when they are complete, and other blocks when they can't
+// continue.
 func TestStreamFinal(t *testing.T) {
 	t.Parallel()
 	s := NewStream(Options{Width: 20})

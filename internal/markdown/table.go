@@ -8,7 +8,7 @@ import (
 )
 
 // table draws a table with lines, in columns of which each has room for its longest word. A table
-// that is too wide for that is a list of its rows.
+// that is too wide for that becomes a list.
 func (l layout) table(b *Block) []string {
 	columns := len(b.Aligns)
 	if columns == 0 {
@@ -144,7 +144,8 @@ func (t *grid) padding(column, used int) (left, right int) {
 	return 0, rest
 }
 
-// rowsAsList returns a table as a list of its rows, in which each cell follows its head.
+// rowsAsList returns a table as a list with an item for each row, in which each cell follows its
+// head.
 func rowsAsList(b *Block) []Block {
 	list := Block{Kind: List, Tight: true}
 	for i, cells := range b.Rows {

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A look is how a text is drawn.
+// A look is the style of a text.
 type look struct {
 	styles tty.StyleSet
 	link   string // the target of a link, which is safe to open
@@ -21,7 +21,7 @@ type fragment struct {
 	look look
 }
 
-// A word is what is not broken if it fits on a line.
+// A word is a unit that is not broken if it fits on a line.
 type word struct {
 	first   fragment
 	more    []fragment // after the first one; most words have none
@@ -107,7 +107,7 @@ func (l *wordList) addUnbroken(text string, as look) {
 	}
 }
 
-// breakLine makes the next word begin a line.
+// breakLine makes the next word start a line.
 func (l *wordList) breakLine() { l.inWord, l.spaces, l.breaks = false, 0, true }
 
 // mayBreakBefore reports whether a line may be broken between the last word and a text.
@@ -181,7 +181,7 @@ func (r *row) paint(color bool) string {
 	return b.String()
 }
 
-// paintLooks writes fragments, with each run of those that look the same painted at once.
+// paintLooks writes fragments, with each run of equal looks painted at once.
 func paintLooks(b *strings.Builder, fragments []fragment, color bool) {
 	for i := 0; i < len(fragments); {
 		styles := fragments[i].look.styles
@@ -198,8 +198,8 @@ func paintLooks(b *strings.Builder, fragments []fragment, color bool) {
 	}
 }
 
-// wrap fills rows of at most width columns with words. A word that is longer than a row is broken.
-// A width of 0 means no limit.
+// wrap fills lines of at most width columns with words. A word that is longer than a line is
+// broken. A width of 0 means no limit.
 func wrap(words []word, width int) []row {
 	var rows []row
 	var line row
@@ -233,8 +233,8 @@ func wrap(words []word, width int) []row {
 	return rows
 }
 
-// cluster returns the length and the columns of the first character of a text, with what is drawn
-// on it, unless all of that is wider than width.
+// cluster returns the length and the columns of the first character of a text, with the marks drawn
+// on it, unless that is wider than width.
 func cluster(text string, width int) (size, columns int) {
 	joined := false
 	for i, r := range text {
@@ -248,8 +248,7 @@ func cluster(text string, width int) (size, columns int) {
 	return len(text), columns
 }
 
-// longest returns the columns of the longest word, and those of the longest line if nothing is
-// wrapped.
+// longest returns the columns of the longest word, and of the longest line if nothing is wrapped.
 func longest(words []word) (ofWord, ofLine int) {
 	line := 0
 	for i := range words {

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// A server keeps messages in files, which are called blocks. Each message begins with its size, of
+// A server keeps messages in files, which are called blocks. Each message starts with its size, of
 // which one bit is a flag, its number, of which two bits are flags, its time, and the size of its
 // subject. It ends with a checksum.
 const (
@@ -30,9 +30,8 @@ const (
 )
 
 // checkBlocks returns an error if the number of a message in a block is damaged so that the server
-// would take all memory: it notes each number between that of a message and the next one. A server
-// that has no state file next to its blocks checks each message when it starts, so these are not
-// checked.
+// would take all memory: it notes each number between two messages. A server that has no state file
+// next to its blocks checks each message when it starts, so these are not checked.
 func checkBlocks(ctx context.Context, dir string) error {
 	root, err := filepath.EvalSymlinks(filepath.Join(dir, server.JetStreamStoreDir))
 	if err != nil {
@@ -64,8 +63,8 @@ func checkBlocks(ctx context.Context, dir string) error {
 	})
 }
 
-// checkNumbers returns the offset of the first message in a block whose number is too far from that
-// of the message before it. The server notices other damage.
+// checkNumbers returns the offset of the first message in a block whose number is too far from the
+// number before it. The server notices other damage.
 func checkNumbers(block io.ReaderAt, length int64) (at int64, found bool, err error) {
 	var last uint64
 	headers := window{file: block}

@@ -9,12 +9,12 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrRestarting is the error of what needs a server while there is none.
+// ErrRestarting is the error of methods that need a server while there is none.
 var ErrRestarting = errors.New("the server is being restarted")
 
-// Fault returns why the server can't write, or nil if it can. It can't any more after a single write
-// has failed, also if the disk has room again, until it is restarted. What else the server reports is
-// no fault: a restart would not help, and others could cause one.
+// Fault returns the reason why the server can't write, or nil if it can. After a single failed
+// write it can't, even if the disk has room again, until it is restarted. Other reports of the
+// server don't count: a restart would not help, and others could cause one.
 func (s *Server) Fault() error {
 	if !s.mu.TryRLock() {
 		return ErrRestarting

@@ -28,8 +28,8 @@ func start(t *testing.T, opts server.Options) *Server {
 	return srv
 }
 
-// TestNoFault has a server that can write: somebody uses a wrong password, and somebody has left a copy
-// of a stream beside those of the server.
+// TestNoFault has a server that can write: somebody uses a wrong password, and somebody left a copy
+// of a stream beside the server's own.
 func TestNoFault(t *testing.T) {
 	t.Parallel()
 	srv := start(t, server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "me", Password: "right", AuthTimeout: 300})

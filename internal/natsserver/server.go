@@ -17,11 +17,11 @@ import (
 	"github.com/clewdev/clew/internal/files"
 )
 
-// ErrInUse is wrapped by the error of New if another server uses the directory.
+// ErrInUse is wrapped by New's error if another server uses the directory.
 var ErrInUse = errors.New("it is in use")
 
-// lockName is the name of the file in its directory that a server locks. It is that of the package
-// which was the first to run a server.
+// lockName is the name of the file in its directory that a server locks. It is named after the
+// first package that ran a server.
 const lockName = "natsstore.lock"
 
 // A Server runs in this process.
@@ -38,8 +38,8 @@ type Server struct {
 	ended   bool           // it is not to be started again
 }
 
-// New makes a server for a directory, which it creates and locks. The options say how to listen and
-// who may connect; the other ones are set here. The caller has to start the server, or to stop it.
+// New makes a server for a directory, which it creates and locks. The options set the addresses and
+// users; the other ones are set here. The caller has to start the server, or to stop it.
 func New(ctx context.Context, dir string, opts server.Options) (*Server, error) {
 	return NewWith(ctx, dir, func() (*server.Options, error) { return &opts, nil })
 }
@@ -145,8 +145,9 @@ func (s *Server) ClientURL() string { return s.current().ClientURL() }
 // Jsz returns what the server says about JetStream.
 func (s *Server) Jsz(opts *server.JSzOptions) (*server.JSInfo, error) { return s.current().Jsz(opts) }
 
-// InProcessConn implements [nats.InProcessConnProvider]. After a restart, a connection is made again to
-// the new server. It does not wait for a restart: those who call it hold a lock of their connection.
+// InProcessConn implements [nats.InProcessConnProvider]. After a restart, a connection is made
+// again to the new server. It does not wait for a restart: its callers hold a lock of their
+// connection.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	if !s.mu.TryRLock() {
 		return nil, ErrRestarting
@@ -155,8 +156,8 @@ func (s *Server) InProcessConn() (net.Conn, error) {
 	return s.now.InProcessConn()
 }
 
-// LastError returns the last error that the server has logged since it was started, or nil. That may
-// be one that a client has caused.
+// LastError returns the last error that the server logged since its start, or nil. A client may
+// have caused it.
 func (s *Server) LastError() error { return s.log.last() }
 
 // errorLog is the log of a server. It keeps the last error.

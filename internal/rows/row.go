@@ -17,42 +17,44 @@ import (
 
 // An ID identifies a row of a session. It does not change when the transcript grows, nor when a
 // rewind moves the row to a branch. It is made of the line of the entry and the number of the item
-// within it, as in "12" for a prompt and "12.0" for an item. Rows of a subagent begin with its ID, as
-// in "a0618b08/34.2". If lines are not known, the numbers of chunk and item take their place, as in
-// "c3.2".
+// within it, as in "12" for a prompt and "12.0" for an item. Rows of a subagent start with its ID,
+// as in "a0618b08/34.2". If lines are not known, the numbers of chunk and item take their place, as
+// in "c3.2".
 type ID string
 
-// A Kind says what a row is.
+// A Kind is the kind of a row.
 type Kind uint8
 
 // The kinds of rows.
 const (
-	// Prompt is what the user said. [transcript.Chunk.Queued] says whether the agent was working.
+	// Prompt is a message of the user. [transcript.Chunk.Queued] reports whether the agent was
+	// working.
 	Prompt Kind = iota
 	// Answer is a text of the model.
 	Answer
-	// Thinking is the thinking of the model. Its text is "" if the API has left it out.
+	// Thinking is the thinking of the model. Its text is "" if the API left it out.
 	Thinking
-	// Call is a call of a tool, with its result.
+	// Call is a tool call, with its result.
 	Call
 	// Subagent is a call that starts subagents. AgentRef is the subagent if it is known and the only
 	// one. Its rows are below.
 	Subagent
 	// Agent is one of several subagents of the call above.
 	Agent
-	// Unlinked is a subagent that no call is known to have started. It is where it began by time.
+	// Unlinked is a subagent whose starting call is not known. Its place is the time of its start.
 	Unlinked
-	// Result is the result of a call that is missing.
+	// Result is the result of a missing call.
 	Result
 	// Teammate is the message of a teammate.
 	Teammate
-	// Notice is the output of a command, or a message of the agent such as an error of the API.
+	// Notice is the output of a command, or a message of the agent such as an API error.
 	Notice
-	// Interruption is where the user stopped the agent.
+	// Interruption is the place where the user stopped the agent.
 	Interruption
-	// Compaction is where the context was made smaller.
+	// Compaction is the place where the context was made smaller.
 	Compaction
-	// Branch marks where a part of the conversation was that a rewind has removed. Its rows are below.
+	// Branch marks the place of a part of the conversation that a rewind removed. Its rows are
+	// below.
 	Branch
 	// Invalid stands for all lines of the transcript that are not entries, where the first one is.
 	Invalid
@@ -71,21 +73,21 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// A State says how the work of a row went.
+// A State is the state of a row's work.
 type State uint8
 
 // The states of rows.
 const (
 	// Done is also the state of rows that do no work.
 	Done State = iota
-	// Running is the state of a call that has no result yet, and of a subagent that has not ended, in
-	// a session that an agent has open.
+	// Running is the state of a call that has no result yet, and of an open subagent, in a session
+	// that an agent has open.
 	Running
 	// Failed is the state of a call whose result is an error, and of a notice of an error.
 	Failed
-	// NoResult is the state of a call whose result is missing, and of a subagent that has not ended.
+	// NoResult is the state of a call whose result is missing, and of a subagent without an end.
 	NoResult
-	// Interrupted is the state of a call that the user has stopped.
+	// Interrupted is the state of a call that the user stopped.
 	Interrupted
 )
 
@@ -103,11 +105,11 @@ func (s State) String() string {
 type Row struct {
 	// ID is unique in the list.
 	ID ID
-	// Kind says what the row is, and so which of the following fields are set.
+	// Kind is the kind of the row, which decides which of the following fields are set.
 	Kind Kind
-	// State says how its work went.
+	// State is the state of its work.
 	State State
-	// Depth is 0 in the session, and one more than that of the parent for rows below another one.
+	// Depth is 0 in the session, and one more than the parent's for rows below another one.
 	Depth int
 	// Agent is the ID of the subagent whose transcript has the row, or "" for the session itself.
 	Agent string
@@ -118,40 +120,40 @@ type Row struct {
 	Parent int
 	// Below is the number of rows below it, at any depth. They follow the row.
 	Below int
-	// Chunk is the chunk that the row is, or the one that has its item. That of a branch is the first
-	// one. It is nil for Agent, Unlinked and Invalid.
+	// Chunk is the chunk of the row, or of its item. A branch has its first chunk. It is nil for
+	// Agent, Unlinked and Invalid.
 	Chunk *transcript.Chunk
 	// Item is the item that the row shows. It is nil for rows that are not one of an answer.
 	Item *transcript.DisplayItem
 	// AgentRef is the subagent of a row of kind Subagent, Agent or Unlinked.
 	AgentRef *transcript.Agent
-	// Work is what the subagents of such a row did and cost, or nil.
+	// Work is the work and the cost of such a row's subagents, or nil.
 	Work *Work
-	// Transcript is the one with the lines of a row of kind Invalid.
+	// Transcript is the transcript with the lines of a row of kind Invalid.
 	Transcript *transcript.Transcript
-	// Time is when it was said or begun, or the zero time.
+	// Time is the time of the message or the start, or the zero time.
 	Time time.Time
-	// Duration is how long it took, or 0 if that is not known.
+	// Duration is the duration, or 0 if it is not known.
 	Duration time.Duration
 	// Text is the text of a prompt, answer, thinking, message or notice, or the summary of a
 	// compaction. It is untrusted. It is "" for calls.
 	Text string
 }
 
-// Work is what subagents did.
+// Work is the work of subagents.
 type Work struct {
-	// Calls counts their calls of tools, and those of the subagents below them.
+	// Calls counts their tool calls, including those by subagents below them.
 	Calls int
-	// Tokens counts those of their calls of the model, cached or not.
+	// Tokens counts the tokens of their model calls, cached or not.
 	Tokens int
-	// Cost is what these cost, without the calls of models whose prices are not known.
+	// Cost is the cost of these, without the calls of models whose prices are not known.
 	Cost usage.Money
-	// UnknownCost says that Cost is not all.
+	// UnknownCost reports that Cost is incomplete.
 	UnknownCost bool
 }
 
-// At returns the position of the entry that the row comes from; for a call, that of the call. It is
-// the zero value if the position is not known.
+// At returns the position of the entry that the row comes from; for a call, the entry of the call.
+// It is the zero value if the position is not known.
 func (r *Row) At() wire.Position {
 	switch {
 	case r.Item != nil:
@@ -162,7 +164,7 @@ func (r *Row) At() wire.Position {
 	return wire.Position{}
 }
 
-// ResultAt returns the position of the entry with the result of a call, or the zero value.
+// ResultAt returns the position of the entry with a call's result, or the zero value.
 func (r *Row) ResultAt() wire.Position {
 	if r.Item == nil {
 		return wire.Position{}
@@ -170,8 +172,8 @@ func (r *Row) ResultAt() wire.Position {
 	return r.Item.ResultAt
 }
 
-// IsCall reports whether the row is a call of a tool.
+// IsCall reports whether the row is a tool call.
 func (r *Row) IsCall() bool { return r.Item != nil && (r.Kind == Call || r.Kind == Subagent) }
 
-// Failed reports whether something has failed: a call, or what a notice is about.
+// Failed reports whether something failed: a call, or the subject of a notice.
 func (r *Row) Failed() bool { return r.State == Failed }

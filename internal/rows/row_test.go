@@ -25,7 +25,7 @@ func said(id, text string) string {
 	return fmt.Sprintf(`"type":"assistant","message":{"id":%q,"role":"assistant","model":"m","content":[{"type":"text","text":%q}]}`, id, text)
 }
 
-// calls returns an answer with calls of Bash.
+// calls returns an answer with Bash calls.
 func calls(id string, tools ...string) string {
 	blocks := make([]string, len(tools))
 	for i, tool := range tools {
@@ -34,7 +34,7 @@ func calls(id string, tools ...string) string {
 	return fmt.Sprintf(`"type":"assistant","message":{"id":%q,"role":"assistant","model":"m","content":[%s]}`, id, strings.Join(blocks, ","))
 }
 
-// returned returns the result of a call.
+// returned returns a call's result.
 func returned(tool string, failed bool) string {
 	return fmt.Sprintf(`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%v,`+
 		`"content":"out"}]},"toolUseResult":"out"`, tool, failed)
@@ -60,7 +60,7 @@ func read(t *testing.T, entries ...string) *transcript.Transcript {
 	return tr
 }
 
-// outline returns the rows of a list as text.
+// outline returns a list's rows as text.
 func outline(l *List) string {
 	var b strings.Builder
 	for i := range l.Len() {
@@ -172,7 +172,7 @@ func TestSubagents(t *testing.T) {
   @four agent done, turn 1
 5.0 answer done, turn 1
 `
-	// five began with the session, so it is before what came later.
+	// five started with the session, so it is before everything later.
 	if diff := cmp.Diff(want, outline(&l)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -233,7 +233,7 @@ func TestWithoutLines(t *testing.T) {
 	}
 }
 
-// Only what has changed is reported, even if a whole answer is made again.
+// Only changes are reported, even if a whole answer is made again.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	entries := []string{prompt, said("m1", "One."), calls("m1", "a"), calls("m1", "b"), returned("b", false), returned("a", false)}

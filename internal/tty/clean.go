@@ -127,7 +127,7 @@ var blanks = &unicode.RangeTable{
 	},
 }
 
-// joins reports whether an invisible character is a part of what is around it: an emoji or, in an
+// joins reports whether an invisible character is a part of the text around it: an emoji or, in an
 // exact text, a word of a script whose letters are joined.
 func (c cleaner) joins(r rune, before, after string) bool {
 	last, size := utf8.DecodeLastRuneInString(before)
@@ -155,7 +155,7 @@ func isEmoji(r rune) bool {
 func isKey(r rune) bool { return r >= '0' && r <= '9' || r == '#' || r == '*' }
 
 // isJoined reports whether a character belongs to a word of a script that may need joiners, such as
-// Arabic and those of India.
+// Arabic and the scripts of India.
 func isJoined(r rune) bool {
 	return r >= 0x600 && r < 0x1900 && unicode.In(r, unicode.L, unicode.M) && IsVisible(r)
 }

@@ -23,7 +23,7 @@ func TestEscapeLength(t *testing.T) {
 	}
 }
 
-// An escape has a length, which is not more than that of the text.
+// An escape has a length, which is at most the length of the text.
 func FuzzEscapeLength(f *testing.F) {
 	f.Add("\x1b[1;31mred")
 	f.Add("\x1b]8;;https://a\x1b\\")

@@ -25,8 +25,8 @@ func Up(rows int) string {
 type Panel struct {
 	lines []string // those of the last drawing
 	// lost are lines of earlier drawings that went into the terminal's history when it became
-	// smaller. They come back if it becomes larger. As long as there are any, the first row of the
-	// screen is one of a drawing.
+	// smaller. They return if it becomes larger. As long as there are any, the first row of the
+	// screen belongs to a drawing.
 	lost []string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A testScreen is a terminal in memory. Its last row is that of the cursor, and rows above the
-// screen are history. It knows what a Panel writes, and nothing else.
+// A testScreen is a terminal in memory. The cursor is in its last row, and rows above the screen
+// are history. It knows only the output of a Panel.
 type testScreen struct {
 	columns, rows int
 	reflows       bool // whether a narrower screen breaks lines

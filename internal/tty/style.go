@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Style is what a text means on a screen. It is drawn in the terminal's own 16 colors, which its
-// theme makes legible, on light and on dark. Without colors every screen reads as well.
+// A Style is the meaning of a text on a screen. It is drawn in the terminal's own 16 colors, which
+// its theme makes legible, on light and on dark. Without colors every screen reads as well.
 type Style uint8
 
 // The styles by meaning.
@@ -38,7 +38,7 @@ const (
 	Match       // what was searched for
 )
 
-// parameters are those of the escape sequences that begin the styles.
+// parameters are the parameters of the escape sequences that start the styles.
 var parameters = [...]string{
 	Plain: "", Title: "1", Prompt: "1;36", Tool: "1", Path: "36", Failure: "31", Success: "32", Addition: "32", Removal: "31",
 	Waiting: "33", Cost: "33", Dim: "2", Heading: "1", Strong: "1", Emphasis: "3", Struck: "9", Code: "36", Link: "4",
@@ -95,8 +95,8 @@ func Hyperlink(line, target string) string {
 	return begin + target + end + line + begin + end
 }
 
-// Notification returns what makes a terminal tell the user something, even if its window is not the
-// one in front: the bell, and a notification of the desktop in both of its forms, OSC 9 and OSC 777.
+// Notification returns the sequences that make a terminal notify the user, even if its window is
+// not in front: the bell, and a desktop notification in both of its forms, OSC 9 and OSC 777.
 // Terminals ignore forms that they don't know. A terminal of a kind that knows both gets only one,
 // and an old console, which would show the text, only the bell. The texts may be untrusted.
 func Notification(terminal, program, title, text string) string {
@@ -105,7 +105,7 @@ func Notification(terminal, program, title, text string) string {
 		return bell
 	}
 	title, text = noticeText(title), noticeText(text)
-	// The text of OSC 9 begins with ours: what begins with a digit is another request.
+	// The text of OSC 9 starts with ours: a leading digit means another request.
 	short := "\x1b]9;" + title + ": " + text + end
 	knowsBoth := strings.HasPrefix(terminal, "foot") || strings.HasSuffix(terminal, "ghostty") ||
 		program == "ghostty" || program == "WezTerm"

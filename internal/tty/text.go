@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Line is like [Clean], and joins the words of the text into one line.
+// Line is like [Clean], and joins all words into one line.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
 // Width returns the number of columns of a clean line.
