@@ -35,7 +35,7 @@ const (
 	atEnd        stage = "at the end of its input"
 )
 
-// wordsBefore is how many messages an agent has sent before a stage.
+// wordsBefore is the number of messages that an agent sends before a stage.
 var wordsBefore = map[stage]int{atAnswer: 1, atInterrupt: 1, atPermission: 2, atHook: 3, atMCP: 4, atResult: 5, atEnd: 5}
 
 // An agent talks to its host until it reaches the stage of its fault.
@@ -200,7 +200,7 @@ func closeInput(a *agent) {
 	hang(a)
 }
 
-// garbage writes lines that are no frames, and goes on.
+// garbage writes lines that are not frames, and continues.
 func garbage(a *agent) {
 	for _, line := range []string{
 		"", "warning: \x1b[31mred", "{", "[]", "null", "7", `{"type":7}`, `{"type":"assistant","message":`, "\x00\x00\x00",
@@ -237,7 +237,7 @@ func noisyStderr(*agent) {
 	}
 }
 
-// leave starts a process that holds the agent's output and error, and goes on.
+// leave starts a process that holds the agent's output and error, and continues.
 func leave(*agent) {
 	cmd := &exec.Cmd{
 		Path: os.Args[0], Args: os.Args[:1], Stdout: os.Stdout, Stderr: os.Stderr,

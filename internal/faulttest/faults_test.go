@@ -19,22 +19,22 @@ type fault struct {
 	act   func(*agent)
 	// want matches the error that callers get. Empty means that they get the answer.
 	want string
-	// words is how many messages were sent whole before the fault or in spite of it.
+	// words is the number of messages that were sent whole before the fault or in spite of it.
 	words int
-	// lives says that the agent does not exit by itself: the host must not wait for long.
+	// lives means that the agent does not exit by itself: the host must not wait for long.
 	lives bool
-	// silent says that it is up to the caller to give up.
+	// silent means that it is up to the caller to give up.
 	silent bool
 }
 
 // interrupts reports whether callers interrupt the agent after its first message.
 func (f *fault) interrupts() bool { return f.stage == atInterrupt }
 
-// late reports whether the fault comes after the answer: only those who wait for the end of the
+// late reports whether the fault comes after the answer: only callers that wait for the end of the
 // agent see it.
 func (f *fault) late() bool { return f.stage == atResult || f.stage == atEnd }
 
-// An action is what an agent may do at any stage.
+// An action is an agent's behavior at any stage.
 type action struct {
 	name string
 	act  func(*agent)
@@ -50,7 +50,8 @@ const (
 	gaveUp   = "silent for too long|not ready within|context canceled"
 	noInput  = "closed its input|" + gaveUp
 	noOutput = "closed its output"
-	// interrupted is what callers get who interrupt the agent, by a request or by their context.
+	// interrupted is the error of callers that interrupt the agent, by a request or by their
+	// context.
 	interrupted = "the turn failed: interrupted|context canceled|context deadline exceeded"
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A figures counts what a matrix has found.
+// A figures counts the findings of a matrix.
 type figures struct {
 	faults, runs                         int
 	lost                                 int // messages that were sent whole and did not arrive
@@ -46,8 +46,8 @@ type matrix struct {
 	report  func(format string, args ...any)
 }
 
-// batchRuns is how many runs there are between two looks at what is left, and workers how many of
-// them run at once.
+// batchRuns is the number of runs between two checks for leftovers, and workers the number of them
+// that run at once.
 const (
 	batchRuns = 24
 	workers   = 8
@@ -87,8 +87,8 @@ func (m *matrix) run(t *testing.T, faults []*fault) figures {
 
 var goroutineHead = regexp.MustCompile(`(?m)^goroutine (\d+) `)
 
-// goroutineIDs returns the IDs of the goroutines that there are. A difference of counts would miss one
-// that is left, if another one from before has ended meanwhile.
+// goroutineIDs returns the IDs of the current goroutines. A difference of counts would miss a
+// leftover if an earlier goroutine ended meanwhile.
 func goroutineIDs() map[string]bool {
 	stacks := make([]byte, 1<<16)
 	for {
@@ -193,7 +193,7 @@ func (m *matrix) runOnce(t *testing.T, f *fault, c caller, family string) (lost 
 	}
 }
 
-// judge returns how many messages are missing, and what is wrong with the outcome otherwise.
+// judge returns the number of missing messages, and any other problem of the outcome.
 func (f *fault) judge(got outcome, c caller) (lost int, problem string) {
 	want := f.want
 	if f.late() && !c.waitsForEnd {
@@ -266,7 +266,7 @@ func askVersion(t *testing.T, opts *clew.Options, name string) {
 	}
 }
 
-// patience is how long a caller waits for an agent that will say nothing more.
+// patience is the time that a caller waits for an agent that sends nothing more.
 const patience = 300 * time.Millisecond
 
 // An ownServer answers every request with an empty result.
@@ -281,15 +281,15 @@ func (ownServer) HandleMCP(_ context.Context, message wire.JSON) (wire.JSON, err
 	return `{"jsonrpc":"2.0","id":` + request.ID + `,"result":{}}`, nil
 }
 
-// An outcome is what a caller has got.
+// An outcome is the result of a call.
 type outcome struct {
 	words  []int
 	result string
 	err    error
 }
 
-// A reader reads the messages of a caller. It gives up an agent that will be silent when it has
-// read all that the agent sends.
+// A reader reads the messages of a caller. It gives up a silent agent after it read everything that
+// the agent sends.
 type reader struct {
 	fault  *fault
 	giveUp func()

@@ -44,7 +44,7 @@ func wantSpent(t *testing.T, b *clew.Budget, spent float64, err error, refused b
 	}
 }
 
-// Runs that share a budget are limited by what is left, and refused when nothing is.
+// Runs that share a budget are limited by the rest of it, and refused when nothing is left.
 func TestBudgetOfRuns(t *testing.T) {
 	t.Parallel()
 	budget := &clew.Budget{LimitUSD: 1}
@@ -71,7 +71,7 @@ func TestBudgetOfRuns(t *testing.T) {
 	}
 }
 
-// The results of a session add what each of them has cost, whatever total the agent begins with.
+// The results of a session add up their own costs, whatever total the agent starts with.
 func TestBudgetOfTurns(t *testing.T) {
 	const since = `{"type":"result","subtype":"success","total_cost_usd":%v,"session_id":"s",` +
 		`"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.125}}}`
@@ -127,7 +127,7 @@ func TestBudgetAfterReconnect(t *testing.T) {
 	})
 }
 
-// A session whose budget is spent, also by others, sends no prompt.
+// A session whose budget is spent, even by others, sends no prompt.
 func TestBudgetRefusesPrompts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestBudgetOfPoolThatRests(t *testing.T) {
 		wantRun(t.Context(), t, p, "only")
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		// The second start may have begun before the budget was spent, and have failed by it.
+		// The second start may come before the budget is spent, and fail because of it.
 		if got := p.Stats(); got.Started > 2 || got.Failed > 1 || got.Warm > 0 {
 			t.Errorf("a day later: %+v", got)
 		}

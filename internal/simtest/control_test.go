@@ -18,7 +18,7 @@ import (
 	"github.com/clewdev/clew/screens"
 )
 
-// A settings is what the calls of these tests ask for.
+// A settings is the request of the calls in these tests.
 type settings struct{ Model string }
 
 var getSettings = controlRequest("s", `{"subtype":"get_settings"}`)
@@ -112,8 +112,8 @@ func TestControlCallGivenUp(t *testing.T) {
 	})
 }
 
-// The cause of the end is in the error, and nothing is sent for a call whose context has ended
-// before it.
+// The cause of the end is in the error, and nothing is sent for a call whose context ended before
+// it.
 func TestControlCallCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestControlCallsAreForgotten(t *testing.T) {
 	})
 }
 
-// A turn whose context ends is interrupted, and the next one begins where it has ended.
+// A turn whose context ends is interrupted, and the next one starts where it ended.
 func TestTurnWhoseContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestTurnWhoseContextEnds(t *testing.T) {
 	})
 }
 
-// A turn that waits for its time and is given up leaves the one that is being read alone.
+// A waiting turn that is given up leaves the turn that is being read alone.
 func TestWaitingTurnGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestWaitingTurnGivenUp(t *testing.T) {
 	})
 }
 
-// A prompt whose context has ended before it is not sent.
+// A prompt whose context ended before it is not sent.
 func TestPromptOfAnEndedContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestMisfitsInAnswersToTheCaller(t *testing.T) {
 	})
 }
 
-// A session whose hooks would not do what they are for does not begin.
+// A session whose hooks would not work does not start.
 func TestHooksThatAreNotApplied(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -329,7 +329,7 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 	}
 }
 
-// An agent that says that it has applied no hooks is accepted if there are none.
+// An agent that reports no applied hooks is accepted if there are none.
 func TestHooksThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (v *pendingCalls) expectRequests(ctx context.Context, s *clew.Session) {
 	v.expect("ContextUsage", func() error { return second(screens.Context(ctx, s, nil)) })
 }
 
-// want waits for all calls and checks that their errors say how the agent has ended.
+// want waits for all calls and checks that their errors describe the end of the agent.
 func (v *pendingCalls) want(t *testing.T, want *clew.ExitError) {
 	t.Helper()
 	v.calls.Wait()
@@ -65,7 +65,8 @@ func (v *pendingCalls) want(t *testing.T, want *clew.ExitError) {
 	}
 }
 
-// When an agent dies, every pending and every later call fails with an error that says how.
+// When an agent dies, every pending and every later call fails with an error that describes its
+// death.
 func TestDeathFailsAll(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -113,7 +114,7 @@ func TestDeathFailsAll(t *testing.T) {
 	}
 }
 
-// Nobody waits for anything once the agent is dead, also those whose writing is stuck.
+// Nobody waits for anything once the agent is dead, including callers whose writes are stuck.
 func TestDeathIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 	})
 }
 
-// An agent that closes its output and lives on is asked to end, like one that is closed.
+// An agent that closes its output and lives on is asked to end, as by Close.
 func TestAgentClosesItsOutput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -198,7 +199,7 @@ func TestProcessClosesItsOutput(t *testing.T) {
 	}
 }
 
-// A read error that only wraps io.EOF, such as that of a connection that broke, is a failure.
+// A read error that only wraps io.EOF, such as a broken connection's, is a failure.
 func TestBrokenConnectionIsAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +228,7 @@ func (c *wrappedEOF) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A child of the agent may hold its output open after the agent has exited.
+// A child of the agent may hold its output open after the agent exits.
 func TestGrandchildHoldsTheOutput(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Do(clewtest.LeaveGrandchild()).Send(aResult).Exit(0)
@@ -237,7 +238,7 @@ func TestGrandchildHoldsTheOutput(t *testing.T) {
 	}
 }
 
-// The end of what the agent wrote to its standard error is in the error, however much it was.
+// The end of the agent's standard error is in the error, however long it is.
 func TestDeathHasTheEndOfStderr(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Do(clewtest.NoisyStderr(1 << 20)).Stderr("last words\n").Exit(1)
@@ -261,7 +262,7 @@ func memoryInUse() *runtime.MemStats {
 	return m
 }
 
-// wantSameHeap checks that what f has used is free again.
+// wantSameHeap checks that the memory used by f is free again.
 func wantSameHeap(t *testing.T, f func()) {
 	t.Helper()
 	before, begin := memoryInUse().HeapAlloc, time.Now()

@@ -35,10 +35,10 @@ func answering(fields string) *clewtest.Scenario {
 		Send(`{"type":"control_response","response":{"request_id":"hello",` + fields + `}}`)
 }
 
-// greeted returns a scenario whose agent has come up.
+// greeted returns a scenario whose agent is up.
 func greeted() *clewtest.Scenario { return answering(`"subtype":"success","response":{}`) }
 
-// asked returns a scenario whose agent has come up and got a prompt.
+// asked returns a scenario whose agent is up and got a prompt.
 func asked() *clewtest.Scenario { return greeted().Expect(aPrompt) }
 
 // overConn returns options with which one session runs over conn.
@@ -145,7 +145,7 @@ func TestCloseInsists(t *testing.T) {
 	}
 }
 
-// An agent that ends in order when it is told to has not failed.
+// An agent that ends in order on request does not fail.
 func TestCloseOfAnAgentThatWaits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -159,7 +159,7 @@ func TestCloseOfAnAgentThatWaits(t *testing.T) {
 	wantClosed(t, connectTo(t, opts))
 }
 
-// An agent that has answered is not interrupted, although it reports only later that it is idle.
+// An agent that answered is not interrupted, although it reports only later that it is idle.
 func TestCloseAfterTheResult(t *testing.T) {
 	t.Parallel()
 	const running = `{"type":"system","subtype":"session_state_changed","state":"running"}`
@@ -182,7 +182,7 @@ func TestCloseAfterTheResult(t *testing.T) {
 	}
 }
 
-// wantForced checks how an agent that Close has ended did end. Nil means by itself.
+// wantForced checks the signal that ended an agent in Close. Nil means that it ended by itself.
 func wantForced(t *testing.T, err error, want os.Signal) {
 	t.Helper()
 	if want == nil {
@@ -243,7 +243,7 @@ func wantNoGoroutine(t *testing.T) {
 	}
 }
 
-// All calls of Close wait for the same end, and everything that waits for the agent ends with it.
+// All Close calls wait for the same end, and everything that waits for the agent ends with it.
 func TestCloseFromEverywhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestCallsAfterClose(t *testing.T) {
 	}
 }
 
-// second returns the error of two results.
+// second returns the error, the second of two results.
 func second[T any](_ T, err error) error { return err }
 
 // Closing a session in the loop over its messages is the end of the loop.
@@ -363,7 +363,7 @@ func TestCloseInACallback(t *testing.T) {
 	})
 }
 
-// aQuestion is one that CanUseTool answers.
+// aQuestion is a question that CanUseTool answers.
 const aQuestion = `{"type":"control_request","request_id":"may I","request":` +
 	`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"toolu_1"}}`
 

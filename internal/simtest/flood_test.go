@@ -17,17 +17,16 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// controlLimit is how long a request may take while nobody reads. A request that waited for a
+// controlLimit is the time that a request may take while nobody reads. A request that waited for a
 // reader would never end.
 const controlLimit = 5 * time.Minute
 
-// floodHeap is how far unread messages may let the heap grow: frames of 4 MiB, and what they are
-// decoded to.
+// floodHeap is the maximum growth of the heap by unread messages: frames of 4 MiB, and their
+// decoded forms.
 const floodHeap = 12 << 20
 
-// With 100,000 messages that nobody has read, an interrupt, a permission and a hook are answered as
-// ever, memory stays bounded, and no message is lost. It measures memory, and so runs while no
-// other test does.
+// With 100,000 unread messages, an interrupt, a permission and a hook are answered as ever, memory
+// stays bounded, and no message is lost. It measures memory, and so runs while no other test does.
 func TestFloodDelaysNoControlRequest(t *testing.T) {
 	const messages = 100_000
 	agent := clewtest.NewAgent(t, connected().
@@ -83,7 +82,7 @@ func TestFloodIsReadBackCheaply(t *testing.T) {
 	}
 }
 
-// BenchmarkUnread has turns of 50,000 messages that nobody reads until the session has taken all of
+// BenchmarkUnread has turns of 50,000 messages that nobody reads until the session took all of
 // them. The answer to an interrupt comes after them.
 func BenchmarkUnread(b *testing.B) {
 	const answers, messages = 2381, 2381 * 21
@@ -128,11 +127,11 @@ func countToResult(b *testing.B, s *clew.Session) int {
 	return n
 }
 
-// A signals channel receives what has happened, in order.
+// A signals channel receives events, in order.
 type signals chan string
 
-// signallingHost returns options of a host that signals each line on standard error, permission and
-// hook.
+// signallingHost returns the options for a host that signals each line on standard error,
+// permission and hook.
 func signallingHost() (*clew.Options, signals) {
 	events := make(signals, 10)
 	return &clew.Options{
@@ -150,7 +149,7 @@ func signallingHost() (*clew.Options, signals) {
 	}, events
 }
 
-// await waits for what must happen next.
+// await waits for the next event.
 func (s signals) await(t *testing.T, want string, limit time.Duration) {
 	t.Helper()
 	select {
@@ -339,7 +338,7 @@ func TestSilenceThatIsNone(t *testing.T) {
 	}
 }
 
-// An agent that waits for an answer from somewhere else says so, and is not silent.
+// An agent that waits for an answer from somewhere else reports it, and is not silent.
 func TestSilenceOfAnAgentThatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestRunWaitsForSubagents(t *testing.T) {
 	})
 }
 
-// A prompt can't reach an agent that has closed its input, and the error says so.
+// A prompt can't reach an agent that closed its input, and the error reports it.
 //
 // Tests of closed inputs are not parallel. Another process that is started meanwhile has the reading
 // end of the pipe as well until it runs its own program, and then the input is not closed yet.
@@ -111,7 +111,7 @@ func TestAgentGoesDeafInATurn(t *testing.T) {
 	}
 }
 
-// An agent that exits before it is ready, even with code 0, has failed.
+// An agent that exits before it is ready, even with code 0, failed.
 func TestAgentExitsBeforeItIsReady(t *testing.T) {
 	t.Parallel()
 	agent := clewtest.NewAgent(t, new(clewtest.Scenario).Stderr("no thanks\n").Exit(0))
@@ -122,7 +122,7 @@ func TestAgentExitsBeforeItIsReady(t *testing.T) {
 	}
 }
 
-// An agent that exits before it has got a prompt has not answered, even if nothing else went wrong.
+// An agent that exits before it gets a prompt did not answer, even if nothing else went wrong.
 func TestAgentExitsBeforeThePrompt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAgentExitsBeforeThePrompt(t *testing.T) {
 	})
 }
 
-// The error of a context that was canceled with a cause is both.
+// The error for a context that was canceled with a cause wraps both.
 func TestCauseOfTheContext(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")

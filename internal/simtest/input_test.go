@@ -14,14 +14,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// anAnswer is what the host says to a request of the agent. An agent that gets it has an open
-// input.
+// anAnswer is the host's answer to a request of the agent. An agent that gets it has an open input.
 func anAnswer(id string) string {
 	return `{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `"}}`
 }
 
 // wantQuery runs a query over an agent in memory. A host that closes the agent's input too early
-// does not keep to the scenario, and one that never does so leaves the bubble in a deadlock.
+// does not keep to the scenario, and a host that never does so leaves the bubble in a deadlock.
 func wantQuery[P clew.Prompt](t *testing.T, prompt P, opts *clew.Options, messages int) error {
 	t.Helper()
 	msgs, err := readOut(t, clew.Query(t.Context(), prompt, opts))
@@ -198,7 +197,7 @@ func TestInputStaysOpenForAllPrompts(t *testing.T) {
 	})
 }
 
-// The error of a sequence of prompts ends the prompts, not the turn that runs, and is returned.
+// The error of a prompt sequence ends the prompts, not the running turn, and is returned.
 func TestPromptsFail(t *testing.T) {
 	t.Parallel()
 	failing := func(prompts int) iter.Seq2[*wire.UserMessage, error] {
@@ -260,7 +259,7 @@ func TestPromptsThatNeverEnd(t *testing.T) {
 	})
 }
 
-// Whoever leaves a query stops the agent at once, also while the prompts are stuck.
+// Leaving a query stops the agent at once, even while the prompts are stuck.
 func TestPromptsDontHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(cancel func()) (more bool){
@@ -290,7 +289,7 @@ func TestPromptsDontHoldUpTheEnd(t *testing.T) {
 	}
 }
 
-// An agent that dies under a sequence of prompts has died once.
+// An agent that dies under a sequence of prompts dies once.
 func TestPromptsToTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ const quickly = 50 * time.Millisecond
 // a busy machine.
 const unhurried = 10 * time.Second
 
-// longest is more than anything takes here, also on a slow machine.
+// longest is more than anything takes here, even on a slow machine.
 const longest = 5 * time.Minute
 
 // Whatever a caller does, no child, no file and no goroutine is left when it is over. Most agents
@@ -203,7 +203,7 @@ func wantNoSession(ctx context.Context, t *testing.T, opts *clew.Options, want e
 	}
 }
 
-// An agent ends soon after the process that started it has died without a word.
+// An agent ends soon after the process that started it dies without a word.
 func TestAgentEndsWithItsHost(t *testing.T) {
 	t.Parallel()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -291,7 +291,7 @@ func withSecrets(agent *clewtest.Agent) (*clew.Options, *lockedBuffer) {
 	return opts, log
 }
 
-// wantHidden checks that no secret is in what people may see.
+// wantHidden checks that texts for people contain no secret.
 func wantHidden(t *testing.T, texts ...any) {
 	t.Helper()
 	for _, value := range texts {
@@ -310,7 +310,7 @@ const secretStderr = "401 invalid key " + keySecret + "\n" +
 	"Authorization: Bearer " + bearerSecret + "\n" +
 	"ANTHROPIC_API_KEY=" + keySecret + "\n"
 
-// An agent that does not come up may say why, with the key in it.
+// An agent that does not come up may print the reason, with the key in it.
 func TestSecretsOfAFailedStart(t *testing.T) {
 	t.Parallel()
 	for name, scenario := range map[string]*clewtest.Scenario{

@@ -23,9 +23,10 @@ import (
 
 const (
 	// roleVariable makes the test binary another process than a test. Agents don't inherit it,
-	// since it begins with CLEW_.
+	// since it starts with CLEW_.
 	roleVariable = "CLEW_TEST_ROLE"
-	// lifelineVariable is where a plain agent connects to, so that a test sees when it is gone.
+	// lifelineVariable has the address that a plain agent connects to, so that a test sees when it
+	// is gone.
 	lifelineVariable = "CLEW_TEST_LIFELINE"
 )
 
@@ -89,8 +90,8 @@ func plainAgent() int {
 	return 0
 }
 
-// waitingAgent is a plain agent that ends only when it is told to, and then in order, as older
-// agents do while a command runs in the background.
+// waitingAgent is a plain agent that ends only on request, and then in order, as older agents do
+// while a command runs in the background.
 func waitingAgent() int {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
@@ -131,7 +132,7 @@ func deafAgent() int {
 // afterPrompt is a flag of a deaf agent.
 const afterPrompt = "after-prompt"
 
-// plainHost opens a session, says so, and does nothing more.
+// plainHost opens a session, reports it, and does nothing more.
 func plainHost() int {
 	opts, err := plainOptions()
 	if err == nil {
@@ -158,7 +159,7 @@ func roleEnv(role string) []string {
 	return []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}
 }
 
-// stacks returns the stack of every goroutine, that of the caller first.
+// stacks returns the stack of every goroutine, the caller's first.
 func stacks() []string {
 	buf := make([]byte, 1<<20)
 	for {
@@ -178,8 +179,8 @@ func bubbleOf(stack string) string {
 	return strings.TrimSuffix(name, "]:")
 }
 
-// ofSessions returns the stacks of goroutines that the package under test has started: of the
-// caller's bubble, or, if it is in none, outside of all.
+// ofSessions returns the stacks of goroutines that the package under test started: in the caller's
+// bubble, or, if it is in none, outside of all.
 func ofSessions() []string {
 	all := stacks()
 	bubble := bubbleOf(all[0])
@@ -189,11 +190,11 @@ func ofSessions() []string {
 	})
 }
 
-// ofRuntime are words in the stacks of goroutines that stay: those of package testing, the one for
-// signals once it was needed, and the one of a profile.
+// ofRuntime are words in the stacks of permanent goroutines: of package testing, of signals once
+// they were needed, and of a profile.
 var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal.", "\ncreated by runtime/pprof."}
 
-// ofTests returns the stacks of all goroutines but for the caller's and those that always stay.
+// ofTests returns the stacks of all goroutines but the caller's and the permanent ones.
 func ofTests() []string {
 	return slices.DeleteFunc(stacks()[1:], func(stack string) bool {
 		return slices.ContainsFunc(ofRuntime, func(words string) bool { return strings.Contains(stack, words) })
@@ -218,8 +219,7 @@ func wantNothingLeft(t *testing.T, f func()) {
 	if got := countChildren(t); got > children {
 		t.Errorf("%d children before, %d after", children, got)
 	}
-	// A goroutine that has said its last word may still have to return, and the simulated agent to
-	// hang up.
+	// A finished goroutine may still have to return, and the simulated agent to hang up.
 	if !polltest.Eventually(func() bool { return len(ofSessions()) == 0 }) {
 		t.Errorf("goroutines are left:\n%s", strings.Join(ofSessions(), "\n\n"))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// firstFrame returns a member of the body of the host's first frame.
+// firstFrame returns a field in the body of the host's first frame.
 func firstFrame(t *testing.T, agent *clewtest.Agent, member string) any {
 	t.Helper()
 	frame := decoded[struct{ Request map[string]any }](t, hostFrames(agent, "control_request")[0])
@@ -69,7 +69,7 @@ func TestMCPManifests(t *testing.T) {
 	})
 }
 
-// newRawServer returns a server that answers every message with the result of handle.
+// newRawServer returns a server that answers every message by calling handle.
 func newRawServer(handle func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error)) *rawServer {
 	return &rawServer{mcpServer: &mcpServer{handle: handle}}
 }
@@ -107,7 +107,7 @@ func TestNoMCPManifests(t *testing.T) {
 	})
 }
 
-// The connection that has shaken hands serves the agent. Each initialize begins another one.
+// The connection with the handshake serves the agent. Each initialize starts another one.
 func TestMCPConnectionsOfASession(t *testing.T) {
 	hello := toOwn("i", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestMCPCallsEndWithTheirConnection(t *testing.T) {
 	})
 }
 
-// An agent that dies takes connections along, although nobody has closed the session yet.
+// An agent that dies takes connections along, although nobody closed the session yet.
 func TestMCPConnectionsEndWithTheAgent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestMCPConnectionsEndWithTheAgent(t *testing.T) {
 	})
 }
 
-// A connection that has ended by itself is replaced when the next message comes.
+// A connection that ended by itself is replaced when the next message comes.
 func TestMCPConnectionThatHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func setServers(id string) string { return controlRequest(id, `{"subtype":"mcp_s
 func serversSet(id string) string { return controlSuccess(id, `{"added":[],"removed":[],"errors":{}}`) }
 
 // A server that replaces another is used although the agent does not initialize it, and the agent
-// is notified. One that is set again keeps its connection, and one that is dropped loses it.
+// is notified. A server that is set again keeps its connection, and a dropped server loses it.
 func TestSetMCPServersConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

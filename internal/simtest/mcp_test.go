@@ -34,8 +34,7 @@ func TestMCPCallsRunAtOnce(t *testing.T) {
 	})
 }
 
-// An id that is in use is refused, and the call that uses it goes on. Once that is answered, the id
-// is free.
+// An id in use is refused, and its call continues. Once that is answered, the id is free.
 func TestMCPRequestIDInUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +55,7 @@ func TestMCPRequestIDInUse(t *testing.T) {
 	})
 }
 
-// An id whose request was withdrawn is free, also while the server has not noticed.
+// An id whose request was withdrawn is free, even before the server notices.
 func TestMCPRequestIDWithdrawn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +149,7 @@ func TestMCPServerSpeaks(t *testing.T) {
 	})
 }
 
-// A server that speaks before the agent is greeted waits for that, and one whose connection is
+// A server that speaks before the agent is greeted waits for that, and a server whose connection is
 // closed is refused.
 func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
 	t.Parallel()
@@ -201,7 +200,7 @@ func (s *earlyServer) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	return s.mcpServer.OpenMCP(peer)
 }
 
-// Close waits for a server that takes its time, and gives up on one that never returns.
+// Close waits for a slow server, and gives up on a server that never returns.
 func TestCloseWithDeafMCPServer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ takes, want time.Duration }{
@@ -244,7 +243,7 @@ func TestMCPServerThatDoesNotOpen(t *testing.T) {
 	<-released
 }
 
-// mcpHello is what a server says of itself.
+// mcpHello is a server's description of itself.
 const mcpHello = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
 	`"serverInfo":{"name":"own","version":"1"}}`
 
@@ -364,12 +363,12 @@ func toolCall(id string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"t"}}`, id)
 }
 
-// mcpResult is the host's answer with the result of a server.
+// mcpResult is the host's answer with a server's result.
 func mcpResult(request, id, result string) string {
 	return controlSuccess(request, fmt.Sprintf(`{"mcp_response":{"jsonrpc":"2.0","id":%s,"result":%s}}`, id, result))
 }
 
-// mcpFailure is the host's answer with the error of a server.
+// mcpFailure is the host's answer with a server's error.
 func mcpFailure(request, id string, code int) string {
 	return controlSuccess(request, fmt.Sprintf(`{"mcp_response":{"id":%s,"error":{"code":%d}}}`, id, code))
 }

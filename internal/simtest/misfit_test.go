@@ -37,9 +37,9 @@ func recordedResult(t *testing.T) map[string]json.RawMessage {
 	return nil
 }
 
-// A result with a field that does not fit ends its turn, whichever field it is, and so does one
-// that lacks the field. The turn fails only if the field says that it has, or can't say that it has
-// not.
+// A result with a field that does not fit ends its turn, whichever field it is, and so does a
+// result without the field. The turn fails only if the field reports a failure, or can't rule it
+// out.
 func TestResultWithMisfitEndsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func changedResult(t *testing.T, result map[string]json.RawMessage, id, key, oth
 	return string(text)
 }
 
-// A result that can't be read ends its turn with an error, and the session goes on.
+// A result that can't be read ends its turn with an error, and the session continues.
 func TestResultThatCannotBeReadEndsTurn(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", smallFrames)

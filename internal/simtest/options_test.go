@@ -24,7 +24,7 @@ import (
 // mirrorVariable makes this test binary an agent that reports how it was started.
 const mirrorVariable = "CLEWTEST_MIRROR"
 
-// A mirrored is how an agent was started, as it sees it itself.
+// A mirrored is an agent's own view of its start.
 type mirrored struct {
 	Args, Env []string
 	Dir       string
@@ -40,8 +40,8 @@ func init() {
 	os.Exit(0)
 }
 
-// mirror is the whole of such an agent: it answers each request with what it sees, and ends with
-// its input.
+// mirror is the whole of such an agent: it answers each request with its view, and ends with its
+// input.
 func mirror() error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestNothingPrivateOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// Settings are in a file that only the user can read, and that is gone when the session has ended.
+// Settings are in a file that only the user can read, and that is gone when the session ends.
 func TestSettingsAreNotOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	agent := clewtest.NewAgent(t, connected().CloseStdin().Exit(0))

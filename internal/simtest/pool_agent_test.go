@@ -28,13 +28,13 @@ import (
 //   - "stubborn" and "stuck", after which /clear leaves the conversation or the session
 //   - "deaf", after which it answers nothing
 type fakeTransport struct {
-	// slow is how long an agent takes to start, and broken returns why the nth one, counted from 1,
-	// can't.
+	// slow is the start time of an agent, and broken returns the reason why the nth one, counted
+	// from 1, can't start.
 	slow   time.Duration
 	broken func(n int) error
 	// mirrors has the agents write something down at each /clear.
 	mirrors bool
-	// cost is what a conversation costs.
+	// cost is the cost of a conversation.
 	cost float64
 
 	mu     sync.Mutex
@@ -125,11 +125,11 @@ func (a *fakeAgent) Read(p []byte) (int, error)  { return a.out.Read(p) }
 func (a *fakeAgent) Write(p []byte) (int, error) { return a.in.Write(p) }
 func (a *fakeAgent) CloseWrite() error           { return a.in.Close() }
 
-// closeTimeout is how long a fake agent may take to end.
+// closeTimeout is the time that a fake agent has to end.
 const closeTimeout = time.Second
 
-// Close ends the agent's input, and kills it if it has not ended after a while. The clock is that of
-// a bubble.
+// Close ends the agent's input, and kills it if it still runs after a while. The clock is the
+// bubble's.
 func (a *fakeAgent) Close() error {
 	_ = a.in.Close() // it always succeeds
 	select {
@@ -408,8 +408,7 @@ func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 	})
 }
 
-// Agents that were used stay until they are idle for too long: the one that is taken next is the
-// one that was used last.
+// Agents that were used stay until they are idle for too long: the last used one is taken next.
 func TestPoolReusesTheNewest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -432,8 +431,8 @@ func TestPoolReusesTheNewest(t *testing.T) {
 	})
 }
 
-// The next caller does not hear of entries that the store has lost of an earlier conversation: the
-// agent is not used again, and Close says it.
+// The next caller does not hear of entries that the store lost from an earlier conversation: the
+// agent is not used again, and Close reports the loss.
 func TestPoolTellsNobodyElsesLosses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -98,7 +98,7 @@ func TestPoolWaysToAsk(t *testing.T) {
 	})
 }
 
-// There are never more agents than allowed, those that end included, and all callers are served.
+// There are never more agents than allowed, including ending ones, and all callers are served.
 func TestPoolKeepsItsCap(t *testing.T) {
 	for name, config := range map[string]*clew.PoolOptions{
 		"new agents":    {Warm: 2, MaxAgents: 4},
@@ -170,7 +170,7 @@ func TestPoolLineIsFair(t *testing.T) {
 	})
 }
 
-// A flakyContext ends after the first call of Err.
+// A flakyContext ends after the first Err call.
 type flakyContext struct {
 	context.Context
 	asked bool
@@ -299,7 +299,7 @@ func openReconnecting(t *testing.T, c *fakeTransport) *clew.Pool {
 	return p
 }
 
-// A session of Connect goes on with another agent, which the pool counts as the one before.
+// A session of Connect continues with another agent, which the pool counts as the one before.
 func TestPoolSessionReconnects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
 	})
 }
 
-// The pool replaces the agents that it owns: one that no caller has taken yet, and one of a run.
+// The pool replaces its own agents: an agent that no caller took yet, and an agent of a run.
 func TestPoolReplacesWhatItOwns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

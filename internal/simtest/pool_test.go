@@ -121,8 +121,8 @@ func TestPoolBacksOff(t *testing.T) {
 	})
 }
 
-// An agent that dies while it waits is replaced at once, and one that dies just before its prompt
-// costs nothing.
+// An agent that dies while it waits is replaced at once, and an agent that dies just before its
+// prompt costs nothing.
 func TestPoolAgentDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestPoolAgentHangs(t *testing.T) {
 	})
 }
 
-// Drain refuses new callers, serves those in line, and waits for what is in use.
+// Drain refuses new callers, serves callers in line, and waits for agents in use.
 func TestPoolDrains(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestPoolDrainGivesUp(t *testing.T) {
 	})
 }
 
-// Close ends what runs, what waits, what starts and what forgets, from everywhere at once.
+// Close ends agents that run, wait, start or forget, from everywhere at once.
 func TestPoolCloses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/screens"
 )
 
-// lostAgent returns agents of which the first has died, the second can't be started, and the third
+// lostAgent returns agents of which the first is dead, the second can't be started, and the third
 // comes in half a second.
 func lostAgent(t *testing.T, third *clewtest.Scenario) (*agentSequence, *clew.Session) {
 	t.Helper()
@@ -218,7 +218,7 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 	})
 }
 
-// A recording says how each agent was started and ended.
+// A recording has the start and the end of each agent.
 func TestReconnectIsRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -356,8 +356,8 @@ func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 	})
 }
 
-// Output of an agent that never gets ready is part of the error of the attempt, and not an answer
-// to a call.
+// Output of an agent that never gets ready is part of the attempt's error, and not an answer to a
+// call.
 func TestReconnectAttemptsThatFail(t *testing.T) {
 	t.Parallel()
 	refusal := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`
@@ -416,7 +416,7 @@ func TestReconnectOverATransportThatPanics(t *testing.T) {
 	})
 }
 
-// A connection may be any value, also one that Go can't compare.
+// A connection may be any value, even one that Go can't compare.
 func TestReconnectOverAConnectionOfAnyType(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -91,8 +91,8 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 	})
 }
 
-// The permission mode is that of the old agent, also if that agent has changed it by itself. A mode
-// that is already right is not sent.
+// The permission mode is the old agent's, even if that agent changed it by itself. A mode that is
+// already right is not sent.
 func TestReconnectKeepsThePermissionMode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -171,8 +171,8 @@ func TestReconnectRepeatsARewind(t *testing.T) {
 	})
 }
 
-// The agent resumes the conversation that the session is in. One that may not have been written
-// down starts again if it can't be resumed.
+// The agent resumes the conversation that the session is in. A conversation that may not be on disk
+// starts again if it can't be resumed.
 func TestReconnectChoosesTheConversation(t *testing.T) {
 	t.Parallel()
 	turn := func(s *clewtest.Scenario, session string) *clewtest.Scenario {
@@ -239,7 +239,7 @@ func (ponger) HandleMCP(context.Context, clew.JSON) (clew.JSON, error) {
 }
 
 // Hooks, servers and the rest of the greeting are the same for each agent, but for the title, which
-// may have changed.
+// may change.
 func TestReconnectGreetsAlike(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +268,7 @@ func TestReconnectGreetsAlike(t *testing.T) {
 	})
 }
 
-// The greeting of a new agent names the in-process servers that there are, and not those that there
-// were.
+// The greeting of a new agent names the current in-process servers, and not earlier ones.
 func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -303,7 +302,7 @@ func (m *randomAgent) Read(p []byte) (int, error)  { return m.host.stdout.Read(p
 func (m *randomAgent) Write(p []byte) (int, error) { return m.host.stdin.Write(p) }
 func (m *randomAgent) CloseWrite() error           { return m.host.stdin.Close() }
 
-// Close says that the agent was lost, however it has ended.
+// Close reports a lost agent, whatever its end was.
 func (m *randomAgent) Close() error {
 	m.die()
 	<-m.ended
@@ -469,8 +468,8 @@ func (l *shortLived) play(m *randomAgent) {
 	}
 }
 
-// An agent may die at each frame. Every turn and every request ends, with an answer or an error that
-// says why there is none, no prompt reaches two agents, and nothing is left.
+// An agent may die at each frame. Every turn and every request ends, with an answer or an error
+// that explains why there is none, no prompt reaches two agents, and nothing is left.
 func TestReconnectAfterEachFrame(t *testing.T) {
 	t.Parallel()
 	for frames := 2; frames <= 6; frames++ {

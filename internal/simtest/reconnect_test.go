@@ -74,8 +74,8 @@ func (c *agentSequence) open(opts *clew.Options) *clew.Session {
 	return dial(c.t, opts)
 }
 
-// kill ends the newest agent, in a bubble, once what it has sent is read, and waits until its end
-// was noticed.
+// kill ends the newest agent, in a bubble, once its output is read, and waits until its end is
+// noticed.
 func (c *agentSequence) kill() {
 	c.t.Helper()
 	synctest.Wait()
@@ -120,7 +120,7 @@ func (c *agentSequence) pauses() []float64 {
 const (
 	sessionOne = "11111111-2222-4333-8444-555555555555"
 	sessionTwo = "66666666-7777-4888-8999-000000000000"
-	// reconnectedText is what textOf says of the message.
+	// reconnectedText is textOf's text for the message.
 	reconnectedText = "*wire.SessionReconnectedMessage"
 )
 
@@ -128,7 +128,7 @@ func initFrame(session string) string {
 	return `{"type":"system","subtype":"init","session_id":"` + session + `"}`
 }
 
-// killed is how an agent in memory ends by SIGKILL, as the session sees it.
+// killed is the session's error for an agent in memory that ends by SIGKILL.
 var killed = &clew.ExitError{Code: -1, Reason: "was lost: signal: killed"}
 
 func kill() clewtest.Fault { return clewtest.KilledBy(os.Kill) }
@@ -143,7 +143,7 @@ func answers(prompt string) *clewtest.Scenario {
 	return connected().Expect(promptFrame("p", prompt)).Send(assistantFrame("ok"), resultFrame(prompt, "p"))
 }
 
-// wantLost checks that the error says that something was lost with an agent that was killed.
+// wantLost checks that the error reports a loss with a killed agent.
 func wantLost(t *testing.T, err error) {
 	t.Helper()
 	lost, ok := errors.AsType[*clew.LostError](err)
@@ -156,7 +156,7 @@ func wantLost(t *testing.T, err error) {
 	}
 }
 
-// wantGivenUp returns the error of a session that was given up.
+// wantGivenUp returns the error for a session that was given up.
 func wantGivenUp(t *testing.T, err error) *clew.ReconnectError {
 	t.Helper()
 	given, ok := errors.AsType[*clew.ReconnectError](err)
@@ -171,8 +171,8 @@ func isLostError(err error) bool {
 	return ok
 }
 
-// A turn that is cut off ends with an error that says so, after everything that the agent had said.
-// The next turn continues the conversation.
+// A turn that is cut off ends with its own error, after all messages of the agent. The next turn
+// continues the conversation.
 func TestReconnectAfterACutTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,8 +201,7 @@ func TestReconnectAfterACutTurn(t *testing.T) {
 	})
 }
 
-// Messages goes on, and names the prompts that are lost, also those that were in the queue of the
-// agent.
+// Messages continues, and names the lost prompts, including those in the agent's queue.
 func TestReconnectWhileAllIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -244,8 +243,7 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 	})
 }
 
-// All turns that are cut end, also those that stand in line, and their contexts are of no concern
-// any more.
+// All cut turns end, including turns in line, and their contexts no longer matter.
 func TestReconnectEndsTurnsInLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -337,8 +335,8 @@ func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 	})
 }
 
-// An agent that ends in the middle of a turn has died, whatever its exit code. Between turns it has
-// ended, and so does the session.
+// An agent that ends in the middle of a turn died, whatever its exit code. Between turns it ends,
+// and so does the session.
 func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("in a turn", func(t *testing.T) {
@@ -379,7 +377,7 @@ func TestReconnectIsNotForRuns(t *testing.T) {
 	})
 }
 
-// A session that has not come up has nothing to take up: the error is that of any other.
+// A session that never came up has nothing to resume: the error is the usual one.
 func TestReconnectIsNotForTheStart(t *testing.T) {
 	t.Parallel()
 	failing := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`

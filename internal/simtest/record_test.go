@@ -81,7 +81,7 @@ func TestRecordWithoutSecretsIsReplayed(t *testing.T) {
 	})
 }
 
-// recordSession runs a session, and returns what it has recorded and what was read.
+// recordSession runs a session, and returns the recording and the texts that were read.
 func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, texts []string) {
 	t.Helper()
 	var recorded bytes.Buffer
@@ -112,7 +112,7 @@ func outlineOf(record string) []string {
 	return lines
 }
 
-// The recording says how the agent was started and how it ended.
+// The recording has the start and the end of the agent.
 func TestRecordHasBothEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRecordHasBothEnds(t *testing.T) {
 	})
 }
 
-// A recording that can't be written ends, and the session goes on.
+// A recording that can't be written ends, and the session continues.
 func TestRecordThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -256,7 +256,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-// An agent does not take itself for a part of the one that this process may be a part of.
+// An agent does not take itself for a part of an agent that this process may be a part of.
 func TestAgentEnvironment(t *testing.T) {
 	inherited := []string{"CLAUDECODE", "CLAUDE_CODE_SSE_PORT", "NODE_OPTIONS", "CLEW_PRIVATE", "OTHER"}
 	for _, name := range inherited {

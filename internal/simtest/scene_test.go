@@ -55,7 +55,7 @@ func resultFrame(text string, prompts ...string) string {
 // initialize is the first frame of every host.
 var initialize = controlRequest("init", `{"subtype":"initialize"}`)
 
-// connected returns a scenario in which the host has connected.
+// connected returns a scenario in which the host is connected.
 func connected() *clewtest.Scenario {
 	return new(clewtest.Scenario).Expect(initialize).Send(controlSuccess("init", `{}`))
 }
@@ -125,7 +125,7 @@ func textOf(msg clew.Message) string {
 	return fmt.Sprintf("%T", msg)
 }
 
-// hostFrames returns the frames of a type that the host has sent.
+// hostFrames returns the host's frames of a type.
 func hostFrames(agent *clewtest.Agent, frameType string) []string {
 	var frames []string
 	for line := range strings.Lines(agent.Dialogue()) {

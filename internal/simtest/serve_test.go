@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// Whatever the agent asks, it gets one answer, whole as it is written here, and the turn goes on.
+// Whatever the agent asks, it gets one answer, whole as it is written here, and the turn continues.
 func TestAnswersToTheAgent(t *testing.T) {
 	t.Parallel()
 	hook := `{"subtype":"hook_callback","callback_id":"hook_%d","input":{"hook_event_name":"Stop"},"tool_use_id":"t1"}`
@@ -72,7 +72,7 @@ func TestAnswersToTheAgent(t *testing.T) {
 	}
 }
 
-// Some requests are left to others to answer, or can't be answered. The turn goes on.
+// Some requests are left to others to answer, or can't be answered. The turn continues.
 func TestNoAnswerToTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]string{
@@ -94,8 +94,8 @@ func TestNoAnswerToTheAgent(t *testing.T) {
 	}
 }
 
-// turnWith runs a turn in which the agent asks an obliging host, and goes on when the answer has
-// come, if it wants one.
+// turnWith runs a turn in which the agent asks an obliging host, and continues when the answer
+// comes, if it wants one.
 func turnWith(t *testing.T, request, answer string) *clewtest.Agent {
 	t.Helper()
 	scenario := connected().Expect(promptFrame("p1", "Hi")).Send(request)

@@ -116,8 +116,7 @@ func TestMirrorWithoutResult(t *testing.T) {
 	}
 }
 
-// Entries that the agent writes after its last result are in the store before the session has
-// ended.
+// Entries that the agent writes after its last result are in the store before the session ends.
 func TestMirrorOfTheEnd(t *testing.T) {
 	scenario := func() *clewtest.Scenario {
 		return oneTurn(mirrorFrame("s", `{"a":1}`)).CloseStdin().

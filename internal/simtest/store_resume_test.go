@@ -221,7 +221,7 @@ func TestContinueWithoutASession(t *testing.T) {
 }
 
 // A session that is not in the store is left to the agent, which looks in its own directory. The
-// log says so.
+// log reports it.
 func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	temp := ownTemp(t)
 	var log strings.Builder

@@ -26,7 +26,7 @@ import (
 type fakeStore struct {
 	// before, if it is not nil, is called before the nth Append, from 1, and may fail in its place.
 	before func(ctx context.Context, n int) error
-	// load, sessions and subpaths, if they are not nil, stand in for what was appended.
+	// load, sessions and subpaths, if they are not nil, stand in for the appended entries.
 	load     func(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error]
 	sessions func(ctx context.Context, project string) (map[string]time.Time, error)
 	subpaths func(ctx context.Context, key wire.SessionKey) ([]string, error)
@@ -127,14 +127,14 @@ func (s *fakeStore) wantCalls(t *testing.T, want int) {
 	}
 }
 
-// mirrorFrame is what an agent on another machine writes down in the transcript of a session, or
-// below it.
+// mirrorFrame is a frame with the entries that an agent on another machine adds to the transcript
+// of a session, or below it.
 func mirrorFrame(transcript string, entries ...string) string {
 	return fmt.Sprintf(`{"type":"transcript_mirror","filePath":"/home/me/.claude/projects/p/%s.jsonl","entries":[%s]}`,
 		transcript, strings.Join(entries, ","))
 }
 
-// The key of mirrorFrame("s") and that of mirrorFrame("s/subagents/a"), as text.
+// The keys of mirrorFrame("s") and mirrorFrame("s/subagents/a"), as text.
 const (
 	sessionKey  = "p/s"
 	subagentKey = "p/s/subagents/a"
@@ -180,7 +180,7 @@ func messagesOf(t *testing.T, s *clew.Session, prompt string) []clew.Message {
 	return msgs
 }
 
-// wantLostEntries checks that closing a session says that entries were lost.
+// wantLostEntries checks that the error of a closed session reports lost entries.
 func wantLostEntries(t *testing.T, err error, lost int, cause error) {
 	t.Helper()
 	loss, ok := errors.AsType[*clew.StoreError](err)
@@ -272,8 +272,8 @@ func failing(err error, calls ...int) func(context.Context, int) error {
 	}
 }
 
-// A store that does not look at its context is not waited for. Until it has returned, nothing else
-// goes to the same transcript, and so nothing changes places.
+// A store that ignores its context is not waited for. Until it returns, nothing else goes to the
+// same transcript, and so nothing changes places.
 func TestStoreThatDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -303,8 +303,8 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 	})
 }
 
-// Close waits for the store no longer than one call may take, whatever is left, and says what is
-// lost.
+// Close waits for the store no longer than one call may take, whatever is left, and reports the
+// loss.
 func TestCloseWithAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -334,7 +334,7 @@ func TestCloseWithAStoreThatHangs(t *testing.T) {
 	})
 }
 
-// Losses that no reader has seen are in the error of Close and in the log.
+// Losses that no reader saw are in Close's error and in the log.
 func TestLossAfterTheResult(t *testing.T) {
 	scenario := func() *clewtest.Scenario { return oneTurn().CloseStdin().Send(mirrorFrame("s", `{}`)) }
 	t.Run("of a session that is closed", func(t *testing.T) {
@@ -429,7 +429,7 @@ func TestLossInATurnThatWasLeft(t *testing.T) {
 	})
 }
 
-// Losses of the same kind that nobody has seen are one message.
+// Losses of the same kind that nobody saw are one message.
 func TestManyLosses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestRunAsWithoutFit(t *testing.T) {
 	}
 }
 
-// neverStarted returns options for an agent whose start is an error of the test.
+// neverStarted returns options for an agent that must not be started.
 func neverStarted(t *testing.T) *clew.Options {
 	return &clew.Options{Transport: clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
 		t.Error("an agent was started")
@@ -75,7 +75,7 @@ func structured(answer string) string {
 	return `{"type":"result","subtype":"success","result":"","structured_output":` + answer + "}"
 }
 
-// A dish has fields whose JSON their Go kind does not tell.
+// A dish has fields whose JSON their Go kind does not determine.
 type dish struct {
 	Name   string          `json:"name"`
 	Serves int             `json:"serves"`
@@ -107,7 +107,7 @@ func TestRunAsOfTypesWithTheirOwnJSON(t *testing.T) {
 	})
 }
 
-// A schema that the caller has refined is sent, and answers are checked against it.
+// A schema that the caller refined is sent, and answers are checked against it.
 func TestRunAsWithRefinedSchema(t *testing.T) {
 	t.Parallel()
 	schema, err := clew.SchemaFor[struct {
@@ -243,7 +243,7 @@ func TestRunAsOnSessionWithoutSchema(t *testing.T) {
 	})
 }
 
-// The schema of a type that is not an object is that of an object with one field.
+// The schema of a type that is not an object is an object with one field.
 func TestSchemaFor(t *testing.T) {
 	t.Parallel()
 	schema, err := clew.SchemaFor[[]shape](func(s *jsonschema.Schema) { s.MinItems = jsonschema.Ptr(1) })

@@ -22,7 +22,7 @@ import (
 
 type callerKey struct{}
 
-// A traceLog writes down the calls of a trace, each with the name that its context has.
+// A traceLog records the calls of a trace, each with the name in its context.
 type traceLog struct {
 	mu    sync.Mutex
 	lines []string
@@ -87,7 +87,7 @@ func (l *traceLog) name(id, name string) string {
 	return l.names[id]
 }
 
-// kindOf returns the type of an error, or the error itself if that has no type of its own.
+// kindOf returns the type of an error, or the error itself if it is not one of clew's types.
 func kindOf(err error) any {
 	if name := fmt.Sprintf("%T", err); strings.HasPrefix(name, "*clew.") {
 		return name

@@ -24,7 +24,7 @@ type reading struct {
 	done  chan struct{}
 }
 
-// inBackground starts a turn and returns when everything has come to rest.
+// inBackground starts a turn and returns when everything is at rest.
 func inBackground(ctx context.Context, s *clew.Session, prompt *clew.UserMessage) *reading {
 	r := &reading{done: make(chan struct{})}
 	go r.read(s.Turn(ctx, prompt))
@@ -128,7 +128,7 @@ func TestPromptsAnsweredTogether(t *testing.T) {
 	})
 }
 
-// taskResult is the result of a turn that a finished background task has started.
+// taskResult is the result of a turn started by a finished background task.
 const taskResult = `{"type":"result","subtype":"success","result":"the task","origin":{"kind":"task-notification"}}`
 
 func TestResultOfATaskDoesNotEndATurn(t *testing.T) {
@@ -202,7 +202,7 @@ func TestLeftTurnIsSeenByMessages(t *testing.T) {
 	})
 }
 
-// cancelledFrame says that a prompt was removed from the agent's queue.
+// cancelledFrame reports that a prompt was removed from the agent's queue.
 func cancelledFrame(id string) string {
 	return `{"type":"command_lifecycle","command_uuid":"` + id + `","state":"cancelled"}`
 }
@@ -226,7 +226,7 @@ func TestCanceledPrompt(t *testing.T) {
 	})
 }
 
-// failedFrame is a result that says that the turn of a prompt failed.
+// failedFrame is a result that reports the failure of a prompt's turn.
 func failedFrame(prompt string) string {
 	return fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["no"],"user_message_uuids":[%q]}`, prompt)
 }
@@ -327,8 +327,8 @@ func TestRunOfACanceledPrompt(t *testing.T) {
 	})
 }
 
-// An agent that has answered and never ends keeps a run waiting for seconds, and its answer counts:
-// those that it has to exit, and those of the simulated agent's own way to end.
+// An agent that answered and never ends keeps a run waiting for seconds, and its answer counts: the
+// seconds that it has to exit, and those that the simulated agent takes to end.
 func TestRunOfAnAgentThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

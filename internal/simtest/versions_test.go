@@ -34,8 +34,8 @@ func resultOf(text, prompt string) string {
 	return fmt.Sprintf(`{"type":"result","subtype":"success","result":%q,"user_message_uuid":%q}`, text, prompt)
 }
 
-// A namelessQueue is how Claude Code 2.1.88 to 2.1.200 answers a queue: the first prompt by itself,
-// and those that have come meanwhile together, with results that name none.
+// A namelessQueue answers a queue like Claude Code 2.1.88 to 2.1.200: the first prompt by itself,
+// and later ones together, with results that name none.
 func namelessQueue() *clewtest.Scenario {
 	return connected().
 		Expect(promptFrame("p1", "one")).Send(replayFrame("p1", "one")).
@@ -44,7 +44,7 @@ func namelessQueue() *clewtest.Scenario {
 			assistantFrame("2 and 3"), resultFrame("two and three"))
 }
 
-// A namedQueue is how Claude Code 2.1.250 does it: a result names the last of its prompts.
+// A namedQueue answers a queue like Claude Code 2.1.250: a result names the last of its prompts.
 func namedQueue() *clewtest.Scenario {
 	return connected().
 		Expect(promptFrame("p1", "one")).Send(lifecycleFrame("p1", "queued"), lifecycleFrame("p1", "started")).
@@ -144,7 +144,7 @@ func declines(context.Context, *clew.ElicitationRequest) (*clew.ElicitationResul
 	return nil, nil
 }
 
-// An older agent does not report that a prompt was canceled: its answer to the request says so.
+// An older agent does not report that a prompt was canceled: its answer to the request shows it.
 func TestOlderAgentsCancelPrompt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestOlderAgentsLeaveTheQueue(t *testing.T) {
 	})
 }
 
-// A request that the agent does not answer ends, and says why. The session goes on.
+// A request that the agent does not answer ends with the reason. The session continues.
 func TestControlRequestIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestPromptOfANewerAgent(t *testing.T) {
 	})
 }
 
-// An agent that reports its version with its first turn has got a prompt before: that is a warning.
+// An agent that reports its version with its first turn got a prompt before: that is a warning.
 func TestPromptOfANewerAgentThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -370,7 +370,7 @@ func TestPromptOfANewerAgentThatIsUnknown(t *testing.T) {
 	})
 }
 
-// A warning is about a prompt that the agent has got: not about one that was lost with the agent
+// A warning is about a prompt that the agent got: not about a prompt that was lost with the agent
 // before it, or that was withdrawn.
 func TestPromptThatANewAgentHasNotGot(t *testing.T) {
 	const init = `{"type":"system","subtype":"init","claude_code_version":"2.1.200","session_id":"s"}`
