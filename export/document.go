@@ -87,7 +87,7 @@ type Chunk struct {
 	IsError     bool        `json:"is_error,omitempty"`    // the text reports an error
 	Interrupted bool        `json:"interrupted,omitempty"` // the user interrupted the answer
 	Compaction  *Compaction `json:"compaction,omitempty"`  // set for a compaction
-	Cost        *Cost       `json:"cost,omitempty"`        // of the turn that a prompt begins, in the main conversation
+	Cost        *Cost       `json:"cost,omitempty"`        // of the turn that a prompt starts, in the main conversation
 	Items       []Item      `json:"items,omitempty"`       // elements of an answer, in order
 	// Injected are texts that the agent added for the model.
 	Injected []string `json:"injected,omitempty"`
@@ -175,7 +175,7 @@ type Agent struct {
 	// LinkedBy is the way in which its call was found: see [transcript.LinkedBy].
 	LinkedBy string   `json:"linked_by,omitempty"`
 	Workflow string   `json:"workflow,omitempty"` // ID of the workflow that it is part of
-	Cost     *Cost    `json:"cost,omitempty"`     // of its calls of the model, including those of its own subagents
+	Cost     *Cost    `json:"cost,omitempty"`     // of its model calls, including its subagents'
 	Chunks   []Chunk  `json:"chunks"`             // its conversation
 	Branches []Branch `json:"branches,omitempty"` // its rewound messages
 }
@@ -429,7 +429,7 @@ type bounds struct {
 	pictures int  // bytes of images that still fit
 	noImages bool // the caller shows them
 	ends     bool // whether the page ends when it is full
-	left     int  // elements that were omitted, since the page has ended
+	left     int  // elements that were omitted, since the page ended
 }
 
 // errPageFull ends an attempt to write a page.

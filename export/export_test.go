@@ -385,8 +385,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// Prompts have the cost of their turns, subagents that of their calls, in a document that was read
-// again too.
+// Prompts have the cost of their turns and subagents the cost of their calls, even in a document
+// that was read again.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	agents := 0

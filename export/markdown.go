@@ -342,7 +342,7 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// startsScript reports whether a text begins like a URL that a browser would run, or open as a
+// startsScript reports whether a text starts like a URL that a browser would run, or open as a
 // file.
 func startsScript(text string) bool {
 	scheme, _, found := strings.Cut(html.UnescapeString(clip.Bytes(text, 200)), ":")

@@ -518,7 +518,7 @@ func (e *textEscaper) neighbor(i int) byte {
 
 func isWordByte(c byte) bool { return isAlphanumeric(c) || c >= utf8.RuneSelf }
 
-// opensPlain reports whether a bracket begins a few words in brackets, such as [0], that can't be a
+// opensPlain reports whether a bracket starts a few words in brackets, such as [0], that can't be a
 // link or a check box, and notes where they end.
 func (e *textEscaper) opensPlain(i int) bool {
 	words, after, closed := strings.Cut(clip.Bytes(e.text[i+1:], 60), "]")

@@ -66,7 +66,7 @@ func checkMarkdown(t *testing.T, prose string) {
 		}
 		return ast.WalkContinue, nil
 	})
-	var blocks []string // those of the export, and what is between the subagent and the next call
+	var blocks []string // the export's, and the blocks between the subagent and the next call
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
 		switch content := strings.TrimSpace(string(n.Lines().Value(source))); content {
 		case "**Start**", "**Subagent** The subagent", "**End**", "Compacted", "2. You":

@@ -101,7 +101,7 @@ func (*textBuffer) Flush() error { return nil }
 // A proseMarkup writes the blocks of a Markdown text.
 type proseMarkup struct {
 	*markup
-	box  string          // the box of a task, which its text begins with
+	box  string          // the box of a task, at the start of its text
 	open []inlineElement // around the text, from the outside in
 }
 
@@ -127,7 +127,7 @@ func (m *proseMarkup) blocks(blocks []markdown.Block, tight bool) {
 
 func (m *proseMarkup) block(b *markdown.Block) {
 	switch b.Kind {
-	case markdown.Heading: // of a lower level than those of the page
+	case markdown.Heading: // of a lower level than the page's
 		tag := "h" + strconv.Itoa(min(b.Level+2, 6)) + ">"
 		m.raw("<" + tag)
 		m.content(b.Spans)

@@ -53,7 +53,7 @@ func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // Accounts returns the accounts that have a record. One whose record can't be read is held until it is released.
 func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
 	all := map[string]*Account{}
-	for r, err := range f.engine.Watch(ctx, Accounts, "", nil) { // which also has those that are damaged
+	for r, err := range f.engine.Watch(ctx, Accounts, "", nil) { // which also has damaged records
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("fleet: the accounts: %w", err)
@@ -140,7 +140,7 @@ func (f *Fleet) changeAccount(ctx context.Context, name string, change func(*Acc
 			return fmt.Errorf("fleet: the account %s: %w", name, err)
 		}
 		if r.Revision != 0 {
-			a, _ = accountOf(r) // one that can't be read is written anew, and held
+			a, _ = accountOf(r) // an unreadable one is rewritten, and held
 		}
 		a.Changed = now()
 		change(a)

@@ -35,7 +35,7 @@ func TestAudit(t *testing.T) {
 			end.Patch = j.ID + "/1/patch.diff"
 		}
 		j = happen(t, j, end)
-		if key == "gap" { // another attempt, of which no record was seen to begin
+		if key == "gap" { // another attempt, without a record of its start
 			j.Attempts = append(j.Attempts, j.Attempts[0])
 			j.Attempts[1].Number = 2
 		}

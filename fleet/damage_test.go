@@ -74,7 +74,7 @@ func damage(t *testing.T, e fleet.Engine, table fleet.Table, key string) {
 	}
 }
 
-// damageForms has an engine that returns unreadable records, and one that refuses to.
+// damageForms has an engine that returns unreadable records, and an engine that refuses to.
 var damageForms = map[string]func(fleet.Engine) fleet.Engine{
 	"unchecked": func(e fleet.Engine) fleet.Engine { return e },
 	"checked":   func(e fleet.Engine) fleet.Engine { return checked{e} },
@@ -205,8 +205,8 @@ func (b *lockedBuffer) String() string {
 	return b.all.String()
 }
 
-// TestDamagedQuestion damages two questions: one whose agent waits, and one whose agent no longer
-// does. The first gets an answer when the time is over, and the other agent asks again.
+// TestDamagedQuestion damages the question of a waiting agent, and of an agent that no longer
+// waits. The first gets an answer when the time is over, and the other agent asks again.
 func TestDamagedQuestion(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range damageForms {

@@ -58,7 +58,7 @@ type Table string
 // The tables.
 const (
 	Jobs      Table = "jobs"      // by the ID of the job
-	Workers   Table = "workers"   // by the ID of the worker, which each start makes anew
+	Workers   Table = "workers"   // by the ID of the worker, which is new at each start
 	Accounts  Table = "accounts"  // by name
 	Questions Table = "questions" // by the ID of the job, a dot and the ID of the question
 )

@@ -32,7 +32,7 @@ func (e *StateError) Error() string {
 // An Event is something that happens to a job. It is one of [Unblock], [Claim], [Begin], [Release],
 // [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Requeue], [Cancel] and [Late].
 type Event interface {
-	// name returns the outcome for the job.
+	// name returns the event as a participle, such as "claimed".
 	name() string
 	apply(j *Job, at time.Time) error
 }
@@ -85,7 +85,7 @@ type Release struct {
 type Report struct {
 	Owner
 	Status   string
-	Text     string // why the attempt goes on, such as that its work can't be stored yet
+	Text     string // why the attempt continues, such as work that can't be stored yet
 	Snapshot string
 	CostUSD  float64
 }
@@ -431,7 +431,7 @@ func (e Pause) apply(j *Job, at time.Time) error {
 	case j.Cancel != nil, j.Pauses > maxPauses, j.Paused > Duration(maxPaused), len(j.Attempts) >= maxAttempts:
 		j.fail(e.Cause, e.Text)
 	case !e.Stored && j.Spec.OnLost != Restart:
-		j.move(Lost, e.Cause, e.Text) // the agent may have begun, and nothing can be continued
+		j.move(Lost, e.Cause, e.Text) // the agent may have started, and nothing can be continued
 	default:
 		j.move(Waiting, e.Cause, e.Text)
 		j.Next, j.Until = next, e.Until

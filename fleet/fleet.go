@@ -154,12 +154,12 @@ func (f *Fleet) complete(ctx context.Context, prefix string) (id string, err err
 		if !strings.HasPrefix(s.ID, prefix) || s.State == "" {
 			continue
 		}
-		if id != "" && id != s.ID { // one that changes meanwhile comes twice
+		if id != "" && id != s.ID { // a job that changes meanwhile comes twice
 			return "", fmt.Errorf("fleet: several jobs have IDs that begin with %s, such as %s and %s: %w", prefix, id, s.ID, ErrAmbiguous)
 		}
 		id = s.ID
 	}
-	if err := ctx.Err(); err != nil { // the list may have ended with it
+	if err := ctx.Err(); err != nil { // the list may end with it
 		return "", fmt.Errorf("fleet: the list of jobs: %w", err)
 	}
 	if id == "" {
@@ -357,7 +357,7 @@ func (f *Fleet) File(ctx context.Context, name string) (io.ReadCloser, error) {
 }
 
 // read reads a record as Get does, but a damaged record comes without data, and a missing one is a
-// zero record. So callers can tell an unreadable record from an engine that does not answer.
+// zero record. So an unreadable record differs from an engine that does not answer.
 func read(ctx context.Context, e Engine, t Table, key string) (Record, error) {
 	r, err := e.Get(ctx, t, key)
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -400,7 +400,7 @@ func (f *Fleet) change(ctx context.Context, id string, e Event) (*Job, error) {
 			return nil, err
 		}
 		if !tried.IsZero() && happened(e, j, tried, unknown > 0) {
-			return j, nil // the write before this read has succeeded
+			return j, nil // the write before this read succeeded
 		}
 		tried = now()
 		next, err := j.Apply(e, tried)

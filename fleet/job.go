@@ -41,21 +41,21 @@ const (
 	ByWorker     Cause = "worker"     // the worker could not prepare the attempt
 	ByMachine    Cause = "machine"    // the worker can run no job at all
 	ByLoss       Cause = "loss"       // the worker is gone
-	ByExit       Cause = "exit"       // the agent has ended without a result
+	ByExit       Cause = "exit"       // the agent ended without a result
 	ByLimit      Cause = "limit"      // of the account, until its reset
 	ByThrottling Cause = "throttling" // too many requests, or a model that is overloaded
-	ByQuestion   Cause = "question"   // nobody has answered yet
+	ByQuestion   Cause = "question"   // there is no answer yet
 	ByBudget     Cause = "budget"     // the money of the job is used up
 	ByTurns      Cause = "turns"      // the turns of the attempt are used up
-	ByTime       Cause = "time"       // the attempt, or an answer of its agent, has taken too long
+	ByTime       Cause = "time"       // the attempt, or an answer of its agent, took too long
 	ByAgent      Cause = "agent"      // the agent's own result is an error
 	ByAccount    Cause = "account"    // its credentials were refused
 	ByDependency Cause = "dependency" // a job that must be done first was not
 	ByPerson     Cause = "person"     // as a note says
 	ByTranscript Cause = "transcript" // the stored transcript shows a finished turn
 	ByResult     Cause = "result"     // of the agent
-	ByShutdown   Cause = "shutdown"   // the worker was told to stop
-	ByStorage    Cause = "storage"    // what the agent has made could not be stored
+	ByShutdown   Cause = "shutdown"   // the worker was stopped
+	ByStorage    Cause = "storage"    // the agent's work could not be stored
 )
 
 // A Start is the way to start an attempt.
@@ -91,7 +91,7 @@ type Job struct {
 	Releases int `json:"releases,omitempty"`
 	// Question is the question that the job waits for in Asking.
 	Question string `json:"question,omitempty"`
-	// Cancel names the person who wants the worker to end the job.
+	// Cancel is the request to end the job, with its author.
 	Cancel *Note `json:"cancel,omitempty"`
 	// Notes record decisions of people and policies, and late results.
 	Notes []Note `json:"notes,omitempty"`
@@ -124,7 +124,7 @@ type Attempt struct {
 	Base     string  `json:"base,omitempty"`
 	Snapshot string  `json:"snapshot,omitempty"`
 	Patch    string  `json:"patch,omitempty"`
-	Pushed   string  `json:"pushed,omitempty"` // the commit that the branch of the spec has got
+	Pushed   string  `json:"pushed,omitempty"` // the commit that was pushed to the branch of the spec
 	CostUSD  float64 `json:"cost_usd,omitempty"`
 	Result   *Result `json:"result,omitempty"`
 }

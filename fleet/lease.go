@@ -46,7 +46,7 @@ type WorkerInfo struct {
 // may be dead. If a record can't be read, only ID and Renewed are known.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {
 	all := map[string]*WorkerInfo{}
-	for r, err := range f.engine.Watch(ctx, Workers, "", nil) { // which also has those that are damaged
+	for r, err := range f.engine.Watch(ctx, Workers, "", nil) { // which also has damaged records
 		if err != nil {
 			return nil, fmt.Errorf("fleet: the workers: %w", err)
 		}
@@ -155,7 +155,7 @@ func (l *lease) renew(ctx context.Context) error {
 			}
 		}
 	} else if errors.Is(failure, ErrNotFound) && l.revision > 0 {
-		err = ErrConflict // somebody has removed it
+		err = ErrConflict // somebody removed it
 	}
 	return fmt.Errorf("fleet: the lease of %s: %w", l.id, err)
 }

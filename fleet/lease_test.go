@@ -35,7 +35,7 @@ func TestLeaseIsNotRenewedLate(t *testing.T) {
 		if err := l.renew(t.Context()); err == nil {
 			t.Fatal("renewed without a server")
 		}
-		time.Sleep(time.Hour) // it has not begun, so it is not over
+		time.Sleep(time.Hour) // it was never renewed, so it is not over
 		e.err = nil
 		for range 3 {
 			if err := l.renew(t.Context()); err != nil {

@@ -86,7 +86,7 @@ func TestShortID(t *testing.T) {
 	t.Parallel()
 	f := fleet.Open(memfleet.New(), "person")
 	first := map[byte]string{}
-	for n := range 33 { // an ID has 32 letters and digits, so that two begin with the same one
+	for n := range 33 { // an ID has 32 letters and digits, so that two start with the same one
 		j, err := f.Submit(t.Context(), &fleet.Spec{Prompt: "Do it.", Key: fmt.Sprint(n)})
 		if err != nil {
 			t.Fatal(err)

@@ -165,7 +165,7 @@ func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, e
 		}
 		if q.Answer != nil {
 			if try > 1 && q.Answer.By == a.By && q.Answer.At.Equal(a.At) {
-				return q, nil // the write before this read has succeeded
+				return q, nil // the write before this read succeeded
 			}
 			return q, fmt.Errorf("fleet: %w, by %s", ErrAnswered, q.Answer.By)
 		}

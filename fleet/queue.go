@@ -8,7 +8,7 @@ import (
 // A queue has the queued jobs in the order in which workers take them. It is not sorted again for each change.
 type queue struct {
 	jobs   map[string]*Job
-	sorted []*Job // those that are not in added, and some that are gone
+	sorted []*Job // jobs that are not in added, and some that are gone
 	added  []*Job // in no order, and some that are gone
 }
 

@@ -116,8 +116,8 @@ type world struct {
 	stored    map[string]*fleet.Traces // sessions, by ID
 	submitted []string
 	machines  int             // that were ever started
-	dropping  map[string]bool // jobs that somebody has tried to drop
-	dropped   []string        // those for which this has succeeded; of others it may not be known
+	dropping  map[string]bool // jobs that somebody tried to drop
+	dropped   []string        // jobs for which this succeeded; the outcome of others may not be known
 }
 
 // random returns numbers that depend on the seed and a name.
@@ -183,7 +183,7 @@ func (w *world) settle() {
 	defer m.ended.Wait()
 	defer stop()
 	f := fleet.Open(w.engine, "person")
-	quiet := time.Now().Add(maxDrain + 10*time.Second) // then nothing of what was before happens any more
+	quiet := time.Now().Add(maxDrain + 10*time.Second) // then no earlier action is still under way
 	for deadline := time.Now().Add(2 * time.Hour); time.Now().Before(deadline); time.Sleep(5 * time.Second) {
 		for q, err := range f.Questions(ctx, "") {
 			if err == nil {
@@ -360,7 +360,7 @@ type machine struct {
 
 	gate   sync.Mutex
 	isDead bool
-	paused chan struct{} // closed when it goes on, or nil
+	paused chan struct{} // closed when it continues, or nil
 	pauses int
 }
 

@@ -58,7 +58,7 @@ type Repo struct {
 type AgentSpec struct {
 	Model           string          `json:"model,omitempty"`
 	PermissionMode  string          `json:"permission_mode,omitempty"`
-	Tools           []string        `json:"tools,omitzero"` // nil means all that the worker allows
+	Tools           []string        `json:"tools,omitzero"` // nil means every tool that the worker allows
 	AllowedTools    []string        `json:"allowed_tools,omitempty"`
 	DisallowedTools []string        `json:"disallowed_tools,omitempty"`
 	MaxTurns        int             `json:"max_turns,omitempty"`
@@ -115,7 +115,7 @@ type Policy string
 // The policies.
 const (
 	Hold    Policy = "hold"    // until a person decides
-	Resume  Policy = "resume"  // in a copy of the stored session, with a message that says what happened
+	Resume  Policy = "resume"  // in a copy of the stored session, with a message about the loss
 	Restart Policy = "restart" // with the prompt, from the beginning
 )
 

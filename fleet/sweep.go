@@ -40,7 +40,7 @@ func (w *Worker) endUnwanted() {
 		h.seen = seen || number > 0 && j != nil && len(j.Attempts) >= number
 		w.mu.Unlock()
 		switch {
-		case number == 0, j == nil && !seen, j != nil && len(j.Attempts) < number: // the view is behind
+		case number == 0, j == nil && !seen, j != nil && len(j.Attempts) < number: // the view lags
 		case j == nil, len(j.Attempts) > number, j.Attempts[number-1].Worker != h.owner, !j.Attempts[number-1].Ended.IsZero():
 			h.cancel(ErrStale)
 		case j.Cancel != nil:
@@ -96,7 +96,7 @@ func (w *Worker) sweep(ctx context.Context) {
 	}
 }
 
-// retention returns the removal of old jobs if the last one started an hour ago or earlier.
+// retention returns the removal of old jobs if the last one started more than an hour ago.
 func (s *sweeper) retention() []chore {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
@@ -223,7 +223,7 @@ func (w *Worker) lookAtQuestion(ctx context.Context, q *Question) {
 	if j := w.view.job(q.Job); j != nil && j.waitsFor(q) {
 		return
 	}
-	j, _, err := w.fleet.get(ctx, q.Job) // the view may be behind
+	j, _, err := w.fleet.get(ctx, q.Job) // the view may lag
 	if errors.Is(err, ErrNotFound) || err == nil && !j.waitsFor(q) {
 		w.close(ctx, q, "Nobody waits for the answer any more.")
 	}

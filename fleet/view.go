@@ -16,13 +16,13 @@ import (
 // follows from it is refused if the record changed.
 type view struct {
 	engine  Engine
-	changed chan struct{} // has an element when something has changed
+	changed chan struct{} // has an element when something changed
 	warn    func(what string, err error)
 
 	mu        sync.Mutex
 	complete  map[Table]bool
 	jobs      map[string]*Job // all open ones
-	queued    *queue          // those of them that are queued
+	queued    *queue          // the queued ones of them
 	workers   map[string]*seen
 	accounts  map[string]*Account
 	questions map[string]*Question // those without an answer
@@ -200,7 +200,7 @@ func (v *view) takeWorker(r Record) (err error) {
 			s.info = old.info
 		}
 	}
-	if old == nil || old.revision != r.Revision { // otherwise it is the same again, after a watch has begun anew
+	if old == nil || old.revision != r.Revision { // otherwise it is the same again, after a new watch
 		v.workers[r.Key] = s
 	}
 	return err

@@ -71,10 +71,10 @@ type Worker struct {
 	lease   string               // the ID of the worker, while it has a lease
 	asked   bool                 // the runner was asked whether it is ready
 	problem error                // why it is not
-	avoided map[string]avoidance // jobs that this worker could not begin, or that others were faster to take
+	avoided map[string]avoidance // jobs that this worker could not start, or that others took faster
 	refused map[string]string    // jobs that the runner does not take
 
-	news chan struct{} // the record of the worker should soon say what changed
+	news chan struct{} // the record of the worker should be written soon
 }
 
 // held is a job that this worker has, or is about to have.
@@ -141,7 +141,7 @@ func (w *Worker) runLease(ctx context.Context) (lost bool, err error) {
 	if err := w.register(ctx, l); err != nil {
 		return false, err
 	}
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // also while jobs end
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx)) // even while jobs end
 	var background sync.WaitGroup
 	background.Go(func() { l.keep(keeping) })
 	background.Go(func() { l.watch(keeping) })
@@ -438,7 +438,7 @@ func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
 	if err != nil {
 		return err
 	}
-	return t.MayAct(ctx) // the write may have taken long
+	return t.MayAct(ctx) // the write may take long
 }
 
 // giveBack gives a job back whose prompt was not sent.
@@ -484,7 +484,7 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 		e = Lose{Attempt: t.Number, Cause: ByExit, Text: fmt.Sprintf("the runner has returned %T", e)}
 	}
 	if !w.write(ctx, t, e) {
-		return // whoever has taken the job away has added its cost
+		return // the worker that took the job added its cost
 	}
 	spending, cancel := context.WithTimeout(context.WithoutCancel(ctx), accountTime)
 	defer cancel()

@@ -28,7 +28,7 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	}
 	n.last.Store(time.Now().UnixNano())
 	close(n.send)
-	live := ctx // ends when the worker loses its lease or is told to stop
+	live := ctx // ends when the worker loses its lease or is stopped
 	cause := n.wait(ctx)
 	if cause != nil {
 		n.stop(cause)

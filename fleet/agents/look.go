@@ -51,8 +51,8 @@ type scan struct {
 	prompt string
 
 	stored     bool
-	over       bool              // the last answer has ended its turn
-	background bool              // something was started that may begin another turn
+	over       bool              // the last answer ended its turn
+	background bool              // something was started that may start another turn
 	open       map[string]string // the calls without a result, by ID, with the tool
 	last       string            // the tool of the last call
 	text       []string          // of the last answer
@@ -136,7 +136,7 @@ func (n *run) promptText(ctx context.Context) string {
 	switch j.From.Cause {
 	case fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount:
 		b.WriteString("You were stopped by a limit of the account, which is over now.")
-	case fleet.ByQuestion: // the agent goes on with the call by itself, before it reads this
+	case fleet.ByQuestion: // the agent continues the call by itself, before it reads this
 		return "The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; else go on."
 	case fleet.ByBudget, fleet.ByTurns, fleet.ByTime:
 		b.WriteString("You were stopped by a limit of this job, and may go on.")

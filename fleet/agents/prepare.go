@@ -37,7 +37,7 @@ type run struct {
 	wall, idle      time.Duration
 
 	stop  context.CancelCauseFunc // ends the agent
-	ended chan struct{}           // closed when it has ended
+	ended chan struct{}           // closed when it ends
 	ready chan struct{}           // closed when the agent waits for the prompt
 	send  chan struct{}           // closed to send the prompt
 
@@ -54,10 +54,10 @@ type run struct {
 // outcome has the messages of an agent that count for the end of the attempt.
 type outcome struct {
 	result   *wire.ResultMessage
-	limit    *wire.RateLimitInfo // the last one that was rejected
+	limit    *wire.RateLimitInfo // the last rejected one
 	failure  wire.AssistantError // of the last answer
-	answered bool                // the model has answered something
-	last     bool                // nothing has come after the result
+	answered bool                // the model answered something
+	last     bool                // nothing came after the result
 	open     map[string]bool     // the calls of the agent itself that have no result yet
 	err      error               // of the sequence of messages
 }

@@ -22,7 +22,7 @@ const (
 	storeTime  = 5 * time.Minute // of one try
 	storePause = 200 * time.Millisecond
 	maxPause   = 5 * time.Second
-	lateTime   = 30 * time.Second // how long a worker that has lost its lease, or is told to stop, tries
+	lateTime   = 30 * time.Second // for a worker that lost its lease, or is stopped
 	appendTime = 10 * time.Second // of one append to the session
 	treeTries  = 5                // how often files that can't be read are tried
 )
@@ -222,7 +222,7 @@ func (f *files) read(n *run) step {
 		switch {
 		case errors.Is(err, worktree.ErrNothing): // nothing was changed
 			f.bundle.Reset()
-		case errors.As(err, &tooLarge): // another attempt begins with the snapshot before
+		case errors.As(err, &tooLarge): // another attempt starts with the snapshot before
 			n.runner.log.Warn("the snapshot is too large", "job", n.task.Job.ID, "error", err)
 			f.bundle.Reset()
 			f.tooLarge = true

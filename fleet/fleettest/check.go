@@ -39,7 +39,7 @@ type Change struct {
 
 // A Line is an agent's note of something that it does.
 type Line struct {
-	Time    time.Time // by a clock that goes with that of the engine
+	Time    time.Time // by a clock in step with the engine's
 	Kind    Kind
 	Job     string
 	Attempt int
@@ -52,9 +52,9 @@ type Kind string
 
 // The kinds of lines.
 const (
-	Prompted Kind = "prompted" // it has got the prompt
-	Acted    Kind = "acted"    // it has started a tool
-	Finished Kind = "finished" // it has finished its turn
+	Prompted Kind = "prompted" // it got the prompt
+	Acted    Kind = "acted"    // it started a tool
+	Finished Kind = "finished" // it finished its turn
 )
 
 func (l Line) String() string {
@@ -259,7 +259,7 @@ func (c *checker) ledger() {
 		attempt int
 	}
 	prompts, ends := map[key]int{}, map[key]Line{}
-	latest := map[string]int{} // the last attempt of a job that has begun
+	latest := map[string]int{} // the last started attempt of a job
 	for _, l := range c.Ledger {
 		k := key{l.Job, l.Attempt}
 		if latest[l.Job] > l.Attempt {

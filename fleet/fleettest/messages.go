@@ -14,7 +14,7 @@ type inbox struct {
 	messages chan []byte
 	stop     context.CancelFunc
 	ended    chan error
-	early    [][]byte // what has come before the first message that the test knows of
+	early    [][]byte // messages before the first one that the test knows of
 }
 
 // listen starts to listen, and waits until messages come.
@@ -107,7 +107,7 @@ var messageTests = map[string]func(*tester){
 				in.deliver("subject", []byte(fmt.Sprint("message ", i)))
 			}
 		}
-		for _, in := range []*inbox{all[0], all[4]} { // without a message of its own
+		for _, in := range []*inbox{all[0], all[4]} { // without its own message
 			in.deliver("subject", []byte("the last one"))
 		}
 	},

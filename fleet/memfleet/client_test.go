@@ -38,7 +38,7 @@ func TestCallFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		faults memfleet.CallFaults
-		now    string // what the record has when the call has returned
+		now    string // the data of the record after the call
 		later  string // and an hour later
 	}{
 		"before": {memfleet.CallFaults{Before: 1}, "", ""},

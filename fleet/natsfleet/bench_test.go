@@ -140,7 +140,7 @@ func BenchmarkLive(b *testing.B) {
 					b.Fatal(err)
 				}
 				if i%1000 == 999 {
-					if _, err := e.Get(ctx, fleet.Jobs, "none"); err == nil { // so the server has sent them
+					if _, err := e.Get(ctx, fleet.Jobs, "none"); err == nil { // so the server sent them
 						b.Fatal("there is a record")
 					}
 				}

@@ -20,8 +20,8 @@ import (
 // unchanged, or although it stores them. It has one record.
 type refusingServer struct {
 	refuse  int                 // how many messages it refuses
-	code    jetstream.ErrorCode // with which error; 0 means that of a record that has changed
-	store   bool                // whether it stores those that it refuses
+	code    jetstream.ErrorCode // with which error; 0 means the error for a changed record
+	store   bool                // whether it stores refused messages
 	leading int                 // how many times it is asked for a record before there is a leader
 
 	mu     sync.Mutex
@@ -189,7 +189,7 @@ func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuse  int
 		store   bool
-		other   bool // somebody else has written the same
+		other   bool // somebody else wrote the same
 		want    uint64
 		wantErr error
 	}{

@@ -113,7 +113,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		before := revisions(t, e)
 		d.Fill(0)
-		polltest.Until(t, "a write says that there is no space", func() bool { // another error is that of a slow machine
+		polltest.Until(t, "a write says that there is no space", func() bool { // a slow machine may cause another error
 			err := fill(t, e, time.Second)
 			return err != nil && strings.Contains(err.Error(), "no space left") && strings.Contains(err.Error(), dir)
 		})

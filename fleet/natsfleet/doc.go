@@ -1,12 +1,13 @@
 // Package natsfleet keeps the jobs of a fleet in NATS JetStream, as a [fleet.Engine] for one
 // machine or many.
 //
-// [Open] connects to a server or a cluster, version 2.12 or newer, or runs a server in this process, on a
-// directory. The other programs of the same user find that server by the directory: Open connects to it if
-// another process runs it, and [Find] returns how to. When that process ends, one of the engines that were opened
-// with the directory and the same settings starts the server again, at the same port if that is free. All others
-// follow it to its port and its certificate, but neither to another secret nor to one that has users where it had
-// none. An engine of Find follows only.
+// [Open] connects to a server or a cluster, version 2.12 or newer, or runs a server in this
+// process, on a directory. The other programs of the same user find that server by the directory:
+// Open connects to it if another process runs it, and [Find] returns how to. When that process
+// ends, one of the engines that were opened with the directory and the same settings starts the
+// server again, at the same port if that is free. All others follow it to its port and its
+// certificate, but neither to another secret nor to a server with users if it had none. An engine
+// of Find follows only.
 //
 //	engine, err := natsfleet.Open(ctx, &natsfleet.Options{Dir: dir})
 //	if err != nil {
@@ -64,13 +65,14 @@
 // Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits. Messages with other
 // subjects, which only another program can write there, are no records and are left out.
 //
-// Each change of a record is a message with the whole record. It names the message that it replaces, in the
-// header Nats-Expected-Last-Subject-Sequence: if another one was faster, the server refuses it, and the history
-// of a record shows whether a change is missing. The number of the message is the revision. The label is in the
-// header Clew-Label, so that lists need no bodies, and the header Clew-Write tells writes of the same data apart.
-// Several records are an atomic batch. A record that is removed leaves a message without a body and with the header
-// Clew-Removed, which the server drops after an hour. Each message has a CRC-32C of its subject, its headers and its
-// body, in the header Clew-Checksum.
+// Each change of a record is a message with the whole record. It names the message that it
+// replaces, in the header Nats-Expected-Last-Subject-Sequence: if another one was faster, the
+// server refuses it, and the history of a record shows whether a change is missing. The number of
+// the message is the revision. The label is in the header Clew-Label, so that lists need no bodies,
+// and the header Clew-Write distinguishes writes of the same data. Several records are an atomic
+// batch. A record that is removed leaves a message without a body and with the header Clew-Removed,
+// which the server drops after an hour. Each message has a CRC-32C of its subject, its headers and
+// its body, in the header Clew-Checksum.
 //
 // A file has parts of 128 KB, and is there when the message that describes it is. It is not an object store of
 // NATS, since that leaves a message for each file that was removed, and has to be listed as a whole to find the
@@ -78,15 +80,17 @@
 //
 // # Access
 //
-// The server in this process listens on the loopback interface. Programs of the same user prove that they have
-// read the secret in the file fleet.json of its directory, and never send it. They can't tell whether the program
-// that listens on that port is the server, so on a machine with several users, another one who takes the port while no
-// server runs could receive jobs: set Options.Certificate there. On an address that others can reach, the server
-// needs a certificate and users. [Permissions] has the subjects of three roles, and says what they can't separate.
+// The server in this process listens on the loopback interface. Programs of the same user prove
+// that they have read the secret in the file fleet.json of its directory, and never send it. They
+// can't check whether the program that listens on that port is the server, so on a machine with
+// several users, another user's program on the port could receive jobs while no server runs: set
+// Options.Certificate there. On an address that others can reach, the server needs a certificate
+// and users. [Permissions] returns the subjects of three roles; see [Role] for their limits.
 //
-// Roles guard against mistakes and curiosity. A user that may ask the server for messages can also have the answer
-// sent to the subject of a record. Such a message has no valid checksum, or no right predecessor, so it is never taken
-// for a record, but it hides one until that is written again. Don't give any role to somebody who wants to do harm.
+// Roles guard against mistakes and curiosity. A user that may ask the server for messages can also
+// have the answer sent to the subject of a record. Such a message has no valid checksum, or no
+// right predecessor, so it is never taken for a record, but it hides one until that is written
+// again. Don't give a role to a user with bad intentions.
 //
 // # Takeover
 //

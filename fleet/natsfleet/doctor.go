@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/internal/wording"
 )
 
-// A Finding is what is known about one property of the servers.
+// A Finding is the state of one property of the servers, as far as it is known.
 type Finding struct {
 	Subject string `json:"subject"` // such as "sync" or the name of a stream
 	OK      bool   `json:"ok"`

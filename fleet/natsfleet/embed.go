@@ -161,7 +161,7 @@ func (e *Engine) prepare() (*notice, error) {
 	}
 	if last, err := readNotice(e.opts.Dir); err == nil {
 		n.NKey, n.URL = last.NKey, last.URL
-	} else if e.client != nil && e.client.finder != nil { // somebody has removed it while the last server ran
+	} else if e.client != nil && e.client.finder != nil { // somebody removed it while the last server ran
 		n.NKey, n.URL = e.client.NKey, e.client.URL
 	}
 	if _, err := nkeys.FromSeed([]byte(n.NKey)); err != nil {

@@ -21,7 +21,7 @@ const (
 type feed struct {
 	conn *nats.Conn
 	sub  *nats.Subscription
-	last uint64 // the number of the last message, among those of the feed
+	last uint64 // the number of the last message in the feed
 }
 
 // openFeed opens a feed of the subjects of a stream that match a filter. With heads, messages have no body.
@@ -32,7 +32,7 @@ func (e *Engine) openFeed(ctx context.Context, stream, filter string, heads bool
 		return nil, err
 	}
 	f := &feed{conn: e.conn, sub: sub}
-	err = sub.SetPendingLimits(-1, -1) // the server waits for those who are slow
+	err = sub.SetPendingLimits(-1, -1) // the server waits for slow readers
 	if err == nil {
 		_, err = answered(ctx, e, func(ctx context.Context) (jetstream.PushConsumer, error) {
 			return e.js.CreatePushConsumer(ctx, stream, jetstream.ConsumerConfig{

@@ -43,7 +43,7 @@ type notice struct {
 	Shared  bool      `json:"shared,omitempty"` // it has other users
 	Users   string    `json:"users,omitempty"`  // which those are: see usersSum
 
-	Certificate string `json:"certificate,omitempty"` // the file with that of the server
+	Certificate string `json:"certificate,omitempty"` // the file with the server's certificate
 	// The certificate and the key of clients in PEM, if the server wants one.
 	ClientCertificate string `json:"client_certificate,omitempty"`
 	ClientKey         string `json:"client_key,omitempty"`
@@ -137,7 +137,7 @@ type finder struct {
 }
 
 // notice returns the notice of the server. A client can't follow a server to another key, and must
-// not follow one that is less private than at the start.
+// not follow it if it became less private.
 func (f *finder) notice() (*notice, error) {
 	n, err := readNotice(f.dir)
 	if err != nil {

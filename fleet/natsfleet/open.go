@@ -110,7 +110,7 @@ type Engine struct {
 	guard  *guard // of its disk
 
 	standing sync.WaitGroup // standIn
-	gaveUp   atomic.Int32   // how often it has stopped a server that it could not check
+	gaveUp   atomic.Int32   // how often it stopped a server that it could not check
 	leave    context.CancelFunc
 
 	mu     sync.Mutex
@@ -130,7 +130,7 @@ func Open(ctx context.Context, opts *Options) (*Engine, error) {
 	e := &Engine{name: cmp.Or(opts.Name, DefaultName), opts: *opts}
 	e.client = &e.opts
 	if err := e.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close()) //nolint:contextcheck // it must close also after the context has ended
+		return nil, errors.Join(fmt.Errorf("natsfleet: %w", err), e.Close()) //nolint:contextcheck // it must close even after the context ends
 	}
 	return e, nil
 }
@@ -180,7 +180,7 @@ var ErrUnauthorized = nats.ErrAuthorization
 
 // checkURL returns an error if a connection would not be safe from others.
 func (o *Options) checkURL() error {
-	if o.URL == "" || o.finder != nil { // that of a directory has its own checks
+	if o.URL == "" || o.finder != nil { // a directory has its own checks
 		return nil
 	}
 	servers, err := natsclient.Servers(o.URL)

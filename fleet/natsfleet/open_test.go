@@ -377,7 +377,7 @@ func TestTLS(t *testing.T) {
 }
 
 // TestClientCertificate has a server that wants client certificates. Programs of the same user have
-// one, and others need one that RootCA vouches for, in addition to their password.
+// one, and others need a certificate that RootCA vouches for, in addition to their password.
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)

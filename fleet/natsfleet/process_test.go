@@ -31,7 +31,7 @@ const serverVariable = "CLEW_TEST_NATS_SERVER"
 // cluster.
 type serverSetup struct {
 	Dir   string
-	Name  string // "" for that of an engine
+	Name  string // "" for an engine's server
 	Ports [2]int // for clients and for the cluster
 	Peers []int  // the ports at which it reaches the other servers of the cluster
 
@@ -72,7 +72,7 @@ func (s *serverSetup) start(ctx context.Context) (stop func() error, err error) 
 	opts := server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Ports[0]}
 	opts.Cluster.Name, opts.Cluster.Host, opts.Cluster.Port = "three", "127.0.0.1", s.Ports[1]
 	// Servers gossip about third servers. They must reach each other only by the configured ports,
-	// so they advertise one that does not work.
+	// so they advertise an address that does not work.
 	opts.Cluster.Advertise, opts.Cluster.NoAdvertise = "127.0.0.1:1", true
 	for _, port := range s.Peers {
 		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
@@ -138,7 +138,7 @@ func (p *serverProcess) kill(t testing.TB) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = p.cmd.Wait() // it says that the process was killed
+	_ = p.cmd.Wait() // the error is that the process was killed
 }
 
 // end lets the server end by itself.

@@ -438,7 +438,8 @@ func TestWorkerHistory(t *testing.T) {
 	}
 }
 
-// TestDoctor asks about a server in this process, about one that may not sync, and about one without a stream.
+// TestDoctor asks about a server in this process, about a server that may not sync, and about one
+// without a stream.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	e := open(t, &natsfleet.Options{Dir: t.TempDir()})

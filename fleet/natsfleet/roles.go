@@ -20,7 +20,7 @@ type Role string
 const (
 	Watch  Role = "watch"  // reads jobs, workers, transcripts and files, and listens to agents
 	Submit Role = "submit" // watches, submits jobs, decides about them, and drops them with their files
-	Work   Role = "work"   // does all that a worker does
+	Work   Role = "work"   // does everything that a worker does
 )
 
 // A User may connect to the server of Options.Dir.

@@ -170,7 +170,7 @@ func mayPublish(t *testing.T, worker *natsfleet.Engine, others ...*natsfleet.Eng
 		if err := e.Publish(t.Context(), "job", []byte("of another")); err != nil {
 			t.Error(err)
 		}
-		if _, err := e.Get(t.Context(), fleet.Jobs, "job"); err != nil { // so the server has seen the message
+		if _, err := e.Get(t.Context(), fleet.Jobs, "job"); err != nil { // so the server saw the message
 			t.Error(err)
 		}
 	}

@@ -40,7 +40,7 @@ func (e *Engine) endStandIn(ctx context.Context) bool {
 }
 
 // standIn restarts the server of the directory when the process that runs it ends. Several engines
-// may try: the one that gets the lock of the directory does it, and the others follow the notice
+// may try: the engine that gets the lock of the directory does it, and the others follow the notice
 // that it writes.
 func (e *Engine) standIn(ctx context.Context) {
 	for wait := retryDelay; ctx.Err() == nil; {
@@ -98,7 +98,7 @@ func (e *Engine) takeOver(ctx context.Context) bool {
 	if err == nil {
 		return true
 	}
-	if _, ok := errors.AsType[damage](err); ok { // nobody else may go on with what is left, so the directory stays locked
+	if _, ok := errors.AsType[damage](err); ok { // nobody else may use the rest, so the directory stays locked
 		e.link.end(err)
 		srv.Shutdown()
 		return true

@@ -313,6 +313,6 @@ func (e *Engine) remove(ctx context.Context, t fleet.Table, key string, revision
 			return false, fleet.ErrConflict
 		}
 		_, err = e.send(ctx, m)
-		return conflicting(err), err // what has changed it is not visible yet
+		return conflicting(err), err // the conflicting change is not visible yet
 	})
 }

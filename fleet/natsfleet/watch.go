@@ -37,7 +37,7 @@ type follower struct {
 	target uint64            // the last message that was there
 	seen   uint64            // the last message that was received
 	count  uint64            // of messages
-	ready  bool              // seen has reached the target
+	ready  bool              // seen reached the target
 	ahead  map[string]uint64 // revisions that were yielded before their messages came
 	faults []error           // of damaged records
 	yield  func(fleet.Record, error) bool
@@ -117,7 +117,7 @@ func (f *follower) receive(ctx context.Context) error {
 		}
 		batch, err := feed.next(linked)
 		if err == nil && len(batch) == 0 && !f.ready {
-			err = f.aim(ctx) // the last message may have gone
+			err = f.aim(ctx) // the last message may be gone
 		}
 		if err == nil {
 			err = f.deliver(ctx, batch)
@@ -160,7 +160,7 @@ func (f *follower) deliver(ctx context.Context, batch []message) error {
 
 func (f *follower) deliverOne(m *message, full map[string]*message) error {
 	r, err := m.head()
-	isForeign := err != nil || m.subject != f.engine.subject(f.table, r.Key) // so another program has written it
+	isForeign := err != nil || m.subject != f.engine.subject(f.table, r.Key) // so another program wrote it
 	if isForeign || f.delivered(r) {
 		return nil
 	}

@@ -231,8 +231,8 @@ func (b batch) decode(decode func([]byte) wire.Message) []wire.Message {
 	return msgs
 }
 
-// encode returns records of the first messages, up to one that can't be on disk or until they fill
-// a piece, and the number of these messages.
+// encode returns records of the first messages, up to a message that can't be on disk or until they
+// fill a piece, and the number of these messages.
 func encode(msgs []wire.Message) (records []byte, n int) {
 	for n < len(msgs) && len(records) < pieceBytes {
 		frame, ok := frameOf(msgs[n])

@@ -257,7 +257,7 @@ type fakeDisk struct {
 	mu         sync.Mutex
 	full       bool
 	unreadable bool
-	files      []*fakeFile // those that are open
+	files      []*fakeFile // the open files
 }
 
 func (d *fakeDisk) set(full, unreadable bool) {

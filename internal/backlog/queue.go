@@ -45,7 +45,7 @@ type limit int
 
 const (
 	inRoom   limit = iota // none: only memory, or the disk once the queue spills
-	spilling              // that of memory: on disk if memory is full
+	spilling              // the memory bound: on disk if memory is full
 	urgent                // all of them
 )
 

@@ -46,8 +46,8 @@ type Conn struct {
 	calls   map[string]*call    // our requests, until answered
 	serving map[string]*service // the agent's requests, until answered
 	gate    chan struct{}       // closed when there is an agent again; nil while there is one
-	err     error               // why the connection has ended
-	running int                 // how many servers have not returned, answered or not
+	err     error               // why the connection ended
+	running int                 // number of servers that are still running, answered or not
 	quiet   chan struct{}       // closed when no server runs; nil unless Wait waits for that
 }
 

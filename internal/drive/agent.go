@@ -33,7 +33,7 @@ type Status struct {
 	Session string // the ID of its session, with @ and the project if it was started with that
 	Dir     string // its working directory
 	State   State
-	Why     string // how it has ended, or ""
+	Why     string // how it ended, or ""
 	Note    string // a line about how it was started, or ""
 	Mode    wire.PermissionMode
 	Model   string
@@ -59,12 +59,12 @@ type Agent struct {
 	calls  *onceEach
 	ctx    context.Context //nolint:containedctx // it ends with the agent
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the agent has ended
+	done   chan struct{} // closed when the agent ends
 	note   string
 
 	// project is the project of the session, if several projects have a session with its ID.
 	project string
-	startID string            // the ID of the request that has started it, or ""
+	startID string            // the ID of the request that started it, or ""
 	earlier map[string]Prompt // prompts of an earlier server by their IDs, nil unless it is one of its agents
 
 	elsewhere bool // another process runs the session: only its questions are here
@@ -79,7 +79,7 @@ type Agent struct {
 	models   []string
 	cost     float64
 	queue    []*prompt
-	current  *prompt // was taken out of the queue and is not answered
+	current  *prompt // removed from the queue and not answered
 	busy     bool    // the agent works without a prompt
 	held     bool    // nothing is sent, because the conversation is being rewound
 	returned []Prompt
@@ -92,7 +92,7 @@ type Agent struct {
 	failure  string
 	rested   func() // ends the wait for prompts
 	asking   int    // questions of another process
-	unsaved  bool   // what is kept of the prompts has changed
+	unsaved  bool   // the kept prompts changed
 }
 
 func newAgent(a *Agents, opts *clew.Options) *Agent {
@@ -284,7 +284,7 @@ func (g *Agent) rest(conn *clew.Session) error {
 		g.follow(msg, true)
 	}
 	if ctx.Err() == nil {
-		return &clew.ExitError{Reason: "has ended"} // the messages have ended, and so has the session
+		return &clew.ExitError{Reason: "has ended"} // the messages ended, and so did the session
 	}
 	return nil
 }

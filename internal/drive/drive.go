@@ -59,7 +59,7 @@ const (
 	maxRequests   = 10_000   // requests to one agent
 
 	maxResultBytes      = 16 << 20 // of the results of requests that are remembered, for one agent
-	maxEndedResultBytes = 1 << 20  // the same for an agent that has ended
+	maxEndedResultBytes = 1 << 20  // the same for an ended agent
 
 	maxStarts = 4096 // requests to start an agent that are remembered
 )
@@ -115,7 +115,7 @@ type Agents struct {
 	closed   bool
 	agents   []*Agent // in the order in which they were started
 	watchers map[*Watcher]bool
-	models   []string // as the last agent has reported them
+	models   []string // as the last agent reported them
 }
 
 // New returns no agents yet. The caller has to close them.
@@ -279,11 +279,11 @@ const (
 	Invalid   Kind = iota // the request makes no sense
 	NotFound              // what it names does not exist
 	Forbidden             // the server was not started for it
-	Conflict              // the state has changed, or is another one
+	Conflict              // the state changed, or is another one
 	TooMany               // a limit is reached
-	Gone                  // it has ended
+	Gone                  // it ended
 	Fulfilled             // it was fulfilled before, and the result is not known any more
-	Failed                // the agent has refused it, or does not answer
+	Failed                // the agent refused it, or does not answer
 )
 
 // An Error is the refusal of a request.

@@ -287,8 +287,8 @@ func TestStartRefused(t *testing.T) {
 	})
 }
 
-// A session whose ID several projects have is continued where it was written, and one that the agent
-// would not find there is refused.
+// A session whose ID several projects have is continued where it was written, and a session that
+// the agent would not find there is refused.
 func TestSameIDInProjects(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		root, dir := t.TempDir(), t.TempDir()

@@ -47,7 +47,7 @@ func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.
 	defer g.askedElsewhere()
 	answer, err := g.ask(ctx, &question{req: about})
 	if err != nil {
-		return nil, nil // nobody has answered
+		return nil, nil // nobody answered
 	}
 	result, _ := answer.(clew.PermissionResult) // the answer fits the question
 	return result, nil
@@ -89,8 +89,8 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 	return g, nil
 }
 
-// forgetLocked removes the oldest ended agent, of those that run elsewhere or here, if there are
-// too many. Agents with returned prompts are removed last.
+// forgetLocked removes the oldest ended agent, elsewhere or here, if there are too many. Agents
+// with returned prompts are removed last.
 func (a *Agents) forgetLocked(elsewhere bool) {
 	var oldest, needed *Agent
 	n := 0

@@ -27,8 +27,8 @@ type keptAgent struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"` // as in [Status]
 	Dir     string `json:"dir"`
-	Start   string `json:"start"` // the ID of the request that has started it
-	PID     int    `json:"pid"`   // that of the server
+	Start   string `json:"start"` // the ID of the request that started it
+	PID     int    `json:"pid"`   // of the server
 	// Prompts are the unanswered prompts, with their states, and some answered ones, without texts:
 	// a page whose prompt was accepted may not know it yet.
 	Prompts []Prompt `json:"prompts"`

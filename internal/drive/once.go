@@ -141,7 +141,7 @@ type outcomeKey struct{}
 
 // WithOutcome returns a context for a request. When the request was fulfilled or refused, outcome
 // is called with the result before anyone gets it, even if the context is over by then. It is not
-// called for a repeated request, or for one that is refused because of its ID.
+// called for a repeated request, or for a request that is refused because of its ID.
 func WithOutcome(ctx context.Context, outcome func(result any, err error)) context.Context {
 	if before, ok := ctx.Value(outcomeKey{}).(func(any, error)); ok {
 		after := outcome

@@ -71,7 +71,7 @@ func (l *projectList) addRoot(root string) {
 		return
 	}
 	l.add(root)
-	entries, _ := os.ReadDir(root) // those that can be read
+	entries, _ := os.ReadDir(root) // the readable ones
 	for _, e := range entries {
 		if e.Type() == fs.ModeDir && e.Name()[0] != '.' {
 			l.add(filepath.Join(root, e.Name()))

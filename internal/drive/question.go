@@ -58,7 +58,7 @@ type Change struct {
 // An Answered describes the answer to a question.
 type Answered struct {
 	Question string
-	By       string // who has answered, or ""
+	By       string // who answered, or ""
 	What     string // in words
 	About    string // the call, for records
 	At       time.Time
@@ -246,7 +246,7 @@ type Answer struct {
 type AnswerRequest struct {
 	ID               string
 	Question, Digest string
-	// By names the person who answers, for others who see the question.
+	// By names the person who answers, for other viewers of the question.
 	By     string
 	Answer Answer
 }

@@ -77,7 +77,7 @@ func (a *Agents) start(ctx context.Context, req *StartRequest) (*Agent, error) {
 		a.forgetFile(g.id)
 		return nil, err
 	}
-	go g.run() //nolint:contextcheck // the agent has a context of its own
+	go g.run() //nolint:contextcheck // the agent has its own context
 	a.changed(g.id)
 	return g, nil
 }

@@ -76,7 +76,7 @@ func (w *Watcher) mark(id string) {
 	w.dirty[id] = true
 	select {
 	case w.signal <- struct{}{}:
-	default: // it has not looked yet
+	default: // it did not look yet
 	}
 }
 

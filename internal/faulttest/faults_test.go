@@ -38,7 +38,7 @@ func (f *fault) late() bool { return f.stage == atResult || f.stage == atEnd }
 type action struct {
 	name string
 	act  func(*agent)
-	want string // empty if the dialogue goes on
+	want string // empty if the dialogue continues
 	// wantLate is want after the result.
 	wantLate string
 	lives    bool

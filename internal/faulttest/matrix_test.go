@@ -29,7 +29,7 @@ type figures struct {
 	lost                                 int // messages that were sent whole and did not arrive
 	hung                                 int // calls that did not return
 	wrong                                int // outcomes that are neither the answer nor an error with the cause
-	goroutines, files, temporary, family int // what was left behind; family are processes
+	goroutines, files, temporary, family int // leftovers; family are processes
 }
 
 func (f figures) String() string {
@@ -249,7 +249,7 @@ func newOptions(t *testing.T, f *fault, c caller, family string) *clew.Options {
 	switch {
 	case f.silent && (f.stage == atStart || f.stage == atInitialize):
 		opts.InitializeTimeout = patience
-	case f.silent && (f.words == 0 || !c.reads): // others give up when they have read everything
+	case f.silent && (f.words == 0 || !c.reads): // others give up after they read everything
 		opts.IdleTimeout = patience
 	}
 	return opts
@@ -281,7 +281,7 @@ func (ownServer) HandleMCP(_ context.Context, message wire.JSON) (wire.JSON, err
 	return `{"jsonrpc":"2.0","id":` + request.ID + `,"result":{}}`, nil
 }
 
-// An outcome is the result of a call.
+// An outcome has the messages, the result and the error that a caller got.
 type outcome struct {
 	words  []int
 	result string

@@ -43,6 +43,6 @@ func removeUnlocked(path string) bool {
 		_ = f.Close() // nothing was written
 		return false
 	}
-	_ = removeLocked(f) // one that stays is not locked
+	_ = removeLocked(f) // a file that stays is not locked
 	return true
 }

@@ -34,7 +34,7 @@ func unlock(f *os.File) error {
 // removeLocked unlocks the file first: Windows removes no open file.
 func removeLocked(f *os.File) error {
 	err := Unlock(f)
-	_ = os.Remove(f.Name()) // another process has opened it
+	_ = os.Remove(f.Name()) // another process opened it
 	return err
 }
 

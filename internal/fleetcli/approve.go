@@ -110,8 +110,8 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	return o.answer(ctx, c, open[0], a)
 }
 
-// unnamed refuses an answer that does not name its question. The open question may differ from the
-// one that the user read.
+// unnamed refuses an answer that does not name its question. The user may have read another
+// question.
 func (o *jobsApproveOptions) unnamed(c *connection, open []*fleet.Question) error {
 	flag := "--allow"
 	switch {

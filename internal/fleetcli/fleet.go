@@ -257,7 +257,7 @@ func (o *fleetDoctorOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer c.Close()
-	if _, err := c.store(ctx); err != nil { // it has a stream of its own, which is created like the others
+	if _, err := c.store(ctx); err != nil { // it has its own stream, which is created like the others
 		return err
 	}
 	findings, failed := c.engine.Doctor(ctx)

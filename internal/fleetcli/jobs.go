@@ -128,7 +128,7 @@ func stateNames(states []fleet.State) []string {
 
 const (
 	maxRows = 100            // without --all
-	recent  = 24 * time.Hour // how long a list has jobs that have ended
+	recent  = 24 * time.Hour // how long a list has ended jobs
 )
 
 // wants reports whether the list has a job.

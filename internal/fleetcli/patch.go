@@ -148,11 +148,11 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 }
 
 // clean returns an error if a patch changes a file with uncommitted changes: both would be in one
-// file, and nobody could tell them apart.
+// file, and nobody could separate them.
 func clean(ctx context.Context, top string, patch []byte) error {
 	numbers, err := gitWith(ctx, bytes.NewReader(patch), top, "apply", "--numstat", "-z")
 	if err != nil {
-		return nil // an empty patch, or one that does not fit: then nothing is changed
+		return nil // an empty or unfit patch: then nothing is changed
 	}
 	files := make(map[string]bool)
 	for entry := range strings.SplitSeq(numbers, "\x00") {

@@ -65,7 +65,7 @@ type Hub struct {
 
 	mu       sync.Mutex
 	sessions map[source]*session
-	idle     *list.List // of *session without readers, the one that was closed last in front
+	idle     *list.List // of *session without readers, the last closed in front
 	closed   bool
 }
 
@@ -197,7 +197,7 @@ type session struct {
 	mu      sync.Mutex
 	newest  Snapshot // its First is that since the last snapshot
 	size    int64
-	err     error // why the loop has ended, or nil
+	err     error // why the loop ended, or nil
 	readers map[*Reader]bool
 }
 
@@ -283,7 +283,7 @@ type Reader struct {
 
 	// The lock of the session guards these.
 	seen   int // the revision of the last snapshot
-	first  int // the lowest index that has changed since
+	first  int // the lowest changed index since
 	closed bool
 }
 

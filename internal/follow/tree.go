@@ -48,7 +48,7 @@ type node struct {
 type agentNode struct {
 	agent   *transcript.Agent // the newest copy
 	of      transcript.Agent  // what it is a copy of
-	noted   bool              // Tail has said that something is new
+	noted   bool              // Tail reported something new
 	err     error             // why its transcript can't be read
 	renewed bool              // the agent or its transcript are another copy since pass
 }

@@ -311,7 +311,7 @@ func TestAgentGone(t *testing.T) {
 			if s == nil {
 				t.FailNow()
 			}
-			if s.Transcript == nil { // it says how much was read
+			if s.Transcript == nil { // it reports how much was read
 				continue
 			}
 			if len(s.Transcript.Chunks[1].Items[0].Agents) == linked && len(s.Transcript.Unlinked) == unlinked {

@@ -57,14 +57,14 @@ type Board struct {
 	source  Source
 	tell    func(News)
 	begin   sync.Once
-	changed chan struct{} // has a value if there is something to tell
+	changed chan struct{} // has a value if there is something to report
 	ready   chan struct{} // closed when no table is missing
 
 	mu       sync.Mutex
 	jobs     map[string]*fleet.Summary
 	ended    int                        // of them
 	asked    map[string]map[string]bool // the open questions of jobs
-	isCut    bool                       // there are more jobs that have ended
+	isCut    bool                       // there are more ended jobs
 	failures [2]error                   // why jobs or questions are not followed, or nil
 	news     []News
 	missing  int // tables that are not there yet
@@ -149,7 +149,7 @@ func (f *follower[T]) complete() {
 func (b *Board) change() {
 	select {
 	case b.changed <- struct{}{}:
-	default: // the last one is not told yet
+	default: // the last one is not reported yet
 	}
 }
 
@@ -349,9 +349,9 @@ func (r Row) Compare(o Row) int {
 
 // A Listing is the list of jobs at a time.
 type Listing struct {
-	Rows   []Row // those that match, in order
+	Rows   []Row // the matching rows, in order
 	Counts [GroupCount]int
-	Total  int // with those that don't match
+	Total  int // including rows that don't match
 	// Complete reports that all jobs and questions were known once, and IsCut that older ended jobs
 	// are missing.
 	Complete, IsCut bool

@@ -19,7 +19,7 @@ const (
 	MaxPatchLines = 5000    // that are shown
 )
 
-// Files are the files that records name, such as those of a [*fleet.Fleet].
+// Files are the files that records name, such as a [*fleet.Fleet]'s.
 type Files interface {
 	File(ctx context.Context, name string) (io.ReadCloser, error)
 }

@@ -120,7 +120,7 @@ func Cause(c fleet.Cause) string { return causes[c] }
 // AttemptCause explains why an attempt ended.
 func AttemptCause(c fleet.Cause) string { return cmp.Or(attemptCauses[c], causes[c], string(c)) }
 
-// Clock returns a time for people: its hour, and its day if that is not today's. It is in the zone
+// Clock returns a time for people: its hour, and its day if that differs from now's. It is in the zone
 // of now.
 func Clock(at, now time.Time) string {
 	at = at.In(now.Location())

@@ -182,7 +182,7 @@ func countAny(text []byte, signs string) int {
 }
 
 // A paragraphGuard looks at paragraphs before the parser looks for link definitions and tables in
-// them. It removes those that are too complex.
+// them. It removes paragraphs that are too complex.
 type paragraphGuard struct{}
 
 // Transform examines a paragraph.

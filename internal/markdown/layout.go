@@ -307,7 +307,7 @@ func (l layout) link(spans []Span) (as look, shown string) {
 	return as, l.clean(strings.ReplaceAll(written, "\n", " "))
 }
 
-// isAddress reports whether the text of a link says where it leads.
+// isAddress reports whether the text of a link shows its target.
 func isAddress(text, target string) bool {
 	return text == target || "http://"+text == target || "https://"+text == target || "mailto:"+text == target
 }

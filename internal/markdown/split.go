@@ -352,8 +352,8 @@ func (f *fence) content(line []byte) []byte { return dropColumns(line, f.indent)
 // rawTags are tags whose content is not Markdown.
 var rawTags = []string{"script", "pre", "style", "textarea"}
 
-// htmlStart returns inHTML or inTags if a line begins HTML that may interrupt a paragraph, and what
-// ends it.
+// htmlStart returns inHTML or inTags if a line starts HTML that may interrupt a paragraph, and the
+// texts that end it.
 func (l sourceLine) htmlStart() (kind state, ends []string) {
 	rest := l.rest
 	if l.isCode() || len(rest) < 2 || rest[0] != '<' {
@@ -380,7 +380,8 @@ func (l sourceLine) htmlStart() (kind state, ends []string) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// tagName returns the name of the tag at the beginning of a line in lower case, and what follows.
+// tagName returns the name of the tag at the start of a line in lower case, and the rest of the
+// line.
 func tagName(rest []byte) (name, after string, closing bool) {
 	text := strings.TrimPrefix(string(rest), "<")
 	text, closing = strings.CutPrefix(text, "/")
@@ -391,7 +392,7 @@ func tagName(rest []byte) (name, after string, closing bool) {
 	return strings.ToLower(text[:n]), text[n:], closing
 }
 
-// blockTags are tags that begin HTML wherever they are.
+// blockTags are tags that start HTML wherever they are.
 var blockTags = sync.OnceValue(func() map[string]bool {
 	tags := map[string]bool{}
 	for _, name := range strings.Fields(`address article aside base basefont blockquote body caption center col colgroup dd

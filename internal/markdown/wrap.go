@@ -28,7 +28,7 @@ type word struct {
 	columns int
 	spaces  int  // before it; 0 between characters of scripts that don't need them
 	gap     look // of the spaces
-	breaks  bool // it begins a line
+	breaks  bool // it starts a line
 }
 
 // fragments returns the fragments of the word.
@@ -65,7 +65,7 @@ func (w *word) lastText() string {
 // A wordList makes words of texts.
 type wordList struct {
 	words  []word
-	inWord bool // the last word goes on
+	inWord bool // the last word continues
 	spaces int
 	gap    look
 	breaks bool

@@ -28,7 +28,7 @@ type connection struct {
 
 	mu        sync.Mutex
 	calls     map[wire.JSON]*call
-	cancelled map[wire.JSON]time.Time // cancellations that have come before their requests
+	cancelled map[wire.JSON]time.Time // cancellations that came before their requests
 	answered  [answeredIDs]wire.JSON  // the ids of the last requests that were answered, in a ring
 	count     int                     // how many were answered
 }

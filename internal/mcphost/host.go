@@ -75,7 +75,7 @@ type Host struct {
 	mu      sync.Mutex
 	byName  map[string]*server
 	removed []*server     // no longer by name, but still connected
-	ready   chan struct{} // closed when the agent has been initialized
+	ready   chan struct{} // closed when the agent is initialized
 	closed  bool
 
 	running sync.WaitGroup // connections that are being closed, and handshakes

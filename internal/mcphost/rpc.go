@@ -97,7 +97,7 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// Codes of JSON-RPC, and one that is in common use for a cancelled request.
+// JSON-RPC error codes, and a code in common use for a cancelled request.
 const (
 	rpcInvalidRequest = -32600
 	rpcMethodNotFound = -32601

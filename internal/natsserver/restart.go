@@ -61,7 +61,7 @@ func (s *Server) restart(ctx context.Context) error {
 	}
 	s.now = srv
 	s.log.forget()
-	srv.Start() // returns when it has read its files
+	srv.Start() // returns after it read its files
 	if err := s.checkStart(srv); err != nil {
 		srv.Shutdown()
 		return err

@@ -34,12 +34,12 @@ type Server struct {
 
 	mu      sync.RWMutex   // is held while the server is restarted
 	now     *server.Server // another one after a restart
-	failure error          // why there is none, if a restart has failed
+	failure error          // why there is none, if a restart failed
 	ended   bool           // it is not to be started again
 }
 
-// New makes a server for a directory, which it creates and locks. The options set the addresses and
-// users; the other ones are set here. The caller has to start the server, or to stop it.
+// New makes a server for a directory, which it creates and locks. The options choose the
+// address and the users; New sets the rest. The caller has to start the server, or to stop it.
 func New(ctx context.Context, dir string, opts server.Options) (*Server, error) {
 	return NewWith(ctx, dir, func() (*server.Options, error) { return &opts, nil })
 }

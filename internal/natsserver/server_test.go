@@ -38,7 +38,7 @@ func TestNewWith(t *testing.T) {
 	if _, err := NewWith(t.Context(), dir, func() (*server.Options, error) { return nil, errors.New("no options") }); err == nil {
 		t.Error("a server without options")
 	}
-	if srv, err = NewWith(t.Context(), dir, options); err != nil { // the one before has not left its lock
+	if srv, err = NewWith(t.Context(), dir, options); err != nil { // the one before left no lock
 		t.Fatal(err)
 	}
 	if err := errors.Join(srv.Start(t.Context()), srv.Stop(5*time.Minute)); err != nil {

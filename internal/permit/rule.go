@@ -85,7 +85,7 @@ func narrow(u *clew.PermissionUpdate, text string) (rule clew.PermissionRule, er
 	if why := NotNarrower(text, than); why != "" {
 		return rule, errors.New(why)
 	}
-	rule, _ = ParseRule(text) // NotNarrower has read it
+	rule, _ = ParseRule(text) // NotNarrower already parsed it
 	return rule, nil
 }
 

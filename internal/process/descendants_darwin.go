@@ -20,7 +20,7 @@ func processes() []int {
 }
 
 // environment returns the arguments and the environment of a process, or nothing if it ended or if
-// the system does not show them, as for some of its own programs.
+// the system does not show them, as for some system programs.
 func environment(pid int) (env []byte, starting bool) {
 	env, _ = unix.SysctlRaw("kern.procargs2", pid)
 	return env, false

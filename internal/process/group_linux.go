@@ -74,7 +74,7 @@ var errRunning = errors.New("process: still running")
 // awaitExit blocks until the process exits. With WNOHANG it does not block, and returns errRunning
 // if the process still runs. The process must be waited for as usual after that.
 func awaitExit(kind, id, options int) error {
-	var info [128]byte // a siginfo_t, which begins with the number of a signal
+	var info [128]byte // a siginfo_t, which starts with the number of a signal
 	for {
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(&info)),
 			uintptr(options|syscall.WEXITED|syscall.WNOWAIT), 0, 0)
@@ -101,7 +101,7 @@ type starter struct {
 	mu       sync.Mutex
 	running  int
 	requests chan startRequest
-	done     chan struct{} // closed when the goroutine behind requests has ended
+	done     chan struct{} // closed when the goroutine that serves requests ends
 }
 
 type startRequest struct {

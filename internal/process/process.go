@@ -75,11 +75,11 @@ type Process struct {
 	stderr *stderr
 
 	descendants *descendants
-	gone        chan struct{} // closed when the agent has been waited for
+	gone        chan struct{} // closed after the wait for the agent
 	exited      chan struct{} // closed when its descendants are gone as well
 
 	groupLock  sync.Mutex
-	group      *group    // nil when the agent has ended: its ID may belong to somebody else then
+	group      *group    // nil after the agent's end: its ID may belong to somebody else then
 	terminated time.Time // when [Process.Terminate] was called
 
 	closing sync.Once

@@ -142,7 +142,7 @@ type output struct {
 	late    int // bytes read after limit
 
 	mu    sync.Mutex
-	limit time.Time // when the last read ends, set when the agent has exited
+	limit time.Time // when the last read ends, set when the agent exits
 }
 
 // Read returns [io.EOF] at the end of the pipe. After the agent exits, the pipe also ends when
@@ -167,8 +167,8 @@ func (o *output) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// expire makes reads, including one that is blocked, end after the linger time. Pipes have no
-// deadlines on Windows, but there no process can leave the agent's job and hold them open.
+// expire makes reads, even a blocked one, end after the linger time. Pipes have no deadlines on
+// Windows, but there no process can leave the agent's job and hold them open.
 func (o *output) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -110,7 +110,7 @@ const (
 	lineCost = 32
 )
 
-// lines cuts a stream into lines, trimmed at the right, and queues those that are not blank.
+// lines cuts a stream into lines, trimmed at the right, and queues all but blank lines.
 type lines struct {
 	queue *queue
 	open  []byte // a line whose end was not read yet
@@ -142,7 +142,7 @@ func (l *lines) flush() {
 type queue struct {
 	call  func(line string)
 	note  func(text []byte) // gets the first panic of call
-	noted bool              // call has panicked; used by the goroutine that calls
+	noted bool              // call panicked; used by the goroutine that calls
 
 	mu      sync.Mutex
 	waiting []string

@@ -28,7 +28,7 @@ const packageName = "@anthropic-ai/claude-code"
 // A binaryKey distinguishes agent binaries, even at the same path.
 type binaryKey struct {
 	path    string
-	dir     string // for a small program, which may be one that starts another by the directory
+	dir     string // for a small program, which may start another by the directory
 	size    int64
 	changed time.Time
 }

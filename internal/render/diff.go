@@ -26,7 +26,7 @@ type DiffLine struct {
 
 	mark           string
 	style, changed tty.Style
-	code           []codePart // the parts of Text in colors of their own
+	code           []codePart // the colored parts of Text
 }
 
 // A codePart is a part of a line that is worth a color, such as a keyword.

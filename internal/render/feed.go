@@ -20,10 +20,10 @@ type Feed struct {
 	chunks int       // how many chunks are complete and were shown
 	begun  []chunkID // the chunks of which something was shown
 	turn   int
-	open   bool  // the next chunk was begun
+	open   bool  // the next chunk was started
 	items  int   // how many items of it were shown
 	last   group // the one of the item that was shown last
-	away   bool  // another feed has written since
+	away   bool  // another feed wrote since
 
 	growth
 }
@@ -147,7 +147,7 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	if !again {
 		return b.String()
 	}
-	if strings.TrimSpace(b.String()) == "" { // Leave has ended the chunk
+	if strings.TrimSpace(b.String()) == "" { // Leave ended the chunk
 		return ""
 	}
 	f.away = false

@@ -29,7 +29,7 @@ func DayNumber(t time.Time) int {
 }
 
 // ProjectName is the name of a project in lists: the name of its directory or, if that is not
-// known, the one that the agent uses. It is not clean.
+// known, the agent's name for it. It is not clean.
 func ProjectName(cwd, project string) string {
 	if cwd == "" {
 		return project

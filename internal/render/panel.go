@@ -42,7 +42,7 @@ type PanelEntry struct {
 const minPanelText = 20
 
 // panel lays out entries. Their cells are in columns, aligned at the right. order has the columns
-// from the most important one to the one that is left out first.
+// from the most important to the least important, which is left out first.
 func (o Options) panel(entries []PanelEntry, order ...int) []PanelLine {
 	var widths []int
 	for i := range entries {

@@ -22,8 +22,8 @@ type TabName string
 const (
 	TabShown  TabName = "Shown"  // as in the list, but all of it
 	TabInput  TabName = "Input"  // what a call was given
-	TabResult TabName = "Result" // what it has returned
-	TabDiff   TabName = "Diff"   // what it has changed
+	TabResult TabName = "Result" // its result
+	TabDiff   TabName = "Diff"   // its changes
 	TabRaw    TabName = "Raw"    // the entries as they were written
 )
 
@@ -169,7 +169,7 @@ type Text struct {
 	// places are the beginnings of some lines, at least one in placeInterval pieces, as far as the text
 	// was looked at.
 	places []textPlace
-	end    textPlace // of what was laid out
+	end    textPlace // of the laid out text
 	done   bool
 }
 
@@ -296,7 +296,7 @@ func (o Options) estimateAll(texts []string) (lines int) {
 const placeInterval = 256
 
 // Lines returns n painted lines from the given one on, or fewer at the end. It lays out these
-// lines, and reads any lines before them for the first time.
+// lines, and scans earlier lines that it did not see yet.
 func (t *Text) Lines(from, n int) []string {
 	t.begin()
 	if from < 0 || n <= 0 {
@@ -490,7 +490,7 @@ func (t *Text) LineOf(p Place) int {
 	}
 	text, offset := t.parts[part].text, p.offset
 	if strings.HasSuffix(text, p.text) || strings.HasSuffix(p.text, text) {
-		offset += len(text) - len(p.text) // its first line is a part of its own
+		offset += len(text) - len(p.text) // its first line is a separate part
 	}
 	at := t.pieceAt(part, offset)
 	lines, _ := t.piece(at)

@@ -44,7 +44,7 @@ func recorded(t testing.TB) map[string][]byte {
 // entries.
 func random(r *rand.Rand, n int) []string {
 	var lines, uuids, open []string
-	parent, chain := "", "" // the last entry of the session, and that of its subagent
+	parent, chain := "", "" // the last entries of the session and of its subagent
 	at := 0
 	entry := func(kind, rest string) string {
 		at++
@@ -160,7 +160,7 @@ func check(t *testing.T, lines []string, isLive func(line int) bool) {
 			g.last = nil
 		}
 		g.last = tr.Snapshot(g.last, first)
-		g.last.Sidechains = tr.Sidechains // those that are linked
+		g.last.Sidechains = tr.Sidechains // the linked ones
 		tr = g.last
 		g.list.Live = isLive(n)
 		changed := g.list.Update(tr, first)

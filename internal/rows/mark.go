@@ -13,7 +13,7 @@ import (
 // call, or the lines that are not entries.
 type mark struct {
 	before int    // the index of the chunk before which it is
-	facts  uint64 // differ if something of it has changed
+	facts  uint64 // differ if something of it changed
 	number int    // of the branch
 
 	branch  *transcript.Branch

@@ -182,7 +182,7 @@ func TestCloseAfterTheResult(t *testing.T) {
 	}
 }
 
-// wantForced checks the signal that ended an agent in Close. Nil means that it ended by itself.
+// wantForced checks the error of Close: a forced end by a signal, or none if want is nil.
 func wantForced(t *testing.T, err error, want os.Signal) {
 	t.Helper()
 	if want == nil {

@@ -247,7 +247,7 @@ func countChildren(t *testing.T) int {
 	}
 	count := 0
 	for _, task := range tasks {
-		if ids, err := os.ReadFile(task); err == nil { // and not of a thread that has ended meanwhile
+		if ids, err := os.ReadFile(task); err == nil { // and not of a thread that ended meanwhile
 			count += len(strings.Fields(string(ids)))
 		}
 	}

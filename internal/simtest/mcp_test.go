@@ -173,7 +173,7 @@ func TestMCPServerSpeaksToADeafAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := make(chan error, 1)
 		server := &mcpServer{handle: func(_ context.Context, peer *clew.MCPPeer, _ *mcpMessage) (string, error) {
-			//nolint:contextcheck // that of the call ends too early
+			//nolint:contextcheck // the context of the call ends too early
 			go func() { sent <- peer.Send(t.Context(), changed) }()
 			return `{}`, nil
 		}}

@@ -51,7 +51,7 @@ func TestPoolHeadStart(t *testing.T) {
 			}
 		}
 		wantRun(t.Context(), t, p, "word")
-		started(2) // for it has answered
+		started(2) // for it answered
 		time.Sleep(time.Second)
 		s, err := p.Connect(t.Context())
 		if err != nil {

@@ -135,7 +135,7 @@ func TestPoolAgentDies(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		time.Sleep(time.Second)
-		c.agent(2).kill() // and nobody has noticed
+		c.agent(2).kill() // and nobody noticed
 		wantRun(t.Context(), t, p, "word")
 		if got := p.Stats(); got.Served < 1 {
 			t.Errorf("%+v", got)

@@ -96,8 +96,8 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 func TestReconnectKeepsThePermissionMode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		reported string // by the old agent, besides its init
-		new      string // that the new agent begins with
+		reported string // by the old agent, in addition to its init
+		new      string // that the new agent starts with
 		want     []string
 	}{
 		"as it begins": {"", "plan", nil},

@@ -150,7 +150,7 @@ func TestRecordThatIsLeftEarly(t *testing.T) {
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("one")).
 			Do(clewtest.Trickle(assistantFrame("two"), time.Hour)))
 		for range clew.Query(t.Context(), "Hi", inMemory(agent, &clew.Options{Record: &record})) {
-			time.Sleep(10 * time.Hour) // so that half of the next frame has come
+			time.Sleep(10 * time.Hour) // so that half of the next frame is there
 			break
 		}
 		cut := false

@@ -310,7 +310,7 @@ func TestResumeFails(t *testing.T) {
 				if test.cause != nil {
 					wantError(t, err, test.cause)
 				}
-				time.Sleep(time.Minute) // a store that was not waited for has returned
+				time.Sleep(time.Minute) // a store that was not waited for returns
 			})
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, error %v", left, err)

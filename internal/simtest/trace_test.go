@@ -223,7 +223,7 @@ func TestTraceThatPanics(t *testing.T) {
 	})
 }
 
-// A panic about one prompt does not hide the others that a result settles.
+// A panic about one prompt does not hide the other prompts that a result settles.
 func TestTraceThatPanicsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

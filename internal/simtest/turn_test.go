@@ -328,7 +328,7 @@ func TestRunOfACanceledPrompt(t *testing.T) {
 }
 
 // An agent that answered and never ends keeps a run waiting for seconds, and its answer counts: the
-// seconds that it has to exit, and those that the simulated agent takes to end.
+// seconds that it has to exit, and the seconds that the simulated agent takes to end.
 func TestRunOfAnAgentThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

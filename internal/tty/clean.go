@@ -76,7 +76,7 @@ func pieceCleaner[T string | []byte](before T, piece string) cleaner {
 type cleaner struct {
 	text    string
 	from    int
-	more    bool // the text goes on
+	more    bool // the text continues
 	exactly bool
 	strict  bool
 }

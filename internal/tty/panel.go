@@ -23,7 +23,7 @@ func Up(rows int) string {
 // A Panel is a part of a terminal that is drawn again and again: the rows above the cursor, which is
 // at the start of a row. The zero value has no rows.
 type Panel struct {
-	lines []string // those of the last drawing
+	lines []string // of the last drawing
 	// lost are lines of earlier drawings that went into the terminal's history when it became
 	// smaller. They return if it becomes larger. As long as there are any, the first row of the
 	// screen belongs to a drawing.

@@ -33,8 +33,8 @@ const (
 	Literal
 	Comment
 	Number
-	AddedWord   // the part of an added line that has changed
-	RemovedWord // the part of a removed line that has changed
+	AddedWord   // the changed part of an added line
+	RemovedWord // the changed part of a removed line
 	Match       // what was searched for
 )
 

@@ -123,7 +123,7 @@ func Break(line string, columns int) []string {
 
 // FitWidest is like [Fit], and counts like [Break].
 func FitWidest(line string, columns int) string {
-	used, end := 0, 0 // end is where the line is cut if it does not fit
+	used, end := 0, 0 // end is the cut of a line that does not fit
 	for i, r := range line {
 		if used += widest(r); used > columns {
 			return line[:end] + "…"

@@ -71,7 +71,7 @@ type command struct {
 	env    []string // in addition
 	stdin  io.Reader
 	stdout io.Writer
-	stderr string // the end of it, cleaned, when the command has ended
+	stderr string // the end of it, cleaned, after the command
 	user   bool   // it reads the settings of the user
 }
 
@@ -123,7 +123,7 @@ func (g *git) run(ctx context.Context, c *command) error {
 	err := runInGroup(cmd)
 	c.stderr = cleaned(string(stderr.text))
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // git has succeeded, and left a helper of credentials
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // git succeeded, and left a credential helper
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -161,15 +161,15 @@ func runInGroup(cmd *exec.Cmd) error {
 			case <-ended:
 			case <-time.After(endTimeout):
 			}
-			group.kill() // what git has started may be there when git has ended
+			group.kill() // programs that git started may outlive it
 		}()
 		return nil
 	}
 	return cmd.Run()
 }
 
-// environment returns the variables of this process without those that change git's behavior. If
-// the command may know the user, the variables for reaching a repository stay.
+// environment returns the variables of this process, except variables that change git's behavior.
+// If the command may know the user, the variables for reaching a repository stay.
 func environment(c *command) []string {
 	env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
