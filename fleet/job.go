@@ -26,7 +26,7 @@ const (
 // States are all states, in the order of a job's life.
 var States = []State{Blocked, Queued, Claimed, Running, Waiting, Asking, Lost, Done, Failed, Canceled}
 
-// Ended reports whether the state is final.
+// Ended reports whether a job in this state is over.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Canceled }
 
 // Held reports whether a worker has a job in this state.

@@ -42,7 +42,7 @@ type Spec struct {
 	// After has the IDs of jobs that must be done first.
 	After []string `json:"after,omitempty"`
 	// Ask configures permission requests and the agent's questions; nil means that nobody is asked,
-	// and that the agent learns so.
+	// and that the agent is informed.
 	Ask *Ask `json:"ask,omitempty"`
 }
 
@@ -80,7 +80,7 @@ type Limits struct {
 // Ask lists the tools that need an answer, and the times to wait for answers.
 type Ask struct {
 	// Tools are tools whose every call needs an answer before it runs, in addition to the calls
-	// that need permission anyway. Only these can be parked.
+	// that need permission anyway. Only calls of these tools can be parked.
 	Tools []string `json:"tools,omitempty"`
 	// Wait is the time that a question stays open; then the agent learns that nobody answered. 0
 	// means 24 hours.

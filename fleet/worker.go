@@ -484,7 +484,7 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 		e = Lose{Attempt: t.Number, Cause: ByExit, Text: fmt.Sprintf("the runner has returned %T", e)}
 	}
 	if !w.write(ctx, t, e) {
-		return // the worker that took the job added its cost
+		return // its cost was added when the job was taken
 	}
 	spending, cancel := context.WithTimeout(context.WithoutCancel(ctx), accountTime)
 	defer cancel()

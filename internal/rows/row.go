@@ -80,7 +80,7 @@ type State uint8
 const (
 	// Done is also the state of rows that do no work.
 	Done State = iota
-	// Running is the state of a call that has no result yet, and of an open subagent, in a session
+	// Running is the state of a call that has no result yet, and of an unfinished subagent, in a session
 	// that an agent has open.
 	Running
 	// Failed is the state of a call whose result is an error, and of a notice of an error.
