@@ -47,7 +47,7 @@ func newAgent(s *Session, conn Connection) *agent {
 // process returns the newest process.
 func (a *agent) process() *agentProcess { return a.current.Load() }
 
-// initialized reports whether any process has been initialized.
+// initialized reports whether any process was initialized.
 func (a *agent) initialized() bool { return a.info.Load() != nil }
 
 const defaultInitializeTimeout = time.Minute
@@ -173,7 +173,7 @@ func (a *agent) forgetPrompt(gone func(id string) bool) {
 	}
 }
 
-// forgetVersion says that the version of a new process is not known.
+// forgetVersion records that the version of a new process is not known.
 func (a *agent) forgetVersion() {
 	a.checking.Lock()
 	defer a.checking.Unlock()
@@ -297,7 +297,7 @@ func (p *agentProcess) endedBecause(reason string) *ExitError {
 	return &exit
 }
 
-// unexpectedEnd returns how the process ended when it should not have, also if it exited normally.
+// unexpectedEnd returns how the process ended when it should not have, even if it exited normally.
 func (p *agentProcess) unexpectedEnd() *ExitError {
 	exit := cmp.Or(p.failure(), &ExitError{Reason: "ended without a result"})
 	exit.Stderr = cmp.Or(exit.Stderr, p.stderr())
@@ -318,7 +318,7 @@ func (p *agentProcess) startError(exit *ExitError) error {
 }
 
 // stderr returns the end of what a process wrote to its standard error, if that is known. It blocks
-// until the process has ended.
+// until the process ends.
 func (p *agentProcess) stderr() string {
 	if conn, ok := p.conn.(*processConnection); ok {
 		return conn.stderr()
@@ -326,21 +326,21 @@ func (p *agentProcess) stderr() string {
 	return ""
 }
 
-// hasClosedInput reports whether a process that runs has closed its input, if that can be known.
+// hasClosedInput reports whether a process that runs closed its input, if that can be known.
 func (p *agentProcess) hasClosedInput() bool {
 	conn, ok := p.conn.(*processConnection)
 	return ok && conn.InputClosed()
 }
 
-// runsOn reports whether the process still runs some time after its output has ended, if that can
-// be known.
+// runsOn reports whether the process still runs some time after its output ends, if that can be
+// known.
 func (p *agentProcess) runsOn() bool {
 	conn, ok := p.conn.(*processConnection)
 	return ok && !conn.ExitsWithin(flushTimeout)
 }
 
 // terminate ends a process that has nothing more to do. Its output is still read until over is
-// closed or the limit has passed.
+// closed or the limit passes.
 func (p *agentProcess) terminate(over <-chan struct{}, limit time.Duration) {
 	if conn, ok := p.conn.(*processConnection); ok {
 		conn.Terminate()

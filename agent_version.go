@@ -223,7 +223,7 @@ func fitsAll(prompt *wire.UserMessage) bool {
 	return prompt == nil || checkPrompt(prompt, MinAgentVersion) == nil
 }
 
-// unknownFlag returns an [*OptionsError] if an agent has refused to start because of a flag that it
+// unknownFlag returns an [*OptionsError] if an agent refused to start because of a flag that it
 // does not know, and nil otherwise.
 func (p *launchPlan) unknownFlag(stderr string) error {
 	_, rest, found := strings.Cut(stderr, "unknown option '--")

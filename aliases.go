@@ -13,16 +13,16 @@ type (
 	Content = wire.Content
 	// JSON is a JSON value that is not decoded yet.
 	JSON = wire.JSON
-	// An AssistantMessage is an answer of the model: text, thinking, calls of tools.
+	// An AssistantMessage is an answer of the model: text, thinking, tool calls.
 	AssistantMessage = wire.AssistantMessage
-	// A UserMessage is a prompt, or the results of tools.
+	// A UserMessage is a prompt, or the tool results.
 	UserMessage = wire.UserMessage
 	// A ResultMessage ends a turn. It has the final text, the cost and the tokens.
 	ResultMessage = wire.ResultMessage
 	// A StreamEventMessage is a piece of an answer that is still being written: see
 	// [Options.IncludePartialMessages].
 	StreamEventMessage = wire.StreamEventMessage
-	// An InitMessage begins a turn and describes the agent: its model, tools and servers.
+	// An InitMessage starts a turn and describes the agent: its model, tools and servers.
 	InitMessage = wire.InitMessage
 	// An UnknownMessage is a message of a kind that this version does not know.
 	UnknownMessage = wire.UnknownMessage
@@ -34,9 +34,9 @@ type (
 	TextBlock = wire.TextBlock
 	// A ThinkingBlock is the model's reasoning.
 	ThinkingBlock = wire.ThinkingBlock
-	// A ToolUseBlock is a call of a tool.
+	// A ToolUseBlock is a tool call.
 	ToolUseBlock = wire.ToolUseBlock
-	// A ToolResultBlock is the result of a tool.
+	// A ToolResultBlock is a tool's result.
 	ToolResultBlock = wire.ToolResultBlock
 	// An ImageBlock is an image.
 	ImageBlock = wire.ImageBlock

@@ -36,7 +36,7 @@ func (r *OAuthTokenRequest) Raw() wire.JSON { return r.raw }
 type OAuthTokenResult struct {
 	// AccessToken is the token. Empty, which becomes null, means that there is none.
 	AccessToken string
-	// Reason says why there is no token. It may be empty.
+	// Reason explains why there is no token. It may be empty.
 	Reason string
 }
 
@@ -130,11 +130,11 @@ func orNull(token string) *string {
 	return &token
 }
 
-// AuthenticateMCP begins a login to an MCP server with OAuth and returns the page that the user has
-// to visit. The agent connects to the server when the browser has returned from the page, either to
-// the agent itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as
-// a link that opens an editor; empty means a port of this machine. The error is a [*ControlError]
-// for a server that does not exist or has no such login.
+// AuthenticateMCP starts a login to an MCP server with OAuth and returns the page that the user has
+// to visit. The agent connects to the server when the browser returns from the page, either to the
+// agent itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as a
+// link that opens an editor; empty means a port of this machine. The error is a [*ControlError] for
+// a server that does not exist or has no such login.
 func (s *Session) AuthenticateMCP(ctx context.Context, server, redirect string) (*MCPAuth, error) {
 	return call[MCPAuth](ctx, s, "mcp_authenticate", mcpAuthRequest{server, redirect})
 }
@@ -144,7 +144,7 @@ type mcpAuthRequest struct {
 	RedirectURI string `json:"redirectUri,omitempty"`
 }
 
-// An MCPAuth is a login to an MCP server that has begun.
+// An MCPAuth is a login to an MCP server that started.
 type MCPAuth struct {
 	// URL is the page for the user. It comes from the server: check that it is a web page before
 	// you open it.
@@ -163,7 +163,7 @@ type MCPAuth struct {
 
 // FinishMCPAuth sends the agent the complete address that the browser returned with, if the browser
 // could not reach the agent itself. The agent refuses an address without a code, and a server whose
-// login has not begun.
+// login has not started.
 func (s *Session) FinishMCPAuth(ctx context.Context, server, callbackURL string) error {
 	return s.Control(ctx, "mcp_oauth_callback_url", mcpCallbackRequest{server, callbackURL}, nil)
 }
@@ -178,7 +178,7 @@ func (s *Session) ClearMCPAuth(ctx context.Context, server string) error {
 	return s.Control(ctx, "mcp_clear_auth", mcpServerRequest{server}, nil)
 }
 
-// AuthenticateClaude begins a login of the user and returns the pages to visit. The end of the
+// AuthenticateClaude starts a login of the user and returns the pages to visit. The end of the
 // login has answers that this package does not know, so it goes through [Session.Control]: send
 // claude_oauth_wait_for_completion to wait for the browser, or claude_oauth_callback with the
 // fields authorizationCode and state, which are the two parts of the code that
@@ -202,7 +202,7 @@ const (
 	ClaudeConsole ClaudeAccount = "console"
 )
 
-// A ClaudeAuth is a login of the user that has begun.
+// A ClaudeAuth is a login of the user that started.
 type ClaudeAuth struct {
 	// ManualURL is a page that ends with a code for the user to copy.
 	ManualURL string `json:"manualUrl"`

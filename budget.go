@@ -19,8 +19,9 @@ import (
 //		result, err := clew.Run(ctx, task, &clew.Options{Budget: budget})
 //
 // Each result adds its cost. Once the budget is spent, no agent starts and no prompt is sent: the
-// error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is what was left when it began.
-// A run that exceeds it ends with a [*ResultError] whose result is [wire.ResultErrorMaxBudgetUSD].
+// error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is what was left when it
+// started. A run that exceeds it ends with a [*ResultError] whose result is
+// [wire.ResultErrorMaxBudgetUSD].
 //
 // The agent reports what a turn has cost when the turn is over, and stops after the call of the
 // model that exceeds the limit. So one call can exceed the budget, and so can runs at the same
@@ -148,7 +149,7 @@ func newMeter(b *Budget) *meter {
 // stale reports whether the agent may spend much more than is left by now.
 func (m *meter) stale() bool { return m.budget != nil && m.granted > 2*m.budget.LeftUSD() }
 
-// restart follows the start of another process, which counts from zero again, also if it goes on
+// restart follows the start of another process, which counts from zero again, even if it continues
 // with the same conversation.
 func (m *meter) restart() { m.total, m.session = 0, "" }
 

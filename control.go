@@ -41,7 +41,7 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 }
 
 // request sends a control request and returns the body of the answer, which may be absent. It
-// remembers what the request has changed, for an agent that takes over.
+// remembers what the request changed, for an agent that takes over.
 func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
 	ctx, cancel := s.limitControl(ctx, subtype)
 	defer cancel()

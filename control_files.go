@@ -52,7 +52,7 @@ func (f *FileContents) UnmarshalJSON(data []byte) error {
 }
 
 // SeedReadState marks a file as read, so that the agent may edit it. The agent ignores the request
-// if it may not read the file or if the file has changed after modTime, and does not report which.
+// if it may not read the file or if the file changed after modTime, and does not report which.
 func (s *Session) SeedReadState(ctx context.Context, path string, modTime time.Time) error {
 	return s.Control(ctx, "seed_read_state", seedReadStateRequest{path, modTime.UnixMilli()}, nil)
 }
@@ -62,7 +62,7 @@ type seedReadStateRequest struct {
 	MTime int64  `json:"mtime"`
 }
 
-// RewindFiles restores the files that the agent has changed since the prompt with this UUID. The
+// RewindFiles restores the files that the agent changed since the prompt with this UUID. The
 // conversation stays as it is: see [Session.RewindConversation]. The agent refuses a prompt that it
 // has no checkpoint of; it keeps checkpoints only with [Options.EnableFileCheckpointing].
 func (s *Session) RewindFiles(ctx context.Context, uuid string) (*FileRewind, error) {
@@ -84,7 +84,7 @@ type rewindFilesRequest struct {
 type FileRewind struct {
 	// CanRewind is false when the files can't be restored.
 	CanRewind bool `json:"canRewind"`
-	// Error says why the files can't be restored.
+	// Error explains why the files can't be restored.
 	Error string `json:"error"`
 	// FilesChanged are the paths of the files that would change. Only a preview has them.
 	FilesChanged []string `json:"filesChanged"`

@@ -25,9 +25,9 @@ type mcpStatusAnswer struct {
 type MCPServerStatus struct {
 	// Name is the server's name as configured.
 	Name string `json:"name"`
-	// State is whether the agent is connected to the server.
+	// State reports whether the agent is connected to the server.
 	State MCPState `json:"status"`
-	// Error says why the connection failed.
+	// Error explains why the connection failed.
 	Error string `json:"error"`
 	// ErrorCode says what can be done about the error, such as APPROVAL_REQUIRED.
 	ErrorCode string `json:"error_code"`
@@ -43,8 +43,8 @@ type MCPServerStatus struct {
 	Transport string `json:"transport"`
 	// Scope is where the server is configured, such as user, project or dynamic.
 	Scope string `json:"scope"`
-	// Source is where the server comes from: sdk, plugin or a scope. Decide by it whether to trust
-	// a server, not by its name.
+	// Source is the source of the server: sdk, plugin or a scope. Decide by it whether to trust a
+	// server, not by its name.
 	Source string `json:"source"`
 }
 
@@ -88,17 +88,17 @@ type MCPServerTool struct {
 // MCPToolAnnotations are what a server declares about its tool. Nil means that it does not declare
 // it.
 type MCPToolAnnotations struct {
-	// ReadOnly is whether the tool changes nothing.
+	// ReadOnly reports whether the tool changes nothing.
 	ReadOnly *bool `json:"readOnly"`
-	// Destructive is whether the tool may delete or overwrite something.
+	// Destructive reports whether the tool may delete or overwrite something.
 	Destructive *bool `json:"destructive"`
-	// OpenWorld is whether the tool reaches outside systems.
+	// OpenWorld reports whether the tool reaches outside systems.
 	OpenWorld *bool `json:"openWorld"`
 }
 
 // SetMCPServers replaces the MCP servers that the session got from its host so far; nil means none.
-// The servers of settings and plugins stay. It waits until the agent has tried to connect to the
-// new ones.
+// The servers of settings and plugins stay. It waits until the agent tries to connect to the new
+// ones.
 //
 // The servers are copied, and checked like those of [Options.MCPServers]; the error of the check is
 // an [*OptionsError]. The connections of in-process servers that are removed or replaced are closed
@@ -127,7 +127,7 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 	return change, s.announce(ctx, replaced)
 }
 
-// announce reports to the agent that servers have replaced others. The agent does not notice that.
+// announce reports to the agent that servers replaced others. The agent does not notice that.
 func (s *Session) announce(ctx context.Context, servers []string) error {
 	for _, name := range servers {
 		if err := s.SendMCPMessage(ctx, name, mcphost.ToolsChanged); err != nil {
@@ -147,7 +147,7 @@ type MCPServersChange struct {
 	Added []string `json:"added"`
 	// Removed are the names of servers that are gone.
 	Removed []string `json:"removed"`
-	// Errors say why servers are not connected, by their names.
+	// Errors explain why servers are not connected, by their names.
 	Errors map[string]string `json:"errors"`
 }
 
@@ -174,7 +174,7 @@ type enableMCPRequest struct {
 
 // SetMCPPermissionMode makes the agent decide about the tools of one MCP server as in a stricter
 // permission mode than its own: [PermissionModeDefault] or [PermissionModeAuto]. The agent refuses
-// other modes. An empty mode ends that. The warning says why the mode may have no effect, or is
+// other modes. An empty mode ends that. The warning explains why the mode may have no effect, or is
 // empty.
 func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode wire.PermissionMode) (
 	warning string, err error,
@@ -261,7 +261,7 @@ type MCPFile struct {
 	IfMatch string `json:"if_match,omitempty"`
 }
 
-// An MCPCallResult is the result of a tool. It comes from the server: don't trust it.
+// An MCPCallResult is a tool's result. It comes from the server: don't trust it.
 type MCPCallResult struct {
 	// Content is a string or a list of blocks.
 	Content wire.JSON `json:"content"`
@@ -287,7 +287,7 @@ type mcpCallAnswer struct {
 	Staging *mcpStaging `json:"staging"`
 }
 
-// An mcpStaging says whether the agent could provide the files of a call.
+// An mcpStaging reports whether the agent could provide the files of a call.
 type mcpStaging struct {
 	OK         bool      `json:"ok"`
 	ErrorCode  string    `json:"error_code"`
@@ -312,7 +312,7 @@ func (a *mcpCallAnswer) result() (*MCPCallResult, error) {
 	return &a.MCPCallResult, nil
 }
 
-// ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent
+// ReadMCPResource reads a user interface of an MCP server, whose URI starts with ui://. The agent
 // refuses other URIs and in-process servers. The content comes from the server: show it in a
 // sandbox.
 func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]MCPResourceContent, error) {
@@ -347,8 +347,8 @@ type MCPResourceContent struct {
 }
 
 // SendMCPMessage sends a JSON-RPC message of an in-process server to the agent, such as a
-// notification that its tools have changed. The agent accepts messages of unknown servers and
-// ignores them.
+// notification that its tools changed. The agent accepts messages of unknown servers and ignores
+// them.
 func (s *Session) SendMCPMessage(ctx context.Context, server string, message wire.JSON) error {
 	return s.Control(ctx, "mcp_message", mcphost.Message{ServerName: server, Message: message}, nil)
 }

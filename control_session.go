@@ -33,7 +33,7 @@ type RenameOptions struct {
 
 // GenerateTitle asks the model for a title that fits a description, such as the first prompt, and
 // gives it to the session. A session that has a title keeps it. GenerateTitle returns the title of
-// the session, or "" if the model has found none. opts may be nil.
+// the session, or "" if the model found none. opts may be nil.
 func (s *Session) GenerateTitle(ctx context.Context, description string, opts *TitleOptions) (string, error) {
 	persist := opts == nil || !opts.SuggestOnly
 	answer, err := call[titleAnswer](ctx, s, "generate_session_title", titleRequest{description, persist})
@@ -95,7 +95,7 @@ type pauseSuggestionsRequest struct {
 
 // SideQuestion asks the model something about the conversation and waits for the answer. Question
 // and answer do not become part of the conversation: the model uses no tools, and a turn that is
-// running goes on. earlier are side questions that this one follows up, in their order.
+// running continues. earlier are side questions that this one follows up, in their order.
 func (s *Session) SideQuestion(ctx context.Context, question string, earlier ...SideExchange) (*SideAnswer, error) {
 	return call[SideAnswer](ctx, s, "side_question", sideQuestionRequest{question, earlier})
 }
@@ -117,7 +117,7 @@ type SideExchange struct {
 type SideAnswer struct {
 	// Response is the answer, or empty if there was none.
 	Response string `json:"response"`
-	// Synthetic is true if the agent and not the model has written the response, such as an error.
+	// Synthetic is true if the agent and not the model wrote the response, such as an error.
 	Synthetic bool `json:"synthetic"`
 	// RefusalFallback is nil unless another model answered because the first one refused.
 	RefusalFallback *struct {
@@ -147,9 +147,9 @@ type rewindConversationRequest struct {
 
 // A ConversationRewind is the outcome of [Session.RewindConversation].
 type ConversationRewind struct {
-	// Rewound is false if nothing has changed.
+	// Rewound is false if nothing changed.
 	Rewound bool `json:"rewound"`
-	// Error says why nothing has changed, for people.
+	// Error explains why nothing changed, for people.
 	Error string `json:"error"`
 	// Reason is the same as a word, such as target_not_found.
 	Reason string `json:"reason"`

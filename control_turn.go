@@ -11,8 +11,8 @@ import (
 )
 
 // Interrupt stops the turn that is running; without one it does nothing. The turn ends with a
-// result, which can come after Interrupt has returned. Prompts in the queue stay there, and the
-// agent goes on with the first of them, unless opts, which may be nil, cancel them.
+// result, which can come after Interrupt returns. Prompts in the queue stay there, and the agent
+// continues with the first of them, unless opts, which may be nil, cancel them.
 func (s *Session) Interrupt(ctx context.Context, opts *InterruptOptions) (*InterruptReceipt, error) {
 	if opts == nil || !opts.CancelQueued {
 		return call[InterruptReceipt](ctx, s, "interrupt", nil)
@@ -37,12 +37,12 @@ type interruptRequest struct {
 type InterruptReceipt struct {
 	// StillQueued are the prompts that will run.
 	StillQueued []string `json:"still_queued"`
-	// Canceled are the prompts that [InterruptOptions.CancelQueued] has removed.
+	// Canceled are the prompts that [InterruptOptions.CancelQueued] removed.
 	Canceled []string `json:"cancelled"`
 }
 
 // CancelPrompt removes a prompt from the queue and reports whether it was still there. It does not
-// stop a turn that has begun: see [Session.Interrupt].
+// stop a turn that started: see [Session.Interrupt].
 func (s *Session) CancelPrompt(ctx context.Context, uuid string) (bool, error) {
 	answer, err := call[cancelPromptAnswer](ctx, s, cancelSubtype, cancelPromptRequest{uuid})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Session) takeBack(uuid string) {
 	}()
 }
 
-// ownReport begins the UUID of a message that reportCanceled adds.
+// ownReport starts the UUID of a message that reportCanceled adds.
 const ownReport = "clew:"
 
 func isOwnReport(m *wire.CommandLifecycleMessage) bool { return strings.HasPrefix(m.UUID, ownReport) }
@@ -173,8 +173,8 @@ func (s *Session) SetThinking(ctx context.Context, opts *ThinkingOptions) error 
 
 // ThinkingOptions are what [Session.SetThinking] changes. A zero field leaves things as they are.
 type ThinkingOptions struct {
-	// BudgetTokens is how many tokens the model may spend on thinking. 0 turns thinking off. Newer
-	// models choose their budget by themselves, and some always think: see
+	// BudgetTokens is the number of tokens the model may spend on thinking. 0 turns thinking off.
+	// Newer models choose their budget by themselves, and some always think: see
 	// [ModelInfo.SupportsThinkingOff].
 	BudgetTokens *int `json:"max_thinking_tokens,omitempty"`
 	// Display is how much of the thinking the messages contain.
@@ -188,8 +188,8 @@ type resetThinkingRequest struct {
 	ThinkingDisplay   *ThinkingDisplay `json:"thinking_display"`
 }
 
-// TaskOutput returns the end of what a shell command in the background has printed, while it runs
-// or after it. The agent refuses tasks of another kind.
+// TaskOutput returns the end of what a shell command in the background printed, while it runs or
+// after it. The agent refuses tasks of another kind.
 func (s *Session) TaskOutput(ctx context.Context, taskID string) (*TaskOutput, error) {
 	return call[TaskOutput](ctx, s, "get_task_output", taskRequest{taskID})
 }
@@ -198,12 +198,12 @@ type taskRequest struct {
 	TaskID string `json:"task_id"`
 }
 
-// A TaskOutput is the end of what a task has printed.
+// A TaskOutput is the end of what a task printed.
 type TaskOutput struct {
 	// Output is the last 8 KB at most. It can contain escape sequences: don't print it to a
 	// terminal as it is.
 	Output string `json:"output"`
-	// TotalBytes is how much the task has printed so far.
+	// TotalBytes is how much the task printed so far.
 	TotalBytes int64 `json:"total_bytes"`
 	// Truncated is true if Output is not everything.
 	Truncated bool `json:"truncated"`
@@ -216,7 +216,7 @@ func (s *Session) StopTask(ctx context.Context, taskID string) error {
 }
 
 // BackgroundTasks moves the command or subagent that the turn is waiting for to the background, so
-// that the turn goes on. toolUseID is the tool call that started it, and empty means everything
+// that the turn continues. toolUseID is the tool call that started it, and empty means everything
 // that the turn is waiting for. It reports whether the tool call had such a task.
 func (s *Session) BackgroundTasks(ctx context.Context, toolUseID string) (bool, error) {
 	answer, err := call[backgroundTasksAnswer](ctx, s, "background_tasks", backgroundTasksRequest{toolUseID})
@@ -234,5 +234,5 @@ type backgroundTasksAnswer struct {
 	Backgrounded *bool `json:"backgrounded"`
 }
 
-// found reports whether a task was moved. An agent that does not say has found the task.
+// found reports whether a task was moved. An agent that does not say found the task.
 func (a *backgroundTasksAnswer) found() bool { return a.Backgrounded == nil || *a.Backgrounded }

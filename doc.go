@@ -41,17 +41,17 @@
 // Connect starts the agent binary, initializes it, and returns when it is ready. A session lives
 // until [Session.Close], or until its agent exits.
 //
-// Query starts an agent when its loop begins, a separate one for each loop. The run ends with the
+// Query starts an agent when its loop starts, a separate one for each loop. The run ends with the
 // agent: its input is closed after the prompt. If there are several, it is closed when all are
-// answered, and if callbacks may still be needed, when the agent is idle. An agent that has answered and does not exit is ended after
-// [Options.CloseTimeout], unless a subagent works in the background. Leaving the loop ends the
-// agent.
+// answered, and if callbacks may still be needed, when the agent is idle. An agent that answered
+// and does not exit is ended after [Options.CloseTimeout], unless a subagent works in the
+// background. Leaving the loop ends the agent.
 //
 // An agent always ends in the same way. A turn that is running is interrupted, the input is closed,
-// and the agent exits by itself after it has written its transcript. If it does not, it gets
-// SIGTERM after [Options.CloseTimeout] and SIGKILL after the same time again. Processes
-// that its commands have left running end with it, unless [Options.KeepBackground] is set. When
-// this process dies, so does the agent.
+// and the agent exits by itself after it writes its transcript. If it does not, it gets SIGTERM
+// after [Options.CloseTimeout] and SIGKILL after the same time again. Processes that its commands
+// left running end with it, unless [Options.KeepBackground] is set. When this process dies, so does
+// the agent.
 //
 // # Concurrency
 //
@@ -72,7 +72,7 @@
 // exits is an [*ExitError] with the exit code or signal and the end of its standard error;
 // everything that waits for the agent gets this error at once. A control request that the agent
 // refuses is a [*ControlError]. A turn that fails is a [*ResultError], after its [*ResultMessage];
-// the session goes on. A structured answer that does not fit its type is an [*OutputError].
+// the session continues. A structured answer that does not fit its type is an [*OutputError].
 //
 // Error messages never contain text that looks like a secret.
 //

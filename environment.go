@@ -109,7 +109,7 @@ type environment struct {
 	entries []string
 }
 
-// name returns the key of an entry as it is compared. The hidden keys of Windows begin with "=".
+// name returns the key of an entry as it is compared. The hidden keys of Windows start with "=".
 func (e *environment) name(entry string) string {
 	end := len(entry)
 	if i := strings.Index(entry[min(1, end):], "="); i >= 0 {
@@ -286,7 +286,7 @@ var projectNamePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 })
 
-// project returns the agent's name for the project of a working directory. fromEnv says whether
+// project returns the agent's name for the project of a working directory. fromEnv reports whether
 // CLAUDE_CONFIG_DIR is set for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
 func (p *configDirs) project(dir string, fromEnv bool) string {
 	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern().MatchString(name) {

@@ -26,12 +26,12 @@ var ErrReading = errors.New("clew: another loop is reading the messages of this 
 // An OptionsError reports an option that can't be used, and why. Nothing keeps running: most of
 // them are found before anything starts, and the others when the agent reports that it can't do
 // what the option asks for. One about a field of a prompt is the exception: the prompt was not
-// sent, and the session goes on.
+// sent, and the session continues.
 type OptionsError struct {
 	// Option is the name of the field in [Options], or a field of a prompt, such as
 	// UserMessage.ClientComposed.
 	Option string
-	// Reason says why it can't be used.
+	// Reason explains why it can't be used.
 	Reason string
 }
 
@@ -149,7 +149,7 @@ func (e *ControlError) Unwrap() error {
 	return nil
 }
 
-// A ResultError reports that a turn failed. The session goes on, unless Exit is set. Its text has
+// A ResultError reports that a turn failed. The session continues, unless Exit is set. Its text has
 // secrets masked.
 type ResultError struct {
 	// Result is the result that ended the turn.
@@ -182,8 +182,8 @@ func (e *ResultError) Interrupted() bool {
 	return false
 }
 
-// interruptedLine begins the error of a turn that an agent without reasons has interrupted: the
-// last message of the turn is that of the interrupt.
+// interruptedLine starts the error of a turn that an agent without reasons interrupted: the last
+// message of the turn is that of the interrupt.
 const interruptedLine = "[ede_diagnostic] result_type=user"
 
 // Text returns the best description of the failure in the result: its errors, its text, its
@@ -217,7 +217,7 @@ func (e *ResultError) lines() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// A LostError reports that a prompt or a request was lost with an agent that has died. With
+// A LostError reports that a prompt or a request was lost with an agent that died. With
 // [Options.Reconnect], the session continues with another agent. The dead agent may have acted on
 // the prompt: check before you send it again.
 type LostError struct {
@@ -237,10 +237,10 @@ func isLost(err error) bool {
 	return ok
 }
 
-// A ReconnectError ends a session whose agent has died and could not be replaced. See
+// A ReconnectError ends a session whose agent died and could not be replaced. See
 // [Options.Reconnect].
 type ReconnectError struct {
-	// Attempts is how many attempts were made in a row.
+	// Attempts is the number of attempts that were made in a row.
 	Attempts int
 	// Exit is how the last agent that was ready died, and Last is why the newest attempt failed.
 	// They are the same if the agents start and then die.
@@ -266,10 +266,10 @@ type StoreError struct {
 	// Method is the method of [Store] that failed, such as "Append".
 	Method string
 	// Key is the key of the transcript. For Sessions it has only a project, and it is empty if the
-	// agent has written to a file that is not the transcript of a session.
+	// agent wrote to a file that is not the transcript of a session.
 	Key wire.SessionKey
-	// Lost is how many entries are missing in the store. After a call that took too long, they may
-	// still arrive.
+	// Lost is the number of entries that are missing in the store. After a call that took too long,
+	// they may still arrive.
 	Lost int
 	// Err is the reason. It wraps [context.DeadlineExceeded] if the call took too long.
 	Err error

@@ -29,9 +29,9 @@ const (
 )
 
 // simulated returns a transport to an agent in memory, which takes the place of Claude Code in
-// examples. It answers one prompt with each text: one that begins with a brace is a structured
-// answer, one that begins with "error: " is a turn that failed, one that begins with "asks " is a
-// request to the host, whose answer is the agent's own, and one that begins with "saves " is also
+// examples. It answers one prompt with each text: one that starts with a brace is a structured
+// answer, one that starts with "error: " is a turn that failed, one that starts with "asks " is a
+// request to the host, whose answer is the agent's own, and one that starts with "saves " is also
 // written to the transcript. An agent without more texts dies at the next prompt.
 func simulated(texts ...string) clew.Transport {
 	return clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
@@ -96,7 +96,7 @@ func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
 		m.RequestID, body) + more
 }
 
-// conclude returns the agent's text after the host has answered or has failed.
+// conclude returns the agent's text after the host answers or has failed.
 func (a *exampleAgent) conclude(answer *wire.ControlResponse) string {
 	switch {
 	case answer.Error == "":
@@ -241,7 +241,7 @@ func ExampleMCPInProcessServer() {
 	// Output: answer: 12:00
 }
 
-// A check that can't decide lets nothing through: without OnFailure, the agent would go on.
+// A check that can't decide lets nothing through: without OnFailure, the agent would continue.
 func ExampleHookMatcher_onFailure() {
 	check := func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
 		return nil, errors.New("the policy server does not answer")

@@ -363,7 +363,7 @@ func ExamplePool_Connect() {
 	// In the hedge.
 }
 
-// The agent dies at the second prompt. The session goes on with another one, and the program
+// The agent dies at the second prompt. The session continues with another one, and the program
 // decides about the prompt that was lost.
 func ExampleReconnectOptions() {
 	ctx := context.Background()
@@ -472,7 +472,7 @@ func Example_contextWindow() {
 	// Output: 18000 of 200000 tokens
 }
 
-// A copy of an earlier session goes on from where that one has ended.
+// A copy of an earlier session continues from where that one ended.
 func ExampleOptions_resume() {
 	opts := &clew.Options{Resume: "0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa", ForkSession: true}
 	_, flags, _ := strings.Cut(opts.CommandLine(), "--input-format=stream-json ")
@@ -584,7 +584,7 @@ func ExampleCanUseToolFunc() {
 			if err := req.DecodeInput(&in); err != nil {
 				return nil, err
 			}
-			// The whole command: a beginning may go on with "; rm -rf .".
+			// The whole command: a beginning may continue with "; rm -rf .".
 			if in.Command != "go test ./..." {
 				return clew.Deny("Only go test ./..., please."), nil
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPromptsAtOnce sends prompts from several goroutines while another one reads. Each is sent
-// once, and answered under the id that Send has returned.
+// once, and answered under the id that Send returned.
 func TestPromptsAtOnce(t *testing.T) {
 	t.Parallel()
 	const prompts = 20

@@ -25,12 +25,12 @@ import (
 //		return nil, nil
 //	}
 //
-// A nil output lets the agent go on. An error, a panic, and an input that this package can't decode
-// are failures. By default the agent goes on after a failure as well. A hook that is meant to
-// prevent something needs [HookFailureBlock] in [HookMatcher.OnFailure].
+// A nil output lets the agent continue. An error, a panic, and an input that this package can't
+// decode are failures. By default the agent continues after a failure as well. A hook that is meant
+// to prevent something needs [HookFailureBlock] in [HookMatcher.OnFailure].
 //
 // The agent waits for its hooks, and may call several at once. The context ends after
-// [HookMatcher.Timeout], or when the agent exits. A failure after that is not sent: the agent has
+// [HookMatcher.Timeout], or when the agent exits. A failure after that is not sent: the agent
 // stopped waiting, and does not use the tool that a late [HookPreToolUse] was about.
 type HookFunc func(ctx context.Context, in HookInput) (*HookOutput, error)
 
@@ -42,7 +42,7 @@ type HookMatcher struct {
 	Matcher string
 	// Hooks are the hooks that run, at least one.
 	Hooks []HookFunc
-	// Timeout is how long the agent waits for each hook. Zero means the agent's default.
+	// Timeout is the time the agent waits for each hook. Zero means the agent's default.
 	Timeout time.Duration
 	// OnFailure is what the agent does when a hook fails. Empty means [HookFailureContinue].
 	OnFailure HookFailure
@@ -53,7 +53,7 @@ type HookFailure string
 
 // The agent can't block at Stop, SubagentStop, TaskCompleted and TeammateIdle.
 const (
-	// HookFailureContinue goes on as without the hook.
+	// HookFailureContinue continues as without the hook.
 	HookFailureContinue HookFailure = "continue"
 	// HookFailureBlock prevents what the event is about, such as the use of a tool.
 	HookFailureBlock HookFailure = "block"
@@ -159,7 +159,7 @@ const (
 	HookPreToolUse HookEvent = "PreToolUse"
 	// HookPostToolUse comes after a tool has run, and can change its result.
 	HookPostToolUse HookEvent = "PostToolUse"
-	// HookPostToolUseFailure comes after a tool has failed.
+	// HookPostToolUseFailure comes after a tool fails.
 	HookPostToolUseFailure HookEvent = "PostToolUseFailure"
 	// HookPostToolBatch comes after all tools that one answer of the model called.
 	HookPostToolBatch HookEvent = "PostToolBatch"
@@ -170,7 +170,7 @@ const (
 
 	// Events of a turn.
 
-	// HookUserPromptSubmit comes before the agent begins with a prompt, and can add to it or block
+	// HookUserPromptSubmit comes before the agent starts with a prompt, and can add to it or block
 	// it.
 	HookUserPromptSubmit HookEvent = "UserPromptSubmit"
 	// HookUserPromptExpansion comes when a slash command is replaced by its prompt.
@@ -179,7 +179,7 @@ const (
 	HookMessageDisplay HookEvent = "MessageDisplay"
 	// HookNotification comes when the agent notifies the user.
 	HookNotification HookEvent = "Notification"
-	// HookStop comes when the agent is about to end its turn, and can make it go on.
+	// HookStop comes when the agent is about to end its turn, and can make it continue.
 	HookStop HookEvent = "Stop"
 	// HookStopFailure comes when an error ends the turn.
 	HookStopFailure HookEvent = "StopFailure"
@@ -188,7 +188,7 @@ const (
 
 	// HookSetup comes when the agent sets itself up.
 	HookSetup HookEvent = "Setup"
-	// HookSessionStart comes when a session begins or is resumed. Claude Code 2.1.325 calls
+	// HookSessionStart comes when a session starts or is resumed. Claude Code 2.1.325 calls
 	// callbacks only at /clear, because it does not have them yet when it starts.
 	HookSessionStart HookEvent = "SessionStart"
 	// HookSessionEnd comes when a session ends. Claude Code 2.1.325 calls callbacks only at /clear.
@@ -199,7 +199,7 @@ const (
 	HookPostCompact HookEvent = "PostCompact"
 	// HookPreModelSwitch comes before the session changes its model, and can deny that.
 	HookPreModelSwitch HookEvent = "PreModelSwitch"
-	// HookPostModelSwitch comes after the session has changed its model.
+	// HookPostModelSwitch comes after the session changes its model.
 	HookPostModelSwitch HookEvent = "PostModelSwitch"
 
 	// Events of subagents, teammates and tasks.
@@ -224,7 +224,7 @@ const (
 
 	// Events of settings, files and directories.
 
-	// HookConfigChange comes when settings have changed on disk.
+	// HookConfigChange comes when settings change on disk.
 	HookConfigChange HookEvent = "ConfigChange"
 	// HookInstructionsLoaded comes when a file with instructions was read.
 	HookInstructionsLoaded HookEvent = "InstructionsLoaded"
@@ -232,7 +232,7 @@ const (
 	HookCWDChanged HookEvent = "CwdChanged"
 	// HookDirectoryAdded comes when the agent may work in another directory as well.
 	HookDirectoryAdded HookEvent = "DirectoryAdded"
-	// HookFileChanged comes when a watched file has changed.
+	// HookFileChanged comes when a watched file changes.
 	HookFileChanged HookEvent = "FileChanged"
 	// HookWorktreeCreate comes when the agent needs a git worktree.
 	HookWorktreeCreate HookEvent = "WorktreeCreate"

@@ -37,7 +37,7 @@ type HookBase struct {
 	Event HookEvent `json:"hook_event_name"`
 	// RequestToolUseID is the tool_use_id of the request that called the hook. At events about a
 	// tool it is the ID of the tool call, as in the input's ToolUseID. At other events the agent
-	// sends an ID that it has made up for this call.
+	// sends an ID that it made up for this call.
 	RequestToolUseID string `json:"-"`
 
 	// SessionID is the ID of the session.
@@ -158,7 +158,7 @@ type ElicitationInput struct {
 	RequestedSchema wire.JSON `json:"requested_schema"`
 }
 
-// An ElicitationResultInput is the input of [HookElicitationResult]: the user has answered an MCP
+// An ElicitationResultInput is the input of [HookElicitationResult]: the user answered an MCP
 // server.
 type ElicitationResultInput struct {
 	HookBase
@@ -181,7 +181,7 @@ type SetupInput struct {
 	Trigger string `json:"trigger"`
 }
 
-// A SessionStartInput is the input of [HookSessionStart]: a session begins or is resumed.
+// A SessionStartInput is the input of [HookSessionStart]: a session starts or is resumed.
 type SessionStartInput struct {
 	HookBase
 	// Source is startup, resume, clear, compact or fork.
@@ -195,7 +195,8 @@ type SessionStartInput struct {
 	SecondsSinceLastResponse float64 `json:"seconds_since_last_response"`
 	// ContextTokens is the length of a resumed conversation.
 	ContextTokens int `json:"context_tokens"`
-	// PromptCacheLikelyExpired is whether the next request has to write the prompt cache again.
+	// PromptCacheLikelyExpired reports whether the next request has to write the prompt cache
+	// again.
 	PromptCacheLikelyExpired bool `json:"prompt_cache_likely_expired"`
 	// EstimatedCacheWriteUSD is what that would cost.
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
@@ -233,7 +234,7 @@ type PreModelSwitchInput struct {
 	ModelSwitch
 }
 
-// A PostModelSwitchInput is the input of [HookPostModelSwitch]: the session has changed its model.
+// A PostModelSwitchInput is the input of [HookPostModelSwitch]: the session changed its model.
 type PostModelSwitchInput struct {
 	HookBase
 	ModelSwitch
@@ -251,9 +252,9 @@ type ModelSwitch struct {
 	Source string `json:"source"`
 	// ContextTokens is the length of the conversation.
 	ContextTokens int `json:"context_tokens"`
-	// PromptCacheWarm is whether the prompt cache of the old model is still valid.
+	// PromptCacheWarm reports whether the prompt cache of the old model is still valid.
 	PromptCacheWarm bool `json:"prompt_cache_warm"`
-	// CacheTTL is how long the prompt cache lives: 5m or 1h.
+	// CacheTTL is the time the prompt cache lives: 5m or 1h.
 	CacheTTL string `json:"cache_ttl"`
 	// EstimatedCacheWriteUSD is the cost of writing the cache of the new model.
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
@@ -261,7 +262,7 @@ type ModelSwitch struct {
 	Pricing string `json:"pricing"`
 }
 
-// A ConfigChangeInput is the input of [HookConfigChange]: settings have changed on disk.
+// A ConfigChangeInput is the input of [HookConfigChange]: settings changed on disk.
 type ConfigChangeInput struct {
 	HookBase
 	// Source is user_settings, project_settings, local_settings, policy_settings or skills.
@@ -288,7 +289,7 @@ type InstructionsLoadedInput struct {
 	ParentFilePath string `json:"parent_file_path"`
 }
 
-// A CWDChangedInput is the input of [HookCWDChanged]: the working directory has changed.
+// A CWDChangedInput is the input of [HookCWDChanged]: the working directory changed.
 type CWDChangedInput struct {
 	HookBase
 	// OldCWD is the old working directory.
@@ -307,7 +308,7 @@ type DirectoryAddedInput struct {
 	Source string `json:"source"`
 }
 
-// A FileChangedInput is the input of [HookFileChanged]: a watched file has changed.
+// A FileChangedInput is the input of [HookFileChanged]: a watched file changed.
 type FileChangedInput struct {
 	HookBase
 	// FilePath is the file.
@@ -339,7 +340,7 @@ type SubagentStartInput struct{ HookBase }
 type SubagentStopInput struct {
 	HookBase
 	// StopHookActive is true if the subagent is running only because a hook at this event made it
-	// go on. A hook that always does so makes it run forever.
+	// continue. A hook that always does so makes it run forever.
 	StopHookActive bool `json:"stop_hook_active"`
 	// AgentTranscriptPath is the file with the transcript of the subagent.
 	AgentTranscriptPath string `json:"agent_transcript_path"`
@@ -391,7 +392,7 @@ type PreToolUseInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object. Package tooluse decodes those of the built-in
+	// ToolInput is the tool's input, an object. Package tooluse decodes those of the built-in
 	// tools.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
@@ -405,24 +406,24 @@ type PostToolUseInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object.
+	// ToolInput is the tool's input, an object.
 	ToolInput wire.JSON `json:"tool_input"`
-	// ToolResponse is the result of the tool. Its shape depends on the tool.
+	// ToolResponse is the tool's result. Its shape depends on the tool.
 	ToolResponse wire.JSON `json:"tool_response"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
-	// Duration is how long the tool ran.
+	// Duration is the time the tool ran.
 	Duration wire.Millis `json:"duration_ms"`
 	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PostToolUseFailureInput is the input of [HookPostToolUseFailure]: a tool has failed.
+// A PostToolUseFailureInput is the input of [HookPostToolUseFailure]: a tool failed.
 type PostToolUseFailureInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object.
+	// ToolInput is the tool's input, an object.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
@@ -430,7 +431,7 @@ type PostToolUseFailureInput struct {
 	Error string `json:"error"`
 	// Interrupt is true if an interrupt ended the tool.
 	Interrupt bool `json:"is_interrupt"`
-	// Duration is how long the tool ran.
+	// Duration is the time the tool ran.
 	Duration wire.Millis `json:"duration_ms"`
 	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
@@ -444,15 +445,15 @@ type PostToolBatchInput struct {
 	ToolCalls []HookToolCall `json:"tool_calls"`
 }
 
-// A HookToolCall is one call of a tool.
+// A HookToolCall is one tool call.
 type HookToolCall struct {
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object.
+	// ToolInput is the tool's input, an object.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
-	// ToolResponse is the result of the tool, or empty if there is none.
+	// ToolResponse is the tool's result, or empty if there is none.
 	ToolResponse wire.JSON `json:"tool_response"`
 }
 
@@ -462,7 +463,7 @@ type PermissionRequestInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object.
+	// ToolInput is the tool's input, an object.
 	ToolInput wire.JSON `json:"tool_input"`
 	// Suggestions are changes of the rules that would avoid such questions: see
 	// [PermissionRequest.Suggestions].
@@ -476,17 +477,17 @@ type PermissionDeniedInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object.
+	// ToolInput is the tool's input, an object.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
-	// Reason says why it was denied.
+	// Reason explains why it was denied.
 	Reason string `json:"reason"`
 	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to begin with
+// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to start with
 // a prompt.
 type UserPromptSubmitInput struct {
 	HookBase
@@ -508,7 +509,7 @@ type UserPromptExpansionInput struct {
 	CommandName string `json:"command_name"`
 	// CommandArgs are the arguments of the command, or empty.
 	CommandArgs string `json:"command_args"`
-	// CommandSource is where the command comes from, or empty.
+	// CommandSource is the source of the command, or empty.
 	CommandSource string `json:"command_source"`
 	// Prompt is the prompt that replaces the command.
 	Prompt string `json:"prompt"`
@@ -544,8 +545,8 @@ type NotificationInput struct {
 // A StopInput is the input of [HookStop]: the agent is about to end its turn.
 type StopInput struct {
 	HookBase
-	// StopHookActive is true if the agent is running only because a hook at this event made it go
-	// on. A hook that always does so makes it run forever.
+	// StopHookActive is true if the agent is running only because a hook at this event made it
+	// continue. A hook that always does so makes it run forever.
 	StopHookActive bool `json:"stop_hook_active"`
 	// LastAssistantMessage is the text of the last answer.
 	LastAssistantMessage string `json:"last_assistant_message"`
@@ -555,7 +556,7 @@ type StopInput struct {
 	SessionCrons []HookCron `json:"session_crons"`
 }
 
-// A StopFailureInput is the input of [HookStopFailure]: an error has ended the turn.
+// A StopFailureInput is the input of [HookStopFailure]: an error ended the turn.
 type StopFailureInput struct {
 	HookBase
 	// Error is the kind of error.
@@ -566,7 +567,7 @@ type StopFailureInput struct {
 	LastAssistantMessage string `json:"last_assistant_message"`
 }
 
-// A HookBackgroundTask is a task that goes on when the turn ends. Long texts are cut.
+// A HookBackgroundTask is a task that continues when the turn ends. Long texts are cut.
 type HookBackgroundTask struct {
 	// ID is the ID of the task: see [Session.TaskOutput] and [Session.StopTask].
 	ID string `json:"id"`

@@ -21,8 +21,8 @@ type HookOutput struct {
 	Reason string `json:"reason,omitempty"`
 	// AdditionalContext is added to the model's context. It is for [HookPostToolUseFailure],
 	// [HookPostToolBatch], [HookNotification], [HookSetup], [HookPostModelSwitch] and
-	// [HookSubagentStart], and for [HookStop] and [HookSubagentStop], whose agent then goes on. The
-	// outputs of other events have it in Specific. Not together with Specific.
+	// [HookSubagentStart], and for [HookStop] and [HookSubagentStop], whose agent then continues.
+	// The outputs of other events have it in Specific. Not together with Specific.
 	AdditionalContext string `json:"-"`
 	// SystemMessage is shown to the user.
 	SystemMessage string `json:"systemMessage,omitempty"`
@@ -45,7 +45,7 @@ type HookDecision string
 
 // The decisions that the agent knows.
 const (
-	// HookDecisionApprove lets the agent go on.
+	// HookDecisionApprove lets the agent continue.
 	HookDecisionApprove HookDecision = "approve"
 	// HookDecisionBlock prevents what the event is about.
 	HookDecisionBlock HookDecision = "block"
@@ -144,7 +144,7 @@ type PreToolUseOutput struct {
 	AdditionalContext string `json:"additionalContext,omitempty"`
 }
 
-// A PostToolUseOutput adds to the result of a tool, or replaces it.
+// A PostToolUseOutput adds to a tool's result, or replaces it.
 type PostToolUseOutput struct {
 	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
@@ -152,7 +152,7 @@ type PostToolUseOutput struct {
 	// will: it must not contain text of a tool or of the model. The agent cuts it to 2,000 UTF-16
 	// units.
 	ClassifierContext string `json:"classifierContext,omitempty"`
-	// UpdatedToolOutput replaces the result of the tool, unless it is nil.
+	// UpdatedToolOutput replaces the tool's result, unless it is nil.
 	UpdatedToolOutput any `json:"updatedToolOutput,omitempty"`
 	// UpdatedMCPToolOutput does the same for tools of MCP servers, with older agents.
 	UpdatedMCPToolOutput any `json:"updatedMCPToolOutput,omitempty"`
@@ -218,7 +218,7 @@ type SessionStartOutput struct {
 	SessionTitle string `json:"sessionTitle,omitempty"`
 	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged].
 	WatchPaths []string `json:"watchPaths,omitempty"`
-	// ReloadSkills makes the agent look for skills again, for example those that the hook has
+	// ReloadSkills makes the agent look for skills again, for example those that the hook
 	// installed.
 	ReloadSkills bool `json:"reloadSkills,omitempty"`
 }
@@ -262,7 +262,7 @@ type FileChangedOutput struct {
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
 
-// A WorktreeCreateOutput names the worktree that the hook has created.
+// A WorktreeCreateOutput names the worktree that the hook created.
 type WorktreeCreateOutput struct {
 	// WorktreePath is absolute, and must be set.
 	WorktreePath string `json:"worktreePath"`

@@ -30,7 +30,7 @@ type MCPStdioServer struct {
 	Args []string
 	// Env are variables in addition to those of the agent.
 	Env map[string]string
-	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
+	// Timeout limits each tool call. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
 	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
 	// have to look them up.
@@ -45,7 +45,7 @@ type MCPSSEServer struct {
 	Headers map[string]string
 	// Tools decide about single tools. Rules and the permission mode decide about the others.
 	Tools []MCPToolPolicy
-	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
+	// Timeout limits each tool call. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
 	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
 	// have to look them up.
@@ -60,7 +60,7 @@ type MCPHTTPServer struct {
 	Headers map[string]string
 	// Tools decide about single tools. Rules and the permission mode decide about the others.
 	Tools []MCPToolPolicy
-	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
+	// Timeout limits each tool call. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
 	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
 	// have to look them up.
@@ -78,11 +78,11 @@ type MCPInProcessServer struct {
 	Opener MCPOpener
 	// Tools decide about single tools. [MCPAlwaysAllow] has no effect here.
 	Tools []MCPToolPolicy
-	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
+	// Timeout limits each tool call. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
 }
 
-// An MCPToolPolicy is whether a tool of an MCP server may run.
+// An MCPToolPolicy specifies whether a tool of an MCP server may run.
 type MCPToolPolicy struct {
 	// Name is the name of the tool, without the server.
 	Name string `json:"name"`
@@ -239,7 +239,7 @@ type MCPHandler interface {
 // [MCPChecker].
 type MCPOpener interface {
 	// OpenMCP opens a connection for the session of the peer. It must not block. It is called when
-	// a session begins, or at the first message for the server, and again at each further
+	// a session starts, or at the first message for the server, and again at each further
 	// initialize, which replaces the connection.
 	OpenMCP(peer *MCPPeer) (MCPConn, error)
 }
@@ -251,8 +251,8 @@ type MCPChecker interface {
 	CheckMCP() error
 }
 
-// An MCPConn is the server's end of a connection with one session. If it has ended by itself,
-// HandleMCP returns [ErrMCPClosed], and the next message opens another connection.
+// An MCPConn is the server's end of a connection with one session. If it ended by itself, HandleMCP
+// returns [ErrMCPClosed], and the next message opens another connection.
 type MCPConn interface {
 	MCPHandler
 	// Close ends the connection and everything that runs for it, and waits for that. It is called
@@ -264,7 +264,7 @@ type MCPConn interface {
 // An MCPPeer is the agent from the view of an MCP server.
 type MCPPeer struct {
 	// Send sends a JSON-RPC message of the server to the agent and waits until the agent has it. It
-	// first waits until the session has begun. The response to a request comes as a message to the
+	// first waits until the session starts. The response to a request comes as a message to the
 	// connection. Send may be called from several goroutines. Its error is [ErrMCPClosed] or that
 	// of the session.
 	Send func(ctx context.Context, message wire.JSON) error
@@ -272,7 +272,7 @@ type MCPPeer struct {
 	Logger *slog.Logger
 }
 
-// ErrMCPClosed is the error about a connection of an in-process MCP server that has ended: see
+// ErrMCPClosed is the error about a connection of an in-process MCP server that ended: see
 // [MCPPeer] and [MCPConn].
 var ErrMCPClosed = mcphost.ErrClosed
 

@@ -164,7 +164,7 @@ func (m *mirror) due() bool {
 	return waiting.entries > maxUncopiedEntries || waiting.bytes > maxUncopiedBytes
 }
 
-// noWait is a context that has ended: with it, a backlog returns only messages that are there.
+// noWait is a context that ended: with it, a backlog returns only messages that are there.
 var noWait = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -201,8 +201,8 @@ func (m *mirror) receivedSoFar() amount {
 // errMissing is the reason for lost frames if no other is known.
 var errMissing = errors.New("frames are missing")
 
-// finishCopy ends the copying, unless more is due. All received frames have been taken from the
-// queue, so frames that are not settled could not be read from there. Frames that came later may be
+// finishCopy ends the copying, unless more is due. All received frames were taken from the queue,
+// so frames that are not settled could not be read from there. Frames that came later may be
 // settled already, and hide a loss until the next time.
 func (m *mirror) finishCopy(received amount) (over bool) {
 	if missing := received.minus(m.settled); missing.frames > 0 { // only this goroutine changes it
@@ -359,7 +359,7 @@ func (m *mirror) reportRest(show func(wire.Message) (more bool)) {
 	}
 }
 
-// unreported returns the losses that no message has reported, as one error.
+// unreported returns the losses that no message reported, as one error.
 func (m *mirror) unreported() error {
 	if m == nil {
 		return nil

@@ -23,9 +23,9 @@ const (
 	missedBytes = 8 << 20
 )
 
-// recent holds the newest entries of each file that the agent has mirrored. An agent that exits or
-// dies writes its last entries to the file and does not always mirror them. They are missing after,
-// or between, the entries held here.
+// recent holds the newest entries of each file that the agent mirrored. An agent that exits or dies
+// writes its last entries to the file and does not always mirror them. They are missing after, or
+// between, the entries held here.
 type recent struct {
 	seed     maphash.Seed
 	files    map[string][]uint64 // hashes, the newest last
@@ -115,8 +115,8 @@ func openRegular(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), err
 }
 
-// missedSidecar returns an entry for the sidecar of a transcript, if that has changed since the
-// agent mirrored it.
+// missedSidecar returns an entry for the sidecar of a transcript, if that changed since the agent
+// mirrored it.
 func (r *recent) missedSidecar(file string) []wire.JSON {
 	mirrored, ok := r.sidecars[file]
 	if !ok {

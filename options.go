@@ -49,7 +49,7 @@ type Options struct {
 	// CLAUDE_AGENT_SDK_VERSION and those that belong to a field of Options.
 	Env []string
 	// InheritEnv names the variables of this process that the agent inherits. Empty means none. Nil
-	// means all except NODE_OPTIONS, BUN_OPTIONS, those that begin with CLEW_, and those that an
+	// means all except NODE_OPTIONS, BUN_OPTIONS, those that start with CLEW_, and those that an
 	// agent sets for its own child processes, such as CLAUDECODE.
 	InheritEnv []string
 	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or
@@ -60,7 +60,7 @@ type Options struct {
 
 	// Continue resumes the newest session of the working directory: --continue. If the directory
 	// has none, Connect returns an [*OptionsError], as far as it can find out: the agent would
-	// begin a new one without a word. Not together with Resume.
+	// start a new one without a word. Not together with Resume.
 	Continue bool
 	// Resume is the ID or the title of the session to resume: --resume.
 	Resume string
@@ -81,17 +81,17 @@ type Options struct {
 	Ephemeral bool
 	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror.
 	// Each entry is in the store before the caller sees the result of the turn, and the last ones
-	// when the agent has ended. Entries that can't be copied in three attempts are reported by a
+	// when the agent ends. Entries that can't be copied in three attempts are reported by a
 	// [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and the session
-	// goes on.
+	// continues.
 	//
 	// Resume, with the ID of a session, and Continue read from the store. The session is written to
-	// a temporary directory, which is CLAUDE_CONFIG_DIR until the agent has ended. The directory
-	// also has those settings of the user that the agent needs: credentials without refresh tokens,
+	// a temporary directory, which is CLAUDE_CONFIG_DIR until the agent ends. The directory also
+	// has those settings of the user that the agent needs: credentials without refresh tokens,
 	// .claude.json, and settings.json without plugins, but not the user's CLAUDE.md, agents or
 	// skills. This needs an agent on this machine: no Transport except a ProcessTransport without
 	// Wrap. A session that is not in the store is resumed as without a store, with a warning to
-	// Logger; then the store gets only what is new, unless sessions.Import has copied the rest.
+	// Logger; then the store gets only what is new, unless sessions.Import copied the rest.
 	//
 	// Nil means no store. Not together with Ephemeral and EnableFileCheckpointing.
 	Store Store
@@ -101,8 +101,8 @@ type Options struct {
 	StoreProject string
 	// StoreEager copies each entry at once, in the background, instead of in batches.
 	StoreEager bool
-	// StoreTimeout limits each call of Store, and all calls together when the agent has ended. A
-	// call that takes longer is not repeated and not waited for, but delays the calls for the same
+	// StoreTimeout limits each call of Store, and all calls together when the agent ends. A call
+	// that takes longer is not repeated and not waited for, but delays the calls for the same
 	// transcript. 0 means 60 seconds.
 	StoreTimeout time.Duration
 	// Reconnect makes the session start a new agent when the old one dies, and resume the
@@ -131,8 +131,8 @@ type Options struct {
 	FallbackModels []string
 	// Betas are beta features of the API: --betas, joined by commas.
 	Betas []string
-	// Thinking is whether and how much the model thinks before it answers. Nil leaves it to the
-	// agent.
+	// Thinking specifies whether and how much the model thinks before it answers. Nil leaves it to
+	// the agent.
 	Thinking *ThinkingConfig
 	// Effort is how much work the model puts into an answer: --effort.
 	Effort Effort
@@ -144,8 +144,8 @@ type Options struct {
 	// Budget is an amount of money that this run shares with others: --max-budget-usd, with what is
 	// left of it. It is not copied. Nil means none.
 	Budget *Budget
-	// TaskBudget is how many tokens the model is asked to stay below: --task-budget. 0 means no
-	// budget.
+	// TaskBudget is the number of tokens the model is asked to stay below: --task-budget. 0 means
+	// no budget.
 	TaskBudget int
 	// AutoCompactTokens is how long the conversation may get before it is compacted, in tokens:
 	// --autocompact. 0 leaves it to the agent.
@@ -191,7 +191,7 @@ type Options struct {
 	// PermissionPromptTool is an MCP tool that decides in place of CanUseTool:
 	// --permission-prompt-tool.
 	PermissionPromptTool string
-	// PermissionPrompts is whether anybody is asked: --permission-prompts. Empty means
+	// PermissionPrompts specifies whether anybody is asked: --permission-prompts. Empty means
 	// [PermissionPromptsHost].
 	PermissionPrompts PermissionPrompts
 	// QuestionPreview is the format of the previews in questions to the user:
@@ -214,7 +214,7 @@ type Options struct {
 	// MCPServers are MCP servers by name, in addition to those of the settings. They become an
 	// mcp_set_servers request after initialize, so that their secrets are not on the command line.
 	// The names of in-process servers are also in initialize sdkMcpServers. Connect waits until the
-	// other servers are connected or have failed; in-process servers connect meanwhile.
+	// other servers are connected or fail; in-process servers connect meanwhile.
 	MCPServers map[string]MCPServer
 	// MCPConfigFiles are files with MCP servers: --mcp-config, once for each.
 	MCPConfigFiles []string
@@ -266,11 +266,11 @@ type Options struct {
 	// AgentProgressSummaries makes the agent sum up the work of its subagents about every 30
 	// seconds: initialize agentProgressSummaries.
 	AgentProgressSummaries bool
-	// ReplayUserMessages makes the agent send back the prompts that it begins with:
+	// ReplayUserMessages makes the agent send back the prompts that it starts with:
 	// --replay-user-messages.
 	ReplayUserMessages bool
 	// VerbatimPrompts marks prompts as written by a program, to be taken literally: client_composed
-	// on each. Without it, a prompt that begins with "/" is a command, such as /compact or a skill
+	// on each. Without it, a prompt that starts with "/" is a command, such as /compact or a skill
 	// of the user, and "@name" adds the content of a file. Set it where prompts come from other
 	// people, such as in a web server.
 	VerbatimPrompts bool
@@ -286,7 +286,7 @@ type Options struct {
 	// them.
 	Settings wire.JSON
 	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON
-	// object: --managed-settings. The agent ignores them if an administrator has made some, unless
+	// object: --managed-settings. The agent ignores them if an administrator made some, unless
 	// those allow it.
 	ManagedSettings wire.JSON
 	// SettingSources are the settings files that the agent reads: --setting-sources, joined by
@@ -324,26 +324,26 @@ type Options struct {
 	// DebugFile is the file of the debug log: --debug-file. It turns the log on. Empty means a file
 	// below the directory of the agent's settings.
 	DebugFile string
-	// IdleTimeout is how long the agent may be silent during a turn. Time in which it waits for an
+	// IdleTimeout is the time the agent may be silent during a turn. Time in which it waits for an
 	// answer or for a slow reader does not count. After it, OnIdle is called or, without OnIdle,
 	// the session ends with [ErrIdle]. 0 means no limit.
 	IdleTimeout time.Duration
 	// OnIdle is called with the length of the silence so far. It needs IdleTimeout.
 	OnIdle func(silence time.Duration)
-	// InitializeTimeout is how long the agent may take to start and answer. 0 means 60 seconds.
+	// InitializeTimeout is the time the agent may take to start and answer. 0 means 60 seconds.
 	InitializeTimeout time.Duration
-	// ControlTimeout is how long the agent may take to answer a control request, unless the answer
+	// ControlTimeout is the time the agent may take to answer a control request, unless the answer
 	// depends on a model, a server or a person, such as that to [Session.SideQuestion]. Older
 	// agents never answer requests that they do not know. 0 means 60 seconds.
 	ControlTimeout time.Duration
-	// CloseTimeout is how long the agent may take to exit by itself, and then how long after
-	// SIGTERM. In a one-shot run the first one begins with the last result. 0 means 5 seconds.
+	// CloseTimeout is the time the agent may take to exit by itself, and then how long after
+	// SIGTERM. In a one-shot run the first one starts with the last result. 0 means 5 seconds.
 	CloseTimeout time.Duration
-	// KeepBackground keeps the processes that commands of the agent have left running, such as a
-	// server started with "nohup server &", when the agent ends. Without it they get SIGTERM, and
-	// SIGKILL 2 seconds later: see [ProcessTransport] for how they are found. Tasks that the agent
-	// itself has in the background end with it in any case, and so does everything if the agent is
-	// killed, or on Windows.
+	// KeepBackground keeps the processes that commands of the agent left running, such as a server
+	// started with "nohup server &", when the agent ends. Without it they get SIGTERM, and SIGKILL
+	// 2 seconds later: see [ProcessTransport] for how they are found. Tasks that the agent itself
+	// has in the background end with it in any case, and so does everything if the agent is killed,
+	// or on Windows.
 	KeepBackground bool
 	// MaxFrameBytes is the length of the longest frame that is read. 0 means
 	// [wire.DefaultMaxFrameBytes].
@@ -353,10 +353,9 @@ type Options struct {
 	// caller waits for its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
-	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the
-	// name of one is replaced by ***, in both directions, also in prompts, answers and results of
-	// tools; personal data stays. A frame that Close cuts off is left out. A write that fails ends
-	// the recording. A write that blocks blocks the session, including Close. Nil means no
-	// recording.
+	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the name of
+	// one is replaced by ***, in both directions, also in prompts, answers and tool results;
+	// personal data stays. A frame that Close cuts off is left out. A write that fails ends the
+	// recording. A write that blocks blocks the session, including Close. Nil means no recording.
 	Record io.Writer
 }

@@ -396,7 +396,7 @@ var extraArg = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // ownedFlags are flags that Clew does not use, with the field of Options that does the same in
-// another way. Those without a field would end the session before it begins.
+// another way. Those without a field would end the session before it starts.
 var ownedFlags = map[string]string{
 	"print":   "",
 	"help":    "",

@@ -120,7 +120,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 		"KeepBackground", "Trace",
 		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
-		// It says how Plugins travel; its value here is none that the agent knows.
+		// It describes how Plugins travel; its value here is none that the agent knows.
 		"PluginDelivery",
 	}
 	empty := optionsEffect(t, &Options{})

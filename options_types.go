@@ -129,15 +129,16 @@ type ThinkingConfig struct {
 	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's
 	// choice.
 	Mode ThinkingMode
-	// BudgetTokens is how many tokens the model may spend on thinking, only for [ThinkingEnabled]:
-	// --max-thinking-tokens. 0 means no separate limit. Newer models choose by themselves.
+	// BudgetTokens is the number of tokens the model may spend on thinking, only for
+	// [ThinkingEnabled]: --max-thinking-tokens. 0 means no separate limit. Newer models choose by
+	// themselves.
 	BudgetTokens int
 	// Display is how much of the thinking the messages contain: --thinking-display. Empty leaves it
 	// to the agent.
 	Display ThinkingDisplay
 }
 
-// A ThinkingMode is whether the model thinks.
+// A ThinkingMode specifies whether the model thinks.
 type ThinkingMode string
 
 // The modes that the agent knows.
@@ -194,7 +195,7 @@ type AgentDefinition struct {
 
 	// InitialPrompt is the first prompt of an agent that leads the session: see [Options.Agent].
 	InitialPrompt string `json:"initialPrompt,omitempty"`
-	// Background runs the agent while the session goes on.
+	// Background runs the agent while the session continues.
 	Background bool `json:"background,omitempty"`
 	// OmitClaudeMD keeps CLAUDE.md out of the agent's context.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitempty"`

@@ -32,7 +32,7 @@ type PermissionRequest struct {
 
 	// ToolName is the name of the tool, such as "Bash".
 	ToolName string `json:"tool_name"`
-	// Input is the input of the tool, an object: see DecodeInput.
+	// Input is the tool's input, an object: see DecodeInput.
 	Input wire.JSON `json:"input"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
@@ -63,7 +63,7 @@ type PermissionRequest struct {
 
 	// BlockedPath is the path that the question is about, or empty.
 	BlockedPath string `json:"blocked_path"`
-	// DecisionReason says why the agent asks, or is empty.
+	// DecisionReason explains why the agent asks, or is empty.
 	DecisionReason string `json:"decision_reason"`
 	// DecisionReasonType is the kind of reason, such as rule, mode, hook, workingDir, safetyCheck
 	// or classifier, or empty.
@@ -82,10 +82,11 @@ type PermissionRequest struct {
 		// RuleContent narrows the rule down, or is empty.
 		RuleContent string `json:"rule_content"`
 	} `json:"matched_ask_rule"`
-	// ServerPolicyAskOnly is whether only a default asks, or nil if the agent does not report it.
+	// ServerPolicyAskOnly reports whether only a default asks, or nil if the agent does not report
+	// it.
 	ServerPolicyAskOnly *bool `json:"server_policy_ask_only"`
 
-	// ServerPrompt names a question that the session service has worded, or is empty.
+	// ServerPrompt names a question that the session service worded, or is empty.
 	ServerPrompt string `json:"server_prompt"`
 	// ComputerFolder is the directory that such a question is about, or nil.
 	ComputerFolder *struct {
@@ -189,8 +190,8 @@ type PermissionResult interface {
 
 // An AllowResult lets the tool run.
 type AllowResult struct {
-	// UpdatedInput replaces the input of the tool: anything that marshals to a JSON object. Nil
-	// leaves the input as it is.
+	// UpdatedInput replaces the tool's input: anything that marshals to a JSON object. Nil leaves
+	// the input as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
 	// UpdatedPermissions are changes of the rules, such as suggestions of the request.
 	UpdatedPermissions []PermissionUpdate `json:"updatedPermissions,omitempty"`
@@ -221,7 +222,7 @@ func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
 	}{PermissionBehaviorAllow, result, req.ToolUseID}, nil
 }
 
-// encodeInput encodes the input of a tool, which must be a JSON object. Nil stays nil.
+// encodeInput encodes a tool's input, which must be a JSON object. Nil stays nil.
 func encodeInput(input any) (any, error) {
 	if input == nil {
 		return nil, nil
@@ -261,7 +262,7 @@ func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
 // A PermissionUpdate is one change of the agent's permissions. Its type says which fields it uses.
 //
 // An update that comes from the agent keeps the fields that this package does not know, and goes
-// back to the agent unchanged, except for fields that the caller has changed.
+// back to the agent unchanged, except for fields that the caller changed.
 type PermissionUpdate struct {
 	raw wire.JSON
 

@@ -33,9 +33,9 @@ import (
 //   - if the permission rules, the permission mode, the directories, the tools or the model have
 //     changed.
 //
-// Two things remain: the next conversation begins with a note about the /clear, and the agent keeps
-// some things in memory, such as web pages that it has fetched. Hooks see the end and the start of
-// the sessions. An agent that Connect has returned is not used again.
+// Two things remain: the next conversation starts with a note about the /clear, and the agent keeps
+// some things in memory, such as web pages that it fetched. Hooks see the end and the start of the
+// sessions. An agent that Connect returned is not used again.
 //
 // All agents share the callbacks of the options, also [Options.Stderr], which may run for several
 // agents at once. When their [Options.Budget] is spent, the pool starts no more agents, and
@@ -103,7 +103,7 @@ func (p *Pool) start(ctx context.Context) error {
 }
 
 // Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop
-// begins, and each loop takes its own agent. If the agent may serve another conversation, the
+// starts, and each loop takes its own agent. If the agent may serve another conversation, the
 // sequence does not wait for its exit: it ends when the prompt is answered and no background task
 // will start another turn. The errors are those of the function, [ErrPoolClosed], and, while the
 // caller waits, the error of ctx or of an agent that could not be started.
@@ -122,15 +122,15 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 // Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a
 // [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
 //
-// The TotalCostUSD of the result is that of this run alone, also if the agent has served others
-// before. So the costs of a pool are the sum of those of its runs; a [Budget] limits them.
+// The TotalCostUSD of the result is that of this run alone, even if the agent served others before.
+// So the costs of a pool are the sum of those of its runs; a [Budget] limits them.
 func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }
 
 // Connect takes an agent for a session. The agent counts as in use until the session is closed or
-// the agent has died. The context bounds only the wait. The errors are [ErrPoolClosed], that of
-// ctx, [ErrBudgetSpent], and that of an agent that could not be started.
+// the agent dies. The context bounds only the wait. The errors are [ErrPoolClosed], that of ctx,
+// [ErrBudgetSpent], and that of an agent that could not be started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	if err := p.opts.Budget.err(); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (c *Claim) apply(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent has died
+// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent died
 // before the prompt reached it, another one is tried.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
@@ -235,20 +235,20 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 // PoolOptions configure how many agents a [Pool] keeps, and for how long. The zero value means the
 // defaults.
 type PoolOptions struct {
-	// Warm is how many agents are kept ready for future callers. An agent takes about 250 MB of
-	// memory. 0 means 1.
+	// Warm is the number of agents that are kept ready for future callers. An agent takes about 250
+	// MB of memory. 0 means 1.
 	Warm int
 	// MaxAgents is the highest number of agents, including those that are starting or ending.
 	// Further callers wait. It can't be less than Warm. 0 means four times Warm.
 	MaxAgents int
-	// MaxUses is how many conversations an agent serves, one after the other. 0 means 1, so that
-	// nothing can pass from one to the next. With more, the pool sends the command /clear after a
-	// [Pool.Query] or [Pool.Run] that succeeded, and keeps the agent if that works: see [Pool]. It
-	// can't be more than 1 together with [Options.DisableSlashCommands], [Options.VerbatimPrompts]
-	// or [Options.PromptSuggestions]. Claude Code up to 2.1.250 serves only one, with a warning to
-	// [Options.Logger].
+	// MaxUses is the number of conversations an agent serves, one after the other. 0 means 1, so
+	// that nothing can pass from one to the next. With more, the pool sends the command /clear
+	// after a [Pool.Query] or [Pool.Run] that succeeded, and keeps the agent if that works: see
+	// [Pool]. It can't be more than 1 together with [Options.DisableSlashCommands],
+	// [Options.VerbatimPrompts] or [Options.PromptSuggestions]. Claude Code up to 2.1.250 serves
+	// only one, with a warning to [Options.Logger].
 	MaxUses int
-	// IdleTimeout is how long an agent waits for a caller before it is ended. The pool starts new
+	// IdleTimeout is the time an agent waits for a caller before it is ended. The pool starts new
 	// agents for the next caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
 	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that
@@ -314,19 +314,19 @@ func (o *Options) checkPooled(uses int) error {
 // PoolStats counts the agents and callers of a [Pool].
 type PoolStats struct {
 	// Warm agents are ready for a caller. Starting agents are not ready yet, or are being cleared.
-	// InUse agents serve a caller. Ending agents have been asked to exit.
+	// InUse agents serve a caller. Ending agents were asked to exit.
 	Warm, Starting, InUse, Ending int
 	// Waiting counts the callers that wait for an agent.
 	Waiting int
 
-	// Started counts the agents that the pool has started, and Failed those of them that did not
-	// become ready. Died counts the agents that exited or stopped answering while they waited for a
+	// Started counts the agents that the pool started, and Failed those of them that did not become
+	// ready. Died counts the agents that exited or stopped answering while they waited for a
 	// caller.
 	Started, Failed, Died int
 	// Served counts the callers that got an agent, and Reused those of them whose agent had served
 	// others before.
 	Served, Reused int
-	// WaitTime is the total time that callers have waited for agents.
+	// WaitTime is the total time that callers waited for agents.
 	WaitTime time.Duration
 }
 
@@ -360,11 +360,11 @@ func (p *Pool) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends all agents of the pool, also those in use, and waits until they have exited. Callers
-// that wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes
-// no longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise
-// an error with an [*ExitError] for each that had to be killed. With [Options.Store], the error
-// also has a [*StoreError] for each loss that no caller has seen.
+// Close ends all agents of the pool, also those in use, and waits until they exit. Callers that
+// wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes no
+// longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise an
+// error with an [*ExitError] for each that had to be killed. With [Options.Store], the error also
+// has a [*StoreError] for each loss that no caller saw.
 func (p *Pool) Close() error {
 	p.shutDown()
 	p.running.Wait()
@@ -405,9 +405,9 @@ func (p *Pool) shutDown() {
 	p.pause(0)
 }
 
-// traceless are the tools after which /clear removes everything that they have changed in the
-// agent. Tools of MCP servers, which are not in this list, change only their servers. Other tools
-// may register hooks, change directories or schedule work.
+// traceless are the tools after which /clear removes everything that they changed in the agent.
+// Tools of MCP servers, which are not in this list, change only their servers. Other tools may
+// register hooks, change directories or schedule work.
 var traceless = []string{
 	"AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read",
 	"StructuredOutput", "WebFetch", "WebSearch", "Write",

@@ -137,8 +137,7 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	}
 }
 
-// checkIdle dismisses an agent that has waited too long for a caller, and returns when to check
-// again.
+// checkIdle dismisses an agent that waited too long for a caller, and returns when to check again.
 func (p *Pool) checkIdle(a *poolAgent) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,8 +158,8 @@ func (p *Pool) discard(a *poolAgent) {
 	p.dismiss(a)
 }
 
-// closeEnded closes the session of an agent that has ended by itself. A session in use is left to
-// its caller, who may have messages to read.
+// closeEnded closes the session of an agent that ended by itself. A session in use is left to its
+// caller, who may have messages to read.
 func (p *Pool) closeEnded(a *poolAgent) error {
 	switch p.stateOf(a) {
 	case agentInUse:
@@ -188,7 +187,7 @@ func (p *Pool) failed(a *poolAgent, err error) {
 	p.balance()
 }
 
-// gone removes an agent that has ended.
+// gone removes an agent that ended.
 func (p *Pool) gone(a *poolAgent, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +236,7 @@ func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 }
 
 // join adds a waiter and sets how many more agents should be ready. It never blocks. A waiter that
-// can be served at once has been served when it returns.
+// can be served at once is served when it returns.
 func (p *Pool) join(wanted int) *waiter {
 	w := &waiter{done: make(chan struct{})}
 	p.mu.Lock()
@@ -290,7 +289,7 @@ func (p *Pool) putBack(a *poolAgent) {
 	p.balance()
 }
 
-// returnUnused returns an agent that has got nothing from its caller. It reports whether the agent
+// returnUnused returns an agent that got nothing from its caller. It reports whether the agent
 // still runs.
 func (p *Pool) returnUnused(a *poolAgent) bool {
 	p.mu.Lock()
@@ -335,10 +334,10 @@ func (p *Pool) refuse(err error) {
 }
 
 const (
-	// headStart is how long the pool waits before it starts the next agent, so that the start does
+	// headStart is the time the pool waits before it starts the next agent, so that the start does
 	// not slow down the agent that was just taken. The first answer of that agent ends it.
 	headStart = 500 * time.Millisecond
-	// The pause before another start after agents have died before they served a caller.
+	// The pause before another start after agents die before they served a caller.
 	minRestart = 500 * time.Millisecond
 	maxRestart = 30 * time.Second
 )
@@ -386,7 +385,7 @@ func (p *Pool) pause(length time.Duration) {
 	}
 }
 
-// endHeadStart ends the head start of an agent that has answered.
+// endHeadStart ends the head start of an agent that answered.
 func (p *Pool) endHeadStart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -455,8 +454,8 @@ type baseline struct {
 	profile  string    // what the agent reported about itself in its first turn
 }
 
-// record records the permission rules of an agent that has started. It does nothing for an agent
-// with a single use.
+// record records the permission rules of an agent that started. It does nothing for an agent with a
+// single use.
 func (b *baseline) record(ctx context.Context, s *Session, uses int) error {
 	if uses == 1 {
 		return nil

@@ -55,7 +55,7 @@ func (p *progress) see(msg wire.Message) bool {
 	return mayBeOver
 }
 
-// seeSettled is like see and also returns the prompts that the frame has settled.
+// seeSettled is like see and also returns the prompts that the frame settled.
 func (p *progress) seeSettled(msg wire.Message) (mayBeOver bool, settled []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *progress) turnEnded(failed *wire.ResultMessage, unread *wire.InvalidFra
 	p.spoken = false
 }
 
-// setSession sets the session of the agent, which may begin a new conversation.
+// setSession sets the session of the agent, which may start a new conversation.
 func (p *progress) setSession(id string) {
 	if id == "" {
 		return
@@ -187,8 +187,8 @@ func (p *progress) reportsStates() bool {
 	return p.prompts.reports
 }
 
-// position returns how many prompts the agent has to answer before this one, or -1 if it has
-// answered it.
+// position returns how many prompts the agent has to answer before this one, or -1 if it answered
+// it.
 func (p *progress) position(uuid string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,9 +203,9 @@ func (p *progress) settled() bool {
 	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" && !p.owed || p.state == wire.SessionStateIdle)
 }
 
-// rest reports what an agent that has answered every prompt still does: nothing, or whether a
-// subagent or a workflow runs in the background, whose end starts another turn. An agent that waits
-// for a command in the background does nothing, but does not report that it is idle.
+// rest reports what an agent that answered every prompt still does: nothing, or whether a subagent
+// or a workflow runs in the background, whose end starts another turn. An agent that waits for a
+// command in the background does nothing, but does not report that it is idle.
 func (p *progress) rest() (idle, background bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +223,7 @@ func (p *progress) expectsOutput() bool {
 
 // working reports whether the agent is in a turn, or waits for something in the background before
 // it ends. An agent that reports states becomes idle some time after the result of its turn: in
-// between it does not work, so that a caller who has seen the result closes an idle agent.
+// between it does not work, so that a caller who saw the result closes an idle agent.
 func (p *progress) working() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,15 +264,15 @@ func (t turnsState) err(exit *ExitError) error {
 	return nil
 }
 
-// sessionID returns the ID of the session, or "" before the agent has reported it.
+// sessionID returns the ID of the session, or "" before the agent reports it.
 func (p *progress) sessionID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.id
 }
 
-// lose resets the state after the agent has died. All prompts except those in kept, which the agent
-// had not received, are lost. It returns the lost ones.
+// lose resets the state after the agent dies. All prompts except those in kept, which the agent had
+// not received, are lost. It returns the lost ones.
 func (p *progress) lose(kept []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -401,7 +401,7 @@ func (l *ledger) in(states ...wire.CommandState) []string {
 // ended returns the prompts that the agent is done with and that wait for their result.
 func (l *ledger) ended() []string { return l.in(wire.CommandStateCompleted, wire.CommandStateCanceled) }
 
-// goesOn reports whether the turn of a result goes on in the background: it answers nothing yet.
+// goesOn reports whether the turn of a result continues in the background: it answers nothing yet.
 func goesOn(m *wire.ResultMessage) bool {
 	return m.TerminalReason == wire.TerminalReasonBackgroundRequested && m.UserMessageUUID != ""
 }
@@ -444,14 +444,14 @@ func (l *ledger) answered(m *wire.ResultMessage) []string {
 }
 
 // begun reports whether the agent may have started a prompt. An agent that reports states has not,
-// if it has reported nothing about the prompt: the result that was read belongs to a turn that the
+// if it reported nothing about the prompt: the result that was read belongs to a turn that the
 // agent started itself.
 func (l *ledger) begun(uuid string) bool {
 	return l.states[uuid] == wire.CommandStateStarted || l.states[uuid] == "" && !l.reports
 }
 
 // prompted reports whether a result that names no prompt can answer one. It can't if a finished
-// task or a schedule has started its turn.
+// task or a schedule started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
 // remove removes prompts, and returns those that were there. An agent answers a prompt that was sent

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A task that has ended starts a turn: the run is not settled before the result of that.
+// A task that ended starts a turn: the run is not settled before the result of that.
 func TestProgressOfATask(t *testing.T) {
 	t.Parallel()
 	var p progress

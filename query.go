@@ -20,19 +20,18 @@ import (
 //
 //	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
 //
-// The sequence ends when the agent has exited. An error is the last pair: an error of [Connect], a
+// The sequence ends when the agent exits. An error is the last pair: an error of [Connect], a
 // [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
 // that of a prompt that is a sequence with errors. It is joined with a [*StoreError] if entries are
-// missing in [Options.Store] and no message has reported that.
+// missing in [Options.Store] and no message reported that.
 //
 // Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the
 // statement after the loop runs; store losses from then on are only logged.
 //
 // A subagent or a workflow in the background is waited for, however long it takes: the agent starts
-// another turn when it ends, with another result. An agent that has answered, has nothing of that
-// kind to wait for and does not exit within [Options.CloseTimeout] is ended, which is not an error.
-// So a command that it has left running in the background is not waited for; a [Session] can do
-// that.
+// another turn when it ends, with another result. An agent that answered, has nothing of that kind
+// to wait for and does not exit within [Options.CloseTimeout] is ended, which is not an error. So a
+// command that it left running in the background is not waited for; a [Session] can do that.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		s, err := connect(ctx, opts.withoutReconnect(), isOne(prompt))
@@ -182,14 +181,14 @@ func (s *sender) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessag
 	return nil
 }
 
-// turnTimeout is how long a one-shot run waits for the result of a turn that the agent has started
-// by itself after it had answered every prompt, and for the turn of a prompt that has none.
+// turnTimeout is the time a one-shot run waits for the result of a turn that the agent started by
+// itself after it had answered every prompt, and for the turn of a prompt that has none.
 const turnTimeout = 10 * time.Minute
 
 // A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can
-// come that needs an answer, and ends an agent that has answered everything and does not exit. It
-// does nothing before allSent is called, and so nothing for a session without an end. It has its
-// own state and lock.
+// come that needs an answer, and ends an agent that answered everything and does not exit. It does
+// nothing before allSent is called, and so nothing for a session without an end. It has its own
+// state and lock.
 type oneShot struct {
 	log        *slog.Logger
 	progress   *progress

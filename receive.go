@@ -24,7 +24,7 @@ func (s *Session) receive() {
 }
 
 // readOutput reads the output of a process until its end. It serves control frames at once and puts
-// all other messages into the backlog, in batches: each holds what one read has returned.
+// all other messages into the backlog, in batches: each holds what one read returned.
 func (s *Session) readOutput(p *agentProcess) error {
 	feeder := wire.NewFeeder(s.readerOptions())
 	for {
@@ -161,8 +161,8 @@ func (s *Session) writeFailed(err error) {
 	s.endWhenSilent(s.agent.process())
 }
 
-// endWhenSilent ends a process that has closed its input, when it has written nothing for the time
-// that it has to exit: it may wait for an answer that can't reach it.
+// endWhenSilent ends a process that closed its input, when it writes nothing for the time that it
+// has to exit: it may wait for an answer that can't reach it.
 func (s *Session) endWhenSilent(p *agentProcess) {
 	limit := s.opts.closeTimeout()
 	for left := limit; left > 0; left = limit - time.Since(time.Unix(0, p.active.Load())) {

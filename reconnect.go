@@ -18,24 +18,24 @@ import (
 )
 
 // ReconnectOptions configure how often and how fast a session starts a new agent in place of one
-// that has died. The zero value means the defaults.
+// that died. The zero value means the defaults.
 //
-// An agent has died if it was killed, has crashed or can't be reached any more, and also if it
-// exited in the middle of a turn. An agent that exits normally between turns, as some prompts make
-// it do, ends the session. So does an agent that was silent for [Options.IdleTimeout].
+// An agent has died if it was killed, crashed or can't be reached any more, and also if it exited
+// in the middle of a turn. An agent that exits normally between turns, as some prompts make it do,
+// ends the session. So does an agent that was silent for [Options.IdleTimeout].
 //
-// The new agent resumes the conversation by its ID, as far as the old one has written the
-// transcript. It gets the options, and then the changes that methods of the session have made:
-// model, permission mode, thinking, settings, MCP servers and their state, working directories,
-// added plugins, remote control, subscribers, suggestions, browsers, and a rewind of the
-// conversation that no turn has followed. Permission rules of the session are lost, and so are
-// background tasks, logins that had not ended and files that were seeded as read. Limits such as
-// [Options.MaxBudgetUSD] start again from zero.
+// The new agent resumes the conversation by its ID, as far as the old one wrote the transcript. It
+// gets the options, and then the changes that methods of the session made: model, permission mode,
+// thinking, settings, MCP servers and their state, working directories, added plugins, remote
+// control, subscribers, suggestions, browsers, and a rewind of the conversation that no turn
+// followed. Permission rules of the session are lost, and so are background tasks, logins that had
+// not ended and files that were seeded as read. Limits such as [Options.MaxBudgetUSD] start again
+// from zero.
 //
 // While no agent runs, control requests and prompts wait until their contexts end. A request or
 // prompt that the dead agent had received and not answered fails with a [*LostError], and is never
 // sent again. A [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all
-// attempts have failed, the session ends with a [*ReconnectError].
+// attempts fail, the session ends with a [*ReconnectError].
 type ReconnectOptions struct {
 	// MaxAttempts is how many times in a row an agent is started before the session gives up. A
 	// turn that succeeds resets the count. 0 means 5.
@@ -99,7 +99,7 @@ func (o *Options) checkReconnect() error {
 	return nil
 }
 
-// A reconnector starts another process in place of one that has died. Only the read loop uses its
+// A reconnector starts another process in place of one that died. Only the read loop uses its
 // fields, but for the context and the wait group.
 type reconnector struct {
 	agent *agent
@@ -138,8 +138,7 @@ func (r *reconnector) wait() {
 	r.starting.Wait()
 }
 
-// replace starts another process in place of one that has ended. It returns nil if the session
-// ends.
+// replace starts another process in place of one that ended. It returns nil if the session ends.
 func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	s := r.agent.session
 	if !r.wanted(p) {
@@ -167,7 +166,7 @@ func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	return r.startNext()
 }
 
-// wanted reports whether a process that has ended is to be replaced. It is not if it ended as it
+// wanted reports whether a process that ended is to be replaced. It is not if it ended as it
 // should: by itself, between turns.
 func (r *reconnector) wanted(p *agentProcess) bool {
 	s := r.agent.session
@@ -177,7 +176,7 @@ func (r *reconnector) wanted(p *agentProcess) bool {
 	return !p.ready.Load() || p.failure() != nil || s.progress.inTurn()
 }
 
-// disconnect cuts the session off from a process that has died: calls fail, callbacks end, and the
+// disconnect cuts the session off from a process that died: calls fail, callbacks end, and the
 // prompts that the process had received are lost. It returns their ids. Other prompts wait for the
 // next process.
 func (r *reconnector) disconnect(err *LostError) (lost []string) {
@@ -191,7 +190,7 @@ func (r *reconnector) disconnect(err *LostError) (lost []string) {
 	return lost
 }
 
-// drainStore copies what the process has written to the store before another one writes to the same
+// drainStore copies what the process wrote to the store before another one writes to the same
 // files, unless that takes too long.
 func (r *reconnector) drainStore() {
 	ctx, cancel := context.WithTimeout(r.open, r.agent.session.opts.storeTimeout())
@@ -199,8 +198,8 @@ func (r *reconnector) drainStore() {
 	r.agent.session.mirror.drain(ctx.Done())
 }
 
-// startOutcome waits until it is known whether a process that has ended was ready before, and
-// returns why not.
+// startOutcome waits until it is known whether a process that ended was ready before, and returns
+// why not.
 func (r *reconnector) startOutcome(p *agentProcess) error {
 	select {
 	case err := <-p.initialized:
@@ -210,8 +209,8 @@ func (r *reconnector) startOutcome(p *agentProcess) error {
 	}
 }
 
-// startNext makes attempts until a process has been started. It returns nil if there are none left,
-// or if the session is closed.
+// startNext makes attempts until a process is started. It returns nil if there are none left, or if
+// the session is closed.
 func (r *reconnector) startNext() *agentProcess {
 	for r.open.Err() == nil {
 		if r.attempts == r.opts.MaxAttempts {
@@ -286,11 +285,11 @@ func (r *reconnector) options() *Options {
 	return &o
 }
 
-// errGone says that a process has died before it was ready.
+// errGone reports that a process died before it was ready.
 var errGone = errors.New("clew: the agent is gone")
 
-// makeReady makes a process ready that was just started, and lets the session go on with it. If it
-// can't, it ends the process.
+// makeReady makes a process ready that was just started, and lets the session continue with it. If
+// it can't, it ends the process.
 func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage) error {
 	s := r.agent.session
 	ctx, cancel := r.agent.withInitializeTimeout(r.open)
@@ -322,8 +321,7 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 	return nil
 }
 
-// initialize gives a new process what its plan says, and what methods of the session have changed
-// since.
+// initialize gives a new process what its plan says, and what methods of the session changed since.
 func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
 	s := r.agent.session
 	if err := r.agent.sendInitialize(ctx, plan); err != nil {
@@ -358,7 +356,7 @@ func newestServers(plan *launchPlan, changed []change) any {
 }
 
 // repeat repeats a request for a new process. If the agent refuses it now, the change is dropped,
-// unless the agent must not go on without it.
+// unless the agent must not continue without it.
 func (r *reconnector) repeat(ctx context.Context, c *change) error {
 	if c.subtype == serversSubtype {
 		return nil // sendServers has sent them
@@ -418,20 +416,20 @@ var remembered = map[string]string{
 	"set_prompt_suggestions_paused": "",
 }
 
-// changes are the requests that have changed how the agent works. They are repeated for an agent
-// that replaces it.
+// changes are the requests that changed how the agent works. They are repeated for an agent that
+// replaces it.
 type changes struct {
 	mu   sync.Mutex
 	list []change // the newest last
 }
 
-// A change is a request that has changed something. Its key names the thing.
+// A change is a request that changed something. Its key names the thing.
 type change struct {
 	key, subtype string
 	fields       map[string]wire.JSON
 }
 
-// remember keeps a request that the agent has granted, if it has changed how the agent works.
+// remember keeps a request that the agent granted, if it changed how the agent works.
 func (a *agent) remember(subtype string, in any) {
 	what, ok := remembered[subtype]
 	if !ok || a.session.opts.Reconnect == nil {
@@ -457,7 +455,7 @@ func (a *agent) remember(subtype string, in any) {
 	}
 }
 
-// rememberAlways keeps a request whose answer says that it has changed something.
+// rememberAlways keeps a request whose answer reports that it changed something.
 func (a *agent) rememberAlways(subtype string, in any) {
 	if a.session.opts.Reconnect != nil {
 		a.changes.add(change{subtype, subtype, fieldsOf(in)})
@@ -516,8 +514,8 @@ func (c *changes) all() []change {
 	return slices.Clone(c.list)
 }
 
-// strict reports whether an agent must not go on without the change, because it could do something
-// that is forbidden.
+// strict reports whether an agent must not continue without the change, because it could do
+// something that is forbidden.
 func (c *change) strict() bool {
 	return c.subtype == settingsSubtype || c.subtype == serverModeSubtype || c.subtype == rewindSubtype
 }

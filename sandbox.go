@@ -13,7 +13,7 @@ import (
 type SandboxSettings struct {
 	// Enabled turns the sandbox on.
 	Enabled bool `json:"enabled,omitempty"`
-	// FailIfUnavailable makes the agent exit if the sandbox can't be used, instead of going on
+	// FailIfUnavailable makes the agent exit if the sandbox can't be used, instead of continuing
 	// without it. Nil means true if Enabled.
 	FailIfUnavailable *bool `json:"failIfUnavailable,omitempty"`
 	// AutoAllowBashIfSandboxed lets commands run without a question if they run in the sandbox. Nil

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ServerInfo is what the agent reports about itself when a session begins. A field that the agent
+// A ServerInfo is what the agent reports about itself when a session starts. A field that the agent
 // does not report is zero, and so is a field of another type than it has here: see
 // [ServerInfo.Raw].
 type ServerInfo struct {
@@ -25,9 +25,9 @@ type ServerInfo struct {
 	Account AccountInfo `json:"account"`
 	// AuthConflict is nil unless the agent has two credentials and can use only one of them.
 	AuthConflict *struct {
-		// TokenSource is where the access token comes from.
+		// TokenSource is the source of the access token.
 		TokenSource string `json:"token_source"`
-		// APIKeySource is where the API key comes from.
+		// APIKeySource is the source of the API key.
 		APIKeySource string `json:"api_key_source"`
 	} `json:"auth_conflict"`
 
@@ -51,21 +51,21 @@ type ServerInfo struct {
 	CurrentModel string `json:"current_model"`
 	// CurrentPermissionMode is the permission mode in use.
 	CurrentPermissionMode wire.PermissionMode `json:"current_permission_mode"`
-	// SessionState is whether the agent is idle or working.
+	// SessionState reports whether the agent is idle or working.
 	SessionState wire.SessionState `json:"session_state"`
-	// FastModeState is whether the agent is in fast mode.
+	// FastModeState reports whether the agent is in fast mode.
 	FastModeState wire.FastModeState `json:"fast_mode_state"`
-	// FastModeDisabledReason says why fast mode is not available, or is empty.
+	// FastModeDisabledReason explains why fast mode is not available, or is empty.
 	FastModeDisabledReason wire.FastModeDisabledReason `json:"fast_mode_disabled_reason"`
 
-	// HooksApplied is whether the agent uses [Options.Hooks]. Nil means that there are none, or
-	// that the agent does not report it. The next three fields are alike.
+	// HooksApplied reports whether the agent uses [Options.Hooks]. Nil means that there are none,
+	// or that the agent does not report it. The next three fields are alike.
 	HooksApplied *bool `json:"hooks_applied"`
-	// PluginsApplied is whether the agent uses [Options.Plugins].
+	// PluginsApplied reports whether the agent uses [Options.Plugins].
 	PluginsApplied *bool `json:"plugins_applied"`
-	// ManagedSettingsApplied is whether the agent uses [Options.ManagedSettings].
+	// ManagedSettingsApplied reports whether the agent uses [Options.ManagedSettings].
 	ManagedSettingsApplied *bool `json:"managed_settings_applied"`
-	// WorkspaceTrustRecorded is whether the agent has recorded that the user trusts the directory.
+	// WorkspaceTrustRecorded reports whether the agent recorded that the user trusts the directory.
 	WorkspaceTrustRecorded *bool `json:"workspace_trust_recorded"`
 	// SDKMCPManifestsParked is, for each manifest of an in-process server, "parked" if the agent
 	// uses it, or the reason why not.
@@ -73,35 +73,35 @@ type ServerInfo struct {
 	// CodeRunningMCPToolsApplied are tools that run code, by MCP server.
 	CodeRunningMCPToolsApplied map[string][]string `json:"code_running_mcp_tools_applied"`
 
-	// HookOnFailureSupported is whether a hook can block when it fails: see
+	// HookOnFailureSupported reports whether a hook can block when it fails: see
 	// [HookMatcher.OnFailure].
 	HookOnFailureSupported bool `json:"hook_on_failure_supported"`
-	// OtherHookAskOutranksHost is whether the reason of another hook is shown if that hook and a
-	// hook of the host both want the user to be asked about a tool.
+	// OtherHookAskOutranksHost reports whether the reason of another hook is shown if that hook and
+	// a hook of the host both want the user to be asked about a tool.
 	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host"`
-	// HostWordedAsks is whether a hook can choose the words of such a question.
+	// HostWordedAsks reports whether a hook can choose the words of such a question.
 	HostWordedAsks bool `json:"host_worded_asks"`
 
-	// AnalyticsDisabled is whether the agent sends no analytics.
+	// AnalyticsDisabled reports whether the agent sends no analytics.
 	AnalyticsDisabled bool `json:"analytics_disabled"`
 	// FeedbackMode is an object that says where feedback goes.
 	FeedbackMode wire.JSON `json:"feedback_mode"`
 
-	// RemoteControlAvailable is whether other devices of the user can take part in the session. Nil
-	// means that they can.
+	// RemoteControlAvailable reports whether other devices of the user can take part in the
+	// session. Nil means that they can.
 	RemoteControlAvailable *bool `json:"remote_control_available"`
-	// RemoteControlAutoEnable is whether remote control starts with the session.
+	// RemoteControlAutoEnable reports whether remote control starts with the session.
 	RemoteControlAutoEnable bool `json:"remote_control_auto_enable"`
-	// RemoteControlAutoOnByDefault is whether that is the default for the account.
+	// RemoteControlAutoOnByDefault reports whether that is the default for the account.
 	RemoteControlAutoOnByDefault bool `json:"remote_control_auto_on_by_default"`
 	// RemoteControlAutoConnectDefault is the default for connecting by itself.
 	RemoteControlAutoConnectDefault bool `json:"remote_control_auto_connect_default"`
-	// IDERemoteControlAutoEnableGate is whether an editor may turn remote control on.
+	// IDERemoteControlAutoEnableGate reports whether an editor may turn remote control on.
 	IDERemoteControlAutoEnableGate bool `json:"ide_rc_auto_enable_gate"`
 }
 
-// Supports reports whether the agent has announced a capability. It announces some only with its
-// first turn: see [wire.InitMessage.Capabilities].
+// Supports reports whether the agent announced a capability. It announces some only with its first
+// turn: see [wire.InitMessage.Capabilities].
 func (i *ServerInfo) Supports(capability string) bool {
 	return slices.Contains(i.Capabilities, capability)
 }
@@ -129,9 +129,9 @@ type AccountInfo struct {
 	Organization string `json:"organization"`
 	// SubscriptionType is the plan, such as "max".
 	SubscriptionType string `json:"subscriptionType"`
-	// TokenSource is where the access token comes from. It never holds the token itself.
+	// TokenSource is the source of the access token. It never holds the token itself.
 	TokenSource string `json:"tokenSource"`
-	// APIKeySource is where the API key comes from. It never holds the key itself.
+	// APIKeySource is the source of the API key. It never holds the key itself.
 	APIKeySource wire.APIKeySource `json:"apiKeySource"`
 	// APIProvider is whose API the agent calls: firstParty, bedrock, vertex, foundry, anthropicAws,
 	// anthropicGoogleCloud, mantle, gateway or a newer one.
@@ -159,20 +159,20 @@ type ModelInfo struct {
 	DisplayName string `json:"displayName"`
 	// Description is a sentence for people, which can contain the price.
 	Description string `json:"description"`
-	// Disabled is true for a model that the user can see and not use. The description says why.
+	// Disabled is true for a model that the user can see and not use. The description explains why.
 	Disabled bool `json:"disabled"`
 
-	// SupportsEffort is whether the model has levels of effort.
+	// SupportsEffort reports whether the model has levels of effort.
 	SupportsEffort bool `json:"supportsEffort"`
 	// SupportedEffortLevels are these levels.
 	SupportedEffortLevels []wire.Effort `json:"supportedEffortLevels"`
-	// SupportsAdaptiveThinking is whether the model can choose how much it thinks.
+	// SupportsAdaptiveThinking reports whether the model can choose how much it thinks.
 	SupportsAdaptiveThinking bool `json:"supportsAdaptiveThinking"`
-	// SupportsFastMode is whether the model can be used in fast mode.
+	// SupportsFastMode reports whether the model can be used in fast mode.
 	SupportsFastMode bool `json:"supportsFastMode"`
-	// SupportsAutoMode is whether the model can be used in [PermissionModeAuto].
+	// SupportsAutoMode reports whether the model can be used in [PermissionModeAuto].
 	SupportsAutoMode bool `json:"supportsAutoMode"`
-	// SupportsThinkingOff is whether thinking can be turned off, or nil if the agent does not
+	// SupportsThinkingOff reports whether thinking can be turned off, or nil if the agent does not
 	// report it.
 	SupportsThinkingOff *bool `json:"supportsThinkingOff"`
 }

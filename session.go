@@ -112,7 +112,7 @@ func (s *Session) ID() string {
 	return s.opts.SessionID
 }
 
-// Err returns nil while the session is open, also while a new agent is being started. After Close
+// Err returns nil while the session is open, even while a new agent is being started. After Close
 // it returns [ErrClosed], and otherwise how the agent ended.
 func (s *Session) Err() error { return s.ending.err() }
 
@@ -137,20 +137,20 @@ func (s *Session) notify(subtype string, in any) (sent bool) {
 	return err == nil
 }
 
-// urgent reports whether the read loop must go on: somebody waits for an answer, or for the end.
+// urgent reports whether the read loop must continue: somebody waits for an answer, or for the end.
 func (s *Session) urgent() bool { return s.control.Waiting() || s.ending.closing() }
 
 func (s *Session) readerOptions() *wire.ReaderOptions {
 	return &wire.ReaderOptions{MaxFrameBytes: s.opts.MaxFrameBytes}
 }
 
-// flushTimeout is how long the agent may take to read what was written when the session is closed.
+// flushTimeout is the time the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
 // Close ends the session. It interrupts the agent's work, also in the background, closes its input
-// and waits until the agent has exited; an agent that does not exit by itself gets signals. Close
-// may be called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout]
-// and a few seconds.
+// and waits until the agent exits; an agent that does not exit by itself gets signals. Close may be
+// called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout] and a
+// few seconds.
 //
 // Close leaves no process and no goroutine running, unless a callback of the caller does not return
 // when its context ends; [Options.KeepBackground] keeps commands in the background. It waits for
@@ -159,7 +159,7 @@ const flushTimeout = time.Second
 //
 // It returns nil if the agent exited by itself or on SIGTERM, with its transcript written, an
 // [*ExitError] if the agent had to be killed, and a [*StoreError] if entries are missing in the
-// store and no message has reported that.
+// store and no message reported that.
 func (s *Session) Close() error {
 	s.close(false)
 	lost := s.mirror.unreported()
@@ -208,15 +208,15 @@ func (s *Session) shutDown() {
 	}
 }
 
-// stopWork interrupts whatever the agent is doing. If its input has ended, a request can't reach it
-// any more.
+// stopWork interrupts whatever the agent is doing. If its input ended, a request can't reach it any
+// more.
 func (s *Session) stopWork() {
 	if !s.notify("interrupt", interruptRequest{CancelQueued: true}) {
 		s.agent.process().interrupt(s.log)
 	}
 }
 
-// An ending knows whether and how a session has ended. It has its own lock.
+// An ending knows whether and how a session ended. It has its own lock.
 type ending struct {
 	over      chan struct{} // closed when the session has ended and the fields below are final
 	closeDone chan struct{} // closed when the first Close is done

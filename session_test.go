@@ -157,7 +157,7 @@ type discard struct{ closed atomic.Bool }
 func (*discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) CloseWrite() error         { d.closed.Store(true); return nil }
 
-// grace is how long an agent may take to exit in these tests.
+// grace is the time an agent may take to exit in these tests.
 const grace = 5 * time.Second
 
 // A one-shot run closes the input when all is answered, and ends an agent that does not exit then.
@@ -377,7 +377,7 @@ func TestAgentProcess(t *testing.T) {
 	}
 }
 
-// A process that has ended is replaced if the options want that, and unless it ended as it should.
+// A process that ended is replaced if the options want that, and unless it ended as it should.
 func TestReconnectWanted(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -50,7 +50,7 @@ func (o *Options) storeTimeout() time.Duration { return cmp.Or(o.StoreTimeout, d
 var errStoreReturn = errors.New("the method did not return")
 
 // callStore calls a method of a store and waits until it returns or ctx ends. A store may ignore
-// its context, so the method runs in a separate goroutine. running is closed when it has returned:
+// its context, so the method runs in a separate goroutine. running is closed when it returns:
 // before that, the caller must not use what the method changes. A panic becomes an error.
 func callStore(ctx context.Context, method func(context.Context) error) (running <-chan struct{}, err error) {
 	done := make(chan struct{})
@@ -141,7 +141,7 @@ func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error
 	return folder, nil
 }
 
-// checkContinue returns an error if there is no session to continue. The agent would begin a new
+// checkContinue returns an error if there is no session to continue. The agent would start a new
 // one and not say so. Only a directory on this machine can be checked. A long path has a name that
 // depends on the agent's version, and a worktree of Git may have its sessions elsewhere: neither
 // is.

@@ -20,7 +20,7 @@ import (
 //
 // A function must return at once, since the session waits for it, and must not call methods of the
 // session, which may wait for the function. If it panics, the session logs that to [Options.Logger]
-// and goes on. Everything that a function gets belongs to others: don't change it.
+// and continues. Everything that a function gets belongs to others: don't change it.
 //
 // Start comes first and End last, each once for a session; only a prompt that comes too late and a
 // callback that returns too late are reported after End. The calls of Message and End never overlap
@@ -40,14 +40,13 @@ type Trace struct {
 	// prompts.
 	Prompt func(ctx context.Context, prompt *wire.UserMessage)
 	// Message is called with each message for the caller when it is read from the agent, which is
-	// before the caller sees it, also if the caller never does. The context has the values of that
+	// before the caller sees it, even if the caller never does. The context has the values of that
 	// of Start, and does not end.
 	Message func(ctx context.Context, msg wire.Message)
 	// Settled is called when a prompt is done, after the Message with its result. The error is that
-	// of its turn: nil if the agent has answered it, a [*ResultError] if its result is a
-	// failure, a [*LostError] if it was lost with its agent, [ErrCanceled], or why it was not sent.
-	// A prompt that is unanswered when the session ends is not settled. The context is like that of
-	// Message.
+	// of its turn: nil if the agent answered it, a [*ResultError] if its result is a failure, a
+	// [*LostError] if it was lost with its agent, [ErrCanceled], or why it was not sent. A prompt
+	// that is unanswered when the session ends is not settled. The context is like that of Message.
 	Settled func(ctx context.Context, promptID string, err error)
 	// Asked is called before a request of the agent is answered, in the goroutine of its callback:
 	// a permission, a question, a hook, a message for an in-process MCP server. The callback gets
@@ -71,7 +70,7 @@ type TraceRequest struct {
 	ID string
 	// Subtype is its kind, such as "can_use_tool", "hook_callback" or "mcp_message".
 	Subtype string
-	// ToolUseID is the ID of the call of a tool that it is about, or empty.
+	// ToolUseID is the ID of the tool call that it is about, or empty.
 	ToolUseID string
 	// ToolName is the tool that a permission is about, or the name that a tool has at its MCP
 	// server, or empty.
@@ -125,7 +124,7 @@ type tracer struct {
 	failure error // why Connect has failed
 }
 
-// startTrace begins the trace of a session, which may add variables to the options. It returns nil
+// startTrace starts the trace of a session, which may add variables to the options. It returns nil
 // if there is none.
 func (o *Options) startTrace(ctx context.Context) (t *tracer) {
 	if o.Trace == nil {
@@ -213,7 +212,7 @@ func (t *tracer) answered(ctx context.Context, req *TraceRequest, answer wire.JS
 	t.to.Answered(ctx, req, answer, err)
 }
 
-// fail keeps why Connect has failed, for a session that ends because of that.
+// fail keeps why Connect failed, for a session that ends because of that.
 func (t *tracer) fail(err error) {
 	if t == nil {
 		return

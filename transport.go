@@ -29,11 +29,11 @@ func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection,
 }
 
 // A Connection is a running agent. Read is called by one goroutine at a time, and so is Write.
-// Close may be called at any time, also while they block, and any number of times.
+// Close may be called at any time, even while they block, and any number of times.
 //
 // A Connection may also be an [Interrupter].
 type Connection interface {
-	// Read reads from the agent's standard output. It returns [io.EOF] at the end, also if the
+	// Read reads from the agent's standard output. It returns [io.EOF] at the end, even if the
 	// agent died.
 	Read(p []byte) (int, error)
 	// Write writes to the agent's standard input.
@@ -47,9 +47,8 @@ type Connection interface {
 	Close() error
 }
 
-// An Interrupter is a [Connection] that can interrupt its agent after the input has been closed.
-// Without it, an agent that is still working when a one-shot run is left early has to be ended by
-// Close.
+// An Interrupter is a [Connection] that can interrupt its agent after the input is closed. Without
+// it, an agent that is still working when a one-shot run is left early has to be ended by Close.
 type Interrupter interface {
 	// Interrupt interrupts the agent. It is called before Close, and must not block.
 	Interrupt() error
@@ -67,22 +66,22 @@ type Launch struct {
 	// Stderr gets the agent's standard error line by line. With nil, only the end of it is kept,
 	// for errors.
 	Stderr func(line string)
-	// CloseTimeout is how long an agent may take to exit after its input has ended. After that it
-	// gets a signal to terminate, and the same time again before it is killed.
+	// CloseTimeout is the time an agent may take to exit after its input ends. After that it gets a
+	// signal to terminate, and the same time again before it is killed.
 	CloseTimeout time.Duration
-	// KeepBackground says that what the agent leaves running may stay: see
+	// KeepBackground reports whether what the agent leaves running may stay: see
 	// [Options.KeepBackground].
 	KeepBackground bool
 }
 
 // A ProcessTransport runs the agent as a child process. The agent ends when this process ends, and
-// so does everything that the agent has started: on Unix it has its own process group, on Linux the
+// so does everything that the agent started: on Unix it has its own process group, on Linux the
 // kernel signals it when this process dies, and on Windows it runs in a job.
 //
 // Commands of the agent leave its group. Linux and macOS show the environment of a process, so
 // those that stay in the background are found by a variable, CLEW_FAMILY, and ended with the agent,
-// unless [Options.KeepBackground] is set. A command that has cleared its environment, or that runs
-// as another user, is not found.
+// unless [Options.KeepBackground] is set. A command that cleared its environment, or that runs as
+// another user, is not found.
 type ProcessTransport struct {
 	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container
 	// or on another machine, set Path to the program that does so, a path or a name to look up in
@@ -131,9 +130,9 @@ func (c *processConnection) Close() error {
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: redact.Mask(exit.Stderr), Forced: exit.Killed}
 }
 
-// terminatedCode is the exit code of an agent that got SIGTERM and has done so in
-// order. Older agents need the signal if they have a command in the background.
+// terminatedCode is the exit code of an agent that got SIGTERM and did so in order. Older agents
+// need the signal if they have a command in the background.
 const terminatedCode = 128 + int(syscall.SIGTERM)
 
-// stderr returns the end of what the agent wrote to its standard error, once it has ended.
+// stderr returns the end of what the agent wrote to its standard error, once it ends.
 func (c *processConnection) stderr() string { return redact.Mask(c.Process.Close().Stderr) }

@@ -16,12 +16,12 @@ import (
 // Turn sends a prompt and yields the messages until the result that answers it, which is the last
 // one. Other messages that come in between are among them, such as the result of a background task,
 // and so are those since the last turn. If the result is a failure, a [*ResultError] follows it,
-// and the session goes on. [Text] and [NewUserMessage] make prompts.
+// and the session continues. [Text] and [NewUserMessage] make prompts.
 //
 // Turns may be started while others run: each prompt goes to the agent at once, and each sequence
-// waits until those before it have ended. If the agent answers several prompts at once, each of
-// their turns ends with that result. Don't loop over a turn inside the loop over another one of the
-// same session: the inner one waits for the outer one, which waits for it, until ctx ends. Use
+// waits until those before it end. If the agent answers several prompts at once, each of their
+// turns ends with that result. Don't loop over a turn inside the loop over another one of the same
+// session: the inner one waits for the outer one, which waits for it, until ctx ends. Use
 // [Session.Send] there to give the agent more to do.
 //
 // A result that can't be read, such as one that is cut off or too long, ends its turn with an error
@@ -34,7 +34,7 @@ import (
 // [ErrCanceled].
 //
 // With [Options.Reconnect], a turn that was cut off by the death of the agent ends with a
-// [*LostError], after the [wire.SessionReconnectedMessage]. A turn that begins while no agent runs
+// [*LostError], after the [wire.SessionReconnectedMessage]. A turn that starts while no agent runs
 // waits for one.
 func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
@@ -63,8 +63,8 @@ func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[
 	}
 }
 
-// stopPrompt stops the agent's work on a prompt whose context has ended, or takes the prompt out of
-// its queue.
+// stopPrompt stops the agent's work on a prompt whose context ended, or takes the prompt out of its
+// queue.
 func (s *Session) stopPrompt(id string) {
 	switch s.progress.position(id) {
 	case -1:
@@ -75,10 +75,10 @@ func (s *Session) stopPrompt(id string) {
 	}
 }
 
-// errLeft says that the caller left the loop.
+// errLeft reports that the caller left the loop.
 var errLeft = errors.New("the loop was left")
 
-// readTurn yields the messages of a turn once the turns before it have been read.
+// readTurn yields the messages of a turn once the turns before it are read.
 func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message, error) bool) error {
 	select {
 	case <-t.mayRead:
@@ -111,8 +111,8 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 }
 
 // read takes messages from the backlog and shows them one by one, until show wants no more or ctx
-// has ended. Messages that were taken and not shown go back. The error is io.EOF when there are no
-// more messages.
+// ends. Messages that were taken and not shown go back. The error is io.EOF when there are no more
+// messages.
 func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool)) error {
 	for ctx.Err() == nil {
 		batch, err := s.backlog.Take(ctx)
@@ -127,8 +127,8 @@ func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool))
 	return s.contextError(ctx)
 }
 
-// contextError returns the error of a context that has ended while the agent was waited for. If the
-// agent has closed its input, the error says so: it was waited for in vain.
+// contextError returns the error of a context that ended while the agent was waited for. If the
+// agent closed its input, the error says so: it was waited for in vain.
 func (s *Session) contextError(ctx context.Context) error {
 	err := control.ContextError(ctx)
 	if s.agent.process().hasClosedInput() {
@@ -156,10 +156,10 @@ func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire
 }
 
 // Messages yields every message of the session, in order, from where reading stopped: results do
-// not end it. It ends when the session is closed or the agent has exited. If the agent failed, an
-// error is the last pair: a [*ResultError] if the last turn failed, and otherwise an [*ExitError].
-// A loop that is left early can be started again. While it runs, Turn returns [ErrReading]: send
-// prompts with [Session.Send].
+// not end it. It ends when the session is closed or the agent exits. If the agent failed, an error
+// is the last pair: a [*ResultError] if the last turn failed, and otherwise an [*ExitError]. A loop
+// that is left early can be started again. While it runs, Turn returns [ErrReading]: send prompts
+// with [Session.Send].
 func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if err := s.readers.joinAlone(); err != nil {
@@ -183,8 +183,8 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 // Send gives the agent a prompt and returns its ID without waiting for an answer. The result that
 // answers the prompt names that ID. A prompt that comes while the agent is working waits in the
 // agent's queue, and several that wait there may be answered at once. Send blocks until the agent's
-// pipe has taken the prompt. Read the answers with [Session.Messages]. To choose the ID, set the
-// UUID of the prompt.
+// pipe takes the prompt. Read the answers with [Session.Messages]. To choose the ID, set the UUID
+// of the prompt.
 //
 // With [Options.Reconnect], a prompt that comes while no agent runs waits for one, until ctx ends.
 // The error is a [*LostError] if the agent dies while the prompt is being written. If the agent
@@ -262,7 +262,7 @@ func (s *Session) unsend(id string) {
 	s.agent.forgetPrompt(func(other string) bool { return other == id })
 }
 
-// waitSent waits until a prompt has been written.
+// waitSent waits until a prompt is written.
 func (s *Session) waitSent(ctx context.Context, frame *control.QueuedFrame, id string) error {
 	err := frame.Wait(ctx)
 	if err == nil || isLost(err) {
@@ -443,8 +443,8 @@ func (r *readers) settle(msg wire.Message) []string {
 	return settled
 }
 
-// see follows a message that the turn t has read. It reports whether the caller gets it, and
-// whether t is over with it.
+// see follows a message that the turn t read. It reports whether the caller gets it, and whether t
+// is over with it.
 func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

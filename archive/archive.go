@@ -84,7 +84,7 @@ type FindOptions struct {
 	Machine string
 }
 
-// An AmbiguousError says that several sessions begin with a prefix.
+// An AmbiguousError reports that several sessions start with a prefix.
 type AmbiguousError struct {
 	Prefix string
 	IDs    []string
@@ -95,7 +95,7 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("archive: %d sessions begin with %q: %s", len(e.IDs), e.Prefix, strings.Join(e.IDs[:min(5, len(e.IDs))], ", "))
 }
 
-// Find returns the session whose ID begins with a prefix. The error wraps [ErrNotFound] if there is
+// Find returns the session whose ID starts with a prefix. The error wraps [ErrNotFound] if there is
 // none, and is an [*AmbiguousError] if there are several. opts may be nil.
 func (a *Archive) Find(ctx context.Context, prefix string, opts *FindOptions) (*Session, error) {
 	if opts == nil {

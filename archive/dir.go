@@ -47,8 +47,8 @@ type dirHead struct {
 }
 
 // OpenDir opens the archive in a directory. If the directory does not exist or is empty, it creates
-// an archive. It returns an error if the directory has other files, except those whose names begin with
-// a dot, such as those of programs that sync directories.
+// an archive. It returns an error if the directory has other files, except those whose names start
+// with a dot, such as those of programs that sync directories.
 func OpenDir(path string) (*Dir, error) {
 	d, err := openDir(path)
 	if !errors.Is(err, ErrNotFound) {

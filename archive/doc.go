@@ -14,7 +14,7 @@
 // # Contents
 //
 // An archive has the files of sessions, byte for byte: the transcript, those of subagents with
-// their metadata, long results of tools, the title and the archived mark, tasks, and the copies of
+// their metadata, long tool results, the title and the archived mark, tasks, and the copies of
 // files for rewinding. These may contain secrets, as the agent's own files do. Only the user can
 // read the files of [Dir] and of package sqlitearchive; a NATS server needs its own protection.
 //
@@ -32,12 +32,12 @@
 //
 // # Crashes and other writers
 //
-// Blobs are on disk before the manifest that names them, and a manifest is replaced as a whole.
-// So a crash at any point leaves each session as it was before or after a call. What such a call
-// has written is used by the next one, or remains without use.
+// Blobs are on disk before the manifest that names them, and a manifest is replaced as a whole. So
+// a crash at any point leaves each session as it was before or after a call. What such a call wrote
+// is used by the next one, or remains without use.
 //
 // Any number of processes and machines may use an archive at once. If two of them save the same
-// session, the second one begins again with the manifest of the first.
+// session, the second one starts again with the manifest of the first.
 //
 // An archive keeps files and not entries, so that "claude --resume" works with a restored session,
 // and a newer format of transcripts needs no newer archive. Resuming needs the transcript; the

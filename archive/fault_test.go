@@ -161,8 +161,8 @@ func TestCanceledSave(t *testing.T) {
 	}
 }
 
-// TestRandomHistory changes files in random ways and compares the archive with a model: each content
-// that was there when a run began can be read, and the last one can be restored.
+// TestRandomHistory changes files in random ways and compares the archive with a model: each
+// content that was there when a run started can be read, and the last one can be restored.
 func TestRandomHistory(t *testing.T) {
 	t.Parallel()
 	for i := range soak.Size(8, 100) {

@@ -36,7 +36,7 @@ type Session struct {
 	// Saved is when something of the session was last saved.
 	Saved time.Time `json:"saved"`
 	// Files are the files of the session, sorted by path. None is ever removed, even if the agent
-	// has deleted it.
+	// deleted it.
 	Files []File `json:"files"`
 
 	revision string // of the manifest; "" for a session that is not in the archive
@@ -52,7 +52,7 @@ type File struct {
 	Modified time.Time `json:"modified"`
 	// Segments are the content, in order.
 	Segments []Segment `json:"segments,omitempty"`
-	// Old are earlier contents that the file no longer begins with, the oldest first.
+	// Old are earlier contents that the file no longer starts with, the oldest first.
 	Old []Generation `json:"old,omitempty"`
 }
 
@@ -61,7 +61,7 @@ type Segment struct {
 	// Size is the number of plain bytes, and SHA256 their hash in hexadecimal digits.
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	// Blob is the name of the blob, in which the zstd frame begins at offset At and has Stored
+	// Blob is the name of the blob, in which the zstd frame starts at offset At and has Stored
 	// bytes.
 	Blob   string `json:"blob"`
 	At     int64  `json:"at"`

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// A DamageError says that a part of a file can't be read from the archive.
+// A DamageError reports that a part of a file can't be read from the archive.
 type DamageError struct {
 	Key     Key
 	Path    string // of the file
@@ -82,7 +82,7 @@ func (r *reader) segment(ctx context.Context, seg Segment) ([]byte, error) {
 	return data, nil
 }
 
-// A VerifyReport says what [Archive.Verify] has read.
+// A VerifyReport says what [Archive.Verify] read.
 type VerifyReport struct {
 	Sessions, Files int
 	Bytes           int64

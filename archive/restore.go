@@ -35,7 +35,7 @@ type RestoreOptions struct {
 	link func(root *os.Root, from, to string) error // for tests
 }
 
-// A RestoreReport says what [Archive.Restore] has done.
+// A RestoreReport says what [Archive.Restore] did.
 type RestoreReport struct {
 	// Path is the path of the transcript.
 	Path string
@@ -50,7 +50,7 @@ type RestoreReport struct {
 	Problems []Problem
 }
 
-// A ConflictError says that a session can't be restored, since its files exist with another
+// A ConflictError reports that a session can't be restored, since its files exist with another
 // content. Nothing was written.
 type ConflictError struct {
 	// Paths are the paths of the files. If the transcript is one of them, it is the first.
@@ -389,7 +389,7 @@ func (r *restoring) put(d *draftFile) error {
 }
 
 // moveAside renames the file that has the name of a draft, if there is one. It removes an empty
-// transcript, which is none, unless somebody has written to it in the meantime.
+// transcript, which is none, unless somebody wrote to it in the meantime.
 func (r *restoring) moveAside(d *draftFile) error {
 	if _, err := d.root.Lstat(d.rel); errors.Is(err, fs.ErrNotExist) {
 		return nil

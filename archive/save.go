@@ -40,19 +40,19 @@ type SaveProgress struct {
 	Bytes, AllBytes       int64 // of files that have changed
 }
 
-// A SaveReport says what a call of [Archive.Save] has done.
+// A SaveReport says what a call of [Archive.Save] did.
 type SaveReport struct {
 	// Machine is the name under which the sessions were saved.
 	Machine string
 	// Sessions is the number of sessions that were found, New how many of them the archive did not
-	// have, and Changed how many others have changed.
+	// have, and Changed how many others changed.
 	Sessions, New, Changed int
 	// Bytes is the size of all files that were found. NewBytes is how much of them was new, and
 	// Stored how many bytes were written for that, without manifests.
 	Bytes, NewBytes, Stored int64
 	// Blobs is the number of blobs that were written.
 	Blobs int
-	// Rewritten is the number of files that no longer began with what was saved. The archive has
+	// Rewritten is the number of files that no longer started with what was saved. The archive has
 	// both contents.
 	Rewritten int
 	// Copies is the number of sessions that another of the roots has in the same project, with a
@@ -62,13 +62,14 @@ type SaveReport struct {
 	Problems []Problem
 }
 
-// savers is how many sessions are saved at once. Much of the time is spent waiting for the disk.
+// savers is the number of sessions that are saved at once. Much of the time is spent waiting for
+// the disk.
 const savers = 8
 
-// Save copies to the archive what is new in the agent's files. It may be called at any time, also
+// Save copies to the archive what is new in the agent's files. It may be called at any time, even
 // while agents work: of a transcript that was just written to, it saves whole lines. If nothing is
-// new it only looks at the sizes and times of files. If it fails or is interrupted, what it has
-// saved before stays saved. opts may be nil.
+// new it only looks at the sizes and times of files. If it fails or is interrupted, what it saved
+// before stays saved. opts may be nil.
 //
 // A session or file that can't be read is among the problems of the report, and the others are
 // saved. The error is for a target that can't be written to.
@@ -169,7 +170,7 @@ type saveJob struct {
 	bytes int64    // of files that have changed
 }
 
-// plan finds the sessions that have changed, by sizes and times.
+// plan finds the sessions that changed, by sizes and times.
 func (r *saveRun) plan(live []*liveSession, known []*Session, unreadable []Problem) {
 	byKey := map[Key]*Session{}
 	for _, s := range known {
@@ -315,7 +316,7 @@ type sessionWriter struct {
 // A place is a segment in a file of the new manifest.
 type place struct{ file, segment int }
 
-// maxBatch is the size at which a blob is written, and a new one begun.
+// maxBatch is the size at which a blob is written, and a new one started.
 const maxBatch = 4 << 20
 
 func (w *sessionWriter) save() error {
@@ -437,7 +438,7 @@ func (w *sessionWriter) copy(src io.ReaderAt, live *liveFile) error {
 	return w.append(src, place, end)
 }
 
-// unchanged returns how many segments the file still begins with, and their length.
+// unchanged returns how many segments the file still starts with, and their length.
 func (w *sessionWriter) unchanged(src io.ReaderAt, live *liveFile, segments []Segment) (n int, at int64, err error) {
 	for _, seg := range segments {
 		if at+seg.Size > live.size {

@@ -165,7 +165,7 @@ func (w *liveWalk) session(project, id string) *liveSession {
 	return s
 }
 
-// below adds all regular files of a directory, except drafts that a crash of Restore has left. It
+// below adds all regular files of a directory, except drafts that a crash of Restore left. It
 // follows no symbolic links.
 func (w *liveWalk) below(dir, rel string, s *liveSession) {
 	for _, entry := range w.read(dir) {

@@ -50,7 +50,7 @@ type Manifest struct {
 var (
 	// ErrNotFound is wrapped by the error that a session, blob or manifest is not in the archive.
 	ErrNotFound = errors.New("archive: not found")
-	// ErrChanged is wrapped by the error of [Target.Swap] that the manifest has changed.
+	// ErrChanged is wrapped by the error of [Target.Swap] that the manifest changed.
 	ErrChanged = errors.New("archive: changed by another process")
 )
 

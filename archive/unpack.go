@@ -30,7 +30,7 @@ type UnpackOptions struct {
 	Progress func(done, all int64)
 }
 
-// Unpacked is what [Archive.Unpack] has made.
+// Unpacked is what [Archive.Unpack] made.
 type Unpacked struct {
 	// Roots are the directories that have sessions, by machine. Each has the layout of an agent's
 	// directory.
@@ -49,7 +49,7 @@ type Unpacked struct {
 // session it unpacks one copy: that with the longest transcript. Files get their old times, and only
 // the user can read them. Everything is compared with its checksums.
 //
-// A second call writes only what has changed, and removes from dir what no longer belongs there, such
+// A second call writes only what changed, and removes from dir what no longer belongs there, such
 // as a session that was restored. The directory must be used for nothing else; it is a cache that
 // can be deleted. Several processes may unpack to it at once. opts may be nil.
 //
@@ -312,7 +312,7 @@ type draftOptions struct {
 	sync     bool
 }
 
-// draftStart begins the names of files that are being written. A crash may leave one.
+// draftStart starts the names of files that are being written. A crash may leave one.
 const draftStart = ".clew-"
 
 // draft writes the content of a file under another name in its directory, which it returns.

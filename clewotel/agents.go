@@ -40,7 +40,7 @@ type agent struct {
 	cost         float64
 }
 
-// A call is a call of a tool.
+// A call is a tool call.
 type call struct {
 	id    string
 	name  string
@@ -50,7 +50,7 @@ type call struct {
 	began time.Time
 }
 
-// newAgent begins a turn or a subagent whose parent is the span in ctx.
+// newAgent starts a turn or a subagent whose parent is the span in ctx.
 func (s *session) newAgent(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) *agent {
 	a := &agent{name: name, began: time.Now()}
 	a.last = a.began
@@ -67,7 +67,7 @@ func (s *session) newAgent(ctx context.Context, tracer trace.Tracer, name string
 	return a
 }
 
-// endAgent ends a turn or a subagent and its calls, unless it has ended.
+// endAgent ends a turn or a subagent and its calls, unless it ended.
 func (s *session) endAgent(a *agent, failure string) {
 	if a.ended {
 		return
@@ -112,7 +112,7 @@ func (s *session) endSubagent(callID, failure string) {
 	}
 }
 
-// dropEnded forgets subagents that have ended, except those whose call has no result.
+// dropEnded forgets subagents that ended, except those whose call has no result.
 func (s *session) dropEnded() {
 	for id, a := range s.agents {
 		if a.ended && s.tools[id] == nil {
@@ -302,9 +302,9 @@ func (s *session) endCall(c *call, failure string) {
 	}
 }
 
-// measuredTool returns the name of a tool for a metric. The model makes up names, of which each would
-// be a series that stays. A tool exists if the agent lists it or a call of it has succeeded: some are
-// loaded later than the list.
+// measuredTool returns the name of a tool for a metric. The model makes up names, of which each
+// would be a series that stays. A tool exists if the agent lists it or a call of it succeeded: some
+// are loaded later than the list.
 func (s *session) measuredTool(name, failure string) string {
 	if failure == "" {
 		s.known[name] = true

@@ -35,8 +35,8 @@ type flood struct {
 
 const floodAnswers = 2000
 
-// newFlood returns an agent whose turns have answers in 20 pieces, each with a call of a tool if
-// calls is set.
+// newFlood returns an agent whose turns have answers in 20 pieces, each with a tool call if calls
+// is set.
 func newFlood(calls bool) *flood {
 	var b bytes.Buffer
 	said := strings.Repeat("All work and no play makes a dull answer. ", 25)

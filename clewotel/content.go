@@ -57,9 +57,9 @@ func (m message) attribute(key attribute.Key) attribute.KeyValue {
 	return key.String(string(text))
 }
 
-// finishReason returns why an answer has ended, in the words of the conventions if they have one.
+// finishReason returns why an answer ended, in the words of the conventions if they have one.
 // Without [clew.Options.IncludePartialMessages] the agent reports it only for the last answer of a
-// turn: others have ended with a call, or because there was nothing left to say.
+// turn: others ended with a call, or because there was nothing left to say.
 func finishReason(c *chat) string {
 	called := slices.ContainsFunc(c.parts, func(p part) bool { return p.Type == "tool_call" })
 	switch reason := wire.StopReason(c.finish); {

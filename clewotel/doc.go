@@ -19,9 +19,9 @@
 //     also the parent of the session: then the turn is a child of the session. The same holds for a
 //     turn without a span. Turns that the agent starts by itself are children of the session. A
 //     subagent is a child of the call that started it, at any depth, and may outlive it.
-//   - "chat MODEL" is an answer of a model, a child of the agent that asked for it. It begins when
+//   - "chat MODEL" is an answer of a model, a child of the agent that asked for it. It starts when
 //     that agent had everything to ask: with the prompt, or the last result of a tool.
-//   - "execute_tool TOOL" is a call of a tool, from the call to its result, a child of its agent.
+//   - "execute_tool TOOL" is a tool call, from the call to its result, a child of its agent.
 //     Permissions and hooks are events of it, and those about no call are events of the turn or of
 //     the session. Contexts of callbacks and of tools in package tools have this span, so that spans
 //     made there are its children.

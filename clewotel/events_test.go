@@ -105,7 +105,7 @@ func TestRetryOfASubagent(t *testing.T) {
 	}
 }
 
-// The metric has a tool by name if it exists: it is listed, or a call of it has succeeded.
+// The metric has a tool by name if it exists: it is listed, or a call of it succeeded.
 func TestToolsInTheMetric(t *testing.T) {
 	t.Parallel()
 	call := func(tool, id string, failed bool) step {

@@ -11,7 +11,7 @@ import (
 // scope is the name of the tracer and of the meter.
 const scope = "github.com/clewdev/clew/clewotel"
 
-// Operations, which span names begin with.
+// Operations, which span names start with.
 const (
 	opSession = "clew.session"
 	opInvoke  = "invoke_agent"

@@ -28,7 +28,7 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider makes the metrics. Nil means the global one.
 	MeterProvider metric.MeterProvider
-	// Content says whether spans have texts. The default is that they have none.
+	// Content reports whether spans have texts. The default is that they have none.
 	Content Content
 	// MaxTextBytes is the length of the longest text of a span. Longer ones are cut. 0 means 4096.
 	MaxTextBytes int
@@ -47,7 +47,7 @@ type Content int
 
 // What spans may have of the conversation.
 const (
-	// NoTexts leaves out all texts: prompts, answers, inputs and results of tools.
+	// NoTexts leaves out all texts: prompts, answers, inputs and tool results.
 	NoTexts Content = iota
 	// Texts includes them, cut to [Options.MaxTextBytes], without what looks like a secret.
 	Texts
@@ -94,7 +94,7 @@ func newTelemetry(o *Options) *telemetry {
 	return t
 }
 
-// start begins the trace of a session.
+// start starts the trace of a session.
 func (t *telemetry) start(ctx context.Context, opts *clew.Options) *clew.Trace {
 	s := newSession(ctx, t, opts)
 	if t.AgentExport {

@@ -27,8 +27,8 @@ type session struct {
 	ctx       context.Context   //nolint:containedctx // it has the session's span, for the life of the session
 	span      trace.Span
 
-	// skip says that turns run and nothing of them is recorded or measured, so that their messages
-	// don't matter.
+	// skip reports that turns run and nothing of them is recorded or measured, so that their
+	// messages don't matter.
 	skip atomic.Bool
 
 	mu      sync.Mutex
@@ -71,7 +71,7 @@ func (s *session) common(operation string, more ...attribute.KeyValue) []attribu
 	return append(attrs, more...)
 }
 
-// prompt begins a turn.
+// prompt starts a turn.
 func (s *session) prompt(ctx context.Context, prompt *wire.UserMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *session) matters(msg wire.Message) bool {
 	return !s.skip.Load()
 }
 
-// newTurn begins a turn whose parent is the span in ctx.
+// newTurn starts a turn whose parent is the span in ctx.
 func (s *session) newTurn(ctx context.Context, options ...trace.SpanStartOption) *agent {
 	t := s.newAgent(ctx, s.tracer, s.agentName, options...)
 	t.isTurn = true
@@ -135,7 +135,7 @@ func (s *session) turnOf(named string) *agent {
 	return s.selfStarted()
 }
 
-// selfStarted begins a turn that no prompt has started.
+// selfStarted starts a turn that no prompt started.
 func (s *session) selfStarted() *agent {
 	s.current = s.newTurn(s.ctx, trace.WithAttributes(keySelfStarted.Bool(true)))
 	return s.current
@@ -273,7 +273,7 @@ func (s *session) follow(msg wire.Message) {
 	}
 }
 
-// isBoundary reports whether an event begins or ends an answer.
+// isBoundary reports whether an event starts or ends an answer.
 func isBoundary(event wire.Event) bool {
 	switch event.(type) {
 	case *wire.MessageStartEvent, *wire.MessageDeltaEvent:
@@ -331,7 +331,7 @@ func (s *session) event(msg wire.Message) {
 	}
 }
 
-// retried adds the event of a request that has failed and is sent again.
+// retried adds the event of a request that failed and is sent again.
 func (s *session) retried(span trace.Span, attempt int, delay wire.Millis, kind string, status int) {
 	attrs := []attribute.KeyValue{
 		keyAttempt.Int(attempt), keyErrorType.String(kind), keyDelay.Int64(delay.Duration().Milliseconds()),

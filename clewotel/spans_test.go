@@ -44,7 +44,7 @@ func taskStarted(task, call, kind string) string {
 		`"description":"d","task_type":"local_agent","session_id":"s"}`, task, call, kind)
 }
 
-// result is a result after which the agent itself has used some input tokens, and all agents some.
+// result is a result after which the agent itself used some input tokens, and all agents some.
 func result(prompt string, own, all int) string {
 	return fmt.Sprintf(`{"type":"result","subtype":"success","result":"done","user_message_uuids":[%q],"session_id":"s",`+
 		`"usage":{"input_tokens":%d},"model_usage_since_last_result":{"m":{"inputTokens":%d,"costUSD":0.5}},"total_cost_usd":0.5}`,
@@ -56,7 +56,7 @@ const (
 	initialized = `{"type":"control_response","response":{"subtype":"success","request_id":"init","response":{}}}`
 )
 
-// prompted returns a scenario in which the agent has got the prompt "p".
+// prompted returns a scenario in which the agent got the prompt "p".
 func prompted() *clewtest.Scenario {
 	return new(clewtest.Scenario).Expect(initialize).Send(initialized).Expect(`{"type":"user","uuid":"p"}`)
 }
@@ -114,7 +114,7 @@ func TestSubagentsNest(t *testing.T) {
 	})
 }
 
-// sorted returns the paths of the spans of a tree, since spans that begin at once have no order.
+// sorted returns the paths of the spans of a tree, since spans that start at once have no order.
 func sorted(tree string) []string {
 	var path, paths []string
 	for line := range strings.Lines(tree) {
@@ -132,7 +132,7 @@ func working() *clewtest.Scenario {
 	return prompted().Send(toolUse("", "m1", "Agent", "a"), taskStarted("ta", "a", "first"), toolUse("a", "ma1", "Bash", "a1"))
 }
 
-// taskEnded says that the task of a subagent is over.
+// taskEnded records that the task of a subagent is over.
 func taskEnded(task, call string) string {
 	return fmt.Sprintf(`{"type":"system","subtype":"task_notification","task_id":%q,"tool_use_id":%q,"status":"completed","session_id":"s"}`,
 		task, call)
@@ -156,7 +156,7 @@ func TestLateCallEnds(t *testing.T) {
 	}
 }
 
-// The first answer to a prompt that has waited begins with the end of the turn before it.
+// The first answer to a prompt that waited starts with the end of the turn before it.
 func TestWaitingPrompt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestWaitingPrompt(t *testing.T) {
 
 var errStop = errors.New("stop")
 
-// No span is open after a run or session that has ended in the middle of a turn, in whatever way.
+// No span is open after a run or session that ended in the middle of a turn, in whatever way.
 func TestNoSpanIsLeftOpen(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, s *scene){
 		"the agent is killed": func(t *testing.T, s *scene) {
@@ -437,7 +437,7 @@ func TestContent(t *testing.T) {
 	})
 }
 
-// An answer has the form of the conventions: why it has ended, and the input of a call as a value, or
+// An answer has the form of the conventions: why it ended, and the input of a call as a value, or
 // as a text if it was cut.
 func TestOutputMessages(t *testing.T) {
 	t.Parallel()

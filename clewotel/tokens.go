@@ -62,7 +62,7 @@ type chat struct {
 	unseen    bool
 }
 
-// chatOf returns the answer with an ID, which begins unless it is the newest one of its agent.
+// chatOf returns the answer with an ID, which starts unless it is the newest one of its agent.
 func (s *session) chatOf(a *agent, id, model string) *chat {
 	if a.chat != nil && a.chat.id == id {
 		return a.chat
@@ -101,7 +101,7 @@ func (c *chat) see(u *wire.Usage, stop wire.StopReason) {
 	}
 }
 
-// contentLength returns the length of what the model has written.
+// contentLength returns the length of what the model wrote.
 func contentLength(content wire.Content) int {
 	n := 0
 	for _, block := range content {
@@ -166,7 +166,7 @@ func (s *session) chatAttributes(c *chat) []attribute.KeyValue {
 // many there were.
 type ledger struct{ chats []*chat }
 
-// flush ends all answers with what their frames have reported, since no result will come.
+// flush ends all answers with what their frames reported, since no result will come.
 func (l *ledger) flush(s *session) {
 	for _, c := range l.chats {
 		c.estimated = !c.exact && c.used.output > 0
@@ -176,7 +176,7 @@ func (l *ledger) flush(s *session) {
 }
 
 // settle gives the answers of the turn t, and of subagents, the tokens that its result reports. The
-// usage of a result is that of the session's own agent in this turn. What all models have used in
+// usage of a result is that of the session's own agent in this turn. What all models used in
 // addition, which is left, belongs to subagents, and to requests that no message has shown. The
 // answer of a running subagent that is not in these accounts waits for the next result.
 func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage, left map[string]tokens) {
@@ -274,7 +274,7 @@ type totals struct {
 	models  map[string]tokens
 }
 
-// since returns what the models have used and what that has cost since the last result. Totals start
+// since returns what the models used and what that has cost since the last result. Totals start
 // again with another conversation, and may do so at any other time. A result without accounts, such
 // as that of an error, changes nothing.
 func (t *totals) since(m *wire.ResultMessage) (used map[string]tokens, cost float64) {

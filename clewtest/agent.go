@@ -21,7 +21,7 @@ import (
 // then writes the same to its standard error and exits with 70. When a test fails for another
 // reason, the dialogue is logged.
 //
-// Everything that an Agent has started ends with the test. Its methods may be called from several
+// Everything that an Agent started ends with the test. Its methods may be called from several
 // goroutines.
 type Agent struct {
 	t        testing.TB
@@ -48,8 +48,8 @@ func NewAgent(t testing.TB, s *Scenario) *Agent {
 }
 
 // Args returns the arguments that the agent was started with, the newest if it was started more
-// than once. It returns nil before the process has connected to its test, which it has when the
-// host gets the first frame. An agent in memory has no arguments.
+// than once. It returns nil before the process connects to its test, which it has when the host
+// gets the first frame. An agent in memory has no arguments.
 func (a *Agent) Args() []string {
 	if r := a.newest(); r != nil {
 		return r.Args()
@@ -57,10 +57,10 @@ func (a *Agent) Args() []string {
 	return nil
 }
 
-// Dialogue returns what the host and the agent, the newest if it was started more than once, have
-// said so far. It is a dialogue file, with the frames and ids as they went over the wire:
-// [ReadDialogue] makes a scenario of it. It has everything that the host has read, and it is ""
-// before an agent was started.
+// Dialogue returns what the host and the agent, the newest if it was started more than once, said
+// so far. It is a dialogue file, with the frames and ids as they went over the wire: [ReadDialogue]
+// makes a scenario of it. It has everything that the host read, and it is "" before an agent was
+// started.
 func (a *Agent) Dialogue() string {
 	if r := a.newest(); r != nil {
 		return r.Dialogue()
@@ -78,7 +78,7 @@ func (a *Agent) newest() *simagent.Run {
 	return a.runs[len(a.runs)-1]
 }
 
-// start begins the record of one more agent. Its failures are those of the test. They come from
+// start starts the record of one more agent. Its failures are those of the test. They come from
 // whatever goroutine finds them, and none comes after the test: the cleanups of Conn and of the hub
 // wait for these goroutines.
 func (a *Agent) start(args []string) *simagent.Run {
@@ -89,9 +89,9 @@ func (a *Agent) start(args []string) *simagent.Run {
 	return r
 }
 
-// conclude is the last cleanup, when all agents have ended. It logs the dialogue of a test that
-// failed for another reason, and fails a test in which the host did not start an agent that expects
-// something of it.
+// conclude is the last cleanup, when all agents end. It logs the dialogue of a test that failed for
+// another reason, and fails a test in which the host did not start an agent that expects something
+// of it.
 func (a *Agent) conclude() {
 	a.t.Helper()
 	if r := a.newest(); r != nil {

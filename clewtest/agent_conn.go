@@ -20,7 +20,7 @@ type Conn struct {
 	engine *simagent.Conn
 }
 
-// An ExitError says that an agent in memory has not ended with code 0.
+// An ExitError reports that an agent in memory has not ended with code 0.
 type ExitError struct {
 	// Code is the exit code, or -1 when a signal ended the agent.
 	Code int
@@ -28,7 +28,7 @@ type ExitError struct {
 	Signal os.Signal
 }
 
-// Error says how the agent ended, in the words of os/exec, such as "exit status 1" or "signal:
+// Error describes how the agent ended, in the words of os/exec, such as "exit status 1" or "signal:
 // killed".
 func (e *ExitError) Error() string { return (*simagent.ExitError)(e).Error() }
 
@@ -50,7 +50,7 @@ func exitError(err error) error {
 // Within a bubble of testing/synctest, give [NewAgent] the bubble's own t: the bubble waits for the
 // agent, and that t ends it. The agent of a test around the bubble works as well if it ends by
 // itself before the bubble does. If it does not, the bubble ends in a deadlock, as with any
-// goroutine that is left, and the test says why.
+// goroutine that is left, and the test explains why.
 func (a *Agent) Conn() *Conn {
 	c := simagent.Start(a.scenario, a.start(nil))
 	a.t.Cleanup(func() {
@@ -62,14 +62,14 @@ func (a *Agent) Conn() *Conn {
 	return &Conn{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, engine: c}
 }
 
-// Wait blocks until the agent has ended. It returns nil for code 0, and an [*ExitError] otherwise.
+// Wait blocks until the agent ends. It returns nil for code 0, and an [*ExitError] otherwise.
 // Unlike with a process, the rest of the output can be read afterwards. Wait may be called more
 // than once.
 func (c *Conn) Wait() error { return exitError(c.engine.Wait()) }
 
 // Signal ends the agent by a signal, without waiting for it. Signal 0 only checks whether the agent
 // is running, and SIGTERM does nothing after [IgnoreSIGTERM]. The error is [os.ErrProcessDone] when
-// the agent has ended.
+// the agent ends.
 func (c *Conn) Signal(sig os.Signal) error { return c.engine.Signal(sig) }
 
 // Read reads the agent's output. With Write, CloseWrite and Close it makes the Conn a connection

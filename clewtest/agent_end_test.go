@@ -55,7 +55,7 @@ func TestMissingWhenKilled(t *testing.T) {
 	}
 }
 
-// If some frames of a step in any order have come, only the others are missing.
+// If some frames of a step in any order came, only the others are missing.
 func TestMissingInPart(t *testing.T) {
 	for form, start := range forms {
 		t.Run(form, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// killAtOnce starts the agent and kills it, most likely before it has connected to the test.
+// killAtOnce starts the agent and kills it, most likely before it connects to the test.
 func killAtOnce(a *clewtest.Agent) {
 	cmd := a.Command(context.Background())
 	if cmd.Start() == nil {

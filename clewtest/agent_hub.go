@@ -83,7 +83,7 @@ func (h *hub) setPID(conn *net.TCPConn, pid int) {
 	h.conns[conn] = pid
 }
 
-// remove closes a connection that has ended.
+// remove closes a connection that ended.
 func (h *hub) remove(conn *net.TCPConn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +115,7 @@ func (h *hub) serve(conn *net.TCPConn) {
 			return
 		}
 		e.apply(rec)
-		// The error does not matter: a process without a reply goes on when the connection ends.
+		// The error does not matter: a process without a reply continues when the connection ends.
 		_ = enc.Encode(reply{})
 	}
 }
@@ -143,7 +143,7 @@ func (e event) apply(rec simagent.Recorder) {
 	}
 }
 
-// reason says why a process ended before its scenario did.
+// reason explains why a process ended before its scenario did.
 func (h *hub) reason() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,7 +164,7 @@ func (h *hub) kill(all bool) {
 	}
 }
 
-// close ends all processes and waits until they have ended.
+// close ends all processes and waits until they end.
 func (h *hub) close() {
 	h.agent.t.Helper()
 	h.mu.Lock()
@@ -204,7 +204,7 @@ func (h *hub) killUntil(ended <-chan struct{}) {
 // the test ends. It is reached only if something is wrong, however busy the machine is.
 const linkTimeout = 2 * time.Minute
 
-// killGrace is how long the processes of an agent have to end by themselves after the test. They
+// killGrace is the time the processes of an agent have to end by themselves after the test. They
 // need it only on a system where [isStopped] does not work, or where they have to wait for
 // endGrace.
 const killGrace = 10 * time.Second
@@ -284,7 +284,7 @@ func (l *link) listen(conn net.Conn) {
 	}
 }
 
-// send sends an event and waits until the test has it, or has ended.
+// send sends an event and waits until the test has it, or ended.
 func (l *link) send(e event) {
 	if l.enc.Encode(e) != nil {
 		return
@@ -295,7 +295,7 @@ func (l *link) send(e event) {
 	}
 }
 
-// Begin reports that a step begins.
+// Begin reports that a step starts.
 func (l *link) Begin(step int) { l.send(event{Kind: eventBegin, Step: step}) }
 
 // Record reports lines of the dialogue.

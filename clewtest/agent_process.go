@@ -21,17 +21,17 @@ import (
 // the role.
 const agentVariable = "CLEWTEST_AGENT"
 
-// The roles of a process that a test has started.
+// The roles of a process that a test started.
 const (
 	roleAgent      = "agent"
 	roleGrandchild = "grandchild"
 )
 
-// endGrace is how long a process that can't interrupt its reading may read the rest of its input
+// endGrace is the time a process that can't interrupt its reading may read the rest of its input
 // after the test.
 const endGrace = 500 * time.Millisecond
 
-// errTestEnded is the error of an agent that has read all of its input when the test ends.
+// errTestEnded is the error of an agent that read all of its input when the test ends.
 var errTestEnded = errors.New("the test ended")
 
 // A test binary that is started as an agent plays its scenario and exits here, before flags are
@@ -67,7 +67,7 @@ func (a *Agent) Path() string {
 // and what they write to standard output comes before the agent's first frame.
 //
 // The process talks to the test over a loopback connection and ends when that does: with the test,
-// also when the test binary is killed. It can't be used within testing/synctest, which does not
+// even when the test binary is killed. It can't be used within testing/synctest, which does not
 // wait for connections.
 func (a *Agent) Env() []string {
 	a.t.Helper()
@@ -95,7 +95,7 @@ func (a *Agent) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// processMain is the main function of a process that a test has started. It returns the exit code.
+// processMain is the main function of a process that a test started. It returns the exit code.
 func processMain(value string) int {
 	l, err := dial(value)
 	if err != nil {
@@ -150,8 +150,8 @@ func (o outputUntil) Write(p []byte) (int, error) {
 	}
 }
 
-// exitAfterGrace ends the process some time after the test has ended, for an agent whose reading
-// can't be interrupted.
+// exitAfterGrace ends the process some time after the test ends, for an agent whose reading can't
+// be interrupted.
 func exitAfterGrace(gone <-chan struct{}) {
 	<-gone
 	time.Sleep(endGrace)

@@ -16,8 +16,8 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// isStopped reports whether a signal such as SIGSTOP has stopped a process. On systems without
-// /proc it is always false.
+// isStopped reports whether a signal such as SIGSTOP stopped a process. On systems without /proc it
+// is always false.
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -52,7 +52,7 @@ func inputUntil(gone <-chan struct{}) io.Reader {
 // A pipeInput reads the standard input, which does not block.
 type pipeInput struct{ stdin *os.File }
 
-// Read blocks until there is input or the test has ended.
+// Read blocks until there is input or the test ends.
 func (p pipeInput) Read(dst []byte) (int, error) {
 	n, err := p.stdin.Read(dst)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -69,8 +69,8 @@ func (p pipeInput) Read(dst []byte) (int, error) {
 	return n, nil
 }
 
-// killProcess ends another process, with its group if it leads one. A process that has been stopped
-// ends as well.
+// killProcess ends another process, with its group if it leads one. A process that was stopped ends
+// as well.
 func killProcess(pid int) {
 	if group, err := syscall.Getpgid(pid); err == nil && group == pid {
 		pid = -pid

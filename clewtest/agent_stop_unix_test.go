@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// A process that its host has stopped also ends with the test.
+// A process that its host stopped also ends with the test.
 func TestStoppedProcessEndsWithTheTest(t *testing.T) {
 	for _, group := range []bool{false, true} {
 		fake := &fakeTB{TB: t}

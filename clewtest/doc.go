@@ -55,7 +55,7 @@
 //
 // The rules apply to every request of the conversation, also to those that nobody typed: the
 // prompts of subagents, the turn that follows when one of them finishes in the background, and the
-// summary for a compaction, whose prompt begins with "CRITICAL: Respond with TEXT ONLY".
+// summary for a compaction, whose prompt starts with "CRITICAL: Respond with TEXT ONLY".
 //
 // # The real agent
 //

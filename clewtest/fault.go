@@ -68,15 +68,15 @@ func KilledBy(sig os.Signal) Fault {
 // Hang makes the agent neither read nor write until it is killed or the test ends.
 func Hang() Fault { return makeFault("hang") }
 
-// IgnoreEndOfInput makes the agent keep running after its last step when its input has ended, until
-// it is killed or the test ends. It has no effect on [Scenario.Exit].
+// IgnoreEndOfInput makes the agent keep running after its last step when its input ends, until it
+// is killed or the test ends. It has no effect on [Scenario.Exit].
 func IgnoreEndOfInput() Fault { return makeFault("ignore-end-of-input") }
 
 // IgnoreSIGTERM makes the agent ignore SIGTERM from here on. To be sure that it does, a host has to
 // wait for the next frame before it sends the signal.
 func IgnoreSIGTERM() Fault { return makeFault("ignore-sigterm") }
 
-// CloseStdout closes the agent's output. The agent goes on, but must not send anything more.
+// CloseStdout closes the agent's output. The agent continues, but must not send anything more.
 func CloseStdout() Fault { return makeFault("close-stdout") }
 
 // LeaveGrandchild starts a process that inherits the agent's output and error, writes nothing, and

@@ -248,7 +248,7 @@ func readMessages(h *host, opts *wire.ReaderOptions) []wire.Message {
 	return messages
 }
 
-// The agent has ended, and its output stays open until the test ends.
+// The agent ended, and its output stays open until the test ends.
 func TestLeaveGrandchildAsProcess(t *testing.T) {
 	stdout, w, err := os.Pipe()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Request is one that a [Model] has received. It is not changed after it was recorded, and
-// callers must not change it.
+// A Request is one that a [Model] received. It is not changed after it was recorded, and callers
+// must not change it.
 type Request struct {
 	// Method is the HTTP method, such as POST.
 	Method string
@@ -152,7 +152,7 @@ func (r *Rule) Fail(status int) *Rule {
 // ends.
 func (r *Rule) Hang() *Rule { return r.set(func(a *simmodel.Answer) { a.Kind = simmodel.AnswerHang }) }
 
-// Once lets the rule answer one request. After that, the model goes on to later rules.
+// Once lets the rule answer one request. After that, the model continues to later rules.
 func (r *Rule) Once() *Rule { return r.Times(1) }
 
 // Times lets the rule answer n more requests. Without it, a rule answers any number.

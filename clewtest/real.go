@@ -78,8 +78,8 @@ func namedAgent(name string) (path, version string, err error) {
 	return path, version, err
 }
 
-// cachedAgent returns the path of the first agent binary in a cache, or "". The error says why it
-// can't be used.
+// cachedAgent returns the path of the first agent binary in a cache, or "". The error explains why
+// it can't be used.
 func cachedAgent() (string, error) {
 	for _, dir := range agentCaches() {
 		path := filepath.Join(dir, AgentVersion, agentFile())

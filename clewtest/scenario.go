@@ -102,7 +102,7 @@ func (s *Scenario) Stderr(text string) *Scenario { return s.add(simagent.Stderr(
 // its input here: [Scenario.Exit] usually comes next.
 func (s *Scenario) CloseStdin() *Scenario { return s.add(simagent.CloseStdin(), nil) }
 
-// Exit adds that the agent exits with code, from 0 to 255, whether or not its input has ended.
+// Exit adds that the agent exits with code, from 0 to 255, whether or not its input ended.
 func (s *Scenario) Exit(code int) *Scenario {
 	step, err := simagent.Exit(code)
 	return s.add(step, err)
@@ -142,8 +142,8 @@ func (s *Scenario) add(step simagent.Step, err error) *Scenario {
 // ReadDialogue reads a dialogue file. It blocks on r, and returns the first error of r or of the
 // text, with its line.
 //
-// A line that begins with "> " is a frame that the host is expected to send. A line that begins
-// with "< " is what the agent sends, JSON or not. Lines that begin with "#" are prose, except for
+// A line that starts with "> " is a frame that the host is expected to send. A line that starts
+// with "< " is what the agent sends, JSON or not. Lines that start with "#" are prose, except for
 // these:
 //
 //	# args "--verbose" "--model" "opus"   the arguments of the recorded agent
@@ -154,7 +154,7 @@ func (s *Scenario) add(step simagent.Step, err error) *Scenario {
 //	# in order                            until here, or until the agent does something
 //	# fault hang                          Scenario.Do, with the fault's name and arguments
 //
-// Strings are quoted as in Go or JSON. A line that only begins with such a word is prose: "# exit
+// Strings are quoted as in Go or JSON. A line that only starts with such a word is prose: "# exit
 // codes are below" ends nothing. But if the word is followed by a quoted string or by the name of a
 // fault, the rest of the line must be right. Blank lines are skipped.
 func ReadDialogue(r io.Reader) (*Scenario, error) {

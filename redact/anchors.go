@@ -76,8 +76,8 @@ func (f *finder) grow(state int, class uint8) int {
 	return made
 }
 
-// link completes the table: where an anchor can't go on, the search goes on in the state of the
-// longest text that it ends with.
+// link completes the table: where an anchor can't continue, the search continues in the state of
+// the longest text that it ends with.
 func (f *finder) link() {
 	fallback := make([]uint16, len(f.ends))
 	queue := []uint16{0}

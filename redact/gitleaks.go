@@ -7,7 +7,7 @@ import (
 )
 
 // gitleaksRules are the rules of gitleaks 8.30.1 (https://github.com/gitleaks/gitleaks, MIT, see
-// gitleaks.LICENSE), rewritten so that a match begins at an anchor. Those that other rules include
+// gitleaks.LICENSE), rewritten so that a match starts at an anchor. Those that other rules include
 // are left out: private keys, JSON web tokens, options of curl, and values with secret names.
 //
 //go:embed gitleaks.json

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// keyRules find keys and tokens by how they begin.
+// keyRules find keys and tokens by how they start.
 func keyRules() []Rule {
 	return []Rule{
 		{

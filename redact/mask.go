@@ -63,7 +63,7 @@ func wideRules() []Rule {
 }
 
 // wideSettings are like wideRules, for settings with the name of a secret. They are applied after
-// the other rules, which know better where a value begins and ends.
+// the other rules, which know better where a value starts and ends.
 func wideSettings() []Rule {
 	return []Rule{{
 		anchors: []string{"api", "access", "private", "token", "secret", "password", "passwd"},

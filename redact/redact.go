@@ -45,7 +45,7 @@ func mark(rule string) string { return markStart + rule + "]" }
 
 const markStart = "[redacted:"
 
-// Counts returns how many texts each rule has replaced, by the name of the rule.
+// Counts returns how many texts each rule replaced, by the name of the rule.
 func (r *Redactor) Counts() map[string]int {
 	counts := make(map[string]int)
 	maps.Copy(counts, r.counts)
@@ -152,7 +152,7 @@ func (w *jsonRedactor) run() string {
 	return w.out.String()
 }
 
-// stringEnd returns the end of the string that begins at start.
+// stringEnd returns the end of the string that starts at start.
 func stringEnd(text string, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {

@@ -19,7 +19,7 @@ type Rule struct {
 	// personal marks data that names a person or an account and is not secret. Mask leaves it.
 	personal bool
 
-	// anchors are lower-case texts. Every match of the rule begins with one of them, or back bytes
+	// anchors are lower-case texts. Every match of the rule starts with one of them, or back bytes
 	// before it. The rule tries its pattern only there, which is many times as fast as trying it
 	// everywhere.
 	anchors []string
@@ -143,7 +143,7 @@ func (r *Rule) spans(text string, places []hit) [][2]int {
 	ends := make([]int, len(r.anchors))
 	left := readings * len(text)
 	for _, place := range places {
-		// A search for an anchor goes on after each match, also after an unwanted one, so that no
+		// A search for an anchor continues after each match, also after an unwanted one, so that no
 		// stretch of the text is read many times.
 		start := place.at - r.back
 		if end := &ends[place.number]; start >= *end && start >= 0 {
@@ -155,11 +155,11 @@ func (r *Rule) spans(text string, places []hit) [][2]int {
 }
 
 const (
-	// readings is how many times a rule may read a text in all. A text that was made for it has
-	// many places where a pattern fails only at the end of the text.
+	// readings is the number of times a rule may read a text in all. A text that was made for it
+	// has many places where a pattern fails only at the end of the text.
 	readings = 8
 	// minPrefix is how much of a text a rule may read at a place in any case. A match that ends
-	// there because the rule has read too much already goes on to the next space.
+	// there because the rule read too much already continues to the next space.
 	minPrefix = 256
 )
 

@@ -93,7 +93,7 @@ func (s sampler) character(bounds []rune) string {
 // A sample is a text with a secret.
 type sample struct{ kind, text, secret string }
 
-// places are where tokens are found that rules know by how they begin.
+// places are where tokens are found that rules know by how they start.
 var places = []string{
 	"%s", "refused %s", "key=%s&x=1", `"%s"`, "'%s',", "(%s)", "x := `%s`", "[%s]", "\x1b[32m%s\x1b[0m", "a%%3D%s", "https://x.example/?k=%s", `"a\n%s"`,
 	"curl -H 'X-Key: %s'", "<a>%s</a>", "- %s\n", "{\"a\":\"%s\"}",
@@ -195,7 +195,7 @@ func formSamples(s sampler, each int) []sample {
 	return samples
 }
 
-// At most one of fifty secrets is left, whatever finds it: rules by how keys begin, by the names of
+// At most one of fifty secrets is left, whatever finds it: rules by how keys start, by the names of
 // services, and by the names and forms of settings.
 func TestRedactFindsSamples(t *testing.T) {
 	t.Parallel()

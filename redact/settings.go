@@ -192,8 +192,8 @@ var expression = sync.OnceValue(func() *regexp.Regexp {
 
 func isExpression(value string) bool { return len(value) < 80 && expression().MatchString(value) }
 
-// kubernetesData matches the line that begins the values of a secret, and kubernetesKind the line
-// that says that an object is one.
+// kubernetesData matches the line that starts the values of a secret, and kubernetesKind the line
+// that reports that an object is one.
 var (
 	kubernetesData = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^[ \t]*(?:data|stringData):[ \t]*\r?$`)

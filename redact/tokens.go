@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tokenPatterns match tokens that begin with a text which nothing else begins with. Each begins
+// tokenPatterns match tokens that start with a text which nothing else starts with. Each starts
 // with a literal text, its anchor.
 var tokenPatterns = []string{
 	// Clouds and hosts.
@@ -62,7 +62,7 @@ func tokenRules() []Rule {
 	return rules
 }
 
-// digitsInBase64 returns how numbers in base64 begin, in lower case. Tokens of Discord's bots begin
+// digitsInBase64 returns how numbers in base64 start, in lower case. Tokens of Discord's bots start
 // with the number of the bot.
 func digitsInBase64() []string {
 	var starts []string
@@ -73,8 +73,8 @@ func digitsInBase64() []string {
 	return starts
 }
 
-// beginnings returns the literal texts that a pattern can begin with, in lower case: its literal
-// part, after a set of characters or of alternatives if it begins with one.
+// beginnings returns the literal texts that a pattern can start with, in lower case: its literal
+// part, after a set of characters or of alternatives if it starts with one.
 func beginnings(pattern string) []string {
 	starts := []string{""}
 	switch {

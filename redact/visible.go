@@ -7,7 +7,7 @@ import (
 )
 
 // visible returns text without terminal escapes and without characters that show nothing. A secret
-// is found also if there is a color code before it, or a zero-width space in it. The text is
+// is found even if there is a color code before it, or a zero-width space in it. The text is
 // returned as it is if it has none of them, or if it is not certain to be text.
 func visible(text string) string {
 	i := firstHidden(text, 0)
@@ -46,7 +46,7 @@ func firstHidden(text string, from int) int {
 	return -1
 }
 
-// The characters that begin and end terminal escapes.
+// The characters that start and end terminal escapes.
 const (
 	escape  = '\x1b'
 	bell    = '\a'
@@ -93,7 +93,7 @@ func sequenceLength(text string) int {
 	return len(text)
 }
 
-// isStringStart reports whether a control string begins with an escape and this character.
+// isStringStart reports whether a control string starts with an escape and this character.
 func isStringStart(c byte) bool { return strings.IndexByte("]PX^_", c) >= 0 }
 
 // maxControlString bounds a control string. One that does not end by then, or in its line, was

@@ -18,8 +18,8 @@ func Context(ctx context.Context, c Controller, opts *ContextOptions) (*ContextF
 
 // ContextOptions configure [Context].
 type ContextOptions struct {
-	// Estimate uses estimates and the usage that the API has reported last, and is quick. The
-	// default counts the tokens.
+	// Estimate uses estimates and the usage that the API reported last, and is quick. The default
+	// counts the tokens.
 	Estimate bool
 }
 
@@ -31,20 +31,20 @@ type contextRequest struct {
 type ContextFill struct {
 	// Model is the model whose window it is.
 	Model string `json:"model"`
-	// TotalTokens is how many tokens are used.
+	// TotalTokens is the number of tokens that are used.
 	TotalTokens int `json:"totalTokens"`
-	// MaxTokens is how many tokens the session may use.
+	// MaxTokens is the number of tokens the session may use.
 	MaxTokens int `json:"maxTokens"`
-	// RawMaxTokens is how many tokens the model has.
+	// RawMaxTokens is the number of tokens the model has.
 	RawMaxTokens int `json:"rawMaxTokens"`
 	// Percentage is how much of MaxTokens is used, from 0 to 100.
 	Percentage float64 `json:"percentage"`
 
-	// AutoCompactEnabled is whether the agent compacts the conversation by itself.
+	// AutoCompactEnabled reports whether the agent compacts the conversation by itself.
 	AutoCompactEnabled bool `json:"isAutoCompactEnabled"`
 	// AutoCompactThreshold is how many tokens start a compaction, or 0 if that is unknown.
 	AutoCompactThreshold int `json:"autoCompactThreshold"`
-	// AutoCompactSource is where the threshold comes from, such as "model-default".
+	// AutoCompactSource is the source of the threshold, such as "model-default".
 	AutoCompactSource string `json:"autocompactSource"`
 
 	// Categories divide the window. The lists below break some of them down.
@@ -160,7 +160,7 @@ type ContextSkills struct {
 type ContextSkill struct {
 	// Name is the name of the skill.
 	Name string `json:"name"`
-	// Source is where the skill comes from, such as projectSettings or built-in.
+	// Source is the source of the skill, such as projectSettings or built-in.
 	Source string `json:"source"`
 	// PluginName is the plugin that brings the skill, or empty.
 	PluginName string `json:"pluginName"`
@@ -178,9 +178,9 @@ type ContextMessages struct {
 	UserTokens int `json:"userMessageTokens"`
 	// AssistantTokens are answers of the model.
 	AssistantTokens int `json:"assistantMessageTokens"`
-	// ToolCallTokens are calls of tools.
+	// ToolCallTokens are tool calls.
 	ToolCallTokens int `json:"toolCallTokens"`
-	// ToolResultTokens are results of tools.
+	// ToolResultTokens are tool results.
 	ToolResultTokens int `json:"toolResultTokens"`
 	// AttachmentTokens are what the agent adds to prompts, such as the date.
 	AttachmentTokens int `json:"attachmentTokens"`

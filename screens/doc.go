@@ -8,7 +8,7 @@
 //	}
 //	fmt.Printf("%d of %d tokens\n", window.TotalTokens, window.MaxTokens)
 //
-// Each function sends one control request and waits for the answer, also while a turn is running.
+// Each function sends one control request and waits for the answer, even while a turn is running.
 // It needs a [Controller], which a [clew.Session] is. None of them changes anything in the session.
 //
 // Fields that the agent leaves out of an answer are zero. A field that is not of the type that it

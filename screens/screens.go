@@ -80,7 +80,7 @@ type costAnswer struct {
 	Text string `json:"text"`
 }
 
-// Plan returns the plan that the agent has written in plan mode.
+// Plan returns the plan that the agent wrote in plan mode.
 func Plan(ctx context.Context, c Controller) (*SessionPlan, error) {
 	return ask[SessionPlan](ctx, c, "get_plan", nil)
 }
@@ -108,7 +108,7 @@ type ConversationText struct {
 	DefaultFilename string `json:"default_filename"`
 }
 
-// SuggestFiles returns the files and directories of the project whose path begins with query, the
+// SuggestFiles returns the files and directories of the project whose path starts with query, the
 // best match first, as the agent completes a path after "@".
 func SuggestFiles(ctx context.Context, c Controller, query string) (*FileSuggestions, error) {
 	return ask[FileSuggestions](ctx, c, "file_suggestions", filesRequest{query})
@@ -156,7 +156,7 @@ type Skill struct {
 	DisplayName string `json:"display_name"`
 	// Description says what the skill is for.
 	Description string `json:"description"`
-	// Source is where the skill comes from, such as user or project.
+	// Source is the source of the skill, such as user or project.
 	Source string `json:"source"`
 	// State is "on", or says how the skill is turned off.
 	State string `json:"state"`
@@ -179,9 +179,9 @@ type MemoryReport struct {
 	Folders []MemoryFile `json:"folders"`
 	// Memories are the files in these directories.
 	Memories []MemoryFile `json:"memories"`
-	// AutoMemory is whether the agent takes notes by itself.
+	// AutoMemory reports whether the agent takes notes by itself.
 	AutoMemory MemorySwitch `json:"auto_memory"`
-	// AutoDream is whether the agent tidies these notes up.
+	// AutoDream reports whether the agent tidies these notes up.
 	AutoDream MemorySwitch `json:"auto_dream"`
 }
 
@@ -200,7 +200,7 @@ type MemoryFile struct {
 	Exists bool `json:"exists"`
 }
 
-// A MemorySwitch is whether a part of the memory is on.
+// A MemorySwitch specifies whether a part of the memory is on.
 type MemorySwitch struct {
 	// Enabled is true if the part is on.
 	Enabled bool `json:"enabled"`
@@ -221,19 +221,19 @@ func Chrome(ctx context.Context, c Controller) (*ChromeStatus, error) {
 
 // A ChromeStatus is the state of Claude in Chrome.
 type ChromeStatus struct {
-	// Allowed is whether the account and its organization may use it.
+	// Allowed reports whether the account and its organization may use it.
 	Allowed bool `json:"allowed"`
-	// Subscriber is whether the account pays for it.
+	// Subscriber reports whether the account pays for it.
 	Subscriber bool `json:"subscriber"`
-	// Installed is whether the browser has the extension.
+	// Installed reports whether the browser has the extension.
 	Installed bool `json:"installed"`
-	// Connected is whether the session can use the browser now.
+	// Connected reports whether the session can use the browser now.
 	Connected bool `json:"connected"`
 	// EnabledByDefault is the setting for new sessions.
 	EnabledByDefault bool `json:"enabled_by_default"`
-	// AtStartup is whether this session was started with it.
+	// AtStartup reports whether this session was started with it.
 	AtStartup bool `json:"at_startup"`
-	// WSL is whether the agent runs in the Windows Subsystem for Linux.
+	// WSL reports whether the agent runs in the Windows Subsystem for Linux.
 	WSL bool `json:"wsl"`
 	// URLs are pages for the user, by what they are for, such as "install".
 	URLs map[string]string `json:"urls"`
@@ -294,7 +294,7 @@ type DiffStats struct {
 	LinesRemoved int `json:"linesRemoved"`
 }
 
-// A ChangedFile is a file that has changed.
+// A ChangedFile is a file that changed.
 type ChangedFile struct {
 	// Path is relative to the repository.
 	Path string `json:"path"`
@@ -328,6 +328,6 @@ type DiffHunk struct {
 	NewStart int `json:"newStart"`
 	// NewLines is the number of lines in the new file.
 	NewLines int `json:"newLines"`
-	// Lines are the lines. Each begins with a space, "+" or "-".
+	// Lines are the lines. Each starts with a space, "+" or "-".
 	Lines []string `json:"lines"`
 }

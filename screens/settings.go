@@ -26,7 +26,7 @@ type SettingsReport struct {
 	Applied *AppliedSettings `json:"applied"`
 	// Errors are settings files with errors. The agent ignores them.
 	Errors []SettingsError `json:"errors"`
-	// Withheld is true when the agent has left out settings because others can read its answer.
+	// Withheld is true when the agent leaves out settings because others can read its answer.
 	Withheld bool `json:"withheld"`
 }
 
@@ -64,19 +64,19 @@ type AppliedSettings struct {
 	// Advisor is the model that advises, or empty.
 	Advisor string `json:"advisor"`
 
-	// Ultracode is whether the agent runs workflows without being asked to.
+	// Ultracode reports whether the agent runs workflows without being asked to.
 	Ultracode bool `json:"ultracode"`
-	// UltracodeRequested is whether the user has turned that on.
+	// UltracodeRequested reports whether the user turned that on.
 	UltracodeRequested bool `json:"ultracodeRequested"`
-	// UltracodeAvailable is whether the user could turn that on.
+	// UltracodeAvailable reports whether the user could turn that on.
 	UltracodeAvailable bool `json:"ultracodeAvailable"`
 	// UltrathinkAvailable is the field of that name in the agent's answer.
 	UltrathinkAvailable bool `json:"ultrathinkAvailable"`
 
-	// OutsideFileToolReadsBlocked is whether the file tools can't read outside the working
+	// OutsideFileToolReadsBlocked reports whether the file tools can't read outside the working
 	// directories.
 	OutsideFileToolReadsBlocked bool `json:"outsideFileToolReadsBlocked"`
-	// OutsideFileToolWritesBlocked is whether the file tools can't write outside the working
+	// OutsideFileToolWritesBlocked reports whether the file tools can't write outside the working
 	// directories.
 	OutsideFileToolWritesBlocked bool `json:"outsideFileToolWritesBlocked"`
 }
@@ -118,7 +118,7 @@ type PermissionReport struct {
 	ManagedOnly bool `json:"managedOnly"`
 	// Errors are settings files with errors. Their rules are missing.
 	Errors []SettingsError `json:"errors"`
-	// Withheld is true when the agent has left out rules because others can read its answer.
+	// Withheld is true when the agent leaves out rules because others can read its answer.
 	Withheld bool `json:"withheld"`
 }
 
@@ -165,7 +165,7 @@ func Hooks(ctx context.Context, c Controller) (*HooksReport, error) {
 	return ask[HooksReport](ctx, c, "get_hooks_listing", nil)
 }
 
-// A HooksReport lists the hooks of a session and says whether they run. Its texts are made for
+// A HooksReport lists the hooks of a session and reports whether they run. Its texts are made for
 // people, with control characters made visible.
 type HooksReport struct {
 	// Hooks are all hooks, in the order of their events in a session.
@@ -175,11 +175,11 @@ type HooksReport struct {
 	// Catalog are all events that hooks can run on.
 	Catalog []EventHooks `json:"eventCatalog"`
 
-	// Policy is what an administrator has decided about hooks.
+	// Policy is what an administrator decided about hooks.
 	Policy HooksPolicy `json:"policy"`
 	// SafeMode is nil unless the agent was started in safe mode, in which most hooks don't run.
 	SafeMode *struct {
-		// ManagedHooksStillApply is whether the hooks of an administrator run all the same.
+		// ManagedHooksStillApply reports whether the hooks of an administrator run all the same.
 		ManagedHooksStillApply bool `json:"managedHooksStillApply"`
 		// ExitHint says to people how to leave the mode.
 		ExitHint string `json:"exitHint"`
@@ -200,7 +200,7 @@ type EventHooks struct {
 	Name clew.HookEvent `json:"name"`
 	// Summary says when the event happens.
 	Summary string `json:"summary"`
-	// SupportsMatcher is whether a hook can have a matcher, such as the name of a tool.
+	// SupportsMatcher reports whether a hook can have a matcher, such as the name of a tool.
 	SupportsMatcher bool `json:"supportsMatcher"`
 	// HookCount is the number of hooks. It is 0 in a catalog.
 	HookCount int `json:"hookCount"`
@@ -264,7 +264,7 @@ type EditableHook struct {
 	HeadersRedacted bool `json:"headersRedacted"`
 }
 
-// HooksPolicy is what an administrator has decided about hooks.
+// HooksPolicy is what an administrator decided about hooks.
 type HooksPolicy struct {
 	// DisabledByPolicy means that no hook runs.
 	DisabledByPolicy bool `json:"disabledByPolicy"`
@@ -285,28 +285,28 @@ func Sandbox(ctx context.Context, c Controller) (*SandboxStatus, error) {
 	return ask[SandboxStatus](ctx, c, "get_sandbox_dialog", nil)
 }
 
-// A SandboxStatus says whether and how commands are confined.
+// A SandboxStatus reports whether and how commands are confined.
 type SandboxStatus struct {
 	// Supported is false on a platform without a sandbox.
 	Supported bool `json:"supported"`
-	// Enabled is whether commands are confined. It is false if the settings ask for a sandbox and
-	// something is missing: see Dependencies.
+	// Enabled reports whether commands are confined. It is false if the settings ask for a sandbox
+	// and something is missing: see Dependencies.
 	Enabled bool `json:"enabled"`
-	// EnabledInSettings is whether the settings ask for a sandbox.
+	// EnabledInSettings reports whether the settings ask for a sandbox.
 	EnabledInSettings bool `json:"enabled_in_settings"`
 	// Mode is disabled, or how the agent permits commands in the sandbox.
 	Mode string `json:"mode"`
-	// Locked is true if an administrator has turned the sandbox on or off.
+	// Locked is true if an administrator turned the sandbox on or off.
 	Locked bool `json:"locked"`
 	// OverridesLocked is true if an administrator has fixed the exceptions.
 	OverridesLocked bool `json:"overrides_locked"`
 	// PolicyOrigins are where the administrator's settings come from.
 	PolicyOrigins []string `json:"policy_origins"`
-	// AutoAllowAvailable is whether commands in the sandbox could run without a question.
+	// AutoAllowAvailable reports whether commands in the sandbox could run without a question.
 	AutoAllowAvailable bool `json:"auto_allow_available"`
-	// NoSandboxAllowed is whether the model may ask to run a command outside.
+	// NoSandboxAllowed reports whether the model may ask to run a command outside.
 	NoSandboxAllowed bool `json:"no_sandbox_allowed"`
-	// UnsandboxedFallback is whether a command runs outside when the sandbox fails.
+	// UnsandboxedFallback reports whether a command runs outside when the sandbox fails.
 	UnsandboxedFallback bool `json:"unsandboxed_fallback"`
 	// Dependencies are what the sandbox lacks on this machine, for people.
 	Dependencies SandboxDependencies `json:"dependencies"`

@@ -76,7 +76,7 @@ type ModelRateLimit struct {
 
 // ExtraUsage is what was bought beyond the limits. Numbers that are unknown are nil.
 type ExtraUsage struct {
-	// Enabled is whether the account may exceed its limits.
+	// Enabled reports whether the account may exceed its limits.
 	Enabled bool `json:"is_enabled"`
 	// MonthlyLimit is the most that may be spent in a month.
 	MonthlyLimit *float64 `json:"monthly_limit"`
@@ -128,11 +128,11 @@ type UsageBehavior struct {
 	Key string `json:"key"`
 	// Percent is the share of the usage, from 0 to 100.
 	Percent float64 `json:"pct"`
-	// Count is how many requests were of this kind.
+	// Count is the number of requests that were of this kind.
 	Count int `json:"count"`
 }
 
-// A UsageShare is what one thing, such as a skill, has used.
+// A UsageShare is what one thing, such as a skill, used.
 type UsageShare struct {
 	// Name is the name of the subagent, skill, plugin or MCP server.
 	Name string `json:"name"`

@@ -1,6 +1,6 @@
 // Package search finds words in transcripts. It searches prompts, answers, thinking, and the inputs
-// and results of tools, by reading the files ([Scan]) or with an index of them ([Index]). Both have
-// the same results.
+// and tool results, by reading the files ([Scan]) or with an index of them ([Index]). Both have the
+// same results.
 //
 //	q, err := search.Words("login page", "valid*")
 //	…
@@ -99,8 +99,8 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 }
 
 // Lookup runs a query on the index as it is, so that nobody waits for what is new in the files. It
-// finds passages of these files only. [Result.Outdated] are those that have changed since the index
-// was updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is an error
+// finds passages of these files only. [Result.Outdated] are those that changed since the index was
+// updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is an error
 // as well, and [Index.Update] rebuilds it.
 func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
 	if err := q.checkIndexed(); err != nil {
@@ -134,8 +134,8 @@ func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (re
 	return result, nil
 }
 
-// repaired runs a function, and runs it once more after it has returned that the index is damaged,
-// and the index was removed.
+// repaired runs a function, and runs it once more after it returns that the index is damaged, and
+// the index was removed.
 func (x *Index) repaired(run func() error) error {
 	err := run()
 	if !errors.Is(err, sqlite.ErrDamaged) && !errors.Is(err, errDamaged) {

@@ -602,8 +602,8 @@ func TestSearchWhileAnotherWrites(t *testing.T) {
 	d.want("apple", 2, 1)
 }
 
-// After a rewind the turns are those of the conversation as it stands. Messages that the rewind has removed
-// has none.
+// After a rewind the turns are those of the conversation as it stands. Messages that the rewind
+// removed has none.
 func TestTurnsAfterRewind(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -93,7 +93,7 @@ type pairList struct {
 	begun  bool
 }
 
-// begin begins a text.
+// begin starts a text.
 func (l *pairList) begin() {
 	if l.text++; l.recent == nil || l.text > math.MaxUint32 {
 		l.recent, l.text = make([]uint64, 1<<14), 1

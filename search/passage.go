@@ -18,11 +18,11 @@ const (
 	AnySource Source = iota
 	// Said are prompts of the user, and answers that the session's own agent gave. What the user
 	// pasted, or piped into the agent, is a part of the prompt. An answer may repeat what the agent
-	// has read.
+	// read.
 	Said
-	// Called are the inputs of tools that this agent has called.
+	// Called are the tool inputs that this agent called.
 	Called
-	// Other is everything else: results of tools, output of commands, thinking, titles, summaries of
+	// Other is everything else: tool results, output of commands, thinking, titles, summaries of
 	// compactions, messages of other agents and of programs, and all that subagents said and did.
 	Other
 )
@@ -44,7 +44,7 @@ type Passage struct {
 	Source Source
 	// Tool is the name of the called tool, for the input of a call.
 	Tool string
-	// Call is the ID of the call, for the input and for the result of a tool.
+	// Call is the ID of the call, for the input and for a tool's result.
 	Call string
 	Text string
 }
@@ -109,8 +109,8 @@ func (d *extractor) passages(e *transcript.Entry) []passage {
 	return d.list
 }
 
-// isMember reports whether an entry says that its session is that of a teammate. Only the first one
-// may say so.
+// isMember reports whether an entry reports that its session is that of a teammate. Only the first
+// one may say so.
 func isMember(e *transcript.Entry) bool { return e.TeamName != "" && e.AgentName != "" }
 
 const (
@@ -118,7 +118,7 @@ const (
 	queueOperation = "queue-operation"
 	// queuedCommand is the type of attachments with prompts that came while the agent worked.
 	queuedCommand = "queued_command"
-	// syntheticModel is the model of texts that the agent has made up.
+	// syntheticModel is the model of texts that the agent made up.
 	syntheticModel = "<synthetic>"
 )
 
@@ -140,7 +140,7 @@ func (d *extractor) title(e *transcript.Entry) {
 	}
 }
 
-// results adds the results of tools and the texts beside them, and reports whether there are any
+// results adds the tool results and the texts beside them, and reports whether there are any
 // results.
 func (d *extractor) results(e *transcript.Entry) bool {
 	content := e.Message.Content
@@ -168,7 +168,7 @@ func (d *extractor) results(e *transcript.Entry) bool {
 }
 
 // beside adds texts of a user's message that also has results, such as what the user typed while a
-// tool ran. They begin no turn.
+// tool ran. They start no turn.
 func (d *extractor) beside(e *transcript.Entry, texts []string) {
 	content, err := json.Marshal(strings.Join(texts, "\n"))
 	if err != nil {
@@ -242,7 +242,7 @@ func (d *extractor) classified(e transcript.Entry) {
 	}
 }
 
-// typed reports whether the user typed all of a prompt: a program of the agent has sent no other kind
+// typed reports whether the user typed all of a prompt: a program of the agent sent no other kind
 // of command, and no text of a command follows its tags.
 func typed(e *transcript.Entry) bool {
 	if e.AttachmentType == queuedCommand {
@@ -292,7 +292,7 @@ func inputText(name string, input wire.JSON) string {
 	return b.String()
 }
 
-// stringEnd returns the end of the string that begins at i.
+// stringEnd returns the end of the string that starts at i.
 func stringEnd(text string, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {

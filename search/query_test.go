@@ -220,7 +220,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// A query that nobody has made finds nothing, and says so.
+// A query that nobody made finds nothing, and says so.
 func TestEmptyQuery(t *testing.T) {
 	t.Parallel()
 	for _, q := range []*Query{nil, {}, {Role: Prompt}} {

@@ -13,7 +13,7 @@ import (
 // rankNow is the time of the searches in tests of the order.
 var rankNow = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 
-// said returns the lines of a session: one with each text, which a role has said so many days ago.
+// said returns the lines of a session: one with each text, which a role said so many days ago.
 func said(role Role, days int, texts ...string) string {
 	var b strings.Builder
 	at := rankNow.AddDate(0, 0, -days).Format(time.RFC3339)

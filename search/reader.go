@@ -32,8 +32,8 @@ type state struct {
 	Member    bool            `json:"member,omitempty"`  // the session is that of a teammate
 	Checksum  uint64          `json:"guard"`             // of the bytes before the offset
 
-	// Branch is the last entry of a branch that began with an entry of the agent, and not where the
-	// conversation ended. If the conversation goes on there, it was rewound.
+	// Branch is the last entry of a branch that started with an entry of the agent, and not where
+	// the conversation ended. If the conversation continues there, it was rewound.
 	Branch string `json:"branch,omitempty"`
 	// Spills has the calls whose results are in separate files, by the names of these. The index
 	// stores it in a separate column.
@@ -226,7 +226,7 @@ func (r *reader) note(e *transcript.Entry) {
 	}
 }
 
-// follow notes whether an entry continues the conversation or begins a branch of it. Results of
+// follow notes whether an entry continues the conversation or starts a branch of it. Results of
 // calls that ran at once, and notes of the agent, also follow entries before the last one. Only if
 // the user or the model continues after such a note, the conversation was rewound.
 func (s *state) follow(e *transcript.Entry) {

@@ -116,7 +116,7 @@ func chunksWith(t *transcript.Transcript, word string) (n int) {
 	return n
 }
 
-// Wherever an append was cut, and however it goes on: a search finds the entries that the store
+// Wherever an append was cut, and however it continues: a search finds the entries that the store
 // loads, also where the index was written in between.
 func TestSearchOfCutAppend(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ const (
 	segmentBytes    = 4 << 20
 )
 
-// A change is a file that has changed since the index was written.
+// A change is a file that changed since the index was written.
 type change struct {
 	file  *sessions.File
 	known sqlite.File // the zero value if it is not in the index
@@ -146,7 +146,7 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 	return unread, err
 }
 
-// start starts goroutines that read the files. The channel is closed when all have ended.
+// start starts goroutines that read the files. The channel is closed when all end.
 func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-chan *batch {
 	batches := make(chan *batch, 2)
 	var next, done atomic.Int64

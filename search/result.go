@@ -25,10 +25,10 @@ type Hit struct {
 	Directory string
 	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
-	// Offset is where the entry begins in the transcript, or the section of a spill, in bytes.
+	// Offset is where the entry starts in the transcript, or the section of a spill, in bytes.
 	Offset int64
 	// Turn is the number of the turn, from 1. It is 0 in a transcript of a subagent, for what a
-	// rewind has removed from the conversation, before the first prompt, and for titles.
+	// rewind removed from the conversation, before the first prompt, and for titles.
 	Turn int
 	// Time is the time of the entry or, in a spill, of the call whose result it is. If no transcript
 	// has the call, it is the time of the file. It is zero if it is unknown.
@@ -121,7 +121,7 @@ type Result struct {
 
 	AtMost bool // some of the further hits may not match
 
-	// Updated is when the index was last updated, and Outdated are the files that have changed since,
+	// Updated is when the index was last updated, and Outdated are the files that changed since,
 	// for a result of [Index.Lookup]. What is new in these files was not searched.
 	Updated  time.Time
 	Outdated []*sessions.File

@@ -13,8 +13,8 @@ import (
 )
 
 // Scan runs a query by reading all files. It blocks until all are read or the context ends. In the
-// latter case it returns what it has found so far and the error of the context. progress may be
-// nil, and is called by one goroutine at a time.
+// latter case it returns what it found so far and the error of the context. progress may be nil,
+// and is called by one goroutine at a time.
 func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(done, total int64)) (*Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// The first line alone says that a session is that of a teammate. All of it is somebody else's.
+// The first line alone reports that a session is that of a teammate. All of it is somebody else's.
 func TestSourceOfTeammates(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -125,7 +125,7 @@ func TestAnyOf(t *testing.T) {
 	}
 }
 
-// Lookup finds what was there when the index was updated, and says which files have changed.
+// Lookup finds what was there when the index was updated, and says which files changed.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

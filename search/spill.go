@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A call is a call of a tool.
+// A call is a tool call.
 type call struct {
 	Tool string `json:"tool"`
 	Time int64  `json:"time,omitempty"` // in milliseconds

@@ -126,8 +126,8 @@ func TestSpillIsFilteredByItsCall(t *testing.T) {
 	}
 }
 
-// A prompt that was typed while a tool ran is in the message of its result. It is found as a prompt, and
-// begins no turn.
+// A prompt that was typed while a tool ran is in the message of its result. It is found as a
+// prompt, and starts no turn.
 func TestTextBesideResult(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -148,7 +148,7 @@ func TestTextBesideResult(t *testing.T) {
 	}
 }
 
-// A branch that begins with a note of the agent is a rewind like any other, also if the index was
+// A branch that starts with a note of the agent is a rewind like any other, even if the index was
 // written in between. A note that nothing follows is none.
 func TestTurnsAfterRewindToNote(t *testing.T) {
 	t.Parallel()

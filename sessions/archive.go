@@ -57,7 +57,7 @@ func setArchived(ctx context.Context, id string, archived bool, opts *Options) e
 	return nil
 }
 
-// An archiveMark is the content of the file that says whether a session is archived.
+// An archiveMark is the content of the file that reports whether a session is archived.
 type archiveMark struct {
 	Archived *bool     `json:"archived"`
 	At       time.Time `json:"at"`
@@ -113,8 +113,8 @@ func (f *Folder) readMark(key wire.SessionKey) (archiveMark, bool) {
 	return mark, mark.Archived != nil && !mark.At.IsZero()
 }
 
-// archived reports whether a session is archived: it is marked, and no prompt has come since. Only
-// a transcript that was written to since is read, from its end.
+// archived reports whether a session is archived: it is marked, and no prompt came since. Only a
+// transcript that was written to since is read, from its end.
 func (f *Folder) archived(ctx context.Context, info *SessionInfo) bool {
 	mark, ok := f.readMark(info.Key())
 	if !ok || !*mark.Archived {
@@ -179,7 +179,7 @@ func (e *fileEnd) promptAfter(ctx context.Context, at time.Time) (prompt, older 
 	return false, older
 }
 
-// isPrompt reports whether the entry is something that the user has said.
+// isPrompt reports whether the entry is something that the user said.
 func (h *head) isPrompt() bool {
 	if h.kind != "user" {
 		return false

@@ -182,7 +182,7 @@ func TestArchiveErrors(t *testing.T) {
 	}
 }
 
-// Sessions that programs have started can be left out of a list.
+// Sessions that programs started can be left out of a list.
 func TestListOnlyInteractive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -313,7 +313,7 @@ func BenchmarkTailFirst(b *testing.B) {
 	}
 }
 
-// BenchmarkWatch begins to watch 10,000 sessions, and waits for the list after one of them has
+// BenchmarkWatch starts to watch 10,000 sessions, and waits for the list after one of them has
 // grown, beside the pause between two lists.
 func BenchmarkWatch(b *testing.B) {
 	folder := manySessions(b, 10_000)

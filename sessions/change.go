@@ -448,7 +448,7 @@ func withoutSidecar(
 	}
 }
 
-// withoutRepeats returns the entries except those whose UUID has come before.
+// withoutRepeats returns the entries except those whose UUID came before.
 func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		seen := map[uuidHash]bool{}

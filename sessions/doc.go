@@ -30,12 +30,12 @@
 //
 // [Rename] and [Tag] append an entry to the transcript. [Fork] and [Import] write a new transcript.
 // [Archive] writes a mark beside the transcript. [Delete] moves the files of a session to a trash
-// directory, from which [Restore] brings them back. Nothing that the agent has written is ever
-// rewritten, and nothing else is written to the agent's directory.
+// directory, from which [Restore] brings them back. Nothing that the agent wrote is ever rewritten,
+// and nothing else is written to the agent's directory.
 //
 // An agent with the session open keeps running, but does not see the change. A change is one write
 // of whole lines, which waits while the agent is in the middle of a line. Between that check and
-// the write the agent could still begin a line; the time between them is very short. Don't delete a
+// the write the agent could still start a line; the time between them is very short. Don't delete a
 // session that an agent has open.
 //
 // # Choosing a store
@@ -67,8 +67,8 @@
 // # Contents of a store
 //
 // A store has the transcripts of a session and of its subagents, with everything the agent wrote
-// there: prompts, answers, the inputs of tools and their results. These may contain secrets. Only
-// the user can read the files of Folder and sqlitestore; a NATS server needs its own protection.
+// there: prompts, answers, the tool inputs and their results. These may contain secrets. Only the
+// user can read the files of Folder and sqlitestore; a NATS server needs its own protection.
 //
 // A store does not have what the agent keeps elsewhere: credentials, settings, memory, long results
 // that the agent saved to separate files, and copies of files for rewinding. A session that clew

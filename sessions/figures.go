@@ -24,17 +24,17 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// Figures are what a session has done, counted over all lines of its transcript and of those of its
+// Figures are what a session did, counted over all lines of its transcript and of those of its
 // subagents. [Measure] returns them.
 type Figures struct {
 	// Turns is the number of prompts in the conversation, as it stands at the end of the file.
 	Turns int
 	// Calls are the answers of the model, each once, by time. Pass them to [usage.Cost].
 	Calls []usage.Call
-	// FilesChanged is the number of files that tools have written.
+	// FilesChanged is the number of files that tools wrote.
 	FilesChanged int
-	// Err says why there are no figures: [ErrNotMeasured], or that a file could not be read. It is
-	// nil if the figures are complete.
+	// Err explains why there are no figures: [ErrNotMeasured], or that a file could not be read. It
+	// is nil if the figures are complete.
 	Err error
 }
 
@@ -211,7 +211,7 @@ func namesIn(root *os.Root) ([]string, error) {
 }
 
 // agentsOf returns the subagents of a session. One that has not been written to since the session
-// began is not read.
+// started is not read.
 func (p *measuredProject) agentsOf(f *sessionFiles, info *SessionInfo) []source {
 	var found []source
 	for i := range p.agents {

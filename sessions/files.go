@@ -17,7 +17,7 @@ import (
 )
 
 // A File is one of the files of a session: its main transcript, the transcript of a subagent, or a
-// spill. A spill is a long tool result that the agent has saved to a separate file.
+// spill. A spill is a long tool result that the agent saved to a separate file.
 type File struct {
 	// Path is the path of the file.
 	Path string
@@ -252,7 +252,7 @@ func (f *sessionFiles) own() (source, error) {
 }
 
 // agents returns the transcripts of the session's subagents. If some directories can't be read, it
-// returns those it has found together with the error.
+// returns those it found together with the error.
 func (f *sessionFiles) agents(ctx context.Context) ([]source, error) {
 	below, err := f.agentsBelow(ctx)
 	beside, alsoErr := f.agentsBeside(ctx)

@@ -66,8 +66,8 @@ type Options struct {
 	// [ProjectLister].
 	Project string
 	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
-	// value of clew.Options.StoreProject for sessions that clew has stored. If it is set, Project
-	// is ignored.
+	// value of clew.Options.StoreProject for sessions that clew stored. If it is set, Project is
+	// ignored.
 	ProjectName string
 }
 
@@ -268,7 +268,7 @@ func (o *Options) findWithTime(ctx context.Context, id string) (scope, wire.Sess
 
 // find returns the key of a session and the time of its last append. If several projects have a
 // session with that ID, it returns the newest; if none has, the time is zero. If some projects
-// can't be read for lack of permission, it returns what it has found together with that error.
+// can't be read for lack of permission, it returns what it found together with that error.
 func (s scope) find(ctx context.Context, id string) (found wire.SessionKey, newest time.Time, err error) {
 	projects, err := s.projects(ctx)
 	if err != nil {
@@ -304,8 +304,8 @@ func (s scope) modified(ctx context.Context, key wire.SessionKey) (time.Time, er
 //
 // If the environment variable CLAUDE_CONFIG_DIR is set, it names the directory, or several
 // separated by commas. Otherwise Roots looks for .claude in the user's home directory, and for
-// claude in XDG_CONFIG_HOME, which some versions of the agent have used. It returns an error only
-// if the user has no home directory.
+// claude in XDG_CONFIG_HOME, which some versions of the agent used. It returns an error only if the
+// user has no home directory.
 //
 // The directories of [SetArchiveRoots] come last.
 //
@@ -322,7 +322,7 @@ func Roots() ([]string, error) {
 // and other programs that this one starts must not take them for an agent's directories.
 var archiveRoots atomic.Pointer[[]string]
 
-// SetArchiveRoots adds directories with sessions that package archive has unpacked to [Roots], for the
+// SetArchiveRoots adds directories with sessions that package archive unpacked to [Roots], for the
 // whole process, in place of those of an earlier call. They are only read: functions that change a
 // session of theirs return an error that wraps [ErrReadOnly].
 func SetArchiveRoots(dirs []string) {

@@ -45,8 +45,8 @@ import (
 // lose the last seconds. Use sqlitestore if that matters.
 //
 // To leave out entries that are already there, a Folder reads a file when it first appends to it,
-// and after that only what others have added. It remembers about a million UUIDs, and in any case
-// those of the file that was last appended to.
+// and after that only what others added. It remembers about a million UUIDs, and in any case those
+// of the file that was last appended to.
 type Folder struct {
 	// Skipped is called for each line that Load leaves out because it is not an entry. It is called
 	// by the goroutine that loads. If it is nil, [slog.Default] logs a warning, except for an
@@ -63,7 +63,7 @@ type Folder struct {
 }
 
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append
-// creates it. To use files that an agent has written, dir is the directory of the projects, such as
+// creates it. To use files that an agent wrote, dir is the directory of the projects, such as
 // ~/.claude/projects.
 //
 //	store := sessions.NewFolder("/var/lib/app/sessions")
@@ -188,7 +188,7 @@ func (f *Folder) Delete(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// ignoreNotExist returns nil instead of an error that says that a file does not exist.
+// ignoreNotExist returns nil instead of an error that reports that a file does not exist.
 func ignoreNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -196,7 +196,7 @@ func ignoreNotExist(err error) error {
 	return err
 }
 
-// Load returns the entries that the transcript has when the loop begins. For a subagent, the first
+// Load returns the entries that the transcript has when the loop starts. For a subagent, the first
 // entry stands for the metadata file next to the transcript, if there is one. Lines that are not
 // entries are left out: see [Folder.Skipped]. See [Store].
 //
@@ -346,8 +346,8 @@ const (
 
 // awaitEnd returns the size of a file, and whether its last line is complete. An incomplete last
 // line may still be being written, and a line appended to it now would break both. So awaitEnd
-// waits until the line is complete, or until nothing has been written for a second. In that case a
-// crash has cut the line, and the caller has to end it.
+// waits until the line is complete, or until nothing is written for a second. In that case a crash
+// has cut the line, and the caller has to end it.
 func awaitEnd(ctx context.Context, file *os.File) (size int64, ended bool, err error) {
 	for {
 		info, err := file.Stat()

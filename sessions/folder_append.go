@@ -159,8 +159,8 @@ func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 	return n, err
 }
 
-// undoAppend removes the last n bytes of a file that had size bytes before, unless somebody has
-// added to it since. What another process adds between the look and the cut is lost: it happens only
+// undoAppend removes the last n bytes of a file that had size bytes before, unless somebody added
+// to it since. What another process adds between the look and the cut is lost: it happens only
 // after a write that failed, if two processes write to a file, which a [Folder] advises against.
 func undoAppend(root *os.Root, name string, size int64, n int) error {
 	file, err := root.OpenFile(name, os.O_RDWR, 0)
@@ -227,7 +227,7 @@ func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File
 }
 
 // newLines returns the lines that the file does not have, and adds their UUIDs to the index. If the
-// last line of the file is incomplete, the text begins with a line feed.
+// last line of the file is incomplete, the text starts with a line feed.
 func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	var lines []wire.JSON
 	for i, entry := range a.lines {
@@ -246,8 +246,8 @@ func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	return text
 }
 
-// maxIndexedUUIDs is how many UUIDs a [Folder] remembers, in addition to those of the file that was
-// last appended to.
+// maxIndexedUUIDs is the number of UUIDs a [Folder] remembers, in addition to those of the file
+// that was last appended to.
 const maxIndexedUUIDs = 1 << 20
 
 // endLength is how many bytes at the end of a file are compared to notice that the file was
@@ -257,8 +257,8 @@ const endLength = 64
 // A uuidIndex has the UUIDs of one transcript file, so that an append can leave out entries that
 // the file already has. It is locked while somebody appends to the file.
 //
-// Other processes may append to the file, or replace it. So an index remembers how far it has read,
-// and the last bytes before that. If these bytes are still the same, it reads only what was added;
+// Other processes may append to the file, or replace it. So an index remembers how far it read, and
+// the last bytes before that. If these bytes are still the same, it reads only what was added;
 // otherwise it reads the whole file again.
 type uuidIndex struct {
 	mu    sync.Mutex
@@ -377,7 +377,7 @@ func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, end
 
 // readLines adds the UUIDs of the lines after the first t.size bytes. It returns the offset from
 // which to read the next time: that of an incomplete line or append at the end, or of the line at
-// which the context has ended.
+// which the context ended.
 func (t *uuidIndex) readLines(ctx context.Context, file *os.File, size int64) (read int64, ended bool, err error) {
 	b := batches{file: file, base: t.size, size: size}
 	read, ended = size, true
@@ -498,7 +498,7 @@ type batches struct {
 }
 
 // unfinished reports whether a line belongs to an incomplete append. The lines that are given may
-// begin inside one. A line with a mark whose append lost its first line belongs to none.
+// start inside one. A line with a mark whose append lost its first line belongs to none.
 func (b *batches) unfinished(l *line) (bool, error) {
 	mark := l.mark()
 	if !b.begun && b.base > 0 && mark == middleMark {

@@ -149,7 +149,7 @@ func TestReadersOfCutAppend(t *testing.T) {
 	}
 }
 
-// A list that reads only the end of a file notices a cut append that began before it.
+// A list that reads only the end of a file notices a cut append that started before it.
 func TestListAfterLongCutAppend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -231,7 +231,7 @@ const batchLength = 7
 var batchSizes = []int{10, 3000, 200 << 10, 2 << 20}
 
 // appendBatches says so before and after each of its appends. It appends until the process is
-// killed, or until its input ends with the test that began it.
+// killed, or until its input ends with the test that started it.
 func appendBatches(dir string) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -250,7 +250,7 @@ func appendBatches(dir string) {
 }
 
 // Whenever a process is killed, each of its appends is there as a whole or not at all, and those
-// that it has confirmed are there.
+// that it confirmed are there.
 func TestFolderKilledAppend(t *testing.T) {
 	if dir := os.Getenv(appendDir); dir != "" {
 		appendBatches(dir)
@@ -278,8 +278,8 @@ func TestFolderKilledAppend(t *testing.T) {
 	soak.Figure(t, "%d writers were killed, nothing that they confirmed is lost", rounds)
 }
 
-// killInAppend kills a child process that appends, after it has begun its nth append. It returns
-// how many appends the process has confirmed.
+// killInAppend kills a child process that appends, after it starts its nth append. It returns how
+// many appends the process confirmed.
 func killInAppend(t *testing.T, dir string, nth int) (ended int) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFolderKilledAppend$")
@@ -313,7 +313,7 @@ func killInAppend(t *testing.T, dir string, nth int) (ended int) {
 	return ended
 }
 
-// A reader in another process sees all entries of an append or none, also while it is written.
+// A reader in another process sees all entries of an append or none, even while it is written.
 func TestFolderReadDuringAppend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

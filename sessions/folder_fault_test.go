@@ -139,8 +139,7 @@ func answered(uuid, parent string) string {
 		`"message":{"id":%[1]q,"role":"assistant","model":"m","content":"Yes","usage":{"output_tokens":1}}}`+"\n", uuid, parent, idA)
 }
 
-// Damage that a crash or an editor has left in a file affects only the damaged line, for all
-// readers.
+// Damage that a crash or an editor left in a file affects only the damaged line, for all readers.
 func TestDamagedFilesReadTheSame(t *testing.T) {
 	t.Parallel()
 	asked, nuls := said("user", "1", "", `"Asked"`, ""), strings.Repeat("\x00", 9000)

@@ -235,7 +235,7 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 	}
 }
 
-// listedFile is sessionFile for an entry of the directory. An entry that a root has listed comes with
+// listedFile is sessionFile for an entry of the directory. An entry that a root listed comes with
 // the information about the file, unless it is a link.
 func listedFile(root *projectRoot, key wire.SessionKey, entry fs.DirEntry) fs.FileInfo {
 	if !entry.Type().IsRegular() {

@@ -30,14 +30,14 @@ type ImportOptions struct {
 	IntoProject string
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
-	// BatchEntries is how many entries are appended at once, at most. 0 means 500.
+	// BatchEntries is the number of entries that are appended at once, at most. 0 means 500.
 	BatchEntries int
 	// Progress is called after each append, and for each line that is left out because it is not an
 	// entry. Nil means that nothing is called.
 	Progress func(ImportProgress)
 }
 
-// ImportProgress says how far an import is.
+// ImportProgress describes how far an import is.
 type ImportProgress struct {
 	// Key is the key of the transcript that is being copied.
 	Key wire.SessionKey
@@ -58,8 +58,8 @@ type ImportProgress struct {
 //	err = sessions.Import(ctx, store, id, nil)
 //
 // Import does not copy entries that dst already has, so it can be repeated: after an error, when
-// the session has grown, or to complete a session of which dst has missed entries. It appends up to
-// 500 entries or 1 MiB at a time, see [ImportOptions.BatchEntries].
+// the session has grown, or to complete a session of which dst missed entries. It appends up to 500
+// entries or 1 MiB at a time, see [ImportOptions.BatchEntries].
 //
 // Lines of a file that are not entries are left out and reported: to opts.Progress, or else to
 // [Folder.Skipped].
@@ -132,7 +132,7 @@ func (i *importer) skipped(l SkippedLine) {
 	i.progress.Skipped = nil
 }
 
-// transcript copies one transcript. The metadata comes last, and only if it has changed.
+// transcript copies one transcript. The metadata comes last, and only if it changed.
 func (i *importer) transcript(ctx context.Context, key wire.SessionKey) error {
 	i.progress.Key = key
 	there, oldSidecar, err := i.copied(ctx, key)

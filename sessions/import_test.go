@@ -128,7 +128,7 @@ func TestImportRepeatedOverChanges(t *testing.T) {
 	checkLoad(t, to, keyA, append(want, `{"title":"of the copy"}`, `{"n":4}`, `{"uuid":"5"}`)...)
 }
 
-// An agent does not mirror everything in its file. Import adds what a store has missed, and nothing
+// An agent does not mirror everything in its file. Import adds what a store missed, and nothing
 // else.
 func TestImportOverMirror(t *testing.T) {
 	t.Parallel()

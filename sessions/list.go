@@ -40,7 +40,8 @@ type SessionInfo struct {
 	// is not a [Folder].
 	Archived bool
 	Summary
-	// Err says why the session could not be read, or is nil. If it is set, the summary is empty.
+	// Err explains why the session could not be read, or is nil. If it is set, the summary is
+	// empty.
 	Err error
 }
 
@@ -50,10 +51,10 @@ func (i SessionInfo) Key() wire.SessionKey {
 	return wire.SessionKey{Project: i.Project, SessionID: i.ID}
 }
 
-// maxQuiet is how long an agent that is working may write nothing.
+// maxQuiet is the time an agent that is working may write nothing.
 const maxQuiet = 2 * time.Minute
 
-// maxLoads is how many sessions are read at the same time.
+// maxLoads is the number of sessions that are read at the same time.
 const maxLoads = 16
 
 // List returns sessions, the newest first unless the options say otherwise. opts may be nil.
@@ -61,11 +62,11 @@ const maxLoads = 16
 //	since := time.Now().AddDate(0, 0, -7)
 //	infos, err := sessions.List(ctx, &sessions.ListOptions{Since: since, Text: "login"})
 //
-// It leaves out sessions in which nobody has said anything, or nothing but /clear, sessions whose
-// ID is not a UUID, and transcripts of subagents that older agents kept as sessions. Of several
-// copies with the same ID, it returns the newest. A session that can't be read is in the list with
-// its Err set, unless there are filters, which it can't pass. If the user may not read a project,
-// List returns the sessions of the other projects together with that error.
+// It leaves out sessions in which nobody said anything, or nothing but /clear, sessions whose ID is
+// not a UUID, and transcripts of subagents that older agents kept as sessions. Of several copies
+// with the same ID, it returns the newest. A session that can't be read is in the list with its Err
+// set, unless there are filters, which it can't pass. If the user may not read a project, List
+// returns the sessions of the other projects together with that error.
 //
 // A list of large sessions is fast, since List reads only the beginning and the end of each file:
 // 64 KiB each, or up to the first title in the first 16 MiB. So it misses what is only in the
@@ -213,8 +214,8 @@ func infosOf(found []foundSession) []SessionInfo {
 }
 
 // Listed reports whether [List] would list the session, given that its summary was read. It is
-// false if nobody has said anything in it, or nothing but /clear, if it is a transcript of a
-// subagent, and if it was deleted after it was found.
+// false if nobody said anything in it, or nothing but /clear, if it is a transcript of a subagent,
+// and if it was deleted after it was found.
 func (i SessionInfo) Listed() bool {
 	if i.Err != nil {
 		return !errors.Is(i.Err, fs.ErrNotExist)
@@ -222,7 +223,7 @@ func (i SessionInfo) Listed() bool {
 	return !i.Sidechain && i.Title() != "" && !i.onlyCleared()
 }
 
-// onlyCleared reports whether the session began with /clear and ended before a prompt.
+// onlyCleared reports whether the session started with /clear and ended before a prompt.
 func (s *Summary) onlyCleared() bool {
 	return s.FirstPrompt == "" && s.FirstCommand == "/clear" && s.Title() == s.FirstCommand
 }
@@ -464,7 +465,7 @@ type ListOptions struct {
 	// Archived lists only sessions that are archived, see [Archive], or only the others. Nil means
 	// both.
 	Archived *bool
-	// OnlyInteractive leaves out sessions that a program has started, such as by package clew: see
+	// OnlyInteractive leaves out sessions that a program started, such as by package clew: see
 	// [Summary.Programmatic].
 	OnlyInteractive bool
 

@@ -31,8 +31,8 @@ type memorySession struct {
 	summary Summary
 }
 
-// A memoryTranscript only grows, so that Load can iterate over the entries it has seen without
-// holding the lock.
+// A memoryTranscript only grows, so that Load can iterate over the entries it saw without holding
+// the lock.
 type memoryTranscript struct {
 	// entries are in the order of the appends.
 	entries []wire.JSON
@@ -103,7 +103,7 @@ func (t *memoryTranscript) add(uuid string, entry wire.JSON) bool {
 	return true
 }
 
-// Load returns the entries that the transcript has when the loop begins. Entries that are appended
+// Load returns the entries that the transcript has when the loop starts. Entries that are appended
 // during the loop do not appear in it. See [Store].
 func (m *Memory) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
@@ -200,7 +200,7 @@ func (m *Memory) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 }
 
 // Delete removes a transcript, or the whole session if the key has no subpath. A loop over Load
-// that has begun before still yields all entries. See [Store].
+// that started before still yields all entries. See [Store].
 func (m *Memory) Delete(ctx context.Context, key wire.SessionKey) error {
 	if err := checkKey(ctx, key); err != nil {
 		return err

@@ -54,7 +54,7 @@ type RecordedMessage struct {
 //		}
 //	}
 //
-// The transcript is loaded when the loop begins. An error is the last pair. It wraps [ErrNotFound]
+// The transcript is loaded when the loop starts. An error is the last pair. It wraps [ErrNotFound]
 // if there is no such session.
 //
 // To get everything, including abandoned branches, use [Read].
@@ -78,12 +78,12 @@ func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Recorded
 	}
 }
 
-// A Subagent is a subagent that a session has started.
+// A Subagent is a subagent that a session started.
 type Subagent struct {
 	// ID is the ID of the subagent, such as "a0618b082132820bd", for [SubagentMessages] and
 	// [Session.Entry].
 	ID string
-	// Key is the key of its transcript, for [Store.Load]. Its subpath begins with "subagents/".
+	// Key is the key of its transcript, for [Store.Load]. Its subpath starts with "subagents/".
 	Key wire.SessionKey
 }
 
@@ -274,8 +274,8 @@ func (c *chain) add(entry wire.JSON) {
 	c.byUUID[h.uuid] = n
 }
 
-// markAbandoned marks the nodes that rewinds have abandoned: those below a cut that existed when it
-// was made. A node that was added later counts again, whatever its parent.
+// markAbandoned marks the nodes that rewinds abandoned: those below a cut that existed when it was
+// made. A node that was added later counts again, whatever its parent.
 func (c *chain) markAbandoned() {
 	if len(c.cuts) == 0 {
 		return

@@ -29,7 +29,7 @@ type ReadOptions struct {
 	Store                Store
 	Project, ProjectName string
 
-	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
+	// Read configures how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
@@ -228,7 +228,7 @@ func (r *filesReader) progress(n int64) {
 	}
 }
 
-// teamCalls returns the names of the teammates that tool calls in a transcript have started, as
+// teamCalls returns the names of the teammates that tool calls in a transcript started, as
 // "name@team".
 func teamCalls(t *transcript.Transcript) map[string]bool {
 	names := map[string]bool{}
@@ -299,12 +299,12 @@ type SkippedLine struct {
 	Key wire.SessionKey
 	// Line is the number of the line, from 1, or 0 for the metadata file of a subagent.
 	Line int
-	// Offset is the offset in the file at which the line begins.
+	// Offset is the offset in the file at which the line starts.
 	Offset int64
 	// Torn reports whether it is the last line and incomplete: the agent is just writing it, or a
 	// crash has cut it.
 	Torn bool
-	// Err says why the line is not an entry.
+	// Err explains why the line is not an entry.
 	Err error
 }
 

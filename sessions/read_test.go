@@ -184,7 +184,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// An error names the file by its path, and says why.
+// An error names the file by its path, and explains why.
 func TestReadFileNamesThePath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ type RunningSession struct {
 	Root string
 	// CWD is the working directory of the agent.
 	CWD string
-	// Name is a short name that the agent or the user has given to the process, such as "greet-1a".
+	// Name is a short name that the agent or the user gave to the process, such as "greet-1a".
 	Name string
 	// Version is the version of the agent, such as "2.1.325".
 	Version string
@@ -47,8 +47,8 @@ type RunningSession struct {
 }
 
 // Running returns the sessions that agents have open, those that were started last first. An agent
-// counts if its process exists now: files that a killed agent has left behind don't. Agents in
-// another container or on another machine which share the directory are not listed.
+// counts if its process exists now: files that a killed agent left behind don't. Agents in another
+// container or on another machine which share the directory are not listed.
 //
 //	running, err := sessions.Running(ctx)
 //	for _, r := range running {
@@ -184,7 +184,7 @@ func (f *processFile) alive() bool {
 	return err == nil && (f.ProcStart == "" || startOf(stat) == f.ProcStart)
 }
 
-// startOf returns when a process has started, by its file stat: field 22 in clock ticks.
+// startOf returns when a process started, by its file stat: field 22 in clock ticks.
 func startOf(stat []byte) string {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from the third on; the second may have spaces
 	const start = 22 - 3

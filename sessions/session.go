@@ -68,11 +68,11 @@ func (s *Session) Read(ctx context.Context, opts *ReadOptions) (*transcript.Tran
 }
 
 // Entry reads one entry again, for example to get a structured tool result that is longer than
-// [transcript.ReadOptions.MaxResultBytes]. at is a position that the transcript has given, such as
+// [transcript.ReadOptions.MaxResultBytes]. at is a position that the transcript gave, such as
 // [transcript.DisplayItem.ResultAt]. agent is the ID of the subagent that has the entry in its
 // transcript, or "" for the session's main transcript.
 //
-// If the file has changed since, the entry may be another one, or an error. If there is no such
+// If the file changed since, the entry may be another one, or an error. If there is no such
 // subagent, the error wraps [ErrNotFound].
 //
 //	_, err := item.Result()
@@ -120,10 +120,10 @@ func (f *sessionFiles) line(name string, at wire.Position) ([]byte, error) {
 // maxSpill is the size of the largest result that [Session.Spill] reads.
 const maxSpill = 16 << 20
 
-// Spill reads a long tool result that the agent has saved to a separate file. name is its path as
-// the transcript has it, or just its name. Whatever the path, Spill only reads files in the
-// session's directory of results, so it is safe to pass a path from a transcript that somebody else
-// wrote. A file longer than 16 MiB is an error.
+// Spill reads a long tool result that the agent saved to a separate file. name is its path as the
+// transcript has it, or just its name. Whatever the path, Spill only reads files in the session's
+// directory of results, so it is safe to pass a path from a transcript that somebody else wrote. A
+// file longer than 16 MiB is an error.
 //
 //	if path, ok := transcript.SpillPath(&item); ok {
 //		output, err := s.Spill(path)

@@ -17,9 +17,9 @@ import (
 // [ProjectLister] and [Summarizer]. Test one with package storetest.
 //
 // All methods may be called from several goroutines, also inside a loop over Load. They return an
-// error if the context has ended (the error of the context, possibly wrapped), if the key does not
-// pass [wire.SessionKey.Check], or if no valid key can have that project. To check a project name,
-// check a key with any session ID.
+// error if the context ended (the error of the context, possibly wrapped), if the key does not pass
+// [wire.SessionKey.Check], or if no valid key can have that project. To check a project name, check
+// a key with any session ID.
 type Store interface {
 	// Append adds entries to the end of a transcript, in order. Either all of them are added or
 	// none, and no reader sees only some of them. Appending no entries changes nothing.
@@ -113,7 +113,7 @@ func entryUUIDs(key wire.SessionKey, entries []wire.JSON) ([]string, error) {
 	return uuids, nil
 }
 
-// checkKey returns an error if the context has ended or the key is invalid.
+// checkKey returns an error if the context ended or the key is invalid.
 func checkKey(ctx context.Context, key wire.SessionKey) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -23,13 +23,13 @@ type Summary struct {
 	Created time.Time `json:"created,omitzero"`
 	// LastTime is the time of the last entry that has a time, or the zero time if none has one.
 	LastTime time.Time `json:"last_time,omitzero"`
-	// CWD is the working directory in which the session began, such as "/home/me/code". It may have
-	// changed since.
+	// CWD is the working directory in which the session started, such as "/home/me/code". It may
+	// have changed since.
 	CWD string `json:"cwd,omitempty"`
 	// GitBranch is the last git branch, such as "main". Outside of a repository the agent writes
 	// "HEAD".
 	GitBranch string `json:"git_branch,omitempty"`
-	// Model is the model that answered last, such as "claude-opus-5-5". It is empty if no model has
+	// Model is the model that answered last, such as "claude-opus-5-5". It is empty if no model
 	// answered.
 	Model string `json:"model,omitempty"`
 	// PermissionMode is the last permission mode, such as "plan" or "acceptEdits". It is empty if
@@ -37,8 +37,8 @@ type Summary struct {
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
 	Version string `json:"version,omitempty"`
-	// Entrypoint is how the agent was started when the session began, such as "cli" for a terminal,
-	// "sdk-cli" for a program, or "claude-vscode". Older agents did not record it.
+	// Entrypoint is how the agent was started when the session started, such as "cli" for a
+	// terminal, "sdk-cli" for a program, or "claude-vscode". Older agents did not record it.
 	Entrypoint string `json:"entrypoint,omitempty"`
 	// FirstPrompt is the first text that the user wrote, on one line, cut after 200 characters.
 	FirstPrompt string `json:"first_prompt,omitempty"`
@@ -51,7 +51,7 @@ type Summary struct {
 	// CustomTitle is the last title that the user gave, see [Rename]. It is empty if the user gave
 	// none.
 	CustomTitle string `json:"custom_title,omitempty"`
-	// AITitle is the last title that the agent generated. It is empty until the agent has generated
+	// AITitle is the last title that the agent generated. It is empty until the agent generates
 	// one.
 	AITitle string `json:"ai_title,omitempty"`
 	// Recap is the title that older agents generated.
@@ -67,13 +67,13 @@ type Summary struct {
 	Sidechain bool `json:"sidechain,omitempty"`
 	// Unfinished describes what the last entries leave open, as words separated by spaces: "turn"
 	// if an answer should follow, the ID of each tool call without a result, and, with "~" in
-	// front, the ID of each call that has ended the turn. With "@" in front it is the ID of the
-	// answer that has made the calls. It is for stores to keep; use [Summary.Working].
+	// front, the ID of each call that ended the turn. With "@" in front it is the ID of the answer
+	// that made the calls. It is for stores to keep; use [Summary.Working].
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
-// Programmatic reports whether a program has started the session, rather than a person at a
-// terminal or in an editor.
+// Programmatic reports whether a program started the session, rather than a person at a terminal or
+// in an editor.
 func (s Summary) Programmatic() bool { return strings.HasPrefix(s.Entrypoint, "sdk-") }
 
 // Title returns the best name for the session: the title that the user gave, else the generated
@@ -209,7 +209,7 @@ func (s *Summary) follow(h *head) {
 	}
 }
 
-// followUser follows a message in the user's role: results of tools, an interruption, or a prompt.
+// followUser follows a message in the user's role: tool results, an interruption, or a prompt.
 func (s *Summary) followUser(h *head) {
 	if s.followResults(h.message, h.toolResult) {
 		return
@@ -364,7 +364,7 @@ func (s *Summary) called(id string, ends bool) {
 }
 
 // answered removes a tool call that has a result. The agent continues after the result, unless the
-// call or its result has ended the turn.
+// call or its result ended the turn.
 func (s *Summary) answered(id string, stops bool) {
 	if ended := s.withoutWord("~" + id); len(ended) < len(strings.Fields(s.Unfinished)) {
 		s.setWords(ended)

@@ -126,7 +126,7 @@ func TestSummaryFirstPrompt(t *testing.T) {
 	}
 }
 
-// The agent records the last prompt with what it has added, and cuts it.
+// The agent records the last prompt with what it added, and cuts it.
 func TestSummaryLastPrompt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -380,7 +380,7 @@ func TestListLargeFileWorking(t *testing.T) {
 	}
 }
 
-// All recorded sessions have ended.
+// All recorded sessions ended.
 func TestRecordedAreNotWorking(t *testing.T) {
 	t.Parallel()
 	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: sessions.NewFolder("testdata/projects")})

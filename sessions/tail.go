@@ -24,7 +24,7 @@ type TailOptions struct {
 	Store                Store
 	Project, ProjectName string
 
-	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
+	// Read configures how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
@@ -43,21 +43,21 @@ type TailOptions struct {
 // An Update is a change of a session that [Tail] follows. It concerns one transcript: that of the
 // session, or that of a subagent.
 type Update struct {
-	// Agent is the subagent whose transcript has changed, or of which more is known now, such as
-	// the tool call that started it. It is nil for the session itself.
+	// Agent is the subagent whose transcript changed, or of which more is known now, such as the
+	// tool call that started it. It is nil for the session itself.
 	Agent *transcript.Agent
-	// Transcript is everything that has been written so far, or nil if the file does not exist or
-	// can't be read. Don't keep it: the loop changes it before the next update.
+	// Transcript is everything that was written so far, or nil if the file does not exist or can't
+	// be read. Don't keep it: the loop changes it before the next update.
 	Transcript *transcript.Transcript
-	// First is the index of the first chunk that is new or has changed, or the number of chunks if
-	// none has. A viewer needs to redraw only from there. Subagents that appear under an item don't
+	// First is the index of the first chunk that is new or changed, or the number of chunks if none
+	// has. A viewer needs to redraw only from there. Subagents that appear under an item don't
 	// count as changes of its chunk, since they have their own updates.
 	First int
-	// Loading reports whether more updates follow of subagents that existed when the loop began. It
-	// is false in the last of them, after which the transcripts are complete.
+	// Loading reports whether more updates follow of subagents that existed when the loop started.
+	// It is false in the last of them, after which the transcripts are complete.
 	Loading bool
 	// More reports whether the next update is about the same moment, such as when several agents
-	// have written something. It follows without waiting, so that a viewer need not draw before it.
+	// write something. It follows without waiting, so that a viewer need not draw before it.
 	More bool
 	// Relinked reports whether subagents were put under items since the last update, anywhere in
 	// the session. Then [transcript.DisplayItem.Agents] may have changed in chunks before First.
@@ -66,17 +66,17 @@ type Update struct {
 	Reset bool
 	// Gone reports whether the file no longer exists. If it comes back, it is read from the start.
 	Gone bool
-	// Err says why the transcript of a subagent can't be read or, if Agent is nil, why a directory
-	// of subagents can't be. The same error is reported once. If the file can be read later, the
-	// next update has its contents.
+	// Err explains why the transcript of a subagent can't be read or, if Agent is nil, why a
+	// directory of subagents can't be. The same error is reported once. If the file can be read
+	// later, the next update has its contents.
 	Err error
 }
 
 // Tail follows a session and its subagents as they grow. First it yields an update for each
 // existing transcript, beginning with that of the session, which comes before the subagents are
-// read. After that it yields one whenever an agent has written something. It finds the same
-// subagents as [Read] and puts them under the items that started them, once they are read. After
-// all updates, the transcripts equal what Read returns, except for an incomplete last line: see
+// read. After that it yields one whenever an agent writes something. It finds the same subagents as
+// [Read] and puts them under the items that started them, once they are read. After all updates,
+// the transcripts equal what Read returns, except for an incomplete last line: see
 // [Update.Loading].
 //
 //	for u, err := range sessions.Tail(ctx, id, nil) {
@@ -135,13 +135,14 @@ type follower struct {
 	folder *Folder
 	// opts are a copy of the caller's options.
 	opts TailOptions
-	// moved says that the next update is the first from another file, and so has to say Reset.
+	// moved reports whether the next update is the first from another file, and so has to say
+	// Reset.
 	moved bool
 	yield func(*Update, error) bool
 }
 
-// follow follows the session in one file. It returns the path to which the file has moved, or "" if
-// the loop has ended.
+// follow follows the session in one file. It returns the path to which the file moved, or "" if the
+// loop ended.
 func (f *follower) follow(ctx context.Context, path string) (next string) {
 	TailFile(ctx, path, &f.opts)(func(u *Update, err error) bool {
 		if err == nil && u.Gone && u.Agent == nil {
@@ -158,7 +159,7 @@ func (f *follower) follow(ctx context.Context, path string) (next string) {
 	return next
 }
 
-// elsewhere returns the path of the session's file if it has moved, or "".
+// elsewhere returns the path of the session's file if it moved, or "".
 func (f *follower) elsewhere(ctx context.Context, path string) string {
 	anywhere := TailOptions{Store: f.folder}
 	if _, found, err := anywhere.locate(ctx, f.id); err == nil && found != path {
@@ -190,7 +191,7 @@ func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Up
 	}
 }
 
-// errLeft is returned internally if the caller has left the loop.
+// errLeft is returned internally if the caller left the loop.
 var errLeft = errors.New("the loop was left")
 
 // clone returns a copy, or the zero value for nil.
@@ -505,7 +506,7 @@ func sameState(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime
 
 // linkFacts are the facts about a transcript that decide which item started which subagent. Linking
 // takes time proportional to the length of the session, so it is done again only if one of these
-// facts has changed.
+// facts changed.
 type linkFacts struct {
 	starts map[int]uint64     // hashes of what chunks say about subagents, by index
 	tasks  int                // the number of known task calls
@@ -521,7 +522,7 @@ type agentLink struct {
 	call, parent string
 }
 
-// updateFacts updates the facts after an update, and reports whether any has changed.
+// updateFacts updates the facts after an update, and reports whether any changed.
 func (f *tailedFile) updateFacts(u *Update, named map[string]bool) bool {
 	t, before := u.Transcript, f.linkFacts
 	if t == nil {
@@ -548,7 +549,7 @@ func hasFirstPrompt(u *Update) bool {
 	})
 }
 
-// updateStarts updates the hashes of the chunks in an update, and reports whether any has changed.
+// updateStarts updates the hashes of the chunks in an update, and reports whether any changed.
 func (f *tailedFile) updateStarts(u *Update, named map[string]bool) bool {
 	if f.starts == nil || u.First == 0 {
 		f.starts = map[int]uint64{}
@@ -584,7 +585,7 @@ func hashStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 	return sum
 }
 
-// link puts the subagents under the items that started them, if the facts for that have changed.
+// link puts the subagents under the items that started them, if the facts for that changed.
 func (t *tailer) link() {
 	if !t.outdated || t.main.builder == nil || t.opts.OnlyMain {
 		return

@@ -39,7 +39,7 @@ type followedFile struct {
 // replaced.
 const fingerprint = 64
 
-// A growth says how a file has changed since it was last read.
+// A growth says how a file changed since it was last read.
 type growth struct {
 	lines bool // lines were completed
 	reset bool // the file was replaced or cut, and was read from the start
@@ -308,7 +308,7 @@ func (t *tailer) discoverBeside() {
 	}
 }
 
-// noteTeammates notes the teammates that the session has started, according to an update. They have
+// noteTeammates notes the teammates that the session started, according to an update. They have
 // separate sessions. It reports whether there are new ones.
 func (t *tailer) noteTeammates(u *Update) bool {
 	before := len(t.paths.teammates)

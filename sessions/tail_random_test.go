@@ -143,7 +143,7 @@ func writePiece(path, piece string) error {
 }
 
 // However a session is written, the updates end with what Read returns, and each update says what
-// has changed.
+// changed.
 func TestTailRandom(t *testing.T) {
 	t.Parallel()
 	agents := 0
@@ -172,7 +172,7 @@ func TestTailRandom(t *testing.T) {
 	}
 }
 
-// The same for sessions that the agent has written.
+// The same for sessions that the agent wrote.
 func TestTailCorpus(t *testing.T) {
 	t.Parallel()
 	from := t.TempDir()
@@ -272,7 +272,7 @@ func appendLong(t *testing.T, path string, mebibytes int) {
 	must(t, errors.Join(err, e, file.Close()))
 }
 
-// Lines longer than the limit, and NUL bytes that a crash has left, are skipped in bounded memory.
+// Lines longer than the limit, and NUL bytes that a crash left, are skipped in bounded memory.
 func TestTailLongLines(t *testing.T) { // not parallel: it measures the heap
 	file := filepath.Join(t.TempDir(), idA+".jsonl")
 	put(t, file, ask("1", ""))

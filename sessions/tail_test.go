@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// tailLimit is how long a test waits for an update at most.
+// tailLimit is the time a test waits for an update at most.
 const tailLimit = 5 * time.Minute
 
 // A follower takes the updates of one loop. Between two calls of next, the loop is paused.

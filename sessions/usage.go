@@ -47,7 +47,7 @@ type UsageOptions struct {
 	// ModifiedSince leaves out transcripts that were not modified since. No answer in them is newer.
 	// It is ignored for a store that is not a [Folder]. The zero time means no limit.
 	ModifiedSince time.Time
-	// Tools says that calls of tools are counted as well, which takes longer.
+	// Tools reports whether tool calls are counted as well, which takes longer.
 	Tools bool
 	// Progress is called from time to time with the bytes read so far and their total. The total is
 	// 0 for a store that is not a [Folder]. It is never called twice at the same time, and reading
@@ -55,20 +55,20 @@ type UsageOptions struct {
 	Progress func(done, total int64)
 }
 
-// A UsageScan has the use of the model that [ScanUsage] has found in transcripts. Pass
-// Tally.Calls() on to compute costs and reports.
+// A UsageScan has the use of the model that [ScanUsage] found in transcripts. Pass Tally.Calls() on
+// to compute costs and reports.
 type UsageScan struct {
 	// Tally has each answer of the model once. Project, SessionID and AgentID of a call are those
 	// of the transcript that it was found in.
 	Tally usage.Tally
-	// CostStates are the agent's own accounts of what it has used, for [usage.Reconcile]. They
-	// cover whole sessions: Since and Until don't limit them.
+	// CostStates are the agent's own accounts of what it used, for [usage.Reconcile]. They cover
+	// whole sessions: Since and Until don't limit them.
 	CostStates []usage.CostState
-	// Tools has each call of a tool once, if [UsageOptions.Tools] is set. Since and Until don't
-	// limit them.
+	// Tools has each tool call once, if [UsageOptions.Tools] is set. Since and Until don't limit
+	// them.
 	Tools usage.ToolTally
-	// Limits are the usage limits of the account that have refused a request, by time. Since and
-	// Until don't limit them.
+	// Limits are the usage limits of the account that refused a request, by time. Since and Until
+	// don't limit them.
 	Limits []ReachedLimit
 	// Files is the number of transcripts that were read, including those of subagents.
 	Files int
@@ -88,8 +88,8 @@ type UsageScan struct {
 	Unread []error
 }
 
-// A ReachedLimit is a usage limit of the account that has refused a request. The agent writes it
-// down with the error that it shows; how much of a limit is used before that is in no transcript.
+// A ReachedLimit is a usage limit of the account that refused a request. The agent writes it down
+// with the error that it shows; how much of a limit is used before that is in no transcript.
 type ReachedLimit struct {
 	// Time is when the request was refused, or the zero time if the line has none.
 	Time time.Time
@@ -106,12 +106,12 @@ type BadLine struct {
 	Path string
 	// Line is the number of the line, from 1.
 	Line int
-	// Offset is the offset in the file at which the line begins, in bytes.
+	// Offset is the offset in the file at which the line starts, in bytes.
 	Offset int64
 	// Torn reports whether it is the last line and incomplete: the agent is just writing it, or a
 	// crash has cut it.
 	Torn bool
-	// Err says why the line is not an entry.
+	// Err explains why the line is not an entry.
 	Err error
 }
 
@@ -132,9 +132,9 @@ const maxBad = 1000
 //
 // It uses as many goroutines as there are processors, and little memory. It blocks until everything
 // is read. Lines that are not entries and files that can't be read are in the result, not in the
-// error. The error is that of the context, or of a store that can't list its sessions. If the context
-// ends while files are read, the result has what was read until then, and Offsets say where the next
-// scan goes on; it is nil with any other error. opts may be nil.
+// error. The error is that of the context, or of a store that can't list its sessions. If the
+// context ends while files are read, the result has what was read until then, and Offsets say where
+// the next scan continues; it is nil with any other error. opts may be nil.
 func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	if opts == nil {
 		opts = new(UsageOptions)
@@ -247,7 +247,7 @@ func (u *usageCounter) entry(p *usageSegment, text []byte) error {
 	return err
 }
 
-// add adds what a counter has found to the report.
+// add adds what a counter found to the report.
 func (r *UsageScan) add(u *usageCounter) {
 	r.Tally.Merge(&u.tally)
 	r.Tools.Merge(&u.tools)

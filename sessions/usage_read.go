@@ -27,8 +27,8 @@ import (
 // into segments, so that it does not keep one goroutine busy after all others are done.
 const segmentSize = 4 << 20
 
-// A usageSegment is a part of a transcript: the lines that begin at or after start, and before end.
-// A line that crosses the end belongs to the segment in which it begins, so each line is read once,
+// A usageSegment is a part of a transcript: the lines that start at or after start, and before end.
+// A line that crosses the end belongs to the segment in which it starts, so each line is read once,
 // whatever the segments.
 type usageSegment struct {
 	// root is the directory that the file is opened in, so that no path leads out of it.
@@ -45,7 +45,7 @@ type usageSegment struct {
 	read    int64     // the offset after the last complete line, if it could be read
 }
 
-// compactionPrefix begins the names of transcripts of compactions, which repeat a conversation.
+// compactionPrefix starts the names of transcripts of compactions, which repeat a conversation.
 const compactionPrefix = "agent-acompact-"
 
 // newUsageSegment returns a segment for a transcript, from its path in the directory of the
@@ -81,7 +81,7 @@ func (p *usageSegment) locate(c usage.Call) usage.Call {
 	return c
 }
 
-// noteStart records when the transcript begins. A forked transcript begins with new lines, and
+// noteStart records when the transcript starts. A forked transcript starts with new lines, and
 // older ones that were copied come after them; so a call from before the start is a copy.
 func (p *usageSegment) noteStart(line []byte) {
 	if !p.started.IsZero() {
@@ -216,7 +216,7 @@ func (run *usageRun) numberLines() {
 	}
 }
 
-// follows reports whether a segment begins where another one of the same file ends.
+// follows reports whether a segment starts where another one of the same file ends.
 func (p *usageSegment) follows(o *usageSegment) bool {
 	return p.start > 0 && p.start == o.end && p.root == o.root && p.name == o.name
 }
@@ -243,7 +243,7 @@ const (
 
 // A segmentReader reads the lines of a segment, in bounded memory. Call reset before its first use.
 //
-// Unlike readLines, it can begin in the middle of a file, and only one goroutine at a time holds a
+// Unlike readLines, it can start in the middle of a file, and only one goroutine at a time holds a
 // large line. The text of a line is a slice of the buffer, which grows only for a line that does
 // not fit, and shrinks again after it. Of a large line, long strings are cut: they have no figures.
 type segmentReader struct {
@@ -259,7 +259,7 @@ type segmentReader struct {
 	err  error
 	held bool // this reader has locked large
 
-	// The line that next has found.
+	// The line that next found.
 	line   int    // its number in the segment, from 1
 	offset int64  // where it begins in the file
 	text   []byte // without the line feed; valid until the next call
@@ -267,7 +267,7 @@ type segmentReader struct {
 	long   bool // too long: there is no text
 }
 
-// reset prepares to read the lines of file that begin at or after start, and before end.
+// reset prepares to read the lines of file that start at or after start, and before end.
 func (p *segmentReader) reset(file io.ReaderAt, start, end int64) {
 	if p.buf == nil {
 		p.buf = make([]byte, readSize)
@@ -280,7 +280,7 @@ func (p *segmentReader) reset(file io.ReaderAt, start, end int64) {
 	}
 }
 
-// release frees the memory that a large line has needed.
+// release frees the memory that a large line needed.
 func (p *segmentReader) release() {
 	if p.held {
 		p.buf = append(make([]byte, 0, readSize), p.buf[p.r:p.w]...)[:readSize]
@@ -293,7 +293,7 @@ func (p *segmentReader) release() {
 // position returns the offset of the next byte to use.
 func (p *segmentReader) position() int64 { return p.at - int64(p.w-p.r) }
 
-// next finds the next line. It returns false if there is none, or if reading has failed.
+// next finds the next line. It returns false if there is none, or if reading failed.
 func (p *segmentReader) next() bool {
 	p.release()
 	p.text, p.long, p.offset = nil, false, p.position()
@@ -560,7 +560,7 @@ type endingReader struct {
 	io.ReaderAt
 }
 
-// ReadAt returns the error of the context once it has ended.
+// ReadAt returns the error of the context once it ends.
 func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -568,7 +568,7 @@ func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, at)
 }
 
-// line adds up the current line. NUL bytes in it, which a crash has left, separate entries.
+// line adds up the current line. NUL bytes in it, which a crash left, separate entries.
 func (w *usageWorker) line(p *usageSegment) error {
 	if w.reader.long {
 		return errTooLong

@@ -46,7 +46,7 @@ func usageRoot(t *testing.T, files map[string][]string) string {
 	return root
 }
 
-// counted lists what a scan has counted: project, session, subagent, message and tokens.
+// counted lists what a scan counted: project, session, subagent, message and tokens.
 func counted(r *sessions.UsageScan) []string {
 	var list []string
 	for _, c := range r.Tally.Calls() {
@@ -80,7 +80,7 @@ var usageFiles = map[string][]string{
 	"stray.jsonl":                               {usageOf("no", 1)},
 }
 
-// An answer belongs to the session that it was given in, whatever the IDs say: a fork begins with a
+// An answer belongs to the session that it was given in, whatever the IDs say: a fork starts with a
 // new line, and copies of older lines come after it.
 func TestUsageOfForks(t *testing.T) {
 	t.Parallel()
@@ -354,7 +354,8 @@ func TestUsageOfWhatWasAppended(t *testing.T) {
 	}
 }
 
-// Scans that end early add up to a scan of everything, if each goes on where the one before ended.
+// Scans that end early add up to a scan of everything, if each continues where the one before
+// ended.
 func TestUsageOfScansThatEnd(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

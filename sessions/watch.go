@@ -59,7 +59,7 @@ type WatchOptions struct {
 //
 // Where the operating system reports changes, which are Linux and Windows, waiting costs nearly
 // nothing however many sessions there are, and a change costs no more than looking at the file that
-// has changed.
+// changed.
 func Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[[]SessionInfo, error] {
 	var own WatchOptions
 	if opts != nil {
@@ -93,11 +93,11 @@ const (
 	fastListPoll = 2 * time.Second
 	// listPace is the shortest time between two lists.
 	listPace = 250 * time.Millisecond
-	// newestChecked is how many sessions are checked at each poll: those that most likely grow. All
-	// are checked at each poll whose number is divisible by fullPoll.
+	// newestChecked is the number of sessions that are checked at each poll: those that most likely
+	// grow. All are checked at each poll whose number is divisible by fullPoll.
 	newestChecked = 64
 	fullPoll      = 15
-	// settleTime is how long a directory may change without getting another modification time.
+	// settleTime is the time a directory may change without getting another modification time.
 	settleTime = 2 * time.Second
 )
 
@@ -323,7 +323,7 @@ func (p *watchedProject) read(ctx context.Context) (map[string]fileState, error)
 	return found, err
 }
 
-// setSessions replaces the sessions of a project, and notes what has changed.
+// setSessions replaces the sessions of a project, and notes what changed.
 func (w *listWatch) setSessions(p *watchedProject, found map[string]fileState) {
 	for id := range p.known {
 		if _, ok := found[id]; !ok {
@@ -338,7 +338,7 @@ func (w *listWatch) setSessions(p *watchedProject, found map[string]fileState) {
 	p.known = found
 }
 
-// note notes that a session has changed.
+// note notes that a session changed.
 func (w *listWatch) note(file watchedFile, state fileState) {
 	if w.changed == nil {
 		w.changed = map[watchedFile]fileState{}
@@ -416,7 +416,7 @@ func (w *listWatch) refuse(dir string, err error) {
 	w.refused[dir] = err.Error()
 }
 
-// merge puts the sessions that have changed into a new list.
+// merge puts the sessions that changed into a new list.
 func (w *listWatch) merge() {
 	type listed struct {
 		SessionInfo
@@ -511,7 +511,7 @@ func newNotifier() (*notifier, error) {
 	return &notifier{w, w.Add}, nil
 }
 
-// The polling intervals of Tail: where the system reports changes, in case it has missed one, as
+// The polling intervals of Tail: where the system reports changes, in case it missed one, as
 // happens on network file systems, and where it does not.
 const (
 	slowPoll = 2 * time.Second
@@ -585,7 +585,8 @@ func (w *watch) interval() time.Duration {
 	return max(w.slow, min(w.slow<<min(w.quiet, 8), slowestPoll))
 }
 
-// found says that something was new. Then polling is frequent again, in case the system did not report it.
+// found records that something was new. Then polling is frequent again, in case the system did not
+// report it.
 func (w *watch) found() { w.quiet = 0 }
 
 // wait blocks until something may have changed. It returns nil if that may be anything.
@@ -615,7 +616,7 @@ func (w *watch) wait(ctx context.Context) (*changes, error) {
 	}
 }
 
-// check stops using a notifier that has ended.
+// check stops using a notifier that ended.
 func (w *watch) check(ok bool) {
 	if !ok {
 		w.close()
@@ -626,7 +627,7 @@ func (w *watch) check(ok bool) {
 // maxGathered is the largest number of events in one set of changes.
 const maxGathered = 1000
 
-// gather returns the path of an event, with those of the events that have arrived since.
+// gather returns the path of an event, with those of the events that arrived since.
 func (w *watch) gather(event fsnotify.Event) *changes {
 	c := new(changes)
 	for range maxGathered {

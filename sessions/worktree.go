@@ -23,7 +23,7 @@ const (
 //	.git/worktrees/NAME/commondir  the path of the shared git directory
 //
 // These files may come with someone else's directory. So two trees belong together only if each of
-// them names the other: a directory that says that it is a tree of another repository, or that
+// them names the other: a directory that reports that it is a tree of another repository, or that
 // another directory is one of its trees, is not believed.
 func withWorktrees(dir string) []string {
 	dirs := []string{dir}

@@ -15,9 +15,9 @@
 // counts.
 //
 // A running agent may use less. It leaves out a file with a value of the wrong type, and some
-// settings of a project that nobody has trusted. It also knows settings that an administrator
-// delivers in other ways: from a server, by a profile of macOS or the registry of Windows, or by a
-// program. With an agent, screens.Settings shows what it uses.
+// settings of a project that nobody trusted. It also knows settings that an administrator delivers
+// in other ways: from a server, by a profile of macOS or the registry of Windows, or by a program.
+// With an agent, screens.Settings shows what it uses.
 package settings
 
 import (
@@ -103,12 +103,12 @@ type File struct {
 	Origin
 	// Settings are its content, a JSON object, or "" if Err is set.
 	Settings wire.JSON
-	// Err says why the file is left out, or is nil.
+	// Err explains why the file is left out, or is nil.
 	Err error
 }
 
 // Resolve reads the files and merges them. A file that can't be read, or is not a JSON object, is
-// left out: its [File.Err] says why. The error is about the options, or about directories that
+// left out: its [File.Err] explains why. The error is about the options, or about directories that
 // can't be found. opts may be nil.
 func Resolve(opts *Options) (*Resolved, error) {
 	if opts == nil {

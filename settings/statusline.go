@@ -15,8 +15,8 @@ import (
 // the state of an interactive session. The command gets one, prints a line, and ends.
 //
 // A nil pointer means that the agent has not sent the member. Which members there are depends on
-// the account, on the model and on whether the model has answered yet. The fields are those of
-// version 2.1.325; members that they don't have are ignored.
+// the account, on the model and on whether the model answered yet. The fields are those of version
+// 2.1.325; members that they don't have are ignored.
 type StatusLineInput struct {
 	SessionID   string `json:"session_id"`
 	SessionName string `json:"session_name,omitempty"` // given by the user
@@ -42,7 +42,7 @@ type StatusLineInput struct {
 	Vim *StatusVim `json:"vim,omitempty"`
 
 	Workspace StatusWorkspace `json:"workspace"`
-	// Worktree is nil unless the agent has made a working tree for the session.
+	// Worktree is nil unless the agent made a working tree for the session.
 	Worktree *StatusWorktree `json:"worktree,omitempty"`
 	// PullRequest is that of the branch.
 	PullRequest *StatusPullRequest `json:"pr,omitempty"`
@@ -51,11 +51,11 @@ type StatusLineInput struct {
 
 	Cost          *StatusCost          `json:"cost,omitempty"`
 	ContextWindow *StatusContextWindow `json:"context_window,omitempty"`
-	// Exceeds200kTokens says that the last request was longer than 200,000 tokens.
+	// Exceeds200kTokens reports whether the last request was longer than 200,000 tokens.
 	Exceeds200kTokens bool `json:"exceeds_200k_tokens"`
-	// PromptCache is nil until the model has answered.
+	// PromptCache is nil until the model answers.
 	PromptCache *StatusPromptCache `json:"prompt_cache,omitempty"`
-	// RateLimits is nil unless the account has limits, and until the model has answered.
+	// RateLimits is nil unless the account has limits, and until the model answers.
 	RateLimits *StatusRateLimits `json:"rate_limits,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type StatusEffort struct {
 	Level wire.Effort `json:"level"`
 }
 
-// StatusThinking says whether the model thinks.
+// StatusThinking reports whether the model thinks.
 type StatusThinking struct {
 	Enabled bool `json:"enabled"`
 }
@@ -90,20 +90,19 @@ type StatusWorkspace struct {
 	CurrentDir string   `json:"current_dir"`
 	ProjectDir string   `json:"project_dir"` // in which the session was started
 	AddedDirs  []string `json:"added_dirs"`
-	// GitWorktree is the name of the working tree, if CurrentDir is in one that git worktree has
-	// made.
+	// GitWorktree is the name of the working tree, if CurrentDir is in one that git worktree made.
 	GitWorktree string            `json:"git_worktree,omitempty"`
 	Repo        *StatusRepository `json:"repo,omitempty"`
 }
 
-// StatusRepository is where the repository of a session comes from.
+// StatusRepository is the source of the repository of a session.
 type StatusRepository struct {
 	Host  string `json:"host"` // such as "github.com"
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
 }
 
-// StatusWorktree is a working tree that the agent has made for a session.
+// StatusWorktree is a working tree that the agent made for a session.
 type StatusWorktree struct {
 	Name           string `json:"name"`
 	Path           string `json:"path"`
@@ -157,9 +156,9 @@ type StatusUsage struct {
 
 // StatusPromptCache is the state of the prompt cache of the main conversation.
 type StatusPromptCache struct {
-	// Warm says that the next request can read from the cache.
+	// Warm reports whether the next request can read from the cache.
 	Warm bool `json:"warm"`
-	// CachingObserved says that an answer has reported cached tokens. Some providers never do.
+	// CachingObserved reports whether an answer reported cached tokens. Some providers never do.
 	CachingObserved bool   `json:"caching_observed"`
 	TTL             string `json:"ttl"` // "5m" or "1h"
 	// ExpiresAt is when the cache is no longer warm, in seconds since 1970; nil if the last answer
@@ -177,7 +176,7 @@ type StatusPromptCache struct {
 	LastMissCause *StatusMissCause `json:"last_miss_cause"`
 	// MissCauses counts the misses by cause, such as "tools_changed" or "ttl_expired_5m".
 	MissCauses map[string]int `json:"miss_causes"`
-	// RecacheTokensIfCold is how many tokens are written again if the cache expires.
+	// RecacheTokensIfCold is the number of tokens that are written again if the cache expires.
 	RecacheTokensIfCold *int `json:"recache_tokens_if_cold"`
 }
 
@@ -201,7 +200,7 @@ type StatusRateLimits struct {
 type StatusLimit struct {
 	// UsedPercentage is from 0 to 100. That of a spend limit may be more.
 	UsedPercentage *float64 `json:"used_percentage,omitempty"`
-	// ResetsAt is when the limit begins again, in seconds since 1970. See [StatusLimit.Reset].
+	// ResetsAt is when the limit resets, in seconds since 1970. See [StatusLimit.Reset].
 	ResetsAt int64 `json:"resets_at"`
 	// UsedUSD is what was spent. Only spend limits have it, and not all.
 	UsedUSD  *float64 `json:"used_usd,omitempty"`
@@ -209,7 +208,7 @@ type StatusLimit struct {
 	Period   string   `json:"period,omitempty"` // of a spend limit: "daily", "weekly" or "monthly"
 }
 
-// Reset returns when the limit begins again, or the zero time if that is not known.
+// Reset returns when the limit resets, or the zero time if that is not known.
 func (l *StatusLimit) Reset() time.Time {
 	const year9999 = 253402300799
 	if l.ResetsAt <= 0 || l.ResetsAt > year9999 {

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/settings"
 )
 
-// What Claude Code has written can be read and written without a loss.
+// What Claude Code wrote can be read and written without a loss.
 func TestStatusLineRecorded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"before_answer", "after_answer", "documented"} {

@@ -24,7 +24,7 @@ func returns[T any](value T) *tools.Tool {
 	return tools.New("get", "", func(context.Context, any) (T, error) { return value, nil })
 }
 
-// failure is the JSON of a result that says that a tool has failed.
+// failure is the JSON of a result that reports that a tool failed.
 func failure(text string) string {
 	return fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"isError":true}`, text)
 }
@@ -216,7 +216,7 @@ func (c *client) hear(_ context.Context, message clew.JSON) error {
 	return nil
 }
 
-// messages returns what the server has sent.
+// messages returns what the server sent.
 func (c *client) messages() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

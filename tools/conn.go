@@ -58,7 +58,7 @@ func (c *conn) Close() error {
 }
 
 // call passes a request on and waits for the reply. The server knows it by an id that was never
-// used before: the agent may use its own again while a tool that it has given up still runs.
+// used before: the agent may use its own again while a tool that it gave up still runs.
 func (c *conn) call(ctx context.Context, req *jsonrpc.Request, message wire.JSON) (wire.JSON, error) {
 	var head struct {
 		ID wire.JSON `json:"id"`
@@ -251,7 +251,8 @@ func (p *pipe) send(ctx context.Context, msg jsonrpc.Message) error {
 	return p.peer.Send(ctx, wire.JSON(data))
 }
 
-// codeRejected says that a message could not be sent, and that the connection is good for others.
+// codeRejected reports that a message could not be sent, and that the connection is good for
+// others.
 const codeRejected = -32005
 
 func (p *pipe) reply(response *jsonrpc.Response) {
@@ -264,7 +265,7 @@ func (p *pipe) reply(response *jsonrpc.Response) {
 	}
 }
 
-// Close is for the server, when it has read the end.
+// Close is for the server, when it reads the end.
 func (p *pipe) Close() error {
 	p.end()
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/tools"
 )
 
-// waiter is a tool that waits for the end of its context, and then says why it has ended.
+// waiter is a tool that waits for the end of its context, and then explains why it ended.
 func waiter(ended chan<- error) *tools.Tool {
 	return tools.New("wait", "", func(ctx context.Context, _ any) (string, error) {
 		<-ctx.Done()
@@ -95,7 +95,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	})
 }
 
-// Two calls wait for each other, also when they come from two sessions.
+// Two calls wait for each other, even when they come from two sessions.
 func TestCallsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, sessions := range map[string]int{"one session": 1, "two sessions": 2} {
@@ -252,7 +252,7 @@ func TestAgentThatDoesNotListen(t *testing.T) {
 	})
 }
 
-// Sessions learn of new tools, also if there was none before.
+// Sessions learn of new tools, even if there was none before.
 func TestAddWhileConnected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

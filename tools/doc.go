@@ -54,7 +54,7 @@
 // # Servers
 //
 // [Server] groups tools. [Mount] takes any *mcp.Server as it is, with tools, resources and prompts,
-// and [Add] adds tools of this package to one, also while it is in use: the agent learns of the
+// and [Add] adds tools of this package to one, even while it is in use: the agent learns of the
 // change. A server may serve several sessions at once. Claude Code 2.1.325 does not ask such a
 // server for its prompts, and refuses the server's own requests, such as for a sample or for roots.
 package tools

@@ -57,7 +57,7 @@ func ExampleTool_Refine() {
 	_ = tools.Server(thermostat)
 }
 
-// Tools of this package can be added to a server of the SDK, also while sessions use it.
+// Tools of this package can be added to a server of the SDK, even while sessions use it.
 func ExampleAdd() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "calc", Version: "1.0.0"}, nil)
 	double := tools.New("double", "Doubles a number", func(_ context.Context, in struct{ N int }) (int, error) {

@@ -58,7 +58,7 @@ func BlobResource(uri, mimeType string, data []byte) Content {
 	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: mimeType, Blob: data}}
 }
 
-// resultOf returns what a function has returned as a result.
+// resultOf returns what a function returned as a result.
 func resultOf(out any) (*Result, error) {
 	switch out := out.(type) {
 	case nil:

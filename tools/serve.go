@@ -65,7 +65,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts *ServeOptions,
 // maxServedLine is the length of the longest line that is read.
 const maxServedLine = 4 << 20
 
-// A lineConn is a connection of the SDK with one message a line. Unlike the SDK's own, it goes on
+// A lineConn is a connection of the SDK with one message a line. Unlike the SDK's own, it continues
 // after a line that is not a message.
 type lineConn struct {
 	messages chan jsonrpc.Message
@@ -82,7 +82,7 @@ type lineConn struct {
 // serveGrace is how long requests are answered after the end of the input.
 const serveGrace = time.Second
 
-// drain waits until all requests are answered, or some time has passed.
+// drain waits until all requests are answered, or some time passed.
 func (c *lineConn) drain() {
 	c.mu.Lock()
 	if c.waiting == 0 {
@@ -224,7 +224,7 @@ func (c *lineConn) failed() error {
 	return c.writeErr
 }
 
-// Close is for the server, when it has read the end.
+// Close is for the server, when it reads the end.
 func (c *lineConn) Close() error {
 	c.end()
 	return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/tools"
 )
 
-// greeted returns a scenario whose agent has come up.
+// greeted returns a scenario whose agent came up.
 func greeted() *clewtest.Scenario {
 	return new(clewtest.Scenario).
 		Expect(`{"type":"control_request","request_id":"i","request":{"subtype":"initialize","sdkMcpServers":["own"]}}`).
@@ -39,7 +39,7 @@ func answer(request, response string) string {
 		request, response)
 }
 
-// reply is the answer to a call of a tool.
+// reply is the answer to a tool call.
 func reply(request string, id int, result string) string {
 	return answer(request, fmt.Sprintf(`{"mcp_response":{"jsonrpc":"2.0","id":%d,"result":%s}}`, id, result))
 }
@@ -62,7 +62,7 @@ func simulate(t *testing.T, scenario *clewtest.Scenario, server *clew.MCPInProce
 	return s
 }
 
-// A session goes on whatever its tools do, and what a tool says comes before its result.
+// A session continues whatever its tools do, and what a tool says comes before its result.
 func TestSessionWithTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestCloseWithRunningTool(t *testing.T) {
 	})
 }
 
-// The agent learns of tools that come while the session begins and later.
+// The agent learns of tools that come while the session starts and later.
 func TestSessionLearnsOfTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// Calls on a session that the server has ended say so.
+// Calls on a session that the server ended say so.
 func TestServerEndsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

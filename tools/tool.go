@@ -29,7 +29,7 @@ type Tool struct {
 //
 // The function may run any number of times at once. Its context is that of the call. A mistake in a
 // tool, such as a name that MCP does not allow, is found by [Add], and with [Server] when a session
-// begins.
+// starts.
 func New[In, Out any](name, description string, call func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{about: mcp.Tool{Name: name, Description: description}, in: reflect.TypeFor[In]()}
 	if call == nil {

@@ -84,7 +84,7 @@ type (
 	name string
 )
 
-// Mistakes in tools are reported when a session begins, by name, and nothing panics.
+// Mistakes in tools are reported when a session starts, by name, and nothing panics.
 func TestBadDefinitions(t *testing.T) {
 	t.Parallel()
 	wrong := &jsonschema.Schema{Type: "object", Ref: "#/no"}

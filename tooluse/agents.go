@@ -22,7 +22,7 @@ type AgentInput struct {
 	// Effort is how much work the model puts into an answer, such as "high". Empty means the usual
 	// effort.
 	Effort string `json:"effort"`
-	// RunInBackground asks the agent not to wait for the subagent. It is false also if the model
+	// RunInBackground asks the agent not to wait for the subagent. It is also false if the model
 	// left it out; [AgentResult.Status] reports how the subagent was started.
 	RunInBackground bool `json:"run_in_background"`
 	// Isolation is worktree, for a temporary git worktree, or remote, for a machine in the cloud.
@@ -53,11 +53,11 @@ type AgentResult struct {
 
 	// Content is the answer. It comes with completed; see [AgentResult.Text].
 	Content []AgentText `json:"content"`
-	// TotalDuration is how long the subagent ran. It comes with completed.
+	// TotalDuration is the time the subagent ran. It comes with completed.
 	TotalDuration wire.Millis `json:"totalDurationMs"`
 	// TotalTokens is the agent's count of tokens. It comes with completed.
 	TotalTokens int `json:"totalTokens"`
-	// TotalToolUseCount is how many calls of tools the subagent made. It comes with completed.
+	// TotalToolUseCount is the number of tool calls the subagent made. It comes with completed.
 	TotalToolUseCount int `json:"totalToolUseCount"`
 	// ToolsUsed names the tools that the subagent called. Older agents leave it out.
 	ToolsUsed []string `json:"toolsUsed"`
@@ -79,7 +79,7 @@ type AgentResult struct {
 	TeammateID string `json:"agent_id"`
 	// Name is the name of a member of a team.
 	Name string `json:"name"`
-	// TeamName is the team that the member has joined.
+	// TeamName is the team that the member joined.
 	TeamName string `json:"team_name"`
 	// Color is the color in which the agent shows the member, such as "blue".
 	Color string `json:"color"`
@@ -112,9 +112,10 @@ type SkillInput struct {
 	Command string `json:"command"`
 }
 
-// A SkillResult says that a skill was started, or what it gave if it ran as a subagent.
+// A SkillResult reports that a skill was started, or what it gave if it ran as a subagent.
 type SkillResult struct {
-	// Success says that the skill exists, or, for one that ran as a subagent, that it succeeded.
+	// Success reports whether the skill exists, or, for one that ran as a subagent, that it
+	// succeeded.
 	Success bool `json:"success"`
 	// CommandName is the name of the skill.
 	CommandName string `json:"commandName"`
@@ -148,7 +149,7 @@ type WorkflowInput struct {
 	ResumeFromRunID string `json:"resumeFromRunId"`
 }
 
-// A WorkflowResult says that a workflow was started.
+// A WorkflowResult reports that a workflow was started.
 type WorkflowResult struct {
 	// Status is async_launched or remote_launched.
 	Status string `json:"status"`
@@ -171,7 +172,7 @@ type WorkflowResult struct {
 	SessionURL string `json:"sessionUrl"`
 	// Warning is a text for people about a problem that did not stop the workflow, or "".
 	Warning string `json:"warning"`
-	// Error says why the workflow could not be started, or is "".
+	// Error explains why the workflow could not be started, or is "".
 	Error string `json:"error"`
 }
 
@@ -266,7 +267,7 @@ type TaskCreateResult struct {
 
 // A TaskUpdateResult says what was changed.
 type TaskUpdateResult struct {
-	// Success is false if the task was not changed. Error then says why.
+	// Success is false if the task was not changed. Error then explains why.
 	Success bool `json:"success"`
 	// TaskID is the [TaskRecord.ID] of the task.
 	TaskID string `json:"taskId"`
@@ -274,7 +275,7 @@ type TaskUpdateResult struct {
 	UpdatedFields []string `json:"updatedFields"`
 	// StatusChange is nil if the status stayed the same.
 	StatusChange *TaskChange `json:"statusChange"`
-	// Error says why the update failed, or is "".
+	// Error explains why the update failed, or is "".
 	Error string `json:"error"`
 }
 
@@ -319,7 +320,7 @@ type TeamDeleteInput struct {
 	TeamName string `json:"team_name"` // the team to end, or "" if the model did not name one
 }
 
-// A TeamDeleteResult says whether a team was ended.
+// A TeamDeleteResult reports whether a team was ended.
 type TeamDeleteResult struct {
 	Success  bool   `json:"success"`   // whether the team was ended
 	Message  string `json:"message"`   // what happened, for people
@@ -358,7 +359,7 @@ func (in *SendMessageInput) Text() string {
 	return in.Content
 }
 
-// ApprovesShutdown reports whether the agent says that it ends, as it was asked to.
+// ApprovesShutdown reports whether the agent reports that it ends, as it was asked to.
 func (in *SendMessageInput) ApprovesShutdown() bool {
 	answer := *in
 	if entrylex.FirstByte(in.Message) == '{' {
@@ -368,9 +369,9 @@ func (in *SendMessageInput) ApprovesShutdown() bool {
 	return answer.Type == "shutdown_response" && answer.Approve
 }
 
-// A SendMessageResult says whether a message was sent.
+// A SendMessageResult reports whether a message was sent.
 type SendMessageResult struct {
-	// Success says whether the message was sent.
+	// Success reports whether the message was sent.
 	Success bool `json:"success"`
 	// Message says what happened, for people.
 	Message string `json:"message"`
@@ -432,8 +433,8 @@ type ExitPlanModeResult struct {
 	Plan string `json:"plan"`
 	// FilePath is the file in which the agent saved the plan, or "".
 	FilePath string `json:"filePath"`
-	// IsAgent says that a subagent made the plan, not the agent of the session.
+	// IsAgent reports whether a subagent made the plan, not the agent of the session.
 	IsAgent bool `json:"isAgent"`
-	// PlanWasEdited says that the user changed the plan before agreeing to it.
+	// PlanWasEdited reports whether the user changed the plan before agreeing to it.
 	PlanWasEdited bool `json:"planWasEdited"`
 }

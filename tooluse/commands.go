@@ -10,7 +10,7 @@ type BashInput struct {
 	Command string `json:"command"`
 	// Description says in a few words what the command does, or is "".
 	Description string `json:"description"`
-	// Timeout is how long the command may run. 0 means the agent's default.
+	// Timeout is the time the command may run. 0 means the agent's default.
 	Timeout wire.Millis `json:"timeout"`
 	// RunInBackground asks the agent not to wait for the command.
 	RunInBackground bool `json:"run_in_background"`
@@ -26,11 +26,11 @@ type BashResult struct {
 	// Stderr is what the command wrote to its standard error, or "". The agent may put that into
 	// Stdout.
 	Stderr string `json:"stderr"`
-	// Interrupted says that the command was stopped before its end.
+	// Interrupted reports whether the command was stopped before its end.
 	Interrupted bool `json:"interrupted"`
-	// IsImage says that Stdout is a picture, as a data URL.
+	// IsImage reports whether Stdout is a picture, as a data URL.
 	IsImage bool `json:"isImage"`
-	// NoOutputExpected says that such a command prints nothing if it succeeds, like mv.
+	// NoOutputExpected reports whether such a command prints nothing if it succeeds, like mv.
 	NoOutputExpected bool `json:"noOutputExpected"`
 	// ReturnCodeInterpretation says what the exit code means, such as "No matches found". It is ""
 	// for most commands.
@@ -39,9 +39,9 @@ type BashResult struct {
 	// 0.
 	TimedOutAfter wire.Millis `json:"timedOutAfterMs"`
 
-	// BackgroundTaskID is set if the command goes on in the background, and "" if it has ended.
+	// BackgroundTaskID is set if the command continues in the background, and "" if it ended.
 	BackgroundTaskID string `json:"backgroundTaskId"`
-	// BackgroundedByUser says that the user moved the command to the background.
+	// BackgroundedByUser reports whether the user moved the command to the background.
 	BackgroundedByUser bool `json:"backgroundedByUser"`
 
 	// PersistedOutputPath is the file with the whole output, if that was too long: see [SpillPath].
@@ -57,8 +57,8 @@ type BashResult struct {
 }
 
 // ExitCode returns the exit code of the command. The agent does not write it down, but reports
-// failures in another way, so it is 0 for a command that has ended. It returns false for one that
-// was interrupted or goes on in the background, and for one whose code ReturnCodeInterpretation
+// failures in another way, so it is 0 for a command that ended. It returns false for one that was
+// interrupted or continues in the background, and for one whose code ReturnCodeInterpretation
 // explains instead, as for a grep without matches.
 func (r *BashResult) ExitCode() (code int, ok bool) {
 	return 0, !r.Interrupted && r.BackgroundTaskID == "" && r.TimedOutAfter == 0 && r.ReturnCodeInterpretation == ""
@@ -148,7 +148,7 @@ type BashOutputInput struct {
 	Filter string `json:"filter"`
 }
 
-// A BashOutputResult is what a command in the background has written since it was last asked.
+// A BashOutputResult is what a command in the background wrote since it was last asked.
 type BashOutputResult struct {
 	// ShellID is the ID of the command that the input named.
 	ShellID string `json:"shellId"`
@@ -191,8 +191,7 @@ type TaskStopResult struct {
 type TaskOutputInput struct {
 	// TaskID is the task, as in [BashResult.BackgroundTaskID].
 	TaskID string `json:"task_id"`
-	// Block asks the agent to wait until the task has ended. It is false also if the model left it
-	// out.
+	// Block asks the agent to wait until the task ends. It is also false if the model left it out.
 	Block bool `json:"block"`
 	// Timeout is how long to wait at most. 0 means the agent's default.
 	Timeout wire.Millis `json:"timeout"`
@@ -200,7 +199,7 @@ type TaskOutputInput struct {
 
 // A TaskOutputResult is the output of what runs in the background.
 type TaskOutputResult struct {
-	// Status says whether there was output to be had, such as success or timeout.
+	// Status reports whether there was output to be had, such as success or timeout.
 	Status string `json:"retrieval_status"`
 	// Task is nil if there is no such task.
 	Task *BackgroundTask `json:"task"`
@@ -216,7 +215,7 @@ type BackgroundTask struct {
 	Status string `json:"status"`
 	// Description says what the task is for.
 	Description string `json:"description"`
-	// Output is what the task has written, or a part of it.
+	// Output is what the task wrote, or a part of it.
 	Output string `json:"output"`
 	// ExitCode is nil while a command runs, and for a task that is not a command.
 	ExitCode *int `json:"exitCode"`
@@ -246,8 +245,8 @@ type MonitorSocket struct {
 type MonitorResult struct {
 	// TaskID is the task that watches, for TaskStop.
 	TaskID string `json:"taskId"`
-	// Timeout is how long it watches, or 0 if Persistent is set.
+	// Timeout is the time it watches, or 0 if Persistent is set.
 	Timeout wire.Millis `json:"timeoutMs"`
-	// Persistent says that the watch goes on until it is stopped or the session ends.
+	// Persistent reports whether the watch continues until it is stopped or the session ends.
 	Persistent bool `json:"persistent"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Show the calls of tools in an answer of the model.
+// Show the tool calls in an answer of the model.
 func ExampleDecodeInput() {
 	calls := []*wire.ToolUseBlock{
 		{Name: "Bash", Input: `{"command":"go test ./...","description":"Run the tests","timeout":60000}`},
@@ -78,7 +78,7 @@ func ExampleCategoryOf() {
 	// Output: map[Grep:1 Other:1 Read:2 Tool:1]
 }
 
-// A command that has failed has a text in place of its output.
+// A command that failed has a text in place of its output.
 func ExampleExitCode() {
 	for _, structured := range []wire.JSON{`{"stdout":"ok","stderr":""}`, `"Error: Exit code 2\nmake: no rule"`} {
 		result, err := tooluse.DecodeResult("Bash", structured)

@@ -34,11 +34,11 @@ type ReadFile struct {
 
 	// Content are the lines that were read. This and the next three fields come with text.
 	Content string `json:"content"`
-	// NumLines is how many lines are in Content.
+	// NumLines is the number of lines that are in Content.
 	NumLines int `json:"numLines"`
 	// StartLine is the number of the first of them, counted from 1.
 	StartLine int `json:"startLine"`
-	// TotalLines is how many lines the file has.
+	// TotalLines is the number of lines the file has.
 	TotalLines int `json:"totalLines"`
 
 	// Base64 is the picture of an image, or a PDF, in base64.
@@ -78,7 +78,7 @@ type WriteResult struct {
 	// StructuredPatch is the change, for display: two spaces stand for each tab at the beginning of
 	// a line. It is empty for a new file, if nothing changed, and if there was too much to compare.
 	StructuredPatch []Hunk `json:"structuredPatch"`
-	// UserModified says that the user changed the content before it was written.
+	// UserModified reports whether the user changed the content before it was written.
 	UserModified bool `json:"userModified"`
 	// GitDiff is the change as git sees it. It is nil if the agent does not report it.
 	GitDiff *GitDiff `json:"gitDiff"`
@@ -119,7 +119,7 @@ type EditResult struct {
 	OldString string `json:"oldString"`
 	// NewString is the text that was put in its place.
 	NewString string `json:"newString"`
-	// ReplaceAll says that OldString was replaced everywhere.
+	// ReplaceAll reports whether OldString was replaced everywhere.
 	ReplaceAll bool `json:"replaceAll"`
 	// Edits are those of a MultiEdit.
 	Edits []StringEdit `json:"edits"`
@@ -131,7 +131,7 @@ type EditResult struct {
 	// StructuredPatch is the change with the lines around it, for display: two spaces stand for
 	// each tab at the beginning of a line.
 	StructuredPatch []Hunk `json:"structuredPatch"`
-	// UserModified says that the user changed the edit before it was made.
+	// UserModified reports whether the user changed the edit before it was made.
 	UserModified bool `json:"userModified"`
 	// GitDiff is the change as git sees it. It is nil if the agent does not report it.
 	GitDiff *GitDiff `json:"gitDiff"`
@@ -148,7 +148,7 @@ type Hunk struct {
 	NewStart int `json:"newStart"`
 	// NewLines is how many lines of the new file the hunk covers.
 	NewLines int `json:"newLines"`
-	// Lines begin with a space, a plus, a minus, or, for the remark that the line before has no
+	// Lines start with a space, a plus, a minus, or, for the remark that the line before has no
 	// end, a backslash.
 	Lines []string `json:"lines"`
 }
@@ -179,9 +179,9 @@ type GitDiff struct {
 	Filename string `json:"filename"`
 	// Status is modified or added.
 	Status string `json:"status"`
-	// Additions is how many lines were added.
+	// Additions is the number of lines that were added.
 	Additions int `json:"additions"`
-	// Deletions is how many lines were removed.
+	// Deletions is the number of lines that were removed.
 	Deletions int `json:"deletions"`
 	// Patch are the hunks of a unified diff.
 	Patch string `json:"patch"`
@@ -255,7 +255,7 @@ type GrepInput struct {
 	Around int `json:"-C"`
 	// Context is how many lines to show before and after each match.
 	Context int `json:"context"`
-	// LineNumbers asks for line numbers. It is false also if the model left it out, and the agent
+	// LineNumbers asks for line numbers. It is also false if the model left it out, and the agent
 	// then shows them.
 	LineNumbers bool `json:"-n"`
 	// IgnoreCase makes the search ignore case.
@@ -276,19 +276,19 @@ type GrepInput struct {
 type GrepResult struct {
 	// Mode is content, files_with_matches or count.
 	Mode string `json:"mode"`
-	// NumFiles is how many files are in the result. With content it may be 0.
+	// NumFiles is the number of files that are in the result. With content it may be 0.
 	NumFiles int `json:"numFiles"`
 	// Filenames are the files. It comes with files_with_matches and is empty otherwise.
 	Filenames []string `json:"filenames"`
 	// Content is the text of the result: the lines with content, or the counts by file with count.
 	Content string `json:"content"`
-	// NumLines is how many lines are in Content. It comes with content.
+	// NumLines is the number of lines that are in Content. It comes with content.
 	NumLines int `json:"numLines"`
-	// NumMatches is how many matches there are. It comes with count.
+	// NumMatches is the number of matches. It comes with count.
 	NumMatches int `json:"numMatches"`
 	// AppliedLimit is how many were asked for, if there are more, and 0 otherwise.
 	AppliedLimit int `json:"appliedLimit"`
-	// TimedOut says that the search was stopped, so that the result may be incomplete.
+	// TimedOut reports whether the search was stopped, so that the result may be incomplete.
 	TimedOut bool `json:"timedOut"`
 }
 
@@ -304,13 +304,13 @@ type GlobInput struct {
 type GlobResult struct {
 	// Filenames are the paths of the files.
 	Filenames []string `json:"filenames"`
-	// NumFiles is how many paths are in Filenames.
+	// NumFiles is the number of paths that are in Filenames.
 	NumFiles int `json:"numFiles"`
-	// Truncated says that more files match than were returned.
+	// Truncated reports whether more files match than were returned.
 	Truncated bool `json:"truncated"`
-	// TimedOut says that the search was stopped, so that the result may be incomplete.
+	// TimedOut reports whether the search was stopped, so that the result may be incomplete.
 	TimedOut bool `json:"timedOut"`
-	// Duration is how long the search took.
+	// Duration is the time the search took.
 	Duration wire.Millis `json:"durationMs"`
 }
 
@@ -334,7 +334,7 @@ type LSPResult struct {
 	FilePath string `json:"filePath"`
 	// Result is the answer as text, for the model.
 	Result string `json:"result"`
-	// ResultCount is how many places were found, or 0 if the agent does not report it.
+	// ResultCount is the number of places that were found, or 0 if the agent does not report it.
 	ResultCount int `json:"resultCount"`
 	// FileCount is how many files these places are in, or 0 if the agent does not report it.
 	FileCount int `json:"fileCount"`
@@ -354,7 +354,7 @@ type ToolSearchResult struct {
 	Query string `json:"query"`
 	// Matches are the names of the tools, such as "mcp__calc__add".
 	Matches []string `json:"matches"`
-	// DeferredTools is how many tools there were to search.
+	// DeferredTools is the number of tools to search.
 	DeferredTools int `json:"total_deferred_tools"`
 }
 
@@ -378,7 +378,7 @@ type WebFetchResult struct {
 	Bytes int64 `json:"bytes"`
 	// Result is the answer to the question.
 	Result string `json:"result"`
-	// Duration is how long it took to fetch the page and to answer.
+	// Duration is the time it took to fetch the page and to answer.
 	Duration wire.Millis `json:"durationMs"`
 }
 
@@ -398,9 +398,9 @@ type WebSearchResult struct {
 	Query string `json:"query"`
 	// Results are lists of pages, and texts about them, in the order of the answer.
 	Results []WebSearchPart `json:"results"`
-	// DurationSeconds is how long the search took.
+	// DurationSeconds is the time the search took.
 	DurationSeconds float64 `json:"durationSeconds"`
-	// SearchCount is how many searches it took. They are billed. Older agents leave it out.
+	// SearchCount is the number of searches it took. They are billed. Older agents leave it out.
 	SearchCount int `json:"searchCount"`
 }
 

@@ -30,7 +30,7 @@ type RefreshMCPToolsInput struct {
 	Server string `json:"server"`
 }
 
-// An EnterPlanModeInput begins plan mode. It has no members.
+// An EnterPlanModeInput starts plan mode. It has no members.
 type EnterPlanModeInput struct{}
 
 // An EnterWorktreeInput moves the session to a worktree of Git. At most one of its fields is set.
@@ -70,17 +70,17 @@ type CronDeleteInput struct {
 // A CronListInput lists the scheduled prompts. It has no members.
 type CronListInput struct{}
 
-// A ScheduleWakeupInput decides when a loop goes on.
+// A ScheduleWakeupInput decides when a loop continues.
 type ScheduleWakeupInput struct {
 	// DelaySeconds is how long to wait, from 60 to 3,600 seconds.
 	DelaySeconds float64 `json:"delaySeconds"`
-	// Reason says why, for people.
+	// Reason explains why, for people.
 	Reason string `json:"reason"`
 	// Prompt is what is sent then.
 	Prompt string `json:"prompt"`
 	// Stop ends the loop instead.
 	Stop bool `json:"stop"`
-	// Noop says that nothing has changed since the last time. It is nil if the model did not say.
+	// Noop reports whether nothing changed since the last time. It is nil if the model did not say.
 	Noop *bool `json:"noop"`
 }
 
@@ -92,7 +92,7 @@ type RemoteTriggerInput struct {
 	TriggerID string `json:"trigger_id"`
 	// SessionID is the run, for get_run_log.
 	SessionID string `json:"session_id"`
-	// Cursor is where the next page of a list begins, or "".
+	// Cursor is where the next page of a list starts, or "".
 	Cursor string `json:"cursor"`
 	// Body is the content of the request, an object, or "".
 	Body wire.JSON `json:"body"`
@@ -109,7 +109,7 @@ type PushNotificationInput struct {
 // A ReadNotificationsInput reads the notifications that wait. It has no members.
 type ReadNotificationsInput struct{}
 
-// A ReportFindingsInput reports what a review has found.
+// A ReportFindingsInput reports what a review found.
 type ReportFindingsInput struct {
 	// Level is the effort of the review, such as "high", or "".
 	Level string `json:"level"`
@@ -117,7 +117,7 @@ type ReportFindingsInput struct {
 	Findings []Finding `json:"findings"`
 }
 
-// A Finding is a defect that a review has found.
+// A Finding is a defect that a review found.
 type Finding struct {
 	// File is the path of the file in the repository.
 	File string `json:"file"`
@@ -175,7 +175,7 @@ type ArtifactInput struct {
 	Force bool `json:"force"`
 	// Pin keeps the page in the user's sidebar.
 	Pin bool `json:"pin"`
-	// OutDir is where an asset is saved, and AssetID which one. After is where a list goes on.
+	// OutDir is where an asset is saved, and AssetID which one. After is where a list continues.
 	OutDir  string `json:"out_dir"`
 	AssetID string `json:"asset_id"`
 	After   string `json:"after"`
@@ -194,7 +194,7 @@ type ProjectsInput struct {
 	// Content is the text to write, or LocalPath the file that has it.
 	Content   string `json:"content"`
 	LocalPath string `json:"local_path"`
-	// PresentToUser says that the document is what the user has asked for.
+	// PresentToUser reports whether the document is what the user asked for.
 	PresentToUser bool `json:"present_to_user"`
 	// Query is what to search for, and N how many hits to return. 0 means the agent's default.
 	Query string `json:"query"`

@@ -21,8 +21,8 @@ type OtherInput struct {
 	Raw  wire.JSON // the whole input
 }
 
-// DecodeInput decodes the input of a tool. Members that are unknown, or not of the type that the
-// tool wants, count as absent. It returns an error if input is not JSON.
+// DecodeInput decodes a tool's input. Members that are unknown, or not of the type that the tool
+// wants, count as absent. It returns an error if input is not JSON.
 func DecodeInput(name string, input wire.JSON) (Input, error) {
 	variant := inputs[name]
 	if variant == nil || entrylex.FirstByte(input) != '{' {
@@ -165,7 +165,7 @@ func (r *TextResult) Failure() string {
 	return text
 }
 
-// ExitCode returns the exit code of a command that failed: the text of such a result begins with
+// ExitCode returns the exit code of a command that failed: the text of such a result starts with
 // "Error: Exit code 3". It returns false for any other text.
 func (r *TextResult) ExitCode() (code int, ok bool) {
 	text, ok := strings.CutPrefix(r.Failure(), "Exit code ")

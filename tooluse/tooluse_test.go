@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An inputCase is the input of a tool, and what it decodes to.
+// An inputCase is a tool's input, and what it decodes to.
 type inputCase struct {
 	tool, input string
 	want        Input

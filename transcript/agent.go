@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Agent is a subagent: an agent that a tool of another one has started, with its own transcript.
+// An Agent is a subagent: an agent that a tool of another one started, with its own transcript.
 //
 // The caller that found the agent fills in the first four fields. Only the ID is required. Then
 // [Link] finds the call that started it.
@@ -30,8 +30,8 @@ type Agent struct {
 
 	// [Link] fills in the following fields.
 
-	// LinkedBy says how [Link] found the call that started the agent, or is "" if it has not found
-	// one.
+	// LinkedBy describes how [Link] found the call that started the agent, or is "" if it has not
+	// found one.
 	LinkedBy LinkedBy
 	// CallID is the ID of that call, as in [DisplayItem.ToolID], or "" if LinkedBy is.
 	CallID string
@@ -58,7 +58,7 @@ const (
 	AgentCompaction AgentKind = "compaction"
 	// AgentWarmup is an agent whose first prompt is "Warmup".
 	AgentWarmup AgentKind = "warmup"
-	// AgentAside answers a question that the user has asked beside the conversation.
+	// AgentAside answers a question that the user asked beside the conversation.
 	AgentAside AgentKind = "aside"
 	// AgentSuggestion guesses what the user will say next.
 	AgentSuggestion AgentKind = "suggestion"
@@ -133,7 +133,7 @@ func (a *Agent) Ongoing() bool {
 	return a.started() && !a.Meta.Finished && Ongoing(a.Transcript.Chunks)
 }
 
-// started reports whether the transcript of the agent has begun.
+// started reports whether the transcript of the agent started.
 func (a *Agent) started() bool { return a.Transcript != nil && len(a.Transcript.Chunks) > 0 }
 
 // prompt returns the first prompt of the agent.
@@ -149,7 +149,7 @@ func (a *Agent) prompt() string {
 	return ""
 }
 
-// greeting returns the message of another agent that a teammate begins with, or nil.
+// greeting returns the message of another agent that a teammate starts with, or nil.
 func (a *Agent) greeting() *DisplayItem {
 	if !a.started() {
 		return nil
@@ -202,8 +202,8 @@ type AgentMeta struct {
 	// ParentSessionID is the ID of the session that a fork was made of, or "" if the agent is not a
 	// fork.
 	ParentSessionID string
-	// SpawnDepth is 1 for an agent that the session itself has started, and 2 for one that such an
-	// agent has started. It is 0 if it is not known.
+	// SpawnDepth is 1 for an agent that the session itself started, and 2 for one that such an
+	// agent started. It is 0 if it is not known.
 	SpawnDepth int
 
 	// Model is the model of the agent, copied from the member model. Many files don't have it: then
@@ -240,7 +240,7 @@ type AgentMeta struct {
 	LaunchedWithDefaults bool
 	// RequestNonInteractive is copied from the member requestNonInteractive.
 	RequestNonInteractive bool
-	// Finished reports whether the agent has ended. It is false in older versions.
+	// Finished reports whether the agent ended. It is false in older versions.
 	Finished bool
 
 	// Raw is the whole text, with the fields that this package does not know.
@@ -350,9 +350,9 @@ func (m *AgentMeta) flag(key string) *bool {
 	return nil
 }
 
-// taskCall returns the task and the call that has started it, if the entry is about the progress
-// of a subagent, or a notice of a task in the background that names both. Such notices come as
-// prompts, and are put into the queue of prompts before.
+// taskCall returns the task and the call that started it, if the entry is about the progress of a
+// subagent, or a notice of a task in the background that names both. Such notices come as prompts,
+// and are put into the queue of prompts before.
 func taskCall(e *Entry) (task, call string, ok bool) {
 	switch {
 	case e.Type == "progress" && e.DataType == "agent_progress":

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// LinkedBy says how the call was found that started an agent.
+// LinkedBy describes how the call was found that started an agent.
 type LinkedBy string
 
 // The ways to find a call, the surest first. The last three are guesses, for agents of older
@@ -24,7 +24,7 @@ const (
 	// LinkedByTeam: the call asked for a teammate of that name, or has the first prompt of the
 	// agent.
 	LinkedByTeam LinkedBy = "team"
-	// LinkedByPrompt: the call has the prompt that the agent begins with.
+	// LinkedByPrompt: the call has the prompt that the agent starts with.
 	LinkedByPrompt LinkedBy = "prompt"
 	// LinkedByOrder: the agent and the call are the next ones without a partner.
 	LinkedByOrder LinkedBy = "order"
@@ -62,8 +62,8 @@ type call struct {
 	spawnResult
 }
 
-// A linker finds the calls of agents. Agents that have found theirs are in parents, the others in
-// left. Each rule takes agents from left, so a later rule never changes what a surer one has found.
+// A linker finds the calls of agents. Agents that found theirs are in parents, the others in left.
+// Each rule takes agents from left, so a later rule never changes what a surer one found.
 type linker struct {
 	// calls are the items that may have started agents, in the order of the transcripts.
 	calls []*call
@@ -157,14 +157,14 @@ func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 	return true
 }
 
-// mayStart reports whether an item is the call of a tool that starts agents, or one that something
-// says has started one. All other calls are left out, which keeps linking fast in a long session.
+// mayStart reports whether an item is the tool call that starts agents, or one that something says
+// has started one. All other calls are left out, which keeps linking fast in a long session.
 func (l *linker) mayStart(item *DisplayItem) bool {
 	return item.Type == ItemSubagent || item.ToolName == workflowTool || item.AgentID != "" ||
 		item.ToolID != "" && l.named[item.ToolID]
 }
 
-// unlinkItem undoes what Link has done to an item. An item that got its type or description from an
+// unlinkItem undoes what Link did to an item. An item that got its type or description from an
 // agent gets back what the input has.
 func unlinkItem(item *DisplayItem) {
 	if len(item.Agents) == 0 {
@@ -318,8 +318,8 @@ func (c *call) open(a *Agent) bool {
 		(a.Meta.ParentAgentID == "" || c.madeByParent(a))
 }
 
-// namesAnother reports whether the result of the call says that it started another agent. The names
-// of teammates are not those of their files.
+// namesAnother reports whether the result of the call reports that it started another agent. The
+// names of teammates are not those of their files.
 func (c *call) namesAnother(a *Agent) bool {
 	if strings.Contains(c.item.AgentID, "@") {
 		return a.Teammate() != "" && a.Teammate() != c.item.AgentID
@@ -327,7 +327,7 @@ func (c *call) namesAnother(a *Agent) bool {
 	return c.item.AgentID != ""
 }
 
-// teammate returns name@team if the call has started one, or asks for one.
+// teammate returns name@team if the call started one, or asks for one.
 func (c *call) teammate() string {
 	if strings.Contains(c.item.AgentID, "@") {
 		return c.item.AgentID
@@ -403,8 +403,8 @@ func (c *call) teamGreeting() string {
 	return c.spawnInput.Description
 }
 
-// greetingSummary returns the subject of the message that a teammate begins with, or "" if it
-// begins with something else.
+// greetingSummary returns the subject of the message that a teammate starts with, or "" if it
+// starts with something else.
 func (a *Agent) greetingSummary() string {
 	if g := a.greeting(); g != nil {
 		return g.TeammateSummary

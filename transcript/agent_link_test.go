@@ -464,7 +464,7 @@ func TestLinkFillsIn(t *testing.T) {
 	}
 }
 
-// Fields that a guess has filled in are reset when the agent turns out to belong to another call.
+// Fields that a guess filled in are reset when the agent turns out to belong to another call.
 func TestLinkAgainAfterGrowth(t *testing.T) {
 	t.Parallel()
 	build := func() (*Transcript, []*Agent) {

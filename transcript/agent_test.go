@@ -31,7 +31,7 @@ func told(at int, prompt string, items ...DisplayItem) *Transcript {
 	}}
 }
 
-// spawn returns the call of a tool that starts an agent.
+// spawn returns the tool call that starts an agent.
 func spawn(id, input string) DisplayItem {
 	item := DisplayItem{Type: ItemSubagent, ToolName: "Agent", ToolID: id, ToolInput: wire.JSON(input)}
 	var in spawnInput
@@ -40,7 +40,7 @@ func spawn(id, input string) DisplayItem {
 	return item
 }
 
-// greeted returns the transcript of a teammate, which begins with a message of the leader.
+// greeted returns the transcript of a teammate, which starts with a message of the leader.
 func greeted(at int, summary, color string) *Transcript {
 	return &Transcript{Chunks: []Chunk{{
 		Type: AIChunk, Timestamp: minute(at), StopReason: "end_turn",

@@ -13,8 +13,8 @@ import (
 // be used by several goroutines at once.
 //
 // Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what
-// has changed. After a rewind, or when an entry joins a branch, the next call of Transcript builds
-// all chunks again.
+// changed. After a rewind, or when an entry joins a branch, the next call of Transcript builds all
+// chunks again.
 //
 //	b := transcript.NewBuilder(nil)
 //	for entry := range entries {
@@ -108,7 +108,7 @@ func (b *Builder) Partial() string { return string(b.live.open) }
 
 // Rewind removes a prompt of a running session and everything after it from the conversation. They
 // become a branch. prompt is the UUID of the prompt, and last that of the message that is the last
-// one now, or "". No message reports a rewind, so call Rewind when the agent has confirmed one.
+// one now, or "". No message reports a rewind, so call Rewind when the agent confirms one.
 func (b *Builder) Rewind(prompt, last string) {
 	b.live.thread("").last = last
 	b.assembly.conversation.rewind(prompt)
@@ -118,8 +118,8 @@ func (b *Builder) Rewind(prompt, last string) {
 // next input: nothing is copied.
 func (b *Builder) Transcript() *Transcript { return b.assembly.transcript() }
 
-// Changed returns the index of the first chunk that is new or has changed since the last call, or
-// the number of chunks if none has. A viewer redraws from there; after a rewind it is 0.
+// Changed returns the index of the first chunk that is new or changed since the last call, or the
+// number of chunks if none has. A viewer redraws from there; after a rewind it is 0.
 func (b *Builder) Changed() int { return b.assembly.conversation.changed() }
 
 // An assembly makes one transcript of entries: that of a session, or that of a subagent in the same
@@ -204,7 +204,7 @@ func (a *assembly) addQueued(entries []Entry) {
 }
 
 // isAside reports whether the entry belongs to a subagent whose conversation is in the file of the
-// session. A transcript that begins with such an entry is that of the subagent itself.
+// session. A transcript that starts with such an entry is that of the subagent itself.
 func (a *assembly) isAside(e *Entry) bool {
 	if len(a.conversation.tree.nodes) == 0 && len(a.sidechains.all) == 0 && e.IsSidechain {
 		a.classifier.sidechain = true

@@ -107,8 +107,8 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 }
 
 // Calls returns the calls of the model that the session has paid for, each once, by time. It
-// includes those of branches and subagents. A subagent with a separate file counts after [Link] has
-// linked it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
+// includes those of branches and subagents. A subagent with a separate file counts after [Link]
+// links it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
 // neither do the agents of compactions, which repeat a conversation.
 //
 //	costs := usage.Cost(t.Calls(), usage.DefaultPrices())
@@ -171,7 +171,7 @@ func (c *callWalk) agents(agents []*Agent) {
 	}
 }
 
-// counts reports whether the calls of an agent count for the session that has started it.
+// counts reports whether the calls of an agent count for the session that started it.
 func (a *Agent) counts() bool {
 	ownSession := strings.Contains(a.ID, "@")
 	return !ownSession && a.Kind() != AgentCompaction

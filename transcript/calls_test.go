@@ -92,7 +92,7 @@ func TestCallOf(t *testing.T) {
 }
 
 // checkScan fails unless a line counts for the same when it is decoded in full. It uses a decoder
-// that has seen others.
+// that saw others.
 func checkScan(t *testing.T, line []byte) {
 	t.Helper()
 	e, wantErr := DecodeEntry(line)

@@ -54,7 +54,7 @@ type Chunk struct {
 	// Documents is the number of documents in a prompt, such as PDF files.
 	Documents int
 	// Queued reports whether the user typed the prompt while the agent was working. Such a prompt
-	// does not begin a turn.
+	// does not start a turn.
 	Queued bool
 
 	// The following fields are set for AI chunks.
@@ -63,7 +63,7 @@ type Chunk struct {
 	// the chunk has no answer, for example only results whose calls are missing.
 	Model string
 	// ThinkingCount is the number of thinking blocks in the chunk, including those whose text the
-	// API has left out.
+	// API left out.
 	ThinkingCount int
 	// ToolCalls are the calls of the chunk that have an ID and a name, in their order. Items has
 	// the same calls with their inputs and results.
@@ -101,8 +101,9 @@ type Chunk struct {
 	// words of the user or of the model.
 	Injected []string
 
-	// At is the position of the entry that began the chunk: the prompt, the first part of the answer,
-	// or the first entry of a compaction. It is the zero value if the position is not known.
+	// At is the position of the entry that started the chunk: the prompt, the first part of the
+	// answer, or the first entry of a compaction. It is the zero value if the position is not
+	// known.
 	At wire.Position
 	// Lines are the numbers of the lines that the chunk is made of, from 1, as far as they are
 	// known. Each line that means something is in one chunk. [BuildChunks] does not know them.
@@ -121,7 +122,7 @@ type Compaction struct {
 	// PostTokens is the size of the context after it, in tokens. Older agents did not write it
 	// down: then it is 0, and [ContextCompaction.After] has the input of the next answer.
 	PostTokens int
-	// Duration is how long the compaction took, or 0 if the agent did not write it down.
+	// Duration is the time the compaction took, or 0 if the agent did not write it down.
 	Duration time.Duration
 }
 
@@ -130,11 +131,11 @@ type DisplayItemType int
 
 // The types of items.
 const (
-	// ItemThinking is a block of thinking. Its text is "" if the API has left it out.
+	// ItemThinking is a block of thinking. Its text is "" if the API left it out.
 	ItemThinking DisplayItemType = iota
 	// ItemOutput is text of an answer, a block of another kind, or a result whose call is missing.
 	ItemOutput
-	// ItemToolCall is a call of a tool, with its result once there is one.
+	// ItemToolCall is a tool call, with its result once there is one.
 	ItemToolCall
 	// ItemSubagent is a call of Agent, or of Task in older versions, which starts a subagent.
 	ItemSubagent
@@ -156,7 +157,7 @@ type DisplayItem struct {
 	// zero value if the position is not known, as after [BuildChunks].
 	At wire.Position
 
-	// The following fields are set for calls of tools, including those that start subagents.
+	// The following fields are set for tool calls, including those that start subagents.
 
 	// ToolName is the name of the tool, such as "Bash" or "mcp__github__list_issues".
 	ToolName string
@@ -172,14 +173,14 @@ type DisplayItem struct {
 	// ToolResult is the text of the result, once HasResult is set. It is "" if the result is empty
 	// or has only pictures.
 	ToolResult string
-	// HasResult reports whether the result of the call has arrived. It stays false for a call that
-	// was interrupted before its result was written.
+	// HasResult reports whether the result of the call arrived. It stays false for a call that was
+	// interrupted before its result was written.
 	HasResult bool
-	// ResultLost reports whether the result is missing although the model went on, which it can't
+	// ResultLost reports whether the result is missing although the model continued, which it can't
 	// without the result: the line was lost.
 	ResultLost bool
 	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
-	// rejected. Then ToolResult says why.
+	// rejected. Then ToolResult explains why.
 	ToolError bool
 	// ResultImages is the number of pictures in the result.
 	ResultImages int
@@ -307,8 +308,8 @@ var ErrNoResult = errors.New("transcript: no result")
 
 var errNoCall = errors.New("transcript: item is not a tool call")
 
-// Input returns the input of the tool. It returns an error for an item that is not a call, and for
-// an input that is not JSON. The dynamic type depends on the tool, such as [*tooluse.EditInput].
+// Input returns the tool's input. It returns an error for an item that is not a call, and for an
+// input that is not JSON. The dynamic type depends on the tool, such as [*tooluse.EditInput].
 //
 //	in, err := item.Input()
 //	if edit, ok := in.(*tooluse.EditInput); ok && err == nil {
@@ -336,7 +337,7 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 	return tooluse.DecodeResult(i.ToolName, i.Structured)
 }
 
-// isCall reports whether the item is a call of a tool, including one that starts a subagent.
+// isCall reports whether the item is a tool call, including one that starts a subagent.
 func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
 
 // A LastOutputType says where the last output of a turn comes from. Its zero value is
@@ -354,7 +355,7 @@ const (
 // A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no
 // answer.
 type LastOutput struct {
-	// Type says whether Text is an answer or the result of a tool.
+	// Type reports whether Text is an answer or a tool's result.
 	Type LastOutputType
 	// Text is the text of the answer or of the result. It is never blank.
 	Text string

@@ -19,10 +19,10 @@ type chunker struct {
 	// pending are the calls of the last answer that had calls.
 	pending []itemIndex
 
-	// open says that the last chunk is an AI chunk that the next answer joins.
+	// open reports whether the last chunk is an AI chunk that the next answer joins.
 	open bool
-	// bare says that there is only one chunk, and that nothing but injected text is in it. It waits
-	// for the first message that makes a chunk, and becomes that chunk.
+	// bare reports whether there is only one chunk, and that nothing but injected text is in it. It
+	// waits for the first message that makes a chunk, and becomes that chunk.
 	bare bool
 
 	// Of the open chunk: the texts of the answers, whether the chunk's text is not yet made of
@@ -31,7 +31,7 @@ type chunker struct {
 	stale bool
 	last  run
 
-	// firstChanged is the index of the first chunk that has changed since changed was called last.
+	// firstChanged is the index of the first chunk that changed since changed was called last.
 	firstChanged int
 }
 
@@ -73,15 +73,15 @@ func (c *chunker) chunks() []Chunk {
 	return c.list
 }
 
-// changed returns the index of the first chunk that is new or has changed since the last call, or
-// the number of chunks.
+// changed returns the index of the first chunk that is new or changed since the last call, or the
+// number of chunks.
 func (c *chunker) changed() int {
 	first := c.firstChanged
 	c.firstChanged = len(c.list)
 	return first
 }
 
-// addInterruption takes a line that says that the user stopped the agent.
+// addInterruption takes a line that reports that the user stopped the agent.
 func (c *chunker) addInterruption(d *digest) {
 	i := c.lastChunk()
 	c.list[i].Interrupted = true
@@ -90,7 +90,7 @@ func (c *chunker) addInterruption(d *digest) {
 	c.seal()
 }
 
-// addTeammate adds a teammate's message to the open AI chunk, or begins one with it.
+// addTeammate adds a teammate's message to the open AI chunk, or starts one with it.
 func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 	i := c.turn()
 	c.addItem(DisplayItem{
@@ -201,7 +201,7 @@ func (c *chunker) addItem(item DisplayItem) itemIndex {
 	return itemIndex{chunk: i, item: len(ch.Items) - 1}
 }
 
-// count says that the digest is in the chunk.
+// count records that the digest is in the chunk.
 func (c *chunker) count(i int, d *digest) {
 	if ch := &c.list[i]; d.at.Line > 0 {
 		ch.Lines = append(ch.Lines, d.at.Line)
@@ -212,11 +212,11 @@ func (c *chunker) count(i int, d *digest) {
 	c.touch(i)
 }
 
-// touch says that a chunk has changed.
+// touch records that a chunk changed.
 func (c *chunker) touch(i int) { c.firstChanged = min(c.firstChanged, i) }
 
-// extend says that a message of an AI chunk came at that time. Times that go back don't shorten a
-// chunk.
+// extend records that a message of an AI chunk came at that time. Times that go back don't shorten
+// a chunk.
 func (c *chunker) extend(i int, at time.Time) {
 	ch, b := &c.list[i], &c.states[i]
 	if ch.Type != AIChunk || at.IsZero() || c.bare {
@@ -304,7 +304,7 @@ func (c *chunker) addSummary(ch *Chunk, a *answerDigest) {
 }
 
 // addParts adds the parts of an answer to the open chunk, except those that repeat what an earlier
-// line of the same answer has said.
+// line of the same answer said.
 func (c *chunker) addParts(d *digest) {
 	c.last.begin(d.answer.message)
 	c.loseResults(d.answer.message)
@@ -324,7 +324,7 @@ func (c *chunker) addParts(d *digest) {
 	c.last.complete = d.answer.complete
 }
 
-// loseResults says that the results of earlier answers that have not come are lost: an answer
+// loseResults records that the results of earlier answers that have not come are lost: an answer
 // follows, and the model can't answer without them.
 func (c *chunker) loseResults(message string) {
 	if message == "" || len(c.pending) == 0 || c.pending[0].message == message {
@@ -477,7 +477,7 @@ func (c *chunker) addResult(d *digest, p *part) int {
 }
 
 // setOutcome fills in what an item has of its result beside the text. It clears what an earlier
-// result has left.
+// result left.
 func (i *DisplayItem) setOutcome(d *digest, p *part) {
 	i.ToolError, i.ResultImages, i.ResultAt = p.failed, p.images, d.at
 	i.Structured, i.Patch, i.Status, i.SpillPath = "", "", "", ""
@@ -506,7 +506,7 @@ func (c *chunker) distrustDurations(at itemIndex) {
 	}
 }
 
-// A run is what the lines of one answer have added to the open chunk. Mostly each line has the next
+// A run is what the lines of one answer added to the open chunk. Mostly each line has the next
 // block of the answer, but some agents write all blocks so far again, with more text.
 type run struct {
 	message  string
@@ -531,7 +531,7 @@ func (r *run) begin(message string) {
 	}
 }
 
-// reset begins a run without parts, and keeps the memory of the old one.
+// reset starts a run without parts, and keeps the memory of the old one.
 func (r *run) reset(message string) { r.message, r.parts = message, r.parts[:0] }
 
 // repeated returns what the first of the answer's parts say again: the whole answer so far, or its
@@ -590,7 +590,7 @@ func (c *chunker) textOf(s said) string {
 	return c.list[len(c.list)-1].Items[s.item].Text
 }
 
-// renew puts what a part says in the place of what was said, which it goes on from.
+// renew puts what a part says in the place of what was said, which it continues from.
 func (c *chunker) renew(s said, p *part) {
 	switch s.kind {
 	case partResult:

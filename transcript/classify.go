@@ -186,7 +186,7 @@ func classifySystem(e *Entry) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: errorLevel(e)}, ""
 }
 
-// errorLevel reports whether the agent has marked a system entry as an error.
+// errorLevel reports whether the agent marked a system entry as an error.
 func errorLevel(e *Entry) bool { return textAt(e.Raw, "level") == "error" }
 
 // systemText returns the content of a system entry, if it is text.
@@ -266,8 +266,7 @@ func sentence(statement, detail string) string {
 	return statement + ": " + detail
 }
 
-// attachment classifies what the agent has attached to a prompt. Most of it is context for the
-// model.
+// attachment classifies what the agent attached to a prompt. Most of it is context for the model.
 func (c *classifier) attachment(e *Entry) (ClassifiedMsg, string) {
 	if e.AttachmentType == queuedCommand {
 		return c.queued(e)
@@ -321,7 +320,7 @@ func attachmentNotice(e *Entry) (text string, isError bool) {
 }
 
 // hookName returns the name of the hook, such as "PreToolUse:Bash", or "A" so that a sentence about
-// it can begin with "A hook".
+// it can start with "A hook".
 func hookName(attachment []byte) string {
 	if name := firstText(attachment, "hookName", "hookEvent"); name != "" {
 		return name
@@ -329,7 +328,7 @@ func hookName(attachment []byte) string {
 	return "A"
 }
 
-// hookText returns what a hook has said.
+// hookText returns what a hook said.
 func hookText(attachment []byte) string {
 	if text := textAt(attachment, "blockingError", "blockingError"); text != "" {
 		return trimOutput(text)

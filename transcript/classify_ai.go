@@ -69,8 +69,8 @@ func (m *AIMsg) addCall(id, name string) {
 	}
 }
 
-// results returns the message for results of tools. For a digest, it leaves them as parts, which
-// saves decoding the blocks.
+// results returns the message for tool results. For a digest, it leaves them as parts, which saves
+// decoding the blocks.
 func (c *classifier) results(e *Entry) *AIMsg {
 	if c.lean {
 		if parts, ok := c.resultParts(e.Message.Content); ok {
@@ -81,7 +81,7 @@ func (c *classifier) results(e *Entry) *AIMsg {
 	return c.sentBack(e, c.blocks(e.Message.Content))
 }
 
-// sentBack returns the message for what went back to the model: results of tools, and text that the
+// sentBack returns the message for what went back to the model: tool results, and text that the
 // agent added. It has no text, so that nobody takes it for an answer.
 func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}

@@ -73,7 +73,7 @@ func quoteText(text string) string {
 // saidLine returns the line of a prompt that is a string.
 func saidLine(text string) string { return userLine(quoteText(text), "") }
 
-// metaLine is said for text that the agent has added.
+// metaLine is said for text that the agent added.
 func metaLine(text string) string { return userLine(quoteText(text), `"isMeta":true`) }
 
 func TestClassifyByType(t *testing.T) {
@@ -308,7 +308,7 @@ func TestClassifyAPIErrors(t *testing.T) {
 	}
 }
 
-// A prompt that the agent has recorded as somebody else's says so.
+// A prompt that the agent recorded as somebody else's says so.
 func TestClassifySender(t *testing.T) {
 	for members, want := range map[string]string{
 		``:                                         "",
@@ -392,7 +392,7 @@ func TestClassifyAttachments(t *testing.T) {
 	}
 }
 
-// A prompt that the agent has queued itself is for the model.
+// A prompt that the agent queued itself is for the model.
 func TestClassifyQueuedMeta(t *testing.T) {
 	for _, prompt := range []string{`"a"`, `[{"type":"image"}]`, `[{"type":"tool_result","tool_use_id":"t"}]`} {
 		e, err := DecodeEntry([]byte(attachmentLine(`{"type":"queued_command","isMeta":true,"prompt":` + prompt + `}`)))

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// user classifies what went to the model in the user's name: prompts, results of tools, and what
-// the agent adds.
+// user classifies what went to the model in the user's name: prompts, tool results, and what the
+// agent adds.
 func (c *classifier) user(e *Entry) (ClassifiedMsg, string) {
 	if e.Message == nil {
 		return nil, noiseEmpty
@@ -41,7 +41,7 @@ type prompt struct {
 func (p *prompt) attachments() int { return p.images + p.documents }
 
 // readPrompt reads a content that has text, pictures or documents in it. It returns false for one
-// that has not, and for results of tools.
+// that has not, and for tool results.
 func (c *classifier) readPrompt(content []byte) (prompt, bool) {
 	l := &c.lexer
 	l.Reset(content)
@@ -58,8 +58,8 @@ func (c *classifier) readPrompt(content []byte) (prompt, bool) {
 	return p, len(content) == 0 || l.Null()
 }
 
-// readBlocks reads the list that comes next. It stops at the result of a tool. It returns false if
-// the content goes to the model as something else than a prompt.
+// readBlocks reads the list that comes next. It stops at a tool's result. It returns false if the
+// content goes to the model as something else than a prompt.
 func (p *prompt) readBlocks(l *jsonlex.Lexer) bool {
 	texts := p.texts
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
@@ -156,12 +156,12 @@ func (p *prompt) cutAdded() (text, kind string) {
 	return entryfacts.CutAddedBlocks(p.texts)
 }
 
-// continued begins the summary of a conversation that was compacted, also in versions that don't
+// continued starts the summary of a conversation that was compacted, also in versions that don't
 // mark it.
 const continued = "This session is being continued from a previous conversation that ran out of context"
 
 // summaryText returns the summary of a conversation, without reminders at its edges and after the
-// sentence that the agent begins it with. The rest may quote a person.
+// sentence that the agent starts it with. The rest may quote a person.
 func summaryText(text string) string {
 	text = Sanitize(text)
 	intro, rest, ok := strings.Cut(text, "\n\n")
@@ -209,8 +209,8 @@ func own(part, whole string) string {
 	return part
 }
 
-// wrapped classifies the text of a prompt that is not the user's own words, but has been wrapped by
-// the agent. It returns neither a message nor noise for any other text.
+// wrapped classifies the text of a prompt that is not the user's own words, but was wrapped by the
+// agent. It returns neither a message nor noise for any other text.
 func wrapped(e *Entry, text string) (ClassifiedMsg, string) {
 	if kind := entryfacts.OutputTag(entryfacts.LeadingTag(text)); kind != "" {
 		return printed(e, text, kind)
@@ -224,8 +224,8 @@ func wrapped(e *Entry, text string) (ClassifiedMsg, string) {
 	return teammates(e, text)
 }
 
-// printed classifies what a command has printed, between tags whose names begin with kind. There
-// may be several such elements, one after the other.
+// printed classifies what a command printed, between tags whose names start with kind. There may be
+// several such elements, one after the other.
 func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 	var out, errs []string
 	whole := text
@@ -247,7 +247,7 @@ func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 	}
 }
 
-// commandOutput returns the message for what a command has printed. Standard error is the output if
+// commandOutput returns the message for what a command printed. Standard error is the output if
 // there is nothing else, and marks the command as failed in any case.
 func commandOutput(e *Entry, out, errs string) (ClassifiedMsg, string) {
 	failed := errs != ""

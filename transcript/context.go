@@ -27,7 +27,7 @@ type ContextTurn struct {
 	Time time.Time
 	// Model is the model that answered, such as "claude-opus-5-5".
 	Model string
-	// Tokens is the input of the answer, cached or not, as the API has counted it.
+	// Tokens is the input of the answer, cached or not, as the API counted it.
 	Tokens int
 	// Window is the size of the model's context in tokens, or 0 if it is not known. It is that of
 	// [ContextWindow], or 1,000,000 if the model took in more than 200,000 tokens in any turn.
@@ -52,11 +52,11 @@ const (
 	ContextSkills ContextClass = "skills"
 	// ContextTools is the definitions of tools, MCP servers and agents.
 	ContextTools ContextClass = "tools"
-	// ContextHooks is what hooks have added.
+	// ContextHooks is what hooks added.
 	ContextHooks ContextClass = "hooks"
-	// ContextFiles is files that the user has named, that were read, or that have changed.
+	// ContextFiles is files that the user has named, that were read, or that changed.
 	ContextFiles ContextClass = "files"
-	// ContextToolCalls is all other calls of tools, and their results.
+	// ContextToolCalls is all other tool calls, and their results.
 	ContextToolCalls ContextClass = "tool_calls"
 	// ContextThinking is the thinking of the model.
 	ContextThinking ContextClass = "thinking"
@@ -80,9 +80,9 @@ type ContextCompaction struct {
 	// After is the size after, in tokens: as the agent reports it, or else the input of the next
 	// answer. It is 0 if there is none yet.
 	After int
-	// Duration is how long the compaction took, or 0 if the agent does not report it.
+	// Duration is the time the compaction took, or 0 if the agent does not report it.
 	Duration time.Duration
-	// Micro reports whether only old results of tools were removed, and the conversation continued.
+	// Micro reports whether only old tool results were removed, and the conversation continued.
 	Micro bool
 }
 
@@ -324,7 +324,7 @@ func (c *contextAccount) resultClass(block []byte) uint8 {
 	return class
 }
 
-// blockType returns the type of the block that data begins with, or "" for a type that does not
+// blockType returns the type of the block that data starts with, or "" for a type that does not
 // matter here.
 func blockType(data []byte) string {
 	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
@@ -353,7 +353,7 @@ func (c *contextAccount) attachment(e *Entry) {
 }
 
 // isQueuedPrompt reports whether an attachment is a prompt that came while the agent worked. It
-// begins a turn, like any other prompt. Notifications of the agent come in the same attachments.
+// starts a turn, like any other prompt. Notifications of the agent come in the same attachments.
 func isQueuedPrompt(e *Entry) bool {
 	if e.AttachmentType != queuedCommand || trueAt(e.Attachment, "isMeta") {
 		return false
@@ -432,7 +432,7 @@ const (
 	inSystem
 )
 
-// attachmentClass returns the class of what the agent has attached for the model.
+// attachmentClass returns the class of what the agent attached for the model.
 func attachmentClass(kind string) uint8 {
 	switch kind {
 	case "nested_memory", "instructions", "memory", "relevant_memories":
@@ -504,8 +504,8 @@ type contextReporter struct {
 
 	// fixed is what each request holds, and added what came since the last compaction.
 	fixed, added filling
-	// recorded says that the definitions of tools are in the transcript. If they are not, unseen is
-	// what the first answer took in beyond what is there, once measured is set.
+	// recorded reports whether the definitions of tools are in the transcript. If they are not,
+	// unseen is what the first answer took in beyond what is there, once measured is set.
 	recorded, measured bool
 	unseen             int
 	// last is the last answer of the turn, if there is one yet.

@@ -227,7 +227,7 @@ func TestContextTurns(t *testing.T) {
 	}
 }
 
-// A prompt that comes while the agent works begins a turn. Notifications don't.
+// A prompt that comes while the agent works starts a turn. Notifications don't.
 func TestContextQueuedPrompts(t *testing.T) {
 	t.Parallel()
 	r := accountOf(t,

@@ -77,8 +77,8 @@ func (c *conversation) show() ([]Chunk, []Branch) {
 	return c.chunker.chunks(), c.branches
 }
 
-// changed returns the index of the first chunk that is new or has changed since the last call, or
-// the number of chunks.
+// changed returns the index of the first chunk that is new or changed since the last call, or the
+// number of chunks.
 func (c *conversation) changed() int {
 	c.settle()
 	first := c.chunker.changed()
@@ -89,8 +89,8 @@ func (c *conversation) changed() int {
 	return first
 }
 
-// settle builds the chunks again if the conversation has taken another path, and the branches if
-// one of them has changed.
+// settle builds the chunks again if the conversation took another path, and the branches if one of
+// them changed.
 func (c *conversation) settle() {
 	another := c.path == nil
 	if !another && !c.branched {
@@ -140,16 +140,16 @@ func (t *tree) branches(paths int32) []Branch {
 	return branches
 }
 
-// A PromptQueue finds prompts that an agent has recorded only in queue-operation entries. Agents
-// up to 2.1.88 give a prompt that was sent during a turn to the model, and write no entry of the
+// A PromptQueue finds prompts that an agent recorded only in queue-operation entries. Agents up to
+// 2.1.88 give a prompt that was sent during a turn to the model, and write no entry of the
 // conversation for it. [Read], [Stream] and a [Builder] do this themselves; a PromptQueue is for
 // callers that classify entries one by one. The zero value is ready. It can be marshaled to JSON,
 // to continue later. It is for one goroutine at a time.
 type PromptQueue struct{ queue entryfacts.Queue }
 
 // Next takes the next entry. It returns the entries that belong before it: one for each prompt that
-// the agent has given to the model, of type attachment, as newer agents write it. Each has the
-// position of the queue-operation with its text.
+// the agent gave to the model, of type attachment, as newer agents write it. Each has the position
+// of the queue-operation with its text.
 func (q *PromptQueue) Next(e *Entry) []Entry {
 	switch {
 	case e.Type == entryfacts.QueueOperation:

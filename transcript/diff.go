@@ -280,7 +280,7 @@ func shortestEdit(a, b []int32) ([]change, bool) {
 	return nil, false
 }
 
-// advance returns where diagonal k begins with n edits: one down from the diagonal above, or one
+// advance returns where diagonal k starts with n edits: one down from the diagonal above, or one
 // right from that below.
 func advance(furthest []int32, at, n, k int) int {
 	if n == 0 {
@@ -345,7 +345,7 @@ func hunksOf(a, b []string, changes []change) []tooluse.Hunk {
 }
 
 // hunkOf makes a hunk of changes, with up to contextLines unchanged lines before and after. A side
-// without lines begins at the line before, as in a unified diff.
+// without lines starts at the line before, as in a unified diff.
 func hunkOf(a, b []string, changes []change) tooluse.Hunk {
 	first, last := changes[0], changes[len(changes)-1]
 	before, after := min(first.fromA, contextLines), min(len(a)-last.toA, contextLines)

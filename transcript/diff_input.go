@@ -34,7 +34,7 @@ func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 // InputDiffOf is like [InputDiff] for a file whose content is known: line numbers are those of the
 // file, and unchanged lines are around each change. For a NotebookEdit, file is the notebook, and
 // the lines are those of the cell. It returns an error if the file would not change, or if it is
-// not certain how: the error says why.
+// not certain how: the error explains why.
 func InputDiffOf(name string, input wire.JSON, file string) (*FileDiff, error) {
 	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {
@@ -85,7 +85,7 @@ func editedFile(path, file string, edits ...tooluse.StringEdit) (*FileDiff, erro
 	return DiffTexts(path, file, after), nil
 }
 
-// linesWith returns the numbers of the first lines on which a piece of a text begins.
+// linesWith returns the numbers of the first lines on which a piece of a text starts.
 func linesWith(text, piece string) string {
 	const most = 5
 	var numbers []string

@@ -123,7 +123,7 @@ func fits(patch []tooluse.Hunk, text string, side byte) bool {
 	return true
 }
 
-// sideOf returns where a hunk begins on one side, counted from 0, and how many lines it has there.
+// sideOf returns where a hunk starts on one side, counted from 0, and how many lines it has there.
 func sideOf(h *tooluse.Hunk, side byte) (start, lines int) {
 	start, lines = h.OldStart, h.OldLines
 	if side == '+' {
@@ -255,7 +255,7 @@ func patchLines(patch []tooluse.Hunk, text string, side byte) [][]string {
 }
 
 // hasAllTabs reports whether a patch cannot lack tabs: it has one at the beginning of a line, or no
-// line begins with two spaces.
+// line starts with two spaces.
 func hasAllTabs(patch []tooluse.Hunk) bool {
 	exact := true
 	for i := range patch {
@@ -342,7 +342,7 @@ func exactPatch(result, patch []byte) wire.JSON {
 	return wire.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// mayLackTabs reports whether a line of a patch, as JSON, begins with two spaces.
+// mayLackTabs reports whether a line of a patch, as JSON, starts with two spaces.
 func mayLackTabs(patch []byte) bool {
 	return bytes.Contains(patch, []byte(`"   `)) || bytes.Contains(patch, []byte(`"-  `)) || bytes.Contains(patch, []byte(`"+  `))
 }

@@ -56,9 +56,8 @@ func parseRange(text string, start, lines *int) bool {
 }
 
 // Diff returns what the call changed in a file: a call of Edit, MultiEdit, Write or NotebookEdit,
-// or a command that the agent has watched. It returns false if nothing was changed, and for a call
-// that has failed or has no result yet. A command can change several files: see
-// [DisplayItem.Diffs].
+// or a command that the agent watched. It returns false if nothing was changed, and for a call that
+// failed or has no result yet. A command can change several files: see [DisplayItem.Diffs].
 func (i *DisplayItem) Diff() (*FileDiff, bool) {
 	diffs := i.Diffs()
 	if len(diffs) == 0 {
@@ -411,7 +410,7 @@ type diffWalk struct {
 	seen  map[*Agent]bool
 }
 
-// chunks yields the diffs of chunks that an agent has made; by is nil for the session itself.
+// chunks yields the diffs of chunks that an agent made; by is nil for the session itself.
 func (w *diffWalk) chunks(chunks []Chunk, by *Agent) {
 	for i := range chunks {
 		w.items(chunks[i].Items, by)

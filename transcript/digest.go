@@ -23,7 +23,7 @@ type digest struct {
 	msg  ClassifiedMsg // unless it is an answer or an interruption
 	// answer is set for an answer, and for something that went back to the model.
 	answer *answerDigest
-	// interrupted says that the line only records that the user stopped the agent.
+	// interrupted reports whether the line only records that the user stopped the agent.
 	interrupted bool
 }
 
@@ -36,7 +36,7 @@ type answerDigest struct {
 	// block says which block of the answer the first part is, from 1, or 0 if that is not known.
 	block    int
 	complete bool // a later line can't continue the blocks
-	// meta says that the message went to the model: see [AIMsg.IsMeta].
+	// meta reports whether the message went to the model: see [AIMsg.IsMeta].
 	meta bool
 	// parts stand for the blocks, in their order.
 	parts []part
@@ -99,7 +99,7 @@ func newDigest(msg ClassifiedMsg, at wire.Position) *digest {
 	return d
 }
 
-// newInterruption returns the digest of a line that says that the user stopped the agent.
+// newInterruption returns the digest of a line that reports that the user stopped the agent.
 func newInterruption(at wire.Position, when time.Time) *digest {
 	return &digest{at: at, time: when, interrupted: true}
 }
@@ -259,7 +259,7 @@ func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string
 	return nil, noise
 }
 
-// resultParts returns the parts for the results of tools, straight from the content of a message:
+// resultParts returns the parts for the tool results, straight from the content of a message:
 // results are most of a transcript, and are not worth being decoded into blocks first. It returns
 // false if there is anything else.
 func (c *classifier) resultParts(content []byte) ([]part, bool) {
@@ -283,7 +283,7 @@ func (c *classifier) resultParts(content []byte) ([]part, bool) {
 	return parts, l.Err() == nil && len(parts) > 0
 }
 
-// readResultPart reads a block that must be the result of a tool, and fit its type.
+// readResultPart reads a block that must be a tool's result, and fit its type.
 func readResultPart(l *jsonlex.Lexer, s *scratch) (part, bool) {
 	p := part{kind: partResult}
 	if l.Peek() != '{' {
@@ -312,7 +312,7 @@ func readResultPart(l *jsonlex.Lexer, s *scratch) (part, bool) {
 	return p, true
 }
 
-// resultPart returns the part for a block that is the result of a tool.
+// resultPart returns the part for a block that is a tool's result.
 func resultPart(block wire.Block) (part, bool) {
 	p := part{kind: partResult}
 	switch b := block.(type) {
@@ -363,7 +363,7 @@ func (p *part) server(id string, content wire.JSON, text string, err error) {
 	}
 }
 
-// pagesText returns the title and the address of each page that a search has found.
+// pagesText returns the title and the address of each page that a search found.
 func pagesText(pages []wire.WebSearchPage) string {
 	lines := make([]string, 0, len(pages))
 	for i := range pages {

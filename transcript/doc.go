@@ -11,7 +11,7 @@
 //
 // Use [Stream] for files of any length, and a [Builder] for a transcript that still grows, such as
 // a file that is followed or a running session. Package sessions finds the files, package usage
-// adds up tokens and cost, and package tooluse has types for the inputs and results of tools.
+// adds up tokens and cost, and package tooluse has types for the inputs and tool results.
 //
 // # How Read works
 //
@@ -24,7 +24,7 @@
 // [Transcript.Noise]; an entry of a subagent in the same file goes to a transcript in
 // [Transcript.Sidechains]. Every other entry is classified, as [Classify] does, and joins the tree
 // that the entries form by naming their parents. The tree decides which entries are the
-// conversation and which are branches that the user has left by a rewind. The entries of the
+// conversation and which are branches that the user left by a rewind. The entries of the
 // conversation go to the chunker, which joins the entries of an answer, matches results to calls,
 // and appends to [Transcript.Chunks].
 //
@@ -39,7 +39,7 @@
 //
 // A [Chunk] has a type: a prompt, an answer, the output of a command or a notice, or a compaction.
 // An answer of the model is one chunk, however many requests it took: the model calls tools, gets
-// their results and goes on, until it has nothing more to do. The chunk has a [DisplayItem] for
+// their results and continues, until it has nothing more to do. The chunk has a [DisplayItem] for
 // each step. The item of a call has the name of the tool, its input, its result, and what it
 // changed: see [DisplayItem.Input], [DisplayItem.Result] and [DisplayItem.Diff].
 //
@@ -50,7 +50,7 @@
 // of that call. Subagents of older versions are in the transcript of the session: see
 // [InlineAgents]. sessions.Read does all of this for the files of a session.
 //
-// [Teams] returns the teams of agents that a session has led, with their tasks.
+// [Teams] returns the teams of agents that a session led, with their tasks.
 //
 // # Reports
 //
@@ -71,8 +71,8 @@
 //
 // Functions may be called from several goroutines, on different transcripts. A [Builder], a
 // [LineSplitter], a [Drift] and a [Transcript] that a builder still changes are for one goroutine
-// at a time. A transcript that [Read] has returned may be read by several; [Link] changes it. So may
-// a [Transcript.Snapshot] of one that a builder changes.
+// at a time. A transcript that [Read] returned may be read by several; [Link] changes it. So may a
+// [Transcript.Snapshot] of one that a builder changes.
 //
 // # Texts
 //

@@ -42,8 +42,8 @@ const (
 )
 
 // Drift counts what this package does not know, by version of the agent: how far the agent's format
-// has moved away from it. The zero value is ready. A copy shares its counts. Drift is for one
-// goroutine at a time.
+// moved away from it. The zero value is ready. A copy shares its counts. Drift is for one goroutine
+// at a time.
 type Drift struct {
 	found   map[driftKey]*Finding
 	version string // of the last entry that has one
@@ -91,15 +91,15 @@ func (d *Drift) Findings() []Finding {
 	return all
 }
 
-// Merge adds what other has found, in another transcript. Where both have found the same, First is
-// that of d.
+// Merge adds what other found, in another transcript. Where both found the same, First is that of
+// d.
 func (d *Drift) Merge(other Drift) {
 	for _, f := range other.Findings() {
 		d.count(f)
 	}
 }
 
-// Equal reports whether both have found the same.
+// Equal reports whether both found the same.
 func (d Drift) Equal(other Drift) bool {
 	return maps.EqualFunc(d.found, other.found, func(a, b *Finding) bool { return *a == *b })
 }

@@ -78,7 +78,7 @@ type Entry struct {
 	// a message is for the model, not for a person.
 	IsMeta bool
 	// IsCompactSummary reports whether the message is the summary of a compaction. Some versions
-	// don't mark it; [Classify] also knows the sentence that such a message begins with.
+	// don't mark it; [Classify] also knows the sentence that such a message starts with.
 	IsCompactSummary bool
 	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an
 	// answer. The agent wrote it, not the model.
@@ -136,8 +136,8 @@ type Entry struct {
 	Position wire.Position
 }
 
-// A Message is the message of an entry, to or from the model. Prompts and results of tools have
-// only a role and a content.
+// A Message is the message of an entry, to or from the model. Prompts and tool results have only a
+// role and a content.
 type Message struct {
 	// ID is the ID that the API gave to the answer, such as "msg_01B…". All entries of one answer
 	// have the same. It is "" for prompts.

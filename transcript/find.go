@@ -18,7 +18,7 @@ type Match struct {
 	Item *DisplayItem
 	// Field says which text of the chunk or the item it is.
 	Field Field
-	// Text is the whole text, and From and To are where in it the match begins and ends, in bytes.
+	// Text is the whole text, and From and To are where in it the match starts and ends, in bytes.
 	// Of an input it is one value, such as the command of Bash.
 	Text     string
 	From, To int
@@ -37,7 +37,7 @@ const (
 	FieldThinking
 	// FieldTool is the name of a tool that was called.
 	FieldTool
-	// FieldInput is a value in the input of a tool: a string, or a number or word as JSON. Names of
+	// FieldInput is a value in a tool's input: a string, or a number or word as JSON. Names of
 	// members are not included.
 	FieldInput
 	// FieldResult is the text of a tool's result.
@@ -74,17 +74,17 @@ type Matcher interface {
 
 // Find yields each place at which the matcher finds something in the texts of the transcript, in
 // the order of [Transcript.All]: those of the conversation, with those of a subagent after the call
-// that started it, then those of branches and of subagents that no item has started. It looks in
-// all texts that [Field] names, and nowhere else: neither in structured results nor in texts that
-// the agent injected for the model. Matches of nothing, which some regular expressions have, are
-// left out.
+// that started it, then those of branches and of subagents that no item started. It looks in all
+// texts that [Field] names, and nowhere else: neither in structured results nor in texts that the
+// agent injected for the model. Matches of nothing, which some regular expressions have, are left
+// out.
 //
 //	for m := range t.Find(transcript.IgnoreCase("time-out")) {
 //		fmt.Println(m.Depth, m.ChunkIndex, m.Field, m.Text[m.From:m.To])
 //	}
 //
-// It works as the loop goes on, so a loop that is left after the first match has not looked at the
-// rest. The transcript must not change meanwhile.
+// It works as the loop continues, so a loop that is left after the first match has not looked at
+// the rest. The transcript must not change meanwhile.
 func (t *Transcript) Find(m Matcher) iter.Seq[Match] {
 	return func(yield func(Match) bool) {
 		f := finder{matcher: m, yield: yield}
@@ -93,7 +93,7 @@ func (t *Transcript) Find(m Matcher) iter.Seq[Match] {
 	}
 }
 
-// A finder is one loop over matches. Its methods report whether it goes on.
+// A finder is one loop over matches. Its methods report whether it continues.
 type finder struct {
 	matcher Matcher
 	yield   func(Match) bool
@@ -295,7 +295,7 @@ func (f *folded) nearest(text string, at int, next []int) int {
 }
 
 // around compares what is before and after a form of the rarest rune. It returns where the whole
-// text begins and ends.
+// text starts and ends.
 func (f *folded) around(text string, from, to int) (int, int, bool) {
 	for i := f.anchor - 1; i >= 0; i-- {
 		r, size := utf8.DecodeLastRuneInString(text[:from])

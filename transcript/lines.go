@@ -17,7 +17,7 @@ var ErrLineTooLong = errors.New("transcript: line too long")
 
 const (
 	// defaultMaxLine is twice what the API takes as one request: so much has a result with its
-	// structured twin. Longer lines are progress of tools, which repeats what others have said.
+	// structured twin. Longer lines are progress of tools, which repeats what others said.
 	defaultMaxLine = 64 << 20
 	// headBytes is how much of a bad line is kept.
 	headBytes = 1 << 10
@@ -75,7 +75,7 @@ func NewLineSplitter(maxLine int) *LineSplitter {
 }
 
 // Feed adds the next bytes, and calls yield with each line that they complete. A line is valid
-// until yield returns. Feed calls bad for a line that is too long, when its end has arrived. The
+// until yield returns. Feed calls bad for a line that is too long, when its end arrives. The
 // position has the number of the line, from 1, its offset in the file and its length without the
 // line end.
 func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
@@ -122,7 +122,7 @@ func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func
 	s.begin()
 }
 
-// Offset returns the offset at which the incomplete last line or append begins. A reader that
+// Offset returns the offset at which the incomplete last line or append starts. A reader that
 // starts there misses nothing.
 func (s *LineSplitter) Offset() int64 {
 	if s.batch != nil {

@@ -228,7 +228,7 @@ func TestHeadEndsWithAWholeCharacter(t *testing.T) {
 	}
 }
 
-// The memory for an append that is not complete is limited, also if its lines are short.
+// The memory for an append that is not complete is limited, even if its lines are short.
 func TestShortLinesOfAnAppend(t *testing.T) {
 	t.Parallel()
 	const limit, fed = 64 << 10, 1 << 20

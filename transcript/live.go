@@ -49,15 +49,15 @@ type liveThread struct {
 }
 
 // A liveEntry is an entry and the conversation that it belongs to: thread is the call of the tool
-// that has started the subagent, or "".
+// that started the subagent, or "".
 type liveEntry struct {
 	thread string
 	Entry
 }
 
 // entries returns the entries that the agent writes for msg: usually one or none. A message without
-// a time gets the time at. Prompts that the host has sent are messages like others. A prompt that
-// was held back comes before the entry of msg, and prompts from the queue after it.
+// a time gets the time at. Prompts that the host sent are messages like others. A prompt that was
+// held back comes before the entry of msg, and prompts from the queue after it.
 func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	s.learn(msg)
 	s.stream(msg)
@@ -280,7 +280,7 @@ func (s *liveState) line(msg wire.Message) *liveLine {
 	return nil
 }
 
-// user returns the line of a prompt, of results of tools, or of a text that the agent sends to the
+// user returns the line of a prompt, of tool results, or of a text that the agent sends to the
 // model.
 func (s *liveState) user(msg *wire.UserMessage) *liveLine {
 	message, err := msg.APIMessage.MarshalJSON()
@@ -343,8 +343,8 @@ func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 	return assistantLine(msg)
 }
 
-// returned notes which skills have begun, whose texts follow and don't say whose they are, and
-// which calls wait no more: an older agent does not say that a task is in the background.
+// returned notes which skills started, whose texts follow and don't say whose they are, and which
+// calls wait no more: an older agent does not say that a task is in the background.
 func (s *liveState) returned(t *liveThread, results []*wire.ToolResultBlock) {
 	for _, r := range results {
 		maps.DeleteFunc(s.awaited, func(_, call string) bool { return call == r.ToolUseID })
@@ -355,13 +355,13 @@ func (s *liveState) returned(t *liveThread, results []*wire.ToolResultBlock) {
 	}
 }
 
-// printedLine returns the line of what a command has printed.
+// printedLine returns the line of what a command printed.
 func printedLine(text, uuid, session string) *liveLine {
 	content := "<local-command-stdout>" + text + "</local-command-stdout>"
 	return &liveLine{Type: "system", Subtype: "local_command", Content: content, UUID: uuid, SessionID: session}
 }
 
-// information returns the line of a notice. One that says that a prompt was refused takes the
+// information returns the line of a notice. One that reports that a prompt was refused takes the
 // prompt back: the agent does not write it down.
 func (s *liveState) information(msg *wire.InformationalMessage) *liveLine {
 	line := &liveLine{
@@ -464,7 +464,7 @@ func (s *liveState) follow(msg wire.Message) {
 	}
 }
 
-// take notes that a prompt begins a turn, or joins one, and reports whether it has to wait
+// take notes that a prompt starts a turn, or joins one, and reports whether it has to wait
 // nevertheless: see hold.
 func (s *liveState) take(line *liveLine) (waits bool) {
 	if line.typed {
@@ -600,7 +600,7 @@ func (s *liveState) await(msg *wire.TaskStartedMessage) {
 	s.awaited[msg.TaskID] = msg.ToolUseID
 }
 
-// subagentPrompt returns what a subagent was asked: its transcript begins with it.
+// subagentPrompt returns what a subagent was asked: its transcript starts with it.
 func (s *liveState) subagentPrompt(msg *wire.TaskStartedMessage) *liveLine {
 	if msg.TaskType != wire.TaskTypeLocalAgent || msg.ToolUseID == "" || msg.Prompt == "" {
 		return nil
@@ -646,7 +646,7 @@ func (s *liveState) notification(msg *wire.TaskNotificationMessage) *liveLine {
 	}
 }
 
-// agentEnd says that a subagent has ended, in the agent's words.
+// agentEnd records that a subagent ended, in the agent's words.
 func agentEnd(description string, status wire.TaskStatus) string {
 	how := string(status)
 	if status == wire.TaskStatusCompleted {

@@ -318,7 +318,7 @@ func TestPromptOfASubagentComesOnce(t *testing.T) {
 }
 
 // The end of a task that a call waits for is in the result of the call. A notice comes of one in
-// the background, also if it was moved there.
+// the background, even if it was moved there.
 func TestNoNoticeOfAwaitedTasks(t *testing.T) {
 	t.Parallel()
 	const end = `{"type":"system","subtype":"task_notification","task_id":"a","status":"completed","output_file":"/o","summary":"done","uuid":"u"}`
@@ -349,7 +349,7 @@ func TestNoNoticeOfAwaitedTasks(t *testing.T) {
 	}
 }
 
-// A /clear belongs to the conversation that it begins.
+// A /clear belongs to the conversation that it starts.
 func TestClearPromptComesBehindTheReset(t *testing.T) {
 	t.Parallel()
 	var s liveState
@@ -449,7 +449,7 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 }
 
 // notStreamed ignores what a stream does not contain, or not at the same time: when prompts were
-// sent, what an answer has used and why it ended.
+// sent, what an answer used and why it ended.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
 	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "CallAt", "ResultAt", "Agents"),

@@ -41,15 +41,15 @@ type UserMsg struct {
 	// Queued reports whether the user typed it while the agent worked. It then belongs to the turn
 	// that was running.
 	Queued bool
-	// Sender is who sent the prompt, if the agent has recorded that it was not the user: "peer" and
-	// "coordinator" for other agents, "channel" and "plugin" for what the user has connected,
-	// "system" and other words for the agent itself. It is "" for the user, and if nothing is
-	// recorded. What the user has pasted or piped is a part of the user's text.
+	// Sender is who sent the prompt, if the agent recorded that it was not the user: "peer" and
+	// "coordinator" for other agents, "channel" and "plugin" for what the user connected, "system"
+	// and other words for the agent itself. It is "" for the user, and if nothing is recorded. What
+	// the user pasted or piped is a part of the user's text.
 	Sender string
 }
 
-// An AIMsg is an answer of the model, or, if IsMeta is set, something that went back to it: results
-// of tools, the text of a skill.
+// An AIMsg is an answer of the model, or, if IsMeta is set, something that went back to it: tool
+// results, the text of a skill.
 //
 // Text and ToolCalls are those of an answer. Content that went back to the model is only in Blocks,
 // so that it is not taken for a part of the answer.
@@ -86,8 +86,8 @@ type AIMsg struct {
 	Usage usage.Usage
 	// StopReason is why the answer ended, such as "end_turn", or "" if the entry does not say.
 	StopReason string
-	// IsMeta reports whether the message went to the model instead of coming from it: results of
-	// tools, or text that the agent added.
+	// IsMeta reports whether the message went to the model instead of coming from it: tool results,
+	// or text that the agent added.
 	IsMeta bool
 	// ToolUseResult is the structured result of the tool whose result is among the blocks, or ""
 	// where it is longer than [ReadOptions.MaxResultBytes].
@@ -110,7 +110,7 @@ type AIMsg struct {
 	SourceToolUseID string
 }
 
-// A ToolCall names a call of a tool.
+// A ToolCall names a tool call.
 type ToolCall struct {
 	// ID is the ID of the call, which its result repeats.
 	ID string
@@ -137,7 +137,7 @@ type TeammateMsg struct {
 	// Timestamp is when the entry was written, or the zero time if it has none.
 	Timestamp time.Time
 	// Text is the message without the tags around it. Several messages in one entry are joined, and
-	// those of other teammates begin with their names.
+	// those of other teammates start with their names.
 	Text string
 	// TeammateID is the name of the teammate that wrote the message, or the first one. It is copied
 	// from the attribute teammate_id and never empty.
@@ -167,7 +167,7 @@ type CompactMsg struct {
 	PreTokens int
 	// PostTokens is the size of the context after it in tokens, or 0 if it is not known.
 	PostTokens int
-	// Duration is how long the compaction took, or 0 if it is not known.
+	// Duration is the time the compaction took, or 0 if it is not known.
 	Duration time.Duration
 }
 

@@ -33,8 +33,8 @@ const (
 	attachThis = `{"type":"attachment","uuid":"q1","parentUuid":"r1","attachment":{"type":"queued_command","prompt":"And this"}}`
 )
 
-// A prompt that was sent during a turn is shown once and in its place, however the agent has
-// recorded it.
+// A prompt that was sent during a turn is shown once and in its place, however the agent recorded
+// it.
 func TestQueuedPrompts(t *testing.T) {
 	t.Parallel()
 	remove := queueLine("remove", "")

@@ -15,7 +15,7 @@ const (
 	// batchBytes and batchLines are how much is decoded before it is added.
 	batchBytes = 256 << 10
 	batchLines = 256
-	// batchCount is how many batches there are. With two of them, the goroutines often wait for each
+	// batchCount is the number of batches. With two of them, the goroutines often wait for each
 	// other.
 	batchCount = 5
 )
@@ -33,7 +33,7 @@ type batchLine struct {
 }
 
 // ReadFrom adds everything that r has, as Write does. It reads and decodes while a second goroutine
-// adds the entries before. When it returns, that goroutine has ended. The error is that of r.
+// adds the entries before. When it returns, that goroutine ended. The error is that of r.
 func (b *Builder) ReadFrom(r io.Reader) (int64, error) {
 	b.assembly.dropTorn()
 	a := readAhead{
@@ -69,8 +69,8 @@ func (f writerFunc) Write(p []byte) (int, error) {
 
 func (a *readAhead) feed(p []byte) { a.lines.Feed(p, a.addLine, a.addInvalid) }
 
-// addLine decodes a line into the batch. A long one is added without a copy, when all before it
-// have been added.
+// addLine decodes a line into the batch. A long one is added without a copy, when all before it are
+// added.
 func (a *readAhead) addLine(line []byte, at wire.Position) {
 	if len(line) > keepBytes {
 		a.flush()
@@ -112,13 +112,13 @@ func (a *readAhead) flushIfFull() {
 	}
 }
 
-// flush lets the entries of the batch be added, and begins with a free one.
+// flush lets the entries of the batch be added, and starts with a free one.
 func (a *readAhead) flush() {
 	a.full <- a.batch
 	a.batch = <-a.free
 }
 
-// settle waits until the entries of all batches before this one have been added.
+// settle waits until the entries of all batches before this one are added.
 func (a *readAhead) settle() {
 	var others [batchCount - 1]*batch
 	for i := range others {
@@ -191,7 +191,7 @@ func (b *lineBatch) unfinished(n int) InvalidLine {
 	return InvalidLine{Position: at, Err: ErrUnfinished, Head: lineHead(b.text[:b.lines[0].end])}
 }
 
-// take takes a line that begins an append, or comes while one is not complete. An append is
+// take takes a line that starts an append, or comes while one is not complete. An append is
 // complete with its last line. It is not if an entry follows that does not belong to it; a line
 // that is no entry may be a damaged one of it. Of an append that takes more memory than the longest
 // line, the lines are let go.

@@ -47,7 +47,7 @@ func (k *keptSnapshot) check(t *testing.T) {
 	}
 }
 
-// Snapshots stay as they are while the builder goes on, and other goroutines may read them. That
+// Snapshots stay as they are while the builder continues, and other goroutines may read them. That
 // is checked in transcripts with rewinds, branches and sidechains, and in recorded ones.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()

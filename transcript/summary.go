@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. If
-// the input contains nothing to show, or is not a JSON object, it returns the name of the tool.
+// ToolSummary describes a tool call in one line, such as "b/c.go - 3 lines" for an Edit. If the
+// input contains nothing to show, or is not a JSON object, it returns the name of the tool.
 func ToolSummary(name string, input wire.JSON) string { return ToolSummaryIn("", name, input) }
 
 // ToolSummaryIn is like [ToolSummary], but shows whole paths, those below the directory dir relative
@@ -653,7 +653,7 @@ func hostName(authority []byte) []byte {
 	return host
 }
 
-// mcp describes a call of a tool of a server; name is what follows mcp__.
+// mcp describes a tool call of a server; name is what follows mcp__.
 func (s *summarizer) mcp(name string) {
 	server, tool, ok := strings.Cut(name, "__")
 	if !ok {

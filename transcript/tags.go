@@ -57,8 +57,8 @@ func withoutTags(text string) string {
 
 // Sanitize returns what a person has to see of a prompt's text: a command as it was typed, what a
 // command printed without the tags around it, and other text without what the agent put around it
-// for the model. Tags inside the text stay, since a person has written them. Its cost grows with
-// the length of the text.
+// for the model. Tags inside the text stay, since a person wrote them. Its cost grows with the
+// length of the text.
 //
 // Escape sequences of terminals stay: escape the text before it is shown. For example, it returns
 // "/review main.go" for the tags in which the agent wraps that command.
@@ -82,13 +82,13 @@ func Sanitize(text string) string {
 	return text
 }
 
-// handBack begins the line before the report of a subagent, and reportFollows ends it.
+// handBack starts the line before the report of a subagent, and reportFollows ends it.
 const (
 	handBack      = "[Subagent hand-back]"
 	reportFollows = "The report follows:"
 )
 
-// usedBefore is the element with the names of tools that the model has got.
+// usedBefore is the element with the names of tools that the model got.
 const usedBefore = "tools-used-before-summary"
 
 // AgentReport returns what a person has to see of the result of a subagent: its report, without the
@@ -116,7 +116,7 @@ func AgentReport(result string) string {
 	return notes + strings.TrimSpace(strings.ReplaceAll(report, "\n"+indent, "\n"))
 }
 
-// cutHandBack splits a result at the note, which begins a line: the agent indents the report. Old
+// cutHandBack splits a result at the note, which starts a line: the agent indents the report. Old
 // recordings have only the beginning of the note.
 func cutHandBack(result string) (before, after string, found bool) {
 	at := 0

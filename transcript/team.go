@@ -27,7 +27,7 @@ type Team struct {
 	Closed bool
 }
 
-// A Member is a teammate that the leader has started.
+// A Member is a teammate that the leader started.
 type Member struct {
 	// Name is the name of the teammate, such as "scout". It is the part before the @ in its ID.
 	Name string
@@ -57,9 +57,9 @@ type Task struct {
 	Owner string
 }
 
-// Teams returns the teams that a session has led, in their order. The agents are those of the
-// session, which were linked before: see [Link]. It returns nil for a session that has led none.
-// Link first, since the type and the color of a member may only be known from its agent.
+// Teams returns the teams that a session led, in their order. The agents are those of the session,
+// which were linked before: see [Link]. It returns nil for a session that led none. Link first,
+// since the type and the color of a member may only be known from its agent.
 //
 //	for _, team := range transcript.Teams(t, agents) {
 //		for _, task := range team.Tasks {
@@ -111,7 +111,7 @@ func TeamAgent(t *Transcript) (id string, ok bool) {
 	return t.AgentName + "@" + t.TeamName, true
 }
 
-// Teammates returns name@team of all teammates that the session has called for, each once. Their
+// Teammates returns name@team of all teammates that the session called for, each once. Their
 // sessions may lie beside its own: see [TeamAgent].
 func Teammates(t *Transcript) []string {
 	var ids []string
@@ -154,7 +154,7 @@ func boardEvents(t *Transcript, agents []*Agent) []boardEvent {
 	return events
 }
 
-// appendBoardEvents adds the calls in a transcript that may change a board. A call that has failed
+// appendBoardEvents adds the calls in a transcript that may change a board. A call that failed
 // changes nothing. teammate is "" for the leader.
 func appendBoardEvents(events []boardEvent, t *Transcript, teammate string) []boardEvent {
 	name, team := splitTeammate(teammate)
@@ -217,7 +217,7 @@ type board struct {
 	current *Team
 }
 
-// apply makes the change that a call has made. Members of the input that it cannot decode count as
+// apply makes the change that a call made. Members of the input that it cannot decode count as
 // absent.
 func (b *board) apply(e boardEvent) {
 	var input boardInput
@@ -270,8 +270,8 @@ func (b *board) find(name string) *Team {
 	return nil
 }
 
-// addMember adds the teammate that a call asks for, once. A team that nobody has made is there all
-// the same once the result of a call names it: newer versions make none.
+// addMember adds the teammate that a call asks for, once. A team that nobody made is there all the
+// same once the result of a call names it: newer versions make none.
 func (b *board) addMember(c *call) {
 	name, teamName := splitTeammate(c.teammate())
 	team := b.find(teamName)

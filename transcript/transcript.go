@@ -18,10 +18,10 @@ import (
 // transcript that is made by hand has no usage and no context: Calls and Context need the entries.
 type Transcript struct {
 	// Chunks are the conversation as it stands at the end of the file, in its order. It is empty if
-	// nobody has said anything.
+	// nobody said anything.
 	Chunks []Chunk
-	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the
-	// order of the file. It is empty if there are none.
+	// Branches are parts of the conversation that a rewind or a new attempt removed, in the order
+	// of the file. It is empty if there are none.
 	Branches []Branch
 	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as
 	// "invalid". They don't affect the other lines: show them as a warning.
@@ -33,8 +33,8 @@ type Transcript struct {
 	// Sidechains are the conversations of subagents that older agents wrote into the same file.
 	// Pass them to [Link] by way of [InlineAgents].
 	Sidechains []*Transcript
-	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it
-	// to the result of [Link], as sessions.Read does.
+	// Unlinked are the subagents that no item started. It is nil unless the caller has set it to
+	// the result of [Link], as sessions.Read does.
 	Unlinked []*Agent
 	// TaskCalls are the IDs of the calls that started tasks in the background and subagents, by
 	// task or agent ID, as far as reports of their progress or end name them.
@@ -85,9 +85,9 @@ type figures struct {
 // Snapshot returns a copy of the transcript that does not change when its [Builder] gets more
 // input, for other goroutines. Its texts are those of the transcript and are not copied.
 //
-// Chunks before first are taken from last, an earlier snapshot: pass what [Builder.Changed] has
-// returned, and the snapshot costs time in proportion to what has changed since. If last is nil,
-// all chunks are copied. Subagents are not copied: the items and Unlinked have the same ones.
+// Chunks before first are taken from last, an earlier snapshot: pass what [Builder.Changed]
+// returned, and the snapshot costs time in proportion to what changed since. If last is nil, all
+// chunks are copied. Subagents are not copied: the items and Unlinked have the same ones.
 //
 //	first := b.Changed()
 //	snapshot = b.Transcript().Snapshot(snapshot, first)
@@ -140,10 +140,10 @@ func (t *Transcript) copyBranches(last *Transcript, branches []Branch) {
 	}
 }
 
-// A Branch is a part of the conversation that a rewind or a new attempt has removed. The model does
-// not see it any more, but its calls of tools did run.
+// A Branch is a part of the conversation that a rewind or a new attempt removed. The model does not
+// see it any more, but its tool calls did run.
 type Branch struct {
-	// FromLine is the line of the entry at which the branch begins, from 1, or 0 if the branch has
+	// FromLine is the line of the entry at which the branch starts, from 1, or 0 if the branch has
 	// its own root.
 	FromLine int
 	// Chunks are the part of the conversation that was removed, in its order. They don't repeat the
@@ -156,9 +156,9 @@ type Branch struct {
 type InvalidLine struct {
 	// Position is the line number, offset and length of the line.
 	Position wire.Position
-	// Err says why the line is not an entry, with the offset of the problem in the line. It wraps
-	// [ErrLineTooLong] for a line that is too long, and is [ErrUnfinished] for an append that was
-	// not completed.
+	// Err explains why the line is not an entry, with the offset of the problem in the line. It
+	// wraps [ErrLineTooLong] for a line that is too long, and is [ErrUnfinished] for an append that
+	// was not completed.
 	Err error
 	// Head is the beginning of the line, up to 1 KiB.
 	Head string
@@ -171,8 +171,8 @@ type InvalidLine struct {
 type ReadOptions struct {
 	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more
 	// than fits into a message to the model. A longer line is skipped, and is among the invalid
-	// lines. A line is held in memory until its end has arrived: about twice its length, or twice
-	// this limit if it is longer.
+	// lines. A line is held in memory until its end arrives: about twice its length, or twice this
+	// limit if it is longer.
 	MaxLineBytes int
 	// MaxResultBytes is the length of the longest structured result that an item keeps; 0 means 8
 	// KiB, and less than 0 means no limit. For a longer result, [DisplayItem.ResultAt] is the
@@ -252,7 +252,7 @@ type Info struct {
 	GitBranch string
 	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
 	Version string
-	// Model is the model that answered last, such as "claude-opus-5-5", or "" if none has answered.
+	// Model is the model that answered last, such as "claude-opus-5-5", or "" if none answered.
 	// Texts that the agent made up don't count.
 	Model string
 	// PermissionMode is the last permission mode, such as "plan", or "" if no entry has one.
@@ -268,8 +268,8 @@ type Info struct {
 	// Modified is the time of the last entry that has a time, or the zero time. It is the time of
 	// an entry, not that of the file.
 	Modified time.Time
-	// CostStates are the agent's own accounts of what it has used, in their order. The agent writes
-	// one when its process ends normally. Pass them to [usage.Reconcile].
+	// CostStates are the agent's own accounts of what it used, in their order. The agent writes one
+	// when its process ends normally. Pass them to [usage.Reconcile].
 	CostStates []usage.CostState
 }
 
@@ -331,7 +331,7 @@ func last(to *string, text string) {
 	}
 }
 
-// streamWindow is how many chunks a stream holds back, so that a late result finds its call.
+// streamWindow is the number of chunks a stream holds back, so that a late result finds its call.
 const streamWindow = 32
 
 // Stream reads a transcript of any length, and holds at most some dozen chunks in memory. It yields

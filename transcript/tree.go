@@ -18,8 +18,7 @@ type tree struct {
 	spoken  map[string]bool   // answers, by the IDs of their messages
 	// relinked are entries that a compaction has kept, with the entry that they follow since.
 	relinked map[identity]identity
-	// cuts are the indexes of entries that a rewind has removed, and how many nodes there were
-	// then.
+	// cuts are the indexes of entries that a rewind removed, and how many nodes there were then.
 	cuts map[int32]int
 	last int32 // the last node, or none
 	// visits counts the nodes that were looked at, for the tests of what a tree costs.
@@ -147,8 +146,7 @@ func (t *tree) cut(uuid string) bool {
 	return true
 }
 
-// leave marks the nodes that rewinds have removed: those below a cut that were there when it was
-// made.
+// leave marks the nodes that rewinds removed: those below a cut that were there when it was made.
 func (t *tree) leave() {
 	if len(t.cuts) == 0 {
 		return
@@ -164,7 +162,7 @@ func (t *tree) leave() {
 	}
 }
 
-// lineAbove returns the line of the entry at which the path of a node begins, or 0.
+// lineAbove returns the line of the entry at which the path of a node starts, or 0.
 func (t *tree) lineAbove(n *node) int {
 	at := n.parent
 	for at != none && t.nodes[at].path == n.path {
@@ -238,7 +236,7 @@ func (t *tree) put(tr *branchPath, at int32) {
 	}
 }
 
-// leaves reports whether the path is the conversation, and a rewind has removed the node from it.
+// leaves reports whether the path is the conversation, and a rewind removed the node from it.
 func (tr *branchPath) leaves(n *node) bool { return n.left && tr.number == 0 }
 
 // on reports whether a node is on the path.
@@ -442,7 +440,7 @@ const (
 	rolePrompt
 	// An answer is one entry of an answer of the model.
 	roleAnswer
-	// A result has the results of tools. It belongs to the calls.
+	// A result has the tool results. It belongs to the calls.
 	roleResult
 )
 

@@ -52,7 +52,7 @@ func (t *Transcript) Turns() (turns []Turn, others []usage.Call) {
 	return turns, others
 }
 
-// nextNumber returns the number of a turn that begins with a chunk of the type.
+// nextNumber returns the number of a turn that starts with a chunk of the type.
 func nextNumber(before []Turn, first ChunkType) int {
 	switch {
 	case len(before) > 0:
@@ -125,7 +125,7 @@ func noteLines(turnAt map[int]int, chunks []Chunk, turn int) {
 	}
 }
 
-// claimAgents gives the answers of the subagents that a chunk has started to its turn.
+// claimAgents gives the answers of the subagents that a chunk started to its turn.
 func (o callOwners) claimAgents(c *Chunk, turn int) {
 	for i := range c.Items {
 		for _, a := range c.Items[i].Agents {
@@ -178,8 +178,8 @@ type Place struct {
 
 // All yields every item of the transcript once, with its place: those of the conversation, each
 // followed by those of the subagents that it started, then those of branches, and then those of
-// subagents that no item has started. A subagent without a transcript has no items. The items may
-// be changed.
+// subagents that no item started. A subagent without a transcript has no items. The items may be
+// changed.
 //
 //	for place, item := range t.All() {
 //		if item.ToolError {
@@ -203,7 +203,7 @@ func (t *Transcript) AllChunks() iter.Seq2[Place, *Chunk] {
 }
 
 // A walk visits a transcript and its subagents, each of them once. Its methods report whether it
-// goes on.
+// continues.
 type walk struct {
 	seen  map[*Transcript]bool
 	chunk func(Place, *Chunk) bool       // or nil

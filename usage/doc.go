@@ -14,7 +14,7 @@
 // decoding the rest.
 //
 // Costs are estimates from list prices, see [DefaultPrices]. [Reconcile] compares them with the
-// totals that the agent itself has written down.
+// totals that the agent itself wrote down.
 //
 // The package does no I/O.
 //

@@ -82,7 +82,7 @@ func (p Prices) With(overrides map[string]Price) Prices {
 
 // Lookup returns the price of a model. It knows a model also by a dated name such as
 // claude-sonnet-4-5-20250929, by the names that cloud providers give it, and with the suffix [1m].
-// It returns false for any other name: no price is guessed, not even for a name that begins like a
+// It returns false for any other name: no price is guessed, not even for a name that starts like a
 // known one.
 func (p Prices) Lookup(model string) (Price, bool) {
 	price, ok := p.Models[p.Name(model)]
@@ -519,8 +519,8 @@ func ParseMoney(text string) (Money, error) {
 	return Money(whole.Int64()), nil
 }
 
-// moneyOf returns an amount that somebody has computed with floating point numbers. Anything else
-// than an amount is 0.
+// moneyOf returns an amount that somebody computed with floating point numbers. Anything else than
+// an amount is 0.
 func moneyOf(dollars float64) Money {
 	units := math.Round(dollars * float64(Dollar))
 	switch {

@@ -24,10 +24,10 @@ type Reconciliation struct {
 	Agent Money `json:"agent"`
 	// Difference is Agent minus Computed.
 	Difference Money `json:"difference"`
-	// UnknownCost says that Computed is not all: the price of a model is not known.
+	// UnknownCost reports whether Computed is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
-	// AgentGuessed says that the agent did not know the price of a model and took that of its main
-	// model.
+	// AgentGuessed reports whether the agent did not know the price of a model and took that of its
+	// main model.
 	AgentGuessed bool `json:"agentGuessed,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type ModelReconciliation struct {
 	Usage Sum `json:"usage"`
 	// Cost is the difference of the costs.
 	Cost Money `json:"cost"`
-	// Reason says how the two differ, or is "" if they agree.
+	// Reason describes how the two differ, or is "" if they agree.
 	Reason Reason `json:"reason,omitempty"`
 }
 
@@ -63,7 +63,7 @@ const (
 	// ReasonBoth: each has something that the other has not.
 	ReasonBoth Reason = "both"
 	// ReasonPrice: the tokens agree, and the prices don't. The table is of another day, an
-	// administrator has set prices, or another model has answered than the one that was asked.
+	// administrator has set prices, or another model answered than the one that was asked.
 	ReasonPrice Reason = "price"
 	// ReasonUnknownPrice: the tokens agree, and the table has no price.
 	ReasonUnknownPrice Reason = "unknown price"
@@ -72,8 +72,8 @@ const (
 // Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of
 // one session, with its subagents, or of many. For many, the calls should be those of one [Tally],
 // where each counts once. For a fork alone, they should be all that its transcript has, the copied
-// ones too, since its account has them; but of a fork that a program has made, only those that are
-// not Forked.
+// ones too, since its account has them; but of a fork that a program made, only those that are not
+// Forked.
 func Reconcile(calls []Call, states []CostState, prices Prices) Reconciliation {
 	n := pricer{prices: prices}
 	models := make(map[string]*ModelReconciliation)
@@ -114,7 +114,7 @@ func (r *Reconciliation) add(m *ModelReconciliation) {
 	r.UnknownCost = r.UnknownCost || m.Computed.UnknownCost
 }
 
-// floatNoise is how far sums may differ that the agent has made with floating point numbers.
+// floatNoise is how far sums may differ that the agent made with floating point numbers.
 const floatNoise = Dollar / 1_000_000_000
 
 func (m *ModelReconciliation) reason() Reason {
@@ -154,7 +154,7 @@ func (m ModelState) plus(o ModelState, n int) ModelState {
 	return ModelState{m.Usage.plus(o.Usage, n), m.Cost.plus(Money(n) * o.Cost)}
 }
 
-// sumStates adds accounts up. Those with the same start are one account that went on, in its own
+// sumStates adds accounts up. Those with the same start are one account that continued, in its own
 // session and in forks: of each only what it adds to the one before counts.
 func sumStates(states []CostState) CostState {
 	sum := CostState{Models: make(map[string]ModelState)}
@@ -187,9 +187,9 @@ func (s *CostState) plus(o *CostState, n int) {
 	s.HasUnknownModelCost = s.HasUnknownModelCost || o.HasUnknownModelCost
 }
 
-// before returns the account that s went on from, or nil: the last one of its session, or else the
-// largest that s can have begun with. A fork does not say which one it began with; at worst, too
-// much of it counts as inherited.
+// before returns the account that s continued from, or nil: the last one of its session, or else
+// the largest that s can have started with. A fork does not say which one it started with; at
+// worst, too much of it counts as inherited.
 func (s *CostState) before(earlier []*CostState) *CostState {
 	var other *CostState
 	for _, e := range slices.Backward(earlier) {
@@ -217,14 +217,14 @@ func (s *CostState) includes(o *CostState) bool {
 	return true
 }
 
-// A CostState is the agent's own account of what a session has used. It writes one when its process
+// A CostState is the agent's own account of what a session used. It writes one when its process
 // ends in peace, or moves on to another session; it writes none when it is killed.
 //
-// A process that resumes a session goes on from the last account, and so does a fork that the agent
-// makes, from that of the session that it was forked from. So of several accounts with the same
-// Start the last one has everything, and those of forks have the beginning in common: [Reconcile]
-// takes care of that. A fork that a program has made, as sessions.Fork does, begins a separate
-// account.
+// A process that resumes a session continues from the last account, and so does a fork that the
+// agent makes, from that of the session that it was forked from. So of several accounts with the
+// same Start the last one has everything, and those of forks have the beginning in common:
+// [Reconcile] takes care of that. A fork that a program made, as sessions.Fork does, starts a
+// separate account.
 type CostState struct {
 	// SessionID is the ID of the session that the account is written in.
 	SessionID string `json:"sessionId"`
@@ -233,20 +233,20 @@ type CostState struct {
 	// Models are what was used of each model, by the name that the agent asked for. It may be an
 	// alias of the name that the answers have.
 	Models map[string]ModelState `json:"models"`
-	// HasUnknownModelCost says that the agent did not know the price of a model. It counts such a
-	// model at the price of its main model.
+	// HasUnknownModelCost reports whether the agent did not know the price of a model. It counts
+	// such a model at the price of its main model.
 	HasUnknownModelCost bool `json:"hasUnknownModelCost,omitempty"`
 
-	// Start is when the session began, or the zero time if the line does not have it. A session
+	// Start is when the session started, or the zero time if the line does not have it. A session
 	// that was resumed keeps it.
 	Start time.Time `json:"start,omitzero"`
-	// Duration is how long the session ran, without pauses between processes.
+	// Duration is the time the session ran, without pauses between processes.
 	Duration time.Duration `json:"duration"`
 	// APIDuration is the time of all calls of the model.
 	APIDuration time.Duration `json:"apiDuration"`
 	// APIDurationWithoutRetries is the time of the calls of the model that succeeded.
 	APIDurationWithoutRetries time.Duration `json:"apiDurationWithoutRetries"`
-	// ToolDuration is the time of all calls of tools, from totalToolDuration.
+	// ToolDuration is the time of all tool calls, from totalToolDuration.
 	ToolDuration time.Duration `json:"toolDuration"`
 
 	// LinesAdded is the number of lines that the agent added to files, from totalLinesAdded.

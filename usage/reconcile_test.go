@@ -129,7 +129,7 @@ func TestReconcileUnknownModel(t *testing.T) {
 	}
 }
 
-// Accounts are sums of tokens here: of one account that goes on, only what each adds counts.
+// Accounts are sums of tokens here: of one account that continues, only what each adds counts.
 func TestSumStates(t *testing.T) {
 	t.Parallel()
 	account := func(session string, start, seconds, tokens int) CostState {

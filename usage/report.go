@@ -56,7 +56,7 @@ func ParseDimension(word string) (Dimension, error) {
 type ReportOptions struct {
 	// By are the dimensions: calls are in the same row if they are alike in all of them.
 	By []Dimension
-	// Location is where months, weeks, days and hours begin; nil means UTC.
+	// Location is where months, weeks, days and hours start; nil means UTC.
 	Location *time.Location
 	// Prices are what models cost; nil means [DefaultPrices].
 	Prices *Prices
@@ -87,14 +87,14 @@ type Row struct {
 type Key struct {
 	// Month is written as "2026-11". It is "" for calls without a time.
 	Month string `json:"month,omitempty"`
-	// Week is the Monday that the week begins with, written as a day. It is "" for calls without a
+	// Week is the Monday that the week starts with, written as a day. It is "" for calls without a
 	// time.
 	Week string `json:"week,omitempty"`
 	// Day is written as "2026-11-15". It is "" for calls without a time.
 	Day string `json:"day,omitempty"`
-	// Hour is the time at which the hour begins. It is the zero time for calls without a time.
+	// Hour is the time at which the hour starts. It is the zero time for calls without a time.
 	Hour time.Time `json:"hour,omitzero"`
-	// Block is the time at which the block begins, see [FiveHourBlock.Start]. It is the zero time
+	// Block is the time at which the block starts, see [FiveHourBlock.Start]. It is the zero time
 	// for calls without a time.
 	Block time.Time `json:"block,omitzero"`
 	// Project is the name of the project, as in [Call.Project], such as "-home-me-code".
@@ -267,7 +267,7 @@ type Totals struct {
 	Usage Sum `json:"usage"`
 	// Cost is the cost of the calls whose cost is known.
 	Cost Money `json:"cost"`
-	// UnknownCost says that Cost is not all: the price of a model is not known.
+	// UnknownCost reports whether Cost is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
 	// Models are the same sums by model, sorted by name.
 	Models []ModelCost `json:"models,omitempty"`
@@ -297,8 +297,8 @@ type ModelCost struct {
 	Usage Sum `json:"usage"`
 	// Cost is their cost, as far as it is known.
 	Cost Money `json:"cost"`
-	// UnknownCost says that the price of the model is not known: calls whose cost the agent did not
-	// write down are not in Cost.
+	// UnknownCost reports whether the price of the model is not known: calls whose cost the agent
+	// did not write down are not in Cost.
 	UnknownCost bool `json:"unknownCost,omitempty"`
 }
 
@@ -350,14 +350,14 @@ const blockLength = 5 * time.Hour
 // it, or a gap between two. [FiveHourBlocks] returns both, in one list. A gap has no calls, so its
 // totals are zero.
 type FiveHourBlock struct {
-	// Start is when the block begins: at a full hour in UTC. A gap begins at the end of the block
+	// Start is when the block starts: at a full hour in UTC. A gap starts at the end of the block
 	// before.
 	Start time.Time `json:"start"`
 	// End is when it ends: a block five hours after Start, and a gap at the start of the next block.
 	End time.Time `json:"end"`
-	// Gap says that nothing was used.
+	// Gap reports whether nothing was used.
 	Gap bool `json:"gap,omitempty"`
-	// Active says that the block goes on, by [FiveHourBlockOptions.Now]. At most one does.
+	// Active reports whether the block continues, by [FiveHourBlockOptions.Now]. At most one does.
 	Active bool `json:"active,omitempty"`
 	// First is the time of the first call, or the zero time for a gap.
 	First time.Time `json:"first,omitzero"`
@@ -367,7 +367,7 @@ type FiveHourBlock struct {
 	// Burn is how fast the block was used up, from its first call to its last; nil if it has no two
 	// times.
 	Burn *Burn `json:"burn,omitempty"`
-	// Projection is what an active block comes to at its end, if it goes on like this; nil for
+	// Projection is what an active block comes to at its end, if it continues like this; nil for
 	// others.
 	Projection *Projection `json:"projection,omitempty"`
 }
@@ -380,7 +380,7 @@ type Burn struct {
 	CostPerHour Money `json:"costPerHour"`
 }
 
-// A Projection is what an active block will have used at its end, if it goes on like this.
+// A Projection is what an active block will have used at its end, if it continues like this.
 type Projection struct {
 	// Remaining is the time from [FiveHourBlockOptions.Now] to the end of the block. In JSON it is
 	// in nanoseconds.
@@ -401,7 +401,7 @@ type FiveHourBlockOptions struct {
 }
 
 // FiveHourBlocks returns the blocks that calls fall into, with the gaps between them, by time. A
-// block begins at the full hour before its first call. The next one begins with a call that is more
+// block starts at the full hour before its first call. The next one starts with a call that is more
 // than five hours after that, or more than five hours after the call before. Calls may come in any
 // order; those without a time are left out. opts may be nil.
 func FiveHourBlocks(calls []Call, opts *FiveHourBlockOptions) []FiveHourBlock {
@@ -464,13 +464,13 @@ func (b *FiveHourBlock) judge(now time.Time) {
 	}
 }
 
-// projected returns what an amount, of anything, comes to if it goes on to grow for left as it did
-// for took.
+// projected returns what an amount, of anything, comes to if it continues to grow for left as it
+// did for took.
 func (m Money) projected(left, took time.Duration) Money {
 	return m.plus(m.times(int64(left), int64(took)))
 }
 
-// blockStarts returns where the block of each call begins: the zero time for a call without a time.
+// blockStarts returns where the block of each call starts: the zero time for a call without a time.
 func blockStarts(calls []Call) []time.Time {
 	starts := make([]time.Time, len(calls))
 	var start, last time.Time

@@ -150,7 +150,7 @@ func TestReportClocksSetBack(t *testing.T) {
 	}
 }
 
-// Where clocks are set by half an hour, hours still begin where the clock says so, or where it was
+// Where clocks are set by half an hour, hours still start where the clock says so, or where it was
 // set.
 func TestReportClocksSetByHalfAnHour(t *testing.T) {
 	t.Parallel()
@@ -333,7 +333,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The hours are those of UTC, also where those of the place begin elsewhere.
+// The hours are those of UTC, also where those of the place start elsewhere.
 func TestBlocksBeginAtHoursOfUTC(t *testing.T) {
 	t.Parallel()
 	calls := callsAt("10:10:00")
@@ -370,7 +370,7 @@ func TestBlockActive(t *testing.T) {
 	}
 }
 
-// A block that has not begun is not active, so that at most one is.
+// A block that has not started is not active, so that at most one is.
 func TestBlockBeforeItsStart(t *testing.T) {
 	t.Parallel()
 	active := 0
@@ -406,7 +406,8 @@ func TestBlockWithOneTimeHasNoSpeed(t *testing.T) {
 	}
 }
 
-// FiveHourBlocks hold all calls that have a time. Each block or gap begins where the one before ends.
+// FiveHourBlocks hold all calls that have a time. Each block or gap starts where the one before
+// ends.
 func TestBlocksAddUp(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

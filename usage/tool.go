@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A ToolCall is a call of a tool, with what the transcripts have of its result.
+// A ToolCall is a tool call, with what the transcripts have of its result.
 type ToolCall struct {
 	// ID is the ID of the call, such as "toolu_01A…".
 	ID string
@@ -26,8 +26,8 @@ type ToolCall struct {
 	// ResultTokens is about how many tokens the result added to the context, by its length. It is 0
 	// for a call without a result.
 	ResultTokens int
-	// Failed says that the result is marked as an error. A call that the user denied has failed as
-	// well.
+	// Failed reports whether the result is marked as an error. A call that the user denied failed
+	// as well.
 	Failed bool
 }
 
@@ -41,11 +41,12 @@ func (c *ToolCall) MCP() (server, tool string, ok bool) {
 	return server, tool, true
 }
 
-// EstimatedCost returns about what a call has added to the cost of its conversation: what the model
-// wrote for it, at the price of output, and its result, once, at the price of writing to the cache, as
-// the agent does. Later answers read the result again from the cache, which is not included, and
-// neither are the answers of a subagent that the call has started. The API reports costs of answers,
-// not of calls, so that this can't be exact. It returns false if the price of the model is not known.
+// EstimatedCost returns about what a call added to the cost of its conversation: what the model
+// wrote for it, at the price of output, and its result, once, at the price of writing to the cache,
+// as the agent does. Later answers read the result again from the cache, which is not included, and
+// neither are the answers of a subagent that the call started. The API reports costs of answers,
+// not of calls, so that this can't be exact. It returns false if the price of the model is not
+// known.
 func (p Prices) EstimatedCost(c *ToolCall) (Money, bool) {
 	price, ok := p.Lookup(c.Model)
 	if !ok {
@@ -54,8 +55,8 @@ func (p Prices) EstimatedCost(c *ToolCall) (Money, bool) {
 	return price.of(&Usage{OutputTokens: c.InputTokens, CacheCreationTokens: c.ResultTokens}, 0), true
 }
 
-// A ToolTally counts each call of a tool once, however often it was written down. Its content does
-// not depend on the order of the lines. The zero value is ready. It is for one goroutine at a time.
+// A ToolTally counts each tool call once, however often it was written down. Its content does not
+// depend on the order of the lines. The zero value is ready. It is for one goroutine at a time.
 type ToolTally struct {
 	calls map[string]*ToolCall
 	lexer jsonlex.Lexer

@@ -41,11 +41,11 @@ type Usage struct {
 	WebSearches int
 	// WebFetches is the number of pages that were fetched at the API. They cost nothing but tokens.
 	WebFetches int
-	// Fast says that the answer was given in fast mode. Its tokens cost [Price.FastMultiplier]
-	// times as much.
+	// Fast reports whether the answer was given in fast mode. Its tokens cost
+	// [Price.FastMultiplier] times as much.
 	Fast bool
-	// InferenceUS says that the answer was computed in the US only, as was asked for. That costs
-	// more, see [Prices.USPercent].
+	// InferenceUS reports whether the answer was computed in the US only, as was asked for. That
+	// costs more, see [Prices.USPercent].
 	InferenceUS bool
 	// ServiceTier is "standard", "priority", "batch" or another word, or "" if the API did not
 	// report it. It does not change the cost that this package computes.
@@ -420,9 +420,9 @@ func (t *Tally) calls() []Call {
 	return calls
 }
 
-// withSearches adds the searches of tools to the answers that have asked for them: the last ones
-// before the results, in the same conversation. An answer that counts searches itself may have
-// counted these, so the larger number is taken. Searches without an answer are a call.
+// withSearches adds the searches of tools to the answers that asked for them: the last ones before
+// the results, in the same conversation. An answer that counts searches itself may have counted
+// these, so the larger number is taken. Searches without an answer are a call.
 func (t *Tally) withSearches(calls []Call) []Call {
 	type conversation struct{ session, agent string }
 	answers := map[conversation][]int{}
@@ -499,10 +499,10 @@ type Call struct {
 	Time time.Time
 	// Usage counts the tokens of the whole answer, as this line has them.
 	Usage Usage
-	// Sidechain says that a subagent was answered.
+	// Sidechain reports whether a subagent was answered.
 	Sidechain bool
-	// Forked says that the line may be a copy: it is in a fork of another session, or reports the
-	// progress of a subagent, whose own transcript also has it.
+	// Forked reports whether the line may be a copy: it is in a fork of another session, or reports
+	// the progress of a subagent, whose own transcript also has it.
 	Forked bool
 
 	// SessionID is the ID of the session that has the line. For a subagent it is the ID of the

@@ -52,10 +52,10 @@ func (c Content) Text() string {
 	return text.String()
 }
 
-// ToolUses returns the calls of tools, in order.
+// ToolUses returns the tool calls, in order.
 func (c Content) ToolUses() []*ToolUseBlock { return blocksOf[*ToolUseBlock](c) }
 
-// ToolResults returns the results of tools, in order.
+// ToolResults returns the tool results, in order.
 func (c Content) ToolResults() []*ToolResultBlock { return blocksOf[*ToolResultBlock](c) }
 
 func blocksOf[T Block](c Content) []T {
@@ -211,7 +211,7 @@ type CompactionBlock struct {
 	EncryptedContent string `json:"encrypted_content"`
 }
 
-// A FallbackBlock says that another model took over.
+// A FallbackBlock reports that another model took over.
 //
 //wire:block fallback
 type FallbackBlock struct {
@@ -221,7 +221,7 @@ type FallbackBlock struct {
 	From *FallbackModel `json:"from"`
 	// To is the model that took over.
 	To *FallbackModel `json:"to"`
-	// Trigger says why the model changed.
+	// Trigger explains why the model changed.
 	Trigger *FallbackTrigger `json:"trigger"`
 }
 
@@ -268,7 +268,7 @@ type DocumentBlock struct {
 	Title string `json:"title"`
 	// Context is text about the document.
 	Context string `json:"context"`
-	// Citations says whether the model may cite the document.
+	// Citations reports whether the model may cite the document.
 	Citations *CitationsConfig `json:"citations"`
 	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`
@@ -311,7 +311,7 @@ type SearchResultBlock struct {
 	Title string `json:"title"`
 	// Content is a list of text blocks, still JSON; see Blocks.
 	Content JSON `json:"content"`
-	// Citations says whether the model may cite the passage.
+	// Citations reports whether the model may cite the passage.
 	Citations *CitationsConfig `json:"citations"`
 	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`

@@ -161,11 +161,11 @@ type TextEditorResult struct {
 	Content string `json:"content,omitzero"`
 	// FileType is "text", "image" or "pdf".
 	FileType string `json:"file_type,omitzero" wire:"intern"`
-	// NumLines is how many lines the view shows.
+	// NumLines is the number of lines the view shows.
 	NumLines int `json:"num_lines,omitzero"`
 	// StartLine is the number of the first of them.
 	StartLine int `json:"start_line,omitzero"`
-	// TotalLines is how many lines the file has.
+	// TotalLines is the number of lines the file has.
 	TotalLines int `json:"total_lines,omitzero"`
 	// FileUpdate says, in a create result, that the file existed before.
 	FileUpdate bool `json:"is_file_update,omitzero"`

@@ -11,9 +11,9 @@ import (
 // Messages of subagents are left out.
 //
 // A Collector holds only the newest turn, and needs memory for its text, its tool calls and its
-// result. A result ends the turn. The next turn begins with an [InitMessage], an
+// result. A result ends the turn. The next turn starts with an [InitMessage], an
 // [AssistantMessage], the start of a streamed answer or of a block, streamed text, or another
-// result, and replaces the one before. A [TextLine] does not begin a turn: one that follows a
+// result, and replaces the one before. A [TextLine] does not start a turn: one that follows a
 // result is added to the accumulated text of the ended turn, while Text still returns the text of
 // the result.
 //
@@ -42,12 +42,12 @@ type part struct {
 
 // Add takes the next message and returns its new text, to be shown at once: the text of a delta, of
 // a block that was not streamed, or of a line that is not JSON, with a line end. If a finished
-// block is longer than its streamed text, Add returns the rest; if it begins differently, Add
+// block is longer than its streamed text, Add returns the rest; if it starts differently, Add
 // returns "".
 //
-// Text that Add has returned can become invalid later: a message replaces others, the model refuses
-// and another one takes over, or the agent abandons blocks of a stream. Accumulated does not
-// include such text.
+// Text that Add returned can become invalid later: a message replaces others, the model refuses and
+// another one takes over, or the agent abandons blocks of a stream. Accumulated does not include
+// such text.
 func (c *Collector) Add(msg Message) string {
 	switch msg := msg.(type) {
 	case *StreamEventMessage:
@@ -89,7 +89,7 @@ func (c *Collector) meet(session string) {
 	}
 }
 
-// begin discards the last turn if it has ended.
+// begin discards the last turn if it ended.
 func (c *Collector) begin() {
 	if c.done {
 		c.parts, c.pending, c.current, c.message, c.done = nil, 0, 0, "", false
@@ -140,7 +140,7 @@ func (c *Collector) abandon(blocks *AbandonedBlocks) {
 	}
 }
 
-// restart begins another API message, even if its id is unknown.
+// restart starts another API message, even if its id is unknown.
 func (c *Collector) restart(id string, msg *APIMessage) {
 	if msg != nil && msg.ID != "" {
 		id = msg.ID
@@ -148,8 +148,7 @@ func (c *Collector) restart(id string, msg *APIMessage) {
 	c.message, c.pending = id, len(c.parts)
 }
 
-// stream notes which API message is being streamed. It keeps the text that an earlier one has
-// streamed.
+// stream notes which API message is being streamed. It keeps the text that an earlier one streamed.
 func (c *Collector) stream(id string) {
 	if id != "" && id != c.message {
 		c.message = id
@@ -233,9 +232,9 @@ func (c *Collector) firstPending() *part {
 	return nil
 }
 
-// Text returns the outcome of the turn. After the turn has ended, that is the text of its result,
-// or the errors of a failed result without text. Before that, or if the result has neither, Text
-// returns the same as Accumulated.
+// Text returns the outcome of the turn. After the turn ends, that is the text of its result, or the
+// errors of a failed result without text. Before that, or if the result has neither, Text returns
+// the same as Accumulated.
 func (c *Collector) Text() string {
 	if c.done && c.result.Result != "" {
 		return c.result.Result
@@ -256,7 +255,7 @@ func (c *Collector) Accumulated() string {
 	return text.String()
 }
 
-// ToolUses returns the calls of tools of the turn, in order.
+// ToolUses returns the tool calls of the turn, in order.
 func (c *Collector) ToolUses() []*ToolUseBlock {
 	var calls []*ToolUseBlock
 	for _, p := range c.parts {
@@ -270,10 +269,10 @@ func (c *Collector) ToolUses() []*ToolUseBlock {
 // SessionID returns the id of the session, as the newest message has it.
 func (c *Collector) SessionID() string { return c.session }
 
-// Done reports whether the turn has ended with its result.
+// Done reports whether the turn ended with its result.
 func (c *Collector) Done() bool { return c.done }
 
-// IsError reports whether the turn has ended with a result that is [ResultMessage.Failed].
+// IsError reports whether the turn ended with a result that is [ResultMessage.Failed].
 func (c *Collector) IsError() bool { return c.done && c.result.Failed() }
 
 // Result returns the newest result, or nil. While Done is false, it is the result of the previous

@@ -145,7 +145,7 @@ var (
 	notApplicable = regexp.MustCompile(`^not applicable: .+`)
 )
 
-// TestSpecCoverageNamesTests checks that every row names a test, or says why there is none, and
+// TestSpecCoverageNamesTests checks that every row names a test, or explains why there is none, and
 // that the tests and subtests that are named exist.
 func TestSpecCoverageNamesTests(t *testing.T) {
 	packages := map[string]declared{}

@@ -20,8 +20,8 @@ func Decode(data []byte) Message {
 
 var decoders = sync.Pool{New: func() any { return NewDecoder(nil) }}
 
-// A Decoder decodes frames that have been separated already, with options. It is for one goroutine
-// at a time.
+// A Decoder decodes frames that were separated already, with options. It is for one goroutine at a
+// time.
 type Decoder struct {
 	d decoder
 }
@@ -272,7 +272,7 @@ func (d *Decoder) Content(data []byte) (Content, error) {
 	return content, nil
 }
 
-// Nearly every frame of a stream is a delta, and begins with the same bytes in the same order.
+// Nearly every frame of a stream is a delta, and starts with the same bytes in the same order.
 // quickDelta reads those without looking for members one by one. Frames that differ in any way are
 // decoded like all others.
 
@@ -298,7 +298,7 @@ func (d *decoder) streamEvent() Message {
 	return msg
 }
 
-// quickDelta reads the event of a frame that begins as usual, up to the event's end, into one
+// quickDelta reads the event of a frame that starts as usual, up to the event's end, into one
 // allocation with its message. Otherwise it returns nil.
 func (d *decoder) quickDelta() *StreamEventMessage {
 	start := d.Pos() + len(eventStart)
@@ -338,7 +338,7 @@ func withDelta[T any]() (*StreamEventMessage, *T) {
 	return &both.message, &both.delta
 }
 
-// quickText reads a string whose opening quote has been taken.
+// quickText reads a string whose opening quote was taken.
 func (d *decoder) quickText() string {
 	d.Back()
 	return d.str()
@@ -359,7 +359,7 @@ func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start
 	return m
 }
 
-// firstKey enters the frame. If quickDelta has read the event, it continues after the event and the
+// firstKey enters the frame. If quickDelta read the event, it continues after the event and the
 // members that usually follow it.
 func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
 	if v.Event == nil {

@@ -97,7 +97,7 @@ func TestDecoderContentOwnsItsMemory(t *testing.T) {
 	}
 }
 
-// The pointer names the field, also when an earlier one has the same text.
+// The pointer names the field, even when an earlier one has the same text.
 func TestPointersAmongEqualValues(t *testing.T) {
 	for frame, want := range map[string]string{
 		`{"a":5,"type":5}`:          "/type",
@@ -205,7 +205,7 @@ func TestFlatFrameWithNullMessage(t *testing.T) {
 // fill puts text in the place of % in a frame.
 func fill(frame, text string) string { return strings.Replace(frame, "%", text, 1) }
 
-// Agents have sent the content under message and directly on the frame, as a string and as a list.
+// Agents sent the content under message and directly on the frame, as a string and as a list.
 func TestShapesOfContent(t *testing.T) {
 	for _, kind := range []string{"assistant", "user"} {
 		for _, shape := range []string{

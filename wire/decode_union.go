@@ -69,7 +69,7 @@ func (d *decoder) blockType(pos int) []byte {
 	return nil
 }
 
-// invalidBlock makes the block for the value at pos, which has been passed over.
+// invalidBlock makes the block for the value at pos, which was passed over.
 func (d *decoder) invalidBlock(pos int, kind []byte, err *jsonlex.Error) *InvalidBlock {
 	block := &InvalidBlock{raw: d.keep(pos), kind: d.names.get(kind)}
 	switch {
@@ -208,8 +208,8 @@ func (d *decoder) flat(start int, m *APIMessage) bool {
 	return true
 }
 
-// check notes that a user message has no content. That the message or its content does not fit has
-// been noted already.
+// check notes that a user message has no content. That the message or its content does not fit was
+// noted already.
 func (v *UserMessage) check(d *decoder, start int) {
 	if v.Content != nil || !d.survey && !d.strict {
 		return

@@ -48,8 +48,8 @@
 // of a known kind, the open object was cut off: it is reported as invalid, and the frame is
 // delivered at once. A transcript_mirror is the exception, because its entries look like frames.
 //
-// A line that does not begin with an object is text as a whole. It may contain a frame, but only as
-// a quotation. If a line begins with an object that is not valid JSON, the rest of the line belongs
+// A line that does not start with an object is text as a whole. It may contain a frame, but only as
+// a quotation. If a line starts with an object that is not valid JSON, the rest of the line belongs
 // to that object. A line that is JSON but not an object, such as 42, is an [*InvalidFrame].
 //
 // # Strings

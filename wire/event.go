@@ -36,7 +36,7 @@ type StreamEventDetails struct {
 	TTFT Millis `json:"ttft_ms,omitzero"`
 	// UserMessageUUID is the caller's id of the prompt that is answered.
 	UserMessageUUID string `json:"user_message_uuid,omitzero" wire:"intern"`
-	// UserMessageUUIDs are the ids of all prompts that the turn has taken up so far.
+	// UserMessageUUIDs are the ids of all prompts that the turn took up so far.
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
 	// ResumeReason is set when the turn continues one that a restart cut off.
 	ResumeReason string `json:"resume_reason,omitzero" wire:"intern"`
@@ -78,7 +78,7 @@ type Event interface {
 	encode(*encoder)
 }
 
-// A MessageStartEvent begins an answer, without content yet.
+// A MessageStartEvent starts an answer, without content yet.
 //
 //wire:event message_start
 type MessageStartEvent struct {
@@ -94,7 +94,7 @@ type MessageStartEvent struct {
 type MessageDeltaEvent struct {
 	raw string
 
-	// Delta says why the model stopped.
+	// Delta explains why the model stopped.
 	Delta *MessageDelta `json:"delta"`
 	// Usage counts from the beginning of the answer.
 	Usage *Usage `json:"usage"`
@@ -102,7 +102,7 @@ type MessageDeltaEvent struct {
 	ContextManagement *ContextManagement `json:"context_management"`
 }
 
-// A MessageDelta says why the model stopped.
+// A MessageDelta explains why the model stopped.
 type MessageDelta struct {
 	raw string
 
@@ -123,7 +123,7 @@ type MessageStopEvent struct {
 	raw string
 }
 
-// A ContentBlockStartEvent begins a block.
+// A ContentBlockStartEvent starts a block.
 //
 //wire:event content_block_start
 type ContentBlockStartEvent struct {
@@ -152,7 +152,7 @@ type PingEvent struct {
 	raw string
 }
 
-// An ErrorEvent says that the API broke the answer off.
+// An ErrorEvent reports that the API broke the answer off.
 //
 //wire:event error
 type ErrorEvent struct {
@@ -210,8 +210,7 @@ type SignatureDeltaEvent struct {
 	Signature string `json:"signature"`
 }
 
-// An InputJSONDeltaEvent appends to the input of a tool. The pieces are JSON only when put
-// together.
+// An InputJSONDeltaEvent appends to a tool's input. The pieces are JSON only when put together.
 //
 //wire:delta input_json_delta
 type InputJSONDeltaEvent struct {

@@ -163,7 +163,7 @@ func TestEventMembersInAnyOrder(t *testing.T) {
 	}
 }
 
-// A frame that begins as usual takes a faster path than one with a space in it, and gives the same
+// A frame that starts as usual takes a faster path than one with a space in it, and gives the same
 // message.
 func TestUsualFramesAreReadAlike(t *testing.T) {
 	const head = `{"type":"stream_event","event":{"type":"content_block_delta","index":`

@@ -45,7 +45,7 @@ const (
 	minBuffer = 64 << 10
 	// maxIdleBuffer is the largest buffer that is kept after the frame it grew for.
 	maxIdleBuffer = 1 << 20
-	// largeBuffer is where a buffer begins to grow fourfold.
+	// largeBuffer is where a buffer starts to grow fourfold.
 	largeBuffer = 4 << 20
 )
 
@@ -152,10 +152,10 @@ func (f *framer) makeRoom(want int) {
 	f.base += int64(shift)
 }
 
-// filled says that n bytes of the space were filled.
+// filled records that n bytes of the space were filled.
 func (f *framer) filled(n int) { f.buf = f.buf[:len(f.buf)+n] }
 
-// end says that nothing follows.
+// end records that nothing follows.
 func (f *framer) end(err error) {
 	f.ended = true
 	if err != io.EOF { //nolint:errorlint // io.Reader promises io.EOF itself
@@ -163,8 +163,8 @@ func (f *framer) end(err error) {
 	}
 }
 
-// next returns the next message, or false when more input is needed or, once the stream has ended,
-// when there is none.
+// next returns the next message, or false when more input is needed or, once the stream ends, when
+// there is none.
 func (f *framer) next() (Message, bool) {
 	for {
 		switch {
@@ -221,7 +221,7 @@ func (f *framer) pass(end int) {
 	f.line++
 }
 
-// take begins with a line. If an object is open, the line continues it.
+// take starts with a line. If an object is open, the line continues it.
 func (f *framer) take(line piece) {
 	if f.join.active() {
 		f.resume(line)
@@ -504,7 +504,7 @@ func (f *framer) deliver(p piece) {
 	f.push(msg, p.pos)
 }
 
-// textLine delivers a piece that does not begin like an object.
+// textLine delivers a piece that does not start like an object.
 func (f *framer) textLine(p piece) {
 	p.trim()
 	if jsonlex.Valid(p.text) == nil {

@@ -140,7 +140,7 @@ func TestUnmarshalRefusesAnotherType(t *testing.T) {
 	}
 }
 
-// A decoder of a registry is called once for each frame, also when it fails.
+// A decoder of a registry is called once for each frame, even when it fails.
 func TestRegistryDecodesOnce(t *testing.T) {
 	calls := 0
 	var registry wire.Registry

@@ -71,11 +71,11 @@ func invalidKind(text []byte) Kind {
 // results, so that one that is cut off may lack it.
 const resultMember = "duration_api_ms"
 
-// A SyntaxError says that a frame is not JSON.
+// A SyntaxError reports that a frame is not JSON.
 type SyntaxError struct {
 	// Offset is the offending byte, counted from the start of the frame's Raw.
 	Offset int
-	// Truncated says that the frame ends before its JSON does.
+	// Truncated reports whether the frame ends before its JSON does.
 	Truncated bool
 	// Reason describes the error.
 	Reason string
@@ -86,13 +86,13 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-// A FieldError says that a frame is JSON, but a field does not have the shape that the frame's kind
-// requires. It is the error of an [InvalidFrame] or of an [InvalidBlock], or one of the [Misfits]
-// of a message.
+// A FieldError reports that a frame is JSON, but a field does not have the shape that the frame's
+// kind requires. It is the error of an [InvalidFrame] or of an [InvalidBlock], or one of the
+// [Misfits] of a message.
 type FieldError struct {
 	// Pointer is the JSON pointer of the field, empty for the frame itself.
 	Pointer string
-	// Missing says that the field is absent or null.
+	// Missing reports whether the field is absent or null.
 	Missing bool
 	// Reason describes the error.
 	Reason string

@@ -205,7 +205,7 @@ func trimReturn(buf []byte, end int) int {
 	return end
 }
 
-// finish delivers the object that the joiner has completed.
+// finish delivers the object that the joiner completed.
 func (f *framer) finish() {
 	if f.join.size > f.max {
 		f.abandon()

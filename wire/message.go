@@ -37,7 +37,7 @@ import (
 //     [*AutocompactStateMessage], [*KeepAliveMessage]
 //   - the control protocol: [*ControlRequestMessage],
 //     [*ControlResponseMessage], [*ControlCancelRequestMessage]
-//   - [*CustomMessage], for a kind that the caller has added to a [Registry]
+//   - [*CustomMessage], for a kind that the caller added to a [Registry]
 //   - [*UnknownMessage], for a type that this package does not know
 //   - [*InvalidFrame], for a frame that does not decode
 //   - [*TextLine], for a line that is not JSON
@@ -101,7 +101,7 @@ func (m *UnknownMessage) MarshalJSON() ([]byte, error) { return []byte(m.raw), n
 
 func (m *UnknownMessage) sealed() {}
 
-// A CustomMessage is a frame that a decoder of a [Registry] has read.
+// A CustomMessage is a frame that a decoder of a [Registry] read.
 type CustomMessage struct {
 	// Value is what the decoder returned.
 	Value any
@@ -174,8 +174,8 @@ func Survey(msg Message) (unknown []string, misfits []*FieldError) {
 
 var surveyors = sync.Pool{New: func() any { return &decoder{survey: true} }}
 
-// unknownMember skips a member that has no field. The member type is never unknown: it has selected
-// the struct.
+// unknownMember skips a member that has no field. The member type is never unknown: it selected the
+// struct.
 func (d *decoder) unknownMember(key []byte) {
 	if d.survey && string(key) != "type" {
 		d.Peek()
@@ -211,7 +211,7 @@ type Origin struct {
 	// Subkind is a word such as "scheduled-trigger". It and the next three fields come with
 	// OriginTaskNotification.
 	Subkind string `json:"subkind,omitzero" wire:"intern"`
-	// FireReason says why a scheduled-trigger fired, such as "scheduled" or "retry".
+	// FireReason explains why a scheduled-trigger fired, such as "scheduled" or "retry".
 	FireReason string `json:"fireReason,omitzero" wire:"intern"`
 	// RunID is the run of the task, as in [TaskStartedMessage].
 	RunID string `json:"runId,omitzero" wire:"intern"`
@@ -287,8 +287,8 @@ const (
 	RoleSystem    Role = "system"
 )
 
-// A StopReason says why the model stopped. It is empty on the assistant messages of a stream: the
-// reason comes with the result.
+// A StopReason explains why the model stopped. It is empty on the assistant messages of a stream:
+// the reason comes with the result.
 type StopReason string
 
 // The stop reasons of the API.
@@ -336,7 +336,7 @@ const (
 	PermissionModeAuto              PermissionMode = "auto"
 )
 
-// A FastModeState says whether fast mode is on.
+// A FastModeState reports whether fast mode is on.
 type FastModeState string
 
 // The states of fast mode.
@@ -346,7 +346,7 @@ const (
 	FastModeStateOn       FastModeState = "on"
 )
 
-// A FastModeDisabledReason says why fast mode cannot be turned on.
+// A FastModeDisabledReason explains why fast mode cannot be turned on.
 type FastModeDisabledReason string
 
 // The reasons why fast mode is not available.

@@ -94,7 +94,7 @@ func valuesIn(t *testing.T, frame []byte) []innerValue {
 	return all[1:]
 }
 
-// remainder returns the value that begins at start.
+// remainder returns the value that starts at start.
 func remainder(frame []byte, start int) []byte {
 	var value json.RawMessage
 	_ = json.NewDecoder(bytes.NewReader(frame[start:])).Decode(&value)
@@ -202,7 +202,7 @@ func contentOf(msg wire.Message) wire.Content {
 	return nil
 }
 
-// A result that does not say in the usual way whether the turn has failed counts as failed.
+// A result that does not say in the usual way whether the turn failed counts as failed.
 func TestFailedWithMisfits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

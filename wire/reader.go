@@ -141,7 +141,7 @@ func (f *Feeder) Drain() []Message {
 	return all
 }
 
-// Reset discards everything that has been fed. The feeder can then be used for another stream.
+// Reset discards everything that was fed. The feeder can then be used for another stream.
 func (f *Feeder) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

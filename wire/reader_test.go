@@ -153,7 +153,7 @@ func TestReaderReset(t *testing.T) {
 	}
 }
 
-// A message does not change when the reader goes on.
+// A message does not change when the reader continues.
 func TestReaderMessagesStay(t *testing.T) {
 	var stream strings.Builder
 	var want []string

@@ -12,10 +12,10 @@ import (
 type ResultMessage struct {
 	raw string
 
-	// Subtype says how the turn ended; see also [ResultMessage.Failed].
+	// Subtype describes how the turn ended; see also [ResultMessage.Failed].
 	Subtype ResultSubtype `json:"subtype" wire:"required,intern"`
-	// IsError says that the turn failed. It can be set with ResultSuccess: the turn then ended on
-	// an API error.
+	// IsError reports whether the turn failed. It can be set with ResultSuccess: the turn then
+	// ended on an API error.
 	IsError bool `json:"is_error"`
 	// Result is the final text, or the text of the error if IsError is set. Only ResultSuccess has
 	// it.
@@ -24,7 +24,7 @@ type ResultMessage struct {
 	// (1)".
 	Errors []string `json:"errors"`
 
-	// Duration is how long the turn took.
+	// Duration is the time the turn took.
 	Duration Millis `json:"duration_ms"`
 	// APIDuration is the time spent in API calls. It adds up over the turns of a session, so it can
 	// be longer than Duration, but a local command such as /compact reports 0.
@@ -49,7 +49,7 @@ type ResultMessage struct {
 	Usage *Usage `json:"usage"`
 	// ModelUsage is of the session and of every call, by model. Use this one for accounting.
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
-	// ModelUsageSinceLastResult is what ModelUsage has gained since the previous result.
+	// ModelUsageSinceLastResult is what ModelUsage gained since the previous result.
 	ModelUsageSinceLastResult map[string]ModelUsage `json:"model_usage_since_last_result"`
 
 	// PermissionDenials are the tool calls that were not allowed.
@@ -62,10 +62,10 @@ type ResultMessage struct {
 	LocalCommand string `json:"local_command" wire:"intern"`
 	// SubagentStats counts the subagents of the session so far.
 	SubagentStats *SubagentStats `json:"subagent_stats"`
-	// SafetyStops is how many calls of models a safety system has stopped in the session.
+	// SafetyStops is how many calls of models a safety system stopped in the session.
 	SafetyStops int `json:"safety_stops"`
 
-	// QueuedTurnCount is how many prompts are still queued.
+	// QueuedTurnCount is the number of prompts that are still queued.
 	QueuedTurnCount int `json:"queued_turn_count"`
 	// ResultIndex counts the results from 0; a gap means that one was lost.
 	ResultIndex int `json:"result_index"`
@@ -83,18 +83,19 @@ type ResultMessage struct {
 	// FirstRequestCacheReadInputTokens is the part of it that was read from the cache.
 	FirstRequestCacheReadInputTokens int `json:"first_request_cache_read_input_tokens"`
 
-	// FastModeState says whether fast mode is on.
+	// FastModeState reports whether fast mode is on.
 	FastModeState FastModeState `json:"fast_mode_state" wire:"intern"`
-	// FastModeDisabledReason says why fast mode is not available, or is empty.
+	// FastModeDisabledReason explains why fast mode is not available, or is empty.
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have
 	// it.
 	CredentialExpiresAt string `json:"credential_expires_at"`
-	// WarmSpareClaimed says that the session claimed a spare process that was started in advance.
+	// WarmSpareClaimed reports whether the session claimed a spare process that was started in
+	// advance.
 	WarmSpareClaimed bool `json:"warm_spare_claimed"`
 
-	// StartupFailureReason says why the agent did not start. Most reasons are reported only if the
-	// environment variable CLAUDE_CODE_STARTUP_FAILURE_RESULTS is set.
+	// StartupFailureReason explains why the agent did not start. Most reasons are reported only if
+	// the environment variable CLAUDE_CODE_STARTUP_FAILURE_RESULTS is set.
 	StartupFailureReason StartupFailureReason `json:"startup_failure_reason" wire:"intern"`
 	// InvalidConfigFile is set with StartupConfigFileInvalid.
 	InvalidConfigFile *InvalidConfigFile `json:"invalid_config_file"`
@@ -120,7 +121,7 @@ type ResultMessage struct {
 	FirstStreamPost Millis `json:"first_stream_post_ms"`
 	// FirstStreamPostAck is the time to its acknowledgment.
 	FirstStreamPostAck Millis `json:"first_stream_post_ack_ms"`
-	// FirstStreamPostQueueWait is how long it was queued.
+	// FirstStreamPostQueueWait is the time it was queued.
 	FirstStreamPostQueueWait Millis `json:"first_stream_post_queue_wait_ms"`
 	// FirstStreamPostWall is when it was uploaded, as a Unix time.
 	FirstStreamPostWall Millis `json:"first_stream_post_wall_ms"`
@@ -140,8 +141,8 @@ type ResultMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// Failed reports whether the turn has failed: the result has the flag, or a subtype that begins
-// with "error", since agents may leave out the flag. If one of them does not fit, as in
+// Failed reports whether the turn failed: the result has the flag, or a subtype that starts with
+// "error", since agents may leave out the flag. If one of them does not fit, as in
 // "is_error":"yes", the turn counts as failed.
 func (m *ResultMessage) Failed() bool {
 	return m.IsError || strings.HasPrefix(string(m.Subtype), "error") || slices.ContainsFunc(Misfits(m), func(e *FieldError) bool {
@@ -188,7 +189,7 @@ const (
 	TerminalReasonTurnSetupFailed                TerminalReason = "turn_setup_failed"
 )
 
-// A StartupFailureReason says why the agent did not start.
+// A StartupFailureReason explains why the agent did not start.
 type StartupFailureReason string
 
 // The reasons for a failed start.
@@ -218,7 +219,7 @@ const (
 	StartupManagedSettingsNotDelivered       StartupFailureReason = "managed_settings_not_delivered"
 )
 
-// A PermissionDenial is a call of a tool that was not allowed.
+// A PermissionDenial is a tool call that was not allowed.
 type PermissionDenial struct {
 	raw string
 
@@ -248,9 +249,9 @@ type InvalidConfigFile struct {
 
 	// Path is the invalid file.
 	Path string `json:"path,omitzero"`
-	// Global says that it is the global config file.
+	// Global reports whether it is the global config file.
 	Global bool `json:"is_global,omitzero"`
-	// BackupSearched says that the agent has looked for a backup.
+	// BackupSearched reports whether the agent looked for a backup.
 	BackupSearched bool `json:"backup_searched,omitzero"`
 	// BackupPath is the backup, or empty if there is none.
 	BackupPath string `json:"backup_path,omitzero"`
@@ -260,7 +261,7 @@ type InvalidConfigFile struct {
 type SubagentStats struct {
 	raw string
 
-	// Spawned is how many subagents were started.
+	// Spawned is the number of subagents that were started.
 	Spawned int `json:"spawned,omitzero"`
 	// Requested counts the requests by whether they asked for the background.
 	Requested *SubagentRequested `json:"requested,omitzero"`
@@ -270,9 +271,9 @@ type SubagentStats struct {
 	MaxDepth int `json:"max_depth,omitzero"`
 	// SpawnedBySubagents is how many of them other subagents started.
 	SpawnedBySubagents int `json:"spawned_by_subagents,omitzero"`
-	// Completed is how many subagents have ended as they should.
+	// Completed is how many subagents ended as they should.
 	Completed int `json:"completed,omitzero"`
-	// Failed is how many subagents have ended with an error.
+	// Failed is how many subagents ended with an error.
 	Failed int `json:"failed,omitzero"`
 	// Killed counts the subagents that were ended early.
 	Killed *SubagentKilled `json:"killed,omitzero"`
@@ -325,8 +326,7 @@ type Usage struct {
 
 	// CacheCreation splits CacheCreationInputTokens by lifetime.
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
-	// ServerToolUse counts the calls of tools that run at the API. Web searches have a separate
-	// price.
+	// ServerToolUse counts the tool calls that run at the API. Web searches have a separate price.
 	ServerToolUse *ServerToolUsage `json:"server_tool_use,omitzero"`
 	// OutputTokensDetails splits OutputTokens. It is nil if the API does not say.
 	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details,omitzero"`
@@ -360,7 +360,7 @@ type CacheCreation struct {
 	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens,omitzero"` // kept for an hour
 }
 
-// ServerToolUsage counts the calls of tools that run at the API.
+// ServerToolUsage counts the tool calls that run at the API.
 type ServerToolUsage struct {
 	raw string
 
@@ -396,7 +396,7 @@ type UsageIteration struct {
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
 }
 
-// ModelUsage is what a session has used of one model, all calls of the agent included.
+// ModelUsage is what a session used of one model, all calls of the agent included.
 type ModelUsage struct {
 	raw string
 

@@ -29,9 +29,9 @@ type InitMessage struct {
 	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
 	Effort Effort `json:"effort" wire:"intern"`
-	// FastModeState says whether fast mode is on.
+	// FastModeState reports whether fast mode is on.
 	FastModeState FastModeState `json:"fast_mode_state" wire:"intern"`
-	// FastModeDisabledReason says why fast mode is not available, or is empty.
+	// FastModeDisabledReason explains why fast mode is not available, or is empty.
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
 	// Tools lists the tools by name; the Agent tool goes by its old name, Task.
@@ -60,17 +60,17 @@ type InitMessage struct {
 	MemoryPaths *MemoryPaths `json:"memory_paths"`
 	// MessagingSocketPath is the path of the agent's messaging socket.
 	MessagingSocketPath string `json:"messaging_socket_path" wire:"intern"`
-	// PerTurnEffortActive says that a change of effort keeps the prompt cache. This field and the
-	// next two are not part of the documented protocol.
+	// PerTurnEffortActive reports whether a change of effort keeps the prompt cache. This field and
+	// the next two are not part of the documented protocol.
 	PerTurnEffortActive bool `json:"per_turn_effort_active"`
-	// UltrathinkAvailable says whether the word ultrathink raises the effort of a turn with this
+	// UltrathinkAvailable reports whether the word ultrathink raises the effort of a turn with this
 	// model. False can mean that it is not known.
 	UltrathinkAvailable bool `json:"ultrathink_available"`
 	// UltrathinkTypedRaises says the same for a prompt whose sender marks the word as typed.
 	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises"`
-	// AnalyticsDisabled says that analytics are off.
+	// AnalyticsDisabled reports whether analytics are off.
 	AnalyticsDisabled bool `json:"analytics_disabled"`
-	// ProductFeedbackDisabled says that product feedback is off.
+	// ProductFeedbackDisabled reports whether product feedback is off.
 	ProductFeedbackDisabled bool `json:"product_feedback_disabled"`
 
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
@@ -120,7 +120,7 @@ type InitMCPServer struct {
 	// Status is the state of the connection, such as "connected", "failed", "needs-auth", "pending"
 	// or "disabled".
 	Status string `json:"status,omitzero" wire:"intern"`
-	// Source is where the server comes from, such as "sdk".
+	// Source is the source of the server, such as "sdk".
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
@@ -157,7 +157,7 @@ type SlashCommand struct {
 	ArgumentHint string `json:"argumentHint,omitzero"`
 	// Aliases are other names of the command.
 	Aliases []string `json:"aliases,omitzero"`
-	// Builtin says that the command is part of Claude Code.
+	// Builtin reports whether the command is part of Claude Code.
 	Builtin bool `json:"builtin,omitzero"`
 }
 
@@ -201,7 +201,7 @@ const (
 	PluginInstallCompleted PluginInstallStatus = "completed"
 )
 
-// A Plugin is a plugin that the session has loaded.
+// A Plugin is a plugin that the session loaded.
 type Plugin struct {
 	raw string
 
@@ -215,7 +215,7 @@ type Plugin struct {
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
-// A PluginError says why a plugin, or a part of it, was not loaded.
+// A PluginError explains why a plugin, or a part of it, was not loaded.
 type PluginError struct {
 	raw string
 
@@ -235,15 +235,15 @@ type PluginError struct {
 type PluginLock struct {
 	raw string
 
-	// PluginEnabled says whether the settings turn the plugin on or off.
+	// PluginEnabled reports whether the settings turn the plugin on or off.
 	PluginEnabled bool `json:"plugin_enabled,omitzero"`
 	// Name is the name of the plugin.
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Marketplace is where the plugin comes from, or empty.
+	// Marketplace is the source of the plugin, or empty.
 	Marketplace string `json:"marketplace,omitzero" wire:"intern"`
 }
 
-// An APIRetryMessage says that a request to the model has failed and will be sent again.
+// An APIRetryMessage reports that a request to the model failed and will be sent again.
 //
 //wire:message system api_retry
 type APIRetryMessage struct {
@@ -251,9 +251,9 @@ type APIRetryMessage struct {
 
 	// Attempt is the number of the retry, from 1.
 	Attempt int `json:"attempt"`
-	// MaxRetries is how many retries there will be at most, such as 10.
+	// MaxRetries is the maximum number of retries, such as 10.
 	MaxRetries int `json:"max_retries"`
-	// RetryDelay is how long the agent waits before the retry.
+	// RetryDelay is the time the agent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
 	ErrorStatus int `json:"error_status"`
@@ -270,9 +270,9 @@ type APIRetryMessage struct {
 type NoResponse struct {
 	raw string
 
-	// Waited is how long the agent waited for the first byte.
+	// Waited is the time the agent waited for the first byte.
 	Waited Millis `json:"waited_ms,omitzero"`
-	// RetryWait is how long it will wait for the first byte of the retry.
+	// RetryWait is the time it will wait for the first byte of the retry.
 	RetryWait Millis `json:"retry_wait_ms,omitzero"`
 }
 
@@ -290,9 +290,9 @@ type ControlRequestProgressMessage struct {
 	// Attempt and the next three fields are set with ControlRequestAPIRetry and mean the same as in
 	// an [APIRetryMessage]. Attempt is the number of the retry, from 1.
 	Attempt int `json:"attempt"`
-	// MaxRetries is how many retries there will be at most.
+	// MaxRetries is the maximum number of retries.
 	MaxRetries int `json:"max_retries"`
-	// RetryDelay is how long the agent waits before the retry.
+	// RetryDelay is the time the agent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
 	ErrorStatus int    `json:"error_status"`
@@ -309,7 +309,8 @@ const (
 	ControlRequestAPIRetry ControlRequestStatus = "api_retry"
 )
 
-// A ModelRefusalFallbackMessage says that the model refused a request and another model takes over.
+// A ModelRefusalFallbackMessage reports that the model refused a request and another model takes
+// over.
 //
 //wire:message system model_refusal_fallback
 type ModelRefusalFallbackMessage struct {
@@ -360,7 +361,7 @@ const (
 	FallbackScopeLocal   FallbackScope = "local"
 )
 
-// A ModelRefusalNoFallbackMessage says that the model refused a request and no other model takes
+// A ModelRefusalNoFallbackMessage reports that the model refused a request and no other model takes
 // over.
 //
 //wire:message system model_refusal_no_fallback
@@ -383,8 +384,8 @@ type ModelRefusalNoFallbackMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it has used
-// for that so far.
+// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it used for
+// that so far.
 //
 //wire:message system thinking_tokens
 type ThinkingTokensMessage struct {
@@ -410,7 +411,7 @@ type NotificationMessage struct {
 	Key string `json:"key" wire:"intern"`
 	// Text is what to show.
 	Text string `json:"text"`
-	// Priority says how urgent it is.
+	// Priority describes how urgent it is.
 	Priority NotificationPriority `json:"priority" wire:"intern"`
 	// Color is the color of the notice, or empty.
 	Color string `json:"color" wire:"intern"`
@@ -443,7 +444,7 @@ type LocalCommandRun struct {
 	Plugin string `json:"plugin,omitzero" wire:"intern"`
 }
 
-// A LocalCommandOutcome says why a slash command did nothing.
+// A LocalCommandOutcome explains why a slash command did nothing.
 type LocalCommandOutcome struct {
 	raw string
 
@@ -461,17 +462,17 @@ type InformationalMessage struct {
 
 	// Content is the text to show.
 	Content string `json:"content"`
-	// Level says how important it is.
+	// Level describes how important it is.
 	Level InformationLevel `json:"level" wire:"intern"`
 	// ToolUseID is the tool call that the text is about, if any.
 	ToolUseID string `json:"tool_use_id"`
-	// PreventContinuation says that the turn does not continue after this message.
+	// PreventContinuation reports whether the turn does not continue after this message.
 	PreventContinuation bool `json:"prevent_continuation"`
 	// Tag marks a line that a host may treat in a special way. Ignore a value that you do not know.
 	// It is empty for most messages.
 	Tag string `json:"tag" wire:"intern"`
-	// IsMeta says that the text is for the model, not for people. Only some versions of the agent
-	// set it.
+	// IsMeta reports whether the text is for the model, not for people. Only some versions of the
+	// agent set it.
 	IsMeta bool `json:"isMeta"`
 	// Timestamp is when the message was made. Only some versions of the agent set it.
 	Timestamp string `json:"timestamp"`
@@ -490,8 +491,8 @@ const (
 	InformationLevelWarning    InformationLevel = "warning"
 )
 
-// A PermissionDeniedMessage says that a tool call has just been refused. It does not come for every
-// refusal, for instance not for those of PreToolUse hooks. The complete list is
+// A PermissionDeniedMessage reports that a tool call has just been refused. It does not come for
+// every refusal, for instance not for those of PreToolUse hooks. The complete list is
 // [ResultMessage.PermissionDenials].
 //
 //wire:message system permission_denied
@@ -506,7 +507,7 @@ type PermissionDeniedMessage struct {
 	AgentID string `json:"agent_id" wire:"intern"`
 	// DecisionReasonType is the kind of reason, such as "mode".
 	DecisionReasonType string `json:"decision_reason_type" wire:"intern"`
-	// DecisionReason says why, for people.
+	// DecisionReason explains why, for people.
 	DecisionReason string `json:"decision_reason"`
 	// Message is the text that the model was given.
 	Message   string `json:"message"`
@@ -514,7 +515,7 @@ type PermissionDeniedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// An ElicitationCompleteMessage says that a question of an MCP server to the user has been settled.
+// An ElicitationCompleteMessage reports that a question of an MCP server to the user was settled.
 //
 //wire:message system elicitation_complete
 type ElicitationCompleteMessage struct {
@@ -534,7 +535,7 @@ type ElicitationCompleteMessage struct {
 type MemoryRecallMessage struct {
 	raw string
 
-	// Mode says whether the memories themselves or a summary of them were used.
+	// Mode reports whether the memories themselves or a summary of them were used.
 	Mode MemoryRecallMode `json:"mode" wire:"intern"`
 	// Memories are the recalled memories.
 	Memories  []RecalledMemory `json:"memories"`
@@ -573,8 +574,7 @@ const (
 	MemoryScopeOrganization MemoryScope = "organization"
 )
 
-// A FilesPersistedMessage says which of the session's files have been stored and which could not
-// be.
+// A FilesPersistedMessage says which of the session's files were stored and which could not be.
 //
 //wire:message system files_persisted
 type FilesPersistedMessage struct {
@@ -606,6 +606,6 @@ type FailedFile struct {
 
 	// Filename is the name of the file.
 	Filename string `json:"filename,omitzero"`
-	// Error says why it could not be stored, for people.
+	// Error explains why it could not be stored, for people.
 	Error string `json:"error,omitzero"`
 }

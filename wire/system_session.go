@@ -1,7 +1,7 @@
 package wire
 
 // A StatusMessage says what the agent is doing, how a compaction ended, or that the permission mode
-// has changed.
+// changed.
 //
 //wire:message system status
 type StatusMessage struct {
@@ -11,9 +11,9 @@ type StatusMessage struct {
 	Status SessionStatus `json:"status" wire:"intern"`
 	// PermissionMode is the new mode after a change.
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	// CompactResult is set when a compaction has ended.
+	// CompactResult is set when a compaction ends.
 	CompactResult CompactResult `json:"compact_result" wire:"intern"`
-	// CompactError says why the compaction failed, for people, or is empty.
+	// CompactError explains why the compaction failed, for people, or is empty.
 	CompactError string `json:"compact_error"`
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
@@ -30,7 +30,7 @@ const (
 	SessionStatusRequesting SessionStatus = "requesting"
 )
 
-// A SessionStateChangedMessage says that the session has become idle, busy or blocked on the
+// A SessionStateChangedMessage reports that the session has become idle, busy or blocked on the
 // caller. The idle state is the reliable sign that a turn is over.
 //
 //wire:message system session_state_changed
@@ -45,7 +45,7 @@ type SessionStateChangedMessage struct {
 	SessionID   string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A SessionState says whether a session is waiting, working or blocked.
+// A SessionState reports whether a session is waiting, working or blocked.
 type SessionState string
 
 // The states of a session.
@@ -67,35 +67,35 @@ type SessionTitleChangedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A WorkerShuttingDownMessage says that the session's process is about to end, and why.
+// A WorkerShuttingDownMessage reports that the session's process is about to end, and why.
 //
 //wire:message system worker_shutting_down
 type WorkerShuttingDownMessage struct {
 	raw string
 
-	// Reason says why.
+	// Reason explains why.
 	Reason    string `json:"reason" wire:"intern"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A SessionReconnectedMessage says that the agent died and that a new agent continues the session.
-// The turn and the background tasks of the old agent are lost. The library that drives the agent
-// makes this message, not the agent.
+// A SessionReconnectedMessage reports that the agent died and that a new agent continues the
+// session. The turn and the background tasks of the old agent are lost. The library that drives the
+// agent makes this message, not the agent.
 //
 //wire:message system session_reconnected
 type SessionReconnectedMessage struct {
 	raw string
 
-	// Error says how the old agent ended, for people.
+	// Error describes how the old agent ended, for people.
 	Error string `json:"error"`
 	// ExitCode is its exit code, or -1 when Signal ended it.
 	ExitCode int `json:"exit_code"`
 	// Signal is the signal that ended the agent, such as "killed", or empty.
 	Signal string `json:"signal" wire:"intern"`
-	// Attempts is how many agents were started until one was ready.
+	// Attempts is the number of agents that were started until one was ready.
 	Attempts int `json:"attempts"`
-	// Downtime is how long the session was without an agent.
+	// Downtime is the time the session was without an agent.
 	Downtime Millis `json:"downtime_ms"`
 	// LostPrompts are the ids of the prompts that the old agent received and did not answer. It may
 	// have acted on them, so they were not sent again.
@@ -127,7 +127,7 @@ type CompactBoundaryMessage struct {
 type CompactMetadata struct {
 	raw string
 
-	// Trigger says whether the user or the agent asked for the compaction.
+	// Trigger reports whether the user or the agent asked for the compaction.
 	Trigger CompactTrigger `json:"trigger,omitzero" wire:"intern"`
 	// PreTokens is the size of the context before.
 	PreTokens int `json:"pre_tokens,omitzero"`
@@ -135,7 +135,7 @@ type CompactMetadata struct {
 	PostTokens int `json:"post_tokens,omitzero"`
 	// CumulativeDroppedTokens counts over all compactions of the session.
 	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
-	// Duration is how long the compaction took.
+	// Duration is the time the compaction took.
 	Duration Millis `json:"duration_ms,omitzero"`
 	// PreservedSegment is the older form of PreservedMessages. If both are set, use
 	// PreservedMessages.
@@ -186,8 +186,8 @@ type PreservedMessages struct {
 	AllUUIDs []string `json:"all_uuids,omitzero"`
 }
 
-// A MirrorErrorMessage says that transcript entries could not be copied to the session store. The
-// library that drives the agent makes it, not the agent.
+// A MirrorErrorMessage reports that transcript entries could not be copied to the session store.
+// The library that drives the agent makes it, not the agent.
 //
 //wire:message system mirror_error
 type MirrorErrorMessage struct {
@@ -213,8 +213,8 @@ type MirrorKey struct {
 	Subpath string `json:"subpath,omitzero"`
 }
 
-// A SessionWritesLostMessage says that the disk was full and part of the session was not written.
-// It comes at most once, when the agent exits. The exit code is still 0.
+// A SessionWritesLostMessage reports that the disk was full and part of the session was not
+// written. It comes at most once, when the agent exits. The exit code is still 0.
 //
 //wire:message system session_writes_lost
 type SessionWritesLostMessage struct {
@@ -239,13 +239,13 @@ const (
 	WriteErrorQuota   WriteErrorCode = "EDQUOT"
 )
 
-// An ExitReason says why a session has ended, as the hook SessionEnd reports it. There may be
+// An ExitReason explains why a session ended, as the hook SessionEnd reports it. There may be
 // others than those below.
 type ExitReason string
 
 // The reasons for which a session ends.
 const (
-	// ExitClear is the command /clear, after which the agent goes on with a new session.
+	// ExitClear is the command /clear, after which the agent continues with a new session.
 	ExitClear ExitReason = "clear"
 	// ExitResume is the change to another session.
 	ExitResume ExitReason = "resume"

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A TaskStartedMessage says that a task has begun: a subagent, a shell command in the background, a
-// workflow. A task that is resumed keeps its TaskID and gets a new RunID; the run ids of one task
+// A TaskStartedMessage reports that a task started: a subagent, a shell command in the background,
+// a workflow. A task that is resumed keeps its TaskID and gets a new RunID; the run ids of one task
 // sort in the order of its runs.
 //
 //wire:message system task_started
@@ -27,7 +27,7 @@ type TaskStartedMessage struct {
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// WorkflowName is the name of a workflow. Other tasks have none.
 	WorkflowName string `json:"workflow_name" wire:"intern"`
-	// Backgrounded says that the agent does not wait for the task.
+	// Backgrounded reports whether the agent does not wait for the task.
 	Backgrounded bool `json:"is_backgrounded"`
 	// SpawnDepth is 1 for a task that the session's own agent started.
 	SpawnDepth int `json:"spawn_depth"`
@@ -35,7 +35,7 @@ type TaskStartedMessage struct {
 	ParentTaskID string `json:"parent_task_id" wire:"intern"`
 	// Prompt is the prompt of a subagent.
 	Prompt string `json:"prompt"`
-	// SkipTranscript says that the transcript should not show the task.
+	// SkipTranscript reports whether the transcript should not show the task.
 	SkipTranscript bool `json:"skip_transcript"`
 	// Ambient marks a task that is not activity, such as a watcher. Do not count it as work.
 	Ambient   bool   `json:"ambient"`
@@ -55,7 +55,7 @@ const (
 	TaskTypeRemoteAgent   TaskType = "remote_agent"
 )
 
-// A TaskUpdatedMessage says what has changed about a task.
+// A TaskUpdatedMessage says what changed about a task.
 //
 //wire:message system task_updated
 type TaskUpdatedMessage struct {
@@ -82,11 +82,11 @@ type TaskPatch struct {
 	Description string `json:"description,omitzero"`
 	// EndTime is a Unix time in milliseconds.
 	EndTime int64 `json:"end_time,omitzero"`
-	// TotalPaused is how long the task has been paused, all pauses together.
+	// TotalPaused is the time the task was paused, all pauses together.
 	TotalPaused Millis `json:"total_paused_ms,omitzero"`
-	// Error says why the task failed.
+	// Error explains why the task failed.
 	Error string `json:"error,omitzero"`
-	// Backgrounded says whether the task now runs in the background. Nil means no change.
+	// Backgrounded reports whether the task now runs in the background. Nil means no change.
 	Backgrounded *bool `json:"is_backgrounded,omitzero"`
 }
 
@@ -141,19 +141,19 @@ type TaskProgressMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// TaskUsage is what a task has used since it began.
+// TaskUsage is what a task used since it started.
 type TaskUsage struct {
 	raw string
 
 	// TotalTokens is the sum of input, cached input and output.
 	TotalTokens int `json:"total_tokens,omitzero"`
-	// ToolUses is how many calls of tools there were.
+	// ToolUses is the number of tool calls.
 	ToolUses int `json:"tool_uses,omitzero"`
-	// Duration is how long the task has been running.
+	// Duration is the time the task has been running.
 	Duration Millis `json:"duration_ms,omitzero"`
 }
 
-// A TaskNotificationMessage says that a task has ended, and where its output is.
+// A TaskNotificationMessage reports that a task ended, and where its output is.
 //
 //wire:message system task_notification
 type TaskNotificationMessage struct {
@@ -173,11 +173,11 @@ type TaskNotificationMessage struct {
 	OutputFile string `json:"output_file" wire:"required"`
 	// Summary is the outcome in words. For a subagent it is the final text.
 	Summary string `json:"summary"`
-	// Usage is what the task has used, or nil.
+	// Usage is what the task used, or nil.
 	Usage *TaskUsage `json:"usage"`
-	// ResourceLinks are MCP resources that the task has made, at most 50.
+	// ResourceLinks are MCP resources that the task made, at most 50.
 	ResourceLinks []ResourceLink `json:"resource_links"`
-	// SkipTranscript says that the transcript should not show the task.
+	// SkipTranscript reports whether the transcript should not show the task.
 	SkipTranscript bool `json:"skip_transcript"`
 	// Ambient marks a task that is not activity, as in [TaskStartedMessage].
 	Ambient   bool   `json:"ambient"`
@@ -185,7 +185,7 @@ type TaskNotificationMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A ResourceLink points to an MCP resource that a task has produced.
+// A ResourceLink points to an MCP resource that a task produced.
 type ResourceLink struct {
 	raw string
 
@@ -239,9 +239,9 @@ type RunningTask struct {
 	Ambient bool `json:"ambient,omitzero"`
 }
 
-// A HookStartedMessage says that a shell hook has begun to run. Those of SessionStart and Setup are
-// always reported, the others only when the agent was asked to include hook events. Hooks that are
-// callbacks of the caller are not reported.
+// A HookStartedMessage reports that a shell hook started to run. Those of SessionStart and Setup
+// are always reported, the others only when the agent was asked to include hook events. Hooks that
+// are callbacks of the caller are not reported.
 //
 //wire:message system hook_started
 type HookStartedMessage struct {
@@ -265,7 +265,7 @@ func (m *HookStartedMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
 
-// A HookProgressMessage carries what a running hook has printed so far.
+// A HookProgressMessage carries what a running hook printed so far.
 //
 //wire:message system hook_progress
 type HookProgressMessage struct {
@@ -279,11 +279,11 @@ type HookProgressMessage struct {
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Stdout is what the hook has printed on its standard output so far.
+	// Stdout is what the hook printed on its standard output so far.
 	Stdout string `json:"stdout"`
-	// Stderr is what the hook has printed on its standard error so far.
+	// Stderr is what the hook printed on its standard error so far.
 	Stderr string `json:"stderr"`
-	// Output is what the hook has printed so far, as the agent puts it together.
+	// Output is what the hook printed so far, as the agent puts it together.
 	Output    string `json:"output"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
@@ -309,15 +309,15 @@ type HookResponseMessage struct {
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Output is what the hook has printed, as the agent puts it together.
+	// Output is what the hook printed, as the agent puts it together.
 	Output string `json:"output"`
-	// Stdout is what the hook has printed on its standard output.
+	// Stdout is what the hook printed on its standard output.
 	Stdout string `json:"stdout"`
-	// Stderr is what the hook has printed on its standard error.
+	// Stderr is what the hook printed on its standard error.
 	Stderr string `json:"stderr"`
 	// ExitCode is nil when the agent gave none.
 	ExitCode *int `json:"exit_code"`
-	// Outcome says how the hook ended.
+	// Outcome describes how the hook ended.
 	Outcome   HookOutcome `json:"outcome" wire:"intern"`
 	UUID      string      `json:"uuid"`                     // ID of this message
 	SessionID string      `json:"session_id" wire:"intern"` // session that it belongs to

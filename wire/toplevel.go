@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A ToolProgressMessage says that a tool call is still running.
+// A ToolProgressMessage reports that a tool call is still running.
 //
 //wire:message tool_progress
 type ToolProgressMessage struct {
@@ -18,11 +18,11 @@ type ToolProgressMessage struct {
 	ToolName string `json:"tool_name" wire:"intern"`
 	// ParentToolUseID is the call that started the subagent, when a subagent runs the tool.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
-	// ElapsedSeconds is how long the call has run.
+	// ElapsedSeconds is the time the call has run.
 	ElapsedSeconds float64 `json:"elapsed_time_seconds"`
 	// TaskID is the task that the call runs as, if it has one.
 	TaskID string `json:"task_id" wire:"intern"`
-	// Heartbeat marks a message that only says that the call still runs.
+	// Heartbeat marks a message that only reports that the call still runs.
 	Heartbeat bool `json:"heartbeat"`
 	// SubagentType is the kind of subagent, or empty.
 	SubagentType string `json:"subagent_type" wire:"intern"`
@@ -32,7 +32,7 @@ type ToolProgressMessage struct {
 	SessionID     string         `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A SubagentRetry says that a subagent's request to the model has failed and will be sent again.
+// A SubagentRetry reports that a subagent's request to the model failed and will be sent again.
 type SubagentRetry struct {
 	raw string
 
@@ -40,9 +40,9 @@ type SubagentRetry struct {
 	AgentID string `json:"agent_id,omitzero" wire:"intern"`
 	// Attempt is the number of the retry, from 1.
 	Attempt int `json:"attempt,omitzero"`
-	// MaxRetries is how many retries there will be at most.
+	// MaxRetries is the maximum number of retries.
 	MaxRetries int `json:"max_retries,omitzero"`
-	// RetryDelay is how long the subagent waits before the retry.
+	// RetryDelay is the time the subagent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms,omitzero"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
 	ErrorStatus int `json:"error_status,omitzero"`
@@ -70,11 +70,11 @@ type ToolUseSummaryMessage struct {
 type AuthStatusMessage struct {
 	raw string
 
-	// Authenticating says that the login has not finished.
+	// Authenticating reports whether the login has not finished.
 	Authenticating bool `json:"isAuthenticating"`
 	// Output is the output of the login, as a list of texts.
 	Output []string `json:"output"`
-	// Error says why the login failed, or is empty.
+	// Error explains why the login failed, or is empty.
 	Error     string `json:"error"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
@@ -93,8 +93,8 @@ type PromptSuggestionMessage struct {
 	SessionID  string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A ConversationResetMessage says that the conversation starts again under a new id. SessionID is
-// still the old one.
+// A ConversationResetMessage reports that the conversation starts again under a new id. SessionID
+// is still the old one.
 //
 //wire:message conversation_reset
 type ConversationResetMessage struct {
@@ -112,7 +112,7 @@ type ConversationResetMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that has ended
 }
 
-// A ResetTrigger says why a conversation was reset.
+// A ResetTrigger explains why a conversation was reset.
 type ResetTrigger string
 
 // The reasons for a reset.
@@ -141,7 +141,7 @@ type ActiveGoal struct {
 
 	// Condition is the goal.
 	Condition string `json:"condition,omitzero"`
-	// Iterations is how many iterations the agent has made.
+	// Iterations is the number of iterations the agent made.
 	Iterations int `json:"iterations,omitzero"`
 	// SetAt is when the goal was set, as a number.
 	SetAt int64 `json:"set_at,omitzero"`
@@ -151,7 +151,7 @@ type ActiveGoal struct {
 	LastReason string `json:"last_reason,omitzero"`
 }
 
-// A TranscriptMirrorMessage carries entries that the agent has appended to a transcript file, for a
+// A TranscriptMirrorMessage carries entries that the agent appended to a transcript file, for a
 // session store. It comes only when the agent was started with its session mirror on, and has
 // neither id nor session id.
 //
@@ -165,8 +165,8 @@ type TranscriptMirrorMessage struct {
 	Entries []JSON `json:"entries"`
 }
 
-// A CommandLifecycleMessage says that a user message which came with an id has been queued,
-// started, completed or cancelled.
+// A CommandLifecycleMessage reports that a user message which came with an id was queued, started,
+// completed or cancelled.
 //
 //wire:message command_lifecycle
 type CommandLifecycleMessage struct {
@@ -203,13 +203,13 @@ type AutocompactStateMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A KeepAliveMessage says that the agent is alive. It has neither id nor session id.
+// A KeepAliveMessage reports that the agent is alive. It has neither id nor session id.
 //
 //wire:message keep_alive
 type KeepAliveMessage struct {
 	raw string
 
-	// StartupMark names the point that the agent has reached while it starts. It is set only if the
+	// StartupMark names the point that the agent reached while it starts. It is set only if the
 	// environment variable CLAUDE_CODE_SDK_READS_STARTUP_MARKS is set.
 	StartupMark string `json:"startup_mark" wire:"intern"`
 }
@@ -259,7 +259,7 @@ type ControlResponse struct {
 	RequestID string `json:"request_id" wire:"required"`
 	// Response is the answer; some successes have none.
 	Response JSON `json:"response,omitzero"`
-	// Error says why the request failed, for people.
+	// Error explains why the request failed, for people.
 	Error string `json:"error,omitzero"`
 	// ErrorCode is a word such as "unsupported_request", which stands for a request that the agent
 	// does not know, or empty.
@@ -291,18 +291,18 @@ type ControlCancelRequestMessage struct {
 type RateLimitMessage struct {
 	raw string
 
-	// Info says how the account stands.
+	// Info describes how the account stands.
 	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
 	UUID      string        `json:"uuid"`                     // ID of this message
 	SessionID string        `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// RateLimitInfo says how an account stands against one limit and against its overage, which is paid
-// usage beyond the plan.
+// RateLimitInfo describes how an account stands against one limit and against its overage, which is
+// paid usage beyond the plan.
 type RateLimitInfo struct {
 	raw string
 
-	// Status says whether requests are still allowed.
+	// Status reports whether requests are still allowed.
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is when the limit starts again, as a Unix time.
 	ResetsAt int64 `json:"resetsAt,omitzero"`
@@ -310,34 +310,34 @@ type RateLimitInfo struct {
 	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
 	// Utilization is how much of the limit is used.
 	Utilization float64 `json:"utilization,omitzero"`
-	// SurpassedThreshold is the highest warning threshold that Utilization has passed, or 0.
+	// SurpassedThreshold is the highest warning threshold that Utilization passed, or 0.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
-	// OverageStatus says whether overage is still allowed, or is empty.
+	// OverageStatus reports whether overage is still allowed, or is empty.
 	OverageStatus RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
 	// OverageResetsAt is when the overage starts again, as a Unix time, or 0.
 	OverageResetsAt int64 `json:"overageResetsAt,omitzero"`
-	// OverageDisabledReason says why overage is off.
+	// OverageDisabledReason explains why overage is off.
 	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
-	// UsingOverage says that the limit is used up and the account goes on with its overage.
+	// UsingOverage reports whether the limit is used up and the account continues with its overage.
 	UsingOverage bool `json:"isUsingOverage,omitzero"`
 	// OverageInUse is the API's own flag that overage is in use. Most frames leave it out.
 	OverageInUse bool `json:"overageInUse,omitzero"`
-	// OverageEnabled says that the account has overage turned on. The agent sends it only with
-	// RateLimitAllowedWarning, so false can mean that it is not known.
+	// OverageEnabled reports whether the account has overage turned on. The agent sends it only
+	// with RateLimitAllowedWarning, so false can mean that it is not known.
 	OverageEnabled bool `json:"overageEnabled,omitzero"`
 
 	// Scope is the scope of the limit.
 	Scope RateLimitScope `json:"limitScope,omitzero" wire:"intern"`
 	// ErrorCode is "credits_required" or empty.
 	ErrorCode string `json:"errorCode,omitzero" wire:"intern"`
-	// CanUserPurchaseCredits says whether the user can buy credits.
+	// CanUserPurchaseCredits reports whether the user can buy credits.
 	CanUserPurchaseCredits bool `json:"canUserPurchaseCredits,omitzero"`
-	// HasChargeableSavedPaymentMethod says whether the account has a way to pay for them.
+	// HasChargeableSavedPaymentMethod reports whether the account has a way to pay for them.
 	HasChargeableSavedPaymentMethod bool `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
 
-// A RateLimitStatus says whether requests are still allowed.
+// A RateLimitStatus reports whether requests are still allowed.
 type RateLimitStatus string
 
 // The standings against a limit.
@@ -370,7 +370,7 @@ const (
 	RateLimitScopeGroupPool RateLimitScope = "group_pool"
 )
 
-// An OverageDisabledReason says why an account cannot go beyond its plan.
+// An OverageDisabledReason explains why an account cannot go beyond its plan.
 type OverageDisabledReason string
 
 // The reasons.
@@ -436,7 +436,7 @@ func fileName(name string) bool {
 		utf8.ValidString(name)
 }
 
-// ContextUsage says how full the context window is, and what fills it.
+// ContextUsage describes how full the context window is, and what fills it.
 type ContextUsage struct {
 	raw string
 
@@ -539,7 +539,7 @@ type ContextUsageSkill struct {
 type UsageCommandOutput struct {
 	raw string
 
-	// Session is what this session has used.
+	// Session is what this session used.
 	Session *SessionUsage `json:"session,omitzero"`
 	// RateLimits are the limits of a subscription, or nil without one.
 	RateLimits *UsageLimits `json:"rate_limits,omitzero"`
@@ -568,7 +568,7 @@ type UsageLimit struct {
 	ResetsAt string `json:"resets_at,omitzero"`
 	// Scope is what the limit is for, or nil for everything.
 	Scope *UsageLimitScope `json:"scope,omitzero"`
-	// Severity says how close the limit is.
+	// Severity describes how close the limit is.
 	Severity string `json:"severity,omitzero" wire:"intern"`
 	// Active reports whether the limit counts now.
 	Active bool `json:"is_active,omitzero"`
@@ -596,7 +596,7 @@ type UsageLimitName struct {
 type ExtraUsage struct {
 	raw string
 
-	// Enabled is whether the account may exceed its limits.
+	// Enabled reports whether the account may exceed its limits.
 	Enabled bool `json:"is_enabled,omitzero"`
 	// MonthlyLimit is the most that may be spent in a month, and UsedCredits what was spent.
 	MonthlyLimit float64 `json:"monthly_limit,omitzero"`
@@ -607,7 +607,7 @@ type ExtraUsage struct {
 	Currency string `json:"currency,omitzero" wire:"intern"`
 }
 
-// SessionUsage is what a session has used so far.
+// SessionUsage is what a session used so far.
 type SessionUsage struct {
 	raw string
 
@@ -615,11 +615,11 @@ type SessionUsage struct {
 	TotalCostUSD float64 `json:"total_cost_usd,omitzero"`
 	// TotalAPIDuration is the time spent in API calls.
 	TotalAPIDuration Millis `json:"total_api_duration_ms,omitzero"`
-	// TotalDuration is how long the session has lasted.
+	// TotalDuration is the time the session lasted.
 	TotalDuration Millis `json:"total_duration_ms,omitzero"`
-	// TotalLinesAdded is how many lines the session has added to files.
+	// TotalLinesAdded is the number of lines the session added to files.
 	TotalLinesAdded int `json:"total_lines_added,omitzero"`
-	// TotalLinesRemoved is how many lines the session has removed from files.
+	// TotalLinesRemoved is the number of lines the session removed from files.
 	TotalLinesRemoved int `json:"total_lines_removed,omitzero"`
 	// ModelUsage splits the usage by model.
 	ModelUsage map[string]ModelUsage `json:"model_usage,omitzero"`

@@ -91,7 +91,7 @@ type AppliedEdit struct {
 
 	// Type is "clear_tool_uses_20250919" or "clear_thinking_20251015".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// ClearedToolUses is how many tool calls were removed, with the first type.
+	// ClearedToolUses is the number of tool calls that were removed, with the first type.
 	ClearedToolUses int `json:"cleared_tool_uses,omitzero"`
 	// ClearedThinkingTurns is how many turns lost their thinking, with the second type.
 	ClearedThinkingTurns int `json:"cleared_thinking_turns,omitzero"`
@@ -113,7 +113,7 @@ type AssistantMessage struct {
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
 	// Error is set if the message reports a failed API call. The text describes the error.
 	Error AssistantError `json:"error" wire:"intern"`
-	// APIErrorMessage says that the text is an error of the API, not an answer.
+	// APIErrorMessage reports whether the text is an error of the API, not an answer.
 	APIErrorMessage bool `json:"is_api_error_message"`
 	// APIErrorStatus is the HTTP status of the error, such as 400.
 	APIErrorStatus int `json:"api_error_status"`
@@ -125,19 +125,19 @@ type AssistantMessage struct {
 	// UserMessageUUID is the caller's id of the prompt that is answered. It is set on the first
 	// message of a turn, except for subagents.
 	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
-	// UserMessageUUIDs are the ids of all prompts that the turn has taken up so far, at most 64. It
-	// is set where UserMessageUUID is.
+	// UserMessageUUIDs are the ids of all prompts that the turn took up so far, at most 64. It is
+	// set where UserMessageUUID is.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 
 	// ResumeReason is set when the turn continues one that a restart cut off. It is
 	// "interrupted_turn" unless the environment variable CLAUDE_CODE_RESUME_REASON says otherwise.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
-	// ResumedFromIncompleteThinking says that the turn was resumed from incomplete thinking.
+	// ResumedFromIncompleteThinking reports whether the turn was resumed from incomplete thinking.
 	ResumedFromIncompleteThinking bool `json:"resumed_from_incomplete_thinking"`
 	// Supersedes are the UUIDs of earlier messages that this one replaces, after a refusal or a
 	// tool call that could not be parsed. Remove them from the conversation.
 	Supersedes []string `json:"supersedes"`
-	// Aborted says that an interrupt cut the message off.
+	// Aborted reports whether an interrupt cut the message off.
 	Aborted bool `json:"aborted"`
 
 	// AgentID is the subagent that speaks, or empty. It equals the TaskID of the subagent's task.
@@ -147,7 +147,7 @@ type AssistantMessage struct {
 	// TaskDescription is the short description that the subagent was started with.
 	TaskDescription string `json:"task_description" wire:"intern"`
 
-	// ThinkingDuration is how long the model was thinking.
+	// ThinkingDuration is the time the model was thinking.
 	ThinkingDuration Millis `json:"thinking_duration_ms"`
 	// ThinkingDisplay is how thinking is shown, such as "updates".
 	ThinkingDisplay string `json:"thinking_display" wire:"intern"`
@@ -163,7 +163,7 @@ type AssistantMessage struct {
 	LocalCommandRun *LocalCommandRun `json:"local_command_run"`
 	// LocalCommandSource is the text as the transcript has it, with tags.
 	LocalCommandSource string `json:"local_command_source"`
-	// LocalCommandOutcome says why the command did nothing, or is nil.
+	// LocalCommandOutcome explains why the command did nothing, or is nil.
 	LocalCommandOutcome *LocalCommandOutcome `json:"local_command_outcome"`
 	// UsageReport is the answer to /usage, and nil otherwise.
 	UsageReport *UsageCommandOutput `json:"usage_report"`
@@ -172,7 +172,7 @@ type AssistantMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// ToolUseMeta says how to show a call of a tool.
+// ToolUseMeta describes how to show a tool call.
 type ToolUseMeta struct {
 	raw string
 
@@ -186,8 +186,8 @@ type ToolUseMeta struct {
 	ToolName string `json:"tool_name,omitzero" wire:"intern"`
 }
 
-// A UserMessage is a prompt on its way to the agent, or, from the agent, the results of tools and
-// other content in the user's role.
+// A UserMessage is a prompt on its way to the agent, or, from the agent, the tool results and other
+// content in the user's role.
 //
 //wire:message user
 type UserMessage struct {
@@ -198,7 +198,8 @@ type UserMessage struct {
 
 	// ParentToolUseID is the call that started the subagent that is spoken to.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
-	// Synthetic says that the agent made the message up, such as the summary after a compaction.
+	// Synthetic reports whether the agent made the message up, such as the summary after a
+	// compaction.
 	Synthetic bool `json:"isSynthetic"`
 	// Replay marks a prompt that the agent repeats to its host.
 	Replay bool `json:"isReplay"`
@@ -247,15 +248,15 @@ type ToolResultMeta struct {
 
 	// ID is the ToolUseID of the [ToolResultBlock].
 	ID string `json:"id,omitzero"`
-	// PermissionDecision says whether the call was allowed. Calls that the permission mode allows
-	// have one as well.
+	// PermissionDecision reports whether the call was allowed. Calls that the permission mode
+	// allows have one as well.
 	PermissionDecision *PermissionDecision `json:"permission_decision,omitzero"`
-	// NonExecutionKind says why the tool did not run, such as "permission-rule". It is empty if it
-	// ran.
+	// NonExecutionKind explains why the tool did not run, such as "permission-rule". It is empty if
+	// it ran.
 	NonExecutionKind string `json:"non_execution_kind,omitzero" wire:"intern"`
 }
 
-// A PermissionDecision says whether a tool was allowed to run, and by whom.
+// A PermissionDecision reports whether a tool was allowed to run, and by whom.
 type PermissionDecision struct {
 	raw string
 

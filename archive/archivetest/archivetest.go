@@ -155,7 +155,7 @@ func testLargeManifests(t *testing.T, target archive.Target) {
 	}
 }
 
-// testTwo uses two targets of one store. Each sees what the other one has written.
+// testTwo uses two targets of one store. Each sees what the other one wrote.
 func testTwo(t *testing.T, one, two archive.Target) {
 	ctx, key, data := t.Context(), keyOf("m", "p", 1), []byte("x")
 	if err := one.Put(ctx, nameOf(data), data); err != nil {

@@ -9,8 +9,8 @@
 //	defer target.Close()
 //	saved, err := archive.New(target).Save(ctx, nil)
 //
-// By default a server syncs to disk every two minutes, and what it has acknowledged since is lost
-// with its power. Start it with sync_interval: always in the section jetstream of its configuration.
+// By default a server syncs to disk every two minutes, and what it acknowledged since is lost with
+// its power. Start it with sync_interval: always in the section jetstream of its configuration.
 // Whoever can connect can read the archive: give the server a certificate and accounts.
 package natsarchive
 
@@ -37,9 +37,10 @@ import (
 const Bucket = "clew-archive"
 
 const (
-	// connectTimeout is how long a server may take to greet. Commands that read an archive wait for it.
+	// connectTimeout is the time a server may take to greet. Commands that read an archive wait for
+	// it.
 	connectTimeout = 10 * time.Second
-	// answerTimeout is how long it may take for one answer.
+	// answerTimeout is the time it may take for one answer.
 	answerTimeout = time.Minute
 )
 
@@ -237,8 +238,8 @@ func (t *Target) Manifest(ctx context.Context, key archive.Key) (archive.Manifes
 	return archive.Manifest{}, wrapped(fmt.Errorf("manifest of %s: %w", key, replaced))
 }
 
-// objectMark begins an entry of the bucket that names an object with the manifest: a message of NATS
-// has a largest size, 1 MiB by default.
+// objectMark starts an entry of the bucket that names an object with the manifest: a message of
+// NATS has a largest size, 1 MiB by default.
 const objectMark = "\x00object "
 
 // content returns the manifest of an entry.
@@ -280,7 +281,7 @@ func (t *Target) Manifests(ctx context.Context, machine string) iter.Seq2[archiv
 	}
 }
 
-// read yields the manifests that are there when it begins: a nil entry follows the last one.
+// read yields the manifests that are there when it starts: a nil entry follows the last one.
 func (t *Target) read(ctx context.Context, watch jetstream.KeyWatcher, yield func(archive.Manifest, error) bool) {
 	silence := time.NewTimer(answerTimeout)
 	defer silence.Stop()
@@ -305,7 +306,7 @@ func (t *Target) read(ctx context.Context, watch jetstream.KeyWatcher, yield fun
 	}
 }
 
-// yieldEntry yields the manifest of an entry, and reports whether the loop goes on.
+// yieldEntry yields the manifest of an entry, and reports whether the loop continues.
 func (t *Target) yieldEntry(ctx context.Context, entry jetstream.KeyValueEntry, yield func(archive.Manifest, error) bool) bool {
 	key, err := decode(entry.Key())
 	if err != nil {

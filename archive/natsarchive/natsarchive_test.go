@@ -95,7 +95,7 @@ func TestOpenExisting(t *testing.T) {
 	}
 }
 
-// TestOpenError names the server without the password, also if that makes the URL invalid.
+// TestOpenError names the server without the password, even if that makes the URL invalid.
 func TestOpenError(t *testing.T) {
 	t.Parallel()
 	for server, named := range map[string]string{

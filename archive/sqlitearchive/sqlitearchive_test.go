@@ -174,7 +174,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestEmptyFile completes the creation of an archive that a crash has interrupted.
+// TestEmptyFile completes the creation of an archive that a crash interrupted.
 func TestEmptyFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")

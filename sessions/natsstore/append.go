@@ -62,7 +62,7 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 }
 
 // append appends the entries that the transcript does not have yet. It first relies on what it
-// remembers. If another writer has appended since, it reads that and tries again.
+// remembers. If another writer appended since, it reads that and tries again.
 func (s *Store) append(ctx context.Context, t *transcript, entries []entry) error {
 	for current := false; ; current = true {
 		fresh := t.fresh(entries)
@@ -204,19 +204,18 @@ func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 // tooManyBatches is the server's error code if it has no room for another batch.
 const tooManyBatches jetstream.ErrorCode = 10210
 
-// outdated reports whether the server has refused an append because another writer has appended
-// since.
+// outdated reports whether the server refused an append because another writer appended since.
 func outdated(err error) bool {
 	return refused(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// refused reports whether the server has returned one of these error codes.
+// refused reports whether the server returned one of these error codes.
 func refused(err error, codes ...jetstream.ErrorCode) bool {
 	refusal, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && slices.Contains(codes, refusal.ErrorCode)
 }
 
-// catchUp reads what others have appended. If the transcript was deleted, it forgets what it knew.
+// catchUp reads what others appended. If the transcript was deleted, it forgets what it knew.
 func (s *Store) catchUp(ctx context.Context, t *transcript) error {
 	last, err := s.last(ctx, t.subject)
 	if err != nil || last == t.last {

@@ -35,7 +35,7 @@
 // the header Clew-Checksum. Load returns an error for a message that does not match, and if the
 // server has more messages than it can read. A server drops messages that are damaged on its disk;
 // the one in this process is compared with a file next to its own, natsstore.mark, which has the
-// number of messages that it has confirmed. Its files are checked before it starts: with a damaged
+// number of messages that it confirmed. Its files are checked before it starts: with a damaged
 // number of a message it would take all memory.
 //
 // Messages that other programs put on these subjects are not skipped: Load returns an error with
@@ -45,5 +45,5 @@
 //
 // A Store keeps the UUIDs of transcripts in memory, so an append is one request. When it first
 // appends to an existing transcript, it reads the whole transcript. After that it reads only what
-// other writers have appended. It remembers about a million UUIDs.
+// other writers appended. It remembers about a million UUIDs.
 package natsstore

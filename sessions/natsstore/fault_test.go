@@ -154,7 +154,7 @@ func (m muteable) Write(data []byte) (int, error) {
 	return m.Writer.Write(data)
 }
 
-// The server has stored the append, but its answer is lost. The caller can't know, and repeats it.
+// The server stored the append, but its answer is lost. The caller can't know, and repeats it.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	srv := start(t, &server.Options{})
@@ -253,7 +253,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 }
 
-// An unfinished append, whose writer has died, is not visible, and does not delay others.
+// An unfinished append, whose writer died, is not visible, and does not delay others.
 func TestCutBatch(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})

@@ -140,7 +140,7 @@ func (s *Store) page(ctx context.Context, sp span) ([]message, error) {
 	}
 }
 
-// pageEnd returns an error unless the answer says that there are no more messages.
+// pageEnd returns an error unless the answer reports that there are no more messages.
 func pageEnd(answer *nats.Msg) error {
 	switch status := answer.Header.Get("Status"); status {
 	case "204", "404":

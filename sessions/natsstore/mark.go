@@ -18,10 +18,10 @@ import (
 // markName is the name of the file with the mark of an embedded server.
 const markName = "natsstore.mark"
 
-// A mark records how many messages the server in this process has confirmed. A server that finds
-// damage in a file when it starts drops the rest of that file and says nothing, so that transcripts
-// would just be shorter. The mark is not synced to the disk: after a crash of the machine it may be
-// older than the messages, and notices less.
+// A mark records how many messages the server in this process confirmed. A server that finds damage
+// in a file when it starts drops the rest of that file and says nothing, so that transcripts would
+// just be shorter. The mark is not synced to the disk: after a crash of the machine it may be older
+// than the messages, and notices less.
 type mark struct {
 	// changes is locked while messages are removed, and read-locked while some are added.
 	changes sync.RWMutex
@@ -70,7 +70,7 @@ func (m *mark) write() error {
 	return err
 }
 
-// reached returns the mark: what a server that has lost nothing has.
+// reached returns the mark: what a server that lost nothing has.
 func (m *mark) reached() (last, count uint64) {
 	if m == nil {
 		return 0, 0
@@ -101,8 +101,8 @@ func (m *mark) begin(state jetstream.StreamState) error {
 	return m.write()
 }
 
-// intact returns an error if the server in this process has lost messages. It may notice damage,
-// and drop messages, when somebody reads them.
+// intact returns an error if the server in this process lost messages. It may notice damage, and
+// drop messages, when somebody reads them.
 func (s *Store) intact(ctx context.Context) error {
 	_, err := s.state(ctx)
 	return err
@@ -122,7 +122,7 @@ func (s *Store) complete(ctx context.Context, read span, messages uint64) error 
 	return fmt.Errorf("the server can't read all messages: %d of %d", messages, state.Subjects[read.subject])
 }
 
-// state returns the state of the stream, or an error if the server has lost messages.
+// state returns the state of the stream, or an error if the server lost messages.
 func (s *Store) state(ctx context.Context, opts ...jetstream.StreamInfoOpt) (state jetstream.StreamState, err error) {
 	err = s.mark.adding(func() error { // nobody removes messages
 		last, count := s.mark.reached()
@@ -138,8 +138,8 @@ func (s *Store) state(ctx context.Context, opts ...jetstream.StreamInfoOpt) (sta
 	return state, err
 }
 
-// added records n messages that the server has confirmed, and the number of the last one. A nil
-// mark does nothing.
+// added records n messages that the server confirmed, and the number of the last one. A nil mark
+// does nothing.
 func (m *mark) added(last, n uint64) error {
 	if m == nil {
 		return nil

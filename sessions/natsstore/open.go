@@ -19,7 +19,7 @@ import (
 // DefaultStream is the name of the stream if [Options] does not name another.
 const DefaultStream = "CLEW_SESSIONS"
 
-// answerTimeout is how long a server may take for one answer. It is a variable since tests, which
+// answerTimeout is the time a server may take for one answer. It is a variable since tests, which
 // may run on a busy machine, set a longer one.
 var answerTimeout = 10 * time.Second
 
@@ -44,8 +44,8 @@ type Options struct {
 
 	// SyncAlways states that the servers of URL or Conn sync entries to disk before they
 	// acknowledge them, as with the line sync_interval: always in the section jetstream of their
-	// configuration. By default a server syncs every two minutes, and what it has acknowledged
-	// since is lost with its power. Clients can't see which of both is true, so Open needs this or
+	// configuration. By default a server syncs every two minutes, and what it acknowledged since is
+	// lost with its power. Clients can't see which of both is true, so Open needs this or
 	// AllowUnsynced. Dir needs neither: its server always syncs.
 	SyncAlways bool
 	// AllowUnsynced accepts servers and streams that acknowledge entries before they are on disk: a
@@ -180,8 +180,8 @@ func (s *Store) checkStream(c jetstream.StreamConfig) error {
 	return fmt.Errorf("natsstore: stream %s %s", c.Name, fault)
 }
 
-// checkedSubject returns the subject of a transcript, or an error if the context has ended or the
-// key is invalid.
+// checkedSubject returns the subject of a transcript, or an error if the context ended or the key
+// is invalid.
 func (s *Store) checkedSubject(ctx context.Context, key wire.SessionKey) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -204,7 +204,7 @@ func (s *Store) wrapError(what string, err error) error {
 	return fmt.Errorf("natsstore: %s: %w", what, err)
 }
 
-// errUnknownSync is the error of a server that may lose what it has acknowledged.
+// errUnknownSync is the error of a server that may lose what it acknowledged.
 var errUnknownSync = errors.New("natsstore: a power failure of the server may lose entries that it has acknowledged: " +
 	"start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
 	"or set Options.AllowUnsynced to accept that")

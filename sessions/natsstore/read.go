@@ -23,7 +23,7 @@ import (
 // errGap is wrapped by errors about missing messages.
 var errGap = errors.New("earlier messages are missing")
 
-// Load returns the entries that the transcript has when the loop begins. It keeps a few megabytes
+// Load returns the entries that the transcript has when the loop starts. It keeps a few megabytes
 // in memory at a time, or the current entry if that is larger. If the transcript is deleted during
 // the loop, that is an error. See [sessions.Store].
 func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {

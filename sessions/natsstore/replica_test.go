@@ -14,7 +14,7 @@ import (
 )
 
 // A server of a cluster that does not have the latest message yet is asked again, unless the leader
-// says that there is none any more.
+// reports that there is none any more.
 func TestReplicaIsBehind(t *testing.T) {
 	t.Parallel()
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})

@@ -37,7 +37,7 @@ func TestTwoStores(t *testing.T) {
 		t.Errorf("got %+v, %v", summaries, err)
 	}
 
-	// A store forgets a transcript that another has deleted, whether or not it was written again.
+	// A store forgets a transcript that another deleted, whether or not it was written again.
 	for range 2 {
 		if err := b.Delete(t.Context(), main); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestStoresWriteTogether(t *testing.T) {
 	writeTogether(t, once, stores...)
 }
 
-// If the server accepts no more batches, a writer waits until another one has finished.
+// If the server accepts no more batches, a writer waits until another one finishes.
 func TestManyBatches(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{

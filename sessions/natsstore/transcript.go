@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// maxKnown is how many UUIDs a [Store] remembers.
+// maxKnown is the number of UUIDs a [Store] remembers.
 const maxKnown = 1 << 20
 
 // A transcript is what a [Store] knows of a transcript, up to some message of its subject. It may

@@ -1,4 +1,4 @@
-// Package sqlitestore keeps transcripts of sessions in a SQLite file. If in doubt, begin with this
+// Package sqlitestore keeps transcripts of sessions in a SQLite file. If in doubt, start with this
 // [sessions.Store]: it needs no server and no cgo, and what was appended survives a crash of the
 // program and of the machine.
 //
@@ -14,10 +14,9 @@
 //
 // # The file
 //
-// Only the owner can read the file, since transcripts contain what tools have read. While it is
-// open, there are two more files next to it, whose names end in "-wal" and "-shm"; they are part of
-// the database. The file must be on a local disk: the locks of network file systems are not
-// reliable.
+// Only the owner can read the file, since transcripts contain what tools read. While it is open,
+// there are two more files next to it, whose names end in "-wal" and "-shm"; they are part of the
+// database. The file must be on a local disk: the locks of network file systems are not reliable.
 //
 // Any number of processes may use a file at the same time. One of them writes at a time; readers
 // neither wait for it nor delay it. Don't copy the file or open it by other means in such a
@@ -26,7 +25,7 @@
 //
 // Each entry has a checksum, which also depends on the entries before it. Load returns an error
 // that names the session and the entry if one was changed or is missing. Entries that an older
-// version of this package has stored have none, and are read unchecked.
+// version of this package stored have none, and are read unchecked.
 //
 // When Append returns, the entries are on disk (synchronous=FULL, and F_FULLFSYNC on macOS).
 // Deleting makes room for later appends. The file itself does not shrink until you run VACUUM on

@@ -98,7 +98,7 @@ func TestFailureAtTheNthEntry(t *testing.T) {
 	}
 	other := raw(t, path)
 	for _, n := range []int{2, 3, 7, 9} {
-		// FAIL keeps what earlier statements have done.
+		// FAIL keeps what earlier statements did.
 		mustExec(t, other, fmt.Sprintf(`CREATE TRIGGER broken BEFORE INSERT ON entries WHEN NEW.uuid = 'u-%d'
 			BEGIN SELECT RAISE(FAIL, 'the disk is on fire'); END`, n))
 		for _, key := range []wire.SessionKey{session, {Project: "-home-me", SessionID: "new"}} {

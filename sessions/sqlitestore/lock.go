@@ -19,8 +19,8 @@ const (
 )
 
 // retryLocked calls f again while other processes lock the file, until the lock timeout of the
-// store. The timeout begins with the first refusal, since f may have waited for other goroutines
-// before. When its context has ended, f must return another error.
+// store. The timeout starts with the first refusal, since f may have waited for other goroutines
+// before. When its context ends, f must return another error.
 func retryLocked[T any](s *Store, f func() (T, error)) (T, error) {
 	var deadline time.Time
 	for {
@@ -44,8 +44,8 @@ func isLocked(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// wrapError adds the path to an error, and returns nil for nil. If the context has ended, its error
-// is the reason.
+// wrapError adds the path to an error, and returns nil for nil. If the context ended, its error is
+// the reason.
 func (s *Store) wrapError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

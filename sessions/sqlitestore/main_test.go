@@ -53,8 +53,8 @@ func mustPlay(t *testing.T, role, path string) {
 	}
 }
 
-// beginOnly appends to the session, prints a line, and begins to append more in a transaction that
-// has written to the disk when it prints the same line again. It never ends.
+// beginOnly appends to the session, prints a line, and starts to append more in a transaction that
+// wrote to the disk when it prints the same line again. It never ends.
 func beginOnly(ctx context.Context, path string) error {
 	s, err := sqlitestore.Open(ctx, path, &patient)
 	if err != nil {

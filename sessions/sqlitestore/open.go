@@ -21,7 +21,7 @@ var (
 
 // Options are the settings of a [Store].
 type Options struct {
-	// LockTimeout is how long a call waits while other processes write to the file. 0 means 10
+	// LockTimeout is the time a call waits while other processes write to the file. 0 means 10
 	// seconds. A negative value means hardly any time.
 	LockTimeout time.Duration
 }

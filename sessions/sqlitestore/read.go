@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Load returns the entries that the transcript has when the loop begins, with the same text as they
+// Load returns the entries that the transcript has when the loop starts, with the same text as they
 // were appended. It reads them from the file during the loop. That does not block writers, but
 // while the loop runs, the file that ends in "-wal" grows with everything that is written. If an
 // entry was changed or is missing, the error that says so comes after the last entry. See

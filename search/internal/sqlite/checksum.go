@@ -25,8 +25,8 @@ const (
 	sumInterval = 24 * time.Hour
 )
 
-// Windows does not let another handle read these bytes of a file that SQLite has locked. SQLite
-// stores nothing in them.
+// Windows does not let another handle read these bytes of a file that SQLite locked. SQLite stores
+// nothing in them.
 const (
 	lockStart = 1 << 30
 	lockEnd   = lockStart + 512

@@ -160,7 +160,7 @@ func openFirst(path string) (*os.File, error) {
 	return file, err
 }
 
-// closeLast closes the file of an index, and those that have waited for it.
+// closeLast closes the file of an index, and those that waited for it.
 func closeLast(path string, file *os.File) error {
 	handles.Lock()
 	defer handles.Unlock()
@@ -211,7 +211,7 @@ func classify(err error) error {
 	return err
 }
 
-// Read begins a transaction: until Close, all calls see the index as it is now. Without it, each
+// Read starts a transaction: until Close, all calls see the index as it is now. Without it, each
 // call takes a separate lock.
 func (d *DB) Read(ctx context.Context) error {
 	_, err := d.conn.ExecContext(ctx, "BEGIN")

@@ -93,8 +93,8 @@ func write(t *testing.T, path string) error {
 	return w.Commit()
 }
 
-// The whole index is read for its checksum if its time has changed, or if that was long ago, and
-// not each time that it is opened. Then damage is noticed, also if it leaves the time as it is.
+// The whole index is read for its checksum if its time changed, or if that was long ago, and not
+// each time that it is opened. Then damage is noticed, even if it leaves the time as it is.
 func TestChecksumIsComparedNowAndThen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "search.db")

@@ -16,7 +16,7 @@ type Writer struct {
 	done  bool
 }
 
-// Write begins a transaction. It returns an [ErrBusy] while another process is writing.
+// Write starts a transaction. It returns an [ErrBusy] while another process is writing.
 func (d *DB) Write(ctx context.Context) (*Writer, error) {
 	w := &Writer{ctx: context.WithoutCancel(ctx), db: d}
 	begin := []string{"BEGIN IMMEDIATE"}
@@ -58,7 +58,7 @@ func (w *Writer) prepare() error {
 	return err
 }
 
-// closeStatements closes what prepare has made.
+// closeStatements closes what prepare made.
 func (w *Writer) closeStatements() (err error) {
 	for _, s := range []*sql.Stmt{w.words, w.said} {
 		if s != nil {
