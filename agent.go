@@ -164,7 +164,7 @@ func (a *agent) checkPrompt(prompt *wire.UserMessage, id string) error {
 	return checkPrompt(prompt, a.version)
 }
 
-// forgetPrompt says which prompts do not reach the agent: they need no check.
+// forgetPrompt drops the version checks of prompts that never reach the agent.
 func (a *agent) forgetPrompt(gone func(id string) bool) {
 	a.checking.Lock()
 	defer a.checking.Unlock()
@@ -173,7 +173,7 @@ func (a *agent) forgetPrompt(gone func(id string) bool) {
 	}
 }
 
-// forgetVersion records that the version of a new process is not known.
+// forgetVersion marks the version of a new process as unknown.
 func (a *agent) forgetVersion() {
 	a.checking.Lock()
 	defer a.checking.Unlock()
@@ -205,8 +205,8 @@ func (a *agent) learnVersion(found string) *wire.UserMessage {
 	return prompt
 }
 
-// checkVersion warns, once, if the agent is too old, also for an option. An agent whose version is
-// not known is not checked.
+// checkVersion warns, once, if the agent is too old, whether in general or for an option. An agent
+// whose version is not known is not checked.
 func (a *agent) checkVersion(found string) {
 	if !version.Valid(found) {
 		return
@@ -227,7 +227,7 @@ func (a *agent) checkVersion(found string) {
 // removeSettings removes the directory of the agent's settings, if there is one.
 func (a *agent) removeSettings() { a.session.opts.removeConfig(a.settings) }
 
-// An agentProcess is one process of an agent: the first one, or one that replaces another.
+// An agentProcess is one process of an agent: the first or a replacement.
 type agentProcess struct {
 	conn        Connection
 	input       Connection  // the same connection, recorded
@@ -317,8 +317,8 @@ func (p *agentProcess) startError(exit *ExitError) error {
 	return exit
 }
 
-// stderr returns the end of what a process wrote to its standard error, if that is known. It blocks
-// until the process ends.
+// stderr returns the tail of a process's standard error, if it is known. It blocks until the
+// process ends.
 func (p *agentProcess) stderr() string {
 	if conn, ok := p.conn.(*processConnection); ok {
 		return conn.stderr()

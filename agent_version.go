@@ -111,7 +111,7 @@ type optionVersion struct {
 }
 
 // optionVersions lists what versions from MinAgentVersion on ignore without an error. Flags are not
-// listed: the agent refuses those that it does not know. docs/production.md has this table.
+// listed: the agent refuses unknown flags. docs/production.md has this table.
 var optionVersions = slices.Concat([]optionVersion{
 	{"SystemPrompt", "ExcludeDynamicSections", "2.1.97", promptHas(func(p *SystemPrompt) bool { return p.ExcludeDynamicSections })},
 	{"SystemPrompt", "Fresh", "2.1.300", promptHas(func(p *SystemPrompt) bool { return p.Fresh })},

@@ -23,9 +23,9 @@ type OAuthTokenFunc func(ctx context.Context, req *OAuthTokenRequest) (*OAuthTok
 type OAuthTokenRequest struct {
 	raw wire.JSON
 
-	// TokenState is what is wrong with the agent's token, such as "refused".
+	// TokenState is the problem with the agent's token, such as "refused".
 	TokenState string `json:"token_state"`
-	// RefusedCall is what the token was refused for, such as "model".
+	// RefusedCall names the call that the token was refused for, such as "model".
 	RefusedCall string `json:"refused_call"`
 }
 
@@ -43,8 +43,8 @@ type OAuthTokenResult struct {
 // A HostAuthTokenFunc returns a fresh token for the gateway through which the agent reaches its
 // model. The agent asks when the gateway refuses the token in the variable ANTHROPIC_AUTH_TOKEN.
 // Claude Code 2.1.325 asks only with CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1, and with
-// claude-desktop or local-agent in CLAUDE_CODE_ENTRYPOINT. Results, concurrency and context are
-// those of an [OAuthTokenFunc].
+// claude-desktop or local-agent in CLAUDE_CODE_ENTRYPOINT. Results, concurrency and context are as
+// for an [OAuthTokenFunc].
 type HostAuthTokenFunc func(ctx context.Context, req *HostAuthTokenRequest) (*HostAuthTokenResult, error)
 
 // A HostAuthTokenRequest is the agent's request for a fresh token for a gateway.

@@ -123,8 +123,8 @@ func badAnswer(callback string, err error) error {
 	return fmt.Errorf("clew: the answer of %s: %w", callback, err)
 }
 
-// loosely returns a decoder of v that logs fields that do not fit their type, and fails for those
-// that are required. what names the data in errors.
+// loosely returns a decoder of v that logs fields that do not fit their type, and fails for
+// required ones. what names the data in errors.
 func loosely(log *slog.Logger, what string, v any, required ...string) *rawjson.Loose {
 	return &rawjson.Loose{What: what, Value: v, Required: required, Report: func(field string, err error) {
 		log.Warn("the agent sent a field of an unexpected type", "field", field, "error", err)

@@ -238,7 +238,7 @@ func waits[Request, Result any](ctx context.Context, _ Request) (result Result, 
 	return result, ctx.Err()
 }
 
-// The context of a callback is the one that ends when the agent withdraws its request.
+// The context of a callback ends when the agent withdraws its request.
 func TestServeWithdrawn(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(&Options{

@@ -17,11 +17,11 @@ import (
 //
 // It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a
 // [*StoreError] if the session can't be read from [Options.Store], and an [*ExitError], or a
-// [*ResultError] with what the agent reported, if the agent ends before it is ready. If the
+// [*ResultError] with the agent's report, if the agent ends before it is ready. If the
 // [Options.Budget] is spent, it returns [ErrBudgetSpent].
 func Connect(ctx context.Context, opts *Options) (*Session, error) { return connect(ctx, opts, false) }
 
-// connect is Connect, also for a run that has only one prompt.
+// connect implements Connect, and serves runs with only one prompt as well.
 func connect(ctx context.Context, opts *Options, onePrompt bool) (*Session, error) {
 	opts = opts.clone()
 	if err := opts.validate(); err != nil {
@@ -112,8 +112,8 @@ func start(ctx context.Context, plan *launchPlan) (Connection, error) {
 // [*NotFoundError].
 func FindAgent(agentPath string) (string, error) { return findAgent(agentPath) }
 
-// findAgent returns the path of the agent binary: the one that the options name, or else the first
-// that is found.
+// findAgent returns the path of the agent binary: the path in the options, or else the first binary
+// found.
 func findAgent(explicit string) (string, error) {
 	path, looked, err := process.Find(explicit)
 	if err != nil {

@@ -177,9 +177,10 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("clew: directory %s is not trusted", e.Directory)
 }
 
-// RegisterRepoRoot adds a directory to those that the agent works in and returns it with symbolic
-// links resolved. The agent refuses a directory that it already has, and one that is neither below
-// its working directory nor below a directory that it was started with. Nil options reload nothing.
+// RegisterRepoRoot adds a directory to the agent's working directories and returns it with symbolic
+// links resolved. The agent refuses a directory that it already has, and a directory that is
+// neither below its working directory nor below a directory that it was started with. Nil options
+// reload nothing.
 func (s *Session) RegisterRepoRoot(ctx context.Context, dir string, opts *RepoRootOptions) (string, error) {
 	req := repoRootRequest{Directory: dir}
 	if opts != nil {

@@ -29,9 +29,9 @@ type MCPServerStatus struct {
 	State MCPState `json:"status"`
 	// Error explains why the connection failed.
 	Error string `json:"error"`
-	// ErrorCode says what can be done about the error, such as APPROVAL_REQUIRED.
+	// ErrorCode suggests a remedy for the error, such as APPROVAL_REQUIRED.
 	ErrorCode string `json:"error_code"`
-	// ServerInfo is how the server introduces itself, or nil unless it is connected.
+	// ServerInfo is the server's description of itself, or nil unless it is connected.
 	ServerInfo *MCPServerInfo `json:"serverInfo"`
 	// Tools are the tools of a server that is connected.
 	Tools []MCPServerTool `json:"tools"`
@@ -41,7 +41,7 @@ type MCPServerStatus struct {
 	Config wire.JSON `json:"config"`
 	// Transport is stdio, sse, http, ws, sdk for a server in the host's process, or a newer one.
 	Transport string `json:"transport"`
-	// Scope is where the server is configured, such as user, project or dynamic.
+	// Scope is the level at which the server is configured, such as user, project or dynamic.
 	Scope string `json:"scope"`
 	// Source is the source of the server: sdk, plugin or a scope. Decide by it whether to trust a
 	// server, not by its name.
@@ -65,7 +65,7 @@ const (
 	MCPStateDisabled MCPState = "disabled"
 )
 
-// An MCPServerInfo is how an MCP server introduces itself.
+// An MCPServerInfo is an MCP server's description of itself.
 type MCPServerInfo struct {
 	// Name is the name that the server has for itself.
 	Name string `json:"name"`
@@ -77,16 +77,15 @@ type MCPServerInfo struct {
 type MCPServerTool struct {
 	// Name is the name of the tool, without the server.
 	Name string `json:"name"`
-	// Description says what the tool does.
+	// Description describes the tool.
 	Description string `json:"description"`
-	// Annotations are what the server declares about the tool: hints, not promises.
+	// Annotations are the server's declarations about the tool: hints, not promises.
 	Annotations MCPToolAnnotations `json:"annotations"`
-	// Meta is an object that says how to show the tool's user interface, or empty.
+	// Meta is an object that describes the tool's user interface, or empty.
 	Meta wire.JSON `json:"_meta"`
 }
 
-// MCPToolAnnotations are what a server declares about its tool. Nil means that it does not declare
-// it.
+// MCPToolAnnotations are a server's declarations about its tool. A nil field is not declared.
 type MCPToolAnnotations struct {
 	// ReadOnly reports whether the tool changes nothing.
 	ReadOnly *bool `json:"readOnly"`
@@ -100,10 +99,10 @@ type MCPToolAnnotations struct {
 // The servers of settings and plugins stay. It waits until the agent tries to connect to the new
 // ones.
 //
-// The servers are copied, and checked like those of [Options.MCPServers]; the error of the check is
-// an [*OptionsError]. The connections of in-process servers that are removed or replaced are closed
-// at the end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one
-// after another.
+// The servers are copied, and checked like [Options.MCPServers]; the error of the check is an
+// [*OptionsError]. The connections of in-process servers that are removed or replaced are closed at
+// the end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one after
+// another.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
 	if err := checkMCPServers(opts.MCPServers); err != nil {
@@ -143,7 +142,7 @@ type setMCPServersRequest struct {
 
 // An MCPServersChange is the outcome of [Session.SetMCPServers].
 type MCPServersChange struct {
-	// Added are the names of new servers, including those that could not be connected.
+	// Added are the names of new servers, including servers that could not be connected.
 	Added []string `json:"added"`
 	// Removed are the names of servers that are gone.
 	Removed []string `json:"removed"`

@@ -23,7 +23,7 @@ type renameRequest struct {
 
 // RenameOptions configure [Session.Rename].
 type RenameOptions struct {
-	// Source is where the title was chosen: "host" for this program, which is the default, or
+	// Source names the chooser of the title: "host" for this program, which is the default, or
 	// "remote" for another device of the user.
 	Source string `json:"source,omitempty"`
 	// SessionID makes the agent refuse unless it is the current ID of the session. Empty means no
@@ -165,7 +165,7 @@ func (s *Session) RateMessage(ctx context.Context, rating *MessageRating) error 
 	return s.Control(ctx, "message_rated", rating, nil)
 }
 
-// A MessageRating is what the user thinks of a message.
+// A MessageRating is the user's opinion of a message.
 type MessageRating struct {
 	// MessageUUID is the UUID of the message.
 	MessageUUID string `json:"messageUuid"`

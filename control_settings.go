@@ -6,7 +6,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ApplySettings merges settings into those of the session until it ends; no file changes. A nil
+// ApplySettings merges settings into the session's settings until it ends; no file changes. A nil
 // value removes what an earlier call has set. The agent refuses all of them if one is invalid, and
 // ignores keys and some values that it does not know. screens.Settings returns the settings in
 // force.
@@ -62,7 +62,7 @@ func newReloadPluginsRequest(opts *ReloadPluginsOptions) reloadPluginsRequest {
 	return reloadPluginsRequest{opts.HoldOnCacheImpact, opts.RefuseIfBusy, pluginBodies(opts.AddPlugins)}
 }
 
-// A PluginReload is what a session has after its plugins were reloaded.
+// A PluginReload describes a session after its plugins were reloaded.
 type PluginReload struct {
 	// Commands are the slash commands.
 	Commands []wire.SlashCommand `json:"commands"`
@@ -72,12 +72,12 @@ type PluginReload struct {
 	Plugins []wire.Plugin `json:"plugins"`
 	// MCPServers are the MCP servers.
 	MCPServers []MCPServerStatus `json:"mcpServers"`
-	// ErrorCount is how many plugins, or parts of them, could not be loaded.
+	// ErrorCount is the number of plugins, or parts of them, that could not be loaded.
 	ErrorCount int `json:"error_count"`
 	// Held is true if nothing was reloaded because of CacheImpact. It is nil if the agent did not
 	// check.
 	Held *bool `json:"held"`
-	// CacheImpact is how the reload changes the tools of the session, or nil if the agent did not
+	// CacheImpact describes the changes to the session's tools, or is nil if the agent did not
 	// check.
 	CacheImpact *struct {
 		// MCPServersAdded are the names of new MCP servers.

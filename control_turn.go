@@ -115,9 +115,9 @@ type cancelPromptAnswer struct {
 
 // SetModel changes the model of the following turns and returns the ID of the model: an alias such
 // as "sonnet" becomes an ID. An empty name goes back to the model that the session started with.
-// The agent refuses a model that it may not use. [Session.Models] lists those that it may. Claude
-// Code up to 2.1.300 does not report the ID: then SetModel returns the ID that [ServerInfo.Models]
-// has for the name, or else the name.
+// The agent refuses a model that it may not use. [Session.Models] lists the models it may use.
+// Claude Code up to 2.1.300 does not report the ID: then SetModel returns the ID that
+// [ServerInfo.Models] has for the name, or else the name.
 func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
 	var req setModelRequest
 	if model != "" {
@@ -159,8 +159,8 @@ type setPermissionModeRequest struct {
 	Mode wire.PermissionMode `json:"mode"`
 }
 
-// SetThinking changes how the model thinks in the following turns. Nil goes back to what the
-// session was started with. It returns an error, and sends nothing, if the budget is negative.
+// SetThinking changes how the model thinks in the following turns. Nil restores the setting that
+// the session started with. It returns an error, and sends nothing, if the budget is negative.
 func (s *Session) SetThinking(ctx context.Context, opts *ThinkingOptions) error {
 	if opts == nil {
 		return s.Control(ctx, "set_max_thinking_tokens", resetThinkingRequest{}, nil)
@@ -171,13 +171,14 @@ func (s *Session) SetThinking(ctx context.Context, opts *ThinkingOptions) error 
 	return s.Control(ctx, "set_max_thinking_tokens", opts, nil)
 }
 
-// ThinkingOptions are what [Session.SetThinking] changes. A zero field leaves things as they are.
+// ThinkingOptions are the changes made by [Session.SetThinking]. A zero field leaves things as they
+// are.
 type ThinkingOptions struct {
 	// BudgetTokens is the number of tokens the model may spend on thinking. 0 turns thinking off.
 	// Newer models choose their budget by themselves, and some always think: see
 	// [ModelInfo.SupportsThinkingOff].
 	BudgetTokens *int `json:"max_thinking_tokens,omitempty"`
-	// Display is how much of the thinking the messages contain.
+	// Display determines how much of the thinking the messages contain.
 	Display ThinkingDisplay `json:"thinking_display,omitempty"`
 }
 
@@ -188,8 +189,8 @@ type resetThinkingRequest struct {
 	ThinkingDisplay   *ThinkingDisplay `json:"thinking_display"`
 }
 
-// TaskOutput returns the end of what a shell command in the background printed, while it runs or
-// after it. The agent refuses tasks of another kind.
+// TaskOutput returns the end of the output of a background shell command, while it runs or
+// afterward. The agent refuses tasks of another kind.
 func (s *Session) TaskOutput(ctx context.Context, taskID string) (*TaskOutput, error) {
 	return call[TaskOutput](ctx, s, "get_task_output", taskRequest{taskID})
 }
@@ -198,12 +199,12 @@ type taskRequest struct {
 	TaskID string `json:"task_id"`
 }
 
-// A TaskOutput is the end of what a task printed.
+// A TaskOutput is the end of a task's output.
 type TaskOutput struct {
 	// Output is the last 8 KB at most. It can contain escape sequences: don't print it to a
 	// terminal as it is.
 	Output string `json:"output"`
-	// TotalBytes is how much the task printed so far.
+	// TotalBytes is the size of the task's output so far.
 	TotalBytes int64 `json:"total_bytes"`
 	// Truncated is true if Output is not everything.
 	Truncated bool `json:"truncated"`

@@ -16,14 +16,14 @@
 // [RunAs] returns a Go value.
 //
 // [Connect] opens a [Session]: one agent and any number of turns. [Session.Turn] sends a prompt and
-// reads the messages up to its result. Other methods control the agent at any time, also during a
+// reads the messages up to its result. Other methods control the agent at any time, even during a
 // turn: [Session.Interrupt], [Session.SetModel], [Session.SetMCPServers] and others. Package
-// screens asks for what the agent's own screens show, such as how full the context window is.
+// screens asks for the contents of the agent's own screens, such as the use of the context window.
 // [Session.Control] sends any other request. A [Pool] keeps started agents ready.
 //
-// [Options] say how the agent is started, what it may do, and which callbacks answer its questions:
-// [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion] for
-// questions to the user. Nil options are the agent's defaults.
+// [Options] configure how the agent is started, what it may do, and which callbacks answer its
+// questions: [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion]
+// for questions to the user. Nil options are the agent's defaults.
 //
 // Package tools turns Go functions into tools for the agent. Package sessions lists and reads the
 // sessions that are on disk. Package clewtest has a simulated agent for tests.

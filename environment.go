@@ -60,7 +60,8 @@ var foreignVariables = []string{
 	"NODE_OPTIONS",
 }
 
-// agentEnv returns the whole environment of the agent. inherited is that of this process.
+// agentEnv returns the whole environment of the agent. inherited is the environment of this
+// process.
 func agentEnv(o *Options, inherited []string) []string {
 	env := environment{fold: runtime.GOOS == "windows"}
 	for _, entry := range inherited {
@@ -175,10 +176,10 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return develVersion
 }
 
-// CommandLine returns the command that starts the agent, for people: the variables that Clew sets
-// and those of [Options.Env], the agent binary, and its arguments, quoted for a POSIX shell. It
-// hides the values of Env, and other values that look like secrets. It does not contain inherited
-// variables and what is sent in requests.
+// CommandLine returns the command that starts the agent, for people: the variables set by Clew and
+// by [Options.Env], the agent binary, and its arguments, quoted for a POSIX shell. It hides the
+// values of Env, and other values that look like secrets. It contains neither inherited variables
+// nor the contents of requests.
 //
 // It also works for invalid options. Nil options give the default.
 func (o *Options) CommandLine() string {
@@ -232,7 +233,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// configDirs says where an agent on this machine keeps its settings.
+// configDirs locates the settings of an agent on this machine.
 type configDirs struct {
 	env      environment // the environment of the agent
 	settings string      // the directory of its settings

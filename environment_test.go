@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ownVariables are what every agent gets.
+// ownVariables are set for every agent.
 var ownVariables = []string{
 	"CLAUDE_CODE_ENTRYPOINT=sdk-cli", "CLAUDE_CODE_SDK_READS_SESSION_STATE=1", "CLAUDE_AGENT_SDK_VERSION=" + sdkVersion(),
 }

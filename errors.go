@@ -59,7 +59,7 @@ type ExitError struct {
 	Stderr string
 	// Forced is true if the agent did not exit by itself in time and was killed.
 	Forced bool
-	// Reason says what happened if the code and the signal don't, such as "closed its input". It
+	// Reason describes the failure if the code and the signal don't, such as "closed its input". It
 	// may be empty.
 	Reason string
 }
@@ -154,7 +154,7 @@ func (e *ControlError) Unwrap() error {
 type ResultError struct {
 	// Result is the result that ended the turn.
 	Result *wire.ResultMessage
-	// Exit is how the agent failed after the result, or nil if it still runs or exited normally.
+	// Exit is the agent's failure after the result, or nil if it still runs or exited normally.
 	Exit *ExitError
 }
 
@@ -182,8 +182,8 @@ func (e *ResultError) Interrupted() bool {
 	return false
 }
 
-// interruptedLine starts the error of a turn that an agent without reasons interrupted: the last
-// message of the turn is that of the interrupt.
+// interruptedLine is the prefix of the error of an interrupted turn, from agents that report no
+// reasons: the last message of the turn is the interrupt.
 const interruptedLine = "[ede_diagnostic] result_type=user"
 
 // Text returns the best description of the failure in the result: its errors, its text, its
@@ -221,7 +221,7 @@ func (e *ResultError) lines() []string {
 // [Options.Reconnect], the session continues with another agent. The dead agent may have acted on
 // the prompt: check before you send it again.
 type LostError struct {
-	// Exit is how the agent ended.
+	// Exit describes the end of the agent.
 	Exit *ExitError
 }
 
@@ -242,8 +242,8 @@ func isLost(err error) bool {
 type ReconnectError struct {
 	// Attempts is the number of attempts that were made in a row.
 	Attempts int
-	// Exit is how the last agent that was ready died, and Last is why the newest attempt failed.
-	// They are the same if the agents start and then die.
+	// Exit describes the death of the last agent that was ready, and Last the failure of the newest
+	// attempt. They are the same if the agents start and then die.
 	Exit *ExitError
 	Last error
 }

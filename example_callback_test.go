@@ -29,10 +29,10 @@ const (
 )
 
 // simulated returns a transport to an agent in memory, which takes the place of Claude Code in
-// examples. It answers one prompt with each text: one that starts with a brace is a structured
-// answer, one that starts with "error: " is a turn that failed, one that starts with "asks " is a
-// request to the host, whose answer is the agent's own, and one that starts with "saves " is also
-// written to the transcript. An agent without more texts dies at the next prompt.
+// examples. It answers one prompt with each text: text that starts with a brace is a structured
+// answer, text with the prefix "error: " is a failed turn, text with the prefix "asks " is a
+// request to the host, whose answer becomes the agent's own, and text with the prefix "saves " is
+// also written to the transcript. An agent without more texts dies at the next prompt.
 func simulated(texts ...string) clew.Transport {
 	return clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
 		prompts, stdin := io.Pipe()
@@ -96,7 +96,7 @@ func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
 		m.RequestID, body) + more
 }
 
-// conclude returns the agent's text after the host answers or has failed.
+// conclude returns the agent's text after the host answers or fails.
 func (a *exampleAgent) conclude(answer *wire.ControlResponse) string {
 	switch {
 	case answer.Error == "":

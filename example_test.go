@@ -77,7 +77,7 @@ func ExampleRun() {
 	// Output: There are three.
 }
 
-// A server that passes on prompts of other people says what they may do.
+// A server that passes on other people's prompts restricts what the agent may do.
 func ExampleOptions_server() {
 	opts := &clew.Options{
 		Tools:           []string{"Read", "Grep"},   // nil means all: files, commands, the network
@@ -173,7 +173,7 @@ func ExampleRunAs_session() {
 	// Helsinki
 }
 
-// A function says what the Go type can't: here which values a field may have.
+// A function adds constraints that a Go type can't express: here the values of a field.
 func ExampleSchemaFor() {
 	type ticket struct {
 		Title    string `json:"title" jsonschema:"a few words"`
@@ -222,7 +222,7 @@ func ExampleConnect() {
 	// In the hedge.
 }
 
-// Prompts can be sent while an answer is awaited. The result says which prompt it answers.
+// Prompts can be sent while an answer is awaited. The result names the prompt it answers.
 func ExampleSession_Send() {
 	ctx := context.Background()
 	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated("The wren.", "The pike.")})
@@ -432,7 +432,7 @@ func ExampleTransport() {
 	// The wren.
 }
 
-// The turn that is interrupted ends with a failure that says so.
+// The turn that is interrupted ends with a failure that names the interruption.
 func ExampleSession_Interrupt() {
 	ctx := context.Background()
 	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated(countsOn)})
@@ -472,7 +472,7 @@ func Example_contextWindow() {
 	// Output: 18000 of 200000 tokens
 }
 
-// A copy of an earlier session continues from where that one ended.
+// A copy of an earlier session continues where the original ended.
 func ExampleOptions_resume() {
 	opts := &clew.Options{Resume: "0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa", ForkSession: true}
 	_, flags, _ := strings.Cut(opts.CommandLine(), "--input-format=stream-json ")
@@ -510,7 +510,7 @@ func ExampleOptions_watchdog() {
 	// Output: no word for too long
 }
 
-// Print the newest session of this machine, with what it cost.
+// Print the newest session of this machine, with its cost.
 func Example_readBack() {
 	ctx := context.Background()
 	list, err := sessions.List(ctx, &sessions.ListOptions{Limit: 1})
@@ -584,7 +584,7 @@ func ExampleCanUseToolFunc() {
 			if err := req.DecodeInput(&in); err != nil {
 				return nil, err
 			}
-			// The whole command: a beginning may continue with "; rm -rf .".
+			// Compare the whole command: a prefix could be followed by "; rm -rf .".
 			if in.Command != "go test ./..." {
 				return clew.Deny("Only go test ./..., please."), nil
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A HookFunc is called by the agent at an event. The type of its input says which event it is:
+// A HookFunc is called by the agent at an event. The type of its input identifies the event:
 //
 //	func audit(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 //		switch in := in.(type) {
@@ -44,16 +44,16 @@ type HookMatcher struct {
 	Hooks []HookFunc
 	// Timeout is the time the agent waits for each hook. Zero means the agent's default.
 	Timeout time.Duration
-	// OnFailure is what the agent does when a hook fails. Empty means [HookFailureContinue].
+	// OnFailure is the agent's reaction to a failing hook. Empty means [HookFailureContinue].
 	OnFailure HookFailure
 }
 
-// A HookFailure is what the agent does when a hook fails.
+// A HookFailure is the agent's reaction to a failing hook.
 type HookFailure string
 
 // The agent can't block at Stop, SubagentStop, TaskCompleted and TeammateIdle.
 const (
-	// HookFailureContinue continues as without the hook.
+	// HookFailureContinue continues as if there were no hook.
 	HookFailureContinue HookFailure = "continue"
 	// HookFailureBlock prevents what the event is about, such as the use of a tool.
 	HookFailureBlock HookFailure = "block"
@@ -170,7 +170,7 @@ const (
 
 	// Events of a turn.
 
-	// HookUserPromptSubmit comes before the agent starts with a prompt, and can add to it or block
+	// HookUserPromptSubmit comes before the agent starts on a prompt, and can add to it or block
 	// it.
 	HookUserPromptSubmit HookEvent = "UserPromptSubmit"
 	// HookUserPromptExpansion comes when a slash command is replaced by its prompt.

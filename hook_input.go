@@ -54,7 +54,7 @@ type HookBase struct {
 	AgentID string `json:"agent_id"`
 	// AgentType is the name of that subagent, or of the agent that leads the session.
 	AgentType string `json:"agent_type"`
-	// Effort is how much work the model puts into its answers.
+	// Effort is the model's effort level.
 	Effort struct {
 		// Level is empty for a model without levels of effort.
 		Level wire.Effort `json:"level"`
@@ -166,9 +166,9 @@ type ElicitationResultInput struct {
 	MCPServerName string `json:"mcp_server_name"`
 	// ElicitationID identifies the question, or is empty.
 	ElicitationID string `json:"elicitation_id"`
-	// Mode is that of the question.
+	// Mode is the mode of the question.
 	Mode ElicitationMode `json:"mode"`
-	// Action is what the user did.
+	// Action is the user's action.
 	Action ElicitationAction `json:"action"`
 	// Content is the form as filled in, or empty.
 	Content wire.JSON `json:"content"`
@@ -191,21 +191,21 @@ type SessionStartInput struct {
 	// SessionTitle is the title of the session, or empty.
 	SessionTitle string `json:"session_title"`
 
-	// SecondsSinceLastResponse is how long ago the last answer of a resumed session was.
+	// SecondsSinceLastResponse is the age of the last answer of a resumed session.
 	SecondsSinceLastResponse float64 `json:"seconds_since_last_response"`
 	// ContextTokens is the length of a resumed conversation.
 	ContextTokens int `json:"context_tokens"`
 	// PromptCacheLikelyExpired reports whether the next request has to write the prompt cache
 	// again.
 	PromptCacheLikelyExpired bool `json:"prompt_cache_likely_expired"`
-	// EstimatedCacheWriteUSD is what that would cost.
+	// EstimatedCacheWriteUSD is the estimated cost of that.
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
 }
 
 // A SessionEndInput is the input of [HookSessionEnd]: a session ends.
 type SessionEndInput struct {
 	HookBase
-	// Reason is why, such as [wire.ExitClear] or [wire.ExitOther].
+	// Reason is the reason, such as [wire.ExitClear] or [wire.ExitOther].
 	Reason wire.ExitReason `json:"reason"`
 }
 
@@ -214,7 +214,7 @@ type PreCompactInput struct {
 	HookBase
 	// Trigger is manual or auto.
 	Trigger string `json:"trigger"`
-	// CustomInstructions are what the user wrote after /compact, or empty.
+	// CustomInstructions is the user's text after /compact, or empty.
 	CustomInstructions string `json:"custom_instructions"`
 }
 
@@ -392,7 +392,7 @@ type PreToolUseInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the tool's input, an object. Package tooluse decodes those of the built-in
+	// ToolInput is the tool's input, an object. Package tooluse decodes the inputs of the built-in
 	// tools.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
@@ -487,8 +487,8 @@ type PermissionDeniedInput struct {
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to start with
-// a prompt.
+// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to start on a
+// prompt.
 type UserPromptSubmitInput struct {
 	HookBase
 	// Prompt is the text of the prompt.
@@ -575,7 +575,7 @@ type HookBackgroundTask struct {
 	Type string `json:"type"`
 	// Status is the state of the task, such as running.
 	Status string `json:"status"`
-	// Description says what the task does.
+	// Description describes the task.
 	Description string `json:"description"`
 	// Command is the command of a shell task.
 	Command string `json:"command"`
@@ -593,7 +593,7 @@ type HookBackgroundTask struct {
 type HookCron struct {
 	// ID is the ID of the schedule.
 	ID string `json:"id"`
-	// Schedule is when the prompt runs, in the format of cron.
+	// Schedule is the schedule of the prompt, in cron format.
 	Schedule string `json:"schedule"`
 	// Recurring is false for a prompt that runs only once.
 	Recurring bool `json:"recurring"`

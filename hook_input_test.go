@@ -112,7 +112,7 @@ func TestHookInputs(t *testing.T) {
 	}
 }
 
-// received is what a hook gets for the given input.
+// received returns the value that a hook gets for the given input.
 func received(t *testing.T, input string) (got HookInput) {
 	t.Helper()
 	_, err := serve(t, &Options{Hooks: oneHook(HookStop, func(_ context.Context, in HookInput) (*HookOutput, error) {

@@ -34,13 +34,13 @@ type HookOutput struct {
 	// Async makes the agent not wait for the work of this hook. It ignores the rest of the output
 	// then.
 	Async bool `json:"async,omitempty"`
-	// AsyncTimeout is how long that work may take. Zero means the agent's default.
+	// AsyncTimeout limits the time of that work. Zero means the agent's default.
 	AsyncTimeout time.Duration `json:"-"`
 	// Specific is the output that only this event has, or nil.
 	Specific HookSpecificOutput `json:"-"`
 }
 
-// A HookDecision is what a hook decides about its event.
+// A HookDecision is a hook's decision about its event.
 type HookDecision string
 
 // The decisions that the agent knows.
@@ -137,8 +137,8 @@ type PreToolUseOutput struct {
 	Decision PermissionBehavior `json:"permissionDecision,omitempty"`
 	// Reason is the reason of the decision. The model sees it if the tool is denied.
 	Reason string `json:"permissionDecisionReason,omitempty"`
-	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON
-	// object. Nil leaves the input as it is.
+	// UpdatedInput replaces the tool's input: anything that marshals to a JSON object. Nil leaves
+	// the input as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
 	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
@@ -218,7 +218,7 @@ type SessionStartOutput struct {
 	SessionTitle string `json:"sessionTitle,omitempty"`
 	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged].
 	WatchPaths []string `json:"watchPaths,omitempty"`
-	// ReloadSkills makes the agent look for skills again, for example those that the hook
+	// ReloadSkills makes the agent look for skills again, for example skills that the hook
 	// installed.
 	ReloadSkills bool `json:"reloadSkills,omitempty"`
 }
@@ -234,7 +234,7 @@ type PreModelSwitchOutput struct {
 
 // An ElicitationOutput answers an MCP server in place of the user.
 type ElicitationOutput struct {
-	// Action is what the user would do.
+	// Action takes the place of the user's action.
 	Action ElicitationAction `json:"action,omitempty"`
 	// Content is the form as filled in: anything that marshals to a JSON object.
 	Content any `json:"content,omitempty"`
@@ -242,7 +242,7 @@ type ElicitationOutput struct {
 
 // An ElicitationResultOutput replaces the user's answer to an MCP server.
 type ElicitationResultOutput struct {
-	// Action is what the MCP server gets as the user's action.
+	// Action is sent to the MCP server as the user's action.
 	Action ElicitationAction `json:"action,omitempty"`
 	// Content is the form as filled in: anything that marshals to a JSON object.
 	Content any `json:"content,omitempty"`

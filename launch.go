@@ -16,8 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A launchPlan is what starting and initializing an agent needs. It is made once for each agent: a
-// session that reconnects makes another one from changed options.
+// A launchPlan has everything needed to start and initialize an agent. It is made once for each
+// agent: a session that reconnects makes another one from changed options.
 type launchPlan struct {
 	options  *Options
 	args     []string         // of the agent binary, without the name of the program
@@ -316,7 +316,7 @@ func texts[S ~string](values []S) []string {
 	return list
 }
 
-// logger returns the logger of the options, or one that discards everything.
+// logger returns the logger of the options, or a logger that discards everything.
 func (o *Options) logger() *slog.Logger {
 	if o.Logger == nil {
 		return slog.New(slog.DiscardHandler)

@@ -28,7 +28,7 @@ type MCPStdioServer struct {
 	Command string
 	// Args are its arguments.
 	Args []string
-	// Env are variables in addition to those of the agent.
+	// Env are variables in addition to the agent's.
 	Env map[string]string
 	// Timeout limits each tool call. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
@@ -265,8 +265,8 @@ type MCPConn interface {
 type MCPPeer struct {
 	// Send sends a JSON-RPC message of the server to the agent and waits until the agent has it. It
 	// first waits until the session starts. The response to a request comes as a message to the
-	// connection. Send may be called from several goroutines. Its error is [ErrMCPClosed] or that
-	// of the session.
+	// connection. Send may be called from several goroutines. Its error is [ErrMCPClosed] or the
+	// error of the session.
 	Send func(ctx context.Context, message wire.JSON) error
 	// Logger is the logger of the session. It is not nil.
 	Logger *slog.Logger

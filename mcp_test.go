@@ -57,7 +57,7 @@ func TestMCPServersRequest(t *testing.T) {
 	}
 }
 
-// A badOpener is a server that says what is wrong with it.
+// A badOpener is a server that reports its own defect.
 type badOpener struct{}
 
 func (badOpener) OpenMCP(*MCPPeer) (MCPConn, error) { return nil, errors.New("never") }

@@ -296,7 +296,7 @@ func (m *mirror) lose(loss *StoreError) {
 
 // next returns the message that the caller reads next: msg, or before a result a message about lost
 // entries. Before it returns a result, it waits until everything before that is in the store or
-// lost. The error is that of ctx.
+// lost. The error is the error of ctx.
 func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, error) {
 	if ctx.Err() != nil {
 		return nil, control.ContextError(ctx)
@@ -387,9 +387,9 @@ func (m *mirror) end() {
 	m.queue.Close()
 }
 
-// drain copies everything that an agent wrote before it ended, also what it has not mirrored. It
-// blocks until all is in the store or lost, or until enough is closed: then the copying continues
-// in the background.
+// drain copies everything that an agent wrote before it ended, including entries that it did not
+// mirror. It blocks until all is in the store or lost, or until enough is closed: then the copying
+// continues in the background.
 func (m *mirror) drain(enough <-chan struct{}) {
 	if m == nil {
 		return
@@ -403,7 +403,8 @@ func (m *mirror) drain(enough <-chan struct{}) {
 	m.setDraining(false)
 }
 
-// copyMissed copies what the agent has not mirrored. It must not run while entries are copied.
+// copyMissed copies the entries that the agent did not mirror. It must not run while entries are
+// copied.
 func (m *mirror) copyMissed() {
 	missed := m.missed()
 	m.mu.Lock()

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// recentEntries is how many entries of each file are kept for comparison.
+	// recentEntries is the number of entries of each file that are kept for comparison.
 	recentEntries = 64
-	// missedBytes is how much of the end of a file is read.
+	// missedBytes is the number of bytes that are read at the end of a file.
 	missedBytes = 8 << 20
 )
 

@@ -8,12 +8,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Options say how an agent is started, what it may do, and which callbacks answer its questions.
-// Nil, the zero value and every zero field mean the agent's defaults. Where nil and empty differ,
-// the field says so.
+// Options configure how an agent is started, what it may do, and which callbacks answer its
+// questions. Nil, the zero value and every zero field mean the agent's defaults. The comment of a
+// field mentions it where nil and empty differ.
 //
-// The defaults are those of a person at a terminal: all tools, and a permission mode that may let
-// them run. A program that serves other people must set Tools, PermissionMode, VerbatimPrompts and
+// The defaults suit a person at a terminal: all tools, and a permission mode that may let them run.
+// A program that serves other people must set Tools, PermissionMode, VerbatimPrompts and
 // SettingSources.
 //
 // Functions that take Options copy them first, so that later changes have no effect, and check them
@@ -27,30 +27,30 @@ import (
 type Options struct {
 	// Where the agent runs.
 
-	// AgentPath is the agent binary. Empty means the one that the variable CLEW_AGENT names, or
+	// AgentPath is the agent binary. Empty means the binary named by the variable CLEW_AGENT, or
 	// else the first one in PATH and in the directories of the usual installers. See [FindAgent].
 	AgentPath string
 	// AgentVersion is the version of the agent, such as "2.1.325". Options travel to older versions
-	// in another way, and those that a version would ignore are an [*OptionsError]. Empty means
+	// in another way, and an option that a version would ignore is an [*OptionsError]. Empty means
 	// that the binary is asked with --version, once until it changes; a Transport of your own and a
 	// [ProcessTransport.Wrap] are not asked, and their agents are taken for new ones.
 	AgentVersion string
 	// Transport starts the agent. Nil means as a child process.
 	Transport Transport
-	// Dir is the agent's working directory, and becomes PWD. Empty means that of this process. It
-	// must exist, unless a Transport is set, which may have other directories.
+	// Dir is the agent's working directory, and becomes PWD. Empty means the working directory of
+	// this process. It must exist, unless a Transport is set, which may have other directories.
 	//
 	// The agent runs what the directory brings without asking: hooks of .claude/settings.json and
 	// .claude/settings.local.json, and the servers of .mcp.json, there and in directories above. If
 	// it may be someone else's, set SettingSources.
 	Dir string
-	// Env are variables of the agent, each as KEY=VALUE, in addition to those that it inherits. If
-	// a key repeats, the last one counts. They override the variables that Clew sets, except
-	// CLAUDE_AGENT_SDK_VERSION and those that belong to a field of Options.
+	// Env are variables of the agent, each as KEY=VALUE, in addition to inherited ones. If a key
+	// repeats, the last one counts. They override the variables that Clew sets, except
+	// CLAUDE_AGENT_SDK_VERSION and variables that belong to a field of Options.
 	Env []string
 	// InheritEnv names the variables of this process that the agent inherits. Empty means none. Nil
-	// means all except NODE_OPTIONS, BUN_OPTIONS, those that start with CLEW_, and those that an
-	// agent sets for its own child processes, such as CLAUDECODE.
+	// means all except NODE_OPTIONS, BUN_OPTIONS, variables that start with CLEW_, and variables
+	// that an agent sets for its own child processes, such as CLAUDECODE.
 	InheritEnv []string
 	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or
 	// "--flag=value". A flag that has a field is an error.
@@ -60,7 +60,7 @@ type Options struct {
 
 	// Continue resumes the newest session of the working directory: --continue. If the directory
 	// has none, Connect returns an [*OptionsError], as far as it can find out: the agent would
-	// start a new one without a word. Not together with Resume.
+	// silently start a new one. Not together with Resume.
 	Continue bool
 	// Resume is the ID or the title of the session to resume: --resume.
 	Resume string
@@ -134,20 +134,20 @@ type Options struct {
 	// Thinking specifies whether and how much the model thinks before it answers. Nil leaves it to
 	// the agent.
 	Thinking *ThinkingConfig
-	// Effort is how much work the model puts into an answer: --effort.
+	// Effort is the model's effort level: --effort.
 	Effort Effort
 	// MaxTurns ends a prompt after this many answers of the model: --max-turns. 0 means no limit.
 	MaxTurns int
 	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no
 	// limit.
 	MaxBudgetUSD float64
-	// Budget is an amount of money that this run shares with others: --max-budget-usd, with what is
-	// left of it. It is not copied. Nil means none.
+	// Budget is an amount of money that this run shares with others: --max-budget-usd, with the
+	// remaining amount. It is not copied. Nil means none.
 	Budget *Budget
 	// TaskBudget is the number of tokens the model is asked to stay below: --task-budget. 0 means
 	// no budget.
 	TaskBudget int
-	// AutoCompactTokens is how long the conversation may get before it is compacted, in tokens:
+	// AutoCompactTokens is the length at which the conversation is compacted, in tokens:
 	// --autocompact. 0 leaves it to the agent.
 	AutoCompactTokens int
 	// OutputSchema is a JSON schema, an object, for the final answer: initialize jsonSchema. The
@@ -172,10 +172,10 @@ type Options struct {
 	// ToolAliases replace tools by others, by name: initialize toolAliases. The model calls the
 	// key, and the value runs.
 	ToolAliases map[string]string
-	// PermissionMode is how the agent decides whether a tool may run: --permission-mode. Empty
-	// means the one in the settings, or else [PermissionModeAuto], in which a model decides about
-	// most tools, where that is available, and [PermissionModeDefault] where it is not. A server
-	// should always set it.
+	// PermissionMode determines how the agent decides whether a tool may run: --permission-mode.
+	// Empty means the one in the settings, or else [PermissionModeAuto], in which a model decides
+	// about most tools, where that is available, and [PermissionModeDefault] where it is not. A
+	// server should always set it.
 	PermissionMode PermissionMode
 	// AllowDangerouslySkipPermissions allows switching to [PermissionModeBypassPermissions] later:
 	// --allow-dangerously-skip-permissions. It does not switch by itself.
@@ -209,9 +209,9 @@ type Options struct {
 
 	// Agent is the name of the agent that leads the session: --agent. Empty means the usual one.
 	Agent string
-	// Agents are subagents by name, in addition to those of the settings: initialize agents.
+	// Agents are subagents by name, in addition to the ones in the settings: initialize agents.
 	Agents map[string]AgentDefinition
-	// MCPServers are MCP servers by name, in addition to those of the settings. They become an
+	// MCPServers are MCP servers by name, in addition to the ones in the settings. They become an
 	// mcp_set_servers request after initialize, so that their secrets are not on the command line.
 	// The names of in-process servers are also in initialize sdkMcpServers. Connect waits until the
 	// other servers are connected or fail; in-process servers connect meanwhile.
@@ -222,7 +222,7 @@ type Options struct {
 	StrictMCPConfig bool
 	// Plugins are loaded for this session.
 	Plugins []PluginConfig
-	// PluginDelivery is how the agent gets Plugins. Empty means [PluginsByFlag].
+	// PluginDelivery determines how the agent gets Plugins. Empty means [PluginsByFlag].
 	PluginDelivery PluginDelivery
 	// Skills are the skills that the agent uses without a question: a rule in --allowedTools for
 	// each, and initialize skills. Nil leaves them to the settings, empty means none, and the
@@ -277,17 +277,17 @@ type Options struct {
 
 	// Settings.
 
-	// SettingsFile is a file with settings that override those of the user and the project:
-	// --settings. Not together with Settings.
+	// SettingsFile is a file with settings that override the user's and the project's: --settings.
+	// Not together with Settings.
 	SettingsFile string
 	// Settings are such settings as a JSON object: --settings, with a temporary file that only the
 	// user can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not
 	// see that file: then they are on the command line, where other users of the machine can read
 	// them.
 	Settings wire.JSON
-	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON
-	// object: --managed-settings. The agent ignores them if an administrator made some, unless
-	// those allow it.
+	// ManagedSettings are settings that only restrict, like an administrator's, as a JSON object:
+	// --managed-settings. The agent ignores them if an administrator made some, unless those allow
+	// it.
 	ManagedSettings wire.JSON
 	// SettingSources are the settings files that the agent reads: --setting-sources, joined by
 	// commas. Nil means all, empty none. CLAUDE.md is read only with [SettingSourceProject].
@@ -348,13 +348,13 @@ type Options struct {
 	// MaxFrameBytes is the length of the longest frame that is read. 0 means
 	// [wire.DefaultMaxFrameBytes].
 	MaxFrameBytes int
-	// MaxBacklogBytes is how much may be unread in temporary files, in addition to some megabytes
+	// MaxBacklogBytes limits the unread messages in temporary files, in addition to some megabytes
 	// in memory. When it is reached, the agent has to wait as well, unless a control request of the
 	// caller waits for its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
 	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the name of
-	// one is replaced by ***, in both directions, also in prompts, answers and tool results;
+	// one is replaced by ***, in both directions, including in prompts, answers and tool results;
 	// personal data stays. A frame that Close cuts off is left out. A write that fails ends the
 	// recording. A write that blocks blocks the session, including Close. Nil means no recording.
 	Record io.Writer

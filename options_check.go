@@ -343,7 +343,7 @@ func checkSkill(name string) string {
 type OptionsWarning struct {
 	// Option is the name of the field in [Options].
 	Option string
-	// Reason says what it does not do.
+	// Reason describes the missing effect.
 	Reason string
 }
 
@@ -370,7 +370,7 @@ func (o *Options) Warnings() []OptionsWarning {
 	return list
 }
 
-// modeWarnings are what a CanUseTool is not asked about, by mode.
+// modeWarnings describes the tools that a CanUseTool is not asked about, by mode.
 var modeWarnings = map[PermissionMode]string{
 	PermissionModeBypassPermissions: "is not asked",
 	PermissionModeDontAsk:           "is not asked: tools that it could allow are denied",

@@ -46,7 +46,7 @@ func compactJSON(t *testing.T, text string) string {
 	return b.String()
 }
 
-// fullOptions returns options with something in every field, and in every field of what they hold.
+// fullOptions returns options with something in every field, and in every nested field.
 func fullOptions() *Options {
 	o := &Options{}
 	fillValue(reflect.ValueOf(o).Elem())
@@ -110,8 +110,8 @@ func fillKind(v reflect.Value) {
 	}
 }
 
-// TestEveryOptionDoesSomething sets one field after the other: each has to show in what the agent
-// gets, unless it is for Clew alone.
+// TestEveryOptionDoesSomething sets one field after the other: each has to affect the agent's
+// input, unless it is for Clew alone.
 func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
@@ -120,7 +120,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 		"KeepBackground", "Trace",
 		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
-		// It describes how Plugins travel; its value here is none that the agent knows.
+		// It determines how Plugins travel; the agent does not know the value used here.
 		"PluginDelivery",
 	}
 	empty := optionsEffect(t, &Options{})

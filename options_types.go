@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A PermissionMode is how the agent decides whether a tool may run.
+// A PermissionMode determines how the agent decides whether a tool may run.
 type PermissionMode = wire.PermissionMode
 
 // The permission modes that the agent knows.
@@ -29,7 +29,7 @@ const (
 	PermissionModeAuto = wire.PermissionModeAuto
 )
 
-// An Effort is how much work the model puts into an answer.
+// An Effort is a level of effort that the model puts into an answer.
 type Effort = wire.Effort
 
 // The levels of effort.
@@ -48,15 +48,15 @@ type SettingSource string
 const (
 	// SettingSourceUser is the directory of the user's settings, ~/.claude.
 	SettingSourceUser SettingSource = "user"
-	// SettingSourceProject is what the project shares: .claude/settings.json with hooks, .mcp.json,
-	// agents, commands, skills and CLAUDE.md. It can run programs.
+	// SettingSourceProject is the project's shared configuration: .claude/settings.json with hooks,
+	// .mcp.json, agents, commands, skills and CLAUDE.md. It can run programs.
 	SettingSourceProject SettingSource = "project"
 	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json. It can
 	// come with a directory as well.
 	SettingSourceLocal SettingSource = "local"
 )
 
-// PermissionPrompts is who decides about a tool that no rule and no permission mode decides about.
+// PermissionPrompts names who decides about a tool if no rule and no permission mode does.
 type PermissionPrompts string
 
 // The values that the agent knows.
@@ -78,7 +78,7 @@ const (
 	PreviewHTML PreviewFormat = "html"
 )
 
-// A PluginDelivery is how the agent gets the plugins of a session.
+// A PluginDelivery is a way to give the agent the plugins of a session.
 type PluginDelivery string
 
 // The two ways.
@@ -102,7 +102,7 @@ type PluginConfig struct {
 const AllSkills = "*"
 
 // SystemPromptDynamicBoundary separates, as an element of [SystemPrompt.Custom], the blocks that
-// are the same in every session, and can be cached across sessions, from those that are not.
+// are the same in every session, and can be cached across sessions, from the other blocks.
 const SystemPromptDynamicBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 // A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the
@@ -123,8 +123,8 @@ type SystemPrompt struct {
 	Fresh bool
 }
 
-// A ThinkingConfig is how the model thinks before it answers. [Session.SetThinking] changes it
-// during a session.
+// A ThinkingConfig configures the model's thinking before it answers. [Session.SetThinking] changes
+// it during a session.
 type ThinkingConfig struct {
 	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's
 	// choice.
@@ -133,8 +133,8 @@ type ThinkingConfig struct {
 	// [ThinkingEnabled]: --max-thinking-tokens. 0 means no separate limit. Newer models choose by
 	// themselves.
 	BudgetTokens int
-	// Display is how much of the thinking the messages contain: --thinking-display. Empty leaves it
-	// to the agent.
+	// Display determines how much of the thinking the messages contain: --thinking-display. Empty
+	// leaves it to the agent.
 	Display ThinkingDisplay
 }
 
@@ -151,7 +151,7 @@ const (
 	ThinkingDisabled ThinkingMode = "disabled"
 )
 
-// A ThinkingDisplay is how much of the model's thinking the messages contain.
+// A ThinkingDisplay determines how much of the model's thinking the messages contain.
 type ThinkingDisplay string
 
 // The displays that the agent knows.
@@ -190,7 +190,7 @@ type AgentDefinition struct {
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"`
 	// MaxTurns ends the agent after this many answers of the model.
 	MaxTurns int `json:"maxTurns,omitempty"`
-	// AutoCompactWindow is how long its conversation may get before it is compacted, in tokens.
+	// AutoCompactWindow is the length at which its conversation is compacted, in tokens.
 	AutoCompactWindow int `json:"autoCompactWindow,omitempty"`
 
 	// InitialPrompt is the first prompt of an agent that leads the session: see [Options.Agent].
@@ -199,8 +199,8 @@ type AgentDefinition struct {
 	Background bool `json:"background,omitempty"`
 	// OmitClaudeMD keeps CLAUDE.md out of the agent's context.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitempty"`
-	// Memory is where the agent keeps notes from one run to the next. Empty means that it keeps
-	// none.
+	// Memory is the scope in which the agent keeps notes from one run to the next. Empty means that
+	// it keeps none.
 	Memory SettingSource `json:"memory,omitempty"`
 	// Observers are up to four agents that watch this one.
 	Observers []string `json:"-"`

@@ -50,8 +50,8 @@ type PermissionRequest struct {
 	// Description explains the question to a person, or is empty.
 	Description string `json:"description"`
 
-	// Suggestions are changes of the rules that would avoid such questions. Put those that the user
-	// agrees to into [AllowResult.UpdatedPermissions].
+	// Suggestions are changes of the rules that would avoid such questions. Put the changes that
+	// the user agrees to into [AllowResult.UpdatedPermissions].
 	Suggestions []PermissionUpdate `json:"permission_suggestions"`
 	// SuppressAlwaysAllowRule means that "always allow" should not be offered.
 	SuppressAlwaysAllowRule bool `json:"suppress_always_allow_rule"`
@@ -75,7 +75,7 @@ type PermissionRequest struct {
 	ClassifierApprovable *bool `json:"classifier_approvable"`
 	// MatchedAskRule is the user's rule that forces this question, or nil.
 	MatchedAskRule *struct {
-		// Source is where the rule is kept, such as userSettings.
+		// Source is the origin of the rule, such as userSettings.
 		Source string `json:"source"`
 		// ToolName is the tool of the rule.
 		ToolName string `json:"tool_name"`
@@ -102,8 +102,8 @@ type PermissionRequest struct {
 type MCPOrigin struct {
 	// Name is the name of the server.
 	Name string `json:"name"`
-	// Source is where the server was configured, such as sdk, plugin, user, project, local, managed
-	// or claudeai.
+	// Source is the origin of the server's configuration, such as sdk, plugin, user, project,
+	// local, managed or claudeai.
 	Source string `json:"source"`
 }
 
@@ -153,7 +153,7 @@ func permitNothing(context.Context, *PermissionRequest) (PermissionResult, error
 	return Deny("No user is present to allow this."), nil
 }
 
-// A PermissionBehavior is what happens when the agent wants to use a tool.
+// A PermissionBehavior is the outcome when the agent wants to use a tool.
 type PermissionBehavior string
 
 // The behaviors that the agent knows.
@@ -259,28 +259,29 @@ func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
 	}{PermissionBehaviorDeny, result, req.ToolUseID}, nil
 }
 
-// A PermissionUpdate is one change of the agent's permissions. Its type says which fields it uses.
+// A PermissionUpdate is one change of the agent's permissions. Its type determines the fields it
+// uses.
 //
 // An update that comes from the agent keeps the fields that this package does not know, and goes
 // back to the agent unchanged, except for fields that the caller changed.
 type PermissionUpdate struct {
 	raw wire.JSON
 
-	// Type is what changes.
+	// Type is the kind of change.
 	Type PermissionUpdateType `json:"type"`
 	// Rules are for addRules, replaceRules and removeRules.
 	Rules []PermissionRule `json:"rules,omitempty"`
-	// Behavior is that of the rules.
+	// Behavior is the behavior of the rules.
 	Behavior PermissionBehavior `json:"behavior,omitempty"`
 	// Mode is for setMode.
 	Mode wire.PermissionMode `json:"mode,omitempty"`
 	// Directories are for addDirectories and removeDirectories.
 	Directories []string `json:"directories,omitempty"`
-	// Destination is where the change is kept.
+	// Destination is the place where the change is kept.
 	Destination PermissionDestination `json:"destination,omitempty"`
 }
 
-// A PermissionUpdateType is what a [PermissionUpdate] changes.
+// A PermissionUpdateType is the kind of a [PermissionUpdate].
 type PermissionUpdateType string
 
 // The changes that the agent knows.
@@ -293,7 +294,7 @@ const (
 	PermissionUpdateRemoveDirectories PermissionUpdateType = "removeDirectories"
 )
 
-// A PermissionDestination is where a change of the permissions is kept.
+// A PermissionDestination is a place where permission changes are kept.
 type PermissionDestination string
 
 // The destinations that the agent knows. Those that end in Settings are files, and stay after the

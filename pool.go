@@ -37,9 +37,9 @@ import (
 // some things in memory, such as web pages that it fetched. Hooks see the end and the start of the
 // sessions. An agent that Connect returned is not used again.
 //
-// All agents share the callbacks of the options, also [Options.Stderr], which may run for several
-// agents at once. When their [Options.Budget] is spent, the pool starts no more agents, and
-// callers, also those that wait, get [ErrBudgetSpent].
+// All agents share the callbacks of the options, including [Options.Stderr], which may run for
+// several agents at once. When their [Options.Budget] is spent, the pool starts no more agents, and
+// all callers, including waiting ones, get [ErrBudgetSpent].
 type Pool struct {
 	opts   *Options
 	config PoolOptions
@@ -105,8 +105,8 @@ func (p *Pool) start(ctx context.Context) error {
 // Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop
 // starts, and each loop takes its own agent. If the agent may serve another conversation, the
 // sequence does not wait for its exit: it ends when the prompt is answered and no background task
-// will start another turn. The errors are those of the function, [ErrPoolClosed], and, while the
-// caller waits, the error of ctx or of an agent that could not be started.
+// will start another turn. The errors are the errors of the function, [ErrPoolClosed], and, while
+// the caller waits, the error of ctx or of an agent that could not be started.
 func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		a, id, err := p.ask(ctx, prompt)
@@ -122,15 +122,15 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 // Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a
 // [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
 //
-// The TotalCostUSD of the result is that of this run alone, even if the agent served others before.
-// So the costs of a pool are the sum of those of its runs; a [Budget] limits them.
+// The TotalCostUSD of the result covers this run alone, even if the agent served others before. So
+// the cost of a pool is the sum over its runs; a [Budget] limits them.
 func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }
 
 // Connect takes an agent for a session. The agent counts as in use until the session is closed or
-// the agent dies. The context bounds only the wait. The errors are [ErrPoolClosed], that of ctx,
-// [ErrBudgetSpent], and that of an agent that could not be started.
+// the agent dies. The context bounds only the wait. The errors are [ErrPoolClosed], the error of
+// ctx, [ErrBudgetSpent], and the error of an agent that could not be started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	if err := p.opts.Budget.err(); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	return a.session, nil
 }
 
-// A Claim says how an agent of a pool differs from the pool's options, for the session of one
-// caller. Zero fields leave it as it is.
+// A Claim lists the differences from the pool's options for the session of one caller. Zero fields
+// leave it as it is.
 type Claim struct {
 	// Dir is the working directory of the session.
 	Dir string
@@ -155,7 +155,7 @@ type Claim struct {
 	Model string
 	// PermissionMode is the permission mode, as in [Session.SetPermissionMode].
 	PermissionMode PermissionMode
-	// Settings are merged into those of the session, as in [Session.ApplySettings].
+	// Settings are merged into the session's settings, as in [Session.ApplySettings].
 	Settings map[string]any
 }
 
@@ -164,7 +164,7 @@ type Claim struct {
 // can serve callers whose directories differ. Options that an agent gets only when it starts can't
 // be changed, such as tools, hooks, MCP servers and the system prompt: those need another pool.
 //
-// If the agent refuses a part of the claim, the session is closed and the error says which: it
+// If the agent refuses a part of the claim, the session is closed and the error names the part: it
 // wraps a [*ControlError] or an [*UntrustedError]. claim may be nil.
 func (p *Pool) Claim(ctx context.Context, claim *Claim) (*Session, error) {
 	s, err := p.Connect(ctx)
@@ -238,8 +238,8 @@ type PoolOptions struct {
 	// Warm is the number of agents that are kept ready for future callers. An agent takes about 250
 	// MB of memory. 0 means 1.
 	Warm int
-	// MaxAgents is the highest number of agents, including those that are starting or ending.
-	// Further callers wait. It can't be less than Warm. 0 means four times Warm.
+	// MaxAgents is the highest number of agents, including starting and ending ones. Further
+	// callers wait. It can't be less than Warm. 0 means four times Warm.
 	MaxAgents int
 	// MaxUses is the number of conversations an agent serves, one after the other. 0 means 1, so
 	// that nothing can pass from one to the next. With more, the pool sends the command /clear
@@ -251,8 +251,9 @@ type PoolOptions struct {
 	// IdleTimeout is the time an agent waits for a caller before it is ended. The pool starts new
 	// agents for the next caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
-	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that
-	// does not answer within [Options.ControlTimeout] is ended and replaced. 0 means a minute.
+	// HealthInterval is the interval at which the pool checks that a waiting agent still answers.
+	// An agent that does not answer within [Options.ControlTimeout] is ended and replaced. 0 means
+	// a minute.
 	HealthInterval time.Duration
 }
 
@@ -319,12 +320,12 @@ type PoolStats struct {
 	// Waiting counts the callers that wait for an agent.
 	Waiting int
 
-	// Started counts the agents that the pool started, and Failed those of them that did not become
-	// ready. Died counts the agents that exited or stopped answering while they waited for a
+	// Started counts the agents that the pool started, and Failed the ones among them that did not
+	// become ready. Died counts the agents that exited or stopped answering while they waited for a
 	// caller.
 	Started, Failed, Died int
-	// Served counts the callers that got an agent, and Reused those of them whose agent had served
-	// others before.
+	// Served counts the callers that got an agent, and Reused the callers among them whose agent
+	// had served others before.
 	Served, Reused int
 	// WaitTime is the total time that callers waited for agents.
 	WaitTime time.Duration
@@ -344,9 +345,9 @@ func (p *Pool) Stats() PoolStats {
 // ErrPoolClosed is the error of calls on a [Pool] that was drained or closed.
 var ErrPoolClosed = errors.New("clew: pool closed")
 
-// Drain closes the pool when its work is done: it refuses new callers, serves those that wait,
-// waits until no agent is in use, and then calls Close. If ctx ends first, it returns the error of
-// ctx, and the pool continues to drain until [Pool.Close].
+// Drain closes the pool when its work is done: it refuses new callers, serves waiting ones, waits
+// until no agent is in use, and then calls Close. If ctx ends first, it returns the error of ctx,
+// and the pool continues to drain until [Pool.Close].
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.draining, p.wanted = true, 0
@@ -360,11 +361,11 @@ func (p *Pool) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends all agents of the pool, also those in use, and waits until they exit. Callers that
-// wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes no
-// longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise an
-// error with an [*ExitError] for each that had to be killed. With [Options.Store], the error also
-// has a [*StoreError] for each loss that no caller saw.
+// Close ends all agents of the pool, including agents in use, and waits until they exit. Callers
+// that wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes
+// no longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise
+// an error with an [*ExitError] for each that had to be killed. With [Options.Store], the error
+// also has a [*StoreError] for each loss that no caller saw.
 func (p *Pool) Close() error {
 	p.shutDown()
 	p.running.Wait()

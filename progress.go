@@ -235,7 +235,7 @@ func (p *progress) turnRuns() bool {
 	return len(p.prompts.open) > 0 || p.state == wire.SessionStateRunning || p.state == wire.SessionStateRequiresAction
 }
 
-// A turnsState is how the turns of a conversation went so far.
+// A turnsState is the state of a conversation's turns so far.
 type turnsState struct {
 	failed *wire.ResultMessage // the result of the last turn, if that failed
 	unread *wire.InvalidFrame  // the same, if it could not be read
@@ -290,7 +290,7 @@ func (p *progress) restart() (succeeded bool) {
 	return succeeded
 }
 
-// A conversation is what another agent has to resume.
+// A conversation is the state that another agent has to resume.
 type conversation struct {
 	id      string // empty if there was no turn yet
 	answers int    // how many turns have an answer of the model
@@ -415,7 +415,7 @@ func unreadError(m *wire.InvalidFrame) error {
 	return fmt.Errorf("clew: the result of the turn could not be read: %w", m)
 }
 
-// named returns the prompts that the text of a result names, or else the one that it can answer.
+// named returns the prompts that the text of a result names, or else the prompt it can answer.
 func (l *ledger) named(text string) []string {
 	named := slices.DeleteFunc(slices.Clone(l.open), func(id string) bool { return !strings.Contains(text, id) })
 	switch started := l.in(wire.CommandStateStarted); {
@@ -454,8 +454,8 @@ func (l *ledger) begun(uuid string) bool {
 // task or a schedule started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
-// remove removes prompts, and returns those that were there. An agent answers a prompt that was sent
-// twice once.
+// remove removes prompts, and returns the ones that it found. An agent answers a prompt that was
+// sent twice once.
 func (l *ledger) remove(uuids []string) []string {
 	var removed []string
 	for _, uuid := range uuids {

@@ -22,8 +22,8 @@ import (
 //
 // The sequence ends when the agent exits. An error is the last pair: an error of [Connect], a
 // [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
-// that of a prompt that is a sequence with errors. It is joined with a [*StoreError] if entries are
-// missing in [Options.Store] and no message reported that.
+// the error of a prompt sequence. It is joined with a [*StoreError] if entries are missing in
+// [Options.Store] and no message reported that.
 //
 // Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the
 // statement after the loop runs; store losses from then on are only logged.

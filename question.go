@@ -38,7 +38,7 @@ type QuestionResult struct {
 	// Answers are the labels of the chosen options, or the user's own words, by
 	// [Question.Question]. A question without an answer was skipped.
 	Answers map[string][]string
-	// Annotations add to the answers, also by [Question.Question].
+	// Annotations add to the answers. They have the same keys, [Question.Question].
 	Annotations map[string]QuestionAnnotation
 	// Response is a text that the user wrote instead of answering. Unless it is empty, the model
 	// sees only the response.
@@ -49,9 +49,9 @@ type QuestionResult struct {
 type QuestionAnnotation struct {
 	// Notes are the user's own words in addition to the choice.
 	Notes string `json:"notes,omitempty"`
-	// Preview is that of the chosen option.
+	// Preview is the preview of the chosen option.
 	Preview string `json:"preview,omitempty"`
-	// Unanswered is why there is no answer: skipped, replied_in_chat or dismissed.
+	// Unanswered is the reason for a missing answer: skipped, replied_in_chat or dismissed.
 	Unanswered string `json:"unanswered,omitempty"`
 }
 
@@ -149,7 +149,7 @@ type ElicitationRequest struct {
 // Raw returns the body of the control request, with the fields that this package does not know.
 func (r *ElicitationRequest) Raw() wire.JSON { return r.raw }
 
-// An ElicitationMode is what the user is asked to do.
+// An ElicitationMode is the kind of request made to the user.
 type ElicitationMode string
 
 // The modes that the agent knows.
@@ -162,14 +162,14 @@ const (
 
 // An ElicitationResult is the answer to an [ElicitationRequest].
 type ElicitationResult struct {
-	// Action is what the user does. It must be set.
+	// Action is the user's action. It must be set.
 	Action ElicitationAction `json:"action"`
 	// Content is the form as filled in: anything that marshals to a JSON object. It is nil unless
 	// the action is [ElicitationAccept].
 	Content any `json:"content,omitempty"`
 }
 
-// An ElicitationAction is what the user does with a request.
+// An ElicitationAction is the user's response to a request.
 type ElicitationAction string
 
 // The actions that the agent knows.
@@ -227,7 +227,7 @@ type UserDialogRequest struct {
 // Raw returns the body of the control request, with the fields that this package does not know.
 func (r *UserDialogRequest) Raw() wire.JSON { return r.raw }
 
-// A UserDialogResult is how a dialog ended.
+// A UserDialogResult is the outcome of a dialog.
 type UserDialogResult struct {
 	// Result is the user's choice: anything that marshals to JSON. Its shape depends on the kind of
 	// the dialog.

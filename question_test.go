@@ -81,7 +81,7 @@ func TestQuestionAnswers(t *testing.T) {
 	}
 }
 
-// Other tools are none of OnQuestion's business, and without one questions are those of any tool.
+// OnQuestion is not called for other tools. Without it, AskUserQuestion is treated like any tool.
 func TestQuestionOrPermission(t *testing.T) {
 	t.Parallel()
 	wantAnswer(t, replies(nil, nil), bashRequest, `{"behavior":"deny","message":"no question","toolUseID":"toolu_1"}`)

@@ -17,12 +17,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ReconnectOptions configure how often and how fast a session starts a new agent in place of one
-// that died. The zero value means the defaults.
+// ReconnectOptions configure how often and how fast a session replaces an agent that died. The zero
+// value means the defaults.
 //
-// An agent has died if it was killed, crashed or can't be reached any more, and also if it exited
-// in the middle of a turn. An agent that exits normally between turns, as some prompts make it do,
-// ends the session. So does an agent that was silent for [Options.IdleTimeout].
+// An agent counts as dead if it was killed, crashed, can't be reached any more, or exited in the
+// middle of a turn. An agent that exits normally between turns, as some prompts make it do, ends
+// the session. So does an agent that was silent for [Options.IdleTimeout].
 //
 // The new agent resumes the conversation by its ID, as far as the old one wrote the transcript. It
 // gets the options, and then the changes that methods of the session made: model, permission mode,
@@ -37,8 +37,8 @@ import (
 // sent again. A [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all
 // attempts fail, the session ends with a [*ReconnectError].
 type ReconnectOptions struct {
-	// MaxAttempts is how many times in a row an agent is started before the session gives up. A
-	// turn that succeeds resets the count. 0 means 5.
+	// MaxAttempts is the number of consecutive starts before the session gives up. A turn that
+	// succeeds resets the count. 0 means 5.
 	MaxAttempts int
 	// MinBackoff and MaxBackoff bound the pause before an attempt. The first attempt has no pause,
 	// the second has the shortest, and the pause doubles before each further one. 0 means 500
@@ -99,8 +99,8 @@ func (o *Options) checkReconnect() error {
 	return nil
 }
 
-// A reconnector starts another process in place of one that died. Only the read loop uses its
-// fields, but for the context and the wait group.
+// A reconnector replaces a process that died. Only the read loop uses its fields, but for the
+// context and the wait group.
 type reconnector struct {
 	agent *agent
 	opts  ReconnectOptions
@@ -138,7 +138,7 @@ func (r *reconnector) wait() {
 	r.starting.Wait()
 }
 
-// replace starts another process in place of one that ended. It returns nil if the session ends.
+// replace starts another process after p ended. It returns nil if the session ends.
 func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	s := r.agent.session
 	if !r.wanted(p) {
@@ -321,7 +321,7 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 	return nil
 }
 
-// initialize gives a new process what its plan says, and what methods of the session changed since.
+// initialize sends a new process its plan, and the changes that methods of the session made since.
 func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
 	s := r.agent.session
 	if err := r.agent.sendInitialize(ctx, plan); err != nil {
@@ -344,8 +344,8 @@ func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
 	return nil
 }
 
-// newestServers returns the MCP servers that a new process gets right after it is initialized:
-// those that were set last.
+// newestServers returns the MCP servers that a new process gets right after it is initialized: the
+// servers that were set last.
 func newestServers(plan *launchPlan, changed []change) any {
 	for _, c := range changed {
 		if c.subtype == serversSubtype {
@@ -479,8 +479,8 @@ func (c *changes) add(newest change) {
 	c.list = append(c.list, newest)
 }
 
-// merge adds settings to those of earlier requests. As in the agent, a setting replaces an earlier
-// one of the same name.
+// merge adds settings to the settings of earlier requests. As in the agent, a setting replaces an
+// earlier one of the same name.
 func (c *changes) merge(fields map[string]wire.JSON) {
 	settings := make(map[string]wire.JSON)
 	for _, old := range c.all() {

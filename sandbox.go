@@ -53,7 +53,7 @@ type SandboxSettings struct {
 	SocatPath string `json:"socatPath,omitempty"`
 }
 
-// A SandboxNetwork is what commands in the sandbox can reach.
+// A SandboxNetwork lists the network access of commands in the sandbox.
 type SandboxNetwork struct {
 	// AllowedDomains can be reached. The agent asks about domains that are in neither list.
 	AllowedDomains []string `json:"allowedDomains,omitempty"`
@@ -113,7 +113,7 @@ type SandboxCredentials struct {
 	AllowPlaintextInject bool `json:"allowPlaintextInject,omitempty"`
 	// AWSPairs are variables that together are a key of AWS.
 	AWSPairs []SandboxAWSPair `json:"awsPairs,omitempty"`
-	// SigV4 is what happens to requests whose AWS signature can't be renewed.
+	// SigV4 configures the handling of requests whose AWS signature can't be renewed.
 	SigV4 *SandboxSigV4 `json:"sigv4,omitempty"`
 }
 
@@ -127,7 +127,7 @@ type SandboxCredential struct {
 	Mode string `json:"mode"`
 	// Extract is a pattern for the part that is secret.
 	Extract string `json:"extract,omitempty"`
-	// OnExtractNoMatch is what happens if the pattern does not match: "warn", "deny" or "error".
+	// OnExtractNoMatch is the reaction if the pattern does not match: "warn", "deny" or "error".
 	OnExtractNoMatch string `json:"onExtractNoMatch,omitempty"`
 	// Decode is "jwt" to mask only claims of a token.
 	Decode string `json:"decode,omitempty"`
@@ -149,8 +149,8 @@ type SandboxAWSPair struct {
 	SessionTokenVar string `json:"sessionTokenVar,omitempty"`
 }
 
-// A SandboxSigV4 is what happens to requests whose signature can't be renewed, each "deny" or
-// "passthrough".
+// A SandboxSigV4 configures the handling of requests whose signature can't be renewed, each "deny"
+// or "passthrough".
 type SandboxSigV4 struct {
 	// Streaming is for requests whose body is signed in pieces.
 	Streaming string `json:"streaming,omitempty"`
@@ -187,8 +187,8 @@ func settingsArg(o *Options) string {
 
 // hideSettings moves the settings to a file that only the user can read, since every user of the
 // machine can read the command line. The file is in the folder, which is made if it is nil, and the
-// caller must remove that, also after an error. Settings stay on the command line if the agent
-// might not see the file: with another transport, or with a wrapper.
+// caller must remove that even after an error. Settings stay on the command line if the agent might
+// not see the file: with another transport, or with a wrapper.
 func (o *Options) hideSettings(folder *tempconfig.Folder) (*tempconfig.Folder, error) {
 	if o.Settings == "" || !o.startsProcess() {
 		return folder, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ServerInfo is what the agent reports about itself when a session starts. A field that the agent
+// A ServerInfo is the agent's report about itself at the start of a session. A field that the agent
 // does not report is zero, and so is a field of another type than it has here: see
 // [ServerInfo.Raw].
 type ServerInfo struct {
@@ -84,7 +84,7 @@ type ServerInfo struct {
 
 	// AnalyticsDisabled reports whether the agent sends no analytics.
 	AnalyticsDisabled bool `json:"analytics_disabled"`
-	// FeedbackMode is an object that says where feedback goes.
+	// FeedbackMode is an object that describes the destination of feedback.
 	FeedbackMode wire.JSON `json:"feedback_mode"`
 
 	// RemoteControlAvailable reports whether other devices of the user can take part in the
@@ -142,7 +142,7 @@ type AccountInfo struct {
 type AgentInfo struct {
 	// Name is the name of the subagent.
 	Name string `json:"name"`
-	// Description says when to use it.
+	// Description describes its use.
 	Description string `json:"description"`
 	// Model is an alias, an ID, or "inherit" for the model of the session. Empty means the agent's
 	// default.
@@ -151,7 +151,7 @@ type AgentInfo struct {
 
 // A ModelInfo describes a model that a session can use.
 type ModelInfo struct {
-	// Value is what [Session.SetModel] takes, often an alias such as "opus".
+	// Value is the argument for [Session.SetModel], often an alias such as "opus".
 	Value string `json:"value"`
 	// ResolvedModel is the ID of the model that Value stands for.
 	ResolvedModel string `json:"resolvedModel"`
@@ -177,8 +177,8 @@ type ModelInfo struct {
 	SupportsThinkingOff *bool `json:"supportsThinkingOff"`
 }
 
-// Models returns the models that the session can use. [ServerInfo.Models] are those of its
-// beginning.
+// Models returns the models that the session can use. [ServerInfo.Models] lists the models at its
+// start.
 func (s *Session) Models(ctx context.Context) ([]ModelInfo, error) {
 	answer, err := call[modelsAnswer](ctx, s, "list_models", nil)
 	if err != nil {

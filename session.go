@@ -96,8 +96,8 @@ func newSession(conn Connection, plan *launchPlan, trace *tracer) *Session {
 	return s
 }
 
-// Info returns what the agent reported about itself when it started. After a reconnect it is that
-// of the newest agent.
+// Info returns what the agent reported about itself when it started. After a reconnect it is the
+// newest agent's.
 func (s *Session) Info() *ServerInfo {
 	info := *s.agent.info.Load()
 	return &info
@@ -147,15 +147,15 @@ func (s *Session) readerOptions() *wire.ReaderOptions {
 // flushTimeout is the time the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
-// Close ends the session. It interrupts the agent's work, also in the background, closes its input
-// and waits until the agent exits; an agent that does not exit by itself gets signals. Close may be
-// called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout] and a
-// few seconds.
+// Close ends the session. It interrupts the agent's work, including background work, closes its
+// input and waits until the agent exits; an agent that does not exit by itself gets signals. Close
+// may be called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout]
+// and a few seconds.
 //
 // Close leaves no process and no goroutine running, unless a callback of the caller does not return
 // when its context ends; [Options.KeepBackground] keeps commands in the background. It waits for
-// callbacks, also for one that calls Close, for at most one CloseTimeout, and for [Options.Store]
-// for at most one [Options.StoreTimeout].
+// callbacks, even for a callback that calls Close, for at most one CloseTimeout, and for
+// [Options.Store] for at most one [Options.StoreTimeout].
 //
 // It returns nil if the agent exited by itself or on SIGTERM, with its transcript written, an
 // [*ExitError] if the agent had to be killed, and a [*StoreError] if entries are missing in the

@@ -202,7 +202,7 @@ func TestOneShot(t *testing.T) {
 	})
 }
 
-// A one-shot run waits for what starts another turn, and for that turn.
+// A one-shot run waits for background work that starts another turn, and for that turn.
 func TestOneShotWaits(t *testing.T) {
 	t.Parallel()
 	idle, running := wire.SessionStateIdle, wire.SessionStateRunning

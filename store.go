@@ -37,7 +37,7 @@ type Store interface {
 	// Sessions returns the IDs of the sessions of a project, each with the time of the last append
 	// to its main transcript.
 	Sessions(ctx context.Context, project string) (map[string]time.Time, error)
-	// Subpaths returns the sorted subpaths of the other transcripts of a session, such as those of
+	// Subpaths returns the sorted subpaths of the other transcripts of a session, such as
 	// subagents. The subpath of the key is ignored.
 	Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error)
 }
@@ -141,10 +141,9 @@ func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error
 	return folder, nil
 }
 
-// checkContinue returns an error if there is no session to continue. The agent would start a new
-// one and not say so. Only a directory on this machine can be checked. A long path has a name that
-// depends on the agent's version, and a worktree of Git may have its sessions elsewhere: neither
-// is.
+// checkContinue returns an error if there is no session to continue. The agent would silently start
+// a new one. Only a directory on this machine can be checked. A long path has a name that depends
+// on the agent's version, and a worktree of Git may have its sessions elsewhere: neither is.
 func (o *Options) checkContinue() error {
 	if !o.Continue || !o.startsProcess() {
 		return nil
@@ -340,8 +339,8 @@ func filtered(ctx context.Context, entries iter.Seq2[wire.JSON, error], wanted f
 	}
 }
 
-// unlessSidechain accepts all transcripts except those of subagents, which older agents kept in the
-// same directory.
+// unlessSidechain accepts all transcripts except subagent transcripts, which older agents kept in
+// the same directory.
 func unlessSidechain(first wire.JSON) bool {
 	var head struct {
 		IsSidechain bool `json:"isSidechain"`

@@ -22,17 +22,17 @@ import (
 //	plan, result, err := clew.RunAs[Plan](ctx, "Plan the release", nil)
 //
 // The prompt runs on its own agent with [Options], which may be nil, on an agent of a [Pool], or as
-// the next turn of a [Session]. With Options, the schema is that of T, unless
-// [Options.OutputSchema] is another one. Agents of a pool or of a session are started before they
-// know T, so their Options must have an OutputSchema: [SchemaFor] makes it. They take a text or one
+// the next turn of a [Session]. With Options, the schema is derived from T, unless
+// [Options.OutputSchema] is set. Agents of a pool or of a session are started before they know T,
+// so their Options must have an OutputSchema: [SchemaFor] makes it. They take a text or one
 // message, and no sequence.
 //
 //	session, err := clew.Connect(ctx, &clew.Options{OutputSchema: schema})
 //	plan, result, err := clew.RunAs[Plan](ctx, "Plan the release", session)
 //
 // If the answer does not fit the schema and T, RunAs returns the result and an [*OutputError]. If
-// the only error is a [*StoreError], the answer is valid. Other errors are those of [Run],
-// [Pool.Run] and [Session.Turn]. A schema that T can't hold is an error before anything runs.
+// the only error is a [*StoreError], the answer is valid. Other errors are as for [Run], [Pool.Run]
+// and [Session.Turn]. A schema that T can't hold is an error before anything runs.
 func RunAs[T any, P Prompt](ctx context.Context, prompt P, on Runner) (T, *wire.ResultMessage, error) {
 	var answer T
 	if on == nil {
@@ -53,7 +53,7 @@ func RunAs[T any, P Prompt](ctx context.Context, prompt P, on Runner) (T, *wire.
 	return answer, result, lost
 }
 
-// A Runner is what [RunAs] runs a prompt on: *[Options], a *[Pool] or a *[Session].
+// A Runner runs the prompt of [RunAs]: *[Options], a *[Pool] or a *[Session].
 type Runner interface {
 	// runShaped returns the messages of a run whose answer is a value of the type, and its shape.
 	runShaped(ctx context.Context, t reflect.Type, prompt anyPrompt) (iter.Seq2[wire.Message, error], *outputShape, error)
@@ -116,14 +116,14 @@ func startedShape(t reflect.Type, opts *Options, prompt anyPrompt) (*outputShape
 //
 // The fields of a struct are named as in JSON, and described by the tag jsonschema. A field is
 // required unless its tag json says omitempty or omitzero; a pointer may be null. A type with a
-// method UnmarshalText is a string, also [time.Time], bytes are a string in base64, and a [JSON] or
-// a [json.RawMessage] is anything. A type that is not an object, such as a slice, becomes the
-// field "value" of one, because agents answer only in objects.
+// method UnmarshalText is a string, including [time.Time], bytes are a string in base64, and a
+// [JSON] or a [json.RawMessage] is anything. A type that is not an object, such as a slice, becomes
+// the field "value" of one, because agents answer only in objects.
 //
-// The functions change the schema of T before that, for what a Go type can't say, such as the
-// values that a field may have. The error is about a type that has no schema, such as a channel or
-// a type that contains itself, or about a schema that the functions made invalid. For a type that
-// contains itself, write the schema by hand: RunAs takes any schema that T can hold.
+// The functions change the schema of T before that, to add constraints that a Go type can't
+// express, such as the values of a field. The error is about a type that has no schema, such as a
+// channel or a type that contains itself, or about a schema that the functions made invalid. For a
+// type that contains itself, write the schema by hand: RunAs takes any schema that T can hold.
 func SchemaFor[T any](refine ...func(schema *jsonschema.Schema)) (wire.JSON, error) {
 	t := pointedTo(reflect.TypeFor[T]())
 	schema, err := schemas.Of(t)
@@ -156,7 +156,7 @@ type outputShape struct {
 }
 
 // newOutputShape returns the shape of an answer that is a value of the type. given is its schema,
-// or empty for that of the type.
+// or empty for the type's own schema.
 func newOutputShape(t reflect.Type, given wire.JSON) (*outputShape, error) {
 	t = pointedTo(t)
 	own, err := schemas.Of(t)
@@ -270,7 +270,7 @@ type OutputError struct {
 	Raw wire.JSON
 	// Text is the text of the result.
 	Text string
-	// Err says what is wrong.
+	// Err describes the problem.
 	Err error
 }
 

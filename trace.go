@@ -35,18 +35,18 @@ type Trace struct {
 	// returns a Trace, that one gets the other calls for this session. Nil means this one.
 	Start func(ctx context.Context, opts *Options) *Trace
 	// Prompt is called before a prompt is sent that the agent has to answer, in the goroutine that
-	// sends it. Its context is that of [Session.Turn], [Session.Send] or Query. The UUID of the
-	// prompt is set. Calls don't overlap, and their order is that in which the agent gets the
-	// prompts.
+	// sends it. Its context is the context of [Session.Turn], [Session.Send] or Query. The UUID of
+	// the prompt is set. Calls don't overlap, and they come in the order in which the agent gets
+	// the prompts.
 	Prompt func(ctx context.Context, prompt *wire.UserMessage)
 	// Message is called with each message for the caller when it is read from the agent, which is
-	// before the caller sees it, even if the caller never does. The context has the values of that
-	// of Start, and does not end.
+	// before the caller sees it, even if the caller never does. The context has the values of
+	// Start's context, and does not end.
 	Message func(ctx context.Context, msg wire.Message)
-	// Settled is called when a prompt is done, after the Message with its result. The error is that
-	// of its turn: nil if the agent answered it, a [*ResultError] if its result is a failure, a
-	// [*LostError] if it was lost with its agent, [ErrCanceled], or why it was not sent. A prompt
-	// that is unanswered when the session ends is not settled. The context is like that of Message.
+	// Settled is called when a prompt is done, after the Message with its result. The error is the
+	// error of its turn: nil if the agent answered it, a [*ResultError] if its result is a failure,
+	// a [*LostError] if it was lost with its agent, [ErrCanceled], or why it was not sent. A prompt
+	// that is unanswered when the session ends is not settled. The context is like Message's.
 	Settled func(ctx context.Context, promptID string, err error)
 	// Asked is called before a request of the agent is answered, in the goroutine of its callback:
 	// a permission, a question, a hook, a message for an in-process MCP server. The callback gets
@@ -54,13 +54,13 @@ type Trace struct {
 	// package tools. Nil means its argument.
 	Asked func(ctx context.Context, req *TraceRequest) context.Context
 	// Answered is called with the answer to such a request, or with the error that the agent gets
-	// instead, in the same goroutine. The context is the one that the callback got, and may have
-	// ended: then the agent has withdrawn the request, or is gone.
+	// instead, in the same goroutine. The context is the callback's, and may have ended: then the
+	// agent withdrew the request, or is gone.
 	Answered func(ctx context.Context, req *TraceRequest, answer wire.JSON, err error)
 	// End is called when the session is over and its last agent is gone, before [Session.Close]
 	// returns, or when no agent could be started. The error is nil if the session was closed or the
-	// agent exited normally, and otherwise what [Session.Messages] or Connect return. The context is
-	// like that of Message.
+	// agent exited normally, and otherwise what [Session.Messages] or Connect return. The context
+	// is like Message's.
 	End func(ctx context.Context, err error)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// BenchmarkNilTrace is what a frame costs because there could be a trace.
+// BenchmarkNilTrace measures the cost per frame of the checks for a trace.
 func BenchmarkNilTrace(b *testing.B) {
 	s, msg := new(Session), new(wire.StreamEventMessage)
 	for b.Loop() {

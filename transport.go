@@ -41,7 +41,7 @@ type Connection interface {
 	// CloseWrite closes the agent's standard input. An agent exits normally when its input ends.
 	CloseWrite() error
 	// Close ends the agent and releases its resources. It returns nil if the agent exited normally,
-	// an [*ExitError] or another error with a method ExitCode, such as that of os/exec, if it
+	// an [*ExitError] or another error with a method ExitCode, such as the one in os/exec, if it
 	// failed, or any other error if the connection was lost. It must return within a bounded time,
 	// and make Read and Write return.
 	Close() error
@@ -61,7 +61,8 @@ type Launch struct {
 	Args []string
 	// Env is the whole environment, as in [os/exec.Cmd].
 	Env []string
-	// Dir is the working directory. If it is empty, the agent gets that of this process.
+	// Dir is the working directory. If it is empty, the agent gets the working directory of this
+	// process.
 	Dir string
 	// Stderr gets the agent's standard error line by line. With nil, only the end of it is kept,
 	// for errors.
@@ -69,7 +70,7 @@ type Launch struct {
 	// CloseTimeout is the time an agent may take to exit after its input ends. After that it gets a
 	// signal to terminate, and the same time again before it is killed.
 	CloseTimeout time.Duration
-	// KeepBackground reports whether what the agent leaves running may stay: see
+	// KeepBackground allows processes that the agent leaves running to stay: see
 	// [Options.KeepBackground].
 	KeepBackground bool
 }
@@ -79,9 +80,9 @@ type Launch struct {
 // kernel signals it when this process dies, and on Windows it runs in a job.
 //
 // Commands of the agent leave its group. Linux and macOS show the environment of a process, so
-// those that stay in the background are found by a variable, CLEW_FAMILY, and ended with the agent,
-// unless [Options.KeepBackground] is set. A command that cleared its environment, or that runs as
-// another user, is not found.
+// background commands are found by a variable, CLEW_FAMILY, and ended with the agent, unless
+// [Options.KeepBackground] is set. A command that cleared its environment, or that runs as another
+// user, is not found.
 type ProcessTransport struct {
 	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container
 	// or on another machine, set Path to the program that does so, a path or a name to look up in
@@ -130,9 +131,9 @@ func (c *processConnection) Close() error {
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: redact.Mask(exit.Stderr), Forced: exit.Killed}
 }
 
-// terminatedCode is the exit code of an agent that got SIGTERM and did so in order. Older agents
-// need the signal if they have a command in the background.
+// terminatedCode is the exit code of an agent that shut down cleanly on SIGTERM. Older agents need
+// the signal if they have a command in the background.
 const terminatedCode = 128 + int(syscall.SIGTERM)
 
-// stderr returns the end of what the agent wrote to its standard error, once it ends.
+// stderr returns the tail of the agent's standard error, once it ends.
 func (c *processConnection) stderr() string { return redact.Mask(c.Process.Close().Stderr) }

@@ -24,7 +24,7 @@ import (
 // session: the inner one waits for the outer one, which waits for it, until ctx ends. Use
 // [Session.Send] there to give the agent more to do.
 //
-// A result that can't be read, such as one that is cut off or too long, ends its turn with an error
+// A result that can't be read, such as a truncated or overlong one, ends its turn with an error
 // that wraps the [*wire.InvalidFrame]. A field of it that does not fit does not: see
 // [wire.Misfits].
 //
@@ -128,7 +128,7 @@ func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool))
 }
 
 // contextError returns the error of a context that ended while the agent was waited for. If the
-// agent closed its input, the error says so: it was waited for in vain.
+// agent closed its input, the error mentions it: the wait was in vain.
 func (s *Session) contextError(ctx context.Context) error {
 	err := control.ContextError(ctx)
 	if s.agent.process().hasClosedInput() {
@@ -199,7 +199,7 @@ func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string
 	return id, s.waitSent(ctx, frame, id)
 }
 
-// queuePrompt queues a prompt for the agent, and its turn, if it has one, among those that read.
+// queuePrompt queues a prompt for the agent, and its turn, if it has one, among the readers.
 func (s *Session) queuePrompt(ctx context.Context, prompt *wire.UserMessage, t *turn) (*control.QueuedFrame, string, error) {
 	if ctx.Err() != nil {
 		return nil, "", control.ContextError(ctx)

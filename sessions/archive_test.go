@@ -134,7 +134,7 @@ func TestArchivedSessionIsReadFromItsEnd(t *testing.T) {
 	}
 }
 
-// A mark that is not one counts as absent, and what is not a file is not opened.
+// An invalid mark counts as absent, and only files are opened.
 func TestArchiveMarks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

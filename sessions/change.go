@@ -39,11 +39,11 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 	return s.store.Append(ctx, key, []wire.JSON{titleEntry(id, title)})
 }
 
-// Tag sets the tag of a session, and replaces the one that it has. An empty tag removes it.
-// [ListOptions.Tag] finds the sessions with a tag.
+// Tag sets or replaces the tag of a session. An empty tag removes it. [ListOptions.Tag] finds the
+// sessions with a tag.
 //
-// Invisible characters are removed from the tag: control and formatting characters, and those that
-// Unicode does not define. It is an error if nothing else is left.
+// Invisible characters are removed from the tag: control and formatting characters, and undefined
+// code points. It is an error if nothing else is left.
 //
 //	err := sessions.Tag(ctx, id, "billing", nil)
 //
@@ -88,8 +88,8 @@ func visibleText(text string) string {
 	}, text))
 }
 
-// ForkOptions say what to fork, and how. Nil and the zero value mean a whole session in the agent's
-// own files.
+// ForkOptions configure a fork. Nil and the zero value mean a whole session in the agent's own
+// files.
 type ForkOptions struct {
 	// Store has the session, and gets the fork. Nil means the agent's own files.
 	Store Store
@@ -288,7 +288,7 @@ func (u callUsers) add(ids []string, node int) {
 	}
 }
 
-// remove records that a node with the calls ids was dropped, and returns those that no other node
+// remove records that a node with the calls ids was dropped, and returns the IDs that no other node
 // has.
 func (u callUsers) remove(ids []string) []string {
 	var gone []string
@@ -312,8 +312,8 @@ func addAll(set map[string]bool, ids []string) {
 	}
 }
 
-// newIDs returns the new UUID for each old one. A dropped entry gets that of its parent, so that
-// its children stay connected, or "".
+// newIDs returns the new UUID for each old one. A dropped entry gets its parent's, so that its
+// children stay connected, or "".
 func (f *fork) newIDs() map[string]string {
 	ids := map[string]string{}
 	for _, n := range f.nodes {
@@ -427,8 +427,8 @@ func (i *importer) originals(
 	return withoutRepeats(withoutSidecar(key, entries, sidecar))
 }
 
-// withoutSidecar returns the entries except those that stand for the metadata file of a subagent.
-// It sets last to the last of these.
+// withoutSidecar returns the entries without the ones that stand for the metadata file of a
+// subagent. It sets last to the last of these.
 func withoutSidecar(
 	key wire.SessionKey, entries iter.Seq2[wire.JSON, error], last *wire.JSON,
 ) iter.Seq2[wire.JSON, error] {
@@ -448,7 +448,7 @@ func withoutSidecar(
 	}
 }
 
-// withoutRepeats returns the entries except those whose UUID came before.
+// withoutRepeats returns the entries without repeated UUIDs.
 func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		seen := map[uuidHash]bool{}

@@ -31,7 +31,7 @@ func ExampleList() {
 	// 00:45:15 9f225561 /home/dev/project First words
 }
 
-// A long list is there at once, and the summaries come for those that are shown.
+// A long list is available at once, and only the sessions on display are summarized.
 func ExampleNames() {
 	ctx := context.Background()
 	infos, err := sessions.Names(ctx, &sessions.ListOptions{Store: exampleStore(), ProjectName: "-home-dev-project"})

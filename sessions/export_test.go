@@ -15,8 +15,7 @@ func (f *Folder) SetLink(link func(from, to string) error) { f.link = link }
 // SetStep sets a function that a Folder calls before each step of Append, Delete and Restore.
 func (f *Folder) SetStep(step func(name string)) { f.step = step }
 
-// SetNotifier replaces the function that creates a notifier, and the one that adds a directory to
-// it.
+// SetNotifier replaces the functions that create a notifier and add a directory to it.
 func (o *TailOptions) SetNotifier(create func() (*fsnotify.Watcher, error), add func(*fsnotify.Watcher, string) error) {
 	o.notify = func() (*notifier, error) {
 		w, err := create()

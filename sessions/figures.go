@@ -24,8 +24,8 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// Figures are what a session did, counted over all lines of its transcript and of those of its
-// subagents. [Measure] returns them.
+// Figures count a session's activity, over all lines of its transcript and its subagents'
+// transcripts. [Measure] returns them.
 type Figures struct {
 	// Turns is the number of prompts in the conversation, as it stands at the end of the file.
 	Turns int
@@ -44,15 +44,15 @@ var ErrNotMeasured = errors.New("sessions: not measured: the transcripts are too
 
 // MeasureOptions limit the work of [Measure]. Nil and the zero value mean no limit.
 type MeasureOptions struct {
-	// MaxBytes is how many bytes of transcripts are read in all, as far as sessions can be left
-	// out. The smallest sessions come first, so that as many as possible have figures. 0 or less
-	// means no limit.
+	// MaxBytes limits the total number of transcript bytes that are read, as far as sessions can be
+	// left out. The smallest sessions come first, so that as many as possible have figures. 0 or
+	// less means no limit.
 	MaxBytes int64
 }
 
-// Measure reads the whole transcripts of sessions, with those of their subagents, and returns the
-// figures of each, in the same order. [List] does not have them, since it reads only the beginning
-// and the end of a file. The sessions must be in files, as those in the list of a [Folder] are.
+// Measure reads the whole transcripts of sessions and their subagents, and returns the figures of
+// each, in the same order. [List] does not have them, since it reads only the beginning and the end
+// of a file. The sessions must be in files, as those in the list of a [Folder] are.
 //
 //	infos, err := sessions.List(ctx, &sessions.ListOptions{Limit: 20})
 //	if err != nil {
@@ -159,7 +159,7 @@ func (m *measurement) limit(most int64) {
 }
 
 // A measuredProject is the directory of a project, with the transcripts of subagents that older
-// agents put beside those of the sessions.
+// agents put beside session transcripts.
 type measuredProject struct {
 	root   *os.Root
 	agents []besideAgent
@@ -322,8 +322,8 @@ func (t *turnTracker) add(line []byte, kind string) {
 	}
 }
 
-// follow notes the place of an entry in the conversation. An entry that does not follow the last one
-// is that of a rewind.
+// follow notes the place of an entry in the conversation. An entry that does not follow the last
+// one belongs to a rewind.
 func (t *turnTracker) follow(h *head) {
 	if h.sidechain || !h.chained() {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// measured is what two ways to read a session must agree on.
+// measured holds the values that two ways to read a session must agree on.
 type measured struct {
 	Turns int
 	Cost  usage.Money

@@ -24,7 +24,7 @@ type File struct {
 	// Project is the name of the project, such as "-home-me-code".
 	Project string
 	// SessionID is the ID of the session. It is empty for a subagent's transcript that is next to
-	// those of sessions, where older agents put it; its entries name the session.
+	// session transcripts, where older agents put it; its entries name the session.
 	SessionID string
 	// AgentID is the ID of the subagent, such as "a0618b082132820bd", or "" for the main transcript
 	// and for spills.
@@ -154,7 +154,7 @@ func (w *fileWalk) below(dir string, visit func(dir string, entry fs.DirEntry) e
 	return nil
 }
 
-// transcript yields a file if its name is that of a transcript.
+// transcript yields a file if it has a transcript's name.
 func (w *fileWalk) transcript(dir string, entry fs.DirEntry, f File) error {
 	if path.Ext(entry.Name()) != transcriptExtension || strings.HasPrefix(entry.Name(), compactionPrefix) {
 		return nil
@@ -206,7 +206,7 @@ const (
 	workflowFolder      = "workflows"
 )
 
-// maxFirst is how much of a transcript is read to find its first entry.
+// maxFirst is the number of bytes that are read to find the first entry of a transcript.
 const maxFirst = 1 << 20
 
 // maxSidecar is the size of the largest metadata file that is read.
@@ -286,8 +286,8 @@ func (f *sessionFiles) agentsBelow(ctx context.Context) ([]source, error) {
 
 // newAgent returns the subagent whose transcript has a path, relative to the directory of the
 // session and with slashes, such as "subagents/agent-1f3a.jsonl" or
-// "subagents/workflows/RUN/agent-1f3a.jsonl". It returns nil if the path is not that of a
-// subagent's transcript.
+// "subagents/workflows/RUN/agent-1f3a.jsonl". It returns nil if the path does not name a subagent's
+// transcript.
 func newAgent(rel string) *transcript.Agent {
 	id, ok := strings.CutPrefix(path.Base(rel), agentPrefix)
 	id, isTranscript := strings.CutSuffix(id, transcriptExtension)
@@ -326,8 +326,8 @@ func (f *sessionFiles) teammates(ctx context.Context, wanted map[string]bool) ([
 	})
 }
 
-// others returns other transcripts in the directory of the project: those whose name belongs to an
-// agent, and whose first entry fits.
+// others returns other transcripts in the directory of the project: transcripts whose name belongs
+// to an agent, and whose first entry fits.
 func (f *sessionFiles) others(
 	ctx context.Context, named func(name string) (agent *transcript.Agent, fits func(first *head) bool),
 ) ([]source, error) {

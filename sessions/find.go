@@ -21,15 +21,15 @@ import (
 )
 
 // ErrNotFound is wrapped by the error that a session, message or subagent does not exist. That
-// error says what was looked for, and where. Test for it with [errors.Is]. An ID that is not a UUID
-// gives another error.
+// error names the missing thing and the place that was searched. Test for it with [errors.Is]. An
+// ID that is not a UUID gives another error.
 var ErrNotFound = errors.New("sessions: not found")
 
 // ErrReadOnly is wrapped by the error that a session can't be changed, since it is a copy from an
 // archive: see [SetArchiveRoots].
 var ErrReadOnly = errors.New("it is a copy from an archive; restore it first")
 
-// A notFoundError says what was not found, and where. It wraps [ErrNotFound].
+// A notFoundError names the missing thing and the place that was searched. It wraps [ErrNotFound].
 type notFoundError struct{ what, where string }
 
 // Error returns, for example, "sessions: session ID not found in /home/me/.claude/projects".
@@ -51,9 +51,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// Options say where a session is. Nil and the zero value mean any project of the agent's own files,
-// which is what most callers want. Set a project if you know it: then fewer directories are
-// searched.
+// Options locate a session. Nil and the zero value mean any project of the agent's own files, which
+// is what most callers want. Set a project if you know it: then fewer directories are searched.
 //
 //	opts := &sessions.Options{Project: "/home/me/code"}           // in the agent's files
 //	opts := &sessions.Options{Store: store, ProjectName: "nightly"} // in another store
@@ -188,7 +187,7 @@ func (ss scopes) String() string {
 }
 
 // projects returns the names of the projects to look at. The agent shortens long names, and not all
-// versions do it alike, so names are compared with those of the store where that may matter.
+// versions do it alike, so names are compared with the store's names where that may matter.
 func (s scope) projects(ctx context.Context) ([]string, error) {
 	lister, ok := s.store.(ProjectLister)
 	if len(s.names) > 0 && (!ok || !foldNames && !slices.ContainsFunc(s.names, sessionfile.CutName)) {
@@ -318,13 +317,14 @@ func Roots() ([]string, error) {
 	return existingRoots(append(candidates, ArchiveRoots()...)), nil
 }
 
-// archiveRoots are the directories of SetArchiveRoots. They are no environment variable, since agents
-// and other programs that this one starts must not take them for an agent's directories.
+// archiveRoots are the directories of SetArchiveRoots. They don't come from an environment
+// variable, since agents and other programs that this one starts must not take them for an agent's
+// directories.
 var archiveRoots atomic.Pointer[[]string]
 
 // SetArchiveRoots adds directories with sessions that package archive unpacked to [Roots], for the
-// whole process, in place of those of an earlier call. They are only read: functions that change a
-// session of theirs return an error that wraps [ErrReadOnly].
+// whole process, in place of an earlier call's directories. They are only read: functions that
+// change a session of theirs return an error that wraps [ErrReadOnly].
 func SetArchiveRoots(dirs []string) {
 	dirs = slices.Clone(dirs)
 	archiveRoots.Store(&dirs)
@@ -489,9 +489,9 @@ type ProjectInfo struct {
 	// Directory is the working directory of its sessions, such as "/home/me/code", or "" if no
 	// recent session has one.
 	Directory string
-	// Sessions is the number of sessions, also of those that [List] leaves out.
+	// Sessions is the number of sessions, including sessions that [List] leaves out.
 	Sessions int
-	// Modified is when the newest session was last written to.
+	// Modified is the time of the last write to the newest session.
 	Modified time.Time
 }
 

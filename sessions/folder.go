@@ -30,9 +30,9 @@ import (
 //
 // Only the user can read the files and directories that a Folder creates. The directory of a
 // project may be a symbolic link, which the agent follows as well. Other symbolic links never lead
-// a Folder out of its directory, or out of that of a linked project: such a link is an error.
-// Several goroutines may use one Folder. Other processes may append to the same files, as the agent
-// does, if they write whole lines; but only one process at a time should write to a file.
+// a Folder out of its directory or a linked project's directory: such a link is an error. Several
+// goroutines may use one Folder. Other processes may append to the same files, as the agent does,
+// if they write whole lines; but only one process at a time should write to a file.
 //
 // An append is one write. If it fails, the part that was written is cut off again. If the process
 // is killed during the write, none of the entries counts: Load leaves them out, and the next append
@@ -45,7 +45,7 @@ import (
 // lose the last seconds. Use sqlitestore if that matters.
 //
 // To leave out entries that are already there, a Folder reads a file when it first appends to it,
-// and after that only what others added. It remembers about a million UUIDs, and in any case those
+// and after that only what others added. It remembers about a million UUIDs, and always the UUIDs
 // of the file that was last appended to.
 type Folder struct {
 	// Skipped is called for each line that Load leaves out because it is not an entry. It is called
@@ -337,10 +337,10 @@ func checkRegular(root *os.Root, name string) error {
 }
 
 const (
-	// maxWrite is how long another process may take to complete a line: an agent writes long lines
+	// maxWrite is the time another process may take to complete a line: an agent writes long lines
 	// in pieces.
 	maxWrite = time.Second
-	// endInterval is how often awaitEnd checks the end of a file.
+	// endInterval is the interval at which awaitEnd checks the end of a file.
 	endInterval = 5 * time.Millisecond
 )
 
@@ -378,9 +378,9 @@ func endsLine(file *os.File, size int64) (bool, error) {
 }
 
 const (
-	// window is how much of the beginning and of the end of a file a summary is made from.
+	// window is the number of bytes at each end of a file that a summary is made from.
 	window = 64 << 10
-	// maxSearch is how far to look for a title if the window has none. A first prompt with many
+	// maxSearch limits the search for a title if the window has none. A first prompt with many
 	// pictures is that long.
 	maxSearch = 16 << 20
 )
@@ -481,7 +481,7 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 	return s.addLines(text, &batches{file: file, base: start, size: size})
 }
 
-// addLines adds the entries in a part of a file, except those of incomplete appends.
+// addLines adds the entries in a part of a file, except incomplete appends.
 func (s *Summary) addLines(text []byte, b *batches) error {
 	if bytes.IndexByte(text, '\t') < 0 { // no marks, as in all files of agents
 		for line := range entrylex.Lines(bytes.TrimPrefix(text, []byte(entrylex.ByteOrderMark))) {

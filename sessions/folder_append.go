@@ -69,7 +69,7 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	return nil
 }
 
-// maxMoves is how often an append is repeated because its file was moved.
+// maxMoves limits how often an append is repeated because its file was moved.
 const maxMoves = 100
 
 // errMoved means that a file was moved or removed during an append to it.
@@ -137,7 +137,7 @@ func (f *Folder) appendOnce(ctx context.Context, root *projectRoot, t *uuidIndex
 	}, nil
 }
 
-// hasName reports whether a name is that of an open file.
+// hasName reports whether a name refers to an open file.
 func hasName(root *os.Root, file *os.File, name string) bool {
 	info, err := file.Stat()
 	named, nameErr := root.Stat(name)
@@ -160,8 +160,9 @@ func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 }
 
 // undoAppend removes the last n bytes of a file that had size bytes before, unless somebody added
-// to it since. What another process adds between the look and the cut is lost: it happens only
-// after a write that failed, if two processes write to a file, which a [Folder] advises against.
+// to it since. Anything that another process adds between the check and the cut is lost: this
+// happens only after a write that failed, if two processes write to a file, which a [Folder]
+// advises against.
 func undoAppend(root *os.Root, name string, size int64, n int) error {
 	file, err := root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -174,7 +175,7 @@ func undoAppend(root *os.Root, name string, size int64, n int) error {
 	return errors.Join(err, file.Close())
 }
 
-// A pendingAppend is what an append has to write.
+// A pendingAppend is the output of an append that is not written yet.
 type pendingAppend struct {
 	key     wire.SessionKey
 	lines   []wire.JSON
@@ -246,12 +247,12 @@ func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	return text
 }
 
-// maxIndexedUUIDs is the number of UUIDs a [Folder] remembers, in addition to those of the file
+// maxIndexedUUIDs is the number of UUIDs a [Folder] remembers, in addition to the UUIDs of the file
 // that was last appended to.
 const maxIndexedUUIDs = 1 << 20
 
-// endLength is how many bytes at the end of a file are compared to notice that the file was
-// replaced.
+// endLength is the number of bytes at the end of a file that are compared to notice that the file
+// was replaced.
 const endLength = 64
 
 // A uuidIndex has the UUIDs of one transcript file, so that an append can leave out entries that
@@ -376,8 +377,8 @@ func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, end
 }
 
 // readLines adds the UUIDs of the lines after the first t.size bytes. It returns the offset from
-// which to read the next time: that of an incomplete line or append at the end, or of the line at
-// which the context ended.
+// which to read the next time: the offset of an incomplete line or append at the end, or of the
+// line at which the context ended.
 func (t *uuidIndex) readLines(ctx context.Context, file *os.File, size int64) (read int64, ended bool, err error) {
 	b := batches{file: file, base: t.size, size: size}
 	read, ended = size, true
@@ -536,8 +537,7 @@ const (
 )
 
 // ends reports whether the append whose first line ends after an offset is complete: its last line
-// comes before the first one of another append. A line in between that is damaged is no reason to
-// leave out the others.
+// comes before the first one of another append. A damaged line in between does not hide the others.
 func (b *batches) ends(from int64) (bool, error) {
 	first, last := []byte("\n"+firstMark+"{"), []byte(lastMark+"\n")
 	for size := int64(minPiece); from < b.size; size = min(2*size, maxPiece) {

@@ -84,8 +84,8 @@ func listed(texts ...string) (numbers []string) {
 	return numbers
 }
 
-// Wherever an append was cut, and whatever follows it: a list, a transcript that is read and one
-// that is followed have the entries that Load has.
+// Wherever an append was cut, and whatever follows it: listing, reading and following find the same
+// entries as Load.
 func TestReadersOfCutAppend(t *testing.T) {
 	t.Parallel()
 	said := func(n int) wire.JSON {
@@ -230,8 +230,8 @@ const batchLength = 7
 
 var batchSizes = []int{10, 3000, 200 << 10, 2 << 20}
 
-// appendBatches says so before and after each of its appends. It appends until the process is
-// killed, or until its input ends with the test that started it.
+// appendBatches reports the start and the end of each of its appends. It appends until the process
+// is killed, or until its input ends with the test that started it.
 func appendBatches(dir string) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -249,8 +249,8 @@ func appendBatches(dir string) {
 	}
 }
 
-// Whenever a process is killed, each of its appends is there as a whole or not at all, and those
-// that it confirmed are there.
+// Whenever a process is killed, each of its appends is there as a whole or not at all, and
+// confirmed appends are there.
 func TestFolderKilledAppend(t *testing.T) {
 	if dir := os.Getenv(appendDir); dir != "" {
 		appendBatches(dir)

@@ -59,8 +59,8 @@ func (f *Folder) project(name string) (*projectRoot, error) {
 	return project, nil
 }
 
-// resolve returns the root for a project, given that of all projects and its path. The caller has
-// to close a root that it did not give.
+// resolve returns the root for a project, given the root of all projects and its path. The caller
+// has to close a root that it did not give.
 func resolve(root *os.Root, dir, name string) (*projectRoot, error) {
 	info, err := root.Lstat(name)
 	if ignoreNotExist(err) != nil {

@@ -152,7 +152,7 @@ func TestFolderBadLines(t *testing.T) {
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `  {"uuid":"4"}`+"\r", `{"uuid":"5"}`)
 }
 
-// Entries after NUL bytes that a crash left are read, also in a list.
+// Entries after NUL bytes that a crash left are read, including for a list.
 func TestFolderEntryBehindNULs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,8 @@ const (
 	maxBatchBytes   = 1 << 20
 )
 
-// ImportOptions say what to import. Nil and the zero value mean a session in the agent's own files.
+// ImportOptions configure an import. Nil and the zero value mean a session in the agent's own
+// files.
 type ImportOptions struct {
 	// Store has the session to copy. Nil means the agent's own files.
 	Store Store
@@ -101,7 +102,7 @@ type importer struct {
 	most     int    // entries in a batch
 	// report is the caller's function, or nil.
 	report func(ImportProgress)
-	// progress is what report gets. It covers all transcripts of the session.
+	// progress is passed to report. It covers all transcripts of the session.
 	progress ImportProgress
 	// batch are the entries that are appended next.
 	batch []wire.JSON

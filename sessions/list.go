@@ -18,8 +18,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A SessionInfo is what is known of a session without reading its conversation. The embedded
-// [Summary] has titles, prompts and the working directory.
+// A SessionInfo describes a session as far as it is known without reading its conversation. The
+// embedded [Summary] has titles, prompts and the working directory.
 type SessionInfo struct {
 	// ID is a UUID, which the other functions of this package take.
 	ID string
@@ -28,8 +28,8 @@ type SessionInfo struct {
 	Project string
 	// Path is the path of the session's main transcript, or "" if the store is not a [Folder].
 	Path string
-	// Modified is when the main transcript was last written to. A new title or a copy of the file
-	// counts as well; the time of the last entry is LastTime.
+	// Modified is the time of the last write to the main transcript. A new title or a copy of the
+	// file counts as well; the time of the last entry is LastTime.
 	Modified time.Time
 	// Size is the size of the main transcript in bytes, or 0 if the store does not know it.
 	Size int64
@@ -126,7 +126,7 @@ func Names(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 // Summarize returns the sessions with the fields that [Names] leaves empty: the summary, Ongoing,
 // Archived and Err, and the size as it is now. It reads several files at a time, as [List] does,
 // and keeps the order. The argument stays as it is. A session that can't be read has its Err set,
-// also one that was deleted since, and those that were not read when the context ended.
+// and so does a session that was deleted since or not read before the context ended.
 func Summarize(ctx context.Context, infos []SessionInfo) []SessionInfo {
 	found := make([]foundSession, len(infos))
 	sources := map[string]*summarySource{}
@@ -433,15 +433,14 @@ func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error
 	return infos, errors.Join(forbidden...)
 }
 
-// ListOptions say which sessions to list, and in which order. Nil and the zero value mean all
-// sessions in the agent's own files, the newest first. A session must pass all filters that are
-// set.
+// ListOptions select the sessions to list and their order. Nil and the zero value mean all sessions
+// in the agent's own files, the newest first. A session must pass all filters that are set.
 type ListOptions struct {
 	// Store has the sessions. Nil means the agent's own files, in all of [Roots].
 	Store Store
 	// Project is the path of a working directory, such as "/home/me/code". Only its sessions are
-	// listed, with those of other working trees of its repository. Empty means all projects, which
-	// needs a store that is a [ProjectLister].
+	// listed, together with sessions from other working trees of its repository. Empty means all
+	// projects, which needs a store that is a [ProjectLister].
 	Project string
 	// ProjectName is the name of a project in the store, as in [Options]. If it is set, Project is
 	// ignored.
@@ -514,8 +513,7 @@ func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	})
 }
 
-// newestFirst orders sessions by time, and those of the same time by key, so that the order is
-// stable.
+// newestFirst orders sessions by time, then by key, so that the order is stable.
 func newestFirst(a, b foundSession) int {
 	if c := b.modified.Compare(a.modified); c != 0 {
 		return c

@@ -308,7 +308,7 @@ func TestListMany(t *testing.T) {
 	}
 }
 
-// A forbiddenStore has projects that the user may not read, and others that are broken.
+// A forbiddenStore has projects that the user may not read, and broken projects.
 type forbiddenStore struct {
 	*sessions.Memory
 	broken string

@@ -24,10 +24,10 @@ type Memory struct {
 
 // A memorySession is one session: its transcripts by subpath, with "" for the main one.
 type memorySession struct {
-	// transcripts are those of the session and its subagents, by subpath.
+	// transcripts holds the transcripts of the session and its subagents, by subpath.
 	transcripts map[string]*memoryTranscript
 	changed     time.Time // the last append to the main transcript
-	// summary is that of the main transcript, which Append keeps up to date.
+	// summary summarizes the main transcript. Append keeps it up to date.
 	summary Summary
 }
 
@@ -36,7 +36,7 @@ type memorySession struct {
 type memoryTranscript struct {
 	// entries are in the order of the appends.
 	entries []wire.JSON
-	// uuids are those of the entries, so that none is added twice.
+	// uuids holds the UUIDs of the entries, so that none is added twice.
 	uuids map[string]bool
 }
 

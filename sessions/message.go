@@ -23,7 +23,7 @@ type RecordedMessage struct {
 	wire.Message
 	// UUID is the UUID of the entry, for [ForkOptions.UpTo].
 	UUID string
-	// Time is when the entry was written, or the zero time if it does not say.
+	// Time is the time of the entry, or the zero time if it has none.
 	Time time.Time
 	// CompactSummary reports whether the message is the summary that replaces everything said
 	// before a compaction.
@@ -371,7 +371,7 @@ func (c *chain) upwards(n *node) []*node {
 	return up
 }
 
-// calls are the tool calls in a message, and those that it has results for, by ID.
+// calls are the tool calls in a message, and the calls that it has results for, by ID.
 type calls struct {
 	message string // the ID of the answer, which all of its entries share
 	made    []string

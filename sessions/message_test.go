@@ -325,7 +325,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The error names the package once, and says what was not found, and where.
+// The error names the package once, the missing thing, and the place that was searched.
 func TestNotFoundText(t *testing.T) {
 	t.Parallel()
 	if got, want := sessions.ErrNotFound.Error(), "sessions: not found"; got != want {

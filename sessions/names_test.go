@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// mixedFolder has sessions that are listed, some that are not, and files that are no sessions.
+// mixedFolder has sessions that are listed, sessions that are not, and files that are not sessions.
 func mixedFolder(t *testing.T) *sessions.Folder {
 	t.Helper()
 	dir := t.TempDir()

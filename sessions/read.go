@@ -21,10 +21,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ReadOptions say which session to read, and how. Nil and the zero value mean any project of the
-// agent's own files, all subagents, and the default limits.
+// ReadOptions select a session and configure how it is read. Nil and the zero value mean any
+// project of the agent's own files, all subagents, and the default limits.
 type ReadOptions struct {
-	// Store, Project and ProjectName say where the session is, as in [Options]. [ReadFile] and
+	// Store, Project and ProjectName locate the session, as in [Options]. [ReadFile] and
 	// [Session.Read] ignore them.
 	Store                Store
 	Project, ProjectName string
@@ -39,10 +39,10 @@ type ReadOptions struct {
 	Progress func(done, total int64)
 }
 
-// Read reads a session as it is now, with all of its subagents: those in its directory, those of
-// workflows, those whose transcripts older agents put next to the session's, and teammates with
-// separate sessions. Each subagent is under the item that started it. If that item is not found,
-// the subagent is in [transcript.Transcript.Unlinked].
+// Read reads a session as it is now, with all of its subagents: subagents in its directory,
+// subagents of workflows, subagents whose transcripts older agents put next to the session's, and
+// teammates with separate sessions. Each subagent is under the item that started it. If that item
+// is not found, the subagent is in [transcript.Transcript.Unlinked].
 //
 //	t, err := sessions.Read(ctx, id, nil)
 //	if err != nil {
@@ -123,8 +123,8 @@ func (f *sessionFiles) read(ctx context.Context, opts *ReadOptions) (*transcript
 	return main, errors.Join(notFound, failed, mateNotFound, mateFailed)
 }
 
-// linkAgents puts subagents under the items that started them, including those whose entries are in
-// the same file.
+// linkAgents puts subagents under the items that started them, including subagents whose entries
+// are in the same file.
 func linkAgents(t *transcript.Transcript, agents []*transcript.Agent) {
 	t.Unlinked = transcript.Link(t, append(agents, transcript.InlineAgents(t)...))
 }
@@ -189,7 +189,7 @@ func (r *filesReader) jobs(sources []source) []readJob {
 	return jobs
 }
 
-// copyBuffer is how much of a file is read at a time.
+// copyBuffer is the number of bytes of a file that are read at a time.
 const copyBuffer = 256 << 10
 
 // source reads one transcript, up to the size that it had when it was found.

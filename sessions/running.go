@@ -34,21 +34,21 @@ type RunningSession struct {
 	Name string
 	// Version is the version of the agent, such as "2.1.325".
 	Version string
-	// Entrypoint is what the agent was started as: "cli" in a terminal, and something like "sdk-cli"
-	// by a program, such as with package clew.
+	// Entrypoint is the way the agent was started: "cli" in a terminal, and something like
+	// "sdk-cli" by a program, such as with package clew.
 	Entrypoint string
-	// Status is what the agent does: "busy" while it works, "waiting" while it waits for the user,
+	// Status is the agent's state: "busy" while it works, "waiting" while it waits for the user,
 	// and "idle" between turns. It may be another word, or "" if it is not known.
 	Status string
-	// WaitingFor is what it waits for, such as "permission prompt", if Status is "waiting".
+	// WaitingFor is the reason for waiting, such as "permission prompt", if Status is "waiting".
 	WaitingFor string
-	// Started is when the agent was started, and StatusSince when it wrote Status.
+	// Started is the time the agent was started, and StatusSince the time it wrote Status.
 	Started, StatusSince time.Time
 }
 
-// Running returns the sessions that agents have open, those that were started last first. An agent
-// counts if its process exists now: files that a killed agent left behind don't. Agents in another
-// container or on another machine which share the directory are not listed.
+// Running returns the sessions that agents have open, the latest started first. An agent counts if
+// its process exists now: files that a killed agent left behind don't. Agents in another container
+// or on another machine which share the directory are not listed.
 //
 //	running, err := sessions.Running(ctx)
 //	for _, r := range running {
@@ -109,7 +109,7 @@ func runningIn(root string) ([]RunningSession, error) {
 	return running, errors.Join(errs...)
 }
 
-// A processFile is what an agent writes about its process.
+// A processFile is an agent's record of its process.
 type processFile struct {
 	PID             int     `json:"pid"`
 	SessionID       string  `json:"sessionId"`
@@ -170,8 +170,7 @@ func milliseconds(n float64) time.Time {
 	return time.UnixMilli(int64(n)).UTC()
 }
 
-// alive reports whether the process exists, and is the one that wrote the file: systems use the
-// numbers of processes again.
+// alive reports whether the process exists, and wrote the file: systems reuse process IDs.
 func (f *processFile) alive() bool {
 	if runtime.GOOS != "linux" {
 		return exists(f.PID)

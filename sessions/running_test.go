@@ -40,7 +40,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// What can't be true is not listed, and what can't be read is named beside the others.
+// Impossible entries are not listed, and unreadable ones are named beside the others.
 func TestRunningDoubts(t *testing.T) {
 	t.Parallel()
 	self := os.Getpid()

@@ -26,14 +26,14 @@ import (
 //	defer s.Close()
 //	t, err := s.Read(ctx, nil)
 type Session struct {
-	// SessionInfo is what was known of the session when it was opened.
+	// SessionInfo describes the session at the time it was opened.
 	SessionInfo
 
 	files *sessionFiles
 }
 
-// Open opens a session for reading. The session must be in files: the agent's own, or those of a
-// [Folder]. The caller has to close it. If there is no such session, the error wraps [ErrNotFound].
+// Open opens a session for reading. The session must be in files: the agent's own or a [Folder]'s.
+// The caller has to close it. If there is no such session, the error wraps [ErrNotFound].
 func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {

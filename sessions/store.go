@@ -52,7 +52,7 @@ type Store interface {
 // package need no project: [Get] and the other functions then look for a session in all projects.
 // All stores of Clew are ProjectListers.
 //
-// The other functions return an error that says so if they need one and the store is not a
+// The other functions return an error about it if they need one and the store is not a
 // ProjectLister.
 type ProjectLister interface {
 	// Projects returns the names of all projects that have sessions, sorted, such as
@@ -100,7 +100,7 @@ func entryUUID(entry []byte) (string, error) {
 	return uuid, nil
 }
 
-// entryUUIDs returns the UUID of each entry, or an error that says which one is not an entry.
+// entryUUIDs returns the UUID of each entry, or an error that names the one that is not an entry.
 func entryUUIDs(key wire.SessionKey, entries []wire.JSON) ([]string, error) {
 	uuids := make([]string, len(entries))
 	for i, entry := range entries {

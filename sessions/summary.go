@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Summary is what a list shows of a session. [List] returns one for each session. A [Summarizer]
+// A Summary describes a session in a list. [List] returns one for each session. A [Summarizer]
 // keeps it with the session and marshals it to JSON, so texts longer than 4,096 bytes are cut. The
 // zero value is the summary of a session without entries.
 type Summary struct {
@@ -37,7 +37,7 @@ type Summary struct {
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
 	Version string `json:"version,omitempty"`
-	// Entrypoint is how the agent was started when the session started, such as "cli" for a
+	// Entrypoint is the way the agent was started at the start of the session, such as "cli" for a
 	// terminal, "sdk-cli" for a program, or "claude-vscode". Older agents did not record it.
 	Entrypoint string `json:"entrypoint,omitempty"`
 	// FirstPrompt is the first text that the user wrote, on one line, cut after 200 characters.
@@ -58,11 +58,11 @@ type Summary struct {
 	Recap string `json:"recap,omitempty"`
 	// Tag is the tag of the session, see the function [Tag].
 	Tag string `json:"tag,omitempty"`
-	// TeamName is the name of the team, if the session is that of a teammate, or "".
+	// TeamName is the name of the team, if the session belongs to a teammate, or "".
 	TeamName string `json:"team_name,omitempty"`
 	// AgentName is the name of the teammate. A session without a team may also have one.
 	AgentName string `json:"agent_name,omitempty"`
-	// Sidechain reports whether the transcript is that of a subagent. Older agents kept these as
+	// Sidechain reports whether the transcript belongs to a subagent. Older agents kept these as
 	// sessions.
 	Sidechain bool `json:"sidechain,omitempty"`
 	// Unfinished describes what the last entries leave open, as words separated by spaces: "turn"
@@ -126,8 +126,8 @@ func (s *Summary) add(entry []byte) {
 	}
 }
 
-// addTime updates the times. The first entry with a time also decides whether the transcript is
-// that of a subagent.
+// addTime updates the times. The first entry with a time also decides whether the transcript
+// belongs to a subagent.
 func (s *Summary) addTime(h *head) {
 	at := h.created()
 	if s.Created.IsZero() {
@@ -394,8 +394,8 @@ func (s *Summary) withoutWord(word string) []string {
 const maxPrompt = 200
 
 // readPrompt returns what a person sees of a prompt, on one line, or the name of the slash command
-// if it is nothing else. Both are empty for a message with a tool result, and for one that the
-// agent wrote.
+// if it is nothing else. Both are empty for a message with a tool result, and for a message that
+// the agent wrote.
 func readPrompt(message []byte) (prompt, command string) {
 	text := strings.Join(userTexts(message), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -468,8 +468,8 @@ func oneLine(text string) string {
 
 var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
-// A head has the members of an entry that say what it is, and how it is related to other entries. A
-// member of an unexpected type counts as absent.
+// A head has the members of an entry that identify it and relate it to other entries. A member of
+// an unexpected type counts as absent.
 type head struct {
 	kind, subtype, uuid, parent, time, session     string
 	cwd, gitBranch, version, permissionMode        string

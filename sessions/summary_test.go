@@ -126,7 +126,7 @@ func TestSummaryFirstPrompt(t *testing.T) {
 	}
 }
 
-// The agent records the last prompt with what it added, and cuts it.
+// The agent records the last prompt with its own additions, and cuts it.
 func TestSummaryLastPrompt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -16,11 +16,11 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// TailOptions say which session to follow, and how. Nil and the zero value mean any project of the
-// agent's own files.
+// TailOptions select a session and configure how it is followed. Nil and the zero value mean any
+// project of the agent's own files.
 type TailOptions struct {
-	// Store, Project and ProjectName say where the session is, as in [Options]. It must be in
-	// files: the agent's own, or those of a [Folder]. [TailFile] ignores them.
+	// Store, Project and ProjectName locate the session, as in [Options]. It must be in files: the
+	// agent's own or a [Folder]'s. [TailFile] ignores them.
 	Store                Store
 	Project, ProjectName string
 
@@ -32,16 +32,17 @@ type TailOptions struct {
 	// read so far and the size of the file. The goroutine of the loop calls it, some four times for
 	// each megabyte. Nil means that nothing is called.
 	Progress func(done, total int64)
-	// PollInterval is how often to check the files for changes. 0 means that the operating system
-	// reports changes; files are then also checked every 2 seconds, or every 200 milliseconds where
-	// the system can't report changes. Set it for files on a network file system.
+	// PollInterval is the interval between checks of the files for changes. 0 means that the
+	// operating system reports changes; files are then also checked every 2 seconds, or every 200
+	// milliseconds where the system can't report changes. Set it for files on a network file
+	// system.
 	PollInterval time.Duration
 
 	notify func() (*notifier, error) // nil means newNotifier
 }
 
-// An Update is a change of a session that [Tail] follows. It concerns one transcript: that of the
-// session, or that of a subagent.
+// An Update is a change of a session that [Tail] follows. It concerns one transcript: the session's
+// or a subagent's.
 type Update struct {
 	// Agent is the subagent whose transcript changed, or of which more is known now, such as the
 	// tool call that started it. It is nil for the session itself.
@@ -73,8 +74,8 @@ type Update struct {
 }
 
 // Tail follows a session and its subagents as they grow. First it yields an update for each
-// existing transcript, beginning with that of the session, which comes before the subagents are
-// read. After that it yields one whenever an agent writes something. It finds the same subagents as
+// existing transcript, starting with the session's, which comes before the subagents are read.
+// After that it yields one whenever an agent writes something. It finds the same subagents as
 // [Read] and puts them under the items that started them, once they are read. After all updates,
 // the transcripts equal what Read returns, except for an incomplete last line: see
 // [Update.Loading].
@@ -232,7 +233,7 @@ type tailer struct {
 	updates []*Update
 }
 
-// A tailStage says how far a tailer has come.
+// A tailStage is the progress of a tailer.
 type tailStage int
 
 const (
@@ -300,8 +301,8 @@ func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	}
 }
 
-// begin reads the session itself and yields it, before any time is spent on subagents. If there
-// are none, the update waits for the first round, and so it is the last one that says Loading.
+// begin reads the session itself and yields it, before any time is spent on subagents. If there are
+// none, the update waits for the first round, and so it is the last update with Loading set.
 func (t *tailer) begin(ctx context.Context) error {
 	t.watch.add(t.paths.project)
 	if err := t.read(ctx, t.main, false); err != nil {
@@ -369,7 +370,7 @@ func (t *tailer) report(ctx context.Context) error {
 	return nil
 }
 
-// find marks the files that may have changed, the session's first, and those that are new.
+// find marks the files that may have changed, the session's first, and new files.
 func (t *tailer) find(changed *changes) {
 	if changed == nil {
 		t.watch.forgetUnwatched()
@@ -471,7 +472,7 @@ func reportOnce(last *string, path string, err error) error {
 	return fmt.Errorf("sessions: follow %s: %w", path, err)
 }
 
-// sidecarOf returns the path of the metadata file for that of a transcript.
+// sidecarOf returns the path of the metadata file of a transcript, given the transcript's path.
 func sidecarOf(path string) string {
 	return strings.TrimSuffix(path, transcriptExtension) + sidecarExtension
 }
@@ -516,7 +517,7 @@ type linkFacts struct {
 	team   string // name@team
 }
 
-// An agentLink says which item a subagent is under.
+// An agentLink names the item that a subagent is under.
 type agentLink struct {
 	by           transcript.LinkedBy
 	call, parent string
@@ -541,8 +542,8 @@ func (f *tailedFile) updateFacts(u *Update, named map[string]bool) bool {
 		f.branch != before.branch || f.kind != before.kind || f.team != before.team || !f.start.Equal(before.start)
 }
 
-// hasFirstPrompt reports whether an update contains the first prompt of a transcript, which says
-// what a subagent was started for.
+// hasFirstPrompt reports whether an update contains the first prompt of a transcript, which
+// describes the task of a subagent.
 func hasFirstPrompt(u *Update) bool {
 	return !slices.ContainsFunc(u.Transcript.Chunks[:u.First], func(c transcript.Chunk) bool {
 		return c.Type == transcript.UserChunk

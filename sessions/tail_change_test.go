@@ -282,7 +282,7 @@ func TestTailSidecar(t *testing.T) {
 	})
 }
 
-// A late notice says which call started a subagent.
+// A late notice names the call that started a subagent.
 func TestTailNotice(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, skill("1", "", "t1")+ask("2", "1"))

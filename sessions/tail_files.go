@@ -35,11 +35,11 @@ type followedFile struct {
 	progress func(done, total int64)
 }
 
-// fingerprint is how many bytes before the offset are compared to notice that the file was
-// replaced.
+// fingerprint is the number of bytes before the offset that are compared to notice that the file
+// was replaced.
 const fingerprint = 64
 
-// A growth says how a file changed since it was last read.
+// A growth describes the change of a file since it was last read.
 type growth struct {
 	lines bool // lines were completed
 	reset bool // the file was replaced or cut, and was read from the start
@@ -113,7 +113,7 @@ func (f *followedFile) replaced(file *os.File, info fs.FileInfo) bool {
 	return err == nil && !bytes.Equal(end, f.end)
 }
 
-// readAheadBytes is how much is worth a second goroutine, which decodes.
+// readAheadBytes is the size from which a second goroutine, which decodes, pays off.
 const readAheadBytes = 1 << 20
 
 // copy passes new bytes to the builder. It reports whether they complete a line; NUL bytes do as
@@ -192,7 +192,7 @@ type tailPaths struct {
 	teammates map[string]bool     // name@team of those that the session has started
 }
 
-// A neighbor is what the first entry of another transcript in the project's directory says.
+// A neighbor holds names from the first entry of another transcript in the project's directory.
 type neighbor struct{ session, teammate string }
 
 // newTailPaths returns the paths for a session, whose directory is folder.

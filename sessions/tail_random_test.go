@@ -142,8 +142,8 @@ func writePiece(path, piece string) error {
 	return err
 }
 
-// However a session is written, the updates end with what Read returns, and each update says what
-// changed.
+// However a session is written, the updates end with the same result as Read, and each update names
+// the changes.
 func TestTailRandom(t *testing.T) {
 	t.Parallel()
 	agents := 0

@@ -304,8 +304,8 @@ func TestTailCoalesces(t *testing.T) {
 	})
 }
 
-// The first update is that of the session, before its subagents are read. In those that follow,
-// they are under their items.
+// The first update is the session's, before its subagents are read. In later updates they are under
+// their items.
 func TestTailFamily(t *testing.T) {
 	t.Parallel()
 	for name, opts := range modes {
@@ -349,7 +349,7 @@ func TestTailFamily(t *testing.T) {
 	}
 }
 
-// The last of the first updates says so, whether there are subagents or not.
+// The last of the first updates is marked, whether there are subagents or not.
 func TestTailLoading(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

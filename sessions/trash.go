@@ -27,7 +27,7 @@ type TrashedSession struct {
 	Project string
 	// Title is the [Summary.Title] that the session had, or "".
 	Title string
-	// Deleted is when [Delete] was called.
+	// Deleted is the time of the call to [Delete].
 	Deleted time.Time
 	// Path is the path of the directory that has the files of the session.
 	Path string
@@ -36,8 +36,8 @@ type TrashedSession struct {
 // Delete removes a session and its subagents. In a [Folder], which includes the agent's own files,
 // it moves all files of the session to a trash directory, from which [Restore] brings them back.
 // The trash is next to the directory of the projects, with "-trash" added to its name, such as
-// ~/.claude/projects-trash, and only the user can read it. If the files can't be moved, as those of
-// a project that is a symbolic link, Delete returns an error and the session stays where it is.
+// ~/.claude/projects-trash, and only the user can read it. If the files can't be moved, as in a
+// project that is a symbolic link, Delete returns an error and the session stays where it is.
 //
 // Other stores have no trash, and delete the session for good. To do that in a Folder, use [Erase].
 //
@@ -71,8 +71,8 @@ func Erase(ctx context.Context, id string, opts *Options) error {
 	return s.store.Delete(ctx, key)
 }
 
-// Trash returns the deleted sessions that can be restored, the one that was deleted last first.
-// Only a [Folder] has a trash; with another store, the list is empty.
+// Trash returns the deleted sessions that can be restored, the last deleted first. Only a [Folder]
+// has a trash; with another store, the list is empty.
 //
 //	trashed, err := sessions.Trash(ctx, nil)
 //	if err != nil {
@@ -99,7 +99,7 @@ type foundTrash struct {
 	folder *Folder
 }
 
-// trashed returns the deleted sessions, the one that was deleted last first.
+// trashed returns the deleted sessions, the last deleted first.
 func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 	all, err := o.scopes(true)
 	if err != nil {
@@ -217,8 +217,8 @@ type trashRecord struct {
 //   - A process that does not look, such as the agent, loses a line only if it opens the file before
 //     a Delete and writes to it after [EmptyTrash], or during or after a Restore without hard links.
 //     A line that it writes before is in the trash, and comes back with the session.
-//   - Without hard links, lines that are appended during a Restore can stand before those that are
-//     restored. Readers then see a part of the session for as long as one write takes.
+//   - Without hard links, lines that are appended during a Restore can stand before the restored
+//     ones. Readers then see a part of the session for as long as one write takes.
 //   - If a Delete and a Restore of an older deletion of the same session run at the same time, the
 //     directories of the two may be exchanged.
 type trashDir struct {
@@ -427,7 +427,7 @@ func existsError(name string) error {
 	return fmt.Errorf("there is another session with this ID, in %s: %w", name, fs.ErrExist)
 }
 
-// same reports whether two names are those of one file.
+// same reports whether two names refer to one file.
 func (b *trashDir) same(one, other string) bool {
 	info, err := b.Lstat(one)
 	otherInfo, otherErr := b.Lstat(other)

@@ -77,7 +77,7 @@ func (m *movedSession) delete() { _ = sessions.Delete(m.t.Context(), idA, m.opti
 
 func (m *movedSession) restore() { _ = sessions.Restore(m.t.Context(), idA, m.options()) }
 
-// movedActions are what another process does between two steps. Errors are no concern of theirs: a
+// movedActions are the actions of another process between two steps. Their errors don't matter: a
 // session can't be deleted while it is in the trash.
 var movedActions = []struct {
 	name string
@@ -107,7 +107,7 @@ var movedActions = []struct {
 
 var errCrash = errors.New("the process crashes")
 
-// movedOperations are what is interrupted at each of its steps.
+// movedOperations are interrupted at each of their steps.
 var movedOperations = []struct {
 	name   string
 	before func(m *movedSession)
@@ -240,8 +240,8 @@ func TestMovedSessionAtRandomSteps(t *testing.T) {
 	}
 }
 
-// A restore that crashes at any step is completed by the next one, and one that another process does
-// at the same time leaves the same files.
+// A restore that crashes at any step is completed by the next one, and a simultaneous restore by
+// another process leaves the same files.
 func TestRestoreCompletes(t *testing.T) {
 	t.Parallel()
 	for name, newFolder := range movedFolders {

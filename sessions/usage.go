@@ -16,13 +16,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// UsageOptions say which sessions [ScanUsage] reads. Nil and the zero value mean all sessions in
-// the agent's own files.
+// UsageOptions select the sessions that [ScanUsage] reads. Nil and the zero value mean all sessions
+// in the agent's own files.
 type UsageOptions struct {
 	// Store has the sessions. Nil means the files in Roots.
 	Store Store
-	// Roots are directories of agents' settings, such as ~/.claude. Empty means those that the
-	// function [Roots] returns. They are ignored if Store is set.
+	// Roots are directories of agents' settings, such as ~/.claude. Empty means the result of the
+	// function [Roots]. They are ignored if Store is set.
 	Roots []string
 	// Project is the path of a working directory. Unlike in [Options], other working trees of its
 	// repository don't count. Empty means all projects, which needs a store that is a
@@ -37,17 +37,17 @@ type UsageOptions struct {
 	// means no limit. All transcripts are read in any case, since a copy of an answer in another
 	// file may be more complete.
 	Since, Until time.Time
-	// Offsets say how far transcripts were read before, by path, as [UsageScan.Offsets] has it: only
-	// what was appended since is read. A transcript that has become shorter is read from its start.
-	// They are ignored for a store that is not a [Folder]. Nil means that nothing was read before.
+	// Offsets are the ends of an earlier scan, by path, as in [UsageScan.Offsets]: only lines
+	// appended since are read. A transcript that has become shorter is read from its start. They
+	// are ignored for a store that is not a [Folder]. Nil means that nothing was read before.
 	//
-	// A scan of what was appended counts an answer again of which it finds another line. To count
-	// it once, add the calls of [usage.Tally.Copies] to the tally of the scans before.
+	// Such a scan counts an answer again if it finds another line of it. To count it once, add the
+	// calls of [usage.Tally.Copies] to the tally of the scans before.
 	Offsets map[string]int64
 	// ModifiedSince leaves out transcripts that were not modified since. No answer in them is newer.
 	// It is ignored for a store that is not a [Folder]. The zero time means no limit.
 	ModifiedSince time.Time
-	// Tools reports whether tool calls are counted as well, which takes longer.
+	// Tools specifies whether tool calls are counted as well, which takes longer.
 	Tools bool
 	// Progress is called from time to time with the bytes read so far and their total. The total is
 	// 0 for a store that is not a [Folder]. It is never called twice at the same time, and reading
@@ -58,11 +58,11 @@ type UsageOptions struct {
 // A UsageScan has the use of the model that [ScanUsage] found in transcripts. Pass Tally.Calls() on
 // to compute costs and reports.
 type UsageScan struct {
-	// Tally has each answer of the model once. Project, SessionID and AgentID of a call are those
-	// of the transcript that it was found in.
+	// Tally has each answer of the model once. Project, SessionID and AgentID of a call name the
+	// transcript that it was found in.
 	Tally usage.Tally
-	// CostStates are the agent's own accounts of what it used, for [usage.Reconcile]. They cover
-	// whole sessions: Since and Until don't limit them.
+	// CostStates are the agent's own accounts of its usage, for [usage.Reconcile]. They cover whole
+	// sessions: Since and Until don't limit them.
 	CostStates []usage.CostState
 	// Tools has each tool call once, if [UsageOptions.Tools] is set. Since and Until don't limit
 	// them.
@@ -70,13 +70,13 @@ type UsageScan struct {
 	// Limits are the usage limits of the account that refused a request, by time. Since and Until
 	// don't limit them.
 	Limits []ReachedLimit
-	// Files is the number of transcripts that were read, including those of subagents.
+	// Files is the number of transcripts that were read, including subagent transcripts.
 	Files int
 	// Bytes is the size of these transcripts. For a store that is not a [Folder] it is the length
 	// of their entries.
 	Bytes int64
-	// Offsets say how far the transcripts were read, by path: to the end of the last complete line.
-	// Pass them to the next scan. They are nil for a store that is not a [Folder].
+	// Offsets are the ends of the scan, by path: the end of the last complete line. Pass them to
+	// the next scan. They are nil for a store that is not a [Folder].
 	Offsets map[string]int64
 	// BadLines is the number of lines that are not entries. They count for nothing, so the totals
 	// may be a little too low if there are any.
@@ -91,11 +91,11 @@ type UsageScan struct {
 // A ReachedLimit is a usage limit of the account that refused a request. The agent writes it down
 // with the error that it shows; how much of a limit is used before that is in no transcript.
 type ReachedLimit struct {
-	// Time is when the request was refused, or the zero time if the line has none.
+	// Time is the time of the refusal, or the zero time if the line has none.
 	Time time.Time
 	// Type is the limit, such as [wire.RateLimitFiveHour], or "".
 	Type wire.RateLimitType
-	// ResetsAt is when the limit starts again.
+	// ResetsAt is the time when the limit resets.
 	ResetsAt time.Time
 }
 
@@ -118,8 +118,8 @@ type BadLine struct {
 // maxBad is the maximum length of UsageScan.Bad.
 const maxBad = 1000
 
-// ScanUsage reads all transcripts of all sessions, including those of subagents, and returns what
-// the model was used for. Each answer counts once, no matter how many lines and files have it.
+// ScanUsage reads all transcripts of all sessions, including subagent transcripts, and returns the
+// use of the model. Each answer counts once, no matter how many lines and files have it.
 // Transcripts of compactions are left out, since they repeat a conversation.
 //
 //	scan, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{Since: monday})
@@ -132,9 +132,9 @@ const maxBad = 1000
 //
 // It uses as many goroutines as there are processors, and little memory. It blocks until everything
 // is read. Lines that are not entries and files that can't be read are in the result, not in the
-// error. The error is that of the context, or of a store that can't list its sessions. If the
-// context ends while files are read, the result has what was read until then, and Offsets say where
-// the next scan continues; it is nil with any other error. opts may be nil.
+// error. The error is the context's error, or the error of a store that can't list its sessions. If
+// the context ends while files are read, the result covers everything read until then, and Offsets
+// is where the next scan continues; it is nil with any other error. opts may be nil.
 func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	if opts == nil {
 		opts = new(UsageOptions)

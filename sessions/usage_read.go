@@ -23,8 +23,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// segmentSize is how much of a transcript one goroutine reads at a time. A large transcript is cut
-// into segments, so that it does not keep one goroutine busy after all others are done.
+// segmentSize is the number of bytes of a transcript that one goroutine reads at a time. A large
+// transcript is cut into segments, so that it does not keep one goroutine busy after all others are
+// done.
 const segmentSize = 4 << 20
 
 // A usageSegment is a part of a transcript: the lines that start at or after start, and before end.
@@ -49,7 +50,7 @@ type usageSegment struct {
 const compactionPrefix = "agent-acompact-"
 
 // newUsageSegment returns a segment for a transcript, from its path in the directory of the
-// projects. It returns false if the path is not that of a transcript that counts.
+// projects. It returns false if the path does not name a transcript that counts.
 func newUsageSegment(name string) (usageSegment, bool) {
 	elements := strings.Split(name, "/")
 	base, ok := strings.CutSuffix(elements[len(elements)-1], ".jsonl")
@@ -81,8 +82,8 @@ func (p *usageSegment) locate(c usage.Call) usage.Call {
 	return c
 }
 
-// noteStart records when the transcript starts. A forked transcript starts with new lines, and
-// older ones that were copied come after them; so a call from before the start is a copy.
+// noteStart records when the transcript starts. A forked transcript starts with new lines, followed
+// by copied older ones; so a call from before the start is a copy.
 func (p *usageSegment) noteStart(line []byte) {
 	if !p.started.IsZero() {
 		return
@@ -206,8 +207,8 @@ func (run *usageRun) add(p usageSegment) {
 	}
 }
 
-// numberLines turns the numbers of bad lines in their segment into numbers in the file, or in what
-// was read of it. The segments of a file are adjacent.
+// numberLines turns the numbers of bad lines in their segment into numbers in the file, or in the
+// part that was read. The segments of a file are adjacent.
 func (run *usageRun) numberLines() {
 	for i, at := range run.badSegments {
 		for k := at; k > 0 && run.segments[k].follows(&run.segments[k-1]); k-- {
@@ -232,7 +233,7 @@ func (run *usageRun) noteOffsets() {
 }
 
 const (
-	// readSize is how much a segmentReader reads at a time.
+	// readSize is the number of bytes a segmentReader reads at a time.
 	readSize = 256 << 10
 	// largeLine is the length from which a line is large. Only one goroutine at a time has such a
 	// line in memory.
@@ -462,7 +463,7 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 type usageRun struct {
 	report   *UsageScan
 	progress func(done, total int64)
-	// before and modifiedSince are those of the options.
+	// before and modifiedSince come from the options.
 	before        map[string]int64
 	modifiedSince time.Time
 

@@ -317,7 +317,7 @@ func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 	}
 }
 
-// Scans of what was appended add up to a scan of everything, however the files have grown.
+// Scans of appended lines add up to a scan of everything, however the files have grown.
 func TestUsageOfWhatWasAppended(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))

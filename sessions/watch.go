@@ -22,18 +22,18 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// WatchOptions say which sessions to watch, and how. Nil and the zero value mean all sessions in the
-// agent's own files.
+// WatchOptions select sessions and configure how they are watched. Nil and the zero value mean all
+// sessions in the agent's own files.
 type WatchOptions struct {
-	// Store, Project, ProjectName and OnlyProject say which sessions, as in [ListOptions]. The store
-	// must be a [*Folder] or nil.
+	// Store, Project, ProjectName and OnlyProject select the sessions, as in [ListOptions]. The
+	// store must be a [*Folder] or nil.
 	Store                Store
 	Project, ProjectName string
 	OnlyProject          bool
-	// PollInterval is how often to check for changes. 0 means that the operating system reports
-	// them; directories are then also checked every 30 seconds, or every 2 seconds where the system
-	// can't report changes. Set it for files on a network file system. Of old sessions that grow
-	// again, a check may notice only every fifteenth time.
+	// PollInterval is the interval between checks for changes. 0 means that the operating system
+	// reports them; directories are then also checked every 30 seconds, or every 2 seconds where
+	// the system can't report changes. Set it for files on a network file system. Of old sessions
+	// that grow again, a check may notice only every fifteenth time.
 	PollInterval time.Duration
 	// Failed is called with the error of each directory that can't be read, once for each error.
 	// The other sessions are watched all the same. Nil means that nothing is called.
@@ -43,8 +43,8 @@ type WatchOptions struct {
 }
 
 // Watch follows the list of sessions. It yields the list at once, and again whenever a session has
-// appeared, grown or gone, but not more than four times a second. A list is that of [Names], the
-// newest first; use [Summarize] for the sessions that you show.
+// appeared, grown or gone, but not more than four times a second. A list is the same as from
+// [Names], the newest first; use [Summarize] for the sessions that you show.
 //
 //	for infos, err := range sessions.Watch(ctx, nil) {
 //		if err != nil {
@@ -87,14 +87,14 @@ func Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[[]SessionInfo, err
 }
 
 const (
-	// slowListPoll and fastListPoll are the polling intervals of Watch, as slowPoll and fastPoll are
-	// those of Tail.
+	// slowListPoll and fastListPoll are the polling intervals of Watch, as slowPoll and fastPoll
+	// are for Tail.
 	slowListPoll = 30 * time.Second
 	fastListPoll = 2 * time.Second
 	// listPace is the shortest time between two lists.
 	listPace = 250 * time.Millisecond
-	// newestChecked is the number of sessions that are checked at each poll: those that most likely
-	// grow. All are checked at each poll whose number is divisible by fullPoll.
+	// newestChecked is the number of sessions that are checked at each poll: the ones most likely
+	// to grow. All are checked at each poll whose number is divisible by fullPoll.
 	newestChecked = 64
 	fullPoll      = 15
 	// settleTime is the time a directory may change without getting another modification time.
@@ -118,7 +118,7 @@ type listWatch struct {
 	polls int
 
 	// list has all sessions, the newest first, also several with the same ID. It is never changed,
-	// only replaced. files are those of its sessions.
+	// only replaced. files holds the files of its sessions.
 	list  []SessionInfo
 	files []watchedFile
 	// changed are the sessions that are not in the list as they are now.
@@ -143,13 +143,13 @@ type watchedProject struct {
 	known     map[string]fileState // the sessions, by ID
 }
 
-// A watchedFile is that of a session.
+// A watchedFile is the file of a session.
 type watchedFile struct {
 	project *watchedProject
 	id      string
 }
 
-// A fileState says which content a file has. That of a file that is gone has no size.
+// A fileState identifies the content of a file. That of a file that is gone has no size.
 type fileState struct {
 	modified time.Time
 	size     int64
@@ -457,7 +457,7 @@ func (f watchedFile) info(state fileState) SessionInfo {
 	}
 }
 
-// compareListed is newestFirst for what is listed.
+// compareListed is newestFirst for listed sessions.
 func compareListed(a, b *SessionInfo) int {
 	if c := b.Modified.Compare(a.Modified); c != 0 {
 		return c
@@ -488,8 +488,8 @@ func (w *listWatch) newest() []SessionInfo {
 type watch struct {
 	notify  *notifier       // nil where the system can't report changes
 	folders map[string]bool // the directories to watch, and whether that succeeded
-	// slow is how often to poll while the system reports all changes, and fast how often while it
-	// does not.
+	// slow is the polling interval while the system reports all changes, and fast the interval
+	// while it does not.
 	slow, fast time.Duration
 	quiet      int  // how often it has polled, one after the other, and nothing was new
 	lost       bool // events were lost
@@ -540,8 +540,8 @@ func (w *watch) close() {
 	}
 }
 
-// forgetUnwatched is called before all directories are added again: those that could not be watched
-// may be gone, or may exist now.
+// forgetUnwatched is called before all directories are added again: directories that could not be
+// watched may be gone, or may exist now.
 func (w *watch) forgetUnwatched() {
 	maps.DeleteFunc(w.folders, func(_ string, watched bool) bool { return !watched })
 }
@@ -627,7 +627,7 @@ func (w *watch) check(ok bool) {
 // maxGathered is the largest number of events in one set of changes.
 const maxGathered = 1000
 
-// gather returns the path of an event, with those of the events that arrived since.
+// gather returns the path of an event, with the paths of the events that arrived since.
 func (w *watch) gather(event fsnotify.Event) *changes {
 	c := new(changes)
 	for range maxGathered {

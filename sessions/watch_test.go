@@ -63,7 +63,7 @@ func (w *listWatcher) until(want ...string) {
 	}
 }
 
-// settle takes lists until one is that of Names.
+// settle takes lists until one equals the result of Names.
 func (w *listWatcher) settle(opts *sessions.WatchOptions) {
 	w.t.Helper()
 	for {
@@ -136,7 +136,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// Files that are no sessions, directories with the names of sessions, links and copies.
+// Files that are not sessions, directories with the names of sessions, links and copies.
 func TestWatchHostile(t *testing.T) {
 	inListModes(t, func(t *testing.T, dir string, opts *sessions.WatchOptions) {
 		elsewhere := t.TempDir()
@@ -255,7 +255,7 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// Whatever happens to the files, the list is that of Names in the end.
+// Whatever happens to the files, the list equals the result of Names in the end.
 func TestWatchRandom(t *testing.T) {
 	inListModes(t, func(t *testing.T, dir string, opts *sessions.WatchOptions) {
 		w := watchList(t, opts)

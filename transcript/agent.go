@@ -46,7 +46,7 @@ type callFacts struct {
 	kind, description, color, teammate string
 }
 
-// An AgentKind says what an agent is for.
+// An AgentKind is the purpose of an agent.
 type AgentKind string
 
 // The kinds of agents. Only the first works on what the user wants: the others are made by the
@@ -184,7 +184,7 @@ func InlineAgents(t *Transcript) []*Agent {
 	return agents
 }
 
-// An AgentMeta is what the agent wrote down beside the transcript of a subagent, in
+// An AgentMeta is the metadata that the agent wrote beside the transcript of a subagent, in
 // agent-<id>.meta.json. Older versions write fewer fields, and the oldest none at all.
 type AgentMeta struct {
 	// AgentType is the type of the agent, such as "general-purpose" or "Explore".
@@ -202,8 +202,8 @@ type AgentMeta struct {
 	// ParentSessionID is the ID of the session that a fork was made of, or "" if the agent is not a
 	// fork.
 	ParentSessionID string
-	// SpawnDepth is 1 for an agent that the session itself started, and 2 for one that such an
-	// agent started. It is 0 if it is not known.
+	// SpawnDepth is 1 for an agent that the session itself started, and 2 for an agent started by
+	// such an agent. It is 0 if it is not known.
 	SpawnDepth int
 
 	// Model is the model of the agent, copied from the member model. Many files don't have it: then
@@ -223,8 +223,8 @@ type AgentMeta struct {
 	// none.
 	PermissionMode string
 
-	// CWD is the working directory of the agent, if it is written down: that of an agent with its
-	// own worktree.
+	// CWD is the working directory of the agent, if it is recorded, as for an agent with its own
+	// worktree.
 	CWD string
 	// WorktreePath is the path of the git worktree that was made for the agent, or "".
 	WorktreePath string

@@ -32,7 +32,7 @@ const (
 
 // Link puts each agent into [DisplayItem.Agents] of the item that started it, in t, in a branch of
 // t, or in the transcript of another agent, whatever the depth. It returns the agents that have no
-// such item, and those that are not of the kind [AgentWork]. Agents are ordered by their start.
+// such item or are not of the kind [AgentWork]. Agents are ordered by their start.
 //
 // The agents are all subagents of the session: what was linked before is forgotten. So it may be
 // called again when the transcripts have grown, and gives what it would have given at once.
@@ -131,7 +131,7 @@ func (l *linker) addCalls(owner *Agent, t *Transcript) {
 	slices.SortStableFunc(l.calls[first:], func(a, b *call) int { return a.item.CallAt.Line - b.item.CallAt.Line })
 }
 
-// items yields all items of the conversation, and then those of its branches.
+// items yields all items of the conversation, and then all items of its branches.
 func (t *Transcript) items() iter.Seq[*DisplayItem] {
 	return func(yield func(*DisplayItem) bool) {
 		if !yieldItems(t.Chunks, yield) {
@@ -157,8 +157,8 @@ func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 	return true
 }
 
-// mayStart reports whether an item is the tool call that starts agents, or one that something says
-// has started one. All other calls are left out, which keeps linking fast in a long session.
+// mayStart reports whether an item is the call of a tool that starts agents, or is recorded as
+// having started one. All other calls are left out, which keeps linking fast in a long session.
 func (l *linker) mayStart(item *DisplayItem) bool {
 	return item.Type == ItemSubagent || item.ToolName == workflowTool || item.AgentID != "" ||
 		item.ToolID != "" && l.named[item.ToolID]
@@ -185,8 +185,8 @@ func unlinkItem(item *DisplayItem) {
 	}
 }
 
-// A linkRule says which call started an agent: the first one whose key is the agent's, unless that
-// is "", and that fits.
+// A linkRule finds the call that started an agent: the first one whose key is the agent's, unless
+// that is "", and that fits.
 type linkRule struct {
 	by    LinkedBy
 	agent func(a *Agent) string
@@ -223,7 +223,7 @@ func ifNothingNames(key func(*Agent) string) func(*Agent) string {
 }
 
 // apply links the agents that are left and that the rule has a call for. Agents that don't work for
-// the user stay among those that are left.
+// the user stay among the rest.
 func (l *linker) apply(rule linkRule) {
 	calls := map[string][]*call{}
 	for _, c := range l.calls {
@@ -286,7 +286,7 @@ type spawnInput struct {
 	TeamName     string `json:"team_name"`
 }
 
-// A spawnResult is what such a tool answers.
+// A spawnResult is the result of such a tool.
 type spawnResult struct {
 	Color         string `json:"color"`
 	RunID         string `json:"runId"`
@@ -312,14 +312,14 @@ func (c *call) free(*Agent) bool { return len(c.item.Agents) == 0 }
 // any is true of each call.
 func (c *call) any(*Agent) bool { return true }
 
-// open reports whether the call may be taken for that of an agent that nothing names.
+// open reports whether the call may be matched with an agent that nothing names.
 func (c *call) open(a *Agent) bool {
 	return c.item.Type == ItemSubagent && c.free(a) && !c.namesAnother(a) &&
 		(a.Meta.ParentAgentID == "" || c.madeByParent(a))
 }
 
 // namesAnother reports whether the result of the call reports that it started another agent. The
-// names of teammates are not those of their files.
+// names of teammates differ from the names of their files.
 func (c *call) namesAnother(a *Agent) bool {
 	if strings.Contains(c.item.AgentID, "@") {
 		return a.Teammate() != "" && a.Teammate() != c.item.AgentID
@@ -349,8 +349,8 @@ func (c *call) ownerID() string {
 	return c.owner.ID
 }
 
-// id and sidecarCall are the ID of the call, and of the one that the sidecar names. An agent of an
-// older version has no sidecar, and so no such ID.
+// id and sidecarCall return the ID of the call, and the ID of the call that the sidecar names. An
+// agent of an older version has no sidecar, and so no such ID.
 func (c *call) id() string           { return c.item.ToolID }
 func (a *Agent) sidecarCall() string { return a.Meta.ToolUseID }
 
@@ -394,8 +394,7 @@ func (c *call) startedRun(a *Agent) bool {
 	return c.RunID == id || c.TaskID == id || path.Base(c.TranscriptDir) == id
 }
 
-// teamGreeting and greetingSummary are what a teammate was called for, and what it was greeted
-// with.
+// teamGreeting and greetingSummary return the task of a teammate, and its greeting.
 func (c *call) teamGreeting() string {
 	if c.teammate() == "" {
 		return ""
@@ -423,8 +422,8 @@ func (c *call) trimmedPrompt() string {
 // trimmedPrompt returns the first prompt of the agent without white space around it.
 func (a *Agent) trimmedPrompt() string { return strings.TrimSpace(a.prompt()) }
 
-// next is who made the call or started the agent, in whose order the next call is that of the next
-// agent. Those of a team come in no order.
+// next returns the caller that made the call or started the agent. In its order, the next call
+// belongs to the next agent. Those of a team come in no order.
 func (c *call) next() string {
 	if c.item.Type != ItemSubagent || c.item.AgentID != "" || c.teammate() != "" {
 		return ""

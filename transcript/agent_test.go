@@ -347,7 +347,7 @@ type forest struct {
 	agents []*Agent
 	// truth is the call of each agent.
 	truth map[*Agent]string
-	// results are what the items say of their agents, by call.
+	// results holds the statements of the items about their agents, by call.
 	results map[string]string
 }
 

@@ -12,8 +12,8 @@ import (
 // [Builder.AddMessage]. The transcript does not depend on how the bytes are cut. A Builder must not
 // be used by several goroutines at once.
 //
-// Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what
-// changed. After a rewind, or when an entry joins a branch, the next call of Transcript builds all
+// Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to the
+// changes. After a rewind, or when an entry joins a branch, the next call of Transcript builds all
 // chunks again.
 //
 //	b := transcript.NewBuilder(nil)
@@ -87,8 +87,8 @@ func (b *Builder) add(e *Entry, caller string) {
 }
 
 // AddMessage adds the next message of a running session, or of a recording in the agent's
-// stream-json format. The chunks are the same as those of the transcript that the agent writes,
-// except for what messages don't contain: why an answer ended, its whole usage, and permission
+// stream-json format. The chunks are the same as for the transcript that the agent writes, except
+// for facts that messages don't contain: why an answer ended, its whole usage, and permission
 // modes. A message without a time gets the time at.
 //
 // Prompts must also be added, each before the messages that answer it. The agent repeats them if
@@ -107,8 +107,8 @@ func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
 func (b *Builder) Partial() string { return string(b.live.open) }
 
 // Rewind removes a prompt of a running session and everything after it from the conversation. They
-// become a branch. prompt is the UUID of the prompt, and last that of the message that is the last
-// one now, or "". No message reports a rewind, so call Rewind when the agent confirms one.
+// become a branch. prompt is the UUID of the prompt, and last the UUID of the message that is now
+// the last one, or "". No message reports a rewind, so call Rewind when the agent confirms one.
 func (b *Builder) Rewind(prompt, last string) {
 	b.live.thread("").last = last
 	b.assembly.conversation.rewind(prompt)
@@ -122,8 +122,7 @@ func (b *Builder) Transcript() *Transcript { return b.assembly.transcript() }
 // number of chunks if none has. A viewer redraws from there; after a rewind it is 0.
 func (b *Builder) Changed() int { return b.assembly.conversation.changed() }
 
-// An assembly makes one transcript of entries: that of a session, or that of a subagent in the same
-// file.
+// An assembly makes one transcript of entries, for a session or for a subagent in the same file.
 type assembly struct {
 	classifier   classifier
 	conversation conversation
@@ -131,7 +130,7 @@ type assembly struct {
 	sidechains sidechains
 	// queue finds the prompts that no entry of the conversation has.
 	queue PromptQueue
-	// figures are what the methods of the transcript need beside its chunks.
+	// figures holds the data that the methods of the transcript need beside its chunks.
 	figures figures
 	// t is the transcript so far. Its chunks are only up to date after the method transcript.
 	t Transcript
@@ -204,7 +203,7 @@ func (a *assembly) addQueued(entries []Entry) {
 }
 
 // isAside reports whether the entry belongs to a subagent whose conversation is in the file of the
-// session. A transcript that starts with such an entry is that of the subagent itself.
+// session. A transcript that starts with such an entry is the subagent's own.
 func (a *assembly) isAside(e *Entry) bool {
 	if len(a.conversation.tree.nodes) == 0 && len(a.sidechains.all) == 0 && e.IsSidechain {
 		a.classifier.sidechain = true

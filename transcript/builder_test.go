@@ -209,7 +209,7 @@ func TestCloseInTheMiddle(t *testing.T) {
 	}
 }
 
-// aside makes a line that of a subagent in the same file.
+// aside turns a line into a line of a subagent in the same file.
 func aside(line string) string {
 	return strings.Replace(line, `{"type"`, `{"isSidechain":true,"type"`, 1)
 }

@@ -95,9 +95,8 @@ func subagentEntry(data []byte) (agent string, line []byte) {
 	return agent, line
 }
 
-// CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that
-// cannot be read.
-// [Info.CostStates] has those of a whole transcript.
+// CostStateOf reads an entry of type cost-state. It returns false for any other entry, and for an
+// unreadable one. [Info.CostStates] has the accounts of a whole transcript.
 func CostStateOf(e *Entry) (usage.CostState, bool) {
 	if e.Type != "cost-state" {
 		return usage.CostState{}, false
@@ -107,7 +106,7 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 }
 
 // Calls returns the calls of the model that the session has paid for, each once, by time. It
-// includes those of branches and subagents. A subagent with a separate file counts after [Link]
+// includes calls in branches and subagents. A subagent with a separate file counts after [Link]
 // links it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
 // neither do the agents of compactions, which repeat a conversation.
 //
@@ -177,8 +176,8 @@ func (a *Agent) counts() bool {
 	return !ownSession && a.Kind() != AgentCompaction
 }
 
-// A callLog keeps the calls of a transcript, also those that are written again, as a [usage.Tally]
-// wants them. The list only grows, so that a copy of the log is a snapshot of it.
+// A callLog keeps the calls of a transcript, including repeated ones, as a [usage.Tally] wants
+// them. The list only grows, so that a copy of the log is a snapshot of it.
 type callLog struct {
 	calls []usage.Call // without the last one
 	last  usage.Call

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ChunkType says what a chunk is. Its zero value is [UserChunk]. As text and JSON it is a word,
+// A ChunkType is the kind of a chunk. Its zero value is [UserChunk]. As text and JSON it is a word,
 // such as "ai".
 type ChunkType int
 
@@ -31,10 +31,11 @@ const (
 	CompactChunk
 )
 
-// A Chunk is one visible unit of a conversation. Type says which of the fields are set: the comment
-// of each field names the types of chunks that have it, and in other chunks it is the zero value.
+// A Chunk is one visible unit of a conversation. Type determines which of the fields are set: the
+// comment of each field names the types of chunks that have it, and in other chunks it is the zero
+// value.
 type Chunk struct {
-	// Type says what the chunk is, and so which of the following fields can be set.
+	// Type is the kind of the chunk. It determines which of the following fields can be set.
 	Type ChunkType
 	// Timestamp is the time of the first message of the chunk that has a time, or the zero time if
 	// none has one.
@@ -62,7 +63,7 @@ type Chunk struct {
 	// Model is the model of the first answer in the chunk, such as "claude-opus-5-5". It is "" if
 	// the chunk has no answer, for example only results whose calls are missing.
 	Model string
-	// ThinkingCount is the number of thinking blocks in the chunk, including those whose text the
+	// ThinkingCount is the number of thinking blocks in the chunk, including blocks whose text the
 	// API left out.
 	ThinkingCount int
 	// ToolCalls are the calls of the chunk that have an ID and a name, in their order. Items has
@@ -71,13 +72,13 @@ type Chunk struct {
 	// Items are the parts of the chunk in the order in which they were written: thinking, text,
 	// calls, messages of teammates. A result is in the item of its call.
 	Items []DisplayItem
-	// Usage is that of the last answer that has one, and not a sum: it shows how full the context
+	// Usage is the usage of the last answer that has one, not a sum: it shows how full the context
 	// was. It is the zero value if no answer has a usage. To add up tokens and cost, use
 	// [Transcript.Calls].
 	Usage usage.Usage
-	// StopReason is why the last answer ended, such as "end_turn", "tool_use" or "max_tokens". It
-	// is "" if no entry has it: the answer was interrupted, or the messages come from a running
-	// session.
+	// StopReason is the reason the last answer ended, such as "end_turn", "tool_use" or
+	// "max_tokens". It is "" if no entry has it: the answer was interrupted, or the messages come
+	// from a running session.
 	StopReason string
 	// DurationMs is the time from the first to the last message that has a time, in milliseconds.
 	// It is set for AI chunks.
@@ -96,9 +97,9 @@ type Chunk struct {
 	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to
 	// then.
 	Interrupted bool
-	// Injected are texts that the agent put into the conversation for the model, such as that of a
-	// skill which the user called. Those that belong to a call are in its item. Don't show them as
-	// words of the user or of the model.
+	// Injected are texts that the agent put into the conversation for the model, such as the text
+	// of a skill that the user called. Those that belong to a call are in its item. Don't show them
+	// as words of the user or of the model.
 	Injected []string
 
 	// At is the position of the entry that started the chunk: the prompt, the first part of the
@@ -126,7 +127,7 @@ type Compaction struct {
 	Duration time.Duration
 }
 
-// A DisplayItemType says what an item is. As text and JSON it is a word, such as "tool".
+// A DisplayItemType is the kind of an item. As text and JSON it is a word, such as "tool".
 type DisplayItemType int
 
 // The types of items.
@@ -146,10 +147,10 @@ const (
 // A DisplayItem is one element of an AI chunk. A result whose call is not there is an output, with
 // the call's ToolID.
 type DisplayItem struct {
-	// Type says what the item is, and so which of the following fields can be set.
+	// Type is the kind of the item. It determines which of the following fields can be set.
 	Type DisplayItemType
-	// Timestamp is the time of the entry that the item comes from; for a call, that of the call and
-	// not of its result. It is the zero time if the entry has none.
+	// Timestamp is the time of the entry that the item comes from; for a call, the time of the
+	// call, not of its result. It is the zero time if the entry has none.
 	Timestamp time.Time
 	// Text is the text of thinking, output and a teammate's message. It is "" for calls.
 	Text string
@@ -157,7 +158,7 @@ type DisplayItem struct {
 	// zero value if the position is not known, as after [BuildChunks].
 	At wire.Position
 
-	// The following fields are set for tool calls, including those that start subagents.
+	// The following fields are set for tool calls, including calls that start subagents.
 
 	// ToolName is the name of the tool, such as "Bash" or "mcp__github__list_issues".
 	ToolName string
@@ -197,8 +198,8 @@ type DisplayItem struct {
 	// SpillPath is the file with the whole output, if the structured result names one: see
 	// [SpillPath].
 	SpillPath string
-	// Injected are texts that the call put into the conversation for the model, such as that of a
-	// skill.
+	// Injected are texts that the call put into the conversation for the model, such as the text of
+	// a skill.
 	Injected []string
 	// CallAt is the position of the entry with the call. It is the zero value if the position is
 	// not known, as after [BuildChunks].
@@ -210,8 +211,8 @@ type DisplayItem struct {
 	// DurationMs is the time from the call to its result, in milliseconds. If a subagent ran in the
 	// same turn, it is 0 for other calls of more than a minute: their results are written late.
 	DurationMs int64
-	// TokenCount is an estimate from the length of the text, or for a call from that of its input
-	// and result: four bytes count as one token.
+	// TokenCount is an estimate from the length of the text, or for a call from the length of its
+	// input and result: four bytes count as one token.
 	TokenCount int
 
 	// SubagentType is the type of the subagent that the call starts, such as "Explore". It is "" if
@@ -337,11 +338,10 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 	return tooluse.DecodeResult(i.ToolName, i.Structured)
 }
 
-// isCall reports whether the item is a tool call, including one that starts a subagent.
+// isCall reports whether the item is a tool call, including a call that starts a subagent.
 func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
 
-// A LastOutputType says where the last output of a turn comes from. Its zero value is
-// [LastOutputText].
+// A LastOutputType is the origin of the last output of a turn. Its zero value is [LastOutputText].
 type LastOutputType int
 
 // The types of last outputs.

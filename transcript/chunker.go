@@ -35,14 +35,14 @@ type chunker struct {
 	firstChanged int
 }
 
-// A chunkState is what the chunker has to know of a chunk in addition to its content.
+// A chunkState holds the chunker's knowledge of a chunk in addition to its content.
 type chunkState struct {
 	end               time.Time // of its last message
 	subagentTimed     bool      // one of its subagents has a duration
 	boundary, summary bool      // of a compaction: which of the two it has
 }
 
-// An itemIndex says where the item of a call is.
+// An itemIndex locates the item of a call.
 type itemIndex struct {
 	chunk, item int
 	message     string // the answer that the call is in
@@ -303,8 +303,8 @@ func (c *chunker) addSummary(ch *Chunk, a *answerDigest) {
 	}
 }
 
-// addParts adds the parts of an answer to the open chunk, except those that repeat what an earlier
-// line of the same answer said.
+// addParts adds the parts of an answer to the open chunk, except parts that repeat an earlier line
+// of the same answer.
 func (c *chunker) addParts(d *digest) {
 	c.last.begin(d.answer.message)
 	c.loseResults(d.answer.message)
@@ -401,7 +401,7 @@ func (c *chunker) addCall(d *digest, p *part) {
 	}
 }
 
-// setCall fills in what an item has of its call.
+// setCall fills in the fields of an item that come from its call.
 func (i *DisplayItem) setCall(from *callDigest) {
 	i.ToolName, i.ToolInput, i.ToolSummary = from.name, from.input, from.summary
 	i.SubagentType, i.SubagentDesc = from.subagentType, from.subagentDesc
@@ -476,8 +476,8 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	return at.chunk
 }
 
-// setOutcome fills in what an item has of its result beside the text. It clears what an earlier
-// result left.
+// setOutcome fills in the fields of an item that come from its result, except the text. It clears
+// what an earlier result left.
 func (i *DisplayItem) setOutcome(d *digest, p *part) {
 	i.ToolError, i.ResultImages, i.ResultAt = p.failed, p.images, d.at
 	i.Structured, i.Patch, i.Status, i.SpillPath = "", "", "", ""
@@ -506,8 +506,8 @@ func (c *chunker) distrustDurations(at itemIndex) {
 	}
 }
 
-// A run is what the lines of one answer added to the open chunk. Mostly each line has the next
-// block of the answer, but some agents write all blocks so far again, with more text.
+// A run is the contribution of the lines of one answer to the open chunk. Mostly each line has the
+// next block of the answer, but some agents write all blocks so far again, with more text.
 type run struct {
 	message  string
 	parts    []said
@@ -590,7 +590,7 @@ func (c *chunker) textOf(s said) string {
 	return c.list[len(c.list)-1].Items[s.item].Text
 }
 
-// renew puts what a part says in the place of what was said, which it continues from.
+// renew replaces earlier text with the text of a part that continues it.
 func (c *chunker) renew(s said, p *part) {
 	switch s.kind {
 	case partResult:

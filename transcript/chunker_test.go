@@ -300,7 +300,7 @@ func TestBuildChunksIsTheChunker(t *testing.T) {
 	}
 }
 
-// TestDigestsCanBeUsedAgain checks that a chunker changes nothing of what it is given.
+// TestDigestsCanBeUsedAgain checks that a chunker does not change its input.
 func TestDigestsCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -340,7 +340,7 @@ func linesOfAnswer(items []DisplayItem) []string {
 	return lines
 }
 
-// block says which block of its answer a message has.
+// block is the number of the message's block in its answer.
 func block(number int, m *AIMsg) *AIMsg {
 	m.Block = number
 	return m

@@ -44,7 +44,7 @@ type classifier struct {
 const noiseEmpty = "empty"
 
 // classify returns what an entry means, or nil and the name under which it is counted as noise. The
-// name is that of the type, or of the type and subtype, such as "system:turn_duration".
+// name is the type, or the type and subtype, such as "system:turn_duration".
 func (c *classifier) classify(e *Entry) (msg ClassifiedMsg, noise string) {
 	if e.IsSidechain && !c.sidechain {
 		return nil, "sidechain"
@@ -239,7 +239,7 @@ func stopHooks(e *Entry) (ClassifiedMsg, string) {
 	return msg, ""
 }
 
-// systemSentence says what a system entry without text is about, or nothing if that is not known.
+// systemSentence describes a system entry without text, or returns "" if its kind is not known.
 func systemSentence(e *Entry) string {
 	switch e.Subtype {
 	case "scheduled_task_fire":
@@ -358,7 +358,7 @@ func apiError(entry []byte) string {
 	return text + " (" + retry + ")"
 }
 
-// apiErrorReason returns the message that is nearest to what the API said.
+// apiErrorReason returns the message that is nearest to the API's own words.
 func apiErrorReason(entry []byte) string {
 	for _, path := range [][]string{
 		{"error", "error", "error", "message"},

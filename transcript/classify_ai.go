@@ -81,8 +81,8 @@ func (c *classifier) results(e *Entry) *AIMsg {
 	return c.sentBack(e, c.blocks(e.Message.Content))
 }
 
-// sentBack returns the message for what went back to the model: tool results, and text that the
-// agent added. It has no text, so that nobody takes it for an answer.
+// sentBack returns the message for content that went back to the model: tool results, and text that
+// the agent added. It has no text, so that nobody takes it for an answer.
 func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}
 	msg.readResult(e, c.maxResult)

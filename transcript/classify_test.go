@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A classifyCase is a line and what it means: a message, or noise of a name.
+// A classifyCase is a line and its meaning: a message, or noise with a name.
 type classifyCase struct {
 	name  string
 	line  string
@@ -25,7 +25,7 @@ type classifyCase struct {
 	noise string
 }
 
-// lineTime is when the lines of the tables were written.
+// lineTime is the time of the lines in the tables.
 var lineTime = time.Date(2026, 11, 15, 0, 44, 46, 183e6, time.UTC)
 
 const lineTimeText = `"timestamp":"2026-11-15T00:44:46.183Z"`
@@ -308,7 +308,7 @@ func TestClassifyAPIErrors(t *testing.T) {
 	}
 }
 
-// A prompt that the agent recorded as somebody else's says so.
+// A prompt that the agent recorded as somebody else's has a sender.
 func TestClassifySender(t *testing.T) {
 	for members, want := range map[string]string{
 		``:                                         "",
@@ -505,7 +505,7 @@ func classifySeeds(tb testing.TB) []string {
 	return lines
 }
 
-// recordedTranscripts returns the paths of the recorded transcripts, those of subagents too.
+// recordedTranscripts returns the paths of the recorded transcripts, including subagents.
 func recordedTranscripts(tb testing.TB) []string {
 	tb.Helper()
 	var paths []string

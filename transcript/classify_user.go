@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// user classifies what went to the model in the user's name: prompts, tool results, and what the
-// agent adds.
+// user classifies content that went to the model in the user's name: prompts, tool results, and the
+// agent's additions.
 func (c *classifier) user(e *Entry) (ClassifiedMsg, string) {
 	if e.Message == nil {
 		return nil, noiseEmpty
@@ -25,7 +25,7 @@ func (c *classifier) user(e *Entry) (ClassifiedMsg, string) {
 	return c.prompt(e, p)
 }
 
-// A prompt is text for the model, and what came with it.
+// A prompt is text for the model, with its attachments.
 type prompt struct {
 	content   []byte   // what it was read from
 	text      string   // all texts, each from a new line
@@ -156,8 +156,8 @@ func (p *prompt) cutAdded() (text, kind string) {
 	return entryfacts.CutAddedBlocks(p.texts)
 }
 
-// continued starts the summary of a conversation that was compacted, also in versions that don't
-// mark it.
+// continued is the prefix of the summary of a compacted conversation, including in versions that
+// don't mark it.
 const continued = "This session is being continued from a previous conversation that ran out of context"
 
 // summaryText returns the summary of a conversation, without reminders at its edges and after the
@@ -247,7 +247,7 @@ func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 	}
 }
 
-// commandOutput returns the message for what a command printed. Standard error is the output if
+// commandOutput returns the message for the output of a command. Standard error is the output if
 // there is nothing else, and marks the command as failed in any case.
 func commandOutput(e *Entry, out, errs string) (ClassifiedMsg, string) {
 	failed := errs != ""
@@ -292,8 +292,8 @@ func notification(e *Entry, text string) (ClassifiedMsg, string) {
 const teammateTag = "teammate-message"
 
 // teammates classifies messages of other agents of a team. Several in one prompt make one message,
-// under the name of the first; those that only keep the team running are noise. It returns neither
-// a message nor noise for any other text.
+// under the name of the first; messages that only keep the team running are noise. It returns
+// neither a message nor noise for any other text.
 func teammates(e *Entry, text string) (ClassifiedMsg, string) {
 	var msg *TeammateMsg
 	var texts []string

@@ -324,7 +324,7 @@ func TestClassifyMetaText(t *testing.T) {
 	})
 }
 
-// A prompt that is small must not hold on to what was around it.
+// A small prompt must not hold on to the text around it.
 func TestOwn(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	if n := testing.AllocsPerRun(10, func() { own(long[:600], long) }); n != 0 {

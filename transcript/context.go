@@ -19,7 +19,7 @@ type ContextReport struct {
 	Compactions []ContextCompaction
 }
 
-// A ContextTurn is how full the context was at the last answer of a turn.
+// A ContextTurn describes the use of the context at the last answer of a turn.
 type ContextTurn struct {
 	// Line is the line of the answer's first entry, from 1.
 	Line int
@@ -29,10 +29,11 @@ type ContextTurn struct {
 	Model string
 	// Tokens is the input of the answer, cached or not, as the API counted it.
 	Tokens int
-	// Window is the size of the model's context in tokens, or 0 if it is not known. It is that of
-	// [ContextWindow], or 1,000,000 if the model took in more than 200,000 tokens in any turn.
+	// Window is the size of the model's context in tokens, or 0 if it is not known. It is the
+	// result of [ContextWindow], or 1,000,000 if the model took in more than 200,000 tokens in any
+	// turn.
 	Window int
-	// Percent is how much of the window was full, from 0 to 100. It is 0 if Window is 0.
+	// Percent is the used part of the window, from 0 to 100. It is 0 if Window is 0.
 	Percent float64
 	// By splits the tokens into classes. The classes add up to Tokens, but each is an estimate:
 	// four bytes count as a token, and the result is scaled. Older transcripts don't contain the
@@ -44,15 +45,15 @@ type ContextTurn struct {
 // A ContextClass is a kind of thing that fills the context.
 type ContextClass string
 
-// The classes of what fills the context.
+// The classes of content in the context.
 const (
-	// ContextMemory is what files such as CLAUDE.md say.
+	// ContextMemory is the content of files such as CLAUDE.md.
 	ContextMemory ContextClass = "memory"
 	// ContextSkills is the list of skills, and the text of those in use.
 	ContextSkills ContextClass = "skills"
 	// ContextTools is the definitions of tools, MCP servers and agents.
 	ContextTools ContextClass = "tools"
-	// ContextHooks is what hooks added.
+	// ContextHooks is content that hooks added.
 	ContextHooks ContextClass = "hooks"
 	// ContextFiles is files that the user has named, that were read, or that changed.
 	ContextFiles ContextClass = "files"
@@ -114,19 +115,19 @@ func ContextWindow(model string) (tokens int, ok bool) {
 // A contextAccount keeps what the entries of a session add to the model's context. The zero value
 // is ready.
 type contextAccount struct {
-	// records are what happened to the context, in the order of the file.
+	// records holds the events that affect the context, in the order of the file.
 	records []contextRecord
 	// calls are the answers that records of the kind contextAnswered refer to, without the last
 	// one, which may still change. last is that one, if answered is set.
 	calls    []contextCall
 	last     contextCall
 	answered bool
-	// compactions are those that records of the kind contextCompacted refer to.
+	// compactions holds the compactions that records of the kind contextCompacted refer to.
 	compactions []ContextCompaction
 	// message is the ID of the last answer, which takes several entries.
 	message string
-	// classes are the classes of the results of calls, by the call's ID, where it is not that of
-	// other tools.
+	// classes are the classes of the results of calls, by the call's ID, where it differs from the
+	// class of other tools.
 	classes map[string]uint8
 	lexer   jsonlex.Lexer
 }
@@ -203,8 +204,8 @@ func (c *contextAccount) answer(e *Entry) {
 	}
 }
 
-// usage records the answer that the entry belongs to, with what it took in: at the first entry,
-// before what it adds.
+// usage records the answer that the entry belongs to, with its input: at the first entry, before
+// its own addition.
 func (c *contextAccount) usage(e *Entry) {
 	tokens := e.Message.Usage.ContextTokens()
 	if tokens <= 0 {
@@ -258,7 +259,7 @@ func thinkingSize(block []byte) int {
 	return 0
 }
 
-// called remembers a call whose result is not counted with those of other tools.
+// called remembers a call whose result is not counted with other tools.
 func (c *contextAccount) called(block []byte) {
 	name, _ := jsonlex.Unquote(jsonlex.Lookup(block, 0, "name"))
 	var class uint8
@@ -297,7 +298,7 @@ func (c *contextAccount) user(e *Entry) {
 	c.record(e, contextAdded, class, estimate(content))
 }
 
-// promptClass returns the class of what was said to the model without being a result.
+// promptClass returns the class of a text for the model that is not a result.
 func (c *contextAccount) promptClass(e *Entry) uint8 {
 	if !e.IsMeta {
 		return inConversation
@@ -397,8 +398,8 @@ func (c *contextAccount) system(e *Entry) {
 	}
 }
 
-// compact records a compaction. A micro one reports the tokens that it saved in place of those that
-// are left.
+// compact records a compaction. A micro one reports the tokens that it saved instead of the
+// remaining ones.
 func (c *contextAccount) compact(e *Entry, meta []byte, micro bool) {
 	number := func(name string) int { return max(looseInt(jsonlex.Lookup(meta, 0, name)), 0) }
 	compaction := ContextCompaction{
@@ -432,7 +433,7 @@ const (
 	inSystem
 )
 
-// attachmentClass returns the class of what the agent attached for the model.
+// attachmentClass returns the class of an attachment for the model.
 func attachmentClass(kind string) uint8 {
 	switch kind {
 	case "nested_memory", "instructions", "memory", "relevant_memories":
@@ -502,7 +503,7 @@ type contextReporter struct {
 	account *contextAccount
 	shown   func(line int) bool
 
-	// fixed is what each request holds, and added what came since the last compaction.
+	// fixed is the content of each request, and added the content since the last compaction.
 	fixed, added filling
 	// recorded reports whether the definitions of tools are in the transcript. If they are not,
 	// unseen is what the first answer took in beyond what is there, once measured is set.
@@ -629,8 +630,8 @@ func (f *filling) sum() int {
 	return sum
 }
 
-// scale makes the estimates add up to total, with what the transcript does not show put to the
-// system's.
+// scale makes the estimates add up to total, and assigns everything that the transcript does not
+// show to the system's.
 func (f *filling) scale(total, unseen int) map[ContextClass]int {
 	sum := f.sum()
 	unseen = min(unseen, total)

@@ -361,7 +361,7 @@ func TestContextOfAnUnknownModel(t *testing.T) {
 	}
 }
 
-// Whatever comes, the classes add up to what was measured.
+// Whatever comes, the classes add up to the measured total.
 func TestContextAddsUp(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(soak.Size(80, 2000)) {

@@ -12,7 +12,7 @@ import (
 // built as entries come, as long as they continue the path; otherwise again from the tree, at the
 // next show.
 type conversation struct {
-	// tree has all entries, also those that are not shown.
+	// tree has all entries, including hidden ones.
 	tree tree
 	path *branchPath // nil while it has to be traced again
 	// chunker has the chunks of the path.
@@ -188,7 +188,7 @@ func (q *PromptQueue) Rest() []Entry {
 	return entries
 }
 
-// setQueued makes an entry that of a queued prompt, with that content.
+// setQueued turns an entry into a queued prompt with that content.
 func (e *Entry) setQueued(content []byte) {
 	e.AttachmentType = queuedCommand
 	e.Attachment = append(append([]byte(`{"type":"`+queuedCommand+`","prompt":`), content...), '}')

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/tooluse"
 )
 
-// A FileDiff is what a call changed in a file.
+// A FileDiff describes the changes of a call to a file.
 type FileDiff struct {
 	// Path is the path of the file as the call or its result names it, usually an absolute one. It
 	// comes from the transcript and is not checked.
@@ -114,7 +114,7 @@ func (d *FileDiff) Apply(old string) (string, error) {
 }
 
 // applyHunk writes what becomes of lines, and returns how many of them the hunk is about. It
-// returns false if the lines are not those that the hunk expects.
+// returns false if the lines differ from the hunk's.
 func applyHunk(h *tooluse.Hunk, b *strings.Builder, lines []string) (used int, ok bool) {
 	for i, line := range h.Lines {
 		if line == "" {
@@ -174,8 +174,8 @@ func diffText(before, after string) []tooluse.Hunk {
 	return hunks
 }
 
-// equalEnds returns how many bytes two texts have in common at the beginning and at the end: whole
-// lines, without contextLines of them at each side of what differs.
+// equalEnds returns how many bytes two texts have in common at the start and at the end: whole
+// lines, without contextLines of them at each side of the difference.
 func equalEnds(a, b string) (head, tail int) {
 	const block = 256
 	most := min(len(a), len(b))

@@ -13,7 +13,7 @@ import (
 
 // InputDiff returns the change that a call of Edit, MultiEdit, Write or NotebookEdit asks for, to
 // show before the tool runs. The file is not known, so the diff is relative to the piece that is
-// replaced, and that of a Write shows a new file. It returns false for other tools, and if the
+// replaced, and the diff of a Write shows a new file. It returns false for other tools, and if the
 // input names no file.
 //
 //	if diff, ok := transcript.InputDiff("Edit", input); ok {
@@ -31,10 +31,10 @@ func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	return d, true
 }
 
-// InputDiffOf is like [InputDiff] for a file whose content is known: line numbers are those of the
-// file, and unchanged lines are around each change. For a NotebookEdit, file is the notebook, and
-// the lines are those of the cell. It returns an error if the file would not change, or if it is
-// not certain how: the error explains why.
+// InputDiffOf is like [InputDiff] for a file whose content is known: line numbers are relative to
+// the file, and unchanged lines are around each change. For a NotebookEdit, file is the notebook,
+// and the lines are relative to the cell. It returns an error if the file would not change, or if
+// it is not certain how: the error explains why.
 func InputDiffOf(name string, input wire.JSON, file string) (*FileDiff, error) {
 	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {

@@ -98,7 +98,7 @@ func displayed(line string) string {
 	return strings.Repeat("  ", len(line)-len(rest)) + rest
 }
 
-// fits reports whether the lines of a patch on one side, '-' or '+', are those of a text.
+// fits reports whether the lines of a patch on one side, '-' or '+', match a text.
 func fits(patch []tooluse.Hunk, text string, side byte) bool {
 	line := 0 // where text begins
 	for i := range patch {
@@ -138,7 +138,7 @@ func sideOf(h *tooluse.Hunk, side byte) (start, lines int) {
 // isOn reports whether a line of a hunk is on one side of it.
 func isOn(line string, side byte) bool { return line != "" && (line[0] == ' ' || line[0] == side) }
 
-// lineEnd returns the end of a line of a hunk: nothing if the next line says so.
+// lineEnd returns the end of a line of a hunk: nothing if the next line marks it as missing.
 func lineEnd(lines []string, i int) string {
 	if i+1 < len(lines) && strings.HasPrefix(lines[i+1], `\`) {
 		return ""
@@ -177,7 +177,7 @@ func lineCount(text string) int {
 	return n
 }
 
-// growth returns how many lines a patch adds, less those that it removes.
+// growth returns the number of lines a patch adds, less the number it removes.
 func growth(patch []tooluse.Hunk) (n int) {
 	for i := range patch {
 		n += patch[i].NewLines - patch[i].OldLines
@@ -307,8 +307,8 @@ func (in *indents) restore(shown string) string {
 	return shown
 }
 
-// An exactHunk is a hunk in the patch of a result that was too long to keep. Its lines are those of
-// the file.
+// An exactHunk is a hunk in the patch of a result that was too long to keep. Its lines match the
+// file.
 type exactHunk struct {
 	Exact bool `json:"exact"`
 	tooluse.Hunk

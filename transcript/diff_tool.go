@@ -172,8 +172,8 @@ func decodeHunks(list wire.JSON) []tooluse.Hunk {
 	return patchHunks(hunks)
 }
 
-// patchHunks returns the hunks of a patch, without those that have no lines. The agent counts lines
-// from 1 even if a file is empty. It reuses the memory of the list.
+// patchHunks returns the hunks of a patch, without empty ones. The agent counts lines from 1 even
+// if a file is empty. It reuses the memory of the list.
 func patchHunks(patch []tooluse.Hunk) []tooluse.Hunk {
 	hunks := withLines(patch)
 	if len(hunks) == 1 {
@@ -333,7 +333,7 @@ func editedFiles(e *tooluse.BashEditDiff) []FileDiff {
 	return diffs
 }
 
-// A CallDiff is what one call changed in a file. The embedded [FileDiff] is the change.
+// A CallDiff describes the changes of one call to a file. The embedded [FileDiff] is the change.
 type CallDiff struct {
 	FileDiff
 
@@ -357,7 +357,7 @@ type FileChanges struct {
 	Created bool
 	// Deleted reports whether the last call deleted the file.
 	Deleted bool
-	// Added is the sum of the lines that the calls add, including those that a later call removes
+	// Added is the sum of the lines that the calls add, including lines that a later call removes
 	// again.
 	Added int
 	// Removed is the sum of the lines that the calls remove.
@@ -417,7 +417,7 @@ func (w *diffWalk) chunks(chunks []Chunk, by *Agent) {
 	}
 }
 
-// items yields the diffs of items, and after each those of the subagents that it started.
+// items yields the diffs of items, each followed by the diffs of the subagents that it started.
 func (w *diffWalk) items(items []DisplayItem, by *Agent) {
 	for i := range items {
 		item := &items[i]

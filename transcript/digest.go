@@ -18,7 +18,7 @@ import (
 // A digest is never changed: chunks share its strings and can be built from it again.
 type digest struct {
 	at wire.Position // of its line, as far as that is known
-	// time is that of the message, or the zero time if it has none.
+	// time is the time of the message, or the zero time if it has none.
 	time time.Time
 	msg  ClassifiedMsg // unless it is an answer or an interruption
 	// answer is set for an answer, and for something that went back to the model.
@@ -27,13 +27,13 @@ type digest struct {
 	interrupted bool
 }
 
-// An answerDigest is what chunks need of an [AIMsg].
+// An answerDigest is the part of an [AIMsg] that chunks need.
 type answerDigest struct {
 	message     string // the ID that the lines of one answer share
 	model, stop string
-	// usage is that of the whole answer, which each of its lines repeats.
+	// usage is the usage of the whole answer, which each of its lines repeats.
 	usage usage.Usage
-	// block says which block of the answer the first part is, from 1, or 0 if that is not known.
+	// block is the number of the first part's block in the answer, from 1, or 0 if it is not known.
 	block    int
 	complete bool // a later line can't continue the blocks
 	// meta reports whether the message went to the model: see [AIMsg.IsMeta].
@@ -48,20 +48,21 @@ type answerDigest struct {
 	calls    []ToolCall
 }
 
-// A part is what chunks need of a block.
+// A part is the content of a block that chunks need.
 type part struct {
 	kind   partKind
 	failed bool   // of a result
 	images int    // in a result
 	id     string // of a call, of the call that a result is for, or of the one that injected a text
-	// text is that of thinking, of the answer or of a result, or a description of another block.
+	// text is the text of thinking, of the answer or of a result, or a description of another
+	// block.
 	text string
 	// call is set for a part of the kind partCall.
 	call    *callDigest
 	outcome *outcome // what a result says beside its text; nil if nothing
 }
 
-// A partKind says what a part is, and so which of its fields are set.
+// A partKind is the kind of a part. It determines which of its fields are set.
 type partKind uint8
 
 const (
@@ -73,22 +74,22 @@ const (
 	partInjected
 )
 
-// A callDigest is what an item needs of a call.
+// A callDigest is the part of a call that an item needs.
 type callDigest struct {
 	name, summary              string
 	input                      wire.JSON
 	subagentType, subagentDesc string
 }
 
-// An outcome is what an item needs of a structured result.
+// An outcome is the part of a structured result that an item needs.
 type outcome struct {
 	structured, patch      wire.JSON
 	agentID, status, spill string
 }
 
 // newDigest takes from a message what chunks need. The message's blocks are not needed afterwards.
-// Its strings are taken as they are: they must not hold on to longer ones, as those of a decoder
-// that keeps raw text do.
+// Its strings are taken as they are: they must not hold on to longer ones, as the strings of a
+// decoder that keeps raw text do.
 func newDigest(msg ClassifiedMsg, at wire.Position) *digest {
 	d := &digest{at: at, time: msg.Time()}
 	if m, ok := msg.(*AIMsg); ok {
@@ -223,8 +224,8 @@ func (a *answerDigest) takeCall(id, name string, input wire.JSON) {
 	a.parts = append(a.parts, part{kind: partCall, id: id, call: c})
 }
 
-// takeOutcome gives what the message says of a result to the one that it is about: that of its
-// source, else the first.
+// takeOutcome assigns the outcome in the message to its result: the result of its source, or else
+// the first.
 func (a *answerDigest) takeOutcome(m *AIMsg) {
 	o := outcome{m.ToolUseResult, m.Patch, m.AgentID, m.ResultStatus, m.PersistedOutputPath}
 	if o == (outcome{}) {
@@ -455,7 +456,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxScratch is how much memory a scratch keeps.
+// maxScratch limits the memory that a scratch keeps.
 const maxScratch = 1 << 20
 
 // free gives the memory back for the next result, without references to this one. A large buffer is

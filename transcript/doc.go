@@ -40,8 +40,8 @@
 // A [Chunk] has a type: a prompt, an answer, the output of a command or a notice, or a compaction.
 // An answer of the model is one chunk, however many requests it took: the model calls tools, gets
 // their results and continues, until it has nothing more to do. The chunk has a [DisplayItem] for
-// each step. The item of a call has the name of the tool, its input, its result, and what it
-// changed: see [DisplayItem.Input], [DisplayItem.Result] and [DisplayItem.Diff].
+// each step. The item of a call has the name of the tool, its input, its result, and its changes:
+// see [DisplayItem.Input], [DisplayItem.Result] and [DisplayItem.Diff].
 //
 // # Subagents
 //
@@ -55,8 +55,9 @@
 // # Reports
 //
 // [Transcript.Calls] returns the calls of the model, for package usage, and [Transcript.Turns]
-// those of each turn. [Transcript.All] visits every item, also in branches and subagents, and
-// [Transcript.Find] every place of a word or a regular expression. [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each
+// groups them by turn. [Transcript.All] visits every item, including items in branches and
+// subagents, and [Transcript.Find] every place of a word or a regular expression.
+// [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each
 // file, and [Transcript.Drift] which names in the transcript this package does not know.
 //
 // # Bad input
@@ -72,7 +73,7 @@
 // Functions may be called from several goroutines, on different transcripts. A [Builder], a
 // [LineSplitter], a [Drift] and a [Transcript] that a builder still changes are for one goroutine
 // at a time. A transcript that [Read] returned may be read by several; [Link] changes it. So may a
-// [Transcript.Snapshot] of one that a builder changes.
+// [Transcript.Snapshot] of a transcript that a builder changes.
 //
 // # Texts
 //

@@ -16,13 +16,14 @@ import (
 // An Unknown is something in an entry that this package does not know. As JSON it is
 // {"kind":"attachment","name":"some_name"}.
 type Unknown struct {
-	// Kind says what is unknown, such as [UnknownAttachment] for a type of attachments.
+	// Kind is the kind of thing that is unknown, such as [UnknownAttachment] for a type of
+	// attachments.
 	Kind UnknownKind `json:"kind"`
 	// Name is the unknown name, as the agent wrote it. It can be empty.
 	Name string `json:"name"`
 }
 
-// An UnknownKind says what kind of thing is unknown.
+// An UnknownKind is a kind of thing that is unknown.
 type UnknownKind string
 
 // The kinds of unknown things.
@@ -91,8 +92,7 @@ func (d *Drift) Findings() []Finding {
 	return all
 }
 
-// Merge adds what other found, in another transcript. Where both found the same, First is that of
-// d.
+// Merge adds what other found, in another transcript. Where both found the same, d's First wins.
 func (d *Drift) Merge(other Drift) {
 	for _, f := range other.Findings() {
 		d.count(f)
@@ -107,8 +107,8 @@ func (d Drift) Equal(other Drift) bool {
 // MarshalJSON writes the findings as a list.
 func (d Drift) MarshalJSON() ([]byte, error) { return json.Marshal(d.Findings()) }
 
-// note counts what is unknown of an entry. Entries that have no version belong to that of the one
-// before.
+// note counts what is unknown of an entry. Entries without a version belong to the version of the
+// entry before.
 func (d *Drift) note(e *Entry) {
 	if e.Version != "" {
 		d.version = cutName(e.Version)
@@ -201,7 +201,7 @@ func knownProgress(name string) bool {
 	return false
 }
 
-// knownBlock is for the blocks of messages: those that package wire has types for.
+// knownBlock is for the blocks of messages: package wire has types for the known ones.
 func knownBlock(name string) bool {
 	switch name {
 	case "text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document", "server_tool_use",

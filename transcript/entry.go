@@ -40,11 +40,11 @@ type Entry struct {
 	// last-prompt is about.
 	LeafUUID string
 
-	// Timestamp is when the entry was written, or the zero time if it has no valid time. The agent
-	// writes UTC with milliseconds.
+	// Timestamp is the time of the entry, or the zero time if it has no valid one. The agent writes
+	// UTC with milliseconds.
 	Timestamp time.Time
 	// SessionID is the ID of the session, a UUID. In the file of a subagent it is the ID of the
-	// session that started it. In a fork it is that of the fork.
+	// session that started it. In a fork it is the fork's ID.
 	SessionID string
 	// AgentID is the ID of the subagent that the entry belongs to, or "" for the session itself.
 	AgentID string
@@ -71,8 +71,8 @@ type Entry struct {
 	// name.
 	AgentName string
 
-	// IsSidechain reports whether the entry belongs to a subagent. AgentID says which one, except
-	// in older transcripts.
+	// IsSidechain reports whether the entry belongs to a subagent. AgentID names the subagent,
+	// except in older transcripts.
 	IsSidechain bool
 	// IsMeta reports whether the agent, and not the user, wrote a message in the user's role. Such
 	// a message is for the model, not for a person.
@@ -83,22 +83,22 @@ type Entry struct {
 	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an
 	// answer. The agent wrote it, not the model.
 	IsAPIErrorMessage bool
-	// Forked reports whether the line was copied from another session. Its answer is also in that
-	// session and must not be paid for twice: see [usage.Call.Forked].
+	// Forked reports whether the line was copied from another session. Its answer is in that
+	// session as well and must not be paid for twice: see [usage.Call.Forked].
 	Forked bool
 
-	// Block says which block of an answer the entry has, from 1. It is 0 where the agent did not
-	// record it: before 2.1.261, and on entries that are not part of an answer.
+	// Block is the number of the entry's block in its answer, from 1. It is 0 where the agent did
+	// not record it: before 2.1.261, and on entries that are not part of an answer.
 	Block int
 
 	// CostUSD is the cost of the answer in dollars. Only older agents wrote it. It is 0 in newer
 	// transcripts: use [usage.Cost].
 	CostUSD float64
 
-	// SourceToolUseID is the ID of the call that the entry comes from, such as that of the skill
-	// whose text the message is. It is "" for other entries.
+	// SourceToolUseID is the ID of the call that the entry comes from, such as the call of the
+	// skill whose text the message is. It is "" for other entries.
 	SourceToolUseID string
-	// ParentToolUseID is the ID of the call that a progress entry is about, such as the one that
+	// ParentToolUseID is the ID of the call that a progress entry is about, such as the call that
 	// started a subagent. It is "" for other entries.
 	ParentToolUseID string
 	// Supersedes are the UUIDs of entries that this one retracts or replaces.
@@ -148,9 +148,9 @@ type Message struct {
 	// Model is the model that answered, such as "claude-opus-5-5", or "<synthetic>" for a text that
 	// the agent made up. It is "" for prompts.
 	Model string
-	// StopReason is why the answer ended, such as "end_turn" or "tool_use". It is "" where the
-	// agent wrote null: the answer was interrupted, or, in older versions, it continues in the next
-	// entry.
+	// StopReason is the reason the answer ended, such as "end_turn" or "tool_use". It is "" where
+	// the agent wrote null: the answer was interrupted, or, in older versions, it continues in the
+	// next entry.
 	StopReason string
 	// Content is a JSON string or a list of blocks: see [wire.DecodeContent].
 	Content json.RawMessage

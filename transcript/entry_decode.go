@@ -163,8 +163,8 @@ func (d *entryDecoder) member(key []byte) {
 	}
 }
 
-// parent reads the UUID of the parent. It is usually that of the entry before, whose string it then
-// shares.
+// parent reads the UUID of the parent. It is usually the same as in the entry before, whose string
+// it then shares.
 func (d *entryDecoder) parent() string {
 	uuid := d.StringBytes()
 	if string(uuid) == d.lastUUID {

@@ -237,7 +237,7 @@ func ExampleTranscript_Turns() {
 	// 2. Thanks: 1 calls, $0.0021
 }
 
-// Every call of a tool, also in subagents and in branches that a rewind removed.
+// Every tool call, including calls in subagents and in branches that a rewind removed.
 func ExampleTranscript_All() {
 	file, err := os.Open("testdata/hello.jsonl")
 	if err != nil {

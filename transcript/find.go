@@ -11,12 +11,12 @@ import (
 
 // A Match is a place in a transcript at which something was found, see [Transcript.Find].
 type Match struct {
-	// Place says which chunk has the text, and which item of it. ItemIndex is -1 if the text is
-	// that of the chunk itself.
+	// Place locates the chunk that has the text, and the item in it. ItemIndex is -1 if the text
+	// belongs to the chunk itself.
 	Place
 	// Item is the item that has the text, or nil if ItemIndex is -1.
 	Item *DisplayItem
-	// Field says which text of the chunk or the item it is.
+	// Field is the kind of text in the chunk or the item.
 	Field Field
 	// Text is the whole text, and From and To are where in it the match starts and ends, in bytes.
 	// Of an input it is one value, such as the command of Bash.
@@ -73,11 +73,10 @@ type Matcher interface {
 }
 
 // Find yields each place at which the matcher finds something in the texts of the transcript, in
-// the order of [Transcript.All]: those of the conversation, with those of a subagent after the call
-// that started it, then those of branches and of subagents that no item started. It looks in all
-// texts that [Field] names, and nowhere else: neither in structured results nor in texts that the
-// agent injected for the model. Matches of nothing, which some regular expressions have, are left
-// out.
+// the order of [Transcript.All]: first the conversation, with each subagent after the call that
+// started it, then branches, and then subagents that no item started. It looks in all texts that
+// [Field] names, and nowhere else: neither in structured results nor in texts that the agent
+// injected for the model. Matches of nothing, which some regular expressions have, are left out.
 //
 //	for m := range t.Find(transcript.IgnoreCase("time-out")) {
 //		fmt.Println(m.Depth, m.ChunkIndex, m.Field, m.Text[m.From:m.To])

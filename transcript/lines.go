@@ -19,13 +19,13 @@ const (
 	// defaultMaxLine is twice what the API takes as one request: so much has a result with its
 	// structured twin. Longer lines are progress of tools, which repeats what others said.
 	defaultMaxLine = 64 << 20
-	// headBytes is how much of a bad line is kept.
+	// headBytes is the number of bytes of a bad line that are kept.
 	headBytes = 1 << 10
-	// keepBytes is how large a buffer may be that waits for the next line.
+	// keepBytes is the maximum size of a buffer that waits for the next line.
 	keepBytes = 1 << 20
 
-	// uncounted is how many bytes of a line its length leaves out at most: a byte-order mark and a
-	// carriage return.
+	// uncounted is the maximum number of bytes of a line that its length leaves out: a byte-order
+	// mark and a carriage return.
 	uncounted = len(entrylex.ByteOrderMark) + len("\r")
 )
 
@@ -38,7 +38,7 @@ const (
 // left out.
 //
 // The lines of an append of several entries, which a store that is a directory marks with white
-// space, come when all of them are there. See [ErrUnfinished] for one that was not completed.
+// space, come when all of them are there. See [ErrUnfinished] for an incomplete one.
 //
 // A LineSplitter must not be used by several goroutines at once. Create one with [NewLineSplitter].
 //
@@ -59,7 +59,7 @@ type LineSplitter struct {
 	batch *lineBatch // an append that is not complete, or nil
 }
 
-// A longLine is what is known of a line that is longer than the limit, beside its head.
+// A longLine describes a line that is longer than the limit, apart from its head.
 type longLine struct {
 	blank bool // what is behind the head
 	last  byte
@@ -139,7 +139,7 @@ func (s *LineSplitter) Lines() int {
 	return s.ends
 }
 
-// A lineSink is where lines go.
+// A lineSink receives lines.
 type lineSink struct {
 	yield func(line []byte, at wire.Position)
 	bad   func(InvalidLine)
@@ -227,7 +227,7 @@ func (s *LineSplitter) check(at wire.Position) error {
 }
 
 // hold keeps a piece of a line whose end has not come, or only the line's head once it is too long.
-// The memory is at most about that of the longest line.
+// It needs at most about the memory of the longest line.
 func (s *LineSplitter) hold(piece []byte) {
 	s.next += int64(len(piece))
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A splitLog is what a splitter gives.
+// A splitLog records the output of a splitter.
 type splitLog struct {
 	Lines  []splitLine
 	Bad    []string

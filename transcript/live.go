@@ -39,7 +39,7 @@ type liveState struct {
 	tellsQueue bool // the agent says when it takes a prompt up
 }
 
-// A liveThread is one conversation: that of the session itself or of a subagent.
+// A liveThread is one conversation: the session's own or a subagent's.
 type liveThread struct {
 	last      string // UUID of its last entry
 	compacted bool   // the last entry is the boundary of a compaction
@@ -170,8 +170,8 @@ func (s *liveState) link(line *liveLine) {
 	}
 }
 
-// thread returns the conversation of the subagent that a call started, or with "" that of the
-// session.
+// thread returns the conversation of the subagent that a call started, or with "" the session's
+// own.
 func (s *liveState) thread(call string) *liveThread {
 	if s.threads == nil {
 		s.threads = map[string]*liveThread{}
@@ -344,7 +344,7 @@ func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 }
 
 // returned notes which skills started, whose texts follow and don't say whose they are, and which
-// calls wait no more: an older agent does not say that a task is in the background.
+// calls wait no more: an older agent does not report a task in the background.
 func (s *liveState) returned(t *liveThread, results []*wire.ToolResultBlock) {
 	for _, r := range results {
 		maps.DeleteFunc(s.awaited, func(_, call string) bool { return call == r.ToolUseID })
@@ -355,7 +355,7 @@ func (s *liveState) returned(t *liveThread, results []*wire.ToolResultBlock) {
 	}
 }
 
-// printedLine returns the line of what a command printed.
+// printedLine returns the line for the output of a command.
 func printedLine(text, uuid, session string) *liveLine {
 	content := "<local-command-stdout>" + text + "</local-command-stdout>"
 	return &liveLine{Type: "system", Subtype: "local_command", Content: content, UUID: uuid, SessionID: session}
@@ -443,7 +443,7 @@ func (s *liveState) event(event wire.Event) {
 	}
 }
 
-// A liveTurn says how far the agent is with a turn.
+// A liveTurn is the agent's progress with a turn.
 type liveTurn uint8
 
 const (
@@ -530,13 +530,13 @@ type liveAttachment struct {
 	CommandMode string          `json:"commandMode"`
 }
 
-// join makes the line that of a prompt in the middle of a turn.
+// join turns the line into a prompt in the middle of a turn.
 func (l *liveLine) join() {
 	l.Attachment = &liveAttachment{"queued_command", jsonlex.Lookup(l.Message, 0, "content"), "prompt"}
 	l.Type, l.Message, l.PermissionMode = "attachment", nil, ""
 }
 
-// A sentPrompt is one that the agent may repeat.
+// A sentPrompt is a prompt that the agent may repeat.
 type sentPrompt struct {
 	uuid string
 	sum  uint64

@@ -85,7 +85,7 @@ type utterance struct {
 	Sidechain, Meta, Summary, Error                                 bool
 }
 
-// utterances returns what entries say, without those that no person sees.
+// utterances returns the texts of entries, except texts that no person sees.
 func utterances(entries []Entry) []utterance {
 	var all []utterance
 	for _, e := range entries {
@@ -143,8 +143,8 @@ func shownPrompt(content string) string {
 	return content
 }
 
-// onlyLive is what the agent says to its host and does not write down, at least not before its next
-// turn.
+// onlyLive lists messages that the agent sends to its host and does not write down, at least not
+// before its next turn.
 var onlyLive = map[string]string{
 	"control_requests": `"<local-command-stdout>Set model to`,
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ClassifiedMsg is what an entry means to a person. Its variants are [*UserMsg], [*AIMsg],
+// A ClassifiedMsg is the meaning of an entry to a person. Its variants are [*UserMsg], [*AIMsg],
 // [*SystemMsg], [*TeammateMsg] and [*CompactMsg]. The type is sealed: a type switch over these five
 // is complete.
 //
@@ -25,11 +25,11 @@ type ClassifiedMsg interface {
 
 // A UserMsg is a prompt of the user.
 type UserMsg struct {
-	// Timestamp is when the prompt was sent, or the zero time if the entry has none.
+	// Timestamp is the time the prompt was sent, or the zero time if the entry has none.
 	Timestamp time.Time
 	// Text is the text to show: without what the agent added for the model, and a command as it was
-	// typed, such as "/review main.go". Where there are only pictures or documents it says so, as
-	// in "[2 images]".
+	// typed, such as "/review main.go". Where there are only pictures or documents it counts them,
+	// as in "[2 images]".
 	Text string
 	// PermissionMode is the mode in which the prompt was sent, such as "plan", or "" if the entry
 	// does not record it.
@@ -41,20 +41,20 @@ type UserMsg struct {
 	// Queued reports whether the user typed it while the agent worked. It then belongs to the turn
 	// that was running.
 	Queued bool
-	// Sender is who sent the prompt, if the agent recorded that it was not the user: "peer" and
-	// "coordinator" for other agents, "channel" and "plugin" for what the user connected, "system"
-	// and other words for the agent itself. It is "" for the user, and if nothing is recorded. What
-	// the user pasted or piped is a part of the user's text.
+	// Sender is the sender of the prompt, if the agent recorded that it was not the user: "peer"
+	// and "coordinator" for other agents, "channel" and "plugin" for services that the user
+	// connected, "system" and other words for the agent itself. It is "" for the user, and if
+	// nothing is recorded. Pasted or piped text is a part of the user's text.
 	Sender string
 }
 
 // An AIMsg is an answer of the model, or, if IsMeta is set, something that went back to it: tool
 // results, the text of a skill.
 //
-// Text and ToolCalls are those of an answer. Content that went back to the model is only in Blocks,
-// so that it is not taken for a part of the answer.
+// Text and ToolCalls belong to an answer. Content that went back to the model is only in Blocks, so
+// that it is not taken for a part of the answer.
 type AIMsg struct {
-	// Timestamp is when the entry was written, or the zero time if it has none.
+	// Timestamp is the time of the entry, or the zero time if it has none.
 	Timestamp time.Time
 	// MessageID is the ID that the API gave to the answer. The entries of one answer share it. It
 	// is "" if IsMeta is set.
@@ -69,22 +69,22 @@ type AIMsg struct {
 	Text string
 	// ThinkingCount is the number of thinking blocks, including redacted ones.
 	ThinkingCount int
-	// ToolCalls are the calls in Blocks that have an ID and a name, including those of tools that
+	// ToolCalls are the calls in Blocks that have an ID and a name, including calls of tools that
 	// run at the API. The blocks have their inputs.
 	ToolCalls []ToolCall
 	// Blocks are the decoded blocks of the entry, in their order. Usually an entry of an answer has
 	// one.
 	Blocks wire.Content
-	// Block says which block of the answer the first of Blocks is, from 1, or 0 if the entry does
-	// not say.
+	// Block is the number of the first of Blocks in the answer, from 1, or 0 if the entry does not
+	// have it.
 	Block int
-	// Complete reports whether the blocks are complete, as those of every known version of the
-	// agent are. Otherwise the next entry of the answer may repeat the last block with more text.
+	// Complete reports whether the blocks are complete, as in every known version of the agent.
+	// Otherwise the next entry of the answer may repeat the last block with more text.
 	Complete bool
 	// Usage counts the tokens of the whole answer. Each of its entries repeats it, so don't add it
 	// up: see [usage.Tally]. It is the zero value if the entry has none.
 	Usage usage.Usage
-	// StopReason is why the answer ended, such as "end_turn", or "" if the entry does not say.
+	// StopReason is the reason the answer ended, such as "end_turn", or "" if the entry has none.
 	StopReason string
 	// IsMeta reports whether the message went to the model instead of coming from it: tool results,
 	// or text that the agent added.
@@ -120,7 +120,7 @@ type ToolCall struct {
 
 // A SystemMsg is the output of a command, or a notice of the agent.
 type SystemMsg struct {
-	// Timestamp is when the entry was written, or the zero time if it has none.
+	// Timestamp is the time of the entry, or the zero time if it has none.
 	Timestamp time.Time
 	// Output is the text to show, and never empty. For a command it is its standard output, or its
 	// standard error if that is empty.
@@ -134,10 +134,10 @@ type SystemMsg struct {
 
 // A TeammateMsg is a message of another agent of the team.
 type TeammateMsg struct {
-	// Timestamp is when the entry was written, or the zero time if it has none.
+	// Timestamp is the time of the entry, or the zero time if it has none.
 	Timestamp time.Time
 	// Text is the message without the tags around it. Several messages in one entry are joined, and
-	// those of other teammates start with their names.
+	// messages of other teammates start with their names.
 	Text string
 	// TeammateID is the name of the teammate that wrote the message, or the first one. It is copied
 	// from the attribute teammate_id and never empty.
@@ -149,10 +149,10 @@ type TeammateMsg struct {
 	Summary string
 }
 
-// A CompactMsg is the place where the conversation was compacted, or the summary that takes the
-// place of what was said before: the two come one after the other, and make one chunk.
+// A CompactMsg is the place where the conversation was compacted, or the summary that replaces the
+// conversation before: the two come one after the other, and make one chunk.
 type CompactMsg struct {
-	// Timestamp is when the entry was written, or the zero time if it has none.
+	// Timestamp is the time of the entry, or the zero time if it has none.
 	Timestamp time.Time
 	// Text is the summary, or at the boundary the notice of the agent, such as "Conversation
 	// compacted".

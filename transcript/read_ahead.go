@@ -33,7 +33,7 @@ type batchLine struct {
 }
 
 // ReadFrom adds everything that r has, as Write does. It reads and decodes while a second goroutine
-// adds the entries before. When it returns, that goroutine ended. The error is that of r.
+// adds the entries before. When it returns, that goroutine ended. The error is the error of r.
 func (b *Builder) ReadFrom(r io.Reader) (int64, error) {
 	b.assembly.dropTorn()
 	a := readAhead{
@@ -51,8 +51,8 @@ func (b *Builder) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// A readAhead is what a call of ReadFrom needs. One batch is filled while the entries of others are
-// added.
+// A readAhead is the state of a call to ReadFrom. One batch is filled while the entries of others
+// are added.
 type readAhead struct {
 	*Builder
 	batch *batch      // that is being filled
@@ -162,7 +162,8 @@ type heldLine struct {
 	end  int // in the text of the batch
 }
 
-// heldBytes is how much memory a line takes beside its text: a heldLine, and what grows with it.
+// heldBytes is the memory that a line takes beside its text: a heldLine, and anything that grows
+// with it.
 const heldBytes = 64
 
 // size returns about how many bytes of memory the batch takes.
@@ -193,8 +194,8 @@ func (b *lineBatch) unfinished(n int) InvalidLine {
 
 // take takes a line that starts an append, or comes while one is not complete. An append is
 // complete with its last line. It is not if an entry follows that does not belong to it; a line
-// that is no entry may be a damaged one of it. Of an append that takes more memory than the longest
-// line, the lines are let go.
+// that is not an entry may be a damaged part of it. Of an append that takes more memory than the
+// longest line, the lines are let go.
 func (s *LineSplitter) take(line []byte, at wire.Position, to lineSink) {
 	mark := entrylex.Mark(line)
 	switch {

@@ -71,7 +71,7 @@ func TestReadFromEndsWithItsReader(t *testing.T) {
 	}
 }
 
-// readFromOf returns the error of ReadFrom, or the one that it panics with.
+// readFromOf returns the error of ReadFrom, or the error that it panics with.
 func readFromOf(b *Builder, r io.Reader) (err error) {
 	defer func() {
 		if cause, ok := recover().(error); ok {

@@ -14,15 +14,15 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A keptSnapshot is a snapshot with what it was when it was made.
+// A keptSnapshot is a snapshot with its original content.
 type keptSnapshot struct {
 	snapshot, then *Transcript
 	calls          []usage.Call
 	context        ContextReport
 }
 
-// keep returns a snapshot of the transcript so far, with its properties as those of a transcript
-// that is read at once.
+// keep returns a snapshot of the transcript so far, with the properties of a transcript that is
+// read at once.
 func keep(t *testing.T, b *Builder, last *Transcript, written []byte) keptSnapshot {
 	t.Helper()
 	first := b.Changed()
@@ -33,7 +33,7 @@ func keep(t *testing.T, b *Builder, last *Transcript, written []byte) keptSnapsh
 	return k
 }
 
-// check compares a snapshot with what it was.
+// check compares a snapshot with its original content.
 func (k *keptSnapshot) check(t *testing.T) {
 	t.Helper()
 	if !sameTranscript(k.then, k.snapshot) {

@@ -187,7 +187,7 @@ func (s *summarizer) joined(first []byte, sep string, second []byte, maxLen int)
 	s.cut(maxLen)
 }
 
-// cut makes a line of at most maxLen runes of what was appended so far.
+// cut makes a line of at most maxLen runes from the text appended so far.
 func (s *summarizer) cut(maxLen int) {
 	s.scratch = appendLine(s.scratch[:0], s.out, maxLen)
 	s.out, s.scratch = s.scratch, s.out

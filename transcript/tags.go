@@ -148,7 +148,7 @@ func trimOutput(text string) string {
 const ellipsis = "…"
 
 // Truncate returns s as one line of at most maxLen runes. Line breaks, other control characters and
-// those that change the direction of text become spaces. If s is longer, the line ends with an
+// characters that change the direction of text become spaces. If s is longer, the line ends with an
 // ellipsis, which counts. The line is safe to print to a terminal. Truncate returns "" if maxLen is
 // 0 or less.
 //

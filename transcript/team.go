@@ -57,9 +57,9 @@ type Task struct {
 	Owner string
 }
 
-// Teams returns the teams that a session led, in their order. The agents are those of the session,
-// which were linked before: see [Link]. It returns nil for a session that led none. Link first,
-// since the type and the color of a member may only be known from its agent.
+// Teams returns the teams that a session led, in their order. The agents must be the session's
+// agents, already linked: see [Link]. It returns nil for a session that led none. Link first, since
+// the type and the color of a member may only be known from its agent.
 //
 //	for _, team := range transcript.Teams(t, agents) {
 //		for _, task := range team.Tasks {
@@ -101,9 +101,9 @@ func (team *Team) meet(agents []*Agent) {
 	}
 }
 
-// TeamAgent returns name@team if the transcript is that of a teammate, which has a separate session
-// beside that of the leader. t may be nil. It returns false for the transcript of the leader, and
-// of any other agent.
+// TeamAgent returns name@team if the transcript belongs to a teammate, which has a separate session
+// beside the leader's. t may be nil. It returns false for the transcript of the leader, and of any
+// other agent.
 func TeamAgent(t *Transcript) (id string, ok bool) {
 	if t == nil || t.TeamName == "" || t.AgentName == "" {
 		return "", false
@@ -138,7 +138,7 @@ func splitTeammate(id string) (name, team string) {
 type boardEvent struct {
 	at   time.Time
 	item *DisplayItem
-	// worker and team are those of the teammate that made the call, or "" for the leader.
+	// worker and team name the teammate that made the call, and are "" for the leader.
 	worker, team string
 }
 
@@ -190,7 +190,7 @@ type boardInput struct {
 	TaskID      looseString `json:"taskId"`
 }
 
-// A boardResult is what they answer.
+// A boardResult is the result of these calls.
 type boardResult struct {
 	TeamName string `json:"team_name"`
 	Task     struct {

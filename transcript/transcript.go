@@ -26,7 +26,7 @@ type Transcript struct {
 	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as
 	// "invalid". They don't affect the other lines: show them as a warning.
 	Invalid []InvalidLine
-	// Noise counts the entries that show nothing, by what they are, such as "progress" or
+	// Noise counts the entries that show nothing, by kind, such as "progress" or
 	// "attachment:environment". Beyond 1,000 names, and where a name is long, they are "other". Use
 	// it to see what a transcript has that Chunks does not show.
 	Noise map[string]int
@@ -46,7 +46,7 @@ type Transcript struct {
 	Info
 
 	figures *figures // nil for one that was made by hand
-	// branchesOf are the branches that those of a snapshot are copies of.
+	// branchesOf holds the originals of a snapshot's branches.
 	branchesOf *Branch
 }
 
@@ -68,14 +68,14 @@ func (t *Transcript) Context() ContextReport {
 	return t.figures.context.report(func(line int) bool { return !left[line] })
 }
 
-// figures are what the methods of a transcript need beside its chunks. Lists only grow or are made
-// anew, and what else changes is a value, so that a copy is a snapshot.
+// figures holds the data that the methods of a transcript need beside its chunks. Lists only grow
+// or are replaced, and everything else that changes is a value, so that a copy is a snapshot.
 type figures struct {
-	// calls are the answers of the whole file, including those of subagents in it, and lines the
+	// calls are the answers of the whole file, including answers of subagents in it, and lines the
 	// lines that have them, for [Transcript.Turns].
 	calls callLog
 	lines callLines
-	// context is what the entries add to the model's context.
+	// context records the additions of the entries to the model's context.
 	context contextAccount
 	// left are the lines of entries that are not part of the conversation, as far as the branches
 	// of the transcript are.
@@ -83,11 +83,11 @@ type figures struct {
 }
 
 // Snapshot returns a copy of the transcript that does not change when its [Builder] gets more
-// input, for other goroutines. Its texts are those of the transcript and are not copied.
+// input, for other goroutines. It shares its texts with the transcript.
 //
-// Chunks before first are taken from last, an earlier snapshot: pass what [Builder.Changed]
-// returned, and the snapshot costs time in proportion to what changed since. If last is nil, all
-// chunks are copied. Subagents are not copied: the items and Unlinked have the same ones.
+// Chunks before first are taken from last, an earlier snapshot: pass the result of
+// [Builder.Changed], and the snapshot costs time in proportion to the changes since. If last is
+// nil, all chunks are copied. Subagents are not copied: the items and Unlinked have the same ones.
 //
 //	first := b.Changed()
 //	snapshot = b.Transcript().Snapshot(snapshot, first)
@@ -167,7 +167,7 @@ type InvalidLine struct {
 	Torn bool
 }
 
-// ReadOptions say how a transcript is read. Nil and the zero value mean the defaults.
+// ReadOptions configure how a transcript is read. Nil and the zero value mean the defaults.
 type ReadOptions struct {
 	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more
 	// than fits into a message to the model. A longer line is skipped, and is among the invalid
@@ -183,7 +183,7 @@ type ReadOptions struct {
 	Invalid func(InvalidLine)
 }
 
-// copyBuffer is how much is read at a time.
+// copyBuffer is the number of bytes that are read at a time.
 const copyBuffer = 256 << 10
 
 // maxResult returns the limit for structured results, or -1 for none. o may be nil.
@@ -257,7 +257,7 @@ type Info struct {
 	Model string
 	// PermissionMode is the last permission mode, such as "plan", or "" if no entry has one.
 	PermissionMode string
-	// TeamName is the name of the team, if the session is that of a teammate, or "". See
+	// TeamName is the name of the team, if the session belongs to a teammate, or "". See
 	// [TeamAgent].
 	TeamName string
 	// AgentName is the name of the teammate, or a name that the agent of the session was given, or
@@ -266,9 +266,9 @@ type Info struct {
 	// Created is the time of the first entry that has a time, or the zero time.
 	Created time.Time
 	// Modified is the time of the last entry that has a time, or the zero time. It is the time of
-	// an entry, not that of the file.
+	// an entry, not of the file.
 	Modified time.Time
-	// CostStates are the agent's own accounts of what it used, in their order. The agent writes one
+	// CostStates are the agent's own accounts of its usage, in their order. The agent writes one
 	// when its process ends normally. Pass them to [usage.Reconcile].
 	CostStates []usage.CostState
 }
@@ -399,7 +399,7 @@ func (s *stream) read(r io.Reader) error {
 	return nil
 }
 
-// addLine adds a line to the chunks. The first entry decides whether the transcript is that of a
+// addLine adds a line to the chunks. The first entry decides whether the transcript belongs to a
 // subagent.
 func (s *stream) addLine(line []byte, at wire.Position) {
 	e := &s.entry

@@ -62,7 +62,7 @@ func TestReadPassesOverLongLines(t *testing.T) {
 	}
 }
 
-// Bookkeeping and what is attached for the model makes no chunk, and no turn longer.
+// Bookkeeping and attachments for the model make no chunk, and no turn longer.
 func TestBookkeepingShowsNothing(t *testing.T) {
 	t.Parallel()
 	on := func(second int, members string) string {
@@ -175,7 +175,7 @@ func TestCallsAndContextOfATranscript(t *testing.T) {
 	}
 }
 
-// recordedFiles returns the paths of all recorded transcripts, those of subagents included.
+// recordedFiles returns the paths of all recorded transcripts, including subagents.
 func recordedFiles(t testing.TB) []string {
 	t.Helper()
 	var files []string

@@ -21,7 +21,7 @@ type tree struct {
 	// cuts are the indexes of entries that a rewind removed, and how many nodes there were then.
 	cuts map[int32]int
 	last int32 // the last node, or none
-	// visits counts the nodes that were looked at, for the tests of what a tree costs.
+	// visits counts the nodes that were looked at, for the tests of a tree's cost.
 	visits int
 }
 
@@ -193,8 +193,8 @@ func newBranchPath(number int32) *branchPath {
 	return &branchPath{number: number, tip: none, messages: map[string]bool{}, calls: map[string]bool{}}
 }
 
-// trace finds the path through some nodes, which are in order and on no path yet, and returns those
-// that are not on it.
+// trace finds the path through some nodes, which are in order and on no path yet, and returns the
+// nodes that are not on it.
 func (t *tree) trace(tr *branchPath, nodes []int32) (rest []int32) {
 	for _, at := range slices.Backward(nodes) {
 		t.visits++
@@ -295,8 +295,8 @@ func (t *tree) follow(tr *branchPath, at int32) (ok bool) {
 	return true
 }
 
-// longAnswer is how many entries of an answer, with what is between them, are worth being looked at
-// again.
+// longAnswer is the number of entries of an answer, including the entries between them, that are
+// worth another look.
 const longAnswer = 1000
 
 // sameAnswer reports whether a node and the tip are parts of one answer, and every node between
@@ -326,8 +326,8 @@ func (t *tree) answers(tr *branchPath, at int32) bool {
 	return slices.ContainsFunc(t.nodes[at].results, func(id string) bool { return tr.calls[id] })
 }
 
-// maxBranching is how deep branches of branches are separated. Deeper nodes are one branch, in the
-// order of the file.
+// maxBranching is the depth to which branches of branches are separated. Deeper nodes are one
+// branch, in the order of the file.
 const maxBranching = 32
 
 // retrace lays out the whole tree. It returns the conversation, and how many paths there are. It
@@ -429,14 +429,14 @@ type node struct {
 // none is the parent of a root.
 const none = -1
 
-// A role is what an entry does in the tree.
+// A role is the function of an entry in the tree.
 type role uint8
 
 const (
 	// A remark is an entry beside the messages. It belongs to the entry above it.
 	roleRemark role = iota
-	// A prompt is a message of the user. A compaction is also one: the conversation continues from
-	// it.
+	// A prompt is a message of the user. A compaction is one as well: the conversation continues
+	// from it.
 	rolePrompt
 	// An answer is one entry of an answer of the model.
 	roleAnswer

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// grow adds a random node that hangs on an earlier one, on one that is not there, or on none.
+// grow adds a random node that hangs on an earlier node, on a missing node, or on none.
 func grow(rng *rand.Rand, t *tree, number int) (at int32) {
 	e := &Entry{UUID: fmt.Sprint(number)}
 	switch k := rng.IntN(20); {
@@ -282,7 +282,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A rewind removes a prompt and what came after it, before the next prompt.
+// A rewind removes a prompt and everything after it, before the next prompt.
 func TestRewound(t *testing.T) {
 	t.Parallel()
 	said := func(kind, uuid, parent string) string {

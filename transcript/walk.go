@@ -8,18 +8,18 @@ import (
 
 // A Turn is a prompt and everything up to the next one.
 type Turn struct {
-	// Number counts the prompts of the conversation from 1. It is 0 for what comes before the first
+	// Number counts the prompts of the conversation from 1. It is 0 for anything before the first
 	// one.
 	Number int
-	// Chunks are a part of [Transcript.Chunks]: the prompt, and what follows it.
+	// Chunks are a part of [Transcript.Chunks]: the prompt and everything up to the next turn.
 	Chunks []Chunk
-	// Calls are the calls of the model in the turn, also those of the subagents that it started,
-	// each once, by time. [usage.Cost] prices them.
+	// Calls are the model calls in the turn, including calls of the subagents that it started, each
+	// once, by time. [usage.Cost] prices them.
 	Calls []usage.Call
 }
 
 // Turns returns the turns of the conversation, and the calls of the model that belong to none of
-// them: those of branches, those of subagents in Unlinked, and those that no chunk shows. Each call
+// them: calls in branches, calls of subagents in Unlinked, and calls that no chunk shows. Each call
 // of [Transcript.Calls] is in one turn or in others. They are matched by the lines that they come
 // from, not by time.
 //
@@ -158,9 +158,9 @@ func (o callOwners) of(c *usage.Call) (turn int, ok bool) {
 	return turn, ok && turn != noTurn && a.id != ""
 }
 
-// A Place says where in a transcript a chunk or an item is.
+// A Place locates a chunk or an item in a transcript.
 type Place struct {
-	// Transcript is the one that has the chunk: that of the session, or of a subagent.
+	// Transcript is the transcript that has the chunk: the session's or a subagent's.
 	Transcript *Transcript
 	// Agent is the subagent of that transcript, or nil for the session itself.
 	Agent *Agent
@@ -168,7 +168,7 @@ type Place struct {
 	Depth int
 	// Branch is the branch that has the chunk, or nil for the conversation.
 	Branch *Branch
-	// Chunk is the chunk, and that of an item.
+	// Chunk is the chunk, or the chunk of an item.
 	Chunk *Chunk
 	// ChunkIndex is the index of the chunk in [Transcript.Chunks], or in [Branch.Chunks].
 	ChunkIndex int
@@ -176,10 +176,9 @@ type Place struct {
 	ItemIndex int
 }
 
-// All yields every item of the transcript once, with its place: those of the conversation, each
-// followed by those of the subagents that it started, then those of branches, and then those of
-// subagents that no item started. A subagent without a transcript has no items. The items may be
-// changed.
+// All yields every item of the transcript once, with its place: first the conversation, with the
+// items of each subagent after the item that started it, then branches, and then subagents that no
+// item started. A subagent without a transcript has no items. The items may be changed.
 //
 //	for place, item := range t.All() {
 //		if item.ToolError {
@@ -193,8 +192,8 @@ func (t *Transcript) All() iter.Seq2[Place, *DisplayItem] {
 	}
 }
 
-// AllChunks is like [Transcript.All] but yields the chunks, each followed by those of the subagents
-// that it started.
+// AllChunks is like [Transcript.All] but yields the chunks, each followed by the chunks of the
+// subagents that it started.
 func (t *Transcript) AllChunks() iter.Seq2[Place, *Chunk] {
 	return func(yield func(Place, *Chunk) bool) {
 		w := walk{seen: map[*Transcript]bool{}, chunk: yield}

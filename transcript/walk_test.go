@@ -125,7 +125,7 @@ func TestTurnsAddUp(t *testing.T) {
 	}
 }
 
-// Answers without an ID, and those of a gateway without requests, are found as well.
+// Answers without an ID, and answers of a gateway without requests, are found as well.
 func TestTurnsOfUnnamedAnswers(t *testing.T) {
 	t.Parallel()
 	turns, others := readTree(t, treePrompt("p1", "")+treeAnswer("a1", "p1", "", 1, "")+

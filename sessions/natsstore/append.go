@@ -19,8 +19,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The headers of an append. With those of a batch, the server stores all messages of the batch or
-// none.
+// The headers of an append. With the headers of a batch, the server stores all messages of the
+// batch or none.
 const (
 	afterHeader         = jetstream.ExpectedLastSubjSeqHeader
 	batchHeader         = "Nats-Batch-Id"

@@ -63,20 +63,20 @@ func copyDir(t *testing.T, from string) string {
 	return to
 }
 
-// damageErrors are parts of the errors that say what is damaged.
+// damageErrors are parts of error messages that name the damage.
 var damageErrors = []string{
 	"the server has lost messages", "earlier messages are missing", "the server can't read all messages",
 	"does not match its checksum", "is not an append", "is not the last of its append", "the number of the message",
 }
 
-// namesDamage reports whether an error says what is damaged. A time-out does not.
+// namesDamage reports whether an error names the damage. A time-out does not.
 func namesDamage(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "no answer") &&
 		slices.ContainsFunc(damageErrors, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
-// Whatever byte of the stored messages is damaged: what is read is right, or there is an error that
-// says so.
+// Whatever byte of the stored messages is damaged: the entries read are correct, or there is an
+// error about the damage.
 func TestDamageIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
-// The mark of a server says which messages there were, and can be removed.
+// The mark of a server records which messages existed, and can be removed.
 func TestLostMessages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func TestLostMessages(t *testing.T) {
 }
 
 // A server with a damaged number of a message would take all memory, so it is not started. The
-// error says how to open the store with what is left.
+// error explains how to open the store with the remaining messages.
 func TestDamagedNumber(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

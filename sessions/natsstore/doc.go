@@ -11,9 +11,9 @@
 // # Durability
 //
 // With the defaults of a NATS server, an acknowledged append may not be on disk for two minutes.
-// The server in this process syncs before it acknowledges. For others, [Options] has to say that
-// they do so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). A stream that Open
-// creates is on one server, unless Options.Replicas says otherwise.
+// The server in this process syncs before it acknowledges. For others, [Options] has to declare
+// that they do so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). A stream that
+// Open creates is on one server, unless Options.Replicas says otherwise.
 //
 // # Layout
 //

@@ -22,8 +22,8 @@ const (
 	pageBytes = 2 << 20
 )
 
-// retryDelay is how long to wait for a server of a cluster that does not have the latest messages
-// yet.
+// retryDelay is the delay before asking again a server of a cluster that does not have the latest
+// messages yet.
 const retryDelay = 20 * time.Millisecond
 
 var (
@@ -127,7 +127,7 @@ func (s *Store) page(ctx context.Context, sp span) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The server adds its headers after those of the message.
+		// The server adds its headers after the message's own.
 		numbers := answer.Header.Values(jetstream.SequenceHeader)
 		if len(numbers) == 0 {
 			return page, pageEnd(answer)

@@ -90,7 +90,7 @@ func (m *mark) lost(state jetstream.StreamState, last, count uint64) error {
 		state.Msgs, count, state.LastSeq, last, m.file.Name())
 }
 
-// begin checks the stream when it is opened, and sets the mark to what it has.
+// begin checks the stream when it is opened, and sets the mark to its state.
 func (m *mark) begin(state jetstream.StreamState) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Store) intact(ctx context.Context) error {
 }
 
 // complete returns an error if a transcript that was read up to a message has more messages than
-// were read: a server skips those that are damaged.
+// were read: a server skips damaged messages.
 func (s *Store) complete(ctx context.Context, read span, messages uint64) error {
 	state, err := s.state(ctx, jetstream.WithSubjectFilter(read.subject))
 	if err != nil || state.Subjects[read.subject] <= messages {

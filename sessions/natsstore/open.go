@@ -23,7 +23,7 @@ const DefaultStream = "CLEW_SESSIONS"
 // may run on a busy machine, set a longer one.
 var answerTimeout = 10 * time.Second
 
-// Options say where the transcripts are. Exactly one of URL, Conn and Dir must be set.
+// Options locate the transcripts. Exactly one of URL, Conn and Dir must be set.
 type Options struct {
 	// URL is the URL of a server, such as "nats://localhost:4222", or of several servers of a
 	// cluster, separated by commas. A lost connection is made again, however long that takes.
@@ -44,8 +44,8 @@ type Options struct {
 
 	// SyncAlways states that the servers of URL or Conn sync entries to disk before they
 	// acknowledge them, as with the line sync_interval: always in the section jetstream of their
-	// configuration. By default a server syncs every two minutes, and what it acknowledged since is
-	// lost with its power. Clients can't see which of both is true, so Open needs this or
+	// configuration. By default a server syncs every two minutes, and messages acknowledged since
+	// are lost in a power failure. Clients can't see which of both is true, so Open needs this or
 	// AllowUnsynced. Dir needs neither: its server always syncs.
 	SyncAlways bool
 	// AllowUnsynced accepts servers and streams that acknowledge entries before they are on disk: a
@@ -56,8 +56,9 @@ type Options struct {
 	// Stream is the name of the stream, and the first token of its subjects. Open creates the
 	// stream if it does not exist. Empty means [DefaultStream].
 	Stream string
-	// Replicas is how many servers of a cluster keep a stream that Open creates: 1, 3 or 5. 0 means
-	// 1, so that the loss of one server is a loss of the stream; 3 survives that of one.
+	// Replicas is the number of servers of a cluster that keep a stream created by Open: 1, 3 or 5.
+	// 0 means 1, so that the loss of one server is a loss of the stream; 3 survives the loss of
+	// one.
 	Replicas int
 	// MaxBytes is the maximum size of a stream that Open creates. If the stream is full, Append
 	// fails until something is deleted. 0 means the limit of the server.

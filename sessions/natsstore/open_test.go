@@ -151,7 +151,7 @@ func TestOpenUnfitStream(t *testing.T) {
 	}
 }
 
-// Open refuses a server of which nobody says that it syncs.
+// Open refuses a server that is not declared to sync.
 func TestOpenUnknownSync(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{SyncAlways: true})

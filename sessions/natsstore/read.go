@@ -139,7 +139,7 @@ func (a *assembly) lines(body []byte) iter.Seq[wire.JSON] {
 	}
 }
 
-// headsPage is how many heads to request at a time, and headsWait how long to wait for them.
+// headsPage is the number of heads to request at a time, and headsWait the time to wait for them.
 const (
 	headsPage = 256
 	headsWait = time.Second

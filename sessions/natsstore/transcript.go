@@ -15,7 +15,7 @@ import (
 // maxKnown is the number of UUIDs a [Store] remembers.
 const maxKnown = 1 << 20
 
-// A transcript is what a [Store] knows of a transcript, up to some message of its subject. It may
+// A transcript is a [Store]'s knowledge of a transcript, up to some message of its subject. It may
 // be outdated; then the server refuses the append.
 type transcript struct {
 	subject string

@@ -98,7 +98,7 @@ CREATE UNIQUE INDEX entries_uuid ON entries (transcript, uuid) WHERE uuid IS NOT
 PRAGMA application_id = 0x636c6577; PRAGMA user_version = 1;
 `
 
-// Entries from before there were checksums are read, and what is appended to them is checked.
+// Entries from before there were checksums are read, and entries appended after them are checked.
 func TestOlderVersion(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

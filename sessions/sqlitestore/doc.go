@@ -1,5 +1,5 @@
 // Package sqlitestore keeps transcripts of sessions in a SQLite file. If in doubt, start with this
-// [sessions.Store]: it needs no server and no cgo, and what was appended survives a crash of the
+// [sessions.Store]: it needs no server and no cgo, and appended entries survive a crash of the
 // program and of the machine.
 //
 // Use it if the programs that share sessions run on one machine. For sessions that move between

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// lockWait is how long SQLite waits for a lock before it returns an error. A context can't
+	// lockWait is the time SQLite waits for a lock before it returns an error. A context can't
 	// interrupt that wait, so it is short, and retryLocked repeats the call.
 	lockWait = 50 * time.Millisecond
 	// lockPause is the time between two calls, in case SQLite does not wait.

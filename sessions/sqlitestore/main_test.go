@@ -16,7 +16,7 @@ import (
 // use.
 const roleVariable = "CLEW_TEST_ROLE"
 
-// roles are what such a process can do. Files for one system add to them.
+// roles maps names to the tasks of such a process. Files for one system add to them.
 var roles = map[string]func(ctx context.Context, path string) error{
 	"append":      appendForever,
 	"transaction": beginOnly,
@@ -83,7 +83,7 @@ func beginOnly(ctx context.Context, path string) error {
 	return nil
 }
 
-// appendSize is how many entries appendForever appends at a time.
+// appendSize is the number of entries appendForever appends at a time.
 const appendSize = 7
 
 // appendForever appends to the session without end, and prints a line after each append.

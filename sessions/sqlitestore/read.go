@@ -16,8 +16,7 @@ import (
 // Load returns the entries that the transcript has when the loop starts, with the same text as they
 // were appended. It reads them from the file during the loop. That does not block writers, but
 // while the loop runs, the file that ends in "-wal" grows with everything that is written. If an
-// entry was changed or is missing, the error that says so comes after the last entry. See
-// [sessions.Store].
+// entry was changed or is missing, the error comes after the last entry. See [sessions.Store].
 func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		if err := key.Check(); err != nil {

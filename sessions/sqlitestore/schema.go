@@ -34,7 +34,7 @@ CREATE INDEX entries_transcript ON entries (transcript);
 CREATE UNIQUE INDEX entries_uuid ON entries (transcript, uuid) WHERE uuid IS NOT NULL;
 `
 
-// migration turns the tables of version 1 into those of version 2, which has checksums.
+// migration upgrades the tables of version 1 to version 2, which has checksums.
 const migration = `
 ALTER TABLE transcripts ADD COLUMN unverified INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE transcripts ADD COLUMN last INTEGER;
@@ -93,7 +93,7 @@ func setUpTables(ctx context.Context, tx *sql.Tx) error {
 }
 
 // checkNames compares the names of transcripts with their index. Without it, a damaged name would
-// be that of a transcript that does not exist, which is not an error.
+// refer to a transcript that does not exist, which is not an error.
 func checkNames(ctx context.Context, tx *sql.Tx) error {
 	var found string
 	err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(transcripts)").Scan(&found)

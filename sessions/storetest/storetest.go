@@ -134,7 +134,7 @@ func mustLoad(t *testing.T, s sessions.Store, key wire.SessionKey) []wire.JSON {
 	return entries
 }
 
-// checkLoad compares the entries of a transcript with those that should be there.
+// checkLoad compares the entries of a transcript with the expected ones.
 func checkLoad(t *testing.T, s sessions.Store, key wire.SessionKey, want []wire.JSON) {
 	t.Helper()
 	checkValues(t, mustLoad(t, s, key), want)
