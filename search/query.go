@@ -67,7 +67,7 @@ type Query struct {
 	// Since and Until limit the time of the entry: not before Since, and before Until. The zero
 	// time means no limit.
 	Since, Until time.Time
-	// Source is who wrote the passage. The zero value means anyone.
+	// Source is the writer of the passage. The zero value means anyone.
 	Source Source
 	// Projects are the names of the projects to search. Nil means all.
 	Projects map[string]bool

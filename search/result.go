@@ -35,7 +35,7 @@ type Hit struct {
 	Time time.Time
 	Role Role   // the kind of the passage
 	Tool string // name of the tool, for its input or result
-	// Source is who wrote the passage.
+	// Source is the writer of the passage.
 	Source Source
 	// Share is how much of the query the text has, from 0 to 1, for a query made with [AnyOf] and the
 	// order [Relevance]. Each word counts log2(2 + m/n), if n texts have it, and the word that most

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An AgentInput starts a subagent. It is that of Agent, and of Task, which is its older name.
+// An AgentInput starts a subagent. It belongs to Agent, and to Task, its older name.
 type AgentInput struct {
 	// Description is a title of a few words, for people.
 	Description string `json:"description"`
@@ -19,8 +19,7 @@ type AgentInput struct {
 	// Model is sonnet, opus, haiku or fable. Empty means the model of the subagent's definition, or
 	// else the default.
 	Model string `json:"model"`
-	// Effort is how much work the model puts into an answer, such as "high". Empty means the usual
-	// effort.
+	// Effort is the model's effort level, such as "high". Empty means the usual effort.
 	Effort string `json:"effort"`
 	// RunInBackground asks the agent not to wait for the subagent. It is also false if the model
 	// left it out; [AgentResult.Status] reports how the subagent was started.
@@ -36,7 +35,7 @@ type AgentInput struct {
 	TeamName string `json:"team_name"`
 }
 
-// An AgentResult is what became of a subagent. Which fields are set depends on Status.
+// An AgentResult is the outcome of a subagent. Which fields are set depends on Status.
 type AgentResult struct {
 	// Status is completed, async_launched, remote_launched, teammate_spawned or another word.
 	Status string `json:"status"`
@@ -44,7 +43,8 @@ type AgentResult struct {
 	AgentID string `json:"agentId"`
 	// AgentType is the kind of subagent, such as "general-purpose". Older agents leave it out.
 	AgentType string `json:"agentType"`
-	// Description is that of the input. It comes with async_launched and remote_launched.
+	// Description is the description in the input. It comes with async_launched and
+	// remote_launched.
 	Description string `json:"description"`
 	// Prompt is the task that the subagent was given.
 	Prompt string `json:"prompt"`
@@ -61,7 +61,7 @@ type AgentResult struct {
 	TotalToolUseCount int `json:"totalToolUseCount"`
 	// ToolsUsed names the tools that the subagent called. Older agents leave it out.
 	ToolsUsed []string `json:"toolsUsed"`
-	// Usage is that of the last answer, as the API writes it: see usage.Decode.
+	// Usage is the usage of the last answer, as the API writes it: see usage.Decode.
 	Usage wire.JSON `json:"usage"`
 	// WorktreePath is the directory of a subagent that ran in its own git worktree, or "".
 	WorktreePath string `json:"worktreePath"`
@@ -108,14 +108,13 @@ type SkillInput struct {
 	Skill string `json:"skill"`
 	// Args are the arguments, as one string. Most calls have none.
 	Args string `json:"args"`
-	// Command is what older agents write for Skill.
+	// Command is the older name of Skill.
 	Command string `json:"command"`
 }
 
 // A SkillResult reports that a skill was started, or what it gave if it ran as a subagent.
 type SkillResult struct {
-	// Success reports whether the skill exists, or, for one that ran as a subagent, that it
-	// succeeded.
+	// Success reports whether the skill exists, or, if it ran as a subagent, whether it succeeded.
 	Success bool `json:"success"`
 	// CommandName is the name of the skill.
 	CommandName string `json:"commandName"`
@@ -178,7 +177,7 @@ type WorkflowResult struct {
 
 // A Todo is an item of a list of things to do.
 type Todo struct {
-	// Content says what to do, such as "Run the tests".
+	// Content is the task, such as "Run the tests".
 	Content string `json:"content"`
 	// Status is pending, in_progress or completed.
 	Status string `json:"status"`
@@ -202,7 +201,7 @@ type TodoWriteResult struct {
 type TaskCreateInput struct {
 	// Subject is the title of the task, such as "Fix the login test".
 	Subject string `json:"subject"`
-	// Description says what has to be done.
+	// Description describes the task.
 	Description string `json:"description"`
 	// ActiveForm is the text to show while the task is in progress, or "".
 	ActiveForm string `json:"activeForm"`
@@ -247,7 +246,7 @@ type TaskRecord struct {
 	ID string `json:"id"`
 	// Subject is the title of the task.
 	Subject string `json:"subject"`
-	// Description says what has to be done. TaskList does not report it.
+	// Description describes the task. TaskList does not report it.
 	Description string `json:"description"`
 	// Status is pending, in_progress or completed. TaskCreate does not report it.
 	Status string `json:"status"`
@@ -265,7 +264,7 @@ type TaskCreateResult struct {
 	Task TaskRecord `json:"task"`
 }
 
-// A TaskUpdateResult says what was changed.
+// A TaskUpdateResult lists the changes to a task.
 type TaskUpdateResult struct {
 	// Success is false if the task was not changed. Error then explains why.
 	Success bool `json:"success"`
@@ -299,7 +298,7 @@ type TaskListResult struct {
 type TeamCreateInput struct {
 	// TeamName is the name of the team.
 	TeamName string `json:"team_name"`
-	// Description says what the team is for, or is "".
+	// Description is the purpose of the team, or "".
 	Description string `json:"description"`
 	// AgentType is the kind of agent that leads the team, or "".
 	AgentType string `json:"agent_type"`
@@ -332,7 +331,7 @@ type SendMessageInput struct {
 	// To is the receiver: an agent's name or ID, or "*" for all agents. Older agents write
 	// Recipient.
 	To string `json:"to"`
-	// Recipient is what older agents write for To. It is "" with current ones.
+	// Recipient is the older name of To. It is "" with current ones.
 	Recipient string `json:"recipient"`
 	// Summary is a short version of the message, for people, or "".
 	Summary string `json:"summary"`
@@ -373,7 +372,7 @@ func (in *SendMessageInput) ApprovesShutdown() bool {
 type SendMessageResult struct {
 	// Success reports whether the message was sent.
 	Success bool `json:"success"`
-	// Message says what happened, for people.
+	// Message describes the outcome, for people.
 	Message string `json:"message"`
 	// RequestID is the ID of a request that was sent, such as one to shut down, or "".
 	RequestID string `json:"request_id"`
@@ -409,13 +408,13 @@ type QuestionOption struct {
 	Preview string `json:"preview"`
 }
 
-// An AskUserQuestionResult is what the user answered.
+// An AskUserQuestionResult holds the user's answers.
 type AskUserQuestionResult struct {
-	// Questions are those of the input.
+	// Questions are the questions of the input.
 	Questions []Question `json:"questions"`
 	// Answers are the answers by the text of the question.
 	Answers map[string]string `json:"answers"`
-	// Response is what the user wrote instead of choosing answers, or "".
+	// Response is the user's text in place of chosen answers, or "".
 	Response string `json:"response"`
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A BashInput is that of Bash, and of PowerShell.
+// A BashInput is the input of Bash and PowerShell.
 type BashInput struct {
 	// Command is the command line, for the shell.
 	Command string `json:"command"`
@@ -18,13 +18,13 @@ type BashInput struct {
 	DisableSandbox bool `json:"dangerouslyDisableSandbox"`
 }
 
-// A BashResult is that of Bash, and of PowerShell. A command that failed has a [*TextResult] in its
-// place, as a rule; [ExitCode] reads both.
+// A BashResult is the result of Bash and PowerShell. A command that failed has a [*TextResult] in
+// its place, as a rule; [ExitCode] reads both.
 type BashResult struct {
-	// Stdout is what the command wrote, its errors included where the agent does not part them.
+	// Stdout is the output of the command, including standard error where the agent does not
+	// separate them.
 	Stdout string `json:"stdout"`
-	// Stderr is what the command wrote to its standard error, or "". The agent may put that into
-	// Stdout.
+	// Stderr is the standard error of the command, or "". The agent may put that into Stdout.
 	Stderr string `json:"stderr"`
 	// Interrupted reports whether the command was stopped before its end.
 	Interrupted bool `json:"interrupted"`
@@ -32,8 +32,8 @@ type BashResult struct {
 	IsImage bool `json:"isImage"`
 	// NoOutputExpected reports whether such a command prints nothing if it succeeds, like mv.
 	NoOutputExpected bool `json:"noOutputExpected"`
-	// ReturnCodeInterpretation says what the exit code means, such as "No matches found". It is ""
-	// for most commands.
+	// ReturnCodeInterpretation explains the exit code, such as "No matches found". It is "" for
+	// most commands.
 	ReturnCodeInterpretation string `json:"returnCodeInterpretation"`
 	// TimedOutAfter is the timeout of a command that reached it and was moved to the background, or
 	// 0.
@@ -57,15 +57,16 @@ type BashResult struct {
 }
 
 // ExitCode returns the exit code of the command. The agent does not write it down, but reports
-// failures in another way, so it is 0 for a command that ended. It returns false for one that was
-// interrupted or continues in the background, and for one whose code ReturnCodeInterpretation
-// explains instead, as for a grep without matches.
+// failures in another way, so it is 0 for a command that ended. It returns false for a command that
+// was interrupted or continues in the background, and for a command whose code
+// ReturnCodeInterpretation explains instead, as for a grep without matches.
 func (r *BashResult) ExitCode() (code int, ok bool) {
 	return 0, !r.Interrupted && r.BackgroundTaskID == "" && r.TimedOutAfter == 0 && r.ReturnCodeInterpretation == ""
 }
 
 // ExitCode returns the exit code of the command that a result is of. It returns false if the result
-// is not that of a command, if the command still runs, and if the agent does not report the code.
+// does not come from a command, if the command still runs, and if the agent does not report the
+// code.
 func ExitCode(result Result) (code int, ok bool) {
 	var reported *int
 	switch r := result.(type) {
@@ -86,7 +87,8 @@ func ExitCode(result Result) (code int, ok bool) {
 	return *reported, true
 }
 
-// A GitOperation is what a command did to a repository. Operations that it did not perform are nil.
+// A GitOperation is a command's operation on a repository. Operations that it did not perform are
+// nil.
 type GitOperation struct {
 	Commit *GitCommit `json:"commit"` // git commit or git cherry-pick
 	Push   *GitPush   `json:"push"`   // git push
@@ -126,13 +128,13 @@ type GitPR struct {
 type BashEditDiff struct {
 	// Files are the changes. There may be more than the agent reports: see MoreFiles.
 	Files []BashFileDiff `json:"files"`
-	// MoreFiles is how many changed files are not in Files.
+	// MoreFiles is the number of changed files that are not in Files.
 	MoreFiles int `json:"moreFiles"`
-	// ChangedFiles are the paths of those that the agent noticed.
+	// ChangedFiles are the paths of the changed files that the agent noticed.
 	ChangedFiles []string `json:"changedFiles"`
 }
 
-// A BashFileDiff is what a command changed in a file.
+// A BashFileDiff describes a command's changes to a file.
 type BashFileDiff struct {
 	FilePath string `json:"filePath"` // the path of the file
 	Hunks    []Hunk `json:"hunks"`    // the changed pieces of the file
@@ -148,7 +150,7 @@ type BashOutputInput struct {
 	Filter string `json:"filter"`
 }
 
-// A BashOutputResult is what a command in the background wrote since it was last asked.
+// A BashOutputResult is the output of a background command since it was last asked.
 type BashOutputResult struct {
 	// ShellID is the ID of the command that the input named.
 	ShellID string `json:"shellId"`
@@ -164,18 +166,18 @@ type BashOutputResult struct {
 	Stderr string `json:"stderr"`
 }
 
-// A TaskStopInput ends what runs in the background. It is that of TaskStop, and of KillShell before
+// A TaskStopInput ends what runs in the background. It belongs to TaskStop, and to KillShell before
 // it.
 type TaskStopInput struct {
 	// TaskID is the task to end, as in [BashResult.BackgroundTaskID].
 	TaskID string `json:"task_id"`
-	// ShellID is what KillShell has for TaskID. Current agents call this member deprecated.
+	// ShellID is KillShell's name for TaskID. Current agents call this member deprecated.
 	ShellID string `json:"shell_id"`
 }
 
-// A TaskStopResult says what was ended.
+// A TaskStopResult names the task that was ended.
 type TaskStopResult struct {
-	// Message says what happened, for people.
+	// Message describes the outcome, for people.
 	Message string `json:"message"`
 	// TaskID is the task that was ended. KillShell has ShellID.
 	TaskID string `json:"task_id"`
@@ -187,17 +189,17 @@ type TaskStopResult struct {
 	Command string `json:"command"`
 }
 
-// A TaskOutputInput asks for the output of what runs in the background.
+// A TaskOutputInput asks for the output of a background task.
 type TaskOutputInput struct {
 	// TaskID is the task, as in [BashResult.BackgroundTaskID].
 	TaskID string `json:"task_id"`
 	// Block asks the agent to wait until the task ends. It is also false if the model left it out.
 	Block bool `json:"block"`
-	// Timeout is how long to wait at most. 0 means the agent's default.
+	// Timeout is the maximum time to wait. 0 means the agent's default.
 	Timeout wire.Millis `json:"timeout"`
 }
 
-// A TaskOutputResult is the output of what runs in the background.
+// A TaskOutputResult is the output of a background task.
 type TaskOutputResult struct {
 	// Status reports whether there was output to be had, such as success or timeout.
 	Status string `json:"retrieval_status"`
@@ -213,9 +215,9 @@ type BackgroundTask struct {
 	Type string `json:"task_type"`
 	// Status is running, completed, failed or another word.
 	Status string `json:"status"`
-	// Description says what the task is for.
+	// Description is the purpose of the task.
 	Description string `json:"description"`
-	// Output is what the task wrote, or a part of it.
+	// Output is the output of the task, or a part of it.
 	Output string `json:"output"`
 	// ExitCode is nil while a command runs, and for a task that is not a command.
 	ExitCode *int `json:"exitCode"`
@@ -223,13 +225,13 @@ type BackgroundTask struct {
 
 // A MonitorInput has a command or a web socket watched.
 type MonitorInput struct {
-	// Description says what is watched, for people.
+	// Description describes the watched thing, for people.
 	Description string `json:"description"`
 	// Command is the command whose output is watched, or "" with Socket.
 	Command string `json:"command"`
 	// Socket is nil if a command is watched.
 	Socket *MonitorSocket `json:"ws"`
-	// Timeout is how long to watch. 0 means the agent's default.
+	// Timeout is the time to watch. 0 means the agent's default.
 	Timeout wire.Millis `json:"timeout_ms"`
 }
 

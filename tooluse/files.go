@@ -13,9 +13,9 @@ type ReadInput struct {
 	FilePath string `json:"file_path"`
 	// Offset is the number of the first line, counted from 1. 0 means the first line of the file.
 	Offset int `json:"offset"`
-	// Limit is how many lines to read. 0 means as many as the agent returns at once.
+	// Limit is the number of lines to read. 0 means as many as the agent returns at once.
 	Limit int `json:"limit"`
-	// Pages are those of a PDF, such as "1-5". It is "" for other files.
+	// Pages are the pages of a PDF, such as "1-5". It is "" for other files.
 	Pages string `json:"pages"`
 }
 
@@ -27,7 +27,8 @@ type ReadResult struct {
 	File ReadFile `json:"file"`
 }
 
-// A ReadFile is what was read of a file. Which fields are set depends on [ReadResult.Type].
+// A ReadFile is the part of a file that was read. Which fields are set depends on
+// [ReadResult.Type].
 type ReadFile struct {
 	// FilePath is the path of the file. It is "" with image.
 	FilePath string `json:"filePath"`
@@ -48,10 +49,10 @@ type ReadFile struct {
 	// OriginalSize is the size of the file in bytes. It comes with image, pdf and parts.
 	OriginalSize int64 `json:"originalSize"`
 
-	// Cells are those of a notebook, as a JSON list.
+	// Cells are the cells of a notebook, as a JSON list.
 	Cells wire.JSON `json:"cells"`
 
-	// Count is how many pages of a PDF were put into OutputDir. It comes with parts.
+	// Count is the number of pages of a PDF that were put into OutputDir. It comes with parts.
 	Count int `json:"count"`
 	// OutputDir is a directory with one picture for each of these pages.
 	OutputDir string `json:"outputDir"`
@@ -73,7 +74,7 @@ type WriteResult struct {
 	FilePath string `json:"filePath"`
 	// Content is the whole new content of the file.
 	Content string `json:"content"`
-	// OriginalFile is what was in the file, or nil if there was none or it was too large.
+	// OriginalFile is the old content of the file, or nil if there was no file or it was too large.
 	OriginalFile *string `json:"originalFile"`
 	// StructuredPatch is the change, for display: two spaces stand for each tab at the beginning of
 	// a line. It is empty for a new file, if nothing changed, and if there was too much to compare.
@@ -121,12 +122,12 @@ type EditResult struct {
 	NewString string `json:"newString"`
 	// ReplaceAll reports whether OldString was replaced everywhere.
 	ReplaceAll bool `json:"replaceAll"`
-	// Edits are those of a MultiEdit.
+	// Edits are the edits of a MultiEdit.
 	Edits []StringEdit `json:"edits"`
-	// OriginalFile is what was in the file, or nil if the agent does not report it. MultiEdit has
-	// OriginalFileContents.
+	// OriginalFile is the old content of the file, or nil if the agent does not report it.
+	// MultiEdit has OriginalFileContents.
 	OriginalFile *string `json:"originalFile"`
-	// OriginalFileContents is what was in the file before a MultiEdit, or nil.
+	// OriginalFileContents is the content of the file before a MultiEdit, or nil.
 	OriginalFileContents *string `json:"originalFileContents"`
 	// StructuredPatch is the change with the lines around it, for display: two spaces stand for
 	// each tab at the beginning of a line.
@@ -142,11 +143,11 @@ type Hunk struct {
 	// OldStart is the number of the first line in the old file, counted from 1, or the number of
 	// the line before if there are no lines.
 	OldStart int `json:"oldStart"`
-	// OldLines is how many lines of the old file the hunk covers.
+	// OldLines is the number of lines of the old file that the hunk covers.
 	OldLines int `json:"oldLines"`
 	// NewStart is the number of the first line in the new file, counted as in OldStart.
 	NewStart int `json:"newStart"`
-	// NewLines is how many lines of the new file the hunk covers.
+	// NewLines is the number of lines of the new file that the hunk covers.
 	NewLines int `json:"newLines"`
 	// Lines start with a space, a plus, a minus, or, for the remark that the line before has no
 	// end, a backslash.
@@ -222,7 +223,7 @@ type NotebookEditResult struct {
 	OriginalFile string `json:"original_file"`
 	// UpdatedFile is the whole notebook after the change, as JSON text.
 	UpdatedFile string `json:"updated_file"`
-	// Error says what went wrong, if something did.
+	// Error describes the failure, if there was one.
 	Error string `json:"error"`
 }
 
@@ -246,14 +247,14 @@ type GrepInput struct {
 	Type string `json:"type"`
 	// OutputMode is content, files_with_matches, count or "".
 	OutputMode string `json:"output_mode"`
-	// Before is how many lines to show before each match. It and the fields down to LineNumbers are
-	// ignored unless OutputMode is content.
+	// Before is the number of lines to show before each match. It and the fields down to
+	// LineNumbers are ignored unless OutputMode is content.
 	Before int `json:"-B"`
-	// After is how many lines to show after each match.
+	// After is the number of lines to show after each match.
 	After int `json:"-A"`
 	// Around is another spelling of Context.
 	Around int `json:"-C"`
-	// Context is how many lines to show before and after each match.
+	// Context is the number of lines to show before and after each match.
 	Context int `json:"context"`
 	// LineNumbers asks for line numbers. It is also false if the model left it out, and the agent
 	// then shows them.
@@ -263,16 +264,16 @@ type GrepInput struct {
 	// OnlyMatches asks for the matching parts of lines only. It is ignored unless OutputMode is
 	// content.
 	OnlyMatches bool `json:"-o"`
-	// HeadLimit is how many lines or files to return at most. It is 0 if the model left it out,
-	// which means 250, and if the model asked for all of them.
+	// HeadLimit is the maximum number of lines or files to return. It is 0 if the model left it
+	// out, which means 250, and if the model asked for all of them.
 	HeadLimit int `json:"head_limit"`
-	// Offset is how many lines or files to skip.
+	// Offset is the number of lines or files to skip.
 	Offset int `json:"offset"`
 	// Multiline lets the pattern match across lines.
 	Multiline bool `json:"multiline"`
 }
 
-// A GrepResult is what was found. Which fields are set depends on Mode.
+// A GrepResult is the result of a search. Which fields are set depends on Mode.
 type GrepResult struct {
 	// Mode is content, files_with_matches or count.
 	Mode string `json:"mode"`
@@ -286,7 +287,7 @@ type GrepResult struct {
 	NumLines int `json:"numLines"`
 	// NumMatches is the number of matches. It comes with count.
 	NumMatches int `json:"numMatches"`
-	// AppliedLimit is how many were asked for, if there are more, and 0 otherwise.
+	// AppliedLimit is the requested number, if there are more, and 0 otherwise.
 	AppliedLimit int `json:"appliedLimit"`
 	// TimedOut reports whether the search was stopped, so that the result may be incomplete.
 	TimedOut bool `json:"timedOut"`
@@ -326,17 +327,18 @@ type LSPInput struct {
 	Character int `json:"character"`
 }
 
-// An LSPResult is what a language server said.
+// An LSPResult is the answer of a language server.
 type LSPResult struct {
-	// Operation is that of the input.
+	// Operation is the operation of the input.
 	Operation string `json:"operation"`
-	// FilePath is that of the input.
+	// FilePath is the path of the input.
 	FilePath string `json:"filePath"`
 	// Result is the answer as text, for the model.
 	Result string `json:"result"`
 	// ResultCount is the number of places that were found, or 0 if the agent does not report it.
 	ResultCount int `json:"resultCount"`
-	// FileCount is how many files these places are in, or 0 if the agent does not report it.
+	// FileCount is the number of files that these places are in, or 0 if the agent does not report
+	// it.
 	FileCount int `json:"fileCount"`
 }
 
@@ -344,13 +346,13 @@ type LSPResult struct {
 type ToolSearchInput struct {
 	// Query is keywords, or "select:" and the name of a tool.
 	Query string `json:"query"`
-	// MaxResults is how many tools to return at most. 0 means the agent's default, which is 5.
+	// MaxResults is the maximum number of tools to return. 0 means the agent's default, which is 5.
 	MaxResults int `json:"max_results"`
 }
 
 // A ToolSearchResult names the tools that were loaded.
 type ToolSearchResult struct {
-	// Query is that of the input.
+	// Query is the query of the input.
 	Query string `json:"query"`
 	// Matches are the names of the tools, such as "mcp__calc__add".
 	Matches []string `json:"matches"`
@@ -392,9 +394,9 @@ type WebSearchInput struct {
 	BlockedDomains []string `json:"blocked_domains"`
 }
 
-// A WebSearchResult is what was found on the web.
+// A WebSearchResult is the result of a web search.
 type WebSearchResult struct {
-	// Query is that of the input.
+	// Query is the query of the input.
 	Query string `json:"query"`
 	// Results are lists of pages, and texts about them, in the order of the answer.
 	Results []WebSearchPart `json:"results"`

@@ -122,7 +122,7 @@ var builtIn = []string{
 	ToolProposeSkills,
 }
 
-// formerNames are the present names of tools by those of older agents.
+// formerNames maps tool names of older agents to the present names.
 var formerNames = map[string]string{
 	"Task": ToolAgent, "KillShell": ToolTaskStop, "KillBash": ToolTaskStop, "ListPeers": ToolListAgents,
 	"Brief": ToolSendUserMessage, "ListMcpResources": ToolListMCPResources, "ReadMcpResource": ToolReadMCPResource,

@@ -51,9 +51,9 @@ type ExitWorktreeInput struct {
 
 // A CronCreateInput schedules a prompt.
 type CronCreateInput struct {
-	// Cron is when the prompt is sent: minute, hour, day, month and weekday, in local time.
+	// Cron is the schedule of the prompt: minute, hour, day, month and weekday, in local time.
 	Cron string `json:"cron"`
-	// Prompt is what is sent.
+	// Prompt is the prompt to send.
 	Prompt string `json:"prompt"`
 	// Recurring is false for a prompt that is sent once. Nil means true.
 	Recurring *bool `json:"recurring"`
@@ -63,7 +63,7 @@ type CronCreateInput struct {
 
 // A CronDeleteInput removes a scheduled prompt.
 type CronDeleteInput struct {
-	// ID is that of the job, from the result of CronCreate.
+	// ID is the ID of the job, from the result of CronCreate.
 	ID string `json:"id"`
 }
 
@@ -72,11 +72,11 @@ type CronListInput struct{}
 
 // A ScheduleWakeupInput decides when a loop continues.
 type ScheduleWakeupInput struct {
-	// DelaySeconds is how long to wait, from 60 to 3,600 seconds.
+	// DelaySeconds is the delay, from 60 to 3,600 seconds.
 	DelaySeconds float64 `json:"delaySeconds"`
 	// Reason explains why, for people.
 	Reason string `json:"reason"`
-	// Prompt is what is sent then.
+	// Prompt is the prompt to send then.
 	Prompt string `json:"prompt"`
 	// Stop ends the loop instead.
 	Stop bool `json:"stop"`
@@ -92,7 +92,7 @@ type RemoteTriggerInput struct {
 	TriggerID string `json:"trigger_id"`
 	// SessionID is the run, for get_run_log.
 	SessionID string `json:"session_id"`
-	// Cursor is where the next page of a list starts, or "".
+	// Cursor is the start of the next page of a list, or "".
 	Cursor string `json:"cursor"`
 	// Body is the content of the request, an object, or "".
 	Body wire.JSON `json:"body"`
@@ -126,7 +126,7 @@ type Finding struct {
 	// Summary says in a sentence what is wrong, and ShortSummary in a few words.
 	Summary      string `json:"summary"`
 	ShortSummary string `json:"short_summary"`
-	// FailureScenario says what goes wrong, and with what input.
+	// FailureScenario describes the failure and the input that causes it.
 	FailureScenario string `json:"failure_scenario"`
 	// Category is the kind of the finding, such as "correctness", or "".
 	Category string `json:"category"`
@@ -165,7 +165,7 @@ type ArtifactInput struct {
 	Description string `json:"description"`
 	Label       string `json:"label"`
 	Icon        string `json:"icon"`
-	// Limit, PageToken and Scope say which part of a list is wanted. Scope is mine, shared or all.
+	// Limit, PageToken and Scope select a part of a list. Scope is mine, shared or all.
 	Limit     int    `json:"limit"`
 	PageToken string `json:"page_token"`
 	Scope     string `json:"scope"`
@@ -175,11 +175,12 @@ type ArtifactInput struct {
 	Force bool `json:"force"`
 	// Pin keeps the page in the user's sidebar.
 	Pin bool `json:"pin"`
-	// OutDir is where an asset is saved, and AssetID which one. After is where a list continues.
+	// OutDir is the directory in which an asset is saved, and AssetID names the asset. After is the
+	// position from which a list continues.
 	OutDir  string `json:"out_dir"`
 	AssetID string `json:"asset_id"`
 	After   string `json:"after"`
-	// Capabilities and Contract say what the page may do, as JSON.
+	// Capabilities and Contract describe the rights of the page, as JSON.
 	Capabilities wire.JSON `json:"capabilities"`
 	Contract     wire.JSON `json:"contract"`
 }
@@ -196,7 +197,7 @@ type ProjectsInput struct {
 	LocalPath string `json:"local_path"`
 	// PresentToUser reports whether the document is what the user asked for.
 	PresentToUser bool `json:"present_to_user"`
-	// Query is what to search for, and N how many hits to return. 0 means the agent's default.
+	// Query is the search text, and N the number of hits to return. 0 means the agent's default.
 	Query string `json:"query"`
 	N     int    `json:"n"`
 }
@@ -223,7 +224,7 @@ type SkillProposal struct {
 	Kind string `json:"kind"`
 	// Target is the skill that is improved, or "".
 	Target string `json:"target"`
-	// Description says when to use the skill.
+	// Description describes when to use the skill.
 	Description string `json:"description"`
 	// Evidence are files of the agent's memory in which the work was seen.
 	Evidence []string `json:"evidence"`
@@ -242,7 +243,7 @@ type SkillEdit struct {
 
 // A ProposeGoalInput proposes a goal that the agent works towards.
 type ProposeGoalInput struct {
-	// Condition says when the goal is reached.
+	// Condition is the condition under which the goal is reached.
 	Condition string `json:"condition"`
 	// AskUser is false if the goal is set without asking. Nil means true.
 	AskUser *bool `json:"ask_user"`
@@ -250,7 +251,7 @@ type ProposeGoalInput struct {
 
 // An OfferChromeSetupInput offers to set up the browser extension.
 type OfferChromeSetupInput struct {
-	// Reason says what the browser is needed for.
+	// Reason is the purpose of the browser.
 	Reason string `json:"reason"`
 }
 

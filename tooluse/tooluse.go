@@ -10,12 +10,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Input is what a tool was called with. Its variants are pointers to the types whose names end
-// in Input, such as [*BashInput]; the input of any other tool is an [*OtherInput].
+// An Input is the input of a tool call. Its variants are pointers to the types whose names end in
+// Input, such as [*BashInput]; the input of any other tool is an [*OtherInput].
 type Input interface{ toolInput() }
 
-// An OtherInput is the input of a tool without a specific type, such as one of an MCP server, or
-// one that is not a JSON object.
+// An OtherInput is the input of a tool without a specific type, such as a tool of an MCP server, or
+// an input that is not a JSON object.
 type OtherInput struct {
 	Name string    // the name of the tool, such as "mcp__calc__add"
 	Raw  wire.JSON // the whole input
@@ -156,7 +156,7 @@ type TextResult struct {
 // Rejected reports whether the user did not let the tool run.
 func (r *TextResult) Rejected() bool { return r.Text == entrylex.Rejected }
 
-// Failure returns what went wrong, or "" if the text does not say that something did.
+// Failure returns a description of the failure, or "" if the text does not report one.
 func (r *TextResult) Failure() string {
 	text, ok := strings.CutPrefix(r.Text, "Error: ")
 	if !ok {
@@ -293,7 +293,7 @@ func (*SendMessageResult) toolResult()     {}
 func (*AskUserQuestionResult) toolResult() {}
 func (*ExitPlanModeResult) toolResult()    {}
 
-// A Category says what kind of thing a tool does. There may be others than those below.
+// A Category is the kind of work that a tool does. There may be others than those below.
 type Category string
 
 // The categories of tools.
@@ -310,7 +310,7 @@ const (
 	CategoryOther Category = "Other"
 )
 
-// CategoryOf returns the category of a tool, in upper or lower case, also for tools of other
+// CategoryOf returns the category of a tool, in upper or lower case, including tools of other
 // agents. Those of MCP servers are in CategoryTool.
 func CategoryOf(name string) Category {
 	name = strings.ToLower(name)

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An inputCase is a tool's input, and what it decodes to.
+// An inputCase is a tool's input and its decoded value.
 type inputCase struct {
 	tool, input string
 	want        Input
@@ -435,7 +435,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// inputsOfServices are those of tools that services and schedules are behind.
+// inputsOfServices returns the inputs of tools that use services and schedules.
 func inputsOfServices() []inputCase {
 	yes, no := true, false
 	return []inputCase{

@@ -1,9 +1,9 @@
-// Package usage adds up what the calls of the model used and what they cost.
+// Package usage adds up the usage and the cost of model calls.
 //
 // A [Call] is one answer of the model. Package transcript returns the calls of a session, and
-// sessions.ScanUsage those of all sessions. [Cost] prices them, [NewReport] groups them by model,
-// day, project and so on, and [FiveHourBlocks] returns the blocks of five hours that subscriptions
-// are limited by:
+// sessions.ScanUsage the calls of all sessions. [Cost] prices them, [NewReport] groups them by
+// model, day, project and so on, and [FiveHourBlocks] returns the blocks of five hours that
+// subscriptions are limited by:
 //
 //	calls := t.Calls()
 //	costs := usage.Cost(calls, usage.DefaultPrices())

@@ -25,21 +25,21 @@ type Rates struct {
 	// CacheRead is the price of tokens that are read from the cache.
 	CacheRead Money `json:"cacheRead"`
 	// CacheWrite5m is the price of tokens that are written to the cache for five minutes, and of
-	// those whose lifetime is not reported.
+	// tokens whose lifetime is not reported.
 	CacheWrite5m Money `json:"cacheWrite5m"`
 	// CacheWrite1h is the price of tokens that are written to the cache for an hour.
 	CacheWrite1h Money `json:"cacheWrite1h"`
 }
 
-// A Price is what a model costs. The embedded [Rates] are those of tokens.
+// A Price is the price of a model. The embedded [Rates] are the prices of tokens.
 type Price struct {
 	Rates
 	// WebSearch is the price of one search, usually a cent.
 	WebSearch Money `json:"webSearch"`
-	// FastMultiplier is how many times as much tokens cost in fast mode; 0 means 1.
+	// FastMultiplier is the factor by which tokens cost more in fast mode; 0 means 1.
 	FastMultiplier int `json:"fastMultiplier,omitempty"`
-	// RegionalPercent is what tokens cost, in percent, if the model is called through a profile of
-	// Amazon Bedrock that stays in one part of the world, such as
+	// RegionalPercent is the price of tokens, in percent, if the model is called through a profile
+	// of Amazon Bedrock that stays in one part of the world, such as
 	// "us.anthropic.claude-opus-4-6-v1"; 0 means 100.
 	RegionalPercent int `json:"regionalPercent,omitempty"`
 	// LongPrompt has other rates for calls with long prompts; nil means none. "claude-haiku-5-5"
@@ -63,8 +63,8 @@ type Prices struct {
 	// Models are the prices by name. A dated name, or one in a provider's spelling, is for that
 	// name alone.
 	Models map[string]Price `json:"models"`
-	// USPercent is what tokens cost if the answer was computed in the US only, in percent; 0 means
-	// 100.
+	// USPercent is the price of tokens, in percent, if the answer was computed in the US only; 0
+	// means 100.
 	USPercent int `json:"usPercent,omitempty"`
 }
 
@@ -80,7 +80,7 @@ func (p Prices) With(overrides map[string]Price) Prices {
 	return p
 }
 
-// Lookup returns the price of a model. It knows a model also by a dated name such as
+// Lookup returns the price of a model. It also knows a model by a dated name such as
 // claude-sonnet-4-5-20250929, by the names that cloud providers give it, and with the suffix [1m].
 // It returns false for any other name: no price is guessed, not even for a name that starts like a
 // known one.
@@ -114,7 +114,8 @@ func (p Prices) Cost(c *Call) (Money, bool) {
 	return n.cost(c)
 }
 
-// of returns what tokens and searches cost. percent is that of the place of the call, or 0.
+// of returns the cost of tokens and searches. percent is the percentage for the place of the call,
+// or 0.
 func (p *Price) of(u *Usage, percent int) Money {
 	rates, writes := p.Rates, writesOf(u)
 	prompt := u.InputTokens + u.CacheReadTokens + writes.all
@@ -182,13 +183,13 @@ func (n *pricer) cost(c *Call) (Money, bool) {
 	return m.price.of(&c.Usage, percent), true
 }
 
-// Costs are what calls cost. The function [Cost] returns them.
+// Costs are the costs of calls. The function [Cost] returns them.
 type Costs struct {
 	// Calls are the costs of the calls, in their order. One of unknown cost counts as 0.
 	Calls []Money `json:"-"`
 	// Total is the sum, without the calls of unknown cost.
 	Total Money `json:"total"`
-	// Usage is what was used for Total, without the calls of unknown cost.
+	// Usage is the usage behind Total, without the calls of unknown cost.
 	Usage Sum `json:"usage"`
 	// Unknown are the calls of unknown cost, by model. It is empty if Total is complete.
 	Unknown []ModelCost `json:"unknown,omitempty"`
@@ -233,7 +234,7 @@ func ParsePrices(data []byte) (Prices, error) {
 	return p, nil
 }
 
-// UnmarshalJSON reads a price. See [ParsePrices] for what it must have.
+// UnmarshalJSON reads a price. See [ParsePrices] for the required members.
 func (p *Price) UnmarshalJSON(data []byte) error {
 	type plain Price // without this method
 	var v plain
@@ -293,7 +294,7 @@ func decodeStrictly(data []byte, v any) error {
 	return nil
 }
 
-// spelling takes the name of a model out of what others make of it:
+// spelling extracts the name of a model from its variants:
 //
 //	claude-sonnet-4-5-20250929, claude-3-7-sonnet-latest
 //	us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic.claude-opus-5, arn:aws:…/us.anthropic.claude-opus-4-6-v1
@@ -331,9 +332,10 @@ func withoutMark(model string) string {
 }
 
 // DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with, and
-// those of claude-3-opus and claude-3-haiku, which it no longer knows. A test with the agent itself
-// keeps them right. From the models 4.5 on, Amazon Bedrock takes 10 % more for regional profiles,
-// which the agent does not consider. The table is new at each call, so the caller may change it.
+// the prices of claude-3-opus and claude-3-haiku, which it no longer knows. A test with the agent
+// itself keeps them right. From the models 4.5 on, Amazon Bedrock takes 10 % more for regional
+// profiles, which the agent does not consider. The table is new at each call, so the caller may
+// change it.
 func DefaultPrices() Prices {
 	prices := listPrices()
 	for name, price := range prices.Models {

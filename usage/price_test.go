@@ -104,7 +104,7 @@ func usd(t *testing.T, text string) Money {
 	return m
 }
 
-// The amounts are those that the agent computed for the same usage.
+// The agent computed these amounts for the same usage.
 func TestCostOfCall(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -12,8 +12,8 @@ import (
 )
 
 // A Reconciliation sets what the calls of transcripts cost against the agent's own account.
-// Differences are what the agent counts minus what the transcripts have. A positive difference
-// means that the agent counts more.
+// Differences are the agent's counts minus the transcripts' counts. A positive difference means
+// that the agent counts more.
 type Reconciliation struct {
 	// Models are the comparisons by model, sorted by name. A model that only one side has is there
 	// as well.
@@ -26,8 +26,8 @@ type Reconciliation struct {
 	Difference Money `json:"difference"`
 	// UnknownCost reports whether Computed is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
-	// AgentGuessed reports whether the agent did not know the price of a model and took that of its
-	// main model.
+	// AgentGuessed reports whether the agent did not know the price of a model and used the price
+	// of its main model.
 	AgentGuessed bool `json:"agentGuessed,omitempty"`
 }
 
@@ -48,8 +48,8 @@ type ModelReconciliation struct {
 	Reason Reason `json:"reason,omitempty"`
 }
 
-// A Reason says how transcripts and the agent's account differ, and what is known to do that. Empty
-// means not at all.
+// A Reason describes a difference between the transcripts and the agent's account, and its known
+// causes. Empty means not at all.
 type Reason string
 
 // The reasons.
@@ -63,17 +63,17 @@ const (
 	// ReasonBoth: each has something that the other has not.
 	ReasonBoth Reason = "both"
 	// ReasonPrice: the tokens agree, and the prices don't. The table is of another day, an
-	// administrator has set prices, or another model answered than the one that was asked.
+	// administrator has set prices, or a model answered that was not asked.
 	ReasonPrice Reason = "price"
 	// ReasonUnknownPrice: the tokens agree, and the table has no price.
 	ReasonUnknownPrice Reason = "unknown price"
 )
 
 // Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of
-// one session, with its subagents, or of many. For many, the calls should be those of one [Tally],
-// where each counts once. For a fork alone, they should be all that its transcript has, the copied
-// ones too, since its account has them; but of a fork that a program made, only those that are not
-// Forked.
+// one session, with its subagents, or of many. For many, the calls should come from one [Tally],
+// where each counts once. For a fork alone, they should be all calls in its transcript, including
+// copied ones, since its account has them; but of a fork that a program made, only the calls that
+// are not Forked.
 func Reconcile(calls []Call, states []CostState, prices Prices) Reconciliation {
 	n := pricer{prices: prices}
 	models := make(map[string]*ModelReconciliation)
@@ -114,7 +114,7 @@ func (r *Reconciliation) add(m *ModelReconciliation) {
 	r.UnknownCost = r.UnknownCost || m.Computed.UnknownCost
 }
 
-// floatNoise is how far sums may differ that the agent made with floating point numbers.
+// floatNoise is the tolerance for sums that the agent made with floating point numbers.
 const floatNoise = Dollar / 1_000_000_000
 
 func (m *ModelReconciliation) reason() Reason {
@@ -134,7 +134,7 @@ func (m *ModelReconciliation) reason() Reason {
 	return ""
 }
 
-// billed returns the counts that have a price, without those that are parts of others.
+// billed returns the counts that have a price, without counts that are parts of others.
 func (s Sum) billed() Sum {
 	return Sum{
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
@@ -188,7 +188,7 @@ func (s *CostState) plus(o *CostState, n int) {
 }
 
 // before returns the account that s continued from, or nil: the last one of its session, or else
-// the largest that s can have started with. A fork does not say which one it started with; at
+// the largest that s can have started with. A fork does not record which one it started with; at
 // worst, too much of it counts as inherited.
 func (s *CostState) before(earlier []*CostState) *CostState {
 	var other *CostState
@@ -217,12 +217,12 @@ func (s *CostState) includes(o *CostState) bool {
 	return true
 }
 
-// A CostState is the agent's own account of what a session used. It writes one when its process
-// ends in peace, or moves on to another session; it writes none when it is killed.
+// A CostState is the agent's own account of a session's usage. It writes one when its process ends
+// in peace, or moves on to another session; it writes none when it is killed.
 //
 // A process that resumes a session continues from the last account, and so does a fork that the
-// agent makes, from that of the session that it was forked from. So of several accounts with the
-// same Start the last one has everything, and those of forks have the beginning in common:
+// agent makes, from the account of the session that it was forked from. So of several accounts with
+// the same Start the last one has everything, and the accounts of forks have the start in common:
 // [Reconcile] takes care of that. A fork that a program made, as sessions.Fork does, starts a
 // separate account.
 type CostState struct {
@@ -230,15 +230,15 @@ type CostState struct {
 	SessionID string `json:"sessionId"`
 	// TotalCost is the cost of all models, as the agent computed it.
 	TotalCost Money `json:"totalCost"`
-	// Models are what was used of each model, by the name that the agent asked for. It may be an
-	// alias of the name that the answers have.
+	// Models is the usage of each model, by the name that the agent asked for. It may be an alias
+	// of the name that the answers have.
 	Models map[string]ModelState `json:"models"`
 	// HasUnknownModelCost reports whether the agent did not know the price of a model. It counts
 	// such a model at the price of its main model.
 	HasUnknownModelCost bool `json:"hasUnknownModelCost,omitempty"`
 
-	// Start is when the session started, or the zero time if the line does not have it. A session
-	// that was resumed keeps it.
+	// Start is the start time of the session, or the zero time if the line does not have it. A
+	// session that was resumed keeps it.
 	Start time.Time `json:"start,omitzero"`
 	// Duration is the time the session ran, without pauses between processes.
 	Duration time.Duration `json:"duration"`
@@ -256,7 +256,7 @@ type CostState struct {
 	LinesRemoved int `json:"linesRemoved"`
 }
 
-// A ModelState is what was used of a model, by the agent's own account. It comes from the member
+// A ModelState is the usage of a model, by the agent's own account. It comes from the member
 // modelUsage.
 type ModelState struct {
 	// Usage counts the tokens and searches. The agent does not count web fetches: that is 0.

@@ -177,7 +177,7 @@ func TestSumStates(t *testing.T) {
 	}
 }
 
-// A recording is what the transcripts of a recorded session say about its costs.
+// A recording holds the costs of a recorded session, according to its transcripts.
 type recording struct {
 	calls  []Call
 	states []CostState

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Dimension is what calls are grouped by. Several can be combined, see [ReportOptions.By].
+// A Dimension is a property by which calls are grouped. Several can be combined, see
+// [ReportOptions.By].
 type Dimension int
 
 // The dimensions of reports.
@@ -51,14 +52,14 @@ func ParseDimension(word string) (Dimension, error) {
 	return Dimension(i), nil
 }
 
-// ReportOptions say how calls are grouped and what they cost. Nil means one group, in UTC, with the
-// default prices.
+// ReportOptions configure the grouping and the prices of calls. Nil means one group, in UTC, with
+// the default prices.
 type ReportOptions struct {
 	// By are the dimensions: calls are in the same row if they are alike in all of them.
 	By []Dimension
-	// Location is where months, weeks, days and hours start; nil means UTC.
+	// Location is the time zone of months, weeks, days and hours; nil means UTC.
 	Location *time.Location
-	// Prices are what models cost; nil means [DefaultPrices].
+	// Prices are the prices of models; nil means [DefaultPrices].
 	Prices *Prices
 }
 
@@ -73,7 +74,7 @@ type Report struct {
 
 // A Row has the sums over a group of calls.
 type Row struct {
-	// Key says which calls the row has.
+	// Key identifies the calls of the row.
 	Key Key `json:"key"`
 	Totals
 	// First is the time of the first call, or the zero time if no call has one.
@@ -82,8 +83,8 @@ type Row struct {
 	Last time.Time `json:"last,omitzero"`
 }
 
-// A Key says what the calls of a row have in common. Only the dimensions of the report are set. Two
-// rows of a report never have the same key.
+// A Key has the properties that the calls of a row have in common. Only the dimensions of the
+// report are set. Two rows of a report never have the same key.
 type Key struct {
 	// Month is written as "2026-11". It is "" for calls without a time.
 	Month string `json:"month,omitempty"`
@@ -108,8 +109,8 @@ type Key struct {
 }
 
 // NewReport groups calls and adds them up. Calls may come in any order; each counts, so they should
-// be those of a [Tally]. opts may be nil. A call whose cost is not known counts with its tokens,
-// and sets UnknownCost of its row and of the total.
+// come from a [Tally]. opts may be nil. A call whose cost is not known counts with its tokens, and
+// sets UnknownCost of its row and of the total.
 func NewReport(calls []Call, opts *ReportOptions) *Report {
 	g := newGrouping(calls, opts)
 	groups := make(map[Key]*group)
@@ -263,7 +264,7 @@ func (g *grouping) hour(at time.Time) time.Time {
 type Totals struct {
 	// Calls is the number of calls.
 	Calls int `json:"calls"`
-	// Usage counts the tokens and searches of all calls, including those of unknown cost.
+	// Usage counts the tokens and searches of all calls, including calls of unknown cost.
 	Usage Sum `json:"usage"`
 	// Cost is the cost of the calls whose cost is known.
 	Cost Money `json:"cost"`
@@ -287,7 +288,7 @@ func (t Totals) Plus(o Totals) Totals {
 	return t
 }
 
-// A ModelCost is what was used of one model.
+// A ModelCost is the usage and cost of one model.
 type ModelCost struct {
 	// Model is the name as the table of prices has it, or else as the transcript has it.
 	Model string `json:"model"`
@@ -343,17 +344,18 @@ func (a *account) totals() Totals {
 	return t
 }
 
-// blockLength is how long a block is, and how long a pause ends one.
+// blockLength is the length of a block, and of a pause that ends one.
 const blockLength = 5 * time.Hour
 
 // A FiveHourBlock is a stretch of five hours in which the agent was used, as subscriptions count
 // it, or a gap between two. [FiveHourBlocks] returns both, in one list. A gap has no calls, so its
 // totals are zero.
 type FiveHourBlock struct {
-	// Start is when the block starts: at a full hour in UTC. A gap starts at the end of the block
+	// Start is the start of the block: a full hour in UTC. A gap starts at the end of the block
 	// before.
 	Start time.Time `json:"start"`
-	// End is when it ends: a block five hours after Start, and a gap at the start of the next block.
+	// End is the end: five hours after Start for a block, and the start of the next block for a
+	// gap.
 	End time.Time `json:"end"`
 	// Gap reports whether nothing was used.
 	Gap bool `json:"gap,omitempty"`
@@ -364,15 +366,15 @@ type FiveHourBlock struct {
 	// Last is the time of the last call, or the zero time for a gap.
 	Last time.Time `json:"last,omitzero"`
 	Totals
-	// Burn is how fast the block was used up, from its first call to its last; nil if it has no two
+	// Burn is the rate of use of the block, from its first call to its last; nil if it has no two
 	// times.
 	Burn *Burn `json:"burn,omitempty"`
-	// Projection is what an active block comes to at its end, if it continues like this; nil for
+	// Projection is the total of an active block at its end, if it continues like this; nil for
 	// others.
 	Projection *Projection `json:"projection,omitempty"`
 }
 
-// Burn is a speed. It is that of a block from its first call to its last.
+// Burn is a speed. It covers a block from its first call to its last.
 type Burn struct {
 	// TokensPerMinute is the number of tokens in a minute, cached or not.
 	TokensPerMinute float64 `json:"tokensPerMinute"`
@@ -380,21 +382,21 @@ type Burn struct {
 	CostPerHour Money `json:"costPerHour"`
 }
 
-// A Projection is what an active block will have used at its end, if it continues like this.
+// A Projection is the total of an active block at its end, if it continues like this.
 type Projection struct {
 	// Remaining is the time from [FiveHourBlockOptions.Now] to the end of the block. In JSON it is
 	// in nanoseconds.
 	Remaining time.Duration `json:"remaining"`
 	// Tokens is the number of tokens at the end of the block, including those used so far.
 	Tokens int `json:"tokens"`
-	// Cost is the cost at the end of the block, including that of the calls so far.
+	// Cost is the cost at the end of the block, including the cost of the calls so far.
 	Cost Money `json:"cost"`
 }
 
-// FiveHourBlockOptions say what calls cost and what time it is. Nil means the default prices, and
-// that no block is active.
+// FiveHourBlockOptions configure the prices of calls and the current time. Nil means the default
+// prices, and that no block is active.
 type FiveHourBlockOptions struct {
-	// Prices are what models cost; nil means [DefaultPrices].
+	// Prices are the prices of models; nil means [DefaultPrices].
 	Prices *Prices
 	// Now is the time that active blocks are judged by. Zero means that none is.
 	Now time.Time

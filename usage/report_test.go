@@ -34,7 +34,7 @@ func reportCalls() []Call {
 	}
 }
 
-// A rowLine is what tests look at in a row.
+// A rowLine has the values of a row that tests look at.
 type rowLine struct {
 	Key    Key
 	Calls  int
@@ -150,8 +150,7 @@ func TestReportClocksSetBack(t *testing.T) {
 	}
 }
 
-// Where clocks are set by half an hour, hours still start where the clock says so, or where it was
-// set.
+// Where clocks are set by half an hour, hours still start by the clock, or where it was set.
 func TestReportClocksSetByHalfAnHour(t *testing.T) {
 	t.Parallel()
 	howe, err := time.LoadLocation("Australia/Lord_Howe")
@@ -242,7 +241,7 @@ func sumRows(rows []Row) Totals {
 }
 
 // Whatever calls are grouped by, and in whatever order they come, the rows add up to the same
-// total, which is that of the calls.
+// total, the total of the calls.
 func TestReportAddsUp(t *testing.T) {
 	t.Parallel()
 	zones := []*time.Location{nil, time.FixedZone("east", 9*3600), time.FixedZone("west", -210*60)}
@@ -333,7 +332,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The hours are those of UTC, also where those of the place start elsewhere.
+// The hours are UTC hours, even where local hours start elsewhere.
 func TestBlocksBeginAtHoursOfUTC(t *testing.T) {
 	t.Parallel()
 	calls := callsAt("10:10:00")

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A ToolCall is a tool call, with what the transcripts have of its result.
+// A ToolCall is a tool call, with its result as far as the transcripts have it.
 type ToolCall struct {
 	// ID is the ID of the call, such as "toolu_01A…".
 	ID string
@@ -19,7 +19,7 @@ type ToolCall struct {
 	Name string
 	// Model is the model that called the tool, such as "claude-opus-5-5", or "" if it is not known.
 	Model string
-	// Time is that of the line with the call, or the zero time if it has none.
+	// Time is the time of the line with the call, or the zero time if it has none.
 	Time time.Time
 	// InputTokens is about how many tokens the model wrote for the call, by the length of its input.
 	InputTokens int
@@ -41,9 +41,9 @@ func (c *ToolCall) MCP() (server, tool string, ok bool) {
 	return server, tool, true
 }
 
-// EstimatedCost returns about what a call added to the cost of its conversation: what the model
-// wrote for it, at the price of output, and its result, once, at the price of writing to the cache,
-// as the agent does. Later answers read the result again from the cache, which is not included, and
+// EstimatedCost estimates the cost that a call added to its conversation: the model's output for
+// it, at the price of output, and its result, once, at the price of writing to the cache, as the
+// agent does. Later answers read the result again from the cache, which is not included, and
 // neither are the answers of a subagent that the call started. The API reports costs of answers,
 // not of calls, so that this can't be exact. It returns false if the price of the model is not
 // known.

@@ -121,7 +121,7 @@ type callScanner struct {
 	call     Call
 }
 
-// A scannedEntry is what is read of an entry.
+// A scannedEntry has the fields of an entry that are read.
 type scannedEntry struct {
 	agent   string
 	request string
@@ -296,14 +296,14 @@ type Tally struct {
 	searches map[string]*Call
 }
 
-// An answerKey is what copies of an answer have in common. Those that may be copies of any answer
-// with the ID have no request.
+// An answerKey identifies the copies of an answer. Those that may be copies of any answer with the
+// ID have no request.
 type answerKey struct{ id, request string }
 
 // Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are
 // those with the same MessageID where one has no RequestID or is a sidechain's, since a sidechain
-// may repeat what was said before under its own RequestID. Of the copies it keeps that of the main
-// conversation, then the one with the most tokens.
+// may repeat what was said before under its own RequestID. It prefers the copy in the main
+// conversation, then the copy with the most tokens.
 func (t *Tally) Add(c Call) {
 	if c.ToolUseID != "" {
 		t.addSearches(c)
@@ -476,8 +476,8 @@ func (t *Tally) Total() (Sum, int) {
 	return sum, len(calls)
 }
 
-// A Call is one answer of the model, and what it used. transcript.CallOf and a [CallDecoder] make
-// it from a line.
+// A Call is one answer of the model, with its usage. transcript.CallOf and a [CallDecoder] make it
+// from a line.
 type Call struct {
 	// MessageID is the ID that the API gave to the answer, such as "msg_01B…". All lines of an
 	// answer have the same. It is "" if the line has none.
@@ -485,7 +485,7 @@ type Call struct {
 	// RequestID is the ID of the request, such as "req_011C…". Some gateways give none: then it is
 	// "".
 	RequestID string
-	// UUID is that of the entry where MessageID is empty, and empty otherwise.
+	// UUID is the UUID of the entry where MessageID is empty, and empty otherwise.
 	UUID string
 	// ToolUseID is set for searches that a tool reports instead of an answer: it is the ID of the
 	// tool's call, and Usage has nothing but the searches. A [Tally] adds them to the answer that
@@ -494,8 +494,8 @@ type Call struct {
 	// Model is the model that answered, as the transcript names it, such as "claude-opus-5-5" or
 	// "us.anthropic.claude-sonnet-4-5-20250929-v1:0". [Prices.Name] returns the usual name.
 	Model string
-	// Time is that of the line, or the zero time if it has none. In a [Tally] it is that of the
-	// last line that has the final count.
+	// Time is the time of the line, or the zero time if it has none. In a [Tally] it is the time of
+	// the last line that has the final count.
 	Time time.Time
 	// Usage counts the tokens of the whole answer, as this line has them.
 	Usage Usage

@@ -234,8 +234,7 @@ func TestTallyDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// Two copies that differ in any field are ordered, so that the one that counts is not chosen by
-// chance.
+// Two copies that differ in any field are ordered, so that the choice between them is not random.
 func TestCopiesAreInTotalOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -199,7 +199,7 @@ type RedactedThinkingBlock struct {
 	Data string `json:"data"`
 }
 
-// A CompactionBlock is a summary that stands for what came before it.
+// A CompactionBlock is a summary that replaces everything before it.
 //
 //wire:block compaction
 type CompactionBlock struct {
@@ -232,7 +232,7 @@ type FallbackModel struct {
 	Model string `json:"model,omitzero" wire:"intern"` // such as "claude-opus-5-5"
 }
 
-// A FallbackTrigger says what caused a fallback.
+// A FallbackTrigger is the cause of a fallback.
 type FallbackTrigger struct {
 	raw string
 
@@ -281,7 +281,7 @@ type CitationsConfig struct {
 	Enabled bool `json:"enabled,omitzero"` // whether the model may cite the document
 }
 
-// A Source is where a picture or a document comes from.
+// A Source is the source of a picture or a document.
 type Source struct {
 	raw string
 
@@ -305,7 +305,7 @@ type Source struct {
 type SearchResultBlock struct {
 	raw string
 
-	// Source is where the passage is from.
+	// Source is the source of the passage.
 	Source string `json:"source"`
 	// Title is the title of the result.
 	Title string `json:"title"`
@@ -336,13 +336,13 @@ type ContainerUploadBlock struct {
 type ToolUseBlock struct {
 	raw string
 
-	// ID is what the [ToolResultBlock] refers to, such as "toolu_01…".
+	// ID is the ID that the [ToolResultBlock] refers to, such as "toolu_01…".
 	ID string `json:"id" wire:"required"`
 	// Name is the tool, such as "Bash" or "mcp__server__tool".
 	Name string `json:"name" wire:"required,intern"`
 	// Input is the tool's input, still JSON; see DecodeInput.
 	Input JSON `json:"input"`
-	// Caller says who made the call. It is nil if the API does not say.
+	// Caller identifies the caller. It is nil if the API does not say.
 	Caller *Caller `json:"caller"`
 	// ToolsetName is the toolset that the tool belongs to. The API leaves it out for most tools.
 	ToolsetName string `json:"toolset_name" wire:"intern"`
@@ -360,13 +360,13 @@ func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v)
 type ServerToolUseBlock struct {
 	raw string
 
-	// ID is what the result's block refers to.
+	// ID is the ID that the result's block refers to.
 	ID string `json:"id" wire:"required"`
 	// Name is the tool, such as "web_search".
 	Name string `json:"name" wire:"required,intern"`
 	// Input is the tool's input, still JSON; see DecodeInput.
 	Input JSON `json:"input"`
-	// Caller says who made the call. It is nil if the API does not say.
+	// Caller identifies the caller. It is nil if the API does not say.
 	Caller *Caller `json:"caller"`
 }
 
@@ -380,7 +380,7 @@ func (b *ServerToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Inp
 type MCPToolUseBlock struct {
 	raw string
 
-	// ID is what the [MCPToolResultBlock] refers to.
+	// ID is the ID that the [MCPToolResultBlock] refers to.
 	ID string `json:"id" wire:"required"`
 	// Name is the tool's name at its server.
 	Name string `json:"name" wire:"required,intern"`
@@ -400,7 +400,7 @@ func decodeInput(input JSON, v any) error {
 	return input.Decode(v)
 }
 
-// A Caller says who called a tool: the model itself, or code that it runs.
+// A Caller identifies the caller of a tool: the model itself, or code that it runs.
 type Caller struct {
 	raw string
 
@@ -426,7 +426,7 @@ type ToolResultBlock struct {
 	IsError *bool `json:"is_error"`
 	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`
-	// ToolsetName is that of the call, or empty.
+	// ToolsetName is the toolset name of the call, or empty.
 	ToolsetName string `json:"toolset_name" wire:"intern"`
 }
 

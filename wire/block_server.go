@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A WebSearchToolResultBlock is what a web search found.
+// A WebSearchToolResultBlock is the result of a web search.
 //
 //wire:block web_search_tool_result
 type WebSearchToolResultBlock struct {
@@ -15,7 +15,7 @@ type WebSearchToolResultBlock struct {
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Results.
 	Content JSON `json:"content"`
-	// Caller says who made the call. It is nil if the API does not say.
+	// Caller identifies the caller. It is nil if the API does not say.
 	Caller *Caller `json:"caller"`
 }
 
@@ -52,7 +52,7 @@ type WebFetchToolResultBlock struct {
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
-	// Caller says who made the call. It is nil if the API does not say.
+	// Caller identifies the caller. It is nil if the API does not say.
 	Caller *Caller `json:"caller"`
 }
 
@@ -64,7 +64,7 @@ type WebFetchPage struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// URL is the address of the page.
 	URL string `json:"url,omitzero"`
-	// RetrievedAt is when the page was fetched, or empty.
+	// RetrievedAt is the time the page was fetched, or empty.
 	RetrievedAt string `json:"retrieved_at,omitzero"`
 	// Content is the page as a document.
 	Content *DocumentBlock `json:"content,omitzero"`
@@ -75,7 +75,7 @@ func (b *WebFetchToolResultBlock) Result() (*WebFetchPage, error) {
 	return toolResult[WebFetchPage](b.Content)
 }
 
-// A CodeExecutionToolResultBlock is what a program printed that the model ran at the API.
+// A CodeExecutionToolResultBlock is the output of a program that the model ran at the API.
 //
 //wire:block code_execution_tool_result
 type CodeExecutionToolResultBlock struct {
@@ -92,7 +92,8 @@ func (b *CodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
 	return toolResult[CodeExecutionResult](b.Content)
 }
 
-// A BashCodeExecutionToolResultBlock is what a shell command printed that the model ran at the API.
+// A BashCodeExecutionToolResultBlock is the output of a shell command that the model ran at the
+// API.
 //
 //wire:block bash_code_execution_tool_result
 type BashCodeExecutionToolResultBlock struct {
@@ -116,11 +117,11 @@ type CodeExecutionResult struct {
 	// Type is "code_execution_result", "encrypted_code_execution_result" or
 	// "bash_code_execution_result".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Stdout is what the program printed on its standard output.
+	// Stdout is the standard output of the program.
 	Stdout string `json:"stdout,omitzero"`
 	// EncryptedStdout replaces Stdout in an encrypted_code_execution_result.
 	EncryptedStdout string `json:"encrypted_stdout,omitzero"`
-	// Stderr is what the program printed on its standard error.
+	// Stderr is the standard error of the program.
 	Stderr string `json:"stderr,omitzero"`
 	// ReturnCode is the program's exit code.
 	ReturnCode int `json:"return_code,omitzero"`
@@ -138,7 +139,7 @@ type CodeExecutionOutput struct {
 	FileID string `json:"file_id,omitzero"`
 }
 
-// A TextEditorCodeExecutionToolResultBlock is what viewing or changing a file at the API gave.
+// A TextEditorCodeExecutionToolResultBlock is the result of viewing or changing a file at the API.
 //
 //wire:block text_editor_code_execution_tool_result
 type TextEditorCodeExecutionToolResultBlock struct {
@@ -169,15 +170,15 @@ type TextEditorResult struct {
 	TotalLines int `json:"total_lines,omitzero"`
 	// FileUpdate says, in a create result, that the file existed before.
 	FileUpdate bool `json:"is_file_update,omitzero"`
-	// Lines are the changed lines of a str_replace result. The fields below say where they are.
+	// Lines are the changed lines of a str_replace result. The fields below give their position.
 	Lines []string `json:"lines,omitzero"`
 	// OldStart is the number of the first line in the old file.
 	OldStart int `json:"old_start,omitzero"`
-	// OldLines is how many lines of the old file were changed.
+	// OldLines is the number of lines of the old file that were changed.
 	OldLines int `json:"old_lines,omitzero"`
 	// NewStart is the number of the first line in the new file.
 	NewStart int `json:"new_start,omitzero"`
-	// NewLines is how many lines of the new file took their place.
+	// NewLines is the number of lines of the new file that took their place.
 	NewLines int `json:"new_lines,omitzero"`
 }
 
@@ -235,7 +236,7 @@ type AdvisorResult struct {
 	Text string `json:"text,omitzero"`
 	// EncryptedContent is the advice of an advisor_redacted_result, which only the API can read.
 	EncryptedContent string `json:"encrypted_content,omitzero"`
-	// StopReason is why the other model stopped.
+	// StopReason is the reason the other model stopped.
 	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
 }
 

@@ -169,7 +169,7 @@ func TestUnknownBlock(t *testing.T) {
 	}
 }
 
-// Blocks and events that are not understood marshal to what they were.
+// Unknown blocks and events marshal to their original text.
 func TestMarshalWhatIsNotUnderstood(t *testing.T) {
 	const event = `{"type":"new","a":1}`
 	frame := `{"type":"stream_event","event":` + event + `,"uuid":"u","session_id":"s"}`

@@ -13,7 +13,7 @@ import (
 // A Collector holds only the newest turn, and needs memory for its text, its tool calls and its
 // result. A result ends the turn. The next turn starts with an [InitMessage], an
 // [AssistantMessage], the start of a streamed answer or of a block, streamed text, or another
-// result, and replaces the one before. A [TextLine] does not start a turn: one that follows a
+// result, and replaces the one before. A [TextLine] does not start a turn: a line that follows a
 // result is added to the accumulated text of the ended turn, while Text still returns the text of
 // the result.
 //

@@ -88,7 +88,7 @@ func numbered(prefix string, n int) []string {
 	return ids
 }
 
-// A coverageRow is a row of a table: what it is about, and what shows it.
+// A coverageRow is a row of a table: its subject, and its evidence.
 type coverageRow struct{ table, id, shownBy, note string }
 
 // coverageRows returns the rows of all tables of the coverage document. A table is called after the

@@ -122,8 +122,7 @@ func (d *decoder) unload() {
 	d.Reset(nil)
 }
 
-// graver returns the error of a text that is not even JSON in place of the one that decoding met
-// first.
+// graver returns the error of a text that is not even JSON in place of the first error of decoding.
 func (d *decoder) graver(err *jsonlex.Error) *jsonlex.Error {
 	if err.Syntax() {
 		return err
@@ -439,7 +438,7 @@ func (d *decoder) int() int {
 
 func (d *decoder) intPtr() *int { return optional(d, d.int) }
 
-// optional decodes a value with read. It returns nil for one that is null or does not fit.
+// optional decodes a value with read. It returns nil for a value that is null or does not fit.
 func optional[T any](d *decoder, read func() T) *T {
 	if d.Null() {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// onlyContent decodes content, and fails for what can't be.
+// onlyContent decodes content, and fails for a value that can't be content.
 func (d *decoder) onlyContent() Content {
 	switch d.Peek() {
 	case 'n', '"', '[':
@@ -36,7 +36,7 @@ func (d *decoder) content() Content {
 	return nil
 }
 
-// block decodes a block; one that does not fit its type is an [*InvalidBlock].
+// block decodes a block; a block that does not fit its type is an [*InvalidBlock].
 func (d *decoder) block() Block {
 	m := d.mark()
 	kind := d.blockType(m.pos)

@@ -110,7 +110,7 @@ type encoder struct {
 	err     error
 }
 
-// A member is one that an object was read with.
+// A member is a member of an object that was read.
 type member struct {
 	name    string
 	value   []byte
@@ -361,7 +361,7 @@ func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
 	})
 }
 
-// writePointer writes a member that is a struct, or the null of one that is nil.
+// writePointer writes a member that is a struct, or null for a nil pointer.
 func writePointer[T any, P structNode[T]](e *encoder, name string, v P) {
 	if v == nil {
 		e.none(name, anObject)
@@ -387,9 +387,9 @@ func writeWhole[T any, P interface {
 	})
 }
 
-// writeStruct writes a member that is a struct. One that is the zero value is written as it was
-// read, if that was no object, and left out if it was read without. One that was made by hand is
-// left out if it is empty and not required.
+// writeStruct writes a member that is a struct. A zero value is written as it was read, if that was
+// not an object, and left out if it was absent. One that was made by hand is left out if it is
+// empty and not required.
 func writeStruct[T any, P structNode[T]](e *encoder, name string, v P, required bool) {
 	raw := e.take(name)
 	if raw != nil && anObject(raw) || !blank[T](v) {
@@ -486,7 +486,7 @@ func (e *encoder) none(name string, fits shapeTest) {
 	}
 }
 
-// A shapeTest reports whether a value that was read is one that a field can hold.
+// A shapeTest reports whether a field can hold a value that was read.
 type shapeTest func(raw []byte) bool
 
 func anyValue([]byte) bool       { return true }

@@ -38,9 +38,9 @@ type StreamEventDetails struct {
 	UserMessageUUID string `json:"user_message_uuid,omitzero" wire:"intern"`
 	// UserMessageUUIDs are the ids of all prompts that the turn took up so far.
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
-	// ResumeReason is set when the turn continues one that a restart cut off.
+	// ResumeReason is set when the turn continues a turn that a restart cut off.
 	ResumeReason string `json:"resume_reason,omitzero" wire:"intern"`
-	// ThinkingDisplay is how thinking is shown, such as "updates".
+	// ThinkingDisplay is the way thinking is shown, such as "updates".
 	ThinkingDisplay string `json:"thinking_display,omitzero" wire:"intern"`
 	// AbandonedBlocks names blocks of an answer that will not be finished.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
@@ -106,7 +106,7 @@ type MessageDeltaEvent struct {
 type MessageDelta struct {
 	raw string
 
-	// StopReason is why the model stopped, such as StopReasonEndTurn.
+	// StopReason is the reason the model stopped, such as StopReasonEndTurn.
 	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
 	// StopSequence is the stop sequence that ended the answer, or empty.
 	StopSequence string `json:"stop_sequence,omitzero"`

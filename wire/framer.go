@@ -45,7 +45,7 @@ const (
 	minBuffer = 64 << 10
 	// maxIdleBuffer is the largest buffer that is kept after the frame it grew for.
 	maxIdleBuffer = 1 << 20
-	// largeBuffer is where a buffer starts to grow fourfold.
+	// largeBuffer is the size from which a buffer grows fourfold.
 	largeBuffer = 4 << 20
 )
 
@@ -215,7 +215,7 @@ func (f *framer) frameAhead() Message {
 	return msg
 }
 
-// pass moves to the line after the one that ends at end.
+// pass moves past the line that ends at end.
 func (f *framer) pass(end int) {
 	f.start, f.scanned = end+1, end+1
 	f.line++
@@ -272,7 +272,7 @@ type oversize struct {
 	head []byte
 }
 
-// headBytes is how much of a frame that is too large is kept to show.
+// headBytes is the number of bytes of a too large frame that are kept to show.
 const headBytes = 1 << 10
 
 // bound keeps the buffer from growing past the limit: it drops the padding at the start of a line,

@@ -196,8 +196,8 @@ func TestFramingOfFragments(t *testing.T) {
 	}
 }
 
-// checkCuts compares the messages of a whole stream with those of the stream in pieces. Each cut is
-// the size of a piece less one. The limit 0 means the default.
+// checkCuts compares the messages of a whole stream with the messages of the stream in pieces. Each
+// cut is the size of a piece less one. The limit 0 means the default.
 func checkCuts(t *testing.T, stream, cuts []byte, limit uint16) {
 	opts := &wire.ReaderOptions{MaxFrameBytes: int(limit)}
 	whole := placedAll(t, bytes.NewReader(stream), opts)
@@ -215,7 +215,7 @@ func checkCuts(t *testing.T, stream, cuts []byte, limit uint16) {
 	checkPlaces(t, stream, whole)
 }
 
-// A place is where a message lies.
+// A place is the location of a message.
 type place struct {
 	Position wire.Position
 	Shown    string

@@ -13,17 +13,17 @@ import (
 // [ReaderOptions.MaxFrameBytes].
 var ErrFrameTooLarge = errors.New("wire: frame too large")
 
-// An InvalidFrame is what can't be a frame: a text that is not JSON, JSON that is not an object or
-// has no type, or one that is too large. It is an error as well, and wraps a [*SyntaxError], a
-// [*FieldError] or a [*TooLargeError]. A frame with a field that does not fit is not invalid: see
-// [Misfits].
+// An InvalidFrame is input that can't be a frame: a text that is not JSON, JSON that is not an
+// object or has no type, or a frame that is too large. It is an error as well, and wraps a
+// [*SyntaxError], a [*FieldError] or a [*TooLargeError]. A frame with a field that does not fit is
+// not invalid: see [Misfits].
 type InvalidFrame struct {
 	// Line is the line that the frame starts on, counted from 1. It is 0 for a frame decoded by
 	// itself.
 	Line int
 	// Offset is the place of its first byte in the stream, counted from 0.
 	Offset int64
-	// Err says what is wrong.
+	// Err describes the problem.
 	Err error
 
 	raw  string
@@ -38,7 +38,7 @@ func (m *InvalidFrame) Kind() Kind { return m.kind }
 // a frame that was too large it returns only the beginning.
 func (m *InvalidFrame) Raw() string { return m.raw }
 
-// Error returns the place of the frame and what is wrong with it.
+// Error returns the place of the frame and the problem.
 func (m *InvalidFrame) Error() string {
 	if m.Line == 0 {
 		return fmt.Sprintf("wire: invalid frame: %v", m.Err)
@@ -68,7 +68,7 @@ func invalidKind(text []byte) Kind {
 }
 
 // resultMember is the first member of a result, and of nothing else. The type comes late in
-// results, so that one that is cut off may lack it.
+// results, so a truncated one may lack it.
 const resultMember = "duration_api_ms"
 
 // A SyntaxError reports that a frame is not JSON.
@@ -111,7 +111,7 @@ func (e *FieldError) Error() string {
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// A TooLargeError says how long a frame was that passed the limit. It wraps [ErrFrameTooLarge].
+// A TooLargeError reports the length of a frame that passed the limit. It wraps [ErrFrameTooLarge].
 type TooLargeError struct {
 	// Size is the length of the frame in bytes.
 	Size int64
@@ -143,7 +143,7 @@ func fieldError(pointer string, err *jsonlex.Error) *FieldError {
 	return &FieldError{Pointer: pointer, Reason: err.Reason, Err: err.Cause}
 }
 
-// maxMisfits is how many fields [Misfits] returns at most: the frame may be hostile.
+// maxMisfits is the maximum number of fields [Misfits] returns: the frame may be hostile.
 const maxMisfits = 100
 
 // Misfits returns the fields of msg that do not fit: fields of an unexpected type, numbers that are

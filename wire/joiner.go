@@ -34,8 +34,8 @@ type wholeLine struct {
 	next       Position // of the line after it
 }
 
-// maxWholeLines is how many of them are remembered. If the lines have to be reported one by one,
-// those after the limit come in one piece.
+// maxWholeLines is the number of them that are remembered. If the lines have to be reported one by
+// one, those after the limit come in one piece.
 const maxWholeLines = 10_000
 
 func (j *joiner) active() bool { return j.size > 0 }
@@ -215,7 +215,7 @@ func (f *framer) finish() {
 	f.join.reset()
 }
 
-// abandon gives up the open object, if there is one: its lines are reported as invalid, but those
+// abandon gives up the open object, if there is one: its lines are reported as invalid, but lines
 // that are objects by themselves are delivered.
 func (f *framer) abandon() {
 	j := &f.join

@@ -103,7 +103,7 @@ func (m *UnknownMessage) sealed() {}
 
 // A CustomMessage is a frame that a decoder of a [Registry] read.
 type CustomMessage struct {
-	// Value is what the decoder returned.
+	// Value is the result of the decoder.
 	Value any
 
 	raw  string
@@ -184,7 +184,7 @@ func (d *decoder) unknownMember(key []byte) {
 	d.Skip()
 }
 
-// An Origin says where a prompt came from. Which fields are set depends on its kind.
+// An Origin is the origin of a prompt. Which fields are set depends on its kind.
 type Origin struct {
 	raw string
 
@@ -225,7 +225,7 @@ func (v *Origin) whole() bool { return v.Kind != "" }
 // An OriginKind is a kind of sender.
 type OriginKind string
 
-// The kinds of sender. A host that passes on what a person typed has to say so with OriginHuman.
+// The kinds of sender. A host that passes on a person's prompt has to mark it with OriginHuman.
 const (
 	OriginHuman            OriginKind = "human"
 	OriginChannel          OriginKind = "channel"
@@ -277,7 +277,7 @@ func (m Millis) Duration() time.Duration {
 	return time.Duration(ns)
 }
 
-// A Role says who speaks in an API message.
+// A Role is the speaker of an API message.
 type Role string
 
 // The roles.
@@ -303,7 +303,7 @@ const (
 	StopReasonContextWindowExceeded StopReason = "model_context_window_exceeded"
 )
 
-// An AssistantError says what went wrong when an assistant message stands for a failed API call.
+// An AssistantError is the error when an assistant message stands for a failed API call.
 type AssistantError string
 
 // The errors that the agent reports.
@@ -323,7 +323,7 @@ const (
 	AssistantErrorCloudCredential      AssistantError = "cloud_credential_error"
 )
 
-// A PermissionMode is how the agent decides whether a tool may run.
+// A PermissionMode determines how the agent decides whether a tool may run.
 type PermissionMode string
 
 // The permission modes.

@@ -176,7 +176,8 @@ func sameFields(a, b []byte) bool {
 	return reflect.DeepEqual(x, y) || cmp.Equal(x, y, exported)
 }
 
-// noted returns the pointers of the fields of msg that do not fit, including those of its blocks.
+// noted returns the pointers of the fields of msg that do not fit, including the fields of its
+// blocks.
 func noted(msg wire.Message) []string {
 	all := pointers(wire.Misfits(msg))
 	for _, b := range contentOf(msg) {

@@ -162,7 +162,7 @@ func TestExamplesFillEveryField(t *testing.T) {
 	}
 }
 
-// visit notes the fields below v, and those that have a value.
+// visit notes the fields below v, and which of them have a value.
 func visit(v reflect.Value, all, filled map[string]bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -116,8 +116,8 @@ func (f *Feeder) Feed(chunk []byte) []Message {
 // FeedFrom reads from src once, directly into the feeder's buffer, and returns the messages that
 // the read completes. The list may be empty, because a frame can take several reads. At the end of
 // src the error is io.EOF; if src fails, FeedFrom returns its error. In both cases the messages
-// include those that Drain would return, and the feeder is empty again. While a read blocks, so do
-// the feeder's other methods.
+// include the ones from Drain, and the feeder is empty again. While a read blocks, so do the
+// feeder's other methods.
 func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +189,7 @@ func (in *input) fill(src io.Reader) error {
 	return err
 }
 
-// maxEmptyReads is how many reads in a row may return neither bytes nor an error.
+// maxEmptyReads limits the consecutive reads that return neither bytes nor an error.
 const maxEmptyReads = 100
 
 // readSome reads until there are bytes or an error.

@@ -32,10 +32,10 @@ type ResultMessage struct {
 	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls: two
 	// calls with three parallel tool results between them count as 4.
 	NumTurns int `json:"num_turns"`
-	// StopReason is why the model stopped at the end of the turn. It is empty after an interrupt
-	// and after /compact.
+	// StopReason is the reason the model stopped at the end of the turn. It is empty after an
+	// interrupt and after /compact.
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
-	// TerminalReason says what ended the agent's loop. It is empty for local slash commands.
+	// TerminalReason is the reason the agent's loop ended. It is empty for local slash commands.
 	TerminalReason TerminalReason `json:"terminal_reason" wire:"intern"`
 	// APIErrorStatus is the HTTP status of the API error that ended the turn, if one did.
 	APIErrorStatus int `json:"api_error_status"`
@@ -43,13 +43,13 @@ type ResultMessage struct {
 	APIErrorType string `json:"api_error_type" wire:"intern"`
 
 	// TotalCostUSD is an estimate over the whole session, in US dollars. Read the latest one of a
-	// session; don't add them up. /clear resets it, so those of the runs of a pool can be added up.
+	// session; don't add them up. /clear resets it, so the totals of a pool's runs can be added up.
 	TotalCostUSD float64 `json:"total_cost_usd"`
 	// Usage is of this turn and of the main loop alone.
 	Usage *Usage `json:"usage"`
 	// ModelUsage is of the session and of every call, by model. Use this one for accounting.
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
-	// ModelUsageSinceLastResult is what ModelUsage gained since the previous result.
+	// ModelUsageSinceLastResult is the increase of ModelUsage since the previous result.
 	ModelUsageSinceLastResult map[string]ModelUsage `json:"model_usage_since_last_result"`
 
 	// PermissionDenials are the tool calls that were not allowed.
@@ -62,7 +62,7 @@ type ResultMessage struct {
 	LocalCommand string `json:"local_command" wire:"intern"`
 	// SubagentStats counts the subagents of the session so far.
 	SubagentStats *SubagentStats `json:"subagent_stats"`
-	// SafetyStops is how many calls of models a safety system stopped in the session.
+	// SafetyStops is the number of model calls a safety system stopped in the session.
 	SafetyStops int `json:"safety_stops"`
 
 	// QueuedTurnCount is the number of prompts that are still queued.
@@ -73,9 +73,9 @@ type ResultMessage struct {
 	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
 	// UserMessageUUIDs are the ids of all prompts that the turn took up.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
-	// ResumeReason is set when the turn continued one that a restart cut off.
+	// ResumeReason is set when the turn continued a turn that a restart cut off.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
-	// Origin is where the prompt came from, if that is known.
+	// Origin is the origin of the prompt, if it is known.
 	Origin *Origin `json:"origin"`
 
 	// FirstRequestInputTokens is the size of the turn's first request, cached input included.
@@ -87,8 +87,8 @@ type ResultMessage struct {
 	FastModeState FastModeState `json:"fast_mode_state" wire:"intern"`
 	// FastModeDisabledReason explains why fast mode is not available, or is empty.
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
-	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have
-	// it.
+	// CredentialExpiresAt is the time the login expires, as a timestamp. Only logins at claude.ai
+	// have it.
 	CredentialExpiresAt string `json:"credential_expires_at"`
 	// WarmSpareClaimed reports whether the session claimed a spare process that was started in
 	// advance.
@@ -111,9 +111,9 @@ type ResultMessage struct {
 	TimeToRequest Millis `json:"time_to_request_ms"`
 	// TimeToRequestFromSpawn is that time from the start of the process.
 	TimeToRequestFromSpawn Millis `json:"time_to_request_from_spawn_ms"`
-	// TimeOrigin is when the process started, as a Unix time.
+	// TimeOrigin is the start time of the process, as a Unix time.
 	TimeOrigin Millis `json:"time_origin_ms"`
-	// RequestSentWall is when the first request was sent, as a Unix time.
+	// RequestSentWall is the time the first request was sent, as a Unix time.
 	RequestSentWall Millis `json:"request_sent_wall_ms"`
 	// FirstContentFrame is the time to the first event with content.
 	FirstContentFrame Millis `json:"first_content_frame_ms"`
@@ -123,18 +123,18 @@ type ResultMessage struct {
 	FirstStreamPostAck Millis `json:"first_stream_post_ack_ms"`
 	// FirstStreamPostQueueWait is the time it was queued.
 	FirstStreamPostQueueWait Millis `json:"first_stream_post_queue_wait_ms"`
-	// FirstStreamPostWall is when it was uploaded, as a Unix time.
+	// FirstStreamPostWall is the time it was uploaded, as a Unix time.
 	FirstStreamPostWall Millis `json:"first_stream_post_wall_ms"`
-	// FirstStreamPostQueuedBehind is why it was queued: "durable_post", "ephemeral_post",
+	// FirstStreamPostQueuedBehind is the reason it was queued: "durable_post", "ephemeral_post",
 	// "retry_backoff", "hold" or "none".
 	FirstStreamPostQueuedBehind string `json:"first_stream_post_queued_behind" wire:"intern"`
 	// FirstTextPost is the time to the upload of the first text.
 	FirstTextPost Millis `json:"first_text_post_ms"`
-	// FirstTextPostQueueWait is how long that text was queued.
+	// FirstTextPostQueueWait is the time that text was queued.
 	FirstTextPostQueueWait Millis `json:"first_text_post_queue_wait_ms"`
-	// FirstTextPostWall is when it was uploaded, as a Unix time.
+	// FirstTextPostWall is the time it was uploaded, as a Unix time.
 	FirstTextPostWall Millis `json:"first_text_post_wall_ms"`
-	// FirstTextPostQueuedBehind is why it was queued.
+	// FirstTextPostQueuedBehind is the reason it was queued.
 	FirstTextPostQueuedBehind string `json:"first_text_post_queued_behind" wire:"intern"`
 
 	UUID      string `json:"uuid"`                     // ID of this message
@@ -150,7 +150,7 @@ func (m *ResultMessage) Failed() bool {
 	})
 }
 
-// A ResultSubtype says how a turn ended. A success can still have IsError set: the turn ended in
+// A ResultSubtype is the outcome of a turn. A success can still have IsError set: the turn ended in
 // order, on an error of the API.
 type ResultSubtype string
 
@@ -163,7 +163,7 @@ const (
 	ResultErrorMaxStructuredOutputRetries ResultSubtype = "error_max_structured_output_retries"
 )
 
-// A TerminalReason says what ended the agent's loop.
+// A TerminalReason is the reason the agent's loop ended.
 type TerminalReason string
 
 // The reasons that end the loop.
@@ -265,15 +265,15 @@ type SubagentStats struct {
 	Spawned int `json:"spawned,omitzero"`
 	// Requested counts the requests by whether they asked for the background.
 	Requested *SubagentRequested `json:"requested,omitzero"`
-	// StartedInBackground is how many of them the agent did not wait for.
+	// StartedInBackground is the number of them that the agent did not wait for.
 	StartedInBackground int `json:"started_in_background,omitzero"`
 	// MaxDepth is the deepest nesting of subagents.
 	MaxDepth int `json:"max_depth,omitzero"`
-	// SpawnedBySubagents is how many of them other subagents started.
+	// SpawnedBySubagents is the number of them that other subagents started.
 	SpawnedBySubagents int `json:"spawned_by_subagents,omitzero"`
-	// Completed is how many subagents ended as they should.
+	// Completed is the number of subagents that ended normally.
 	Completed int `json:"completed,omitzero"`
-	// Failed is how many subagents ended with an error.
+	// Failed is the number of subagents that ended with an error.
 	Failed int `json:"failed,omitzero"`
 	// Killed counts the subagents that were ended early.
 	Killed *SubagentKilled `json:"killed,omitzero"`
@@ -335,7 +335,7 @@ type Usage struct {
 	ServiceTier string `json:"service_tier,omitzero" wire:"intern"`
 	// Speed is "standard", or "fast", which costs more.
 	Speed string `json:"speed,omitzero" wire:"intern"`
-	// InferenceGeo is where the model ran, or empty if the API does not say.
+	// InferenceGeo is the region in which the model ran, or empty if the API does not report it.
 	InferenceGeo string `json:"inference_geo,omitzero" wire:"intern"`
 
 	// Iterations lists the parts of the call. Don't add them to the counters above.
@@ -368,7 +368,7 @@ type ServerToolUsage struct {
 	WebFetchRequests  int `json:"web_fetch_requests,omitzero"`  // pages fetched
 }
 
-// OutputTokensDetails says what the output tokens were spent on.
+// OutputTokensDetails breaks down the output tokens.
 type OutputTokensDetails struct {
 	raw string
 
@@ -384,7 +384,7 @@ type UsageIteration struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// Model is the model of this part. It is empty for a compaction.
 	Model string `json:"model,omitzero" wire:"intern"`
-	// InputTokens and the counters below mean the same as those of [Usage].
+	// InputTokens and the counters below mean the same as in [Usage].
 	InputTokens int `json:"input_tokens,omitzero"`
 	// OutputTokens includes thinking.
 	OutputTokens int `json:"output_tokens,omitzero"`
@@ -396,16 +396,16 @@ type UsageIteration struct {
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
 }
 
-// ModelUsage is what a session used of one model, all calls of the agent included.
+// ModelUsage is a session's usage of one model, including all calls of the agent.
 type ModelUsage struct {
 	raw string
 
-	// InputTokens and the next three counters mean the same as those of [Usage].
+	// InputTokens and the next three counters mean the same as in [Usage].
 	InputTokens              int `json:"inputTokens,omitzero"`
 	OutputTokens             int `json:"outputTokens,omitzero"`             // thinking included
 	CacheReadInputTokens     int `json:"cacheReadInputTokens,omitzero"`     // read from the cache
 	CacheCreationInputTokens int `json:"cacheCreationInputTokens,omitzero"` // written to the cache
-	// WebSearchRequests is how many web searches were requested.
+	// WebSearchRequests is the number of web searches that were requested.
 	WebSearchRequests int `json:"webSearchRequests,omitzero"`
 	// CostUSD is the agent's estimate of the cost, in US dollars. CostBasis says by which prices.
 	CostUSD float64 `json:"costUSD,omitzero"`

@@ -19,13 +19,13 @@ type InitMessage struct {
 	Version string `json:"claude_code_version" wire:"intern"`
 	// Model is the model of the main loop.
 	Model string `json:"model" wire:"intern"`
-	// PermissionMode says which tool calls need permission, such as PermissionModeDefault.
+	// PermissionMode determines which tool calls need permission, such as PermissionModeDefault.
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	// APIKeySource says where the API key comes from.
+	// APIKeySource is the source of the API key.
 	APIKeySource APIKeySource `json:"apiKeySource" wire:"intern"`
 	// OutputStyle is the name of the output style, such as "default".
 	OutputStyle string `json:"output_style" wire:"intern"`
-	// ViewMode is how the agent's own screen shows the conversation.
+	// ViewMode is the view of the conversation on the agent's own screen.
 	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
 	Effort Effort `json:"effort" wire:"intern"`
@@ -48,7 +48,8 @@ type InitMessage struct {
 	TerminalSlashCommands []string `json:"terminal_slash_commands"`
 	// Plugins are the plugins that were loaded.
 	Plugins []Plugin `json:"plugins"`
-	// PluginErrors say which plugins, or parts of them, were not loaded. Most sessions have none.
+	// PluginErrors list the plugins, or parts of them, that were not loaded. Most sessions have
+	// none.
 	PluginErrors []PluginError `json:"plugin_errors"`
 	// Betas are the beta features of the API that are on.
 	Betas []string `json:"betas"`
@@ -56,7 +57,7 @@ type InitMessage struct {
 	// name rather than for a version.
 	Capabilities []string `json:"capabilities"`
 
-	// MemoryPaths says where the agent keeps its memory files.
+	// MemoryPaths locates the agent's memory files.
 	MemoryPaths *MemoryPaths `json:"memory_paths"`
 	// MessagingSocketPath is the path of the agent's messaging socket.
 	MessagingSocketPath string `json:"messaging_socket_path" wire:"intern"`
@@ -79,7 +80,7 @@ type InitMessage struct {
 	SessionID        string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// An APIKeySource says where the agent's API key comes from.
+// An APIKeySource is the source of the agent's API key.
 type APIKeySource string
 
 // The sources that the agent reports.
@@ -90,7 +91,7 @@ const (
 	APIKeySourceNone        APIKeySource = "none"
 )
 
-// A ViewMode is how the agent's own screen shows the conversation.
+// A ViewMode is the view of the conversation on the agent's own screen.
 type ViewMode string
 
 // The view modes.
@@ -99,7 +100,7 @@ const (
 	ViewModeFocus   ViewMode = "focus"
 )
 
-// An Effort is how much work the model puts into an answer.
+// An Effort is a level of effort that the model puts into an answer.
 type Effort string
 
 // The effort levels, from least to most.
@@ -124,7 +125,7 @@ type InitMCPServer struct {
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
-// MemoryPaths says where the agent keeps its memory files.
+// MemoryPaths locates the agent's memory files.
 type MemoryPaths struct {
 	raw string
 
@@ -151,7 +152,7 @@ type SlashCommand struct {
 
 	// Name comes without the slash.
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Description says what the command does, for people.
+	// Description describes the command, for people.
 	Description string `json:"description,omitzero"`
 	// ArgumentHint shows what may follow the name.
 	ArgumentHint string `json:"argumentHint,omitzero"`
@@ -182,7 +183,7 @@ type PluginInstallMessage struct {
 
 	// Status is the step that was reached.
 	Status PluginInstallStatus `json:"status" wire:"intern"`
-	// Name is what was being installed, where the message is about one thing.
+	// Name is the name of the thing being installed, where the message is about one thing.
 	Name string `json:"name" wire:"intern"`
 	// Error is set with PluginInstallFailed.
 	Error     string `json:"error"`
@@ -265,7 +266,7 @@ type APIRetryMessage struct {
 	SessionID  string      `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A NoResponse says how long the agent waited for a request, and how long it will wait for the
+// A NoResponse has the time the agent waited for a request, and the time it will wait for the
 // retry.
 type NoResponse struct {
 	raw string
@@ -320,7 +321,7 @@ type ModelRefusalFallbackMessage struct {
 	Trigger string `json:"trigger" wire:"intern"`
 	// Direction is FallbackRetry with current agents.
 	Direction FallbackDirection `json:"direction" wire:"intern"`
-	// Scope is how far the change reaches; empty means FallbackScopeSession.
+	// Scope is the reach of the change; empty means FallbackScopeSession.
 	Scope FallbackScope `json:"scope" wire:"intern"`
 	// OriginalModel is the model that refused.
 	OriginalModel string `json:"original_model" wire:"intern"`
@@ -342,7 +343,7 @@ type ModelRefusalFallbackMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A FallbackDirection says which way the model changes after a refusal.
+// A FallbackDirection is the direction of a model change after a refusal.
 type FallbackDirection string
 
 // The directions. Current agents send only FallbackRetry.
@@ -352,7 +353,7 @@ const (
 	FallbackSticky FallbackDirection = "sticky"
 )
 
-// A FallbackScope says how far a change of model reaches.
+// A FallbackScope is the reach of a model change.
 type FallbackScope string
 
 // The scopes of a fallback.
@@ -384,8 +385,8 @@ type ModelRefusalNoFallbackMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it used for
-// that so far.
+// A ThinkingTokensMessage comes while the model is thinking, and reports the number of tokens it
+// used for that so far.
 //
 //wire:message system thinking_tokens
 type ThinkingTokensMessage struct {
@@ -409,19 +410,19 @@ type NotificationMessage struct {
 
 	// Key names the notice.
 	Key string `json:"key" wire:"intern"`
-	// Text is what to show.
+	// Text is the text to show.
 	Text string `json:"text"`
 	// Priority describes how urgent it is.
 	Priority NotificationPriority `json:"priority" wire:"intern"`
 	// Color is the color of the notice, or empty.
 	Color string `json:"color" wire:"intern"`
-	// Timeout is how long to show the notice, or 0 if the agent does not say.
+	// Timeout is the time to show the notice, or 0 if it is not set.
 	Timeout   Millis `json:"timeout_ms"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A NotificationPriority says how urgent a notice is.
+// A NotificationPriority is the urgency of a notice.
 type NotificationPriority string
 
 // The priorities, from least to most urgent.
@@ -438,7 +439,7 @@ type LocalCommandRun struct {
 
 	// Command is its name without the slash, such as "context".
 	Command string `json:"command,omitzero" wire:"intern"`
-	// Args is what was typed after the name.
+	// Args is the text typed after the name.
 	Args string `json:"args,omitzero"`
 	// Plugin is the plugin that the command comes from, or empty.
 	Plugin string `json:"plugin,omitzero" wire:"intern"`
@@ -474,7 +475,7 @@ type InformationalMessage struct {
 	// IsMeta reports whether the text is for the model, not for people. Only some versions of the
 	// agent set it.
 	IsMeta bool `json:"isMeta"`
-	// Timestamp is when the message was made. Only some versions of the agent set it.
+	// Timestamp is the time the message was made. Only some versions of the agent set it.
 	Timestamp string `json:"timestamp"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
@@ -492,7 +493,7 @@ const (
 )
 
 // A PermissionDeniedMessage reports that a tool call has just been refused. It does not come for
-// every refusal, for instance not for those of PreToolUse hooks. The complete list is
+// every refusal, for instance not for refusals by PreToolUse hooks. The complete list is
 // [ResultMessage.PermissionDenials].
 //
 //wire:message system permission_denied
@@ -529,7 +530,7 @@ type ElicitationCompleteMessage struct {
 	SessionID     string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A MemoryRecallMessage says which memories the agent has brought into the turn.
+// A MemoryRecallMessage lists the memories that the agent brought into the turn.
 //
 //wire:message system memory_recall
 type MemoryRecallMessage struct {
@@ -574,7 +575,8 @@ const (
 	MemoryScopeOrganization MemoryScope = "organization"
 )
 
-// A FilesPersistedMessage says which of the session's files were stored and which could not be.
+// A FilesPersistedMessage lists the session's files that were stored and the ones that could not
+// be.
 //
 //wire:message system files_persisted
 type FilesPersistedMessage struct {
@@ -584,7 +586,7 @@ type FilesPersistedMessage struct {
 	Files []PersistedFile `json:"files"`
 	// Failed are the files that could not be stored.
 	Failed []FailedFile `json:"failed"`
-	// ProcessedAt is when the files were processed, as a timestamp.
+	// ProcessedAt is the time the files were processed, as a timestamp.
 	ProcessedAt string `json:"processed_at"`
 	UUID        string `json:"uuid"`                     // ID of this message
 	SessionID   string `json:"session_id" wire:"intern"` // session that it belongs to

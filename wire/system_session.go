@@ -1,7 +1,7 @@
 package wire
 
-// A StatusMessage says what the agent is doing, how a compaction ended, or that the permission mode
-// changed.
+// A StatusMessage reports the agent's activity, the outcome of a compaction, or a change of the
+// permission mode.
 //
 //wire:message system status
 type StatusMessage struct {
@@ -21,7 +21,7 @@ type StatusMessage struct {
 	SessionID        string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A SessionStatus is what the agent is doing.
+// A SessionStatus is an activity of the agent.
 type SessionStatus string
 
 // The activities that a StatusMessage reports.
@@ -144,7 +144,7 @@ type CompactMetadata struct {
 	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
 }
 
-// A CompactTrigger says who asked for a compaction.
+// A CompactTrigger is the initiator of a compaction.
 type CompactTrigger string
 
 // The triggers of a compaction.
@@ -153,7 +153,7 @@ const (
 	CompactTriggerAuto   CompactTrigger = "auto"
 )
 
-// A CompactResult says how a compaction ended. It comes with a StatusMessage.
+// A CompactResult is the outcome of a compaction. It comes with a StatusMessage.
 type CompactResult string
 
 // The results of a compaction.
@@ -182,7 +182,7 @@ type PreservedMessages struct {
 	AnchorUUID string `json:"anchor_uuid,omitzero"`
 	// UUIDs are the kept messages that are in the transcript, in order.
 	UUIDs []string `json:"uuids,omitzero"`
-	// AllUUIDs are all kept messages, including those that the agent has only in memory.
+	// AllUUIDs are all kept messages, including messages that the agent has only in memory.
 	AllUUIDs []string `json:"all_uuids,omitzero"`
 }
 
@@ -193,7 +193,7 @@ type PreservedMessages struct {
 type MirrorErrorMessage struct {
 	raw string
 
-	// Error says what went wrong, for people.
+	// Error describes the problem, for people.
 	Error string `json:"error"`
 	// Key is the transcript that the entries belong to, if it is known.
 	Key       *MirrorKey `json:"key"`

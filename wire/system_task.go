@@ -43,7 +43,7 @@ type TaskStartedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// A TaskType says what kind of work a task is.
+// A TaskType is the kind of a task.
 type TaskType string
 
 // The kinds of tasks.
@@ -55,7 +55,7 @@ const (
 	TaskTypeRemoteAgent   TaskType = "remote_agent"
 )
 
-// A TaskUpdatedMessage says what changed about a task.
+// A TaskUpdatedMessage reports changes to a task.
 //
 //wire:message system task_updated
 type TaskUpdatedMessage struct {
@@ -115,7 +115,7 @@ func (s TaskStatus) Terminal() bool {
 	return false
 }
 
-// A TaskProgressMessage says how far a running task has come.
+// A TaskProgressMessage reports the progress of a running task.
 //
 //wire:message system task_progress
 type TaskProgressMessage struct {
@@ -127,7 +127,7 @@ type TaskProgressMessage struct {
 	RunID string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
-	// Description is what the task is doing now, such as "Running Count".
+	// Description is the current activity of the task, such as "Running Count".
 	Description string `json:"description" wire:"required"`
 	// SubagentType is the kind of subagent, or empty for other tasks.
 	SubagentType string `json:"subagent_type" wire:"intern"`
@@ -141,7 +141,7 @@ type TaskProgressMessage struct {
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
-// TaskUsage is what a task used since it started.
+// TaskUsage is the usage of a task since it started.
 type TaskUsage struct {
 	raw string
 
@@ -173,7 +173,7 @@ type TaskNotificationMessage struct {
 	OutputFile string `json:"output_file" wire:"required"`
 	// Summary is the outcome in words. For a subagent it is the final text.
 	Summary string `json:"summary"`
-	// Usage is what the task used, or nil.
+	// Usage is the usage of the task, or nil.
 	Usage *TaskUsage `json:"usage"`
 	// ResourceLinks are MCP resources that the task made, at most 50.
 	ResourceLinks []ResourceLink `json:"resource_links"`
@@ -195,13 +195,13 @@ type ResourceLink struct {
 	Name string `json:"name,omitzero"`
 	// Title is the name for people.
 	Title string `json:"title,omitzero"`
-	// Description says what the resource is, or is empty.
+	// Description describes the resource, or is empty.
 	Description string `json:"description,omitzero"`
 	// MIMEType is the type of the resource, such as "text/plain", or empty.
 	MIMEType string `json:"mimeType,omitzero" wire:"intern"`
 	// Size is in bytes.
 	Size int64 `json:"size,omitzero"`
-	// Annotations are those of the MCP protocol.
+	// Annotations are MCP annotations.
 	Annotations JSON `json:"annotations,omitzero"`
 }
 
@@ -265,7 +265,7 @@ func (m *HookStartedMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
 
-// A HookProgressMessage carries what a running hook printed so far.
+// A HookProgressMessage carries the output of a running hook so far.
 //
 //wire:message system hook_progress
 type HookProgressMessage struct {
@@ -279,11 +279,11 @@ type HookProgressMessage struct {
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Stdout is what the hook printed on its standard output so far.
+	// Stdout is the standard output of the hook so far.
 	Stdout string `json:"stdout"`
-	// Stderr is what the hook printed on its standard error so far.
+	// Stderr is the standard error of the hook so far.
 	Stderr string `json:"stderr"`
-	// Output is what the hook printed so far, as the agent puts it together.
+	// Output is the combined output of the hook so far, as the agent puts it together.
 	Output    string `json:"output"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
@@ -295,7 +295,7 @@ func (m *HookProgressMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
 
-// A HookResponseMessage says how a hook ended and what it printed.
+// A HookResponseMessage reports the outcome and the output of a hook.
 //
 //wire:message system hook_response
 type HookResponseMessage struct {
@@ -309,11 +309,11 @@ type HookResponseMessage struct {
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Output is what the hook printed, as the agent puts it together.
+	// Output is the combined output of the hook, as the agent puts it together.
 	Output string `json:"output"`
-	// Stdout is what the hook printed on its standard output.
+	// Stdout is the standard output of the hook.
 	Stdout string `json:"stdout"`
-	// Stderr is what the hook printed on its standard error.
+	// Stderr is the standard error of the hook.
 	Stderr string `json:"stderr"`
 	// ExitCode is nil when the agent gave none.
 	ExitCode *int `json:"exit_code"`
@@ -329,7 +329,7 @@ func (m *HookResponseMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
 
-// A HookOutcome says how a hook ended.
+// A HookOutcome is the outcome of a hook.
 type HookOutcome string
 
 // The ways a hook ends.

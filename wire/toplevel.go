@@ -70,7 +70,7 @@ type ToolUseSummaryMessage struct {
 type AuthStatusMessage struct {
 	raw string
 
-	// Authenticating reports whether the login has not finished.
+	// Authenticating reports whether the login is in progress.
 	Authenticating bool `json:"isAuthenticating"`
 	// Output is the output of the login, as a list of texts.
 	Output []string `json:"output"`
@@ -102,11 +102,11 @@ type ConversationResetMessage struct {
 
 	// NewConversationID is the session id of the messages that follow.
 	NewConversationID string `json:"new_conversation_id" wire:"required"`
-	// Trigger says what caused the reset.
+	// Trigger is the cause of the reset.
 	Trigger ResetTrigger `json:"trigger" wire:"intern"`
 	// UserMessageUUID is the caller's id of the /clear prompt; set with ResetTriggerClear only.
 	UserMessageUUID string `json:"user_message_uuid"`
-	// Timestamp is when the reset happened, or empty.
+	// Timestamp is the time of the reset, or empty.
 	Timestamp string `json:"timestamp"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that has ended
@@ -143,7 +143,7 @@ type ActiveGoal struct {
 	Condition string `json:"condition,omitzero"`
 	// Iterations is the number of iterations the agent made.
 	Iterations int `json:"iterations,omitzero"`
-	// SetAt is when the goal was set, as a number.
+	// SetAt is the time the goal was set, as a number.
 	SetAt int64 `json:"set_at,omitzero"`
 	// TokensAtStart is the agent's count of tokens at the start.
 	TokensAtStart int `json:"tokens_at_start,omitzero"`
@@ -221,7 +221,7 @@ type KeepAliveMessage struct {
 type ControlRequestMessage struct {
 	raw string
 
-	// RequestID is what the answer and a cancellation refer to.
+	// RequestID is the ID that the answer and a cancellation refer to.
 	RequestID string `json:"request_id"`
 	// Request is empty if the agent sent something other than an object.
 	Request ControlRequest `json:"request"`
@@ -268,9 +268,9 @@ type ControlResponse struct {
 	// PendingPermissionRequests are the agent's requests of subtype can_use_tool that still wait
 	// for an answer. The three pending lists come with the answer to initialize.
 	PendingPermissionRequests []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
-	// PendingUserDialogRequests are those of subtype request_user_dialog.
+	// PendingUserDialogRequests are the pending requests of subtype request_user_dialog.
 	PendingUserDialogRequests []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
-	// PendingElicitationRequests are those of subtype elicitation.
+	// PendingElicitationRequests are the pending requests of subtype elicitation.
 	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
 }
 
@@ -284,8 +284,7 @@ type ControlCancelRequestMessage struct {
 	RequestID string `json:"request_id" wire:"required"`
 }
 
-// A RateLimitMessage says how an account stands against its usage limits. It comes when that
-// changes.
+// A RateLimitMessage reports the state of an account's usage limits. It comes when that changes.
 //
 //wire:message rate_limit_event
 type RateLimitMessage struct {
@@ -304,18 +303,18 @@ type RateLimitInfo struct {
 
 	// Status reports whether requests are still allowed.
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
-	// ResetsAt is when the limit starts again, as a Unix time.
+	// ResetsAt is the time the limit resets, as a Unix time.
 	ResetsAt int64 `json:"resetsAt,omitzero"`
 	// Type is the limit, such as RateLimitFiveHour.
 	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
-	// Utilization is how much of the limit is used.
+	// Utilization is the used part of the limit.
 	Utilization float64 `json:"utilization,omitzero"`
 	// SurpassedThreshold is the highest warning threshold that Utilization passed, or 0.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
 	// OverageStatus reports whether overage is still allowed, or is empty.
 	OverageStatus RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
-	// OverageResetsAt is when the overage starts again, as a Unix time, or 0.
+	// OverageResetsAt is the time the overage resets, as a Unix time, or 0.
 	OverageResetsAt int64 `json:"overageResetsAt,omitzero"`
 	// OverageDisabledReason explains why overage is off.
 	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
@@ -347,7 +346,7 @@ const (
 	RateLimitRejected       RateLimitStatus = "rejected"
 )
 
-// A RateLimitType says which limit is meant.
+// A RateLimitType is the kind of a limit.
 type RateLimitType string
 
 // The limits.
@@ -390,8 +389,8 @@ const (
 	OverageDisabledForUnknownReason OverageDisabledReason = "unknown"
 )
 
-// A SessionKey names one transcript in a session store: that of a session, or with a Subpath one
-// below it, such as a subagent's.
+// A SessionKey names one transcript in a session store: a session's, or with a Subpath one below
+// it, such as a subagent's.
 type SessionKey struct {
 	// Project is the name that the agent derives from the working directory, such as
 	// "-home-dev-project".
@@ -436,13 +435,13 @@ func fileName(name string) bool {
 		utf8.ValidString(name)
 }
 
-// ContextUsage describes how full the context window is, and what fills it.
+// ContextUsage describes the use of the context window.
 type ContextUsage struct {
 	raw string
 
 	// Model is the model that the window belongs to.
 	Model string `json:"model,omitzero" wire:"intern"`
-	// TotalTokens is how much of the window is in use.
+	// TotalTokens is the number of tokens in use.
 	TotalTokens int `json:"total_tokens,omitzero"`
 	// RawMaxTokens is the size of the window, such as 200000.
 	RawMaxTokens int `json:"raw_max_tokens,omitzero"`
@@ -478,13 +477,13 @@ type ContextUsageCategory struct {
 
 	// Name is for people, such as "System prompt".
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Tokens is how much of the window the category takes.
+	// Tokens is the number of tokens in the category.
 	Tokens int `json:"tokens,omitzero"`
 	// Kind is used, free, buffer or deferred.
 	Kind string `json:"kind,omitzero" wire:"intern"`
 }
 
-// A ContextUsageMCPTool is what a tool of an MCP server takes of the context.
+// A ContextUsageMCPTool is the context used by a tool of an MCP server.
 type ContextUsageMCPTool struct {
 	raw string
 
@@ -492,11 +491,11 @@ type ContextUsageMCPTool struct {
 	Name string `json:"name,omitzero"`
 	// ServerName is its MCP server.
 	ServerName string `json:"server_name,omitzero" wire:"intern"`
-	// Tokens is how much the definition of the tool takes.
+	// Tokens is the size of the tool's definition.
 	Tokens int `json:"tokens,omitzero"`
 }
 
-// A ContextUsageMemoryFile is what a memory file takes of the context.
+// A ContextUsageMemoryFile is the context used by a memory file.
 type ContextUsageMemoryFile struct {
 	raw string
 
@@ -504,42 +503,42 @@ type ContextUsageMemoryFile struct {
 	Path string `json:"path,omitzero"`
 	// Type is the kind of memory file.
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Tokens is how much the text of the file takes.
+	// Tokens is the size of the file's text.
 	Tokens int `json:"tokens,omitzero"`
 }
 
-// ContextUsageAgent is what an agent's description takes of the context.
+// ContextUsageAgent is the context used by an agent's description.
 type ContextUsageAgent struct {
 	raw string
 
 	// AgentType is the name of the agent, such as "general-purpose".
 	AgentType string `json:"agent_type,omitzero" wire:"intern"`
-	// Source is where the agent is defined.
+	// Source is the origin of the agent's definition.
 	Source string `json:"source,omitzero" wire:"intern"`
-	// Tokens is how much the description takes.
+	// Tokens is the size of the description.
 	Tokens int `json:"tokens,omitzero"`
 }
 
-// A ContextUsageSkill is what a skill's description takes of the context.
+// A ContextUsageSkill is the context used by a skill's description.
 type ContextUsageSkill struct {
 	raw string
 
 	// Name is the name of the skill.
 	Name string `json:"name,omitzero"`
-	// Source is where the skill is defined, such as "built-in".
+	// Source is the origin of the skill's definition, such as "built-in".
 	Source string `json:"source,omitzero" wire:"intern"`
 	// PluginName is the plugin that the skill belongs to, or empty.
 	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
-	// Tokens is how much the description takes.
+	// Tokens is the size of the description.
 	Tokens int `json:"tokens,omitzero"`
 }
 
-// A UsageCommandOutput says what the session has cost and how much of the limits is used. The agent
-// calls it experimental.
+// A UsageCommandOutput reports the cost of the session and the use of the limits. The agent calls
+// it experimental.
 type UsageCommandOutput struct {
 	raw string
 
-	// Session is what this session used.
+	// Session is the usage of this session.
 	Session *SessionUsage `json:"session,omitzero"`
 	// RateLimits are the limits of a subscription, or nil without one.
 	RateLimits *UsageLimits `json:"rate_limits,omitzero"`
@@ -549,24 +548,24 @@ type UsageCommandOutput struct {
 type UsageLimits struct {
 	raw string
 
-	// Limits are how much of each limit is used.
+	// Limits are the limits and their use.
 	Limits []UsageLimit `json:"limits,omitzero"`
-	// ExtraUsage is what was bought beyond the limits, or nil if the agent does not say.
+	// ExtraUsage is the usage bought beyond the limits, or nil if the agent does not report it.
 	ExtraUsage *ExtraUsage `json:"extra_usage,omitzero"`
 }
 
-// A UsageLimit is how much of a limit is used.
+// A UsageLimit is a limit and its use.
 type UsageLimit struct {
 	raw string
 
-	// Kind is which limit it is, and Group those that it belongs to.
+	// Kind is the kind of limit, and Group the group it belongs to.
 	Kind  string `json:"kind,omitzero" wire:"intern"`
 	Group string `json:"group,omitzero" wire:"intern"`
-	// Percent is how much is used, from 0 to 100.
+	// Percent is the used part, from 0 to 100.
 	Percent float64 `json:"percent,omitzero"`
-	// ResetsAt is when the limit starts again, as the agent writes it, or empty if that is unknown.
+	// ResetsAt is the time the limit resets, as the agent writes it, or empty if that is unknown.
 	ResetsAt string `json:"resets_at,omitzero"`
-	// Scope is what the limit is for, or nil for everything.
+	// Scope is the scope of the limit, or nil for everything.
 	Scope *UsageLimitScope `json:"scope,omitzero"`
 	// Severity describes how close the limit is.
 	Severity string `json:"severity,omitzero" wire:"intern"`
@@ -574,7 +573,7 @@ type UsageLimit struct {
 	Active bool `json:"is_active,omitzero"`
 }
 
-// A UsageLimitScope is what a limit is for.
+// A UsageLimitScope is the scope of a limit.
 type UsageLimitScope struct {
 	raw string
 
@@ -591,7 +590,7 @@ type UsageLimitName struct {
 	DisplayName string `json:"display_name,omitzero"`
 }
 
-// ExtraUsage is what was bought beyond the limits of a subscription. Numbers that are unknown are
+// ExtraUsage is the usage bought beyond the limits of a subscription. Numbers that are unknown are
 // 0.
 type ExtraUsage struct {
 	raw string
@@ -607,7 +606,7 @@ type ExtraUsage struct {
 	Currency string `json:"currency,omitzero" wire:"intern"`
 }
 
-// SessionUsage is what a session used so far.
+// SessionUsage is the usage of a session so far.
 type SessionUsage struct {
 	raw string
 

@@ -9,7 +9,7 @@ type APIMessage struct {
 
 	// ID is shared by the frames that carry the blocks of one answer.
 	ID string `json:"id" wire:"intern"`
-	// Role is who speaks: RoleAssistant in an answer, RoleUser in a prompt or a tool's result.
+	// Role is the speaker: RoleAssistant in an answer, RoleUser in a prompt or a tool's result.
 	Role Role `json:"role" wire:"intern"`
 	// Model is the model that answered, such as "claude-opus-5-5". It is "<synthetic>" for a
 	// message that the agent made up, such as an API error, and empty in user messages.
@@ -59,7 +59,7 @@ type Container struct {
 
 	// ID is the API's id of the container.
 	ID string `json:"id,omitzero"`
-	// ExpiresAt is when the container expires, as a timestamp.
+	// ExpiresAt is the time the container expires, as a timestamp.
 	ExpiresAt string `json:"expires_at,omitzero"`
 	// Skills are the skills of the container.
 	Skills []ContainerSkill `json:"skills,omitzero"`
@@ -93,9 +93,9 @@ type AppliedEdit struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// ClearedToolUses is the number of tool calls that were removed, with the first type.
 	ClearedToolUses int `json:"cleared_tool_uses,omitzero"`
-	// ClearedThinkingTurns is how many turns lost their thinking, with the second type.
+	// ClearedThinkingTurns is the number of turns that lost their thinking, with the second type.
 	ClearedThinkingTurns int `json:"cleared_thinking_turns,omitzero"`
-	// ClearedInputTokens is how many input tokens were removed.
+	// ClearedInputTokens is the number of input tokens that were removed.
 	ClearedInputTokens int `json:"cleared_input_tokens,omitzero"`
 }
 
@@ -129,7 +129,7 @@ type AssistantMessage struct {
 	// set where UserMessageUUID is.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 
-	// ResumeReason is set when the turn continues one that a restart cut off. It is
+	// ResumeReason is set when the turn continues a turn that a restart cut off. It is
 	// "interrupted_turn" unless the environment variable CLAUDE_CODE_RESUME_REASON says otherwise.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
 	// ResumedFromIncompleteThinking reports whether the turn was resumed from incomplete thinking.
@@ -149,11 +149,11 @@ type AssistantMessage struct {
 
 	// ThinkingDuration is the time the model was thinking.
 	ThinkingDuration Millis `json:"thinking_duration_ms"`
-	// ThinkingDisplay is how thinking is shown, such as "updates".
+	// ThinkingDisplay is the way thinking is shown, such as "updates".
 	ThinkingDisplay string `json:"thinking_display" wire:"intern"`
 	// ToolUseMeta has display names for calls of MCP tools in the content.
 	ToolUseMeta []ToolUseMeta `json:"tool_use_meta"`
-	// Timestamp is when the message was made, such as "2026-11-15T00:44:58.807Z". Use it for
+	// Timestamp is the time the message was made, such as "2026-11-15T00:44:58.807Z". Use it for
 	// display only.
 	Timestamp string `json:"timestamp"`
 
@@ -211,7 +211,7 @@ type UserMessage struct {
 
 	// Priority is now, next or later.
 	Priority string `json:"priority" wire:"intern"`
-	// Origin is where the prompt came from. It is nil if the sender did not say. A host that passes
+	// Origin is the origin of the prompt. It is nil if the sender did not say. A host that passes
 	// on what a person typed should set OriginHuman.
 	Origin *Origin `json:"origin"`
 	// ShouldQuery, when false, adds to the transcript without starting a turn.
@@ -233,7 +233,7 @@ type UserMessage struct {
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// TaskDescription is the short description that the subagent was started with.
 	TaskDescription string `json:"task_description" wire:"intern"`
-	// Timestamp is when the message was made, such as "2026-11-15T05:38:19.103Z".
+	// Timestamp is the time the message was made, such as "2026-11-15T05:38:19.103Z".
 	Timestamp string `json:"timestamp"`
 
 	// UUID is the caller's ID of a prompt, or the agent's ID of another message.
@@ -262,7 +262,7 @@ type PermissionDecision struct {
 
 	// Decision is "accept" or "reject".
 	Decision string `json:"decision,omitzero" wire:"intern"`
-	// Source is who decided, such as "config", "hook", "user_temporary" or "user_reject".
+	// Source is the decider, such as "config", "hook", "user_temporary" or "user_reject".
 	Source string `json:"source,omitzero" wire:"intern"`
 	// ReasonType is the kind of reason, such as "mode", "hook" or "other", or empty.
 	ReasonType string `json:"reason_type,omitzero" wire:"intern"`
