@@ -45,7 +45,7 @@ var (
 )
 
 // Sessions returns the sessions of the archive, sorted by machine, project and ID. If some
-// manifests can't be read, it returns the others, and what is wrong with each.
+// manifests can't be read, it returns the others, and the error of each.
 func (a *Archive) Sessions(ctx context.Context) ([]*Session, []Problem, error) {
 	all, _, problems, err := a.load(ctx, "")
 	return all, problems, err
@@ -78,7 +78,7 @@ func (a *Archive) load(ctx context.Context, machine string) ([]*Session, []Machi
 	return all, machines, problems, nil
 }
 
-// FindOptions say which copy of a session is meant.
+// FindOptions select one copy of a session.
 type FindOptions struct {
 	// Machine is the machine whose copy is meant. Empty means the one with the longest transcript.
 	Machine string
@@ -164,7 +164,7 @@ func better(a, b *Session) int {
 // A Machine is a machine whose sessions are in an archive.
 type Machine struct {
 	Name string `json:"machine"`
-	// LastRun is when Save last completed there, or the zero time if it never did.
+	// LastRun is the time Save last completed there, or the zero time if it never did.
 	LastRun time.Time `json:"last_run"`
 	// Sessions is the number of sessions. Bytes is the size of their files, and Stored what they
 	// take in the archive.
@@ -207,8 +207,8 @@ func (a *Archive) Machines(ctx context.Context) ([]Machine, []Problem, error) {
 	return machines, problems, nil
 }
 
-// MachineName returns the name under which this machine saves its sessions by default: that of the
-// host, up to its first dot.
+// MachineName returns the name under which this machine saves its sessions by default: the host
+// name up to its first dot.
 func MachineName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -217,8 +217,8 @@ func MachineName() string {
 	return machineOf(host)
 }
 
-// rootsOr returns roots, or those of the user's agents if there are none. Directories with sessions
-// that were unpacked are not theirs: those sessions are of other machines.
+// rootsOr returns roots, or the roots of the user's agents if there are none. Directories with
+// sessions that were unpacked are not theirs: those sessions are of other machines.
 func rootsOr(roots []string) ([]string, error) {
 	if len(roots) > 0 {
 		return roots, nil

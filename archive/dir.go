@@ -47,8 +47,8 @@ type dirHead struct {
 }
 
 // OpenDir opens the archive in a directory. If the directory does not exist or is empty, it creates
-// an archive. It returns an error if the directory has other files, except those whose names start
-// with a dot, such as those of programs that sync directories.
+// an archive. It returns an error if the directory has other files, except files whose names start
+// with a dot, such as the files of programs that sync directories.
 func OpenDir(path string) (*Dir, error) {
 	d, err := openDir(path)
 	if !errors.Is(err, ErrNotFound) {
@@ -179,7 +179,7 @@ func (d *Dir) Manifests(ctx context.Context, machine string) iter.Seq2[Manifest,
 	}
 }
 
-// keys finds the manifests. It ignores files of other names, such as those that are being written.
+// keys finds the manifests. It ignores files of other names, such as files that are being written.
 func (d *Dir) keys(machine string, keys *[]Key) error {
 	root := filepath.Join(d.path, manifestFolder)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -273,8 +273,8 @@ func (d *Dir) at() {
 	}
 }
 
-// mkdir creates a directory below that of the archive, and syncs the ones above it. It does so once for
-// each directory that exists as well: a process that crashed may have created it.
+// mkdir creates a directory below the archive's directory, and syncs the ones above it. It does so
+// once for each directory that exists as well: a process that crashed may have created it.
 func (d *Dir) mkdir(dir string) error {
 	if _, ok := d.made.Load(dir); ok {
 		return nil

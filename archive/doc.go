@@ -13,7 +13,7 @@
 //
 // # Contents
 //
-// An archive has the files of sessions, byte for byte: the transcript, those of subagents with
+// An archive has the files of sessions, byte for byte: the transcript, subagent transcripts with
 // their metadata, long tool results, the title and the archived mark, tasks, and the copies of
 // files for rewinding. These may contain secrets, as the agent's own files do. Only the user can
 // read the files of [Dir] and of package sqlitearchive; a NATS server needs its own protection.
@@ -27,14 +27,14 @@
 // The content of a file is a list of [Segment] values, each of which is a zstd frame with the
 // SHA-256 of its plain bytes. Transcripts only grow, so that most changes add a segment. The frames
 // that one call of Save writes for a session are in one blob, or in several if they are large; the
-// name of a blob is the SHA-256 of its bytes. The manifest of a session, JSON of [Session], says
-// where its segments are. Without this package, "zstd -dc" unpacks a blob.
+// name of a blob is the SHA-256 of its bytes. The manifest of a session, JSON of [Session], locates
+// its segments. Without this package, "zstd -dc" unpacks a blob.
 //
 // # Crashes and other writers
 //
 // Blobs are on disk before the manifest that names them, and a manifest is replaced as a whole. So
-// a crash at any point leaves each session as it was before or after a call. What such a call wrote
-// is used by the next one, or remains without use.
+// a crash at any point leaves each session as it was before or after a call. The output of such a
+// call is used by the next one, or remains unused.
 //
 // Any number of processes and machines may use an archive at once. If two of them save the same
 // session, the second one starts again with the manifest of the first.
@@ -55,9 +55,9 @@
 // of small segments.
 //
 // A manifest ends with its own SHA-256. One that can't be read is not replaced, since somebody may
-// be able to repair it. Manifests are not trusted: one that names a file outside its session is
-// refused, and all writing goes through [os.Root], in the directory of the project, which may be a
-// link.
+// be able to repair it. Manifests are not trusted: a manifest that names a file outside its session
+// is refused, and all writing goes through [os.Root], in the directory of the project, which may be
+// a link.
 //
 // # Reading
 //

@@ -179,7 +179,7 @@ func TestRandomHistory(t *testing.T) {
 	}
 }
 
-// A history is a directory of an agent, an archive, and what the archive must have.
+// A history is a directory of an agent, an archive, and the archive's required content.
 type history struct {
 	*agentDir
 	t       *testing.T
@@ -262,8 +262,8 @@ func (h *history) restore(n int) {
 	}
 }
 
-// check reads each content that was ever saved. One that is the beginning of a later one was not
-// rewritten, and so is no generation.
+// check reads each content that was ever saved. A content that is a prefix of a later one was not
+// rewritten, and so is not a generation.
 func (h *history) check() {
 	h.t.Helper()
 	all, _, err := h.archive.Sessions(h.t.Context())

@@ -28,12 +28,12 @@ const (
 // errNewer is wrapped by the error that a manifest has another format.
 var errNewer = errors.New("use a newer version of clew")
 
-// A Session is what an archive has of one session: its manifest.
+// A Session is the manifest of one session in an archive.
 type Session struct {
 	// Format is the version of the format.
 	Format int `json:"format"`
 	Key
-	// Saved is when something of the session was last saved.
+	// Saved is the time something of the session was last saved.
 	Saved time.Time `json:"saved"`
 	// Files are the files of the session, sorted by path. None is ever removed, even if the agent
 	// deleted it.
@@ -72,7 +72,7 @@ type Segment struct {
 type Generation struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	// Replaced is when another content was saved.
+	// Replaced is the time another content was saved.
 	Replaced time.Time `json:"replaced"`
 	Segments []Segment `json:"segments,omitempty"`
 }
@@ -136,7 +136,8 @@ func (s *Session) clone() *Session {
 	return &c
 }
 
-// A manifest ends with the SHA-256 of what is before it, as a member of the object that the rest is:
+// A manifest ends with the SHA-256 of the text before it, as a member of the object that the rest
+// is:
 //
 //	{"format":1,…,"sha256":"9f86d081…"}
 //
@@ -171,7 +172,7 @@ func checkSum(data []byte) error {
 	return nil
 }
 
-// decodeSession decodes and checks a manifest. What it accepts is safe to unpack.
+// decodeSession decodes and checks a manifest. Accepted manifests are safe to unpack.
 func decodeSession(m Manifest) (*Session, error) {
 	if m.Err != nil {
 		return nil, m.Err
@@ -254,8 +255,8 @@ func checkSegments(segments []Segment, size int64) error {
 	return nil
 }
 
-// checkPath returns an error unless a path can be that of a file of the session. A manifest may come
-// from another machine, and must not name other files.
+// checkPath returns an error unless a path can name a file of the session. A manifest may come from
+// another machine, and must not name other files.
 func (s *Session) checkPath(path string) error {
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 || !fs.ValidPath(path) {
@@ -271,7 +272,7 @@ func (s *Session) checkPath(path string) error {
 // maxDepth is more than the agent's directories are deep.
 const maxDepth = 32
 
-// owns reports whether the path of a file, in its parts, is that of a file of the session.
+// owns reports whether the path of a file, in its parts, names a file of the session.
 func (s *Session) owns(parts []string) bool {
 	name := parts[len(parts)-1]
 	switch {
@@ -291,8 +292,8 @@ var sideFolders = []string{"file-history", "tasks"}
 // todoFolder is the directory of the agent that has files for sessions.
 const todoFolder = "todos"
 
-// isAgentBeside reports whether a name is that of a subagent's transcript beside that of its session,
-// where older agents put it.
+// isAgentBeside reports whether a name belongs to a subagent's transcript beside its session's
+// transcript, where older agents put it.
 func isAgentBeside(name string) bool {
 	return strings.HasPrefix(name, "agent-") && strings.HasSuffix(name, ".jsonl")
 }

@@ -26,7 +26,7 @@ func (e *DamageError) Error() string {
 func (e *DamageError) Unwrap() error { return e.Err }
 
 // Write writes the content of a file of a session to w. Each segment is compared with its checksum
-// before it is written; one that differs, or is missing, is a [*DamageError].
+// before it is written; a different or missing segment is a [*DamageError].
 func (a *Archive) Write(ctx context.Context, w io.Writer, s *Session, f *File) error {
 	r := reader{archive: a, session: s}
 	return r.write(ctx, w, f.Path, f.Segments)
@@ -82,7 +82,7 @@ func (r *reader) segment(ctx context.Context, seg Segment) ([]byte, error) {
 	return data, nil
 }
 
-// A VerifyReport says what [Archive.Verify] read.
+// A VerifyReport counts the data that [Archive.Verify] read.
 type VerifyReport struct {
 	Sessions, Files int
 	Bytes           int64

@@ -20,13 +20,13 @@ import (
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
-// RestoreOptions say where to restore a session. Nil and the zero value mean the directory of the
-// user's agent.
+// RestoreOptions configure where a session is restored. Nil and the zero value mean the directory
+// of the user's agent.
 type RestoreOptions struct {
 	// Root is the agent's directory. Empty means the first of sessions.Roots.
 	Root string
-	// Project is the name of the project to restore the session in, as sessions.ProjectName returns it.
-	// Empty means the one that it was in.
+	// Project is the name of the project to restore the session in, as sessions.ProjectName returns
+	// it. Empty means its original one.
 	Project string
 	// Force restores over files with another content. These are renamed first.
 	Force bool
@@ -35,7 +35,7 @@ type RestoreOptions struct {
 	link func(root *os.Root, from, to string) error // for tests
 }
 
-// A RestoreReport says what [Archive.Restore] did.
+// A RestoreReport is the report of [Archive.Restore].
 type RestoreReport struct {
 	// Path is the path of the transcript.
 	Path string
@@ -78,8 +78,8 @@ func (e *ConflictError) Error() string {
 // it a session, comes last. A damaged transcript is a [*DamageError]; other files that are damaged are
 // left out, and among the problems of the report.
 //
-// If an error comes after files got their names, the report says what was done until then; it is nil
-// only if nothing was. The directory of a project may be a symbolic link, as for Save.
+// If an error comes after files got their names, the report covers the work until then; it is nil
+// only if nothing was done. The directory of a project may be a symbolic link, as for Save.
 func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions) (*RestoreReport, error) {
 	if opts == nil {
 		opts = new(RestoreOptions)
@@ -121,8 +121,9 @@ func (a *Archive) Restore(ctx context.Context, s *Session, opts *RestoreOptions)
 	return &r.report, nil
 }
 
-// The places of a session's files are directories in that of the agent: of the project, and of the
-// files beside it. Each may be a symbolic link of the user, but nothing in it leads out of it.
+// The places of a session's files are directories in the agent's directory: the project's, and the
+// directories of the files beside it. Each may be a symbolic link of the user, but nothing in it
+// leads out of it.
 type places struct {
 	dir     string
 	project string // its name
@@ -228,7 +229,8 @@ func (r *restoring) run(ctx context.Context, force bool) error {
 	return nil
 }
 
-// compareAll returns the files that have to be written, the transcript last, and those that are there.
+// compareAll returns the files that have to be written, the transcript last, and the files that are
+// already there.
 func (r *restoring) compareAll(force bool) (missing, present []*File, err error) {
 	var conflict ConflictError
 	main := r.session.Main()
@@ -419,7 +421,7 @@ func (r *restoring) sync() error {
 	return nil
 }
 
-// A rootedDir is a directory below one that nothing can leave.
+// A rootedDir is a directory below a root that nothing can leave.
 type rootedDir struct {
 	root *os.Root
 	path string

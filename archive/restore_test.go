@@ -132,7 +132,7 @@ func TestRestoreDamagedSide(t *testing.T) {
 	}
 }
 
-// TestRestoreFailsLate fails while files get their names. The report says which were renamed.
+// TestRestoreFailsLate fails while files get their names. The report names the renamed ones.
 func TestRestoreFailsLate(t *testing.T) {
 	t.Parallel()
 	d := newAgentDir(t)
@@ -305,7 +305,7 @@ func TestRestoreLinks(t *testing.T) {
 	}
 }
 
-// TestRestoreElsewhere restores a session in another project, and refuses one that was made up.
+// TestRestoreElsewhere restores a session in another project, and refuses an invented one.
 func TestRestoreElsewhere(t *testing.T) {
 	t.Parallel()
 	d := newAgentDir(t)

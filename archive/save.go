@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// SaveOptions say what to save. Nil and the zero value mean all sessions of the agent's own files,
-// under the name of this machine.
+// SaveOptions configure a run of Save. Nil and the zero value mean all sessions of the agent's own
+// files, under the name of this machine.
 type SaveOptions struct {
-	// Roots are the agents' directories. Empty means those of sessions.Roots.
+	// Roots are the agents' directories. Empty means the result of sessions.Roots.
 	Roots []string
 	// Machine is the name under which the sessions are saved. Empty means [MachineName].
 	Machine string
@@ -34,31 +34,32 @@ type SaveOptions struct {
 	batch int // for tests; 0 means maxBatch
 }
 
-// SaveProgress is how far a call of [Archive.Save] is.
+// SaveProgress is the progress of a call to [Archive.Save].
 type SaveProgress struct {
 	Sessions, AllSessions int
 	Bytes, AllBytes       int64 // of files that have changed
 }
 
-// A SaveReport says what a call of [Archive.Save] did.
+// A SaveReport is the report of a call to [Archive.Save].
 type SaveReport struct {
 	// Machine is the name under which the sessions were saved.
 	Machine string
 	// Sessions is the number of sessions that were found, New how many of them the archive did not
 	// have, and Changed how many others changed.
 	Sessions, New, Changed int
-	// Bytes is the size of all files that were found. NewBytes is how much of them was new, and
-	// Stored how many bytes were written for that, without manifests.
+	// Bytes is the size of all files that were found. NewBytes is the number of new ones, and
+	// Stored the number of bytes that were written for them, without manifests.
 	Bytes, NewBytes, Stored int64
 	// Blobs is the number of blobs that were written.
 	Blobs int
-	// Rewritten is the number of files that no longer started with what was saved. The archive has
-	// both contents.
+	// Rewritten is the number of files that no longer started with the saved content. The archive
+	// has both contents.
 	Rewritten int
 	// Copies is the number of sessions that another of the roots has in the same project, with a
 	// transcript that is as long or longer. They are not saved.
 	Copies int
-	// Problems are what could not be saved. It is saved later, when the reason is gone.
+	// Problems lists everything that could not be saved. It is saved later, when the reason is
+	// gone.
 	Problems []Problem
 }
 
@@ -266,7 +267,7 @@ func (r *saveRun) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// attempts is how often a session is tried that another process saves at the same time.
+// attempts limits the tries to save a session that another process saves at the same time.
 const attempts = 10
 
 // session saves one session. Errors that are only about this one become problems.
@@ -349,7 +350,7 @@ func (w *sessionWriter) save() error {
 	return w.run.archive.target.Swap(w.ctx, w.next.Key, data, w.next.revision)
 }
 
-// done adds the figures of the session to those of the run.
+// done adds the figures of the session to the run's.
 func (w *sessionWriter) done(saved bool) {
 	r := w.run
 	r.mu.Lock()
@@ -472,8 +473,8 @@ func (w *sessionWriter) read(src io.ReaderAt, at, size int64) ([]byte, error) {
 	return data[:n], nil
 }
 
-// settled is how long ago a transcript must have been changed for its last line to be saved although
-// it is not complete: no agent is writing it any more.
+// settled is the minimum age of a transcript's last change for an incomplete last line to be saved:
+// no agent is writing it any more.
 const settled = 5 * time.Minute
 
 // end returns up to where a file is saved.

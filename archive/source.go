@@ -212,7 +212,7 @@ func (w *liveWalk) beside(s *liveSession) {
 	slices.SortFunc(s.files, func(a, b liveFile) int { return strings.Compare(a.path, b.path) })
 }
 
-// maxFirst is how much of a transcript is read to find its session.
+// maxFirst is the number of bytes of a transcript that are read to find its session.
 const maxFirst = 1 << 20
 
 // sessionMember is the ID of a session in a line that is too long to be decoded. In a text its quotes

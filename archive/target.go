@@ -16,7 +16,7 @@ import (
 // A Target keeps the blobs and manifests of an archive. [Dir] is one, and packages sqlitearchive
 // and natsarchive have others. Package archivetest tests targets.
 //
-// All methods may be called at once, also by several processes. They return an error that wraps
+// All methods may be called at once, even by several processes. They return an error that wraps
 // [ErrNotFound] if there is no such blob or manifest.
 type Target interface {
 	// Put stores a blob. It returns when the blob would survive a crash. A blob that exists stays
@@ -43,7 +43,7 @@ type Manifest struct {
 	Data []byte
 	// Revision differs between any two contents of this manifest.
 	Revision string
-	// Err is why the manifest can't be read. Then Data is nil.
+	// Err is the reason the manifest can't be read. Then Data is nil.
 	Err error
 }
 
@@ -102,7 +102,7 @@ func CheckMachine(name string) error {
 	return nil
 }
 
-// CheckBlob returns an error unless name can be that of a blob: a SHA-256 in lower-case hexadecimal
+// CheckBlob returns an error unless name can name a blob: a SHA-256 in lower-case hexadecimal
 // digits.
 func CheckBlob(name string) error {
 	if !blobName().MatchString(name) {

@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
-// UnpackOptions say what to unpack. Nil and the zero value mean all sessions.
+// UnpackOptions select the sessions to unpack. Nil and the zero value mean all sessions.
 type UnpackOptions struct {
 	// Live are agents' directories. Sessions of which they have as much as the archive are not
 	// unpacked.
@@ -30,7 +30,7 @@ type UnpackOptions struct {
 	Progress func(done, all int64)
 }
 
-// Unpacked is what [Archive.Unpack] made.
+// Unpacked is the result of [Archive.Unpack].
 type Unpacked struct {
 	// Roots are the directories that have sessions, by machine. Each has the layout of an agent's
 	// directory.
@@ -96,7 +96,7 @@ type wantedSession struct {
 	newer time.Time // the live transcript has less, and this time: the copy has to look newer
 }
 
-// An unpackIndex says which sessions were unpacked, by key.
+// An unpackIndex lists the unpacked sessions, by key.
 type unpackIndex map[string]unpackedSession
 
 type unpackedSession struct {
@@ -192,8 +192,8 @@ func (u *unpacking) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// removeOthers removes the sessions that are not wanted, except those whose manifest can't be read
-// any more.
+// removeOthers removes the sessions that are not wanted, except sessions whose manifest can't be
+// read any more.
 func (u *unpacking) removeOthers() (removed bool) {
 	unreadable := map[string]bool{}
 	for _, p := range u.result.Problems {
@@ -305,7 +305,7 @@ type fileWriter struct {
 	reader *reader
 }
 
-// draftOptions say what a draft has.
+// draftOptions configure a draft.
 type draftOptions struct {
 	file     *File
 	modified time.Time

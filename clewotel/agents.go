@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// noSpan is the span of what is not recorded. Within an agent whose span is not recorded, nothing
-// is.
+// noSpan is the span of anything that is not recorded. Within an agent whose span is not recorded,
+// nothing is.
 var noSpan = trace.SpanFromContext(context.Background())
 
 // maxName is the length of the longest name of a tool or subagent. The model makes them up.
@@ -112,7 +112,7 @@ func (s *session) endSubagent(callID, failure string) {
 	}
 }
 
-// dropEnded forgets subagents that ended, except those whose call has no result.
+// dropEnded forgets subagents that ended, except subagents whose call has no result.
 func (s *session) dropEnded() {
 	for id, a := range s.agents {
 		if a.ended && s.tools[id] == nil {
@@ -318,9 +318,9 @@ func (s *session) measuredTool(name, failure string) string {
 // askedKey is the key of the span that has the events of a request, in the context of its callback.
 type askedKey struct{ s *session }
 
-// asked gives callbacks the span of the call that they are about as parent, or else that of the turn
-// or of the session, and adds an event to it. The messages with which the agent only gets to know an
-// MCP server are no events.
+// asked gives callbacks the span of the call that they are about as parent, or else the span of the
+// turn or of the session, and adds an event to it. The messages with which the agent only gets to
+// know an MCP server are not events.
 func (s *session) asked(ctx context.Context, req *clew.TraceRequest) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()

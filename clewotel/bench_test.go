@@ -171,9 +171,9 @@ func traceOnly(b *testing.B, messages []wire.Message) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkOverhead has turns of some 50,000 frames, one after the other without a trace and with
-// one that records nothing, and compares the processor time of the cheapest turn of each. On a busy
-// machine that difference is noise. The time of the trace alone is not: the shortest one fits
+// BenchmarkOverhead has turns of some 50,000 frames, one after the other without a trace and with a
+// trace that records nothing, and compares the processor time of the cheapest turn of each. On a
+// busy machine that difference is noise. The time of the trace alone is not: the shortest one fits
 // between two other processes.
 func BenchmarkOverhead(b *testing.B) {
 	for name, calls := range map[string]bool{"answers": false, "answers and calls": true} {

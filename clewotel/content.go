@@ -37,7 +37,7 @@ func (s *session) parts(content wire.Content) []part {
 	return parts
 }
 
-// maxParts is how many parts of a message are kept.
+// maxParts is the maximum number of parts of a message that are kept.
 const maxParts = 64
 
 // A message is a message, in the form of the conventions.
@@ -77,7 +77,7 @@ func finishReason(c *chat) string {
 	return c.finish
 }
 
-// secretBytes is how long a secret may be that is found although the text is cut in it.
+// secretBytes is the maximum length of a secret that is found although the text is cut in it.
 const secretBytes = 16 << 10
 
 // text returns a text without secrets, cut to its limit.

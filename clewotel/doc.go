@@ -4,8 +4,8 @@
 //	opts = clewotel.Instrument(opts, nil) // to the global providers
 //	for msg, err := range clew.Query(ctx, prompt, opts) { … }
 //
-// It works the same for Query, Run, Connect and pools. It imports only OpenTelemetry's API: the SDK
-// and the exporters are those of the program.
+// It works the same for Query, Run, Connect and pools. It imports only OpenTelemetry's API: the
+// program brings the SDK and the exporters.
 //
 // # Spans
 //
@@ -31,7 +31,7 @@
 //
 // # Tokens and cost
 //
-// Tokens are on chat spans alone, and their sums are those that the agent reports with its results
+// Tokens are on chat spans alone, and their sums equal the agent's own reports with its results
 // ([wire.ResultMessage.ModelUsage]), to the token. To that end a chat span is exported with the
 // result of its turn, with the time at which it ended.
 //
@@ -41,7 +41,7 @@
 //   - Some requests of the agent are in its accounts and not in its messages, such as the summary
 //     of a compaction and the last answer of a subagent. One more chat span for each model, with the
 //     attribute clew.unseen, has their tokens.
-//   - Answers that the agent does not count, such as one that was interrupted, have no tokens.
+//   - Answers that the agent does not count, such as an interrupted one, have no tokens.
 //
 // The cost of a turn is the attribute clew.cost_usd of its outermost invoke_agent span alone, so
 // that costs can be added up.

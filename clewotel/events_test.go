@@ -33,8 +33,8 @@ func (s *scene) events(span string) []string {
 	return events
 }
 
-// A question that is about no call is an event of the turn, or of the session if there is none. What
-// the agent asks an MCP server at its start is no question.
+// A question that is about no call is an event of the turn, or of the session if there is none. The
+// agent's requests to an MCP server at its start are not questions.
 func TestQuestionsWithoutACall(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

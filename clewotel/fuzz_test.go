@@ -43,8 +43,8 @@ func randomFrame(kind, arg byte) string {
 	return fmt.Sprintf(`{"type":"system","subtype":"api_retry","attempt":%d,"error":"overloaded","retry_delay_ms":1}`, arg)
 }
 
-// randomResult returns a result, and how many tokens its accounts have in addition to those that
-// the agent itself used.
+// randomResult returns a result, and how many tokens its accounts have in addition to the agent's
+// own tokens.
 func randomResult(arg byte) (frame string, input, output int64) {
 	own, first, second := int(arg), int(arg>>4), int(arg&15)
 	frame = fmt.Sprintf(`{"type":"result","subtype":"success","result":"done","user_message_uuids":["p%d"],"session_id":"s",`+

@@ -114,7 +114,7 @@ const (
 	errorOther       = "_OTHER"
 )
 
-// A Semconv says which names tokens have, as long as the conventions have two sets of them.
+// A Semconv selects the names for tokens, as long as the conventions have two sets of them.
 type Semconv string
 
 // The sets of names.

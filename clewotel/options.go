@@ -32,7 +32,7 @@ type Options struct {
 	Content Content
 	// MaxTextBytes is the length of the longest text of a span. Longer ones are cut. 0 means 4096.
 	MaxTextBytes int
-	// Semconv says which names tokens have.
+	// Semconv selects the names for tokens.
 	Semconv Semconv
 	// AgentExport makes the agent export its own spans, as children of the session's. Then there
 	// are no chat, tool and subagent spans from here, so that nothing is there twice; the metrics
@@ -42,10 +42,10 @@ type Options struct {
 	AgentExport bool
 }
 
-// Content says which texts of a conversation are in spans.
+// Content selects the texts of a conversation that are in spans.
 type Content int
 
-// What spans may have of the conversation.
+// The texts of the conversation that spans may have.
 const (
 	// NoTexts leaves out all texts: prompts, answers, inputs and tool results.
 	NoTexts Content = iota
@@ -65,7 +65,7 @@ func Instrument(opts *clew.Options, o *Options) *clew.Options {
 	return &traced
 }
 
-// telemetry is what all sessions of instrumented options share. It does not change.
+// telemetry is the state that all sessions of instrumented options share. It does not change.
 type telemetry struct {
 	Options
 	tracer trace.Tracer // of sessions and turns

@@ -38,7 +38,7 @@ func TestProvider(t *testing.T) {
 }
 
 // The agent gets a TRACESTATE with its TRACEPARENT, an empty one if the trace has none, so that it
-// does not inherit that of another trace.
+// does not inherit another trace's.
 func TestTraceState(t *testing.T) {
 	t.Parallel()
 	state, err := trace.ParseTraceState("vendor=1")

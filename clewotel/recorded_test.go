@@ -88,8 +88,8 @@ func accounts(m *wire.ResultMessage) (sum counts) {
 	return sum
 }
 
-// The tokens of all spans and of the metric are those that the agent reports, to the token, and the
-// cost is that of the session, up to the rounding of a sum.
+// The tokens of all spans and of the metric equal the agent's report, to the token, and the cost
+// equals the session's, up to the rounding of a sum.
 func TestSumsEqualTheAccounts(t *testing.T) {
 	for name, recording := range recordings(t) {
 		t.Run(name, func(t *testing.T) {

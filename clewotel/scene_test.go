@@ -246,7 +246,7 @@ func recordings(t testing.TB) map[string]string {
 	return texts
 }
 
-// replay returns a scenario in which the agent says what it says in a recording, to a host that
+// replay returns a scenario in which the agent repeats its messages in a recording, to a host that
 // sends only prompts and answers, and how many prompts there are.
 func replay(t *testing.T, recording string) (scenario *clewtest.Scenario, prompts int) {
 	t.Helper()

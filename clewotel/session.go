@@ -17,8 +17,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A session makes the spans of one session from what its trace reports. Its lock protects everything
-// below it.
+// A session makes the spans of one session from the calls of its trace. Its lock protects
+// everything below it.
 type session struct {
 	*telemetry
 	provider  string
@@ -213,7 +213,7 @@ func (s *session) end(_ context.Context, err error) {
 	s.span.End()
 }
 
-// closeAll ends all turns, subagents, calls and answers, with what is known about them.
+// closeAll ends all turns, subagents, calls and answers, with the attributes known so far.
 func (s *session) closeAll(failure string) {
 	for _, sub := range s.agents {
 		s.endAgent(sub, failure)
@@ -297,7 +297,7 @@ func (s *session) init(m *wire.InitMessage) {
 	}
 }
 
-// working returns the span of the turn that the agent works on, or that of the session.
+// working returns the span of the turn that the agent works on, or the session's span.
 func (s *session) working() trace.Span {
 	switch {
 	case s.current != nil:
@@ -308,8 +308,8 @@ func (s *session) working() trace.Span {
 	return s.span
 }
 
-// event adds an event to the turn that is running, or to the session. Only a retry has a message that
-// says which agent it is about.
+// event adds an event to the turn that is running, or to the session. Only a retry has a message
+// that names its agent.
 func (s *session) event(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.APIRetryMessage:

@@ -354,8 +354,8 @@ func TestParentOfARun(t *testing.T) {
 	})
 }
 
-// With AgentExport the agent exports its spans, and there are only those of the session and of the
-// turn from here. Variables that are set already stay.
+// With AgentExport the agent exports its spans, and only the spans of the session and of the turn
+// come from here. Variables that are set already stay.
 func TestAgentExport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (t tokens) minus(u tokens) tokens {
 	}
 }
 
-// fits reports whether the input of t is a part of that of u.
+// fits reports whether the input of t is a part of u's.
 func (t tokens) fits(u tokens) bool {
 	return t.input <= u.input && t.cacheRead <= u.cacheRead && t.cacheWrite <= u.cacheWrite
 }
@@ -101,7 +101,7 @@ func (c *chat) see(u *wire.Usage, stop wire.StopReason) {
 	}
 }
 
-// contentLength returns the length of what the model wrote.
+// contentLength returns the length of the model's text.
 func contentLength(content wire.Content) int {
 	n := 0
 	for _, block := range content {
@@ -162,11 +162,11 @@ func (s *session) chatAttributes(c *chat) []attribute.KeyValue {
 	return attrs
 }
 
-// A ledger has the answers since the last result, and gives each its tokens when a result says how
-// many there were.
+// A ledger has the answers since the last result, and gives each its tokens when a result reports
+// their number.
 type ledger struct{ chats []*chat }
 
-// flush ends all answers with what their frames reported, since no result will come.
+// flush ends all answers with the tokens that their frames reported, since no result will come.
 func (l *ledger) flush(s *session) {
 	for _, c := range l.chats {
 		c.estimated = !c.exact && c.used.output > 0
@@ -176,9 +176,9 @@ func (l *ledger) flush(s *session) {
 }
 
 // settle gives the answers of the turn t, and of subagents, the tokens that its result reports. The
-// usage of a result is that of the session's own agent in this turn. What all models used in
-// addition, which is left, belongs to subagents, and to requests that no message has shown. The
-// answer of a running subagent that is not in these accounts waits for the next result.
+// usage of a result belongs to the session's own agent in this turn. The additional usage of all
+// models, which is left, belongs to subagents, and to requests that no message showed. The answer
+// of a running subagent that is not in these accounts waits for the next result.
 func (l *ledger) settle(s *session, t *agent, m *wire.ResultMessage, left map[string]tokens) {
 	models := m.ModelUsageSinceLastResult
 	if models == nil {
@@ -228,8 +228,8 @@ func (l *ledger) unseenAgent(t *agent, subs []*chat) *agent {
 	return subs[0].agent
 }
 
-// take subtracts the tokens of an answer from the account with a name, and what that one does not
-// have from the others, so that no token is counted twice.
+// take subtracts the tokens of an answer from the account with a name, and the excess from the
+// others, so that no token is counted twice.
 func take(left map[string]tokens, name string, used tokens) {
 	for _, name := range append([]string{name}, slices.Sorted(maps.Keys(left))...) {
 		if have, ok := left[name]; ok {
@@ -274,9 +274,9 @@ type totals struct {
 	models  map[string]tokens
 }
 
-// since returns what the models used and what that has cost since the last result. Totals start
-// again with another conversation, and may do so at any other time. A result without accounts, such
-// as that of an error, changes nothing.
+// since returns the usage of the models and its cost since the last result. Totals start again with
+// another conversation, and may do so at any other time. A result without accounts, such as an
+// error's, changes nothing.
 func (t *totals) since(m *wire.ResultMessage) (used map[string]tokens, cost float64) {
 	if t.models == nil || m.SessionID != t.session {
 		*t = totals{session: m.SessionID, models: make(map[string]tokens)}
@@ -310,8 +310,8 @@ func (t *totals) since(m *wire.ResultMessage) (used map[string]tokens, cost floa
 }
 
 // share divides tokens among answers. The input of each is known. Output that is not known is
-// divided by the length of the answers. What is left belongs to requests that no message has shown:
-// one more answer of an agent, of this model, gets it. It returns all answers.
+// divided by the length of the answers. The rest belongs to requests that no message showed: one
+// more answer of an agent, of this model, gets it. It returns all answers.
 func (l *ledger) share(s *session, chats []*chat, total tokens, unseen *agent, model string) []*chat {
 	left := total
 	var unknown []*chat

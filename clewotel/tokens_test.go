@@ -135,7 +135,7 @@ func TestTokensByModel(t *testing.T) {
 	}
 }
 
-// An older agent reports only totals. A result without them, as that of an error, does not make the
+// An older agent reports only totals. A result without them, such as an error's, does not make the
 // next one pay for everything again.
 func TestTotals(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 //
 // A host that does not keep to the scenario fails the test: with a frame that does not fit, with a
 // frame that is not expected, or with a frame that has not come when the agent or the test ends.
-// The last one also fails the test if no agent was started. The report names the step, what was
-// wanted and what came, each difference by its JSON pointer, and the dialogue so far. The agent
+// The last one also fails the test if no agent was started. The report names the step, the expected
+// and the actual frame, each difference by its JSON pointer, and the dialogue so far. The agent
 // then writes the same to its standard error and exits with 70. When a test fails for another
 // reason, the dialogue is logged.
 //
@@ -78,9 +78,9 @@ func (a *Agent) newest() *simagent.Run {
 	return a.runs[len(a.runs)-1]
 }
 
-// start starts the record of one more agent. Its failures are those of the test. They come from
-// whatever goroutine finds them, and none comes after the test: the cleanups of Conn and of the hub
-// wait for these goroutines.
+// start starts the record of one more agent. Its failures fail the test. They come from whatever
+// goroutine finds them, and none comes after the test: the cleanups of Conn and of the hub wait for
+// these goroutines.
 func (a *Agent) start(args []string) *simagent.Run {
 	r := simagent.NewRun(a.scenario, args, func(text string) { a.t.Errorf("clewtest: %s", text) })
 	a.mu.Lock()

@@ -11,7 +11,8 @@ import (
 // A Conn is an agent that runs in memory, as seen by its host. As with a process, what is written
 // waits in a buffer of 64 KiB, and a full buffer blocks its writer.
 type Conn struct {
-	// Stdin is what the host writes to. Closing it is the end of the agent's input.
+	// Stdin is the agent's input, for the host to write to. Closing it is the end of the agent's
+	// input.
 	Stdin io.WriteCloser
 	// Stdout and Stderr are what the agent writes. They end when it does. If the host closes one,
 	// the agent's next write to it fails.
@@ -32,7 +33,7 @@ type ExitError struct {
 // killed".
 func (e *ExitError) Error() string { return (*simagent.ExitError)(e).Error() }
 
-// ExitCode returns e.Code. The method has the name of that of [os.ProcessState], for hosts that
+// ExitCode returns e.Code. The method has the same name as in [os.ProcessState], for hosts that
 // look for it.
 func (e *ExitError) ExitCode() int { return e.Code }
 

@@ -223,7 +223,7 @@ const (
 	b  = `{"type":"b","x":1,"y":2}`
 )
 
-// reports are the lines that a host writes, and what the test then reports. An empty line closes
+// reports are the lines that a host writes, and the test's reports about them. An empty line closes
 // stdin.
 var reports = []struct {
 	name string

@@ -247,7 +247,7 @@ type link struct {
 	gone     chan struct{} // closed when the test has ended
 }
 
-// dial connects with the test. value is that of agentVariable.
+// dial connects with the test. value is the value of agentVariable.
 func dial(value string) (*link, error) {
 	fields := strings.Fields(value)
 	if len(fields) != 3 {

@@ -64,7 +64,7 @@ func (a *Agent) Path() string {
 // Every test binary that imports this package and inherits the variables becomes the agent,
 // whatever its path: don't set them where tests start test binaries for another reason. It becomes
 // the agent when this package is initialized. Packages that are initialized earlier run as usual,
-// and what they write to standard output comes before the agent's first frame.
+// and their standard output comes before the agent's first frame.
 //
 // The process talks to the test over a loopback connection and ends when that does: with the test,
 // even when the test binary is killed. It can't be used within testing/synctest, which does not

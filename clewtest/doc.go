@@ -15,7 +15,7 @@
 // # The scripted model
 //
 // A model is a server on the loopback interface that ends with its test. Its rules match the newest
-// turn of the conversation, and say what the model answers:
+// turn of the conversation, and supply the model's answers:
 //
 //	func TestReview(t *testing.T) {
 //		model := clewtest.NewModel(t)
@@ -30,10 +30,10 @@
 //
 // The first rule that matches answers. [Rule.Once] and [Rule.Times] limit how many requests a rule
 // answers, so that several rules for the same words make a sequence. [Model.Reply] answers
-// everything else. Without it, a request that no rule matches fails the test, and the failure says
-// what was asked. A rule can also fail ([Rule.Fail]), cut the connection ([Rule.Cut]), never answer
-// ([Rule.Hang]) and answer slowly ([Rule.Delay], [Rule.Pace]). [Model.Requests] returns what the
-// agent sent.
+// everything else. Without it, a request that no rule matches fails the test, and the failure
+// quotes the request. A rule can also fail ([Rule.Fail]), cut the connection ([Rule.Cut]), never
+// answer ([Rule.Hang]) and answer slowly ([Rule.Delay], [Rule.Pace]). [Model.Requests] returns what
+// the agent sent.
 //
 // [Model.Env] is the environment to start the program in. It keeps the settings, the credentials
 // and the home of the user who runs the test away from the agent, and the agent away from the
@@ -53,15 +53,15 @@
 // [Model.OnToolResult] and [Model.Reply] nor count for their limits. They are logged and don't fail
 // the test; see [Request.Background]. A [Model.When] rule can answer them differently.
 //
-// The rules apply to every request of the conversation, also to those that nobody typed: the
+// The rules apply to every request of the conversation, including requests that nobody typed: the
 // prompts of subagents, the turn that follows when one of them finishes in the background, and the
 // summary for a compaction, whose prompt starts with "CRITICAL: Respond with TEXT ONLY".
 //
 // # The real agent
 //
 // [RealAgent] returns the path of the claude binary, version [AgentVersion]. If it is not
-// installed, RealAgent skips the test with a sentence that says how to get it. In the repository of
-// this module "make agent" installs it.
+// installed, RealAgent skips the test with a sentence that explains how to get it. In the
+// repository of this module "make agent" installs it.
 //
 // # The simulated agent
 //

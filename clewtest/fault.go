@@ -15,7 +15,7 @@ import (
 // exit-before there. The zero value is not a fault.
 //
 // In a dialogue a fault is one line, however much it writes. Frames that are given to a fault carry
-// the host's ids, as those of [Scenario.Send] do.
+// the host's ids, as in [Scenario.Send].
 //
 // A function that gets a wrong argument returns a Fault with an error, which [NewAgent] reports.
 type Fault struct {
@@ -124,7 +124,7 @@ func RespondOutOfOrder(ids ...string) Fault { return makeFault("respond-out-of-o
 func RespondTwice(id string) Fault { return makeFault("respond-twice", id) }
 
 // RespondNever leaves the control request with the scenario's id without an answer. It only adds a
-// line to the dialogue that says so.
+// line about it to the dialogue.
 func RespondNever(id string) Fault { return makeFault("respond-never", id) }
 
 // RespondUnknown answers a control request that the host never made. The answer carries id as it is

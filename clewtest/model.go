@@ -14,10 +14,10 @@ import (
 // API as Claude Code uses it, and answers from rules. It needs no key and no network, and it ends
 // with its test.
 //
-// The model tries its rules in the order in which they were made, and the first one that matches
-// and is not used up answers. A request that no rule matches fails the test, and so does one that
-// cannot be read; see [Model.Reply] for an answer to everything. Make a rule before the request
-// that it is for. All methods may be called from several goroutines.
+// The model tries its rules in the order in which they were made, and the first match that is not
+// used up answers. A request that no rule matches fails the test, and so does an unreadable one;
+// see [Model.Reply] for an answer to everything. Make a rule before the request that it is for. All
+// methods may be called from several goroutines.
 type Model struct {
 	tb     testing.TB
 	engine *simmodel.Model
@@ -27,8 +27,8 @@ type Model struct {
 }
 
 // NewModel starts a model on a free port of 127.0.0.1. It has no rules yet. When the test ends, its
-// connections are cut, also those of requests that still wait for an answer, and its directories
-// are removed: end the programs that use them first.
+// connections are cut, even for requests that still wait for an answer, and its directories are
+// removed: end the programs that use them first.
 func NewModel(tb testing.TB) *Model {
 	tb.Helper()
 	engine, err := simmodel.Start(tb.Context(), tb.TempDir(), reporter{tb})
@@ -64,8 +64,8 @@ func (m *Model) Reply(text string) *Model {
 }
 
 // On adds a rule for requests whose newest prompt contains words, letter by letter; see
-// [Request.Prompt] for what a prompt is. Empty words match every request of the conversation.
-// Background requests never match; see [Request.Background].
+// [Request.Prompt] for the definition of a prompt. Empty words match every request of the
+// conversation. Background requests never match; see [Request.Background].
 func (m *Model) On(words string) *Rule { return m.addRule(simmodel.PromptContains(words)) }
 
 // OnToolResult adds a rule for requests whose newest turn has a tool result that contains words,
@@ -75,8 +75,8 @@ func (m *Model) OnToolResult(words string) *Rule {
 }
 
 // When adds a rule for requests for which match returns true. The model calls match for every
-// request for an answer, also for those that the agent makes in the background, and possibly from
-// several goroutines at once. It must not change the request. A panic in it fails the test.
+// request for an answer, including background requests of the agent, and possibly from several
+// goroutines at once. It must not change the request. A panic in it fails the test.
 func (m *Model) When(match func(*Request) bool) *Rule {
 	return m.addRule(func(r *simmodel.Request) bool { return match(m.request(r)) })
 }
@@ -100,7 +100,7 @@ func (m *Model) Requests() []*Request {
 }
 
 // AllRequests returns every request so far: for answers, in the background, for token counts, for
-// anything else, and those that were refused because they were meant for another machine.
+// anything else, and requests that were refused because they were meant for another machine.
 func (m *Model) AllRequests() []*Request {
 	var list []*Request
 	for _, r := range m.engine.Requests() {
@@ -139,10 +139,10 @@ func ToolUse(name string, input any) *wire.ToolUseBlock { return simmodel.ToolUs
 // earlier one of the same name.
 //
 // Nothing of the caller's own settings, credentials or home is in it: of the caller's variables
-// there is only PATH, and on Windows those that programs cannot start without. HOME,
+// there is only PATH, and on Windows variables that programs cannot start without. HOME,
 // CLAUDE_CONFIG_DIR and the directory for temporary files are below [testing.TB.TempDir]. Two
 // things are out of its reach. The agent reads CLAUDE.md and .claude in its working directory and
-// in all directories above it, so set [os/exec.Cmd.Dir] to a directory such as that of
+// in all directories above it, so set [os/exec.Cmd.Dir] to a directory such as
 // [testing.TB.TempDir]. And it obeys the settings that an administrator made for the whole machine,
 // such as /etc/claude-code/managed-settings.json on Linux.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Request is one that a [Model] received. It is not changed after it was recorded, and callers
-// must not change it.
+// A Request is a request that a [Model] received. It is not changed after it was recorded, and
+// callers must not change it.
 type Request struct {
 	// Method is the HTTP method, such as POST.
 	Method string
@@ -25,8 +25,8 @@ type Request struct {
 	RawQuery string
 	// Header holds the headers of the request, except Host.
 	Header http.Header
-	// Body is what was sent, byte for byte. If it is a request for an answer or a token count, the
-	// fields below are read from it. Otherwise they are zero.
+	// Body is the body of the request, byte for byte. If it is a request for an answer or a token
+	// count, the fields below are read from it. Otherwise they are zero.
 	Body []byte
 
 	// Model is the model that was asked for, such as claude-opus-4-1.
@@ -62,7 +62,7 @@ type RequestTool struct {
 	Type string `json:"type"`
 	// Name is the name that the model calls the tool by, such as Bash.
 	Name string `json:"name"`
-	// Description says what the tool does, for the model.
+	// Description describes the tool, for the model.
 	Description string `json:"description"`
 	// InputSchema is the JSON schema of the tool's input. It is empty for a tool of the API.
 	InputSchema wire.JSON `json:"input_schema"`
@@ -89,13 +89,13 @@ func (m *Model) request(r *simmodel.Request) *Request {
 	return req
 }
 
-// Turn returns the blocks of the newest user turn: those of all user messages after the last
+// Turn returns the blocks of the newest user turn: the blocks of all user messages after the last
 // answer.
 func (r *Request) Turn() wire.Content { return r.engine.Turn() }
 
 // Prompt returns the text of the newest user turn, its blocks joined by line breaks. It leaves out
-// tool results, and what Claude Code adds between system-reminder tags. It is "" for a turn that
-// has nothing else.
+// tool results, and text that Claude Code adds between system-reminder tags. It is "" for a turn
+// that has nothing else.
 func (r *Request) Prompt() string { return r.engine.Prompt() }
 
 // ToolResults returns the tool results in the newest user turn.
@@ -104,12 +104,12 @@ func (r *Request) ToolResults() []*wire.ToolResultBlock { return r.engine.ToolRe
 // Background reports whether the agent made the request on its own behalf, beside the conversation:
 // for a title of the session, for a web search, or to check that a key or a model works. The model
 // answers such a request "ok" and logs it, unless a [Model.When] rule matches it. It is recognized
-// by what it asks for, as Claude Code 2.1.325 does it. Any other request, and any request of
-// another client, belongs to the conversation.
+// by its wording, as in Claude Code 2.1.325. Any other request, and any request of another client,
+// belongs to the conversation.
 func (r *Request) Background() bool { return r.engine.Background() }
 
-// A Rule says which requests it is for, how many of them, and what the [Model] answers. Its methods
-// return the rule itself, so that calls can be chained:
+// A Rule determines which requests it is for, how many of them, and the answer of the [Model]. Its
+// methods return the rule itself, so that calls can be chained:
 //
 //	model.On("list the files").Reply(clewtest.ToolUse("Bash", map[string]string{"command": "ls"})).Once()
 //	model.On("list the files").Fail(529).Times(2)
@@ -127,7 +127,7 @@ func (r *Rule) set(change func(*simmodel.Answer)) *Rule {
 	return r
 }
 
-// Reply answers with blocks, in order: those of [Text], [Thinking] and [ToolUse], or any other
+// Reply answers with blocks, in order: blocks from [Text], [Thinking] and [ToolUse], or any other
 // block of package wire. A tool use without an ID gets a new one each time the rule answers. A tool
 // use whose input is not an object fails the test.
 func (r *Rule) Reply(blocks ...wire.Block) *Rule {
@@ -217,7 +217,7 @@ func (r *Rule) Message(text string) *Rule {
 	return r.set(func(a *simmodel.Answer) { a.Message = text })
 }
 
-// Header adds a header to the answer, such as one that says how the account stands against its limits.
+// Header adds a header to the answer, such as a header about the account's limits.
 func (r *Rule) Header(name, value string) *Rule {
 	return r.set(func(a *simmodel.Answer) {
 		a.Header = maps.Clone(a.Header)

@@ -151,7 +151,7 @@ func agentVersion(path string) (string, error) {
 	return once.(func() (string, error))()
 }
 
-// versionTimeout bounds a run of the binary with --version, also on a busy machine.
+// versionTimeout bounds a run of the binary with --version, even on a busy machine.
 const versionTimeout = 5 * time.Minute
 
 // runVersion runs the binary in an empty directory, which is also its home.

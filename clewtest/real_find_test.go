@@ -71,7 +71,7 @@ func fakeAgent(t *testing.T, path, version string) {
 	shelltest.Write(t, path, "echo '"+version+" (Claude Code)'")
 }
 
-// A binary that prints without end is stopped, and what it prints is not kept.
+// A binary that prints without end is stopped, and its output is not kept.
 func TestRealAgentPrintsTooMuch(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "claude")

@@ -19,9 +19,9 @@ import (
 // oldest such request that has no answer yet.
 const Any = "<any>"
 
-// A Scenario says what the simulated agent does, step by step: which frames it expects of the host,
-// which frames it sends, and how it ends. It is read from a dialogue file, see [ReadDialogue], or
-// built:
+// A Scenario describes the simulated agent's actions, step by step: which frames it expects of the
+// host, which frames it sends, and how it ends. It is read from a dialogue file, see
+// [ReadDialogue], or built:
 //
 //	s := new(clewtest.Scenario).
 //		Expect(`{"type":"user","message":{"content":"Hi"}}`).
@@ -42,8 +42,8 @@ const Any = "<any>"
 //
 // # Ids
 //
-// A host chooses its own ids, and they differ from those of a recorded dialogue. So these ids need
-// not be the same:
+// A host chooses its own ids, and they differ from the ids of a recorded dialogue. So these ids
+// need not be the same:
 //
 //   - The request_id of a control request fits any string the first time, is remembered, and must
 //     be the same from then on. The agent answers with it in place of the scenario's.
@@ -56,8 +56,8 @@ const Any = "<any>"
 //   - The session_id of a frame fits any string and may be missing. The agent keeps its own.
 //
 // This holds only where the protocol has these ids. Elsewhere they are values like any other: a
-// session_id in the input of a tool must be the one that the scenario names. A control response of
-// the host must carry the id of the agent's own request as the scenario has it.
+// session_id in the input of a tool must equal the scenario's. A control response of the host must
+// carry the id of the agent's own request as the scenario has it.
 //
 // # The end
 //
@@ -78,8 +78,8 @@ func (s *Scenario) Expect(frame any) *Scenario {
 }
 
 // ExpectAny adds host frames, at least one, that the agent waits for in any order. All of them must
-// come before the next step. A frame that fits several of them counts for the one that names the
-// most values, and among those for the first.
+// come before the next step. A frame that fits several of them counts for the frame that names the
+// most values, and among equals for the first.
 func (s *Scenario) ExpectAny(frames ...any) *Scenario {
 	step, err := simagent.Expect(frames...)
 	return s.add(step, err)
@@ -118,7 +118,7 @@ func (s *Scenario) Do(f Fault) *Scenario {
 }
 
 // Args returns the arguments that a recorded agent was started with, or nil. They are not compared
-// with those of the host: for these, see [Agent.Args].
+// with the host's: for these, see [Agent.Args].
 func (s *Scenario) Args() []string { return slices.Clone(s.engine.Args) }
 
 // String returns the scenario as a dialogue file, which [ReadDialogue] reads.

@@ -73,7 +73,7 @@ func wideSettings() []Rule {
 }
 
 // MaskJSON is like [Mask] for a JSON text. It replaces every string and number in members named
-// "env" and "headers" and in those whose name is [SecretName], and what Mask finds in other
+// "env" and "headers" and in members whose name is [SecretName], and everything Mask finds in other
 // strings. A number becomes 0. Everything else stays as it is, byte for byte. A text that is not
 // JSON is passed to Mask.
 func MaskJSON(text string) string {
@@ -131,7 +131,7 @@ func (m *jsonMasker) run() string {
 	return m.out.String()
 }
 
-// isSecret reports whether the next value is a secret, by its name or by what it is in.
+// isSecret reports whether the next value is a secret, by its name or by its container.
 func (m *jsonMasker) isSecret() bool {
 	if len(m.around) == 0 {
 		return false

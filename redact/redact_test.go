@@ -308,7 +308,7 @@ func TestHiddenCharactersDontHideSecrets(t *testing.T) {
 	}
 }
 
-// An escape that does not end hides nothing of what follows it.
+// An escape that does not end hides nothing of the text after it.
 func TestVisible(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

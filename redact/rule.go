@@ -143,7 +143,7 @@ func (r *Rule) spans(text string, places []hit) [][2]int {
 	ends := make([]int, len(r.anchors))
 	left := readings * len(text)
 	for _, place := range places {
-		// A search for an anchor continues after each match, also after an unwanted one, so that no
+		// A search for an anchor continues after each match, even after an unwanted one, so that no
 		// stretch of the text is read many times.
 		start := place.at - r.back
 		if end := &ends[place.number]; start >= *end && start >= 0 {
@@ -158,7 +158,7 @@ const (
 	// readings is the number of times a rule may read a text in all. A text that was made for it
 	// has many places where a pattern fails only at the end of the text.
 	readings = 8
-	// minPrefix is how much of a text a rule may read at a place in any case. A match that ends
+	// minPrefix is the number of bytes that a rule may always read at a place. A match that ends
 	// there because the rule read too much already continues to the next space.
 	minPrefix = 256
 )
@@ -261,8 +261,8 @@ var escapeEnd = sync.OnceValue(func() *regexp.Regexp {
 		`\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;]*m)$`)
 })
 
-// endsEscape reports whether text, which ends with a letter or a digit, ends with an escape. What
-// follows is not part of the same word.
+// endsEscape reports whether text, which ends with a letter or a digit, ends with an escape. The
+// next text is not part of the same word.
 func endsEscape(text string) bool {
 	end := text[max(0, len(text)-longestEscape):]
 	return strings.ContainsAny(end, `%\`) && escapeEnd().MatchString(end)

@@ -93,13 +93,13 @@ func (s sampler) character(bounds []rune) string {
 // A sample is a text with a secret.
 type sample struct{ kind, text, secret string }
 
-// places are where tokens are found that rules know by how they start.
+// places are contexts in which tokens are found that rules know by how they start.
 var places = []string{
 	"%s", "refused %s", "key=%s&x=1", `"%s"`, "'%s',", "(%s)", "x := `%s`", "[%s]", "\x1b[32m%s\x1b[0m", "a%%3D%s", "https://x.example/?k=%s", `"a\n%s"`,
 	"curl -H 'X-Key: %s'", "<a>%s</a>", "- %s\n", "{\"a\":\"%s\"}",
 }
 
-// assignments are how a value gets a name. The first word is the name, the second the value.
+// assignments are ways to give a value a name. The first word is the name, the second the value.
 var assignments = []string{
 	"%s=%s", "export %s=%s", "%s = \"%s\"", "%s: %s\n", "%s: \"%s\"", "\"%s\": \"%s\"", "var %s string = \"%s\"", "%s := `%s`", "%s := \"%s\"", "const %s = '%s'",
 	"%s => '%s'", "<%s>%s</x>", "x.setProperty(\"%s\", \"%s\")", "{\\\"%s\\\": \\\"%s\\\"}", "%s ?= %s\n", "%s:\"%s\"", "%s='%s'", "x[\"%s\"] = \"%s\"", "%s%%3D%s",

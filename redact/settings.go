@@ -12,7 +12,7 @@ const secretWords = `password|passwd|passphrase|passcode|(?:_|-|\.|["'](?:db|smt
 	`(?:api|app|auth|master|shared|session|storage|service|deploy|license|access|private|encryption|signing|secret)[_-]?key(?:[_-]?(?:id|base))?|` +
 	`credentials?|creds|(?-i:_KEY)`
 
-// afterName is what a name may have after a secret word: a number or an environment.
+// afterName matches the text that a name may have after a secret word: a number or an environment.
 const afterName = `(?:_?[0-9]+|[_-](?:prod|production|staging|stage|dev|test|live|v[0-9]))?`
 
 // typeName is the type of a variable between its name and its value.
@@ -222,7 +222,7 @@ func kubernetesSecrets(text string) [][2]int {
 	return spans
 }
 
-// yamlValues appends the values of the lines below the line from start to end: those that are
+// yamlValues appends the values of the lines below the line from start to end: the lines that are
 // indented further.
 func yamlValues(text string, start, end int, spans [][2]int) [][2]int {
 	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

@@ -46,7 +46,7 @@ var tokenPatterns = []string{
 	`sntry[su]_[A-Za-z0-9+/=_]{40,}`, `sk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{20,}`, `dt0[a-z][0-9]{2}\.[A-Z0-9]{20,}\.[A-Z0-9]{50,}`,
 }
 
-// tokenRules find the tokens of tokenPatterns, and those of Discord's bots.
+// tokenRules find the tokens of tokenPatterns, and the tokens of Discord's bots.
 func tokenRules() []Rule {
 	var rules []Rule
 	add := func(anchors []string, pattern string) {

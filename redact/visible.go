@@ -96,8 +96,8 @@ func sequenceLength(text string) int {
 // isStringStart reports whether a control string starts with an escape and this character.
 func isStringStart(c byte) bool { return strings.IndexByte("]PX^_", c) >= 0 }
 
-// maxControlString bounds a control string. One that does not end by then, or in its line, was
-// none, and what looks like its text is read.
+// maxControlString bounds a control string. A sequence that does not end by then, or in its line,
+// does not count as one, and its text is read.
 const maxControlString = 4096
 
 // controlStringLength returns the length of a control string with its end, or 0 if it has none.

@@ -6,8 +6,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Context returns how full the context window is, and with what, as /context shows it. Nil options
-// have the API count the tokens of each category, which takes a moment.
+// Context returns the use of the context window, as /context shows it. Nil options have the API
+// count the tokens of each category, which takes a moment.
 func Context(ctx context.Context, c Controller, opts *ContextOptions) (*ContextFill, error) {
 	request := contextRequest{"full"}
 	if opts != nil && opts.Estimate {
@@ -27,7 +27,7 @@ type contextRequest struct {
 	Detail string `json:"detail"`
 }
 
-// A ContextFill is how full the context window is, and with what.
+// A ContextFill describes the use of the context window.
 type ContextFill struct {
 	// Model is the model whose window it is.
 	Model string `json:"model"`
@@ -37,12 +37,12 @@ type ContextFill struct {
 	MaxTokens int `json:"maxTokens"`
 	// RawMaxTokens is the number of tokens the model has.
 	RawMaxTokens int `json:"rawMaxTokens"`
-	// Percentage is how much of MaxTokens is used, from 0 to 100.
+	// Percentage is the used part of MaxTokens, from 0 to 100.
 	Percentage float64 `json:"percentage"`
 
 	// AutoCompactEnabled reports whether the agent compacts the conversation by itself.
 	AutoCompactEnabled bool `json:"isAutoCompactEnabled"`
-	// AutoCompactThreshold is how many tokens start a compaction, or 0 if that is unknown.
+	// AutoCompactThreshold is the number of tokens that starts a compaction, or 0 if it is unknown.
 	AutoCompactThreshold int `json:"autoCompactThreshold"`
 	// AutoCompactSource is the source of the threshold, such as "model-default".
 	AutoCompactSource string `json:"autocompactSource"`
@@ -82,81 +82,81 @@ type ContextCategory struct {
 	ID string `json:"id"`
 	// Name is the name for people, such as "System prompt".
 	Name string `json:"name"`
-	// Tokens is how much the category takes.
+	// Tokens is the number of tokens in the category.
 	Tokens int `json:"tokens"`
-	// Kind is used, free, buffer for what is reserved for a compaction, or deferred for what is not
-	// in the window.
+	// Kind is used, free, buffer for space reserved for a compaction, or deferred for content
+	// outside the window.
 	Kind string `json:"kind"`
 	// Color is a color of the agent's theme, such as "promptBorder".
 	Color string `json:"color"`
 }
 
-// A ContextItem is what one thing takes of the context.
+// A ContextItem is the context used by one thing.
 type ContextItem struct {
 	// Name is the name of the section, the tool or the kind of attachment.
 	Name string `json:"name"`
-	// Tokens is how much it takes.
+	// Tokens is its size.
 	Tokens int `json:"tokens"`
 }
 
-// A ContextTool is what one tool takes of the context.
+// A ContextTool is the context used by one tool.
 type ContextTool struct {
 	// Name is the full name of the tool.
 	Name string `json:"name"`
 	// ServerName is the MCP server, or empty for a built-in tool. It may differ from the configured
 	// name in its punctuation.
 	ServerName string `json:"serverName"`
-	// Tokens is how much the tool takes.
+	// Tokens is the size of the tool.
 	Tokens int `json:"tokens"`
 	// Loaded is false for a tool that the model has to look up first. Nil means that it need not.
 	Loaded *bool `json:"isLoaded"`
 }
 
-// A ContextServer is what the instructions of one MCP server take of the context.
+// A ContextServer is the context used by the instructions of one MCP server.
 type ContextServer struct {
 	// ServerName is the MCP server.
 	ServerName string `json:"serverName"`
-	// Tokens is how much its instructions take.
+	// Tokens is the size of its instructions.
 	Tokens int `json:"tokens"`
 }
 
-// A ContextAgent is what the description of one subagent takes of the context.
+// A ContextAgent is the context used by the description of one subagent.
 type ContextAgent struct {
 	// AgentType is the name of the subagent.
 	AgentType string `json:"agentType"`
-	// Source is where the subagent is defined, such as projectSettings.
+	// Source is the origin of the subagent's definition, such as projectSettings.
 	Source string `json:"source"`
 	// PluginID is the plugin that defines it, or empty.
 	PluginID string `json:"pluginId"`
 	// Path is the file that defines it, or empty.
 	Path string `json:"path"`
-	// Tokens is how much the description takes.
+	// Tokens is the size of the description.
 	Tokens int `json:"tokens"`
 }
 
-// ContextCommands is what the slash commands take of the context.
+// ContextCommands is the context used by slash commands.
 type ContextCommands struct {
 	// Total is the number of commands.
 	Total int `json:"totalCommands"`
-	// Included is how many of them are in the context.
+	// Included is the number of them that are in the context.
 	Included int `json:"includedCommands"`
-	// Tokens is how much they take.
+	// Tokens is their size.
 	Tokens int `json:"tokens"`
 }
 
-// ContextSkills is what the descriptions of the skills take of the context.
+// ContextSkills is the context used by the descriptions of the skills.
 type ContextSkills struct {
 	// Total is the number of skills.
 	Total int `json:"totalSkills"`
-	// Included is how many of them are in the context.
+	// Included is the number of them that are in the context.
 	Included int `json:"includedSkills"`
-	// Tokens is how much they take.
+	// Tokens is their size.
 	Tokens int `json:"tokens"`
 	// Skills are the skills one by one.
 	Skills []ContextSkill `json:"skillFrontmatter"`
 }
 
-// A ContextSkill is what the description of one skill takes of the context.
+// A ContextSkill is the context used by the description of one skill.
 type ContextSkill struct {
 	// Name is the name of the skill.
 	Name string `json:"name"`
@@ -168,11 +168,11 @@ type ContextSkill struct {
 	PluginID string `json:"pluginId"`
 	// Path is the file of the skill, or empty.
 	Path string `json:"path"`
-	// Tokens is how much the description takes.
+	// Tokens is the size of the description.
 	Tokens int `json:"tokens"`
 }
 
-// ContextMessages is what the conversation takes of the context, in tokens.
+// ContextMessages is the context used by the conversation, in tokens.
 type ContextMessages struct {
 	// UserTokens are prompts.
 	UserTokens int `json:"userMessageTokens"`
@@ -182,7 +182,7 @@ type ContextMessages struct {
 	ToolCallTokens int `json:"toolCallTokens"`
 	// ToolResultTokens are tool results.
 	ToolResultTokens int `json:"toolResultTokens"`
-	// AttachmentTokens are what the agent adds to prompts, such as the date.
+	// AttachmentTokens are the agent's additions to prompts, such as the date.
 	AttachmentTokens int `json:"attachmentTokens"`
 	// RedirectedContextTokens are context that comes from elsewhere, as the agent counts it.
 	RedirectedContextTokens int `json:"redirectedContextTokens"`
@@ -195,13 +195,13 @@ type ContextMessages struct {
 	Attachments []ContextItem `json:"attachmentsByType"`
 }
 
-// ContextToolCalls is what the calls of one tool and their results take of the context.
+// ContextToolCalls is the context used by the calls of one tool and their results.
 type ContextToolCalls struct {
 	// Name is the name of the tool.
 	Name string `json:"name"`
-	// CallTokens is how much the calls take.
+	// CallTokens is the size of the calls.
 	CallTokens int `json:"callTokens"`
-	// ResultTokens is how much the results take.
+	// ResultTokens is the size of the results.
 	ResultTokens int `json:"resultTokens"`
 }
 
@@ -213,9 +213,9 @@ type ContextSquare struct {
 	Color string `json:"color"`
 	// Filled is true if the square is in use.
 	Filled bool `json:"isFilled"`
-	// Fullness is how much of the square is used, from 0 to 1.
+	// Fullness is the used part of the square, from 0 to 1.
 	Fullness float64 `json:"squareFullness"`
-	// Tokens is how much the whole category takes.
+	// Tokens is the size of the whole category.
 	Tokens int `json:"tokens"`
 	// Percentage is the share of the whole category, from 0 to 100.
 	Percentage float64 `json:"percentage"`

@@ -21,7 +21,7 @@ func (a answers) Control(_ context.Context, subtype string, _, out any) error {
 	return json.Unmarshal([]byte(answer), out)
 }
 
-// Show how full the context window is, and with what.
+// Show the use of the context window.
 func ExampleContext() {
 	session := answers{"get_context_usage": `{"totalTokens":18000,"maxTokens":200000,"categories":[
 		{"name":"System prompt","tokens":1700,"kind":"used"},

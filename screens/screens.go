@@ -131,7 +131,7 @@ type FileSuggestions struct {
 type FileSuggestion struct {
 	// Path ends with a separator if it is a directory.
 	Path string `json:"path"`
-	// Score is how well the path matches, or nil if the agent does not report it.
+	// Score is the quality of the match, or nil if the agent does not report it.
 	Score *float64 `json:"score"`
 }
 
@@ -154,15 +154,15 @@ type Skill struct {
 	Name string `json:"name"`
 	// DisplayName is the name for people.
 	DisplayName string `json:"display_name"`
-	// Description says what the skill is for.
+	// Description describes the skill.
 	Description string `json:"description"`
 	// Source is the source of the skill, such as user or project.
 	Source string `json:"source"`
-	// State is "on", or says how the skill is turned off.
+	// State is "on", or names the way the skill is turned off.
 	State string `json:"state"`
 	// Advertised is true if the description of the skill is part of the model's context.
 	Advertised bool `json:"advertised"`
-	// Tokens is how much of the context the description takes.
+	// Tokens is the size of the description in the context.
 	Tokens int `json:"tokens"`
 }
 
@@ -173,7 +173,7 @@ func MemoryFiles(ctx context.Context, c Controller) (*MemoryReport, error) {
 
 // A MemoryReport lists what an agent remembers, and in which files.
 type MemoryReport struct {
-	// Files are instructions such as CLAUDE.md, including those that do not exist yet.
+	// Files are instructions such as CLAUDE.md, including files that do not exist yet.
 	Files []MemoryFile `json:"files"`
 	// Folders are the directories that hold memories.
 	Folders []MemoryFile `json:"folders"`
@@ -235,7 +235,7 @@ type ChromeStatus struct {
 	AtStartup bool `json:"at_startup"`
 	// WSL reports whether the agent runs in the Windows Subsystem for Linux.
 	WSL bool `json:"wsl"`
-	// URLs are pages for the user, by what they are for, such as "install".
+	// URLs are pages for the user, by purpose, such as "install".
 	URLs map[string]string `json:"urls"`
 }
 
@@ -257,8 +257,8 @@ type diffAnswer struct {
 
 // A Diff lists the changes in a working directory.
 type Diff struct {
-	// NoDiffReason is why there is no diff, such as "no-repository". The other fields are zero
-	// then.
+	// NoDiffReason is the reason for a missing diff, such as "no-repository". The other fields are
+	// zero then.
 	NoDiffReason string `json:"-"`
 	// Stats are the sums over all files.
 	Stats DiffStats `json:"stats"`
@@ -270,14 +270,14 @@ type Diff struct {
 	SkippedLarge []string `json:"skippedLarge"`
 	// Restricted are files that the agent may not read. Their hunks are not included.
 	Restricted []string `json:"restricted"`
-	// Omitted is how many changed files are not listed at all.
+	// Omitted counts the changed files that are not listed at all.
 	Omitted struct {
 		// Files is the number of files, or a lower bound unless Exact.
 		Files int `json:"files"`
 		// Exact is true if Files is the exact number.
 		Exact bool `json:"exact"`
 	} `json:"omitted"`
-	// Source is what the diff compares.
+	// Source names the two sides of the diff.
 	Source struct {
 		// Kind is working-tree or a newer one.
 		Kind string `json:"kind"`

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Settings returns the settings of the session: those in force, and what each layer sets. To change
-// them, see [clew.Session.ApplySettings] and [clew.Session.UpdateSettings].
+// Settings returns the settings of the session: the settings in force, and the settings of each
+// layer. To change them, see [clew.Session.ApplySettings] and [clew.Session.UpdateSettings].
 func Settings(ctx context.Context, c Controller) (*SettingsReport, error) {
 	return ask[SettingsReport](ctx, c, "get_settings", nil)
 }
@@ -21,8 +21,8 @@ type SettingsReport struct {
 	Effective wire.JSON `json:"effective"`
 	// Sources are the layers that set something. A later one overrides an earlier one.
 	Sources []LayerSettings `json:"sources"`
-	// Applied is what the next prompt will run with, after environment and defaults. It is nil if
-	// the agent does not report it.
+	// Applied are the settings that the next prompt will run with, after environment and defaults.
+	// It is nil if the agent does not report it.
 	Applied *AppliedSettings `json:"applied"`
 	// Errors are settings files with errors. The agent ignores them.
 	Errors []SettingsError `json:"errors"`
@@ -49,13 +49,13 @@ const (
 
 // LayerSettings are the settings of one layer.
 type LayerSettings struct {
-	// Layer is where the settings come from.
+	// Layer is the source of the settings.
 	Layer SettingsLayer `json:"source"`
 	// Settings is an object.
 	Settings wire.JSON `json:"settings"`
 }
 
-// AppliedSettings are what the next prompt of a session will run with.
+// AppliedSettings are the settings that the next prompt of a session will run with.
 type AppliedSettings struct {
 	// Model is the ID of the model.
 	Model string `json:"model"`
@@ -108,9 +108,9 @@ type permissionAnswer struct {
 
 // A PermissionReport lists the permission rules and working directories of a session.
 type PermissionReport struct {
-	// Rules are all rules, including those that are not in effect.
+	// Rules are all rules, including rules that are not in effect.
 	Rules []PermissionRule `json:"rules"`
-	// Directories are those that the agent may work in, in addition to its own.
+	// Directories are directories that the agent may work in, in addition to its own.
 	Directories []Directory `json:"workspaceDirectories"`
 	// OriginalCWD is the directory that the session started in.
 	OriginalCWD string `json:"originalCwd"`
@@ -127,13 +127,13 @@ type PermissionRule struct {
 	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control
 	// characters.
 	Rule string `json:"rule"`
-	// Behavior is what the rule does: allow, deny or ask.
+	// Behavior is the effect of the rule: allow, deny or ask.
 	Behavior clew.PermissionBehavior `json:"behavior"`
 	// Source is a [SettingsLayer] or another place: cliArg, command, session, mcpMount,
 	// toolsNarrowing, mcpServerPolicy, hostCredential or a newer one.
 	Source string `json:"source"`
-	// Editability is persistent for a rule in a file, session for one that ends with the session,
-	// and readonly for one that the user can't change.
+	// Editability is persistent for a rule in a file, session for a rule that ends with the
+	// session, and readonly for a rule that the user can't change.
 	Editability string `json:"editability"`
 	// Description is the rule in words, or nil.
 	Description *RuleDescription `json:"description"`
@@ -175,7 +175,7 @@ type HooksReport struct {
 	// Catalog are all events that hooks can run on.
 	Catalog []EventHooks `json:"eventCatalog"`
 
-	// Policy is what an administrator decided about hooks.
+	// Policy is the administrator's policy for hooks.
 	Policy HooksPolicy `json:"policy"`
 	// SafeMode is nil unless the agent was started in safe mode, in which most hooks don't run.
 	SafeMode *struct {
@@ -184,7 +184,7 @@ type HooksReport struct {
 		// ExitHint says to people how to leave the mode.
 		ExitHint string `json:"exitHint"`
 	} `json:"safeMode"`
-	// BareMode is nil unless the agent was started bare. No hook runs then, not even those of
+	// BareMode is nil unless the agent was started bare. No hook runs then, not even from
 	// [clew.Options.Hooks].
 	BareMode *struct {
 		// ExitHint says to people how to leave the mode.
@@ -198,7 +198,7 @@ type HooksReport struct {
 type EventHooks struct {
 	// Name is the name of the event.
 	Name clew.HookEvent `json:"name"`
-	// Summary says when the event happens.
+	// Summary describes when the event happens.
 	Summary string `json:"summary"`
 	// SupportsMatcher reports whether a hook can have a matcher, such as the name of a tool.
 	SupportsMatcher bool `json:"supportsMatcher"`
@@ -220,13 +220,13 @@ type Hook struct {
 	PluginName string `json:"pluginName"`
 	// Type is command, prompt, agent, http, mcp_tool or a newer one.
 	Type string `json:"type"`
-	// CommandText is what runs, such as a shell command.
+	// CommandText is the text that runs, such as a shell command.
 	CommandText string `json:"commandText"`
-	// ContentLabel says what CommandText is, such as "Command".
+	// ContentLabel is the label of CommandText, such as "Command".
 	ContentLabel string `json:"contentLabel"`
 	// DisplayText is one line for a list.
 	DisplayText string `json:"displayText"`
-	// StatusMessage is what the agent shows while the hook runs, or empty.
+	// StatusMessage is the text that the agent shows while the hook runs, or empty.
 	StatusMessage string `json:"statusMessage"`
 	// Condition limits when the hook runs, or is empty.
 	Condition string `json:"condition"`
@@ -264,7 +264,7 @@ type EditableHook struct {
 	HeadersRedacted bool `json:"headersRedacted"`
 }
 
-// HooksPolicy is what an administrator decided about hooks.
+// HooksPolicy is the administrator's policy for hooks.
 type HooksPolicy struct {
 	// DisabledByPolicy means that no hook runs.
 	DisabledByPolicy bool `json:"disabledByPolicy"`
@@ -300,7 +300,7 @@ type SandboxStatus struct {
 	Locked bool `json:"locked"`
 	// OverridesLocked is true if an administrator has fixed the exceptions.
 	OverridesLocked bool `json:"overrides_locked"`
-	// PolicyOrigins are where the administrator's settings come from.
+	// PolicyOrigins are the origins of the administrator's settings.
 	PolicyOrigins []string `json:"policy_origins"`
 	// AutoAllowAvailable reports whether commands in the sandbox could run without a question.
 	AutoAllowAvailable bool `json:"auto_allow_available"`
@@ -308,15 +308,15 @@ type SandboxStatus struct {
 	NoSandboxAllowed bool `json:"no_sandbox_allowed"`
 	// UnsandboxedFallback reports whether a command runs outside when the sandbox fails.
 	UnsandboxedFallback bool `json:"unsandboxed_fallback"`
-	// Dependencies are what the sandbox lacks on this machine, for people.
+	// Dependencies lists missing dependencies of the sandbox on this machine, for people.
 	Dependencies SandboxDependencies `json:"dependencies"`
 	// ExcludedCommands run outside the sandbox.
 	ExcludedCommands []string `json:"excluded_commands"`
-	// Restrictions are what a confined command may reach.
+	// Restrictions describes the reach of a confined command.
 	Restrictions SandboxRestrictions `json:"restrictions"`
 }
 
-// SandboxDependencies are what the sandbox lacks.
+// SandboxDependencies lists missing dependencies of the sandbox.
 type SandboxDependencies struct {
 	// Errors keep the sandbox from working.
 	Errors []string `json:"errors"`
@@ -324,7 +324,7 @@ type SandboxDependencies struct {
 	Warnings []string `json:"warnings"`
 }
 
-// SandboxRestrictions are what a confined command may reach.
+// SandboxRestrictions describes the reach of a confined command.
 type SandboxRestrictions struct {
 	// AllowRead are paths that commands can read although DenyRead has a path above.
 	AllowRead []string `json:"fs_allow_read"`

@@ -55,15 +55,15 @@ type RateLimits struct {
 	SevenDaySonnet *RateLimit `json:"seven_day_sonnet"`
 	// Models are weekly limits of single models.
 	Models []ModelRateLimit `json:"model_scoped"`
-	// ExtraUsage is what was bought beyond the limits.
+	// ExtraUsage is the usage bought beyond the limits.
 	ExtraUsage *ExtraUsage `json:"extra_usage"`
 }
 
-// A RateLimit is how much of a limit is used.
+// A RateLimit is a limit and its use.
 type RateLimit struct {
 	// Utilization is a percentage, from 0 to 100, or nil if it is unknown.
 	Utilization *float64 `json:"utilization"`
-	// ResetsAt is when the limit starts again, or nil if that is unknown.
+	// ResetsAt is the time the limit resets, or nil if it is unknown.
 	ResetsAt *time.Time `json:"resets_at"`
 }
 
@@ -74,13 +74,13 @@ type ModelRateLimit struct {
 	RateLimit
 }
 
-// ExtraUsage is what was bought beyond the limits. Numbers that are unknown are nil.
+// ExtraUsage is the usage bought beyond the limits. Numbers that are unknown are nil.
 type ExtraUsage struct {
 	// Enabled reports whether the account may exceed its limits.
 	Enabled bool `json:"is_enabled"`
 	// MonthlyLimit is the most that may be spent in a month.
 	MonthlyLimit *float64 `json:"monthly_limit"`
-	// UsedCredits is what was spent this month.
+	// UsedCredits is the amount spent this month.
 	UsedCredits *float64 `json:"used_credits"`
 	// Utilization is the percentage of MonthlyLimit that is used.
 	Utilization *float64 `json:"utilization"`
@@ -88,7 +88,7 @@ type ExtraUsage struct {
 	Currency string `json:"currency"`
 }
 
-// UsageHistory is what the limits were spent on, according to the transcripts on this machine.
+// UsageHistory breaks down the use of the limits, according to the transcripts on this machine.
 type UsageHistory struct {
 	// Day covers the last 24 hours.
 	Day UsagePeriod `json:"day"`
@@ -96,7 +96,7 @@ type UsageHistory struct {
 	Week UsagePeriod `json:"week"`
 }
 
-// A UsagePeriod is what the limits were spent on in a period. Its shares are percentages that
+// A UsagePeriod breaks down the use of the limits in a period. Its shares are percentages that
 // overlap.
 type UsagePeriod struct {
 	// RequestCount is the number of requests to the API.
@@ -132,7 +132,7 @@ type UsageBehavior struct {
 	Count int `json:"count"`
 }
 
-// A UsageShare is what one thing, such as a skill, used.
+// A UsageShare is the usage of one thing, such as a skill.
 type UsageShare struct {
 	// Name is the name of the subagent, skill, plugin or MCP server.
 	Name string `json:"name"`
@@ -142,11 +142,11 @@ type UsageShare struct {
 
 // A UsageRecommendation is a change that would save something.
 type UsageRecommendation struct {
-	// Key is that of a [UsageBehavior], or agent, skill, plugin or mcp_server.
+	// Key is the key of a [UsageBehavior], or agent, skill, plugin or mcp_server.
 	Key string `json:"key"`
 	// Percent is the share of the usage that it is about, from 0 to 100.
 	Percent float64 `json:"pct"`
-	// Title says what to change.
+	// Title describes the change.
 	Title string `json:"title"`
 	// Detail explains it.
 	Detail string `json:"detail"`

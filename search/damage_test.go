@@ -30,7 +30,7 @@ func searchAll(t *testing.T, x *Index, files []sessions.File) string {
 }
 
 // Whatever byte of an index is damaged: what is found is right. If the byte matters, the index is
-// rebuilt, and a note says so.
+// rebuilt, with a note.
 func TestDamageIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// exampleFiles returns the transcripts to search. Without a store, they are those of the agent on
-// this machine.
+// exampleFiles returns the transcripts to search. Without a store, they belong to the agent on this
+// machine.
 func exampleFiles(ctx context.Context) []sessions.File {
 	var files []sessions.File
 	where := &sessions.Options{Store: sessions.NewFolder("../sessions/testdata/projects")}

@@ -59,8 +59,8 @@ type Index struct {
 // ErrBusy means that another process is writing the index. It is returned wrapped.
 var ErrBusy = sqlite.ErrBusy
 
-// Search updates the index for the files, which replace those that it had, and runs a query. It
-// rebuilds a damaged index. The error is that of the context, an [ErrBusy], or the reason why the
+// Search updates the index for the files, which replace its earlier ones, and runs a query. It
+// rebuilds a damaged index. The error is the context's error, an [ErrBusy], or the reason why the
 // index can't be written. [Scan] works without an index.
 func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*Result, error) {
 	if err := q.checkIndexed(); err != nil {
@@ -80,8 +80,8 @@ func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*R
 	return result, nil
 }
 
-// Update updates the index for the files, which replace those that it had, like [Index.Search]. It
-// returns the errors of files that could not be read, and an error like those of Search.
+// Update updates the index for the files, which replace its earlier ones, like [Index.Search]. It
+// returns the errors of files that could not be read, and an error as from Search.
 func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []error, err error) {
 	if err := os.MkdirAll(filepath.Dir(x.Path), 0o700); err != nil {
 		return nil, err
@@ -98,10 +98,10 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 	return unread, err
 }
 
-// Lookup runs a query on the index as it is, so that nobody waits for what is new in the files. It
-// finds passages of these files only. [Result.Outdated] are those that changed since the index was
-// updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is an error
-// as well, and [Index.Update] rebuilds it.
+// Lookup runs a query on the index as it is, so that nobody waits for new content in the files. It
+// finds passages of these files only. [Result.Outdated] lists the files that changed since the
+// index was updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is
+// an error as well, and [Index.Update] rebuilds it.
 func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
 	if err := q.checkIndexed(); err != nil {
 		return nil, err

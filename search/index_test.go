@@ -602,7 +602,7 @@ func TestSearchWhileAnotherWrites(t *testing.T) {
 	d.want("apple", 2, 1)
 }
 
-// After a rewind the turns are those of the conversation as it stands. Messages that the rewind
+// After a rewind the turns belong to the conversation as it stands. Messages that the rewind
 // removed has none.
 func TestTurnsAfterRewind(t *testing.T) {
 	t.Parallel()

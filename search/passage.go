@@ -9,16 +9,16 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Source is who wrote a passage. It separates the words of the user and of the agent from what
-// somebody else wrote: pages, files and messages that the agent was given.
+// A Source is the writer of a passage. It separates the words of the user and of the agent from
+// other people's text: pages, files and messages that the agent was given.
 type Source uint8
 
 // The sources. The zero value is any of them.
 const (
 	AnySource Source = iota
-	// Said are prompts of the user, and answers that the session's own agent gave. What the user
-	// pasted, or piped into the agent, is a part of the prompt. An answer may repeat what the agent
-	// read.
+	// Said are prompts of the user, and answers that the session's own agent gave. Text that the
+	// user pasted, or piped into the agent, is a part of the prompt. An answer may repeat what the
+	// agent read.
 	Said
 	// Called are the tool inputs that this agent called.
 	Called
@@ -51,7 +51,7 @@ type Passage struct {
 
 // Passages returns the texts of an entry that can be found, in their order. The input of a tool is
 // its name, and each of its values on a line. It does not know whether the entry is in the
-// transcript of a subagent, unless the entry says so, and most do.
+// transcript of a subagent, unless the entry records it, as most do.
 func Passages(e *transcript.Entry) []Passage {
 	var list []Passage
 	for _, p := range newExtractor().passages(e) {
@@ -109,8 +109,8 @@ func (d *extractor) passages(e *transcript.Entry) []passage {
 	return d.list
 }
 
-// isMember reports whether an entry reports that its session is that of a teammate. Only the first
-// one may say so.
+// isMember reports whether an entry marks its session as a teammate's. Only the first entry may do
+// that.
 func isMember(e *transcript.Entry) bool { return e.TeamName != "" && e.AgentName != "" }
 
 const (
@@ -122,7 +122,7 @@ const (
 	syntheticModel = "<synthetic>"
 )
 
-// add adds a passage. Its source is Other unless it is set, and for what subagents wrote.
+// add adds a passage. Its source is Other unless it is set, and for text of subagents.
 func (d *extractor) add(p passage) {
 	if p.source == AnySource || d.foreign {
 		p.source = Other
@@ -167,8 +167,8 @@ func (d *extractor) results(e *transcript.Entry) bool {
 	return any
 }
 
-// beside adds texts of a user's message that also has results, such as what the user typed while a
-// tool ran. They start no turn.
+// beside adds texts of a user's message that also has results, such as text that the user typed
+// while a tool ran. They start no turn.
 func (d *extractor) beside(e *transcript.Entry, texts []string) {
 	content, err := json.Marshal(strings.Join(texts, "\n"))
 	if err != nil {

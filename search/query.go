@@ -199,7 +199,8 @@ func newPhrase(text string) phrase {
 	return p
 }
 
-// pairs returns the pairs of the phrases, without those of a prefix, whose whole word is unknown.
+// pairs returns the pairs of the phrases, without the pairs of a prefix, whose whole word is
+// unknown.
 func (q *Query) pairs() []pair {
 	var list []pair
 	if q.any {
@@ -372,7 +373,7 @@ func (q *Query) findPattern(text string) []Span {
 	return spans
 }
 
-// tidy sorts spans, and joins those that overlap.
+// tidy sorts spans, and joins overlapping ones.
 func tidy(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	joined := spans[:0]

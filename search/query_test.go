@@ -220,7 +220,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// A query that nobody made finds nothing, and says so.
+// The zero query finds nothing, and returns an error.
 func TestEmptyQuery(t *testing.T) {
 	t.Parallel()
 	for _, q := range []*Query{nil, {}, {Role: Prompt}} {

@@ -63,7 +63,7 @@ func (p *location) score(agent bool, now int64) float64 {
 	return score
 }
 
-// A closeness says how close the words of a query are to each other in texts.
+// A closeness measures how close the words of a query are to each other in texts.
 type closeness struct {
 	query *Query
 	words int // of the query

@@ -126,8 +126,8 @@ func TestRelevance(t *testing.T) {
 	}
 }
 
-// At most so many hits of a session are in a result, unless there are too few others. What is not in
-// it is counted.
+// At most so many hits of a session are in a result, unless there are too few others. Hits that are
+// not in it are counted.
 func TestHitsPerSession(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -164,7 +164,7 @@ func TestHitsPerSession(t *testing.T) {
 	}
 }
 
-// A search can be limited to sessions, also to a subagent of theirs beside them.
+// A search can be limited to sessions, including a subagent of theirs beside them.
 func TestSessionsOfQuery(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A state records how far a file was read, and what is needed to continue there.
+// A state records how far a file was read, and the data needed to continue there.
 type state struct {
 	Offset    int64           `json:"offset"`
 	Lines     int64           `json:"lines"` // line feeds before the offset

@@ -53,7 +53,7 @@ func TestTurnsOfCanceledSearch(t *testing.T) {
 	}
 }
 
-// A canceled search says so, also where it was canceled while it read a rewound session.
+// A canceled search returns an error, even where it was canceled while it read a rewound session.
 func TestCanceledSearchStops(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

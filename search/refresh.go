@@ -206,7 +206,7 @@ func (b *batcher) read(ctx context.Context, c *change) {
 	b.out <- b.batch
 }
 
-// marks returns the words for what is known about a passage.
+// marks returns the words for the known properties of a passage.
 func (b *batcher) marks(f *sessions.File, p *location) []string {
 	if f.Spill {
 		return append(marks(p.role, p.source, ""), spillMark)

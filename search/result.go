@@ -19,16 +19,16 @@ import (
 type Hit struct {
 	// File is the transcript, or the spilled result, that has the passage.
 	File *sessions.File
-	// SessionID and AgentID are those of the file, or else of the entry.
+	// SessionID and AgentID come from the file, or else from the entry.
 	SessionID, AgentID string
 	// Directory is the name of the working directory, or "" if it is unknown.
 	Directory string
 	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
-	// Offset is where the entry starts in the transcript, or the section of a spill, in bytes.
+	// Offset is the start of the entry in the transcript, or of the section of a spill, in bytes.
 	Offset int64
-	// Turn is the number of the turn, from 1. It is 0 in a transcript of a subagent, for what a
-	// rewind removed from the conversation, before the first prompt, and for titles.
+	// Turn is the number of the turn, from 1. It is 0 in a transcript of a subagent, for passages
+	// that a rewind removed from the conversation, before the first prompt, and for titles.
 	Turn int
 	// Time is the time of the entry or, in a spill, of the call whose result it is. If no transcript
 	// has the call, it is the time of the file. It is zero if it is unknown.
@@ -37,19 +37,20 @@ type Hit struct {
 	Tool string // name of the tool, for its input or result
 	// Source is the writer of the passage.
 	Source Source
-	// Share is how much of the query the text has, from 0 to 1, for a query made with [AnyOf] and the
-	// order [Relevance]. Each word counts log2(2 + m/n), if n texts have it, and the word that most
-	// texts have is in m of them. For other queries it is 1.
+	// Share is the part of the query that the text has, from 0 to 1, for a query made with [AnyOf]
+	// and the order [Relevance]. Each word counts log2(2 + m/n), if n texts have it, and the word
+	// that most texts have is in m of them. For other queries it is 1.
 	Share float64
-	// Score is how well the hit fits, for the order [Relevance], or 0. It is the product of the
+	// Score is the relevance of the hit, for the order [Relevance], or 0. It is the product of the
 	// following. A text counts by its role: 3 for a title, 2 for a prompt, 1.5 for an answer and 1
-	// for others, and in subagents three quarters of that. A text of n words is divided by
-	// 1 + log2(1+n/50)/4, so that a short one counts more. Words that are close to each other count up
-	// to twice as much: 1 + q/w, if the query has q words, and the shortest section with all of them
-	// has w. For a query made with [AnyOf], these are the words that the text has. What is new counts up to twice as much, 1.5 times after a week and 1.2 times after a
-	// month: 1 + 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five
-	// of them at most. How rare words are does not matter, since each hit has all of them. With a
-	// query made with [AnyOf], the number of hits does not matter, and the score is multiplied by the
+	// for others, and in subagents three quarters of that. A text of n words is divided by 1 +
+	// log2(1+n/50)/4, so that a short one counts more. Words that are close to each other count up
+	// to twice as much: 1 + q/w, if the query has q words, and the shortest section with all of
+	// them has w. For a query made with [AnyOf], these are the words that the text has. What is new
+	// counts up to twice as much, 1.5 times after a week and 1.2 times after a month: 1 +
+	// 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five of them
+	// at most. How rare words are does not matter, since each hit has all of them. With a query
+	// made with [AnyOf], the number of hits does not matter, and the score is multiplied by the
 	// third power of Share.
 	Score float64
 	// Text is the passage, or the most relevant section of a long one.
@@ -121,8 +122,8 @@ type Result struct {
 
 	AtMost bool // some of the further hits may not match
 
-	// Updated is when the index was last updated, and Outdated are the files that changed since,
-	// for a result of [Index.Lookup]. What is new in these files was not searched.
+	// Updated is the time the index was last updated, and Outdated are the files that changed
+	// since, for a result of [Index.Lookup]. What is new in these files was not searched.
 	Updated  time.Time
 	Outdated []*sessions.File
 	// Unread are the errors of files that could not be read.
@@ -275,7 +276,7 @@ func (s *fileCache) close() {
 	}
 }
 
-// A location is the position of a passage in a file, and what is known about it.
+// A location is the position of a passage in a file, and its known properties.
 type location struct {
 	offset int64 // of the line, or of the piece of a spill
 	length int64
@@ -290,7 +291,7 @@ type location struct {
 	words  int64  // the number of its words
 }
 
-// sourceShift is where the source is in the byte of the role.
+// sourceShift is the position of the source in the byte of the role.
 const sourceShift = 4
 
 var errDamaged = errors.New("search: a segment is damaged")

@@ -34,7 +34,7 @@ func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(do
 	return result, ctx.Err()
 }
 
-// wantsFile reports whether a file may have matches. The time of a spill is that of its call.
+// wantsFile reports whether a file may have matches. A spill has the time of its call.
 func (q *Query) wantsFile(f *sessions.File) bool {
 	if q.Projects != nil && !q.Projects[f.Project] || q.Sessions != nil && f.SessionID != "" && !q.Sessions[f.SessionID] {
 		return false

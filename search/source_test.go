@@ -71,7 +71,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// The first line alone reports that a session is that of a teammate. All of it is somebody else's.
+// Only the first line marks a session as a teammate's. All of it is somebody else's.
 func TestSourceOfTeammates(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -125,7 +125,7 @@ func TestAnyOf(t *testing.T) {
 	}
 }
 
-// Lookup finds what was there when the index was updated, and says which files changed.
+// Lookup finds the content at the time of the last update, and lists the files that changed.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

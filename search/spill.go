@@ -83,7 +83,7 @@ const spillFolder = "/tool-results/"
 // A spillKey names a spill. Sessions of one ID in several projects have separate spills.
 type spillKey struct{ project, session, name string }
 
-// A spillOwner is what transcripts say about a spill.
+// A spillOwner holds the facts about a spill from transcripts.
 type spillOwner struct {
 	spillCall
 	file *sessions.File
@@ -119,8 +119,8 @@ func (t *spillTable) add(owner *spillOwner, session string, calls map[string]spi
 	}
 }
 
-// before reports whether a transcript decides about a spill that two transcripts name: that of the
-// session, or else the first.
+// before reports whether a transcript decides about a spill that two transcripts name: the
+// session's decides, or else the first.
 func (o *spillOwner) before(other *spillOwner) bool {
 	if a, b := o.file.AgentID == "", other.file.AgentID == ""; a != b {
 		return a

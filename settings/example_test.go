@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/settings"
 )
 
-// Which model would an agent use here, and who says so?
+// Which model would an agent use here, and which source sets it?
 func ExampleResolve() {
 	resolved, err := settings.Resolve(&settings.Options{
 		Sources:    []settings.Source{},    // no files, so that the example is the same everywhere

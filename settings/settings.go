@@ -1,5 +1,5 @@
 // Package settings resolves the settings that an agent would start with in a directory, without an
-// agent, and says where each of them comes from.
+// agent, and reports the origin of each.
 //
 //	resolved, err := settings.Resolve(&settings.Options{Dir: "/home/me/code"})
 //	if err != nil {
@@ -11,8 +11,7 @@
 //
 // The sources are, each stronger than the one before: the user's file, the project's, the project's
 // local one, [Options.Flag], and the files of an administrator. Objects are merged, lists are
-// joined without repeating texts and numbers, and of other values that of the strongest source
-// counts.
+// joined without repeating texts and numbers, and of other values the strongest source wins.
 //
 // A running agent may use less. It leaves out a file with a value of the wrong type, and some
 // settings of a project that nobody trusted. It also knows settings that an administrator delivers
@@ -36,7 +35,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Source is where settings come from. Those of files have the names of clew.SettingSource.
+// A Source is a source of settings. Those of files have the names of clew.SettingSource.
 type Source string
 
 // The sources, the weakest first.
@@ -48,20 +47,20 @@ const (
 	Managed Source = "managed" // of an administrator
 )
 
-// Options say which settings are resolved. Nil and the zero value mean those of an agent that is
-// started in the working directory of this process.
+// Options select the settings to resolve. Nil and the zero value mean the settings of an agent that
+// is started in the working directory of this process.
 type Options struct {
-	// Dir is the working directory of the agent. Empty means that of this process.
+	// Dir is the working directory of the agent. Empty means the directory of this process.
 	Dir string
-	// ConfigDir is the directory of the agent's settings. Empty means that of CLAUDE_CONFIG_DIR, or
-	// else .claude in the home directory.
+	// ConfigDir is the directory of the agent's settings. Empty means the directory in
+	// CLAUDE_CONFIG_DIR, or else .claude in the home directory.
 	ConfigDir string
-	// Sources are those of [User], [Project] and [Local] that the agent reads, as in
+	// Sources are the sources among [User], [Project] and [Local] that the agent reads, as in
 	// clew.Options.SettingSources. Nil means all, empty none.
 	Sources []Source
 	// Flag are settings in a JSON object, as in clew.Options.Settings, or "".
 	Flag wire.JSON
-	// ManagedDir is the directory of the administrator's files. Empty means that of the system.
+	// ManagedDir is the directory of the administrator's files. Empty means the system's.
 	ManagedDir string
 }
 
@@ -84,7 +83,7 @@ type Setting struct {
 	From []Origin
 }
 
-// An Origin is where a setting comes from.
+// An Origin is the origin of a setting.
 type Origin struct {
 	Source Source // kind of the source
 	Path   string // path of the file, or "" for the flag
@@ -211,8 +210,8 @@ func (o *Options) configDir() (string, error) {
 	return filepath.Join(home, ".claude"), nil
 }
 
-// managedFiles returns the files of an administrator: one, and those of a directory beside it, in
-// the order of their names.
+// managedFiles returns the files of an administrator: one, and the files of a directory beside it,
+// in the order of their names.
 func (o *Options) managedFiles() []File {
 	dir := o.ManagedDir
 	if dir == "" {

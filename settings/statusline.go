@@ -11,12 +11,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A StatusLineInput is what Claude Code writes to the stdin of the command of its setting statusLine:
+// A StatusLineInput is the input that Claude Code writes to the command of its setting statusLine:
 // the state of an interactive session. The command gets one, prints a line, and ends.
 //
 // A nil pointer means that the agent has not sent the member. Which members there are depends on
-// the account, on the model and on whether the model answered yet. The fields are those of version
-// 2.1.325; members that they don't have are ignored.
+// the account, on the model and on whether the model answered yet. The fields match version
+// 2.1.325; other members are ignored.
 type StatusLineInput struct {
 	SessionID   string `json:"session_id"`
 	SessionName string `json:"session_name,omitempty"` // given by the user
@@ -27,7 +27,7 @@ type StatusLineInput struct {
 	// ScratchpadDir is a directory for temporary files of the session, or "".
 	ScratchpadDir string `json:"scratchpad_dir,omitempty"`
 	CWD           string `json:"cwd"`
-	// AgentType is that of the agent that the session was started as, or "".
+	// AgentType is the type of the agent that the session was started as, or "".
 	AgentType string `json:"agent_type,omitempty"`
 	Version   string `json:"version"` // of Claude Code
 
@@ -44,7 +44,7 @@ type StatusLineInput struct {
 	Workspace StatusWorkspace `json:"workspace"`
 	// Worktree is nil unless the agent made a working tree for the session.
 	Worktree *StatusWorktree `json:"worktree,omitempty"`
-	// PullRequest is that of the branch.
+	// PullRequest is the pull request of the branch.
 	PullRequest *StatusPullRequest `json:"pr,omitempty"`
 	// Remote is nil unless the session can be used from another device.
 	Remote *StatusRemote `json:"remote,omitempty"`
@@ -65,7 +65,7 @@ type StatusModel struct {
 	DisplayName string `json:"display_name"` // such as "Opus 5.5"
 }
 
-// StatusEffort is how much the model thinks.
+// StatusEffort is the model's effort level.
 type StatusEffort struct {
 	Level wire.Effort `json:"level"`
 }
@@ -90,7 +90,7 @@ type StatusWorkspace struct {
 	CurrentDir string   `json:"current_dir"`
 	ProjectDir string   `json:"project_dir"` // in which the session was started
 	AddedDirs  []string `json:"added_dirs"`
-	// GitWorktree is the name of the working tree, if CurrentDir is in one that git worktree made.
+	// GitWorktree is the name of the working tree, if CurrentDir is in a tree made by git worktree.
 	GitWorktree string            `json:"git_worktree,omitempty"`
 	Repo        *StatusRepository `json:"repo,omitempty"`
 }
@@ -120,12 +120,12 @@ type StatusPullRequest struct {
 	Kind        string `json:"kind,omitempty"` // "mr" for a merge request
 }
 
-// StatusRemote is how a session is known to other devices.
+// StatusRemote identifies a session to other devices.
 type StatusRemote struct {
 	SessionID string `json:"session_id"`
 }
 
-// StatusCost is what a session has cost, as the agent computes it, and how long it took.
+// StatusCost is the cost of a session, as the agent computes it, and its duration.
 type StatusCost struct {
 	TotalCostUSD       *float64 `json:"total_cost_usd,omitempty"`
 	TotalDurationMS    int64    `json:"total_duration_ms"`
@@ -134,12 +134,12 @@ type StatusCost struct {
 	TotalLinesRemoved  int      `json:"total_lines_removed"`
 }
 
-// StatusContextWindow is how full the context is.
+// StatusContextWindow is the use of the context window.
 type StatusContextWindow struct {
 	TotalInputTokens  int `json:"total_input_tokens"` // of the last request, cached or not
 	TotalOutputTokens int `json:"total_output_tokens"`
 	ContextWindowSize int `json:"context_window_size"`
-	// CurrentUsage is that of the last answer, and nil before the first one.
+	// CurrentUsage is the usage of the last answer, and nil before the first one.
 	CurrentUsage *StatusUsage `json:"current_usage"`
 	// UsedPercentage is from 0 to 100, and nil before the first answer.
 	UsedPercentage      *float64 `json:"used_percentage"`
@@ -161,8 +161,8 @@ type StatusPromptCache struct {
 	// CachingObserved reports whether an answer reported cached tokens. Some providers never do.
 	CachingObserved bool   `json:"caching_observed"`
 	TTL             string `json:"ttl"` // "5m" or "1h"
-	// ExpiresAt is when the cache is no longer warm, in seconds since 1970; nil if the last answer
-	// reported no cached tokens.
+	// ExpiresAt is the time from which the cache is no longer warm, in seconds since 1970; nil if
+	// the last answer reported no cached tokens.
 	ExpiresAt        *int64 `json:"expires_at"`
 	Requests         int    `json:"requests"`
 	Misses           int    `json:"misses"`
@@ -180,7 +180,7 @@ type StatusPromptCache struct {
 	RecacheTokensIfCold *int `json:"recache_tokens_if_cold"`
 }
 
-// StatusMissCause is why the prompt cache was missed, as far as the agent can tell.
+// StatusMissCause is the cause of a prompt cache miss, as far as the agent knows it.
 type StatusMissCause struct {
 	Causes          []string `json:"causes"`
 	ToolsAdded      *int     `json:"tools_added,omitempty"`
@@ -196,13 +196,13 @@ type StatusRateLimits struct {
 	SpendLimit *StatusLimit `json:"spend_limit,omitempty"`
 }
 
-// StatusLimit is how much of a limit is used.
+// StatusLimit is a limit and its use.
 type StatusLimit struct {
 	// UsedPercentage is from 0 to 100. That of a spend limit may be more.
 	UsedPercentage *float64 `json:"used_percentage,omitempty"`
-	// ResetsAt is when the limit resets, in seconds since 1970. See [StatusLimit.Reset].
+	// ResetsAt is the time the limit resets, in seconds since 1970. See [StatusLimit.Reset].
 	ResetsAt int64 `json:"resets_at"`
-	// UsedUSD is what was spent. Only spend limits have it, and not all.
+	// UsedUSD is the amount spent. Only spend limits have it, and not all.
 	UsedUSD  *float64 `json:"used_usd,omitempty"`
 	LimitUSD *float64 `json:"limit_usd,omitempty"`
 	Period   string   `json:"period,omitempty"` // of a spend limit: "daily", "weekly" or "monthly"
@@ -235,7 +235,7 @@ func DecodeStatusLineInput(data []byte) (*StatusLineInput, error) {
 	return s, nil
 }
 
-// maxStatusMisfits is how many members that don't fit a status line may have.
+// maxStatusMisfits is the maximum number of misfitting members in a status line.
 const maxStatusMisfits = 64
 
 // decodeWithoutMisfits removes one member after the other whose type does not fit. Without that,

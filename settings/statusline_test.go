@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/settings"
 )
 
-// What Claude Code wrote can be read and written without a loss.
+// Input written by Claude Code can be read and written without loss.
 func TestStatusLineRecorded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"before_answer", "after_answer", "documented"} {

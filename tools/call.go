@@ -75,7 +75,7 @@ func checked(input json.RawMessage, schema *jsonschema.Resolved) (json.RawMessag
 	return input, nil
 }
 
-// errNoReturn is what comes of a function that ended its goroutine, as the Fatal of a test does.
+// errNoReturn is the error of a function that ended its goroutine, as the Fatal of a test does.
 var errNoReturn = errors.New("the function did not return")
 
 // protect runs f, and makes an error of a panic in it.

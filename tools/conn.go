@@ -34,7 +34,7 @@ func newConn(peer *clew.MCPPeer) *conn {
 }
 
 // HandleMCP has the server handle a message. For a request it waits for the reply, or for the end
-// of the context, which ends that of the tool as well.
+// of the context, which ends the tool's context as well.
 func (c *conn) HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error) {
 	msg, err := jsonrpc.DecodeMessage([]byte(message))
 	if err != nil {
@@ -126,8 +126,8 @@ type pipe struct {
 // metaToolUseID is the agent's ID of a call in the _meta of its parameters.
 const metaToolUseID = "claudecode/toolUseId"
 
-// keepContext keeps the context of a call for its tool, which the server gives a context of its own.
-// Older agents don't say which call it is. The result forgets it.
+// keepContext keeps the context of a call for its tool, which the server gives its own context.
+// Older agents don't identify the call. The result forgets it.
 func (p *pipe) keepContext(ctx context.Context, req *jsonrpc.Request) (forget func()) {
 	var params struct {
 		Meta map[string]any `json:"_meta"`

@@ -167,7 +167,7 @@ func TestIDsOfRequests(t *testing.T) {
 	})
 }
 
-// Garbage is an error, and the connection is good for what follows.
+// Garbage is an error, and the connection keeps working.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

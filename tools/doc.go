@@ -31,7 +31,7 @@
 //
 // The input is checked against the schema before the function runs. A violation, an error of the
 // function and a panic in it become a result that the model reads as a failure; none of them ends
-// the session. Calls run at the same time, also of one tool and in several sessions. The context of
+// the session. Calls run at the same time, even of one tool and in several sessions. The context of
 // a call ends when the agent cancels it, as on an interrupt, and with the session. [Progress]
 // reports how far a call is.
 //

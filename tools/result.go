@@ -11,9 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Result is what a tool returns to the model, where a string or a value is not enough. Its
-// content can be of any kind that MCP knows; StructuredContent is a value that marshals to a JSON
-// object.
+// A Result is a tool's result for the model, where a string or a value is not enough. Its content
+// can be of any kind that MCP knows; StructuredContent is a value that marshals to a JSON object.
 type Result = mcp.CallToolResult
 
 // A Content is a block of a result.
@@ -101,8 +100,8 @@ func plainText(out any) (string, bool) {
 	return v.String(), v.Kind() == reflect.String
 }
 
-// settled returns a copy of a result that can be sent for certain. A server does not answer with
-// one that has no JSON form, and ends the program if there is a panic.
+// settled returns a copy of a result that can be sent for certain. A server does not answer with a
+// result that has no JSON form, and ends the program if there is a panic.
 func settled(result *Result) (*Result, error) {
 	sent := *result
 	for i, block := range sent.Content {

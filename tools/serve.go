@@ -16,7 +16,7 @@ import (
 
 // ServeOptions describe a server to its clients.
 type ServeOptions struct {
-	// Name and Version are those of the program.
+	// Name and Version identify the program.
 	Name, Version string
 	// Instructions tell the model what the tools are for. Empty means none.
 	Instructions string
@@ -29,10 +29,10 @@ type ServeOptions struct {
 //	err := tools.Serve(ctx, os.Stdin, os.Stdout, &tools.ServeOptions{Name: "calc", Version: "1"}, add)
 //
 // It blocks until the input ends, which is how a client ends the program, and then returns nil.
-// Calls that still run have another second, then they are cancelled, and Serve waits for them. It returns the error of the context
-// if that ends first; a read from in may then still be waiting. Other errors are those of reading
-// and writing, and that a tool can't be used. A line that is not a message, or that is longer than 4
-// MiB, is answered with an error, and costs nothing else.
+// Calls that still run have another second, then they are cancelled, and Serve waits for them. It
+// returns the error of the context if that ends first; a read from in may then still be waiting.
+// Other errors come from reading and writing, or from a tool that can't be used. A line that is not
+// a message, or that is longer than 4 MiB, is answered with an error, and costs nothing else.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opts *ServeOptions, tools ...*Tool) error {
 	if opts == nil {
 		opts = new(ServeOptions)
@@ -79,7 +79,7 @@ type lineConn struct {
 	answered chan struct{} // closed when there are none, after the end of the input; nil before
 }
 
-// serveGrace is how long requests are answered after the end of the input.
+// serveGrace is the time that requests are answered after the end of the input.
 const serveGrace = time.Second
 
 // drain waits until all requests are answered, or some time passed.

@@ -76,7 +76,7 @@ func adder() *Tool {
 	return New("add", "Adds two numbers", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil })
 }
 
-// A client is served until its input ends. Lines that are no messages cost nothing else.
+// A client is served until its input ends. Lines that are not messages have no other effect.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	d := serve(t.Context(), t, adder())

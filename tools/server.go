@@ -21,7 +21,7 @@ func Server(tools ...*Tool) *clew.MCPInProcessServer {
 	return &clew.MCPInProcessServer{Opener: &mounted{server, Add(server, tools...)}}
 }
 
-// Add adds tools to a server, and replaces those of the same name. It adds none if one of them
+// Add adds tools to a server, and replaces tools of the same name. It adds none if one of them
 // can't be used, and its error names all of these. Sessions that use the server learn of the
 // change.
 func Add(server *mcp.Server, tools ...*Tool) error {
@@ -70,7 +70,7 @@ type mounted struct {
 	err    error // what is wrong with it
 }
 
-// CheckMCP says what is wrong with the server.
+// CheckMCP returns the server's error, if any.
 func (m *mounted) CheckMCP() error { return m.err }
 
 // OpenMCP connects the server to a session.

@@ -62,7 +62,7 @@ func simulate(t *testing.T, scenario *clewtest.Scenario, server *clew.MCPInProce
 	return s
 }
 
-// A session continues whatever its tools do, and what a tool says comes before its result.
+// A session continues whatever its tools do, and a tool's messages come before its result.
 func TestSessionWithTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// Calls on a session that the server ended say so.
+// Calls on a session that the server ended return an error about it.
 func TestServerEndsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,11 +25,11 @@ type Tool struct {
 }
 
 // New returns a tool. In is a struct or a map, or any other type if the tool is given a schema. The
-// package documentation says how In becomes a schema, and what Out may be.
+// package documentation describes how In becomes a schema, and which types Out may have.
 //
-// The function may run any number of times at once. Its context is that of the call. A mistake in a
-// tool, such as a name that MCP does not allow, is found by [Add], and with [Server] when a session
-// starts.
+// The function may run any number of times at once. Its context is the context of the call. A
+// mistake in a tool, such as a name that MCP does not allow, is found by [Add], and with [Server]
+// when a session starts.
 func New[In, Out any](name, description string, call func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{about: mcp.Tool{Name: name, Description: description}, in: reflect.TypeFor[In]()}
 	if call == nil {
@@ -126,16 +126,16 @@ func (t *Tool) meta(key string, value any) *Tool {
 	return t
 }
 
-// Schema sets the schema of the input, in place of the one that comes from the Go type. It must be
-// of type object. Defaults in it are for the model to read: the function gets what was sent.
+// Schema sets the schema of the input, in place of the schema of the Go type. It must be of type
+// object. Defaults in it are for the model to read: the function gets what was sent.
 func (t *Tool) Schema(schema *jsonschema.Schema) *Tool {
 	t.about.InputSchema = schema
 	return t
 }
 
-// Refine has a function change the schema of the input, for what a Go type can't say, such as the
-// values that a field may have. It is called when the tool is given to a server, with a schema that
-// nobody else has.
+// Refine lets a function change the schema of the input, to add constraints that a Go type can't
+// express, such as the values of a field. It is called when the tool is given to a server, with a
+// schema that nobody else has.
 func (t *Tool) Refine(change func(schema *jsonschema.Schema)) *Tool {
 	t.refine = change
 	return t
@@ -174,7 +174,7 @@ func checkName(name string) string {
 	return ""
 }
 
-// inputSchemaOf returns the schema of an input. A pointer is what it points to, since there always
+// inputSchemaOf returns the schema of an input. A pointer counts as its element, since there always
 // is an input.
 func inputSchemaOf(in reflect.Type) (*jsonschema.Schema, error) {
 	for in.Kind() == reflect.Pointer {

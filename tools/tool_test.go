@@ -228,7 +228,7 @@ func field[T any]() *tools.Tool {
 	return tools.New("echo", "", echo[struct{ V T }])
 }
 
-// Whatever comes, the connection answers with JSON or with an error, and works for what follows.
+// Whatever comes, the connection answers with JSON or with an error, and keeps working.
 func FuzzHandleMCP(f *testing.F) {
 	for _, seed := range []string{
 		hello, callOf(1, "add", `{"a":1}`), callOf(1, "echo", `{"a":[{}]}`), callOf(1, "no", `7`), ``, `[]`, `{"id":{}}`,

@@ -9,8 +9,8 @@
 //	defer target.Close()
 //	saved, err := archive.New(target).Save(ctx, nil)
 //
-// By default a server syncs to disk every two minutes, and what it acknowledged since is lost with
-// its power. Start it with sync_interval: always in the section jetstream of its configuration.
+// By default a server syncs to disk every two minutes, and writes acknowledged since are lost in a
+// power failure. Start it with sync_interval: always in the section jetstream of its configuration.
 // Whoever can connect can read the archive: give the server a certificate and accounts.
 package natsarchive
 
@@ -48,8 +48,8 @@ const (
 type Options struct {
 	// Connect has options for the connection, such as [nats.UserCredentials] and [nats.RootCAs].
 	Connect []nats.Option
-	// Replicas is how many servers of a cluster keep buckets that Open creates: 1, 3 or 5. 0 means
-	// 1.
+	// Replicas is the number of servers of a cluster that keep buckets created by Open: 1, 3 or 5.
+	// 0 means 1.
 	Replicas int
 }
 

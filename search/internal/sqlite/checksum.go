@@ -47,7 +47,7 @@ func (d *DB) checksum(size int64) (string, error) {
 	return fmt.Sprintf("%x %d", sum.Sum32(), size), nil
 }
 
-// A storedSum is what the second file has, and its time.
+// A storedSum is the content of the second file, and its time.
 type storedSum struct {
 	sum     string
 	changed int64 // the time of the first file, in nanoseconds

@@ -36,7 +36,7 @@ const SegmentSize = 1 << segmentBits
 var (
 	// ErrDamaged means that the file must be deleted: see [Remove].
 	ErrDamaged = errors.New("damaged")
-	// ErrVersion is an ErrDamaged for a file of another version, or one whose build was
+	// ErrVersion is an ErrDamaged for a file of another version, or a file whose build was
 	// interrupted.
 	ErrVersion = fmt.Errorf("%w: it has another version", ErrDamaged)
 	// ErrBusy means that another process is writing.
@@ -82,8 +82,8 @@ CREATE VIRTUAL TABLE said USING fts5(
 // A Table is a table of words.
 type Table string
 
-// The tables. Passages of the second are also in the first. They are few, so that a search in them
-// does not read the words of all others.
+// The tables. Passages of the second are in the first as well. They are few, so that a search in
+// them does not read the words of all others.
 const (
 	Words Table = "words"
 	Said  Table = "said"
@@ -141,8 +141,8 @@ func (d *DB) Close() error {
 }
 
 // handles are the files of indexes that are open in this process, by path. Closing one releases all
-// locks that the process has on the index, also those of another DB: so files that are closed while
-// there is another DB wait for its end.
+// locks that the process has on the index, including the locks of another DB: so files that are
+// closed while there is another DB wait for its end.
 var handles = struct {
 	sync.Mutex
 	open map[string]int
@@ -160,7 +160,7 @@ func openFirst(path string) (*os.File, error) {
 	return file, err
 }
 
-// closeLast closes the file of an index, and those that waited for it.
+// closeLast closes the file of an index, and the files that waited for it.
 func closeLast(path string, file *os.File) error {
 	handles.Lock()
 	defer handles.Unlock()
