@@ -132,9 +132,9 @@ func orNull(token string) *string {
 
 // AuthenticateMCP starts a login to an MCP server with OAuth and returns the page that the user has
 // to visit. The agent connects to the server when the browser returns from the page, either to the
-// agent itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as a
-// link that opens an editor; empty means a port of this machine. The error is a [*ControlError] for
-// a server that does not exist or has no such login.
+// agent itself or with [Session.FinishMCPAuth]. redirect is the return address of the page, such as
+// a link that opens an editor; empty means a port of this machine. The error is a [*ControlError]
+// for a server that does not exist or has no such login.
 func (s *Session) AuthenticateMCP(ctx context.Context, server, redirect string) (*MCPAuth, error) {
 	return call[MCPAuth](ctx, s, "mcp_authenticate", mcpAuthRequest{server, redirect})
 }

@@ -19,15 +19,13 @@ import (
 //		result, err := clew.Run(ctx, task, &clew.Options{Budget: budget})
 //
 // Each result adds its cost. Once the budget is spent, no agent starts and no prompt is sent: the
-// error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is what was left when it
-// started. A run that exceeds it ends with a [*ResultError] whose result is
-// [wire.ResultErrorMaxBudgetUSD].
+// error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is the amount left at its start.
+// A run that exceeds it ends with a [*ResultError] whose result is [wire.ResultErrorMaxBudgetUSD].
 //
-// The agent reports what a turn has cost when the turn is over, and stops after the call of the
-// model that exceeds the limit. So one call can exceed the budget, and so can runs at the same
-// time, since each has its own limit. A pool replaces an agent that was started when more than
-// twice as much was left. A turn without a result is not counted. All costs are estimates of the
-// agent.
+// The agent reports the cost of a turn when the turn is over, and stops after the call of the model
+// that exceeds the limit. So one call can exceed the budget, and so can runs at the same time,
+// since each has its own limit. A pool replaces an agent that was started when more than twice as
+// much was left. A turn without a result is not counted. All costs are estimates of the agent.
 type Budget struct {
 	// LimitUSD is the amount, in US dollars. It must be positive, and must not change once the
 	// budget is used.

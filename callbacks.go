@@ -24,7 +24,7 @@ type callbacks struct {
 	// sendMCP sends a message of an in-process MCP server to the agent.
 	sendMCP func(ctx context.Context, server string, message wire.JSON) error
 
-	// hookFuncs are by the id that the agent uses for them; hookMatchers are what initialize sends.
+	// hookFuncs are by the id that the agent uses for them; hookMatchers are sent by initialize.
 	hookFuncs    map[string]*registeredHook
 	hookMatchers map[HookEvent][]hookMatcher
 }

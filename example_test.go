@@ -432,7 +432,7 @@ func ExampleTransport() {
 	// The wren.
 }
 
-// The turn that is interrupted ends with a failure that names the interruption.
+// The turn that is interrupted ends with a failure marked as an interruption.
 func ExampleSession_Interrupt() {
 	ctx := context.Background()
 	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated(countsOn)})
@@ -454,7 +454,8 @@ func ExampleSession_Interrupt() {
 	// Output: interrupted: true
 }
 
-// Package screens has what the agent's own screens show, such as how full the context window is.
+// Package screens has the contents of the agent's own screens, such as the use of the context
+// window.
 func Example_contextWindow() {
 	ctx := context.Background()
 	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated()})

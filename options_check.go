@@ -343,7 +343,7 @@ func checkSkill(name string) string {
 type OptionsWarning struct {
 	// Option is the name of the field in [Options].
 	Option string
-	// Reason describes the missing effect.
+	// Reason describes the effect that the option does not have.
 	Reason string
 }
 

@@ -277,8 +277,8 @@ func (e *ending) wait() error {
 	return e.calls
 }
 
-// settle decides how the session ended. exit is how the last process ended, and state everything
-// else that is known.
+// settle decides how the session ended. exit describes the end of the last process, and state
+// everything else that is known.
 func (e *ending) settle(exit *ExitError, state endState) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

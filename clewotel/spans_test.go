@@ -132,7 +132,7 @@ func working() *clewtest.Scenario {
 	return prompted().Send(toolUse("", "m1", "Agent", "a"), taskStarted("ta", "a", "first"), toolUse("a", "ma1", "Bash", "a1"))
 }
 
-// taskEnded records that the task of a subagent is over.
+// taskEnded returns a notice that the task of a subagent is over.
 func taskEnded(task, call string) string {
 	return fmt.Sprintf(`{"type":"system","subtype":"task_notification","task_id":%q,"tool_use_id":%q,"status":"completed","session_id":"s"}`,
 		task, call)

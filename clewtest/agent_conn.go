@@ -14,8 +14,8 @@ type Conn struct {
 	// Stdin is the agent's input, for the host to write to. Closing it is the end of the agent's
 	// input.
 	Stdin io.WriteCloser
-	// Stdout and Stderr are what the agent writes. They end when it does. If the host closes one,
-	// the agent's next write to it fails.
+	// Stdout and Stderr are the agent's output. They end when it does. If the host closes one, the
+	// agent's next write to it fails.
 	Stdout, Stderr io.ReadCloser
 
 	engine *simagent.Conn

@@ -65,7 +65,7 @@
 //
 // # The simulated agent
 //
-// A [Scenario] is what an agent expects and sends. Read it from a dialogue file with
+// A [Scenario] lists the frames that an agent expects and sends. Read it from a dialogue file with
 // [ReadDialogue], or build it:
 //
 //	func TestGreeting(t *testing.T) {

@@ -422,7 +422,7 @@ func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	return err
 }
 
-// existsError records that there is something where a session should be restored to.
+// existsError returns an error for a restore whose destination exists.
 func existsError(name string) error {
 	return fmt.Errorf("there is another session with this ID, in %s: %w", name, fs.ErrExist)
 }

@@ -42,7 +42,7 @@
 // pictures, resources and the like a function returns a [Content], several of them, or a [*Result].
 // Claude Code 2.1.325 treats its content as follows:
 //
-//   - Text and images are what the model gets.
+//   - The model gets text and images.
 //   - A resource with text, and the name and URI of a link, become text. A resource that is a
 //     picture becomes an image.
 //   - Audio and other bytes of a resource are written to a file, and the model gets its name.

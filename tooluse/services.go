@@ -160,7 +160,7 @@ type ArtifactInput struct {
 	FilePaths []string `json:"file_paths"`
 	// URL is the page that is updated or read, or "" for a new one.
 	URL string `json:"url"`
-	// Title, Description, Label and Icon are what the list of pages shows.
+	// Title, Description, Label and Icon are shown in the list of pages.
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Label       string `json:"label"`
@@ -195,7 +195,7 @@ type ProjectsInput struct {
 	// Content is the text to write, or LocalPath the file that has it.
 	Content   string `json:"content"`
 	LocalPath string `json:"local_path"`
-	// PresentToUser reports whether the document is what the user asked for.
+	// PresentToUser reports whether the user asked for the document.
 	PresentToUser bool `json:"present_to_user"`
 	// Query is the search text, and N the number of hits to return. 0 means the agent's default.
 	Query string `json:"query"`

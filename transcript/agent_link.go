@@ -422,8 +422,8 @@ func (c *call) trimmedPrompt() string {
 // trimmedPrompt returns the first prompt of the agent without white space around it.
 func (a *Agent) trimmedPrompt() string { return strings.TrimSpace(a.prompt()) }
 
-// next returns the caller that made the call or started the agent. In its order, the next call
-// belongs to the next agent. Those of a team come in no order.
+// next returns the caller that made the call or started the agent. Among its calls and agents, the
+// next call belongs to the next agent. The calls of a team have no order.
 func (c *call) next() string {
 	if c.item.Type != ItemSubagent || c.item.AgentID != "" || c.teammate() != "" {
 		return ""

@@ -346,7 +346,7 @@ func block(number int, m *AIMsg) *AIMsg {
 	return m
 }
 
-// complete records that the blocks of a message are complete.
+// complete marks the blocks of a message as complete.
 func complete(m *AIMsg) *AIMsg {
 	m.Complete = true
 	return m

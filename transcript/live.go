@@ -646,7 +646,7 @@ func (s *liveState) notification(msg *wire.TaskNotificationMessage) *liveLine {
 	}
 }
 
-// agentEnd records that a subagent ended, in the agent's words.
+// agentEnd returns the agent's sentence about the end of a subagent.
 func agentEnd(description string, status wire.TaskStatus) string {
 	how := string(status)
 	if status == wire.TaskStatusCompleted {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// batchBytes and batchLines are how much is decoded before it is added.
+	// batchBytes and batchLines limit the amount that is decoded before it is added.
 	batchBytes = 256 << 10
 	batchLines = 256
 	// batchCount is the number of batches. With two of them, the goroutines often wait for each

@@ -127,7 +127,7 @@ func (e *TooLargeError) Error() string {
 // Unwrap returns ErrFrameTooLarge.
 func (e *TooLargeError) Unwrap() error { return ErrFrameTooLarge }
 
-// frameError turns an error of the lexer into one for callers. text is what the lexer read.
+// frameError turns an error of the lexer into one for callers. text is the lexer's input.
 func frameError(text []byte, err *jsonlex.Error) error {
 	if err.Syntax() {
 		return &SyntaxError{Offset: err.Offset, Truncated: err.Fault == jsonlex.Incomplete, Reason: err.Reason}
