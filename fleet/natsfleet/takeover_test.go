@@ -109,6 +109,10 @@ func TestTakeOverAgain(t *testing.T) {
 	first, second := start(t, &Options{Dir: dir}), start(t, &Options{Dir: dir})
 	defer end(t, second)
 	mark, notice := filepath.Join(dir, markName), filepath.Join(dir, noticeName)
+	polltest.Until(t, "the mark has all streams, so that it is not written again", func() bool {
+		text, _ := os.ReadFile(mark) // it may not be there yet
+		return strings.Contains(string(text), "CLEW_JOBS")
+	})
 	before, err := os.Stat(notice)
 	if err == nil {
 		err = errors.Join(os.Rename(mark, mark+".away"), os.Mkdir(mark, 0o700))
