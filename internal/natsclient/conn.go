@@ -53,6 +53,9 @@ func dial(ctx context.Context, address string, opts []nats.Option) (*nats.Conn, 
 	done := make(chan result, 1)
 	go func() {
 		conn, err := nats.Connect(address, opts...)
+		for err != nil && strings.Contains(err.Error(), "expected 'PONG', got 'PING'") && ctx.Err() == nil {
+			conn, err = nats.Connect(address, opts...) // on a busy machine, the server asks first
+		}
 		done <- result{conn, err}
 	}()
 	select {

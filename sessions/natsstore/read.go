@@ -142,7 +142,7 @@ func (a *assembly) lines(body []byte) iter.Seq[wire.JSON] {
 // headsPage is the number of heads to request at a time, and headsWait the time to wait for them.
 const (
 	headsPage = 256
-	headsWait = time.Second
+	headsWait = 5 * time.Second
 )
 
 // heads describe the sessions of a project, by ID, from the last message of each.
