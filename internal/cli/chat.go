@@ -13,12 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/screens"

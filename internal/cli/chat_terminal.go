@@ -14,11 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/render"
@@ -531,7 +530,7 @@ func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.Permissi
 func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question {
 	w := permit.Workspace{Dir: d.workspace.Dir, Read: readOnce(d.workspace.Read)}
 	q := &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
-		return sheetForTerminal(describeCall(req, dockedView(columns, color), w))
+		return sheetForTerminal(describeCall(req, dockedSurface(columns, color), w))
 	})}
 	q.Sheet(clikit.DefaultColumns, false) // so that drawing reads no file
 	for _, update := range permit.Updates(req) {
@@ -577,8 +576,8 @@ func readOnce(read func(string) (string, error)) func(string) (string, error) {
 	}
 }
 
-// dockedView returns the surface for a question in a chat: unlimited, since the chat pages it.
-func dockedView(columns int, color bool) surface {
+// dockedSurface returns the surface for a question in a chat: unlimited, since the chat pages it.
+func dockedSurface(columns int, color bool) surface {
 	const everything = 1 << 20
 	return surface{columns: columns, rows: everything, color: color, lines: drawsLines()}
 }
@@ -648,9 +647,9 @@ func choiceForTerminal(q *clew.Question) tui.Choice {
 		if optionsFit(q, columns) {
 			short := *q
 			short.Options = nil
-			return sheetForTerminal(describeQuestion(&short, dockedView(columns, color)))
+			return sheetForTerminal(describeQuestion(&short, dockedSurface(columns, color)))
 		}
-		return sheetForTerminal(describeQuestion(q, dockedView(columns, color)))
+		return sheetForTerminal(describeQuestion(q, dockedSurface(columns, color)))
 	}
 	return c
 }

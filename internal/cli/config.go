@@ -13,13 +13,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 )
 

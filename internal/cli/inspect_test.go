@@ -16,10 +16,9 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 
-	"github.com/clewdev/clew/internal/clikit"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/wording"

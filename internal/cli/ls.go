@@ -337,7 +337,7 @@ func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) 
 	l.Take(infos)
 	prices := usage.DefaultPrices()
 	for i, e := range l.Order {
-		e.Described, e.Read = view.Describe(infos[i]), true
+		e.Described, e.Read = view.Named(infos[i]), true
 		if len(figures) > 0 && figures[i].Err == nil {
 			e.Figures = view.Count(&infos[i], &figures[i], prices)
 		}

@@ -16,15 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/tty"
-
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
 

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -26,6 +24,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
@@ -219,7 +218,7 @@ func jobQuestion(q *fleet.Question) *tui.Question {
 	if len(own) == 0 {
 		req := &clew.PermissionRequest{ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason}
 		return &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
-			return sheetForTerminal(describeCall(req, dockedView(columns, color), permit.Workspace{}))
+			return sheetForTerminal(describeCall(req, dockedSurface(columns, color), permit.Workspace{}))
 		})}
 	}
 	if !canBeChosen(own) {

@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/keymap"
 )
 
 // manualKeys returns the viewer's keys as tables in Markdown.

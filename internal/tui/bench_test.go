@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
-
-	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"

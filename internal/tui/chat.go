@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"

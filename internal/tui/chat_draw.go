@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/internal/clip"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"

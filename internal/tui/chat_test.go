@@ -11,14 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/clewdev/clew/internal/follow"
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termtest"
 	"github.com/clewdev/clew/internal/tty"

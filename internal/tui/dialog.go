@@ -4,10 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 )

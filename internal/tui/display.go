@@ -8,14 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
-
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 )
 
 // A Terminal is the terminal that shows the interface.

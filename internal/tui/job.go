@@ -10,12 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"

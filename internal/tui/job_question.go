@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 )

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/keymap"
 )
 
 // An answer that did not reach the fleet is given again with the same key, and is the same answer.

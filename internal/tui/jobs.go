@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 )
 

@@ -3,10 +3,9 @@ package tui
 import (
 	"strings"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"

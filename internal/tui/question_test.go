@@ -8,10 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 )
 

@@ -8,16 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
-
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 )

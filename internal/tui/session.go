@@ -9,16 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
+	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
-
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"

@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/view"
-
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/transcript"
 )
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"

@@ -8,7 +8,6 @@ import (
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )

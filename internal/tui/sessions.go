@@ -4,11 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"

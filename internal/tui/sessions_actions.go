@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/clewdev/clew/internal/view"
-
-	"github.com/clewdev/clew/internal/keymap"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 

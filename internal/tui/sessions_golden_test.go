@@ -5,12 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )

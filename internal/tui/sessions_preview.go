@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )

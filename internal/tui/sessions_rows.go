@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"

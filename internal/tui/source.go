@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )

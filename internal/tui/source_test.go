@@ -12,10 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"

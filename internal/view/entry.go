@@ -32,13 +32,19 @@ type Described struct {
 	text fuzzy.Text
 }
 
-// Describe prepares the texts of a session that was read.
-func Describe(info sessions.SessionInfo) Described {
+// Named returns a session that was read with its names, for lists without a filter.
+func Named(info sessions.SessionInfo) Described {
 	d := Described{SessionInfo: info, ProjectName: tty.Line(render.ProjectName(info.CWD, info.Project))}
 	d.Name = cmp.Or(tty.Line(info.Title()), "(no title)")
 	if info.Err != nil {
 		d.Name = tty.Line("cannot read: " + info.Err.Error())
 	}
+	return d
+}
+
+// Describe prepares all texts of a session that was read.
+func Describe(info sessions.SessionInfo) Described {
+	d := Named(info)
 	parts := []string{d.Name, d.ProjectName, tty.Line(render.BranchName(info.GitBranch)), tty.Line(info.Tag), tty.Line(info.ID)}
 	for _, prompt := range []string{info.FirstPrompt, info.LastPrompt} {
 		if prompt = tty.Line(prompt); !strings.HasPrefix(prompt, d.Name) {

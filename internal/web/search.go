@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 )

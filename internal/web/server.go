@@ -60,9 +60,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/keymap"
-
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/view"
 )
 

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/view"
-
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
