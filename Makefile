@@ -177,7 +177,7 @@ pictures: ## Make the pictures in docs/pictures and the output in docs/program.m
 	go run ./internal/pictures
 
 .PHONY: beside
-beside: agent ## Make pictures of the program beside Claude Code and ccusage in .cache/beside, with a chromium and tmux
+beside: agent ## Make pictures of the program beside Claude Code in .cache/beside, with a chromium and tmux
 	go run ./internal/pictures/beside
 
 .PHONY: screens

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/redact"
@@ -74,7 +74,7 @@ func (a *agent) withInitializeTimeout(ctx context.Context) (context.Context, con
 }
 
 func (a *agent) initializeTimeout() time.Duration {
-	return cmp.Or(a.session.opts.InitializeTimeout, defaultInitializeTimeout)
+	return cmp.Or(a.session.opts.Limits.InitializeTimeout, defaultInitializeTimeout)
 }
 
 // notReady returns the error for an agent that takes too long to start.
@@ -344,7 +344,7 @@ func (p *agentProcess) runsOn() bool {
 func (p *agentProcess) terminate(over <-chan struct{}, limit time.Duration) {
 	if conn, ok := p.conn.(*processConnection); ok {
 		conn.Terminate()
-		control.DoneWithin(over, limit)
+		pause.Until(over, limit)
 	}
 	p.close()
 }

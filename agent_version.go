@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/process"
 	"github.com/clewdev/clew/internal/version"
+	"github.com/clewdev/clew/sandbox"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -44,7 +46,7 @@ func (o *Options) agentVersion(ctx context.Context, onePrompt bool) string {
 	if err != nil {
 		return "" // the start reports it
 	}
-	limit := cmp.Or(o.InitializeTimeout, defaultInitializeTimeout)
+	limit := cmp.Or(o.Limits.InitializeTimeout, defaultInitializeTimeout)
 	found, err := process.Version(ctx, path, o.Dir, agentEnv(o, os.Environ()), limit)
 	if err != nil {
 		o.logger().Debug("the version of the agent is not known before it runs", "error", err)
@@ -115,7 +117,7 @@ type optionVersion struct {
 var optionVersions = slices.Concat([]optionVersion{
 	{"SystemPrompt", "ExcludeDynamicSections", "2.1.97", promptHas(func(p *SystemPrompt) bool { return p.ExcludeDynamicSections })},
 	{"SystemPrompt", "Fresh", "2.1.300", promptHas(func(p *SystemPrompt) bool { return p.Fresh })},
-	{"Title", "", "2.1.113", func(o *Options) bool { return o.Title != "" }},
+	{"Session.Title", "", "2.1.113", func(o *Options) bool { return o.Session.Title != "" }},
 	{"Skills", "", "2.1.116", func(o *Options) bool { return o.Skills != nil && !slices.Contains(o.Skills, AllSkills) }},
 	{"PlanModeInstructions", "", "2.1.118", func(o *Options) bool { return o.PlanModeInstructions != "" }},
 	{"ForwardSubagentText", "", "2.1.119", func(o *Options) bool { return o.ForwardSubagentText }},
@@ -149,18 +151,18 @@ var optionVersions = slices.Concat([]optionVersion{
 	{"Agents", "AutoCompactWindow or OmitClaudeMD", "2.1.300", anyAgent(func(a AgentDefinition) bool {
 		return a.AutoCompactWindow != 0 || a.OmitClaudeMD
 	})},
-	{"Sandbox", "FailIfUnavailable", "2.1.88", sandboxHas(func(s *SandboxSettings) bool { return s.FailIfUnavailable != nil })},
-	{"Sandbox", "Network.StrictAllowlist", "2.1.200", sandboxHas(func(s *SandboxSettings) bool {
+	{"Sandbox", "FailIfUnavailable", "2.1.88", sandboxHas(func(s *sandbox.Settings) bool { return s.FailIfUnavailable != nil })},
+	{"Sandbox", "Network.StrictAllowlist", "2.1.200", sandboxHas(func(s *sandbox.Settings) bool {
 		return s.Network != nil && s.Network.StrictAllowlist
 	})},
-	{"Sandbox", "Network.TLSTerminate", "2.1.150", sandboxHas(func(s *SandboxSettings) bool {
+	{"Sandbox", "Network.TLSTerminate", "2.1.150", sandboxHas(func(s *sandbox.Settings) bool {
 		return s.Network != nil && s.Network.TLSTerminate != nil
 	})},
-	{"Sandbox", "Filesystem.AllowManagedReadPathsOnly", "2.1.88", sandboxHas(func(s *SandboxSettings) bool {
+	{"Sandbox", "Filesystem.AllowManagedReadPathsOnly", "2.1.88", sandboxHas(func(s *sandbox.Settings) bool {
 		return s.Filesystem != nil && s.Filesystem.AllowManagedReadPathsOnly
 	})},
-	{"Sandbox", "Credentials", "2.1.200", sandboxHas(func(s *SandboxSettings) bool { return s.Credentials != nil })},
-	{"Sandbox", "Credentials.AWSPairs", "2.1.250", sandboxHas(func(s *SandboxSettings) bool {
+	{"Sandbox", "Credentials", "2.1.200", sandboxHas(func(s *sandbox.Settings) bool { return s.Credentials != nil })},
+	{"Sandbox", "Credentials.AWSPairs", "2.1.250", sandboxHas(func(s *sandbox.Settings) bool {
 		return s.Credentials != nil && len(s.Credentials.AWSPairs) > 0
 	})},
 }, hookVersions("2.1.88", "PermissionDenied", "StopFailure", "PostCompact", "TaskCreated", "Elicitation", "ElicitationResult",
@@ -174,7 +176,7 @@ func promptHas(test func(*SystemPrompt) bool) func(*Options) bool {
 	return func(o *Options) bool { return o.SystemPrompt != nil && test(o.SystemPrompt) }
 }
 
-func sandboxHas(test func(*SandboxSettings) bool) func(*Options) bool {
+func sandboxHas(test func(*sandbox.Settings) bool) func(*Options) bool {
 	return func(o *Options) bool { return o.Sandbox != nil && test(o.Sandbox) }
 }
 
@@ -187,7 +189,7 @@ func anyAgent(test func(AgentDefinition) bool) func(*Options) bool {
 }
 
 // hookVersions returns rows for events that a version is the first to have.
-func hookVersions(since string, events ...HookEvent) []optionVersion {
+func hookVersions(since string, events ...hook.Event) []optionVersion {
 	rows := make([]optionVersion, len(events))
 	for i, event := range events {
 		rows[i] = optionVersion{"Hooks", string(event), since, func(o *Options) bool { return len(o.Hooks[event]) > 0 }}

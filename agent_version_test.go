@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/wire"
 )
@@ -72,10 +73,10 @@ func TestReplayByVersion(t *testing.T) {
 func TestOptionsOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	o := fullOptions()
-	o.Hooks = make(map[HookEvent][]HookMatcher)
+	o.Hooks = make(map[hook.Event][]hook.Matcher)
 	for _, v := range optionVersions {
 		if v.option == "Hooks" {
-			o.Hooks[HookEvent(v.part)] = []HookMatcher{{}}
+			o.Hooks[hook.Event(v.part)] = []hook.Matcher{{}}
 		}
 	}
 	o.MCPServers = map[string]MCPServer{

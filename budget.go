@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Budget is an amount of money that several runs share: set [Options.Budget] of each of them to
+// A Budget is an amount of money that several runs share: set [Limits.Budget] of each of them to
 // the same one. Sessions and pools are runs as well, and a pool shares its budget between all its
 // callers. A Budget may be used from several goroutines, and must not be copied.
 //
@@ -109,23 +109,23 @@ func (b *Budget) check() error {
 	case b == nil:
 		return nil
 	case math.IsNaN(b.LimitUSD) || math.IsInf(b.LimitUSD, 0):
-		return badOption("Budget", "LimitUSD is not a number")
+		return badOption("Limits.Budget", "LimitUSD is not a number")
 	case b.LimitUSD <= 0:
-		return badOption("Budget", "LimitUSD is not positive")
+		return badOption("Limits.Budget", "LimitUSD is not positive")
 	}
 	return nil
 }
 
 // maxBudgetUSD returns the limit for an agent that starts now, or 0 for none.
 func (o *Options) maxBudgetUSD() float64 {
-	if o.Budget == nil {
-		return o.MaxBudgetUSD
+	if o.Limits.Budget == nil {
+		return o.Limits.MaxBudgetUSD
 	}
-	left := max(o.Budget.LeftUSD(), 1e-9) // not 0, which would be no limit
-	if o.MaxBudgetUSD == 0 {
+	left := max(o.Limits.Budget.LeftUSD(), 1e-9) // not 0, which would be no limit
+	if o.Limits.MaxBudgetUSD == 0 {
 		return left
 	}
-	return min(o.MaxBudgetUSD, left)
+	return min(o.Limits.MaxBudgetUSD, left)
 }
 
 // A meter charges the results of a session to its budget. The goroutine that reads uses it.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/internal/rawjson"
@@ -26,7 +27,7 @@ type callbacks struct {
 
 	// hookFuncs are by the id that the agent uses for them; hookMatchers are sent by initialize.
 	hookFuncs    map[string]*registeredHook
-	hookMatchers map[HookEvent][]hookMatcher
+	hookMatchers map[hook.Event][]hookMatcher
 }
 
 func newCallbacks(o *Options) *callbacks {
@@ -126,7 +127,12 @@ func badAnswer(callback string, err error) error {
 // loosely returns a decoder of v that logs fields that do not fit their type, and fails for
 // required ones. what names the data in errors.
 func loosely(log *slog.Logger, what string, v any, required ...string) *rawjson.Loose {
-	return &rawjson.Loose{What: what, Value: v, Required: required, Report: func(field string, err error) {
+	return &rawjson.Loose{What: what, Value: v, Required: required, Report: logMisfits(log)}
+}
+
+// logMisfits returns a function that logs a field that does not fit its type.
+func logMisfits(log *slog.Logger) func(field string, err error) {
+	return func(field string, err error) {
 		log.Warn("the agent sent a field of an unexpected type", "field", field, "error", err)
-	}}
+	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -122,13 +124,13 @@ const (
 func TestServePanic(t *testing.T) {
 	t.Parallel()
 	o := &Options{
-		CanUseTool:    func(context.Context, *PermissionRequest) (PermissionResult, error) { panic("ouch") },
+		CanUseTool:    func(context.Context, *permission.Request) (permission.Result, error) { panic("ouch") },
 		OnQuestion:    func(context.Context, *QuestionRequest) (*QuestionResult, error) { panic(errors.New("ouch")) },
 		OnElicitation: func(context.Context, *ElicitationRequest) (*ElicitationResult, error) { panic("ouch") },
 		OnUserDialog: func(context.Context, *UserDialogRequest) (*UserDialogResult, error) {
 			return &UserDialogResult{Result: panicky{}}, nil
 		},
-		Hooks: oneHook(HookStop, func(context.Context, HookInput) (*HookOutput, error) { panic("ouch") }),
+		Hooks: oneHook(hook.Stop, func(context.Context, hook.Input) (*hook.Output, error) { panic("ouch") }),
 	}
 	for body, want := range map[string]string{
 		bashRequest:   "clew: panic in CanUseTool: ouch",
@@ -145,7 +147,7 @@ func TestServePanicIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	c := newCallbacks(&Options{
-		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { panic("ouch") },
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) { panic("ouch") },
 	})
 	c.log = slog.New(slog.NewTextHandler(&log, nil))
 	if _, err := c.serve(t.Context(), request(t, bashRequest)); err == nil {
@@ -174,12 +176,12 @@ func TestServeErrorIsLogged(t *testing.T) {
 			`level=WARN msg="callback failed" callback=CanUseTool error="no entry with sk-ant-***"` + "\n",
 		},
 		"not encoded": {
-			t.Context(), decides(AllowWith("x"), nil), `level=WARN msg="callback failed" callback=CanUseTool ` +
+			t.Context(), decides(permission.AllowWith("x"), nil), `level=WARN msg="callback failed" callback=CanUseTool ` +
 				`error="clew: the answer of CanUseTool: UpdatedInput is not a JSON object"` + "\n",
 		},
 		"no answer": {t.Context(), decides(nil, nil), ""},
-		"withdrawn": {withdrawn, &Options{CanUseTool: waits[*PermissionRequest, PermissionResult]}, ""},
-		"answered":  {t.Context(), decides(Allow(), nil), ""},
+		"withdrawn": {withdrawn, &Options{CanUseTool: waits[*permission.Request, permission.Result]}, ""},
+		"answered":  {t.Context(), decides(permission.Allow(), nil), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,8 +198,8 @@ func TestServeErrorIsLogged(t *testing.T) {
 // An answer that is not JSON is an error of the callback, not of the session.
 func TestServeAnswerNotJSON(t *testing.T) {
 	t.Parallel()
-	o := &Options{CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) {
-		return AllowWith(wire.JSON(`{"cut`)), nil
+	o := &Options{CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+		return permission.AllowWith(wire.JSON(`{"cut`)), nil
 	}}
 	_, err := serve(t, o, bashRequest)
 	if err == nil || !strings.HasPrefix(err.Error(), "clew: the answer of CanUseTool: ") {
@@ -213,8 +215,11 @@ func TestServeAtOnce(t *testing.T) {
 	together.Add(requests)
 	meet := func() { together.Done(); together.Wait() }
 	c := newCallbacks(&Options{
-		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { meet(); return Allow(), nil },
-		Hooks:      oneHook(HookStop, func(context.Context, HookInput) (*HookOutput, error) { meet(); return nil, nil }),
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+			meet()
+			return permission.Allow(), nil
+		},
+		Hooks: oneHook(hook.Stop, func(context.Context, hook.Input) (*hook.Output, error) { meet(); return nil, nil }),
 	})
 	var served sync.WaitGroup
 	for i := range requests {
@@ -242,11 +247,11 @@ func waits[Request, Result any](ctx context.Context, _ Request) (result Result, 
 func TestServeWithdrawn(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(&Options{
-		CanUseTool:    waits[*PermissionRequest, PermissionResult],
+		CanUseTool:    waits[*permission.Request, permission.Result],
 		OnQuestion:    waits[*QuestionRequest, *QuestionResult],
 		OnElicitation: waits[*ElicitationRequest, *ElicitationResult],
 		OnUserDialog:  waits[*UserDialogRequest, *UserDialogResult],
-		Hooks:         oneHook(HookStop, waits[HookInput, *HookOutput]),
+		Hooks:         oneHook(hook.Stop, waits[hook.Input, *hook.Output]),
 	})
 	for body, want := range map[string]error{
 		bashRequest: context.Canceled, askRequest: context.Canceled, elicitRequest: context.Canceled,
@@ -299,7 +304,7 @@ func recorded(t testing.TB) (requests map[string][]*wire.ControlRequestMessage, 
 func recordedHost(t *testing.T, answer wire.JSON) *Options {
 	t.Helper()
 	var said struct {
-		Behavior     PermissionBehavior
+		Behavior     permission.Behavior
 		Message      string
 		MCPResponse  wire.JSON `json:"mcp_response"`
 		HookSpecific wire.JSON `json:"hookSpecificOutput"`
@@ -308,11 +313,11 @@ func recordedHost(t *testing.T, answer wire.JSON) *Options {
 		t.Fatal(err)
 	}
 	o := &Options{
-		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) {
-			if said.Behavior == PermissionBehaviorDeny {
-				return Deny(said.Message), nil
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+			if said.Behavior == permission.BehaviorDeny {
+				return permission.Deny(said.Message), nil
 			}
-			return Allow(), nil
+			return permission.Allow(), nil
 		},
 		OnQuestion: func(_ context.Context, req *QuestionRequest) (*QuestionResult, error) {
 			first := req.Questions[0]
@@ -322,10 +327,10 @@ func recordedHost(t *testing.T, answer wire.JSON) *Options {
 			func(context.Context, wire.JSON) (wire.JSON, error) { return said.MCPResponse, nil },
 		)}},
 	}
-	hook := func(context.Context, HookInput) (*HookOutput, error) {
-		return &HookOutput{Specific: &RawHookOutput{said.HookSpecific}}, nil
+	say := func(context.Context, hook.Input) (*hook.Output, error) {
+		return &hook.Output{Specific: &hook.RawOutput{JSON: said.HookSpecific}}, nil
 	}
-	o.Hooks = map[HookEvent][]HookMatcher{HookStop: {{Hooks: []HookFunc{hook, hook, hook, hook}}}}
+	o.Hooks = map[hook.Event][]hook.Matcher{hook.Stop: {{Hooks: []hook.Func{say, say, say, say}}}}
 	return o
 }
 
@@ -369,20 +374,20 @@ func FuzzServe(f *testing.F) {
 		f.Add(`{"subtype":"hook_callback","callback_id":"hook_0","input":` + example.json + `}`)
 	}
 	c := newCallbacks(&Options{
-		CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
-			return &AllowResult{UpdatedPermissions: req.Suggestions}, nil
+		CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
+			return &permission.AllowResult{UpdatedPermissions: req.Suggestions}, nil
 		},
 		OnQuestion: func(context.Context, *QuestionRequest) (*QuestionResult, error) {
 			return &QuestionResult{Response: "no"}, nil
 		},
 		OnElicitation: func(_ context.Context, req *ElicitationRequest) (*ElicitationResult, error) {
-			return &ElicitationResult{Action: ElicitationAccept, Content: req.RequestedSchema}, nil
+			return &ElicitationResult{Action: wire.ElicitationAccept, Content: req.RequestedSchema}, nil
 		},
 		OnUserDialog: func(_ context.Context, req *UserDialogRequest) (*UserDialogResult, error) {
 			return &UserDialogResult{Result: req.Payload}, nil
 		},
-		Hooks: oneHook(HookStop, func(_ context.Context, in HookInput) (*HookOutput, error) {
-			return &HookOutput{Specific: &RawHookOutput{in.Raw()}}, nil
+		Hooks: oneHook(hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			return &hook.Output{Specific: &hook.RawOutput{JSON: in.Raw()}}, nil
 		}),
 		MCPServers: map[string]MCPServer{"calc": &MCPInProcessServer{Handler: handlerFunc(
 			func(_ context.Context, message wire.JSON) (wire.JSON, error) { return message, nil },

@@ -16,9 +16,9 @@ import (
 // ends the agent as [Session.Close] does before it returns.
 //
 // It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a
-// [*StoreError] if the session can't be read from [Options.Store], and an [*ExitError], or a
+// [*StoreError] if the session can't be read from [StoreOptions.Store], and an [*ExitError], or a
 // [*ResultError] with the agent's report, if the agent ends before it is ready. If the
-// [Options.Budget] is spent, it returns [ErrBudgetSpent].
+// [Limits.Budget] is spent, it returns [ErrBudgetSpent].
 func Connect(ctx context.Context, opts *Options) (*Session, error) { return connect(ctx, opts, false) }
 
 // connect implements Connect, and serves runs with only one prompt as well.
@@ -27,7 +27,7 @@ func connect(ctx context.Context, opts *Options, onePrompt bool) (*Session, erro
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	if err := opts.Budget.err(); err != nil {
+	if err := opts.Limits.Budget.err(); err != nil {
 		return nil, err
 	}
 	trace := opts.startTrace(ctx)

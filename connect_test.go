@@ -31,7 +31,7 @@ func TestInitializeRequest(t *testing.T) {
 		{"aliases", Options{ToolAliases: map[string]string{"a": "b"}}, `{"toolAliases":{"a":"b"}}`},
 		{"agents", Options{Agents: map[string]AgentDefinition{"a": {Description: "d", Prompt: "p"}}},
 			`{"agents":{"a":{"description":"d","prompt":"p"}}}`},
-		{"title", Options{Title: "t"}, `{"title":"t"}`},
+		{"title", Options{Session: SessionOptions{Title: "t"}}, `{"title":"t"}`},
 		{"no skills", Options{Skills: []string{}}, `{"skills":[]}`},
 		{"skills", Options{Skills: []string{"a", "b"}}, `{"skills":["a","b"]}`},
 		{"all skills", Options{Skills: []string{AllSkills}}, `{}`},

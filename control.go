@@ -18,7 +18,7 @@ import (
 //
 // in holds the fields of the request: anything that marshals to a JSON object, or nil for none. The
 // answer is unmarshaled into out, unless out is nil; an answer without content leaves out as it is.
-// A refusal is a [*ControlError], and so is a missing answer after [Options.ControlTimeout].
+// A refusal is a [*ControlError], and so is a missing answer after [Limits.ControlTimeout].
 //
 // Some requests have no method on purpose. Of get_chrome_browsers, select_chrome_browser,
 // set_chrome_browser_hints, submit_feedback, submit_survey_feedback, ultrareview_launch,

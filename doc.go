@@ -23,7 +23,8 @@
 //
 // [Options] configure how the agent is started, what it may do, and which callbacks answer its
 // questions: [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion]
-// for questions to the user. Nil options are the agent's defaults.
+// for questions to the user. The types of the first two are in packages permission and hook. Nil
+// options are the agent's defaults.
 //
 // Package tools turns Go functions into tools for the agent. Package sessions lists and reads the
 // sessions that are on disk. Package clewtest has a simulated agent for tests.
@@ -44,12 +45,12 @@
 // Query starts an agent when its loop starts, a separate one for each loop. The run ends with the
 // agent: its input is closed after the prompt. If there are several, it is closed when all are
 // answered, and if callbacks may still be needed, when the agent is idle. An agent that answered
-// and does not exit is ended after [Options.CloseTimeout], unless a subagent works in the
+// and does not exit is ended after [Limits.CloseTimeout], unless a subagent works in the
 // background. Leaving the loop ends the agent.
 //
 // An agent always ends in the same way. A turn that is running is interrupted, the input is closed,
 // and the agent exits by itself after it writes its transcript. If it does not, it gets SIGTERM
-// after [Options.CloseTimeout] and SIGKILL after the same time again. Processes that its commands
+// after [Limits.CloseTimeout] and SIGKILL after the same time again. Processes that its commands
 // left running end with it, unless [Options.KeepBackground] is set. When this process dies, so does
 // the agent.
 //
@@ -58,7 +59,7 @@
 // All methods of a session may be called concurrently. The session reads the agent's output all the
 // time, whether or not the caller takes the messages, so control requests, permission questions and
 // hooks never wait for unread messages. Unread messages are kept in memory, up to 4 MiB, and then
-// in an unnamed temporary file, up to [Options.MaxBacklogBytes]. Only then does a slow reader slow
+// in an unnamed temporary file, up to [Limits.MaxBacklogBytes]. Only then does a slow reader slow
 // the agent down. No message is lost.
 //
 // Callbacks run on separate goroutines, several at once. Their context ends when the agent
@@ -82,7 +83,7 @@
 // versions from [MinAgentVersion] on. It uses an older one with a warning to [Options.Logger]. A
 // request that the agent does not know is a [*ControlError] whose Unsupported method returns true.
 // Flags, control requests, hooks and messages that are newer than this package can be used with
-// [Options.ExtraArgs], [Session.Control], [RawHookOutput] and the raw JSON of each message.
+// [Options.ExtraArgs], [Session.Control], [hook.RawOutput] and the raw JSON of each message.
 //
 // # What the agent gets
 //

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/sandbox"
 )
 
 // ownVariables are set for every agent.
@@ -129,20 +131,20 @@ func TestCommandLine(t *testing.T) {
 		{"variables", &Options{Env: []string{"PLAIN=visible", "API_KEY=sk-ant-abc"}}, "PLAIN='***' API_KEY='***' ", ""},
 		{"rule", &Options{AllowedTools: []string{"Bash(git log:*)", "Read"}}, "",
 			" '--allowedTools=Bash(git log:*),Read'"},
-		{"numbers as they are", &Options{Resume: "12345678901234567890", MaxTurns: 3}, "",
+		{"numbers as they are", &Options{Session: SessionOptions{Resume: "12345678901234567890"}, Limits: Limits{MaxTurns: 3}}, "",
 			" --max-turns=3 --resume=12345678901234567890"},
 		{"quotes", &Options{Model: `it's`}, "", ` '--model=it'\''s'`},
 		{"escape sequences", &Options{Model: "a\x1b[31m'b\"\n"}, "", ` $'--model=a\x1b[31m\'b"\n'`},
-		{"members of settings", &Options{Settings: `{"apiKey":"hidden","maxTokens":5,"model":"m"}`}, "",
+		{"members of settings", &Options{Settings: SettingsOptions{JSON: `{"apiKey":"hidden","maxTokens":5,"model":"m"}`}}, "",
 			` '--settings={"apiKey":"***","maxTokens":5,"model":"m"}'`},
-		{"variables of settings", &Options{Settings: `{"env":{"A":"hidden","B":1}}`}, "",
+		{"variables of settings", &Options{Settings: SettingsOptions{JSON: `{"env":{"A":"hidden","B":1}}`}}, "",
 			` '--settings={"env":{"A":"***","B":0}}'`},
-		{"headers of settings", &Options{Settings: `{"nested":[{"headers":{"H":"hidden"}}]}`}, "",
+		{"headers of settings", &Options{Settings: SettingsOptions{JSON: `{"nested":[{"headers":{"H":"hidden"}}]}`}}, "",
 			` '--settings={"nested":[{"headers":{"H":"***"}}]}'`},
-		{"addresses of settings", &Options{Settings: `{"proxy":"http://me:hidden@host/"}`}, "",
+		{"addresses of settings", &Options{Settings: SettingsOptions{JSON: `{"proxy":"http://me:hidden@host/"}`}}, "",
 			` '--settings={"proxy":"http://***@host/"}'`},
-		{"settings that are null", &Options{Settings: `null`, Sandbox: &SandboxSettings{}}, "", " --settings=null"},
-		{"settings that are no JSON", &Options{Settings: `{token: hidden`}, "", ` '--settings={token: ***'`},
+		{"settings that are null", &Options{Settings: SettingsOptions{JSON: `null`}, Sandbox: &sandbox.Settings{}}, "", " --settings=null"},
+		{"settings that are no JSON", &Options{Settings: SettingsOptions{JSON: `{token: hidden`}}, "", ` '--settings={token: ***'`},
 		{"extra", &Options{ExtraArgs: []string{"--brief", "--access-token=hidden"}}, "", " --brief '--access-token=***'"},
 		{"odd entries", &Options{Env: []string{"sk-ant-x", ""}, ExtraArgs: []string{"sk-ant-x"}}, "", " 'sk-ant-***'"},
 	}

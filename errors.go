@@ -28,8 +28,8 @@ var ErrReading = errors.New("clew: another loop is reading the messages of this 
 // what the option asks for. One about a field of a prompt is the exception: the prompt was not
 // sent, and the session continues.
 type OptionsError struct {
-	// Option is the name of the field in [Options], or a field of a prompt, such as
-	// UserMessage.ClientComposed.
+	// Option is the field of [Options], with its group, such as Model or Session.Resume, or a field
+	// of a prompt, such as UserMessage.ClientComposed.
 	Option string
 	// Reason explains why it can't be used.
 	Reason string
@@ -121,7 +121,7 @@ type ControlError struct {
 	// Message is the agent's text, with nothing masked.
 	Message string
 	// Code is the agent's code for the reason, such as "unsupported_request", or empty. It is
-	// "no_answer" if the agent did not answer within [Options.ControlTimeout].
+	// "no_answer" if the agent did not answer within [Limits.ControlTimeout].
 	Code string
 }
 
@@ -259,7 +259,7 @@ func (e *ReconnectError) Error() string {
 // Unwrap returns e.Last and e.Exit.
 func (e *ReconnectError) Unwrap() []error { return []error{e.Last, e.Exit} }
 
-// A StoreError reports that a call of [Options.Store] failed. From [Connect] it means that a
+// A StoreError reports that a call of [StoreOptions.Store] failed. From [Connect] it means that a
 // session could not be read from the store. From [Run] and [Session.Close] it means that entries
 // are missing there. Its text has secrets masked.
 type StoreError struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -196,7 +197,7 @@ func ExampleQuestionFunc() {
 func ExampleElicitationFunc() {
 	fillIn := func(_ context.Context, req *clew.ElicitationRequest) (*clew.ElicitationResult, error) {
 		fmt.Printf("%s asks: %s\n", req.MCPServerName, req.Message)
-		return &clew.ElicitationResult{Action: clew.ElicitationAccept, Content: map[string]string{"name": "Ada"}}, nil
+		return &clew.ElicitationResult{Action: wire.ElicitationAccept, Content: map[string]string{"name": "Ada"}}, nil
 	}
 	opts := &clew.Options{OnElicitation: fillIn, Transport: simulated(asksForName)}
 	result, err := clew.Run(context.Background(), "Sign me up.", opts)
@@ -242,13 +243,13 @@ func ExampleMCPInProcessServer() {
 }
 
 // A check that can't decide lets nothing through: without OnFailure, the agent would continue.
-func ExampleHookMatcher_onFailure() {
-	check := func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+func ExampleOptions_onFailure() {
+	check := func(context.Context, hook.Input) (*hook.Output, error) {
 		return nil, errors.New("the policy server does not answer")
 	}
 	opts := &clew.Options{
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{check}, OnFailure: clew.HookFailureBlock}},
+		Hooks: map[hook.Event][]hook.Matcher{
+			hook.PreToolUse: {{Hooks: []hook.Func{check}, OnFailure: hook.FailureBlock}},
 		},
 		Transport: simulated(asksToDelete),
 	}

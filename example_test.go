@@ -15,6 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -65,7 +67,7 @@ func ExampleQuery_sequence() {
 func ExampleRun() {
 	opts := &clew.Options{
 		Tools:     []string{"Read", "Grep"},
-		MaxTurns:  10,
+		Limits:    clew.Limits{MaxTurns: 10},
 		Transport: simulated("There are three."),
 	}
 	result, err := clew.Run(context.Background(), "How many tests fail?", opts)
@@ -82,10 +84,14 @@ func ExampleOptions_server() {
 	opts := &clew.Options{
 		Tools:           []string{"Read", "Grep"},   // nil means all: files, commands, the network
 		PermissionMode:  clew.PermissionModeDontAsk, // empty means auto mode, in which a model decides
-		SettingSources:  []clew.SettingSource{},     // nil means the user's and the directory's settings as well
 		VerbatimPrompts: true,                       // without it "/compact" is a command, and "@file" a file
-		Budget:          &clew.Budget{LimitUSD: 20}, // for all runs with these options together
-		MaxBudgetUSD:    0.5,                        // for each of them
+		Settings: clew.SettingsOptions{
+			Sources: []clew.SettingSource{}, // nil means the user's and the directory's settings as well
+		},
+		Limits: clew.Limits{
+			Budget:       &clew.Budget{LimitUSD: 20}, // for all runs with these options together
+			MaxBudgetUSD: 0.5,                        // for each of them
+		},
 	}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		run := *opts
@@ -110,7 +116,7 @@ func ExampleOptions_server() {
 func ExampleBudget() {
 	budget := &clew.Budget{LimitUSD: 0.02}
 	for _, task := range []string{"Sum up the first report.", "And the second.", "And the third."} {
-		opts := &clew.Options{Budget: budget, Transport: simulated("Done.")} // each answer costs one cent
+		opts := &clew.Options{Limits: clew.Limits{Budget: budget}, Transport: simulated("Done.")} // each answer costs one cent
 		result, err := clew.Run(context.Background(), task, opts)
 		if errors.Is(err, clew.ErrBudgetSpent) {
 			fmt.Println(err)
@@ -286,11 +292,11 @@ func ExampleResultError() {
 
 // Options are checked before anything starts.
 func ExampleOptionsError() {
-	_, err := clew.Connect(context.Background(), &clew.Options{Continue: true, Resume: "5f2c"})
+	_, err := clew.Connect(context.Background(), &clew.Options{Session: clew.SessionOptions{Continue: true, Resume: "5f2c"}})
 	if wrong, ok := errors.AsType[*clew.OptionsError](err); ok {
 		fmt.Println(wrong.Option)
 	}
-	// Output: Continue
+	// Output: Session.Continue
 }
 
 // The agent runs on another machine: ssh is started in its place, and starts it there.
@@ -396,7 +402,7 @@ func ExampleReconnectOptions() {
 func ExampleOptions_store() {
 	ctx := context.Background()
 	store := sessions.NewMemory() // see also sessions.Folder and the packages below sessions
-	opts := &clew.Options{Store: store, Transport: simulated("saves The wren.")}
+	opts := &clew.Options{Store: clew.StoreOptions{Store: store}, Transport: simulated("saves The wren.")}
 	if _, err := clew.Run(ctx, "Name a bird.", opts); err != nil {
 		fmt.Println(err)
 		return
@@ -420,7 +426,7 @@ func ExampleTransport() {
 		fmt.Println("start an agent in", launch.Dir, "with", launch.Args[len(launch.Args)-1])
 		return agents.Connect(ctx, launch)
 	})
-	opts := &clew.Options{Dir: "/srv/shop", MaxTurns: 3, Transport: printing}
+	opts := &clew.Options{Dir: "/srv/shop", Limits: clew.Limits{MaxTurns: 3}, Transport: printing}
 	result, err := clew.Run(context.Background(), "Name a bird.", opts)
 	if err != nil {
 		fmt.Println(err)
@@ -475,7 +481,7 @@ func Example_contextWindow() {
 
 // A copy of an earlier session continues where the original ended.
 func ExampleOptions_resume() {
-	opts := &clew.Options{Resume: "0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa", ForkSession: true}
+	opts := &clew.Options{Session: clew.SessionOptions{Resume: "0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa", Fork: true}}
 	_, flags, _ := strings.Cut(opts.CommandLine(), "--input-format=stream-json ")
 	fmt.Println(flags)
 	// Output: --resume=0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa --fork-session
@@ -484,7 +490,7 @@ func ExampleOptions_resume() {
 // The dialogue is recorded, for a test that plays it again without an agent.
 func ExampleOptions_record() {
 	var dialogue strings.Builder
-	opts := &clew.Options{Record: &dialogue, Transport: simulated("The wren.")}
+	opts := &clew.Options{Debug: clew.DebugOptions{Record: &dialogue}, Transport: simulated("The wren.")}
 	if _, err := clew.Run(context.Background(), "Name a bird.", opts); err != nil {
 		fmt.Println(err)
 		return
@@ -497,7 +503,7 @@ func ExampleOptions_record() {
 // An agent that falls silent in the middle of a turn is given up.
 func ExampleOptions_watchdog() {
 	ctx := context.Background()
-	s, err := clew.Connect(ctx, &clew.Options{IdleTimeout: 20 * time.Millisecond, Transport: simulated(hangs)})
+	s, err := clew.Connect(ctx, &clew.Options{Limits: clew.Limits{IdleTimeout: 20 * time.Millisecond}, Transport: simulated(hangs)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -545,23 +551,23 @@ func Example_escape() {
 }
 
 // A hook keeps the agent from deleting things, in every permission mode.
-func ExampleHookFunc() {
-	guard := func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
-		use, ok := in.(*clew.PreToolUseInput)
+func ExampleOptions_hooks() {
+	guard := func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		use, ok := in.(*hook.PreToolUseInput)
 		if !ok || !strings.Contains(string(use.ToolInput), "rm -") {
 			return nil, nil
 		}
-		return &clew.HookOutput{Specific: &clew.PreToolUseOutput{
-			Decision: clew.PermissionBehaviorDeny,
+		return &hook.Output{Specific: &hook.PreToolUseOutput{
+			Decision: permission.BehaviorDeny,
 			Reason:   "Nothing is deleted here.",
 		}}, nil
 	}
 	result, err := clew.Run(context.Background(), "Tidy up.", &clew.Options{
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: {{
+		Hooks: map[hook.Event][]hook.Matcher{
+			hook.PreToolUse: {{
 				Matcher:   "Bash",
-				Hooks:     []clew.HookFunc{guard},
-				OnFailure: clew.HookFailureBlock,
+				Hooks:     []hook.Func{guard},
+				OnFailure: hook.FailureBlock,
 			}},
 		},
 		Transport: simulated(asksToDelete),
@@ -572,41 +578,4 @@ func ExampleHookFunc() {
 	}
 	fmt.Println(result.Result)
 	// Output: answer: deny, Nothing is deleted here.
-}
-
-// A host lets the agent run tests, and nothing else that has to be asked for.
-func ExampleCanUseToolFunc() {
-	_ = &clew.Options{
-		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-			if req.ToolName != "Bash" {
-				return clew.Deny("Only commands, please."), nil
-			}
-			var in struct{ Command string }
-			if err := req.DecodeInput(&in); err != nil {
-				return nil, err
-			}
-			// Compare the whole command: a prefix could be followed by "; rm -rf .".
-			if in.Command != "go test ./..." {
-				return clew.Deny("Only go test ./..., please."), nil
-			}
-			return clew.Allow(), nil
-		},
-	}
-}
-
-// A host lets the agent do what it asks for, and spares itself the next such question in this
-// session.
-func ExampleAllowResult() {
-	_ = &clew.Options{
-		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-			result := clew.Allow()
-			for _, update := range req.Suggestions {
-				if update.Type == clew.PermissionUpdateAddRules {
-					update.Destination = clew.PermissionDestinationSession
-					result.UpdatedPermissions = append(result.UpdatedPermissions, update)
-				}
-			}
-			return result, nil
-		},
-	}
 }

@@ -7,76 +7,77 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
 // hookInputExamples has one input of every event, with all its fields, none of them zero.
 var hookInputExamples = []struct {
-	event HookEvent
-	input HookInput
+	event hook.Event
+	input hook.Input
 	json  string
 }{
-	{HookPreToolUse, new(PreToolUseInput), `{"hook_event_name":"PreToolUse","session_id":"s","transcript_path":"/t",
+	{hook.PreToolUse, new(hook.PreToolUseInput), `{"hook_event_name":"PreToolUse","session_id":"s","transcript_path":"/t",
 		"cwd":"/c","prompt_id":"p","permission_mode":"plan","agent_id":"a","agent_type":"Explore",
 		"effort":{"level":"high"},"tool_name":"mcp__calc__add","tool_input":{"a":1},"tool_use_id":"toolu_1",
 		"mcp_server":{"name":"calc","source":"sdk"}}`},
-	{HookPostToolUse, new(PostToolUseInput), `{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"a":1},
+	{hook.PostToolUse, new(hook.PostToolUseInput), `{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"a":1},
 		"tool_response":{"stdout":"x"},"tool_use_id":"t","duration_ms":4.5,"mcp_server":{"name":"n","source":"user"}}`},
-	{HookPostToolUseFailure, new(PostToolUseFailureInput), `{"hook_event_name":"PostToolUseFailure","tool_name":"Bash",
+	{hook.PostToolUseFailure, new(hook.PostToolUseFailureInput), `{"hook_event_name":"PostToolUseFailure","tool_name":"Bash",
 		"tool_input":{"a":1},"tool_use_id":"t","error":"E","is_interrupt":true,"duration_ms":4,
 		"mcp_server":{"name":"n","source":"user"}}`},
-	{HookPostToolBatch, new(PostToolBatchInput), `{"hook_event_name":"PostToolBatch","tool_calls":[
+	{hook.PostToolBatch, new(hook.PostToolBatchInput), `{"hook_event_name":"PostToolBatch","tool_calls":[
 		{"tool_name":"Bash","tool_input":{"a":1},"tool_use_id":"t","tool_response":"x"}]}`},
-	{HookPermissionRequest, new(PermissionRequestInput), `{"hook_event_name":"PermissionRequest","tool_name":"Bash",
+	{hook.PermissionRequest, new(hook.PermissionRequestInput), `{"hook_event_name":"PermissionRequest","tool_name":"Bash",
 		"tool_input":{"a":1},"permission_suggestions":[{"type":"setMode","mode":"plan","new":1}],
 		"mcp_server":{"name":"n","source":"user"}}`},
-	{HookPermissionDenied, new(PermissionDeniedInput), `{"hook_event_name":"PermissionDenied","tool_name":"Bash",
+	{hook.PermissionDenied, new(hook.PermissionDeniedInput), `{"hook_event_name":"PermissionDenied","tool_name":"Bash",
 		"tool_input":{"a":1},"tool_use_id":"t","reason":"R","mcp_server":{"name":"n","source":"user"}}`},
-	{HookUserPromptSubmit, new(UserPromptSubmitInput), `{"hook_event_name":"UserPromptSubmit","prompt":"P","source":"sdk",
+	{hook.UserPromptSubmit, new(hook.UserPromptSubmitInput), `{"hook_event_name":"UserPromptSubmit","prompt":"P","source":"sdk",
 		"session_title":"T"}`},
-	{HookUserPromptExpansion, new(UserPromptExpansionInput), `{"hook_event_name":"UserPromptExpansion",
+	{hook.UserPromptExpansion, new(hook.UserPromptExpansionInput), `{"hook_event_name":"UserPromptExpansion",
 		"expansion_type":"slash_command","command_name":"c","command_args":"a","command_source":"s","prompt":"P"}`},
-	{HookMessageDisplay, new(MessageDisplayInput), `{"hook_event_name":"MessageDisplay","turn_id":"t","message_id":"m",
+	{hook.MessageDisplay, new(hook.MessageDisplayInput), `{"hook_event_name":"MessageDisplay","turn_id":"t","message_id":"m",
 		"index":2,"final":true,"delta":"d"}`},
-	{HookNotification, new(NotificationInput), `{"hook_event_name":"Notification","message":"M","title":"T",
+	{hook.Notification, new(hook.NotificationInput), `{"hook_event_name":"Notification","message":"M","title":"T",
 		"notification_type":"idle"}`},
-	{HookStop, new(StopInput), `{"hook_event_name":"Stop","stop_hook_active":true,
+	{hook.Stop, new(hook.StopInput), `{"hook_event_name":"Stop","stop_hook_active":true,
 		"last_assistant_message":"M",` + goingOn},
-	{HookStopFailure, new(StopFailureInput), `{"hook_event_name":"StopFailure","error":"rate_limit","error_details":"D",
+	{hook.StopFailure, new(hook.StopFailureInput), `{"hook_event_name":"StopFailure","error":"rate_limit","error_details":"D",
 		"last_assistant_message":"M"}`},
-	{HookSetup, new(SetupInput), `{"hook_event_name":"Setup","trigger":"init"}`},
-	{HookSessionStart, new(SessionStartInput), `{"hook_event_name":"SessionStart","source":"resume","agent_type":"a",
+	{hook.Setup, new(hook.SetupInput), `{"hook_event_name":"Setup","trigger":"init"}`},
+	{hook.SessionStart, new(hook.SessionStartInput), `{"hook_event_name":"SessionStart","source":"resume","agent_type":"a",
 		"model":"m","session_title":"T","seconds_since_last_response":1.5,"context_tokens":10,
 		"prompt_cache_likely_expired":true,"estimated_cache_write_usd":0.25}`},
-	{HookSessionEnd, new(SessionEndInput), `{"hook_event_name":"SessionEnd","reason":"clear"}`},
-	{HookPreCompact, new(PreCompactInput), `{"hook_event_name":"PreCompact","trigger":"auto",
+	{hook.SessionEnd, new(hook.SessionEndInput), `{"hook_event_name":"SessionEnd","reason":"clear"}`},
+	{hook.PreCompact, new(hook.PreCompactInput), `{"hook_event_name":"PreCompact","trigger":"auto",
 		"custom_instructions":"C"}`},
-	{HookPostCompact, new(PostCompactInput), `{"hook_event_name":"PostCompact","trigger":"manual",
+	{hook.PostCompact, new(hook.PostCompactInput), `{"hook_event_name":"PostCompact","trigger":"manual",
 		"compact_summary":"S"}`},
-	{HookPreModelSwitch, new(PreModelSwitchInput), `{"hook_event_name":"PreModelSwitch",` + modelSwitch},
-	{HookPostModelSwitch, new(PostModelSwitchInput), `{"hook_event_name":"PostModelSwitch",` + modelSwitch},
-	{HookSubagentStart, new(SubagentStartInput), `{"hook_event_name":"SubagentStart","agent_id":"a",
+	{hook.PreModelSwitch, new(hook.PreModelSwitchInput), `{"hook_event_name":"PreModelSwitch",` + modelSwitch},
+	{hook.PostModelSwitch, new(hook.PostModelSwitchInput), `{"hook_event_name":"PostModelSwitch",` + modelSwitch},
+	{hook.SubagentStart, new(hook.SubagentStartInput), `{"hook_event_name":"SubagentStart","agent_id":"a",
 		"agent_type":"Explore"}`},
-	{HookSubagentStop, new(SubagentStopInput), `{"hook_event_name":"SubagentStop","stop_hook_active":true,"agent_id":"a",
+	{hook.SubagentStop, new(hook.SubagentStopInput), `{"hook_event_name":"SubagentStop","stop_hook_active":true,"agent_id":"a",
 		"agent_transcript_path":"/a","agent_type":"Explore","last_assistant_message":"M",` + goingOn},
-	{HookTeammateIdle, new(TeammateIdleInput), `{"hook_event_name":"TeammateIdle","teammate_name":"n","team_name":"t"}`},
-	{HookTaskCreated, new(TaskCreatedInput), `{"hook_event_name":"TaskCreated",` + listedTask},
-	{HookTaskCompleted, new(TaskCompletedInput), `{"hook_event_name":"TaskCompleted",` + listedTask},
-	{HookElicitation, new(ElicitationInput), `{"hook_event_name":"Elicitation","mcp_server_name":"calc","message":"Who?",
+	{hook.TeammateIdle, new(hook.TeammateIdleInput), `{"hook_event_name":"TeammateIdle","teammate_name":"n","team_name":"t"}`},
+	{hook.TaskCreated, new(hook.TaskCreatedInput), `{"hook_event_name":"TaskCreated",` + listedTask},
+	{hook.TaskCompleted, new(hook.TaskCompletedInput), `{"hook_event_name":"TaskCompleted",` + listedTask},
+	{hook.Elicitation, new(hook.ElicitationInput), `{"hook_event_name":"Elicitation","mcp_server_name":"calc","message":"Who?",
 		"mode":"url","url":"https://e.test","elicitation_id":"e","requested_schema":{"type":"object"}}`},
-	{HookElicitationResult, new(ElicitationResultInput), `{"hook_event_name":"ElicitationResult","mcp_server_name":"calc",
+	{hook.ElicitationResult, new(hook.ElicitationResultInput), `{"hook_event_name":"ElicitationResult","mcp_server_name":"calc",
 		"elicitation_id":"e","mode":"form","action":"accept","content":{"a":1}}`},
-	{HookConfigChange, new(ConfigChangeInput), `{"hook_event_name":"ConfigChange","source":"skills","file_path":"/f"}`},
-	{HookInstructionsLoaded, new(InstructionsLoadedInput), `{"hook_event_name":"InstructionsLoaded","file_path":"/f",
+	{hook.ConfigChange, new(hook.ConfigChangeInput), `{"hook_event_name":"ConfigChange","source":"skills","file_path":"/f"}`},
+	{hook.InstructionsLoaded, new(hook.InstructionsLoadedInput), `{"hook_event_name":"InstructionsLoaded","file_path":"/f",
 		"memory_type":"User","load_reason":"include","globs":["*.go"],"trigger_file_path":"/t","parent_file_path":"/p"}`},
-	{HookCWDChanged, new(CWDChangedInput), `{"hook_event_name":"CwdChanged","old_cwd":"/o","new_cwd":"/n"}`},
-	{HookDirectoryAdded, new(DirectoryAddedInput), `{"hook_event_name":"DirectoryAdded","directory":"/d",
+	{hook.CWDChanged, new(hook.CWDChangedInput), `{"hook_event_name":"CwdChanged","old_cwd":"/o","new_cwd":"/n"}`},
+	{hook.DirectoryAdded, new(hook.DirectoryAddedInput), `{"hook_event_name":"DirectoryAdded","directory":"/d",
 		"source":"slash_command"}`},
-	{HookFileChanged, new(FileChangedInput), `{"hook_event_name":"FileChanged","file_path":"/f","event":"add"}`},
-	{HookWorktreeCreate, new(WorktreeCreateInput), `{"hook_event_name":"WorktreeCreate","name":"n"}`},
-	{HookWorktreeRemove, new(WorktreeRemoveInput), `{"hook_event_name":"WorktreeRemove","worktree_path":"/w"}`},
-	{"BrandNew", new(UnknownHookInput), `{"hook_event_name":"BrandNew","session_id":"s"}`},
+	{hook.FileChanged, new(hook.FileChangedInput), `{"hook_event_name":"FileChanged","file_path":"/f","event":"add"}`},
+	{hook.WorktreeCreate, new(hook.WorktreeCreateInput), `{"hook_event_name":"WorktreeCreate","name":"n"}`},
+	{hook.WorktreeRemove, new(hook.WorktreeRemoveInput), `{"hook_event_name":"WorktreeRemove","worktree_path":"/w"}`},
+	{"BrandNew", new(hook.UnknownInput), `{"hook_event_name":"BrandNew","session_id":"s"}`},
 }
 
 const (
@@ -113,9 +114,9 @@ func TestHookInputs(t *testing.T) {
 }
 
 // received returns the value that a hook gets for the given input.
-func received(t *testing.T, input string) (got HookInput) {
+func received(t *testing.T, input string) (got hook.Input) {
 	t.Helper()
-	_, err := serve(t, &Options{Hooks: oneHook(HookStop, func(_ context.Context, in HookInput) (*HookOutput, error) {
+	_, err := serve(t, &Options{Hooks: oneHook(hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		got = in
 		return nil, nil
 	})}, `{"subtype":"hook_callback","callback_id":"hook_0","tool_use_id":"toolu_9","input":`+input+`}`)
@@ -146,17 +147,18 @@ func withoutZeros(v any) any {
 
 func TestHookInputExamplesAreComplete(t *testing.T) {
 	t.Parallel()
-	shown := make(map[HookEvent]bool)
+	shown := make(map[hook.Event]bool)
 	for _, example := range hookInputExamples {
 		shown[example.event] = true
 	}
-	for event := range hookInputs {
-		if !shown[event] {
+	events := wire.HookEvents()
+	for _, event := range events {
+		if !shown[hook.Event(event)] {
 			t.Errorf("%s has no example", event)
 		}
 	}
-	if len(hookInputs) != 33 {
-		t.Errorf("%d events, want 33", len(hookInputs))
+	if len(events) != 33 {
+		t.Errorf("%d events, want 33", len(events))
 	}
 }
 
@@ -165,7 +167,7 @@ func TestHookInputKeepsUnknownFields(t *testing.T) {
 	t.Parallel()
 	const input = `{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":null,"effort":null,
 		"new":{"a":[1.0]}}`
-	in, ok := received(t, input).(*PreCompactInput)
+	in, ok := received(t, input).(*hook.PreCompactInput)
 	if !ok || in.Trigger != "auto" || in.CustomInstructions != "" || in.Raw() != input {
 		t.Errorf("input %+v", in)
 	}

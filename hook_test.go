@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,36 +13,38 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
 // oneHook is a set of hooks with one in it.
-func oneHook(event HookEvent, hook HookFunc) map[HookEvent][]HookMatcher {
-	return map[HookEvent][]HookMatcher{event: {{Hooks: []HookFunc{hook}}}}
+func oneHook(event hook.Event, run hook.Func) map[hook.Event][]hook.Matcher {
+	return map[hook.Event][]hook.Matcher{event: {{Hooks: []hook.Func{run}}}}
 }
 
 // says is a host whose hook, hook_0, returns what is given.
-func says(out *HookOutput, err error) *Options {
-	return &Options{Hooks: oneHook(HookStop, func(context.Context, HookInput) (*HookOutput, error) { return out, err })}
+func says(out *hook.Output, err error) *Options {
+	return &Options{Hooks: oneHook(hook.Stop, func(context.Context, hook.Input) (*hook.Output, error) { return out, err })}
 }
 
 func TestHooksInInitialize(t *testing.T) {
 	t.Parallel()
-	hook := func(context.Context, HookInput) (*HookOutput, error) { return nil, nil }
+	nop := func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }
 	for name, test := range map[string]struct {
-		hooks map[HookEvent][]HookMatcher
+		hooks map[hook.Event][]hook.Matcher
 		want  string
 	}{
 		"none":        {nil, `null`},
-		"no matchers": {map[HookEvent][]HookMatcher{HookStop: {}}, `null`},
+		"no matchers": {map[hook.Event][]hook.Matcher{hook.Stop: {}}, `null`},
 		"by event, then in order": {
-			map[HookEvent][]HookMatcher{
-				HookStop: {{Hooks: []HookFunc{hook}}},
-				HookPreToolUse: {
-					{Matcher: "Bash", Hooks: []HookFunc{hook, hook}, Timeout: 1500 * time.Millisecond, OnFailure: HookFailureBlock},
-					{Hooks: []HookFunc{hook}},
+			map[hook.Event][]hook.Matcher{
+				hook.Stop: {{Hooks: []hook.Func{nop}}},
+				hook.PreToolUse: {
+					{Matcher: "Bash", Hooks: []hook.Func{nop, nop}, Timeout: 1500 * time.Millisecond, OnFailure: hook.FailureBlock},
+					{Hooks: []hook.Func{nop}},
 				},
-				"BrandNew": {{Hooks: []HookFunc{hook}}},
+				"BrandNew": {{Hooks: []hook.Func{nop}}},
 			},
 			`{"BrandNew":[{"matcher":null,"hookCallbackIds":["hook_0"]}],
 			"PreToolUse":[{"matcher":"Bash","hookCallbackIds":["hook_1","hook_2"],"timeout":1.5,"onFailure":"block"},
@@ -69,12 +68,12 @@ func TestHooksInInitialize(t *testing.T) {
 // The agent calls a hook by the ID that it got in initialize.
 func TestHookCalledByID(t *testing.T) {
 	t.Parallel()
-	named := func(name string) HookFunc {
-		return func(context.Context, HookInput) (*HookOutput, error) { return &HookOutput{SystemMessage: name}, nil }
+	named := func(name string) hook.Func {
+		return func(context.Context, hook.Input) (*hook.Output, error) { return &hook.Output{SystemMessage: name}, nil }
 	}
-	o := &Options{Hooks: map[HookEvent][]HookMatcher{
-		HookStop:       {{Hooks: []HookFunc{named("stop")}}},
-		HookPreToolUse: {{Hooks: []HookFunc{named("first"), named("second")}}, {Hooks: []HookFunc{named("third")}}},
+	o := &Options{Hooks: map[hook.Event][]hook.Matcher{
+		hook.Stop:       {{Hooks: []hook.Func{named("stop")}}},
+		hook.PreToolUse: {{Hooks: []hook.Func{named("first"), named("second")}}, {Hooks: []hook.Func{named("third")}}},
 	}}
 	for id, want := range map[string]string{"hook_0": "first", "hook_1": "second", "hook_2": "third", "hook_3": "stop"} {
 		wantAnswer(t, o, `{"subtype":"hook_callback","callback_id":"`+id+`","input":{}}`, `{"systemMessage":"`+want+`"}`)
@@ -98,18 +97,18 @@ func TestHookErrors(t *testing.T) {
 // A field of another type does not keep an input from the hook.
 func TestHookInputWithMisfits(t *testing.T) {
 	t.Parallel()
-	var got HookInput
+	var got hook.Input
 	var log bytes.Buffer
 	o := &Options{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Hooks: oneHook(HookPreToolUse, func(_ context.Context, in HookInput) (*HookOutput, error) {
+		Hooks: oneHook(hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			got = in
 			return nil, nil
 		}),
 	}
 	const input = `{"effort":"high","cwd":5,"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	wantAnswer(t, o, `{"subtype":"hook_callback","tool_use_id":[],"callback_id":"hook_0","input":`+input+`}`, `{}`)
-	use, ok := got.(*PreToolUseInput)
+	use, ok := got.(*hook.PreToolUseInput)
 	if !ok || use.ToolName != "Bash" || use.ToolInput != `{"command":"ls"}` || use.Raw() != input {
 		t.Errorf("input %#v", got)
 	}
@@ -123,7 +122,7 @@ func TestHookInputWithMisfits(t *testing.T) {
 // An input without what a hook can't do without does not reach it; the error names the field.
 func TestHookInputOfWrongType(t *testing.T) {
 	t.Parallel()
-	o := &Options{Hooks: oneHook(HookStop, func(_ context.Context, in HookInput) (*HookOutput, error) {
+	o := &Options{Hooks: oneHook(hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		t.Errorf("the hook was called with %s", in.Raw())
 		return nil, nil
 	})}
@@ -145,9 +144,9 @@ func TestHookInputOfWrongType(t *testing.T) {
 func TestHookTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hook := func(ctx context.Context, _ HookInput) (*HookOutput, error) { <-ctx.Done(); return nil, ctx.Err() }
-		c := newCallbacks(&Options{Hooks: map[HookEvent][]HookMatcher{
-			HookStop: {{Hooks: []HookFunc{hook}, Timeout: 3 * time.Second}},
+		wait := func(ctx context.Context, _ hook.Input) (*hook.Output, error) { <-ctx.Done(); return nil, ctx.Err() }
+		c := newCallbacks(&Options{Hooks: map[hook.Event][]hook.Matcher{
+			hook.Stop: {{Hooks: []hook.Func{wait}, Timeout: 3 * time.Second}},
 		}})
 		start := time.Now()
 		if _, err := c.serve(t.Context(), request(t, stopRequest)); !errors.Is(err, errNoAnswer) {
@@ -161,7 +160,7 @@ func TestHookTimeout(t *testing.T) {
 
 func TestHookWithoutTimeout(t *testing.T) {
 	t.Parallel()
-	o := &Options{Hooks: oneHook(HookStop, func(ctx context.Context, _ HookInput) (*HookOutput, error) {
+	o := &Options{Hooks: oneHook(hook.Stop, func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
 		if deadline, ok := ctx.Deadline(); ok {
 			t.Errorf("deadline %v", deadline)
 		}
@@ -174,24 +173,24 @@ func TestHookWithoutTimeout(t *testing.T) {
 
 func TestCheckHooks(t *testing.T) {
 	t.Parallel()
-	hooks := []HookFunc{func(context.Context, HookInput) (*HookOutput, error) { return nil, nil }}
+	hooks := []hook.Func{func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }}
 	for name, test := range map[string]struct {
-		event  HookEvent
-		m      HookMatcher
+		event  hook.Event
+		m      hook.Matcher
 		reason string // a part of it; "" means that nothing is wrong
 	}{
-		"all of it":        {HookPreToolUse, HookMatcher{"Bash", hooks, 1, HookFailureBlock}, ""},
-		"an unknown event": {"BrandNew", HookMatcher{Hooks: hooks, OnFailure: HookFailureContinue}, ""},
-		"no event":         {"", HookMatcher{Hooks: hooks}, "an event has no name"},
-		"no hook":          {HookStop, HookMatcher{Matcher: "x"}, "matcher 0 of Stop has no hook"},
-		"a nil hook":       {HookStop, HookMatcher{Hooks: append(hooks, nil)}, "has a hook that is nil"},
-		"a time-out":       {HookStop, HookMatcher{Hooks: hooks, Timeout: -1}, "negative Timeout"},
-		"a pattern":        {HookPreToolUse, HookMatcher{Matcher: "Bash(", Hooks: hooks}, "is not a regular expression"},
-		"a failure":        {HookStop, HookMatcher{Hooks: hooks, OnFailure: "explode"}, "unknown OnFailure"},
+		"all of it":        {hook.PreToolUse, hook.Matcher{Matcher: "Bash", Hooks: hooks, Timeout: 1, OnFailure: hook.FailureBlock}, ""},
+		"an unknown event": {"BrandNew", hook.Matcher{Hooks: hooks, OnFailure: hook.FailureContinue}, ""},
+		"no event":         {"", hook.Matcher{Hooks: hooks}, "an event has no name"},
+		"no hook":          {hook.Stop, hook.Matcher{Matcher: "x"}, "matcher 0 of Stop has no hook"},
+		"a nil hook":       {hook.Stop, hook.Matcher{Hooks: append(hooks, nil)}, "has a hook that is nil"},
+		"a time-out":       {hook.Stop, hook.Matcher{Hooks: hooks, Timeout: -1}, "negative Timeout"},
+		"a pattern":        {hook.PreToolUse, hook.Matcher{Matcher: "Bash(", Hooks: hooks}, "is not a regular expression"},
+		"a failure":        {hook.Stop, hook.Matcher{Hooks: hooks, OnFailure: "explode"}, "unknown OnFailure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := (&Options{Hooks: map[HookEvent][]HookMatcher{test.event: {test.m}}}).validate()
+			err := (&Options{Hooks: map[hook.Event][]hook.Matcher{test.event: {test.m}}}).validate()
 			wrong, ok := errors.AsType[*OptionsError](err)
 			if ok != (test.reason != "") || ok && (wrong.Option != "Hooks" || !strings.Contains(wrong.Reason, test.reason)) {
 				t.Errorf("error %v, want one with %q", err, test.reason)
@@ -204,12 +203,12 @@ func TestCheckHooks(t *testing.T) {
 func TestCheckHooksOfABareAgent(t *testing.T) {
 	t.Parallel()
 	hooks := says(nil, nil).Hooks
-	for _, o := range []*Options{{Bare: true, Hooks: hooks}, {Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Hooks: hooks}} {
+	for _, o := range []*Options{{Settings: SettingsOptions{Bare: true}, Hooks: hooks}, {Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Hooks: hooks}} {
 		if wrong, ok := errors.AsType[*OptionsError](o.validate()); !ok || wrong.Option != "Hooks" {
 			t.Errorf("%+v: error %v", o, o.validate())
 		}
 	}
-	for _, o := range []*Options{{Bare: true}, {Env: []string{"CLAUDE_CODE_SIMPLE=0"}, Hooks: hooks}} {
+	for _, o := range []*Options{{Settings: SettingsOptions{Bare: true}}, {Env: []string{"CLAUDE_CODE_SIMPLE=0"}, Hooks: hooks}} {
 		if err := o.validate(); err != nil {
 			t.Error(err)
 		}
@@ -219,18 +218,18 @@ func TestCheckHooksOfABareAgent(t *testing.T) {
 // Only what JavaScript can't read either is refused.
 func TestCheckHookMatcher(t *testing.T) {
 	t.Parallel()
-	hooks := says(nil, nil).Hooks[HookStop][0].Hooks
+	hooks := says(nil, nil).Hooks[hook.Stop][0].Hooks
 	for _, pattern := range []string{
 		"", "*", "Bash", "Edit|Write", "Edit, Write", "mcp__.*", "mcp__calc__(add|sub)", "^Bash$", ".*", "^(?!Bash)",
 		"(?<=mcp__)x", `(a)\1`, "(?<name>a)", `\-`, "a{1,2000}", "a{", "opus[1m]", ".env|.envrc", "]", "}",
 		"[^a-z]", "[^]*", "ü",
 	} {
-		if reason := (&HookMatcher{Matcher: pattern, Hooks: hooks}).check(); reason != "" {
+		if reason := checkMatcher(&hook.Matcher{Matcher: pattern, Hooks: hooks}); reason != "" {
 			t.Errorf("%q %s", pattern, reason)
 		}
 	}
 	for _, pattern := range []string{"Bash(", "Bash)", "Bash(git:*", "[a", `a\`, "*Bash", "+", "mcp__**", "(?:a", "a|*"} {
-		if reason := (&HookMatcher{Matcher: pattern, Hooks: hooks}).check(); reason == "" {
+		if reason := checkMatcher(&hook.Matcher{Matcher: pattern, Hooks: hooks}); reason == "" {
 			t.Errorf("%q is accepted", pattern)
 		}
 	}
@@ -238,90 +237,90 @@ func TestCheckHookMatcher(t *testing.T) {
 
 func TestHookOutputs(t *testing.T) {
 	t.Parallel()
-	for want, out := range map[string]*HookOutput{
+	for want, out := range map[string]*hook.Output{
 		`{}`: nil,
 		`{"continue":false,"stopReason":"enough"}`:     {Stop: true, StopReason: "enough"},
-		`{"decision":"block","reason":"tests fail"}`:   {Decision: HookDecisionBlock, Reason: "tests fail"},
+		`{"decision":"block","reason":"tests fail"}`:   {Decision: hook.DecisionBlock, Reason: "tests fail"},
 		`{"systemMessage":"hi","suppressOutput":true}`: {SystemMessage: "hi", SuppressOutput: true},
 		`{"terminalSequence":"\u0007"}`:                {TerminalSequence: "\a"},
 		`{"async":true}`:                               {Async: true},
 		`{"async":true,"asyncTimeout":1500}`:           {Async: true, AsyncTimeout: 1500 * time.Millisecond},
-		`{"decision":"approve"}`:                       {Decision: HookDecisionApprove, Specific: (*PreToolUseOutput)(nil)},
+		`{"decision":"approve"}`:                       {Decision: hook.DecisionApprove, Specific: (*hook.PreToolUseOutput)(nil)},
 		`{"hookSpecificOutput":{"hookEventName":"BrandNew","a":[1]}}`: {
-			Specific: &RawHookOutput{`{"hookEventName":"BrandNew","a":[1]}`},
+			Specific: &hook.RawOutput{JSON: `{"hookEventName":"BrandNew","a":[1]}`},
 		},
 	} {
 		wantAnswer(t, says(out, nil), stopRequest, want)
 	}
-	wantAnswer(t, says(new(HookOutput), nil), stopRequest, `{}`)
+	wantAnswer(t, says(new(hook.Output), nil), stopRequest, `{}`)
 }
 
 func TestHookSpecificOutputs(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		out  HookSpecificOutput
+		out  hook.SpecificOutput
 		want string
 	}{
-		{new(PreToolUseOutput), `"PreToolUse"`},
+		{new(hook.PreToolUseOutput), `"PreToolUse"`},
 		{
-			&PreToolUseOutput{
-				Decision: PermissionBehaviorDefer, Reason: "R", UpdatedInput: map[string]int{"a": 1}, AdditionalContext: "C",
+			&hook.PreToolUseOutput{
+				Decision: permission.BehaviorDefer, Reason: "R", UpdatedInput: map[string]int{"a": 1}, AdditionalContext: "C",
 			},
 			`"PreToolUse","permissionDecision":"defer","permissionDecisionReason":"R","updatedInput":{"a":1},
 			"additionalContext":"C"`,
 		},
 		{
-			&PostToolUseOutput{
+			&hook.PostToolUseOutput{
 				AdditionalContext: "C", ClassifierContext: "K", UpdatedToolOutput: []int{1}, UpdatedMCPToolOutput: "x",
 			},
 			`"PostToolUse","additionalContext":"C","classifierContext":"K","updatedToolOutput":[1],
 			"updatedMCPToolOutput":"x"`,
 		},
-		{&PermissionRequestOutput{Allow()}, `"PermissionRequest","decision":{"behavior":"allow"}`},
+		{&hook.PermissionRequestOutput{Decision: permission.Allow()}, `"PermissionRequest","decision":{"behavior":"allow"}`},
 		{
-			&PermissionRequestOutput{&AllowResult{
+			&hook.PermissionRequestOutput{Decision: &permission.AllowResult{
 				UpdatedInput:       map[string]string{"command": "ls"},
-				UpdatedPermissions: []PermissionUpdate{SetMode(PermissionDestinationSession, "plan")},
+				UpdatedPermissions: []permission.Update{permission.SetMode(permission.DestinationSession, "plan")},
 			}},
 			`"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"ls"},
 			"updatedPermissions":[{"type":"setMode","mode":"plan","destination":"session"}]}`,
 		},
 		{
-			&PermissionRequestOutput{&DenyResult{Message: "no", Interrupt: true}},
+			&hook.PermissionRequestOutput{Decision: &permission.DenyResult{Message: "no", Interrupt: true}},
 			`"PermissionRequest","decision":{"behavior":"deny","message":"no","interrupt":true}`,
 		},
-		{&PermissionDeniedOutput{Retry: true}, `"PermissionDenied","retry":true`},
+		{&hook.PermissionDeniedOutput{Retry: true}, `"PermissionDenied","retry":true`},
 		{
-			&UserPromptSubmitOutput{AdditionalContext: "C", SessionTitle: "T", SuppressOriginalPrompt: true},
+			&hook.UserPromptSubmitOutput{AdditionalContext: "C", SessionTitle: "T", SuppressOriginalPrompt: true},
 			`"UserPromptSubmit","additionalContext":"C","sessionTitle":"T","suppressOriginalPrompt":true`,
 		},
 		{
-			&UserPromptExpansionOutput{AdditionalContext: "C", SuppressOriginalPrompt: true},
+			&hook.UserPromptExpansionOutput{AdditionalContext: "C", SuppressOriginalPrompt: true},
 			`"UserPromptExpansion","additionalContext":"C","suppressOriginalPrompt":true`,
 		},
-		{&MessageDisplayOutput{DisplayContent: new("")}, `"MessageDisplay","displayContent":""`},
+		{&hook.MessageDisplayOutput{DisplayContent: new("")}, `"MessageDisplay","displayContent":""`},
 		{
-			&SessionStartOutput{
+			&hook.SessionStartOutput{
 				AdditionalContext: "C", InitialUserMessage: "M", SessionTitle: "T", WatchPaths: []string{"/w"}, ReloadSkills: true,
 			},
 			`"SessionStart","additionalContext":"C","initialUserMessage":"M","sessionTitle":"T","watchPaths":["/w"],
 			"reloadSkills":true`,
 		},
 		{
-			&PreModelSwitchOutput{Decision: PermissionBehaviorDeny, Reason: "R"},
+			&hook.PreModelSwitchOutput{Decision: permission.BehaviorDeny, Reason: "R"},
 			`"PreModelSwitch","permissionDecision":"deny","permissionDecisionReason":"R"`,
 		},
 		{
-			&ElicitationOutput{Action: ElicitationAccept, Content: map[string]int{"a": 1}},
+			&hook.ElicitationOutput{Action: wire.ElicitationAccept, Content: map[string]int{"a": 1}},
 			`"Elicitation","action":"accept","content":{"a":1}`,
 		},
-		{&ElicitationResultOutput{Action: ElicitationDecline}, `"ElicitationResult","action":"decline"`},
-		{new(CWDChangedOutput), `"CwdChanged"`},
-		{&CWDChangedOutput{WatchPaths: []string{}}, `"CwdChanged","watchPaths":[]`},
-		{&FileChangedOutput{WatchPaths: []string{"/w"}}, `"FileChanged","watchPaths":["/w"]`},
-		{&WorktreeCreateOutput{WorktreePath: "/w"}, `"WorktreeCreate","worktreePath":"/w"`},
+		{&hook.ElicitationResultOutput{Action: wire.ElicitationDecline}, `"ElicitationResult","action":"decline"`},
+		{new(hook.CWDChangedOutput), `"CwdChanged"`},
+		{&hook.CWDChangedOutput{WatchPaths: []string{}}, `"CwdChanged","watchPaths":[]`},
+		{&hook.FileChangedOutput{WatchPaths: []string{"/w"}}, `"FileChanged","watchPaths":["/w"]`},
+		{&hook.WorktreeCreateOutput{WorktreePath: "/w"}, `"WorktreeCreate","worktreePath":"/w"`},
 	} {
-		wantAnswer(t, says(&HookOutput{Specific: test.out}, nil), stopRequest,
+		wantAnswer(t, says(&hook.Output{Specific: test.out}, nil), stopRequest,
 			`{"hookSpecificOutput":{"hookEventName":`+test.want+`}}`)
 	}
 }
@@ -329,13 +328,15 @@ func TestHookSpecificOutputs(t *testing.T) {
 // Additional context goes to the model under the name of the event at which the hook was called.
 func TestHookAdditionalContext(t *testing.T) {
 	t.Parallel()
-	for _, event := range []HookEvent{
-		HookPostToolUseFailure, HookPostToolBatch, HookNotification, HookStop, HookSetup, HookPostModelSwitch,
-		HookSubagentStart, HookSubagentStop,
+	for _, event := range []hook.Event{
+		hook.PostToolUseFailure, hook.PostToolBatch, hook.Notification, hook.Stop, hook.Setup, hook.PostModelSwitch,
+		hook.SubagentStart, hook.SubagentStop,
 	} {
 		request := strings.Replace(stopRequest, `"Stop"`, `"`+string(event)+`"`, 1)
-		callbacks := newCallbacks(&Options{Hooks: map[HookEvent][]HookMatcher{event: {{Hooks: []HookFunc{
-			func(context.Context, HookInput) (*HookOutput, error) { return &HookOutput{AdditionalContext: "C"}, nil },
+		callbacks := newCallbacks(&Options{Hooks: map[hook.Event][]hook.Matcher{event: {{Hooks: []hook.Func{
+			func(context.Context, hook.Input) (*hook.Output, error) {
+				return &hook.Output{AdditionalContext: "C"}, nil
+			},
 		}}}}})
 		answer, err := callbacks.hookCallback(t.Context(), wire.JSON(request))
 		want := wire.JSON(`{"hookSpecificOutput":{"hookEventName":"` + string(event) + `","additionalContext":"C"}}`)
@@ -347,35 +348,16 @@ func TestHookAdditionalContext(t *testing.T) {
 
 func TestHookOutputErrors(t *testing.T) {
 	t.Parallel()
-	both := &HookOutput{AdditionalContext: "C", Specific: new(PreToolUseOutput)}
+	both := &hook.Output{AdditionalContext: "C", Specific: new(hook.PreToolUseOutput)}
 	if _, err := serve(t, says(both, nil), stopRequest); err == nil || !strings.Contains(err.Error(), "combined with Specific") {
 		t.Errorf("error %v", err)
 	}
-	_, err := serve(t, says(&HookOutput{Specific: new(PermissionRequestOutput)}, nil), stopRequest)
+	_, err := serve(t, says(&hook.Output{Specific: new(hook.PermissionRequestOutput)}, nil), stopRequest)
 	if err == nil || !strings.Contains(err.Error(), "has no decision") {
 		t.Errorf("error %v", err)
 	}
-	_, err = serve(t, says(&HookOutput{Specific: &PreToolUseOutput{UpdatedInput: func() {}}}, nil), stopRequest)
+	_, err = serve(t, says(&hook.Output{Specific: &hook.PreToolUseOutput{UpdatedInput: func() {}}}, nil), stopRequest)
 	if _, ok := errors.AsType[*json.UnsupportedTypeError](err); !ok {
 		t.Errorf("error %v", err)
-	}
-}
-
-// The constants are the events that the agent has.
-func TestHookEventsAreComplete(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("hook.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var declared []string
-	for _, match := range regexp.MustCompile(`(?m)^\tHook\w+ HookEvent = "(\w+)"$`).FindAllStringSubmatch(string(source), -1) {
-		declared = append(declared, match[1])
-	}
-	want := wire.HookEvents()
-	slices.Sort(declared)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, declared); diff != "" {
-		t.Errorf("constants (-want +got):\n%s", diff)
 	}
 }

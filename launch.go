@@ -45,7 +45,7 @@ func (o *Options) planFor(ctx context.Context, onePrompt bool) (*launchPlan, err
 
 // plan returns how an agent is started with these options. The error is an [*OptionsError].
 func (o *Options) plan() (*launchPlan, error) {
-	meter := newMeter(o.Budget) // before the arguments, which have what is left
+	meter := newMeter(o.Limits.Budget) // before the arguments, which have what is left
 	args, err := agentArgs(o)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (p *launchPlan) launch(path string) *Launch {
 		Args:         slices.Clone(p.args), // a transport may change them
 		Env:          slices.Clone(p.env),
 		Dir:          p.dir,
-		Stderr:       p.options.Stderr,
+		Stderr:       p.options.Debug.Stderr,
 		CloseTimeout: p.options.closeTimeout(),
 
 		KeepBackground: p.options.KeepBackground,
@@ -135,24 +135,24 @@ func agentFlags(o *Options) []agentFlag {
 		numberFlag("max-thinking-tokens", "Thinking", thinking.BudgetTokens),
 		textFlag("thinking-display", "Thinking", string(thinking.Display)),
 		textFlag("effort", "Effort", string(o.Effort)),
-		numberFlag("max-turns", "MaxTurns", o.MaxTurns),
-		textFlag("max-budget-usd", "MaxBudgetUSD", dollars(o.maxBudgetUSD())),
-		numberFlag("task-budget", "TaskBudget", o.TaskBudget),
-		numberFlag("autocompact", "AutoCompactTokens", o.AutoCompactTokens),
+		numberFlag("max-turns", "Limits.MaxTurns", o.Limits.MaxTurns),
+		textFlag("max-budget-usd", "Limits.MaxBudgetUSD", dollars(o.maxBudgetUSD())),
+		numberFlag("task-budget", "Limits.TaskBudget", o.Limits.TaskBudget),
+		numberFlag("autocompact", "Limits.AutoCompactTokens", o.Limits.AutoCompactTokens),
 		textFlag("model", "Model", o.Model),
 		textFlag("agent", "Agent", o.Agent),
 		listFlag("betas", "Betas", o.Betas),
 		debugFlag(o),
-		textFlag("debug-file", "DebugFile", o.DebugFile),
+		textFlag("debug-file", "Debug.File", o.Debug.File),
 		textFlag("permission-prompt-tool", "PermissionPromptTool", permissionPromptTool(o)),
 		textFlag("permission-prompts", "PermissionPrompts", string(o.PermissionPrompts)),
-		toggleFlag("continue", "Continue", o.Continue),
-		textFlag("resume", "Resume", o.Resume),
+		toggleFlag("continue", "Session.Continue", o.Session.Continue),
+		textFlag("resume", "Session.Resume", o.Session.Resume),
 		listFlag("allowedTools", "AllowedTools", allowedTools(o)),
 		listFlag("disallowedTools", "DisallowedTools", o.DisallowedTools),
 		exactListFlag("tools", "Tools", o.Tools),
 		eachFlag("mcp-config", "MCPConfigFiles", o.MCPConfigFiles),
-		exactListFlag("setting-sources", "SettingSources", texts(o.SettingSources)),
+		exactListFlag("setting-sources", "Settings.Sources", texts(o.Settings.Sources)),
 		toggleFlag("strict-mcp-config", "StrictMCPConfig", o.StrictMCPConfig),
 		textFlag("permission-mode", "PermissionMode", string(o.PermissionMode)),
 		toggleFlag("allow-dangerously-skip-permissions", "AllowDangerouslySkipPermissions",
@@ -160,24 +160,24 @@ func agentFlags(o *Options) []agentFlag {
 		listFlag("fallback-model", "FallbackModels", o.FallbackModels),
 		toggleFlag("include-hook-events", "IncludeHookEvents", o.IncludeHookEvents),
 		toggleFlag("include-partial-messages", "IncludePartialMessages", o.IncludePartialMessages),
-		toggleFlag("session-mirror", "Store", o.Store != nil),
+		toggleFlag("session-mirror", "Store.Store", o.Store.Store != nil),
 		toggleFlag("replay-user-messages", "ReplayUserMessages", o.ReplayUserMessages),
-		textFlag("project-config-root", "ProjectConfigRoot", o.ProjectConfigRoot),
+		textFlag("project-config-root", "Settings.ProjectConfigRoot", o.Settings.ProjectConfigRoot),
 		eachFlag("add-dir", "AddDirs", o.AddDirs),
 		toggleFlag("await-initialize", "PluginDelivery", o.PluginDelivery == PluginsByInitialize),
 		eachFlag("plugin-dir", "Plugins", pluginDirs(o, false)),
 		eachFlag("plugin-dir-no-mcp", "Plugins", pluginDirs(o, true)),
-		toggleFlag("fork-session", "ForkSession", o.ForkSession),
-		textFlag("resume-session-at", "ResumeAt", o.ResumeAt),
-		pointerFlag("resume-drops-turn", "ResumeDropsTurn", o.ResumeDropsTurn),
-		textFlag("session-id", "SessionID", o.SessionID),
-		toggleFlag("no-session-persistence", "Ephemeral", o.Ephemeral),
-		toggleFlag("bare", "Bare", o.Bare),
-		toggleFlag("safe-mode", "SafeMode", o.SafeMode),
+		toggleFlag("fork-session", "Session.Fork", o.Session.Fork),
+		textFlag("resume-session-at", "Session.ResumeAt", o.Session.ResumeAt),
+		pointerFlag("resume-drops-turn", "Session.ResumeDropsTurn", o.Session.ResumeDropsTurn),
+		textFlag("session-id", "Session.ID", o.Session.ID),
+		toggleFlag("no-session-persistence", "Session.Ephemeral", o.Session.Ephemeral),
+		toggleFlag("bare", "Settings.Bare", o.Settings.Bare),
+		toggleFlag("safe-mode", "Settings.SafeMode", o.Settings.SafeMode),
 		toggleFlag("restricted", "Restricted", o.Restricted),
 		toggleFlag("disable-slash-commands", "DisableSlashCommands", o.DisableSlashCommands),
-		textFlag("managed-settings", "ManagedSettings", string(o.ManagedSettings)),
-		textFlag("settings", "Settings", settingsArg(o)),
+		textFlag("managed-settings", "Settings.Managed", string(o.Settings.Managed)),
+		settingsFlag(o),
 	}
 }
 
@@ -220,11 +220,19 @@ func permissionPromptTool(o *Options) string {
 	return o.PermissionPromptTool
 }
 
-func debugFlag(o *Options) agentFlag {
-	if len(o.DebugCategories) > 0 {
-		return listFlag("debug", "DebugCategories", o.DebugCategories)
+func settingsFlag(o *Options) agentFlag {
+	option := "Settings.JSON"
+	if o.Settings.File != "" {
+		option = "Settings.File"
 	}
-	return toggleFlag("debug", "Debug", o.Debug)
+	return textFlag("settings", option, settingsArg(o))
+}
+
+func debugFlag(o *Options) agentFlag {
+	if len(o.Debug.Categories) > 0 {
+		return listFlag("debug", "Debug.Categories", o.Debug.Categories)
+	}
+	return toggleFlag("debug", "Debug.Enabled", o.Debug.Enabled)
 }
 
 // pluginDirs returns the directories of the plugins that are given by flag, with or without their
@@ -327,16 +335,16 @@ func (o *Options) logger() *slog.Logger {
 const defaultControlTimeout = time.Minute
 
 func (o *Options) controlTimeout() time.Duration {
-	return cmp.Or(o.ControlTimeout, defaultControlTimeout)
+	return cmp.Or(o.Limits.ControlTimeout, defaultControlTimeout)
 }
 
 const defaultCloseTimeout = 5 * time.Second
 
 func (o *Options) closeTimeout() time.Duration {
-	if o.CloseTimeout <= 0 {
+	if o.Limits.CloseTimeout <= 0 {
 		return defaultCloseTimeout
 	}
-	return o.CloseTimeout
+	return o.Limits.CloseTimeout
 }
 
 // An initializeBody is the initialize request without its subtype. Zero fields are left out, except
@@ -383,7 +391,7 @@ func newInitializeBody(o *Options) initializeBody {
 		PlanModeInstructions:   o.PlanModeInstructions,
 		ToolAliases:            o.ToolAliases,
 		Agents:                 o.Agents,
-		Title:                  o.Title,
+		Title:                  o.Session.Title,
 		Skills:                 o.Skills,
 		PromptSuggestions:      o.PromptSuggestions,
 		AgentProgressSummaries: o.AgentProgressSummaries,

@@ -1,7 +1,6 @@
 package clew
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/sandbox"
 )
 
 func TestLaunch(t *testing.T) {
@@ -22,7 +24,7 @@ func TestLaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Options{Dir: "sub", Model: "opus", InheritEnv: []string{"CLEW_TEST_LAUNCH"}, Stderr: func(string) {}}
+	o := &Options{Dir: "sub", Model: "opus", InheritEnv: []string{"CLEW_TEST_LAUNCH"}, Debug: DebugOptions{Stderr: func(string) {}}}
 	plan, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func TestLaunch(t *testing.T) {
 
 func TestLaunchThroughTransport(t *testing.T) {
 	t.Parallel()
-	plan, err := (&Options{Dir: "work", Transport: nopTransport{}, CloseTimeout: time.Minute}).plan()
+	plan, err := (&Options{Dir: "work", Transport: nopTransport{}, Limits: Limits{CloseTimeout: time.Minute}}).plan()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	outside := &MCPStdioServer{Command: "c"}
 	plan, err := (&Options{
-		Title: "t", CanUseTool: nopCanUseTool, PermissionMode: PermissionModeBypassPermissions,
+		Session: SessionOptions{Title: "t"}, CanUseTool: nopCanUseTool, PermissionMode: PermissionModeBypassPermissions,
 		MCPServers: map[string]MCPServer{"s": outside},
 	}).plan()
 	if err != nil {
@@ -112,8 +114,8 @@ func TestNeedsInput(t *testing.T) {
 		{"questions", Options{OnQuestion: nopQuestion}, true},
 		{"elicitation", Options{OnElicitation: nopElicitation}, true},
 		{"dialogs", Options{OnUserDialog: nopUserDialog}, true},
-		{"hooks", Options{Hooks: map[HookEvent][]HookMatcher{"Stop": {{}}}}, true},
-		{"an event without hooks", Options{Hooks: map[HookEvent][]HookMatcher{"Stop": {}}}, false},
+		{"hooks", Options{Hooks: map[hook.Event][]hook.Matcher{"Stop": {{}}}}, true},
+		{"an event without hooks", Options{Hooks: map[hook.Event][]hook.Matcher{"Stop": {}}}, false},
 		{"a server of this process",
 			Options{MCPServers: map[string]MCPServer{"p": &MCPInProcessServer{Handler: nopHandler{}}}}, true},
 		{"a server outside", Options{MCPServers: map[string]MCPServer{"s": &MCPStdioServer{Command: "c"}}}, false},
@@ -136,16 +138,16 @@ func TestArgs(t *testing.T) {
 		want []string
 	}{
 		{"nothing", Options{}, nil},
-		{"continue", Options{Continue: true}, []string{"--continue"}},
-		{"resume", Options{Resume: "abc"}, []string{"--resume=abc"}},
-		{"fork", Options{Continue: true, ForkSession: true}, []string{"--continue", "--fork-session"}},
-		{"session ID", Options{SessionID: "u"}, []string{"--session-id=u"}},
-		{"resume at", Options{Resume: "r", ResumeAt: "m"}, []string{"--resume=r", "--resume-session-at=m"}},
-		{"resume drops turn", Options{ResumeDropsTurn: new("t")}, []string{"--resume-drops-turn=t"}},
-		{"resume drops no turn", Options{ResumeDropsTurn: new("")}, []string{"--resume-drops-turn="}},
-		{"ephemeral", Options{Ephemeral: true}, []string{"--no-session-persistence"}},
+		{"continue", Options{Session: SessionOptions{Continue: true}}, []string{"--continue"}},
+		{"resume", Options{Session: SessionOptions{Resume: "abc"}}, []string{"--resume=abc"}},
+		{"fork", Options{Session: SessionOptions{Continue: true, Fork: true}}, []string{"--continue", "--fork-session"}},
+		{"session ID", Options{Session: SessionOptions{ID: "u"}}, []string{"--session-id=u"}},
+		{"resume at", Options{Session: SessionOptions{Resume: "r", ResumeAt: "m"}}, []string{"--resume=r", "--resume-session-at=m"}},
+		{"resume drops turn", Options{Session: SessionOptions{ResumeDropsTurn: new("t")}}, []string{"--resume-drops-turn=t"}},
+		{"resume drops no turn", Options{Session: SessionOptions{ResumeDropsTurn: new("")}}, []string{"--resume-drops-turn="}},
+		{"ephemeral", Options{Session: SessionOptions{Ephemeral: true}}, []string{"--no-session-persistence"}},
 		{"folders", Options{AddDirs: []string{"a", "b c"}}, []string{"--add-dir=a", "--add-dir=b c"}},
-		{"project root", Options{ProjectConfigRoot: "/p"}, []string{"--project-config-root=/p"}},
+		{"project root", Options{Settings: SettingsOptions{ProjectConfigRoot: "/p"}}, []string{"--project-config-root=/p"}},
 
 		{"model", Options{Model: "opus"}, []string{"--model=opus"}},
 		{"fallback models", Options{FallbackModels: []string{"a", "b"}}, []string{"--fallback-model=a,b"}},
@@ -161,11 +163,11 @@ func TestArgs(t *testing.T) {
 			[]string{"--max-thinking-tokens=2048", "--thinking-display=omitted"}},
 		{"thinking budget alone", Options{Thinking: &ThinkingConfig{BudgetTokens: 1}}, []string{"--max-thinking-tokens=1"}},
 		{"effort", Options{Effort: EffortHigh}, []string{"--effort=high"}},
-		{"max turns", Options{MaxTurns: 3}, []string{"--max-turns=3"}},
-		{"budget", Options{MaxBudgetUSD: 2.5}, []string{"--max-budget-usd=2.5"}},
-		{"small budget", Options{MaxBudgetUSD: 1e-7}, []string{"--max-budget-usd=0.0000001"}},
-		{"task budget", Options{TaskBudget: 50000}, []string{"--task-budget=50000"}},
-		{"compaction", Options{AutoCompactTokens: 200000}, []string{"--autocompact=200000"}},
+		{"max turns", Options{Limits: Limits{MaxTurns: 3}}, []string{"--max-turns=3"}},
+		{"budget", Options{Limits: Limits{MaxBudgetUSD: 2.5}}, []string{"--max-budget-usd=2.5"}},
+		{"small budget", Options{Limits: Limits{MaxBudgetUSD: 1e-7}}, []string{"--max-budget-usd=0.0000001"}},
+		{"task budget", Options{Limits: Limits{TaskBudget: 50000}}, []string{"--task-budget=50000"}},
+		{"compaction", Options{Limits: Limits{AutoCompactTokens: 200000}}, []string{"--autocompact=200000"}},
 
 		{"tools", Options{Tools: []string{"Bash", "Read"}}, []string{"--tools=Bash,Read"}},
 		{"no tools", Options{Tools: []string{}}, []string{"--tools="}},
@@ -198,27 +200,27 @@ func TestArgs(t *testing.T) {
 		{"hook events", Options{IncludeHookEvents: true}, []string{"--include-hook-events"}},
 		{"replay", Options{ReplayUserMessages: true}, []string{"--replay-user-messages"}},
 
-		{"settings file", Options{SettingsFile: "/s.json"}, []string{"--settings=/s.json"}},
-		{"settings", Options{Settings: `{"model": "x"}`}, []string{`--settings={"model": "x"}`}},
-		{"managed settings", Options{ManagedSettings: `{}`}, []string{`--managed-settings={}`}},
-		{"setting sources", Options{SettingSources: []SettingSource{SettingSourceUser, SettingSourceProject}},
+		{"settings file", Options{Settings: SettingsOptions{File: "/s.json"}}, []string{"--settings=/s.json"}},
+		{"settings", Options{Settings: SettingsOptions{JSON: `{"model": "x"}`}}, []string{`--settings={"model": "x"}`}},
+		{"managed settings", Options{Settings: SettingsOptions{Managed: `{}`}}, []string{`--managed-settings={}`}},
+		{"setting sources", Options{Settings: SettingsOptions{Sources: []SettingSource{SettingSourceUser, SettingSourceProject}}},
 			[]string{"--setting-sources=user,project"}},
-		{"no setting sources", Options{SettingSources: []SettingSource{}}, []string{"--setting-sources="}},
-		{"bare", Options{Bare: true}, []string{"--bare"}},
-		{"safe mode", Options{SafeMode: true}, []string{"--safe-mode"}},
+		{"no setting sources", Options{Settings: SettingsOptions{Sources: []SettingSource{}}}, []string{"--setting-sources="}},
+		{"bare", Options{Settings: SettingsOptions{Bare: true}}, []string{"--bare"}},
+		{"safe mode", Options{Settings: SettingsOptions{SafeMode: true}}, []string{"--safe-mode"}},
 		{"restricted", Options{Restricted: true}, []string{"--restricted"}},
 		{"no commands", Options{DisableSlashCommands: true}, []string{"--disable-slash-commands"}},
-		{"debug", Options{Debug: true}, []string{"--debug"}},
-		{"debug categories", Options{Debug: true, DebugCategories: []string{"hooks", "!mcp"}},
+		{"debug", Options{Debug: DebugOptions{Enabled: true}}, []string{"--debug"}},
+		{"debug categories", Options{Debug: DebugOptions{Enabled: true, Categories: []string{"hooks", "!mcp"}}},
 			[]string{"--debug=hooks,!mcp"}},
-		{"debug file", Options{DebugFile: "/d.log"}, []string{"--debug-file=/d.log"}},
+		{"debug file", Options{Debug: DebugOptions{File: "/d.log"}}, []string{"--debug-file=/d.log"}},
 		{"extra", Options{Model: "opus", ExtraArgs: []string{"--brief", "--neg=-1", "--x="}},
 			[]string{"--model=opus", "--brief", "--neg=-1", "--x="}},
 
-		{"a session that looks like a flag", Options{Resume: "--evil"}, []string{"--resume=--evil"}},
+		{"a session that looks like a flag", Options{Session: SessionOptions{Resume: "--evil"}}, []string{"--resume=--evil"}},
 		{"a model that looks like a flag", Options{Model: "--evil"}, []string{"--model=--evil"}},
 		{"a tool that looks like a flag", Options{Tools: []string{"--evil"}}, []string{"--tools=--evil"}},
-		{"a value of two lines", Options{Resume: "a\n--b"}, []string{"--resume=a\n--b"}},
+		{"a value of two lines", Options{Session: SessionOptions{Resume: "a\n--b"}}, []string{"--resume=a\n--b"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,12 +243,11 @@ func TestArgsKeepTheirOrder(t *testing.T) {
 		AllowedTools:   []string{"Read"},
 		Effort:         EffortLow,
 		ExtraArgs:      []string{"--brief"},
-		ForkSession:    true,
-		MaxTurns:       1,
+		Session:        SessionOptions{Fork: true, Resume: "r"},
+		Limits:         Limits{MaxTurns: 1},
 		Model:          "opus",
 		PermissionMode: PermissionModePlan,
-		Resume:         "r",
-		Settings:       `{}`,
+		Settings:       SettingsOptions{JSON: `{}`},
 		Tools:          []string{"Bash"},
 	}
 	got, err := agentArgs(&o)
@@ -265,11 +266,11 @@ func TestArgsKeepTheirOrder(t *testing.T) {
 func TestArgsRefuseNUL(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Options{
-		"Model":        {Model: "a\x00b"},
-		"AllowedTools": {AllowedTools: []string{"a", "b\x00"}},
-		"ExtraArgs":    {ExtraArgs: []string{"--x=\x00"}},
-		"AddDirs":      {AddDirs: []string{"\x00"}},
-		"Settings":     {Settings: "\x00"},
+		"Model":         {Model: "a\x00b"},
+		"AllowedTools":  {AllowedTools: []string{"a", "b\x00"}},
+		"ExtraArgs":     {ExtraArgs: []string{"--x=\x00"}},
+		"AddDirs":       {AddDirs: []string{"\x00"}},
+		"Settings.JSON": {Settings: SettingsOptions{JSON: "\x00"}},
 	}
 	for option, o := range tests {
 		args, err := agentArgs(&o)
@@ -299,7 +300,7 @@ func TestExtraArgsAreFlags(t *testing.T) {
 		{"--model=x", "clew: option ExtraArgs: --model is the option Model"},
 		{"--system-prompt=x", "clew: option ExtraArgs: --system-prompt is the option SystemPrompt"},
 		{"--allowed-tools=x", "clew: option ExtraArgs: --allowed-tools is the option AllowedTools"},
-		{"--debug", "clew: option ExtraArgs: --debug is the option Debug"},
+		{"--debug", "clew: option ExtraArgs: --debug is the option Debug.Enabled"},
 		{"--mcp-config=x", "clew: option ExtraArgs: --mcp-config is the option MCPConfigFiles"},
 	}
 	for _, tt := range tests {
@@ -322,15 +323,15 @@ func TestSettingsArg(t *testing.T) {
 		want string
 	}{
 		{"none", Options{}, ""},
-		{"a file, which is not read", Options{SettingsFile: "/no/such/file"}, "/no/such/file"},
-		{"an object as it is", Options{Settings: `{ "a": 1e2 }`}, `{ "a": 1e2 }`},
-		{"a sandbox alone", Options{Sandbox: &SandboxSettings{ExcludedCommands: []string{"git"}}},
+		{"a file, which is not read", Options{Settings: SettingsOptions{File: "/no/such/file"}}, "/no/such/file"},
+		{"an object as it is", Options{Settings: SettingsOptions{JSON: `{ "a": 1e2 }`}}, `{ "a": 1e2 }`},
+		{"a sandbox alone", Options{Sandbox: &sandbox.Settings{ExcludedCommands: []string{"git"}}},
 			`{"sandbox":{"excludedCommands":["git"]}}`},
-		{"a sandbox that has to be there", Options{Sandbox: &SandboxSettings{Enabled: true}},
+		{"a sandbox that has to be there", Options{Sandbox: &sandbox.Settings{Enabled: true}},
 			`{"sandbox":{"enabled":true,"failIfUnavailable":true}}`},
-		{"a sandbox if there is one", Options{Sandbox: &SandboxSettings{Enabled: true, FailIfUnavailable: new(false)}},
+		{"a sandbox if there is one", Options{Sandbox: &sandbox.Settings{Enabled: true, FailIfUnavailable: new(false)}},
 			`{"sandbox":{"enabled":true,"failIfUnavailable":false}}`},
-		{"both", Options{Settings: `{"model": "x", "n": 12345678901234567890}`, Sandbox: &SandboxSettings{}},
+		{"both", Options{Settings: SettingsOptions{JSON: `{"model": "x", "n": 12345678901234567890}`}, Sandbox: &sandbox.Settings{}},
 			`{"model":"x","n":12345678901234567890,"sandbox":{}}`},
 	}
 	for _, tt := range tests {
@@ -345,45 +346,9 @@ func TestSettingsArg(t *testing.T) {
 
 func TestSettingsArgLeavesTheSandboxAlone(t *testing.T) {
 	t.Parallel()
-	o := &Options{Sandbox: &SandboxSettings{Enabled: true}}
+	o := &Options{Sandbox: &sandbox.Settings{Enabled: true}}
 	settingsArg(o)
 	if o.Sandbox.FailIfUnavailable != nil {
 		t.Error("the caller's sandbox was changed")
-	}
-}
-
-func TestSandboxSettingsJSON(t *testing.T) {
-	t.Parallel()
-	want := compactJSON(t, `{
-		"enabled": true, "failIfUnavailable": false, "autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false,
-		"excludedCommands": ["git"],
-		"network": {
-			"allowedDomains": ["a"], "deniedDomains": ["b"], "strictAllowlist": true, "allowManagedDomainsOnly": true,
-			"allowUnixSockets": ["s"], "allowAllUnixSockets": true, "allowLocalBinding": true, "allowMachLookup": ["m"],
-			"httpProxyPort": 1, "socksProxyPort": 2, "tlsTerminate": {"caCertPath": "c", "caKeyPath": "k"}
-		},
-		"filesystem": {
-			"allowWrite": ["a"], "denyWrite": ["b"], "denyRead": ["c"], "allowRead": ["d"],
-			"allowManagedReadPathsOnly": true, "disabled": true
-		},
-		"credentials": {
-			"files": [{
-				"path": "p", "mode": "mask", "extract": "e", "onExtractNoMatch": "warn", "decode": "jwt",
-				"maskClaims": ["m"], "maskDuplicates": true, "injectHosts": ["h"]
-			}],
-			"envVars": [{"name": "n", "mode": "deny"}], "allowPlaintextInject": true,
-			"awsPairs": [{"accessKeyIdVar": "a", "secretAccessKeyVar": "s", "sessionTokenVar": "t"}],
-			"sigv4": {"streaming": "deny", "presigned": "deny", "sigv4a": "passthrough"}
-		},
-		"ignoreViolations": {"*": ["/x"]}, "enableWeakerNestedSandbox": true, "allowNestedUserNamespaces": true,
-		"enableWeakerNetworkIsolation": true, "allowAppleEvents": true, "ripgrep": {"command": "rg", "args": ["-x"]},
-		"bwrapPath": "/b", "socatPath": "/s"
-	}`)
-	var s SandboxSettings
-	if err := json.Unmarshal([]byte(want), &s); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(toJSON(s))); diff != "" {
-		t.Errorf("sandbox (-want +got):\n%s", diff)
 	}
 }

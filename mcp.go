@@ -257,7 +257,7 @@ type MCPConn interface {
 	MCPHandler
 	// Close ends the connection and everything that runs for it, and waits for that. It is called
 	// once, and possibly while messages are being handled. [Session.Close] waits for it, at most
-	// for [Options.CloseTimeout].
+	// for [Limits.CloseTimeout].
 	Close() error
 }
 

@@ -73,12 +73,12 @@ func amountOf(frame *wire.TranscriptMirrorMessage) amount {
 }
 
 func newMirror(s *Session) *mirror {
-	if s.opts.Store == nil {
+	if s.opts.Store.Store == nil {
 		return nil
 	}
 	return &mirror{
-		log: s.log, eager: s.opts.StoreEager, timeout: s.opts.storeTimeout(), id: s.ID,
-		queue: backlog.New(backlog.Options{DiskBytes: s.opts.MaxBacklogBytes, Urgent: s.urgent}),
+		log: s.log, eager: s.opts.Store.Eager, timeout: s.opts.storeTimeout(), id: s.ID,
+		queue: backlog.New(backlog.Options{DiskBytes: s.opts.Limits.MaxBacklogBytes, Urgent: s.urgent}),
 		keys:  newKeyFinder(s.opts),
 		store: newAppender(s.opts), recent: newRecent(), progress: make(chan struct{}),
 	}
@@ -439,7 +439,7 @@ type appender struct {
 func newAppender(opts *Options) *appender {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &appender{
-		store: opts.Store, timeout: opts.storeTimeout(), running: make(map[wire.SessionKey]<-chan struct{}),
+		store: opts.Store.Store, timeout: opts.storeTimeout(), running: make(map[wire.SessionKey]<-chan struct{}),
 		ctx: ctx, giveUp: cancel,
 	}
 }

@@ -180,7 +180,7 @@ type keyFinder struct {
 }
 
 func newKeyFinder(opts *Options) *keyFinder {
-	f := &keyFinder{project: opts.StoreProject}
+	f := &keyFinder{project: opts.Store.Project}
 	if opts.onThisMachine() {
 		f.roots = sync.OnceValue(opts.projectDirs) // not yet: the agent has to create them
 	}

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
+	"github.com/clewdev/clew/sandbox"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -14,7 +17,7 @@ import (
 //
 // The defaults suit a person at a terminal: all tools, and a permission mode that may let them run.
 // A program that serves other people must set Tools, PermissionMode, VerbatimPrompts and
-// SettingSources.
+// Settings.Sources.
 //
 // Functions that take Options copy them first, so that later changes have no effect, and check them
 // before anything starts: an invalid option is an [*OptionsError]. [Options.Warnings] reports
@@ -22,8 +25,8 @@ import (
 //
 // The comment of each field names the flag, the variable or the field of the initialize request
 // that it becomes. Values that can be long or secret are not on the command line, which every user
-// of the machine can read, but in a request or in a file. ManagedSettings and, with some
-// transports, Settings are the exceptions.
+// of the machine can read, but in a request or in a file. Settings.Managed and, with some
+// transports, Settings.JSON are the exceptions.
 type Options struct {
 	// Where the agent runs.
 
@@ -42,7 +45,7 @@ type Options struct {
 	//
 	// The agent runs what the directory brings without asking: hooks of .claude/settings.json and
 	// .claude/settings.local.json, and the servers of .mcp.json, there and in directories above. If
-	// it may be someone else's, set SettingSources.
+	// it may be someone else's, set Settings.Sources.
 	Dir string
 	// Env are variables of the agent, each as KEY=VALUE, in addition to inherited ones. If a key
 	// repeats, the last one counts. They override the variables that Clew sets, except
@@ -55,72 +58,29 @@ type Options struct {
 	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or
 	// "--flag=value". A flag that has a field is an error.
 	ExtraArgs []string
+	// KeepBackground keeps the processes that commands of the agent left running, such as a server
+	// started with "nohup server &", when the agent ends. Without it they get SIGTERM, and SIGKILL
+	// 2 seconds later: see [ProcessTransport] for how they are found. Tasks that the agent itself
+	// has in the background end with it in any case, and so does everything if the agent is killed,
+	// or on Windows.
+	KeepBackground bool
 
 	// The session.
 
-	// Continue resumes the newest session of the working directory: --continue. If the directory
-	// has none, Connect returns an [*OptionsError], as far as it can find out: the agent would
-	// silently start a new one. Not together with Resume.
-	Continue bool
-	// Resume is the ID or the title of the session to resume: --resume.
-	Resume string
-	// ForkSession gives the resumed session a new ID and leaves the old session as it is:
-	// --fork-session.
-	ForkSession bool
-	// SessionID is the ID of the new session, a UUID: --session-id. Empty lets the agent choose
-	// one. With Resume or Continue it needs ForkSession.
-	SessionID string
-	// ResumeAt resumes only up to the message with this UUID: --resume-session-at. It needs Resume.
-	ResumeAt string
-	// ResumeDropsTurn is the turn that ResumeAt is meant to drop, so that the agent can refuse to
-	// drop another one: --resume-drops-turn. Nil means no such check; an empty string is sent. It
-	// needs ResumeAt.
-	ResumeDropsTurn *string
-	// Ephemeral keeps the session off the disk, so that it can't be resumed:
-	// --no-session-persistence.
-	Ephemeral bool
-	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror.
-	// Each entry is in the store before the caller sees the result of the turn, and the last ones
-	// when the agent ends. Entries that can't be copied in three attempts are reported by a
-	// [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and the session
-	// continues.
-	//
-	// Resume, with the ID of a session, and Continue read from the store. The session is written to
-	// a temporary directory, which is CLAUDE_CONFIG_DIR until the agent ends. The directory also
-	// has those settings of the user that the agent needs: credentials without refresh tokens,
-	// .claude.json, and settings.json without plugins, but not the user's CLAUDE.md, agents or
-	// skills. This needs an agent on this machine: no Transport except a ProcessTransport without
-	// Wrap. A session that is not in the store is resumed as without a store, with a warning to
-	// Logger; then the store gets only what is new, unless sessions.Import copied the rest.
-	//
-	// Nil means no store. Not together with Ephemeral and EnableFileCheckpointing.
-	Store Store
-	// StoreProject is the project in Store that the session belongs to. Empty means the name that
-	// the agent gives to its working directory, so that the session is found again only from the
-	// same directory.
-	StoreProject string
-	// StoreEager copies each entry at once, in the background, instead of in batches.
-	StoreEager bool
-	// StoreTimeout limits each call of Store, and all calls together when the agent ends. A call
-	// that takes longer is not repeated and not waited for, but delays the calls for the same
-	// transcript. 0 means 60 seconds.
-	StoreTimeout time.Duration
+	// Session selects the session to resume, or describes the new one.
+	Session SessionOptions
+	// Store configures a second copy of the session. The zero value keeps none.
+	Store StoreOptions
 	// Reconnect makes the session start a new agent when the old one dies, and resume the
 	// conversation. Nil means that the session ends with its agent. One-shot runs ignore it. Not
-	// together with Ephemeral.
+	// together with Session.Ephemeral.
 	Reconnect *ReconnectOptions
 	// EnableFileCheckpointing makes the agent keep copies of the files that it changes, for
 	// [Session.RewindFiles]: CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true.
 	EnableFileCheckpointing bool
-	// Title is the title of the session: initialize title. Empty lets the agent generate one.
-	Title string
 	// AddDirs are directories that tools may use in addition to the working directory: --add-dir,
 	// once for each.
 	AddDirs []string
-	// ProjectConfigRoot is the directory that the project's settings are read from, such as the
-	// trusted checkout that the working directory is a worktree of: --project-config-root. Empty
-	// means the working directory.
-	ProjectConfigRoot string
 
 	// The model and its answers.
 
@@ -136,26 +96,14 @@ type Options struct {
 	Thinking *ThinkingConfig
 	// Effort is the model's effort level: --effort.
 	Effort Effort
-	// MaxTurns ends a prompt after this many answers of the model: --max-turns. 0 means no limit.
-	MaxTurns int
-	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no
-	// limit.
-	MaxBudgetUSD float64
-	// Budget is an amount of money that this run shares with others: --max-budget-usd, with the
-	// remaining amount. It is not copied. Nil means none.
-	Budget *Budget
-	// TaskBudget is the number of tokens the model is asked to stay below: --task-budget. 0 means
-	// no budget.
-	TaskBudget int
-	// AutoCompactTokens is the length at which the conversation is compacted, in tokens:
-	// --autocompact. 0 leaves it to the agent.
-	AutoCompactTokens int
 	// OutputSchema is a JSON schema, an object, for the final answer: initialize jsonSchema. The
 	// answer is in [wire.ResultMessage.StructuredOutput]. [SchemaFor] makes a schema from a Go
 	// type, and [RunAs] decodes the answer.
 	OutputSchema wire.JSON
 	// SystemPrompt changes the system prompt. Nil means Claude Code's own prompt.
 	SystemPrompt *SystemPrompt
+	// Limits bound the cost, the time and the memory of the session.
+	Limits Limits
 
 	// Tools and permissions.
 
@@ -169,6 +117,9 @@ type Options struct {
 	// DisallowedTools are permission rules for tools that never run: --disallowedTools. A rule that
 	// is only a name removes the tool.
 	DisallowedTools []string
+	// Restricted removes the tools that run code, unless Tools names them, and confines the others
+	// to the working directories: --restricted.
+	Restricted bool
 	// ToolAliases replace tools by others, by name: initialize toolAliases. The model calls the
 	// key, and the value runs.
 	ToolAliases map[string]string
@@ -183,7 +134,7 @@ type Options struct {
 	// CanUseTool decides about tools that no rule and no mode decides about. It becomes
 	// --permission-prompt-tool=stdio. Nil means that such tools are denied. Not together with
 	// PermissionPromptTool.
-	CanUseTool CanUseToolFunc
+	CanUseTool permission.Func
 	// OnQuestion answers the agent's questions to the user, the tool AskUserQuestion. It becomes
 	// --permission-prompt-tool=stdio. Nil leaves them to CanUseTool; without either, the agent does
 	// not have the tool.
@@ -201,9 +152,9 @@ type Options struct {
 	// planModeInstructions.
 	PlanModeInstructions string
 	// Sandbox confines the commands that the agent runs. It becomes the member "sandbox" of
-	// Settings, which can't have that member then. Nil leaves it to the settings. Not together with
-	// SettingsFile.
-	Sandbox *SandboxSettings
+	// Settings.JSON, which can't have that member then. Nil leaves it to the settings. Not together
+	// with Settings.File.
+	Sandbox *sandbox.Settings
 
 	// Agents, MCP servers, plugins, skills, hooks.
 
@@ -228,9 +179,9 @@ type Options struct {
 	// each, and initialize skills. Nil leaves them to the settings, empty means none, and the
 	// single name [AllSkills] all of them.
 	Skills []string
-	// Hooks are called at events of the session: initialize hooks. Not together with Bare. Connect
-	// returns an [*OptionsError] if the agent reports that it did not apply them.
-	Hooks map[HookEvent][]HookMatcher
+	// Hooks are called at events of the session: initialize hooks. Not together with Settings.Bare.
+	// Connect returns an [*OptionsError] if the agent reports that it did not apply them.
+	Hooks map[hook.Event][]hook.Matcher
 	// OnElicitation answers questions of MCP servers to the user. Nil declines them.
 	OnElicitation ElicitationFunc
 	// OnUserDialog answers dialogs that the agent would show to the user. Nil leaves them
@@ -277,53 +228,96 @@ type Options struct {
 
 	// Settings.
 
-	// SettingsFile is a file with settings that override the user's and the project's: --settings.
-	// Not together with Settings.
-	SettingsFile string
-	// Settings are such settings as a JSON object: --settings, with a temporary file that only the
-	// user can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not
-	// see that file: then they are on the command line, where other users of the machine can read
-	// them.
-	Settings wire.JSON
-	// ManagedSettings are settings that only restrict, like an administrator's, as a JSON object:
-	// --managed-settings. The agent ignores them if an administrator made some, unless those allow
-	// it.
-	ManagedSettings wire.JSON
-	// SettingSources are the settings files that the agent reads: --setting-sources, joined by
-	// commas. Nil means all, empty none. CLAUDE.md is read only with [SettingSourceProject].
-	//
-	// With only [SettingSourceUser] the agent uses nothing that Dir brings: no settings and hooks,
-	// no MCP servers of .mcp.json, no agents, commands, skills and CLAUDE.md.
-	SettingSources []SettingSource
-	// Bare starts the agent without hooks, plugins, memory, CLAUDE.md and other extras, and without
-	// most tools: --bare. Not together with Hooks.
-	Bare bool
-	// SafeMode starts the agent without any customization: --safe-mode.
-	SafeMode bool
-	// Restricted removes the tools that run code, unless Tools names them, and confines the others
-	// to the working directories: --restricted.
-	Restricted bool
+	// Settings select the agent's settings, and modes that leave out customizations.
+	Settings SettingsOptions
 	// DisableSlashCommands turns all skills and commands off: --disable-slash-commands.
 	DisableSlashCommands bool
 
-	// Watching and limits.
+	// Watching.
 
-	// Stderr gets each line that the agent writes to its standard error, without the line end.
-	// Calls don't overlap. Nil keeps only the end of the output, for errors.
-	Stderr func(line string)
 	// Logger gets warnings and debug messages about the session. Nil logs nothing.
 	Logger *slog.Logger
 	// Trace observes the sessions, for spans and metrics; see package clewotel. Nil means nothing
 	// does.
 	Trace *Trace
-	// Debug makes the agent write a debug log: --debug.
-	Debug bool
-	// DebugCategories are the parts of the debug log that are written or, with a "!" in front, are
-	// not: --debug=LIST. They turn the log on.
-	DebugCategories []string
-	// DebugFile is the file of the debug log: --debug-file. It turns the log on. Empty means a file
-	// below the directory of the agent's settings.
-	DebugFile string
+	// Debug helps to find faults: the agent's stderr and debug log, and a recording.
+	Debug DebugOptions
+}
+
+// SessionOptions select the session: a new one, or one to resume. See [Options.Session].
+type SessionOptions struct {
+	// Continue resumes the newest session of the working directory: --continue. If the directory
+	// has none, Connect returns an [*OptionsError], as far as it can find out: the agent would
+	// silently start a new one. Not together with Resume.
+	Continue bool
+	// Resume is the ID or the title of the session to resume: --resume.
+	Resume string
+	// Fork gives the resumed session a new ID and leaves the old session as it is: --fork-session.
+	Fork bool
+	// ID is the ID of the new session, a UUID: --session-id. Empty lets the agent choose
+	// one. With Resume or Continue it needs Fork.
+	ID string
+	// ResumeAt resumes only up to the message with this UUID: --resume-session-at. It needs Resume.
+	ResumeAt string
+	// ResumeDropsTurn is the turn that ResumeAt is meant to drop, so that the agent can refuse to
+	// drop another one: --resume-drops-turn. Nil means no such check; an empty string is sent. It
+	// needs ResumeAt.
+	ResumeDropsTurn *string
+	// Ephemeral keeps the session off the disk, so that it can't be resumed:
+	// --no-session-persistence.
+	Ephemeral bool
+	// Title is the title of the session: initialize title. Empty lets the agent generate one.
+	Title string
+}
+
+// StoreOptions configure the store of a session. See [Options.Store].
+type StoreOptions struct {
+	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror.
+	// Each entry is in the store before the caller sees the result of the turn, and the last ones
+	// when the agent ends. Entries that can't be copied in three attempts are reported by a
+	// [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and the session
+	// continues.
+	//
+	// [SessionOptions.Resume], with the ID of a session, and [SessionOptions.Continue] read from
+	// the store. The session is written to a temporary directory, which is CLAUDE_CONFIG_DIR until
+	// the agent ends. The directory also has those settings of the user that the agent needs:
+	// credentials without refresh tokens, .claude.json, and settings.json without plugins, but not
+	// the user's CLAUDE.md, agents or skills. This needs an agent on this machine: no
+	// [Options.Transport] except a ProcessTransport without Wrap. A session that is not in the
+	// store is resumed as without a store, with a warning to [Options.Logger]; then the store gets
+	// only what is new, unless sessions.Import copied the rest.
+	//
+	// Nil means no store. Not together with [SessionOptions.Ephemeral] and
+	// [Options.EnableFileCheckpointing].
+	Store Store
+	// Project is the project in Store that the session belongs to. Empty means the name that
+	// the agent gives to its working directory, so that the session is found again only from the
+	// same directory.
+	Project string
+	// Eager copies each entry at once, in the background, instead of in batches.
+	Eager bool
+	// Timeout limits each call of Store, and all calls together when the agent ends. A call
+	// that takes longer is not repeated and not waited for, but delays the calls for the same
+	// transcript. 0 means 60 seconds.
+	Timeout time.Duration
+}
+
+// Limits bound a session: its cost, its time and its memory. See [Options.Limits].
+type Limits struct {
+	// MaxTurns ends a prompt after this many answers of the model: --max-turns. 0 means no limit.
+	MaxTurns int
+	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no
+	// limit.
+	MaxBudgetUSD float64
+	// Budget is an amount of money that this run shares with others: --max-budget-usd, with the
+	// remaining amount. It is not copied. Nil means none.
+	Budget *Budget
+	// TaskBudget is the number of tokens the model is asked to stay below: --task-budget. 0 means
+	// no budget.
+	TaskBudget int
+	// AutoCompactTokens is the length at which the conversation is compacted, in tokens:
+	// --autocompact. 0 leaves it to the agent.
+	AutoCompactTokens int
 	// IdleTimeout is the time the agent may be silent during a turn. Time in which it waits for an
 	// answer or for a slow reader does not count. After it, OnIdle is called or, without OnIdle,
 	// the session ends with [ErrIdle]. 0 means no limit.
@@ -339,12 +333,6 @@ type Options struct {
 	// CloseTimeout is the time the agent may take to exit by itself, and then how long after
 	// SIGTERM. In a one-shot run the first one starts with the last result. 0 means 5 seconds.
 	CloseTimeout time.Duration
-	// KeepBackground keeps the processes that commands of the agent left running, such as a server
-	// started with "nohup server &", when the agent ends. Without it they get SIGTERM, and SIGKILL
-	// 2 seconds later: see [ProcessTransport] for how they are found. Tasks that the agent itself
-	// has in the background end with it in any case, and so does everything if the agent is killed,
-	// or on Windows.
-	KeepBackground bool
 	// MaxFrameBytes is the length of the longest frame that is read. 0 means
 	// [wire.DefaultMaxFrameBytes].
 	MaxFrameBytes int
@@ -352,6 +340,51 @@ type Options struct {
 	// in memory. When it is reached, the agent has to wait as well, unless a control request of the
 	// caller waits for its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
+}
+
+// SettingsOptions select the agent's settings, and modes that leave out customizations. See [Options.Settings].
+type SettingsOptions struct {
+	// File is a file with settings that override the user's and the project's: --settings.
+	// Not together with JSON.
+	File string
+	// JSON are such settings as a JSON object: --settings, with a temporary file that only the user
+	// can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not see
+	// that file: then they are on the command line, where other users of the machine can read them.
+	JSON wire.JSON
+	// Managed are settings that only restrict, like an administrator's, as a JSON object:
+	// --managed-settings. The agent ignores them if an administrator made some, unless those allow
+	// it.
+	Managed wire.JSON
+	// Sources are the settings files that the agent reads: --setting-sources, joined by
+	// commas. Nil means all, empty none. CLAUDE.md is read only with [SettingSourceProject].
+	//
+	// With only [SettingSourceUser] the agent uses nothing that [Options.Dir] brings: no settings
+	// and hooks, no MCP servers of .mcp.json, no agents, commands, skills and CLAUDE.md.
+	Sources []SettingSource
+	// ProjectConfigRoot is the directory that the project's settings are read from, such as the
+	// trusted checkout that the working directory is a worktree of: --project-config-root. Empty
+	// means the working directory.
+	ProjectConfigRoot string
+	// Bare starts the agent without hooks, plugins, memory, CLAUDE.md and other extras, and without
+	// most tools: --bare. Not together with [Options.Hooks].
+	Bare bool
+	// SafeMode starts the agent without any customization: --safe-mode.
+	SafeMode bool
+}
+
+// DebugOptions help to find faults. See [Options.Debug].
+type DebugOptions struct {
+	// Stderr gets each line that the agent writes to its standard error, without the line end.
+	// Calls don't overlap. Nil keeps only the end of the output, for errors.
+	Stderr func(line string)
+	// Enabled makes the agent write a debug log: --debug.
+	Enabled bool
+	// Categories are the parts of the debug log that are written or, with a "!" in front, are
+	// not: --debug=LIST. They turn the log on.
+	Categories []string
+	// File is the file of the debug log: --debug-file. It turns the log on. Empty means a file
+	// below the directory of the agent's settings.
+	File string
 	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
 	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the name of
 	// one is replaced by ***, in both directions, including in prompts, answers and tool results;

@@ -98,20 +98,20 @@ func checkEnv(o *Options) error {
 }
 
 func checkSession(o *Options) error {
-	resumes := o.Resume != "" || o.Continue
+	resumes := o.Session.Resume != "" || o.Session.Continue
 	switch {
-	case o.Resume != "" && o.Continue:
-		return badOption("Continue", "can't be combined with Resume")
-	case o.ForkSession && !resumes:
-		return badOption("ForkSession", "needs Resume or Continue")
-	case o.SessionID != "" && !sessionfile.IsUUID(o.SessionID):
-		return badOption("SessionID", "%q is not a UUID", o.SessionID)
-	case o.SessionID != "" && resumes && !o.ForkSession:
-		return badOption("SessionID", "with Resume or Continue it needs ForkSession")
-	case o.ResumeAt != "" && o.Resume == "":
-		return badOption("ResumeAt", "needs Resume")
-	case o.ResumeDropsTurn != nil && o.ResumeAt == "":
-		return badOption("ResumeDropsTurn", "needs ResumeAt")
+	case o.Session.Resume != "" && o.Session.Continue:
+		return badOption("Session.Continue", "can't be combined with Session.Resume")
+	case o.Session.Fork && !resumes:
+		return badOption("Session.Fork", "needs Session.Resume or Session.Continue")
+	case o.Session.ID != "" && !sessionfile.IsUUID(o.Session.ID):
+		return badOption("Session.ID", "%q is not a UUID", o.Session.ID)
+	case o.Session.ID != "" && resumes && !o.Session.Fork:
+		return badOption("Session.ID", "with Session.Resume or Session.Continue it needs Session.Fork")
+	case o.Session.ResumeAt != "" && o.Session.Resume == "":
+		return badOption("Session.ResumeAt", "needs Session.Resume")
+	case o.Session.ResumeDropsTurn != nil && o.Session.ResumeAt == "":
+		return badOption("Session.ResumeDropsTurn", "needs Session.ResumeAt")
 	}
 	return nil
 }
@@ -122,9 +122,9 @@ func checkShell(o *Options, goos string) error {
 	if goos != "windows" {
 		return nil
 	}
-	values := []struct{ option, value string }{{"Resume", o.Resume}, {"ResumeAt", o.ResumeAt}}
-	if o.ResumeDropsTurn != nil {
-		values = append(values, struct{ option, value string }{"ResumeDropsTurn", *o.ResumeDropsTurn})
+	values := []struct{ option, value string }{{"Session.Resume", o.Session.Resume}, {"Session.ResumeAt", o.Session.ResumeAt}}
+	if o.Session.ResumeDropsTurn != nil {
+		values = append(values, struct{ option, value string }{"Session.ResumeDropsTurn", *o.Session.ResumeDropsTurn})
 	}
 	for _, v := range values {
 		if i := strings.IndexAny(v.value, "&|<>^%!\"\r\n"); i >= 0 {
@@ -139,17 +139,17 @@ func checkNumbers(o *Options) error {
 		option string
 		value  float64
 	}{
-		{"MaxTurns", float64(o.MaxTurns)},
-		{"MaxBudgetUSD", o.MaxBudgetUSD},
-		{"TaskBudget", float64(o.TaskBudget)},
-		{"AutoCompactTokens", float64(o.AutoCompactTokens)},
-		{"StoreTimeout", float64(o.StoreTimeout)},
-		{"IdleTimeout", float64(o.IdleTimeout)},
-		{"InitializeTimeout", float64(o.InitializeTimeout)},
-		{"ControlTimeout", float64(o.ControlTimeout)},
-		{"CloseTimeout", float64(o.CloseTimeout)},
-		{"MaxFrameBytes", float64(o.MaxFrameBytes)},
-		{"MaxBacklogBytes", float64(o.MaxBacklogBytes)},
+		{"Limits.MaxTurns", float64(o.Limits.MaxTurns)},
+		{"Limits.MaxBudgetUSD", o.Limits.MaxBudgetUSD},
+		{"Limits.TaskBudget", float64(o.Limits.TaskBudget)},
+		{"Limits.AutoCompactTokens", float64(o.Limits.AutoCompactTokens)},
+		{"Store.Timeout", float64(o.Store.Timeout)},
+		{"Limits.IdleTimeout", float64(o.Limits.IdleTimeout)},
+		{"Limits.InitializeTimeout", float64(o.Limits.InitializeTimeout)},
+		{"Limits.ControlTimeout", float64(o.Limits.ControlTimeout)},
+		{"Limits.CloseTimeout", float64(o.Limits.CloseTimeout)},
+		{"Limits.MaxFrameBytes", float64(o.Limits.MaxFrameBytes)},
+		{"Limits.MaxBacklogBytes", float64(o.Limits.MaxBacklogBytes)},
 	}
 	for _, n := range numbers {
 		switch {
@@ -159,7 +159,7 @@ func checkNumbers(o *Options) error {
 			return badOption(n.option, "is negative")
 		}
 	}
-	return o.Budget.check()
+	return o.Limits.Budget.check()
 }
 
 // checkLists checks lists that are joined by commas, and lists whose elements can't be empty.
@@ -174,8 +174,8 @@ func checkLists(o *Options) error {
 		{"Betas", o.Betas, true},
 		{"MCPConfigFiles", o.MCPConfigFiles, false},
 		{"SupportedDialogKinds", o.SupportedDialogKinds, false},
-		{"SettingSources", texts(o.SettingSources), true},
-		{"DebugCategories", o.DebugCategories, true},
+		{"Settings.Sources", texts(o.Settings.Sources), true},
+		{"Debug.Categories", o.Debug.Categories, true},
 	}
 	for _, list := range lists {
 		for _, value := range list.values {
@@ -248,8 +248,8 @@ func checkPlugins(o *Options) error {
 }
 
 func checkWatching(o *Options) error {
-	if o.OnIdle != nil && o.IdleTimeout == 0 {
-		return badOption("OnIdle", "needs IdleTimeout")
+	if o.Limits.OnIdle != nil && o.Limits.IdleTimeout == 0 {
+		return badOption("Limits.OnIdle", "needs Limits.IdleTimeout")
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func checkSkill(name string) string {
 
 // An OptionsWarning reports an option that is valid but probably a mistake.
 type OptionsWarning struct {
-	// Option is the name of the field in [Options].
+	// Option is the field of [Options], with its group, such as Model or Session.Resume.
 	Option string
 	// Reason describes the effect that the option does not have.
 	Reason string

@@ -3,6 +3,9 @@ package clew
 import (
 	"maps"
 	"slices"
+
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/sandbox"
 )
 
 // clone returns a copy that shares no slice, map or struct with o. Nil becomes the zero value.
@@ -14,20 +17,20 @@ func (o *Options) clone() *Options {
 	c := *o
 	for _, list := range []*[]string{
 		&c.Env, &c.InheritEnv, &c.ExtraArgs, &c.AddDirs, &c.FallbackModels, &c.Betas, &c.Tools, &c.AllowedTools,
-		&c.DisallowedTools, &c.MCPConfigFiles, &c.Skills, &c.SupportedDialogKinds, &c.DebugCategories,
+		&c.DisallowedTools, &c.MCPConfigFiles, &c.Skills, &c.SupportedDialogKinds, &c.Debug.Categories,
 	} {
 		*list = slices.Clone(*list)
 	}
-	c.ResumeDropsTurn = clonePointer(o.ResumeDropsTurn)
+	c.Session.ResumeDropsTurn = clonePointer(o.Session.ResumeDropsTurn)
 	c.Thinking = clonePointer(o.Thinking)
 	c.SystemPrompt = o.SystemPrompt.clone()
 	c.ToolAliases = maps.Clone(o.ToolAliases)
-	c.Sandbox = o.Sandbox.clone()
+	c.Sandbox = cloneSandbox(o.Sandbox)
 	c.Agents = cloneMap(o.Agents, AgentDefinition.clone)
 	c.MCPServers = cloneMap(o.MCPServers, cloneServer)
 	c.Plugins = slices.Clone(o.Plugins)
 	c.Hooks = cloneMap(o.Hooks, cloneMatchers)
-	c.SettingSources = slices.Clone(o.SettingSources)
+	c.Settings.Sources = slices.Clone(o.Settings.Sources)
 	c.Reconnect = clonePointer(o.Reconnect)
 	c.Trace = clonePointer(o.Trace)
 	return &c
@@ -80,7 +83,7 @@ func cloneServer(server MCPServer) MCPServer {
 	return nil
 }
 
-func (s *SandboxSettings) clone() *SandboxSettings {
+func cloneSandbox(s *sandbox.Settings) *sandbox.Settings {
 	c := clonePointer(s)
 	if c == nil {
 		return nil
@@ -89,9 +92,9 @@ func (s *SandboxSettings) clone() *SandboxSettings {
 	c.AutoAllowBashIfSandboxed = clonePointer(s.AutoAllowBashIfSandboxed)
 	c.AllowUnsandboxedCommands = clonePointer(s.AllowUnsandboxedCommands)
 	c.ExcludedCommands = slices.Clone(s.ExcludedCommands)
-	c.Network = s.Network.clone()
-	c.Filesystem = s.Filesystem.clone()
-	c.Credentials = s.Credentials.clone()
+	c.Network = cloneNetwork(s.Network)
+	c.Filesystem = cloneFilesystem(s.Filesystem)
+	c.Credentials = cloneCredentials(s.Credentials)
 	c.IgnoreViolations = cloneMap(s.IgnoreViolations, slices.Clone[[]string])
 	if c.Ripgrep = clonePointer(s.Ripgrep); c.Ripgrep != nil {
 		c.Ripgrep.Args = slices.Clone(s.Ripgrep.Args)
@@ -99,7 +102,7 @@ func (s *SandboxSettings) clone() *SandboxSettings {
 	return c
 }
 
-func (n *SandboxNetwork) clone() *SandboxNetwork {
+func cloneNetwork(n *sandbox.Network) *sandbox.Network {
 	c := clonePointer(n)
 	if c == nil {
 		return nil
@@ -111,7 +114,7 @@ func (n *SandboxNetwork) clone() *SandboxNetwork {
 	return c
 }
 
-func (f *SandboxFilesystem) clone() *SandboxFilesystem {
+func cloneFilesystem(f *sandbox.Filesystem) *sandbox.Filesystem {
 	c := clonePointer(f)
 	if c == nil {
 		return nil
@@ -122,13 +125,13 @@ func (f *SandboxFilesystem) clone() *SandboxFilesystem {
 	return c
 }
 
-func (s *SandboxCredentials) clone() *SandboxCredentials {
+func cloneCredentials(s *sandbox.Credentials) *sandbox.Credentials {
 	c := clonePointer(s)
 	if c == nil {
 		return nil
 	}
 	c.Files, c.EnvVars, c.AWSPairs = slices.Clone(s.Files), slices.Clone(s.EnvVars), slices.Clone(s.AWSPairs)
-	for _, list := range [][]SandboxCredential{c.Files, c.EnvVars} {
+	for _, list := range [][]sandbox.Credential{c.Files, c.EnvVars} {
 		for i := range list {
 			list[i].MaskClaims, list[i].InjectHosts = slices.Clone(list[i].MaskClaims), slices.Clone(list[i].InjectHosts)
 		}
@@ -154,7 +157,7 @@ func cloneMap[M ~map[K]V, K comparable, V any](m M, clone func(V) V) M {
 	return c
 }
 
-func cloneMatchers(matchers []HookMatcher) []HookMatcher {
+func cloneMatchers(matchers []hook.Matcher) []hook.Matcher {
 	c := slices.Clone(matchers)
 	for i := range c {
 		c[i].Hooks = slices.Clone(c[i].Hooks)

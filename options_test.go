@@ -13,10 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
-func nopCanUseTool(context.Context, *PermissionRequest) (PermissionResult, error) { return nil, nil }
+func nopCanUseTool(context.Context, *permission.Request) (permission.Result, error) { return nil, nil }
 
 func nopQuestion(context.Context, *QuestionRequest) (*QuestionResult, error) { return nil, nil }
 
@@ -115,8 +117,8 @@ func fillKind(v reflect.Value) {
 func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
-		"AgentPath", "AgentVersion", "ControlTimeout", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
-		"MaxBacklogBytes", "Record", "VerbatimPrompts", "Reconnect", "StoreProject", "StoreEager", "StoreTimeout",
+		"AgentPath", "AgentVersion", "Limits.ControlTimeout", "Transport", "InheritEnv", "Logger", "Limits.IdleTimeout", "Limits.OnIdle", "Limits.InitializeTimeout", "Limits.MaxFrameBytes",
+		"Limits.MaxBacklogBytes", "Debug.Record", "VerbatimPrompts", "Reconnect", "Store.Project", "Store.Eager", "Store.Timeout",
 		"KeepBackground", "Trace",
 		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
@@ -125,12 +127,21 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	}
 	empty := optionsEffect(t, &Options{})
 	full := reflect.ValueOf(fullOptions()).Elem()
-	for field, value := range full.Fields() {
+	check := func(name string, index []int) {
 		o := &Options{}
-		reflect.ValueOf(o).Elem().FieldByIndex(field.Index).Set(value)
+		reflect.ValueOf(o).Elem().FieldByIndex(index).Set(full.FieldByIndex(index))
 		changed := !cmp.Equal(empty, optionsEffect(t, o))
-		if own := slices.Contains(ours, field.Name); changed == own {
-			t.Errorf("%s changes what the agent gets: %t", field.Name, changed)
+		if own := slices.Contains(ours, name); changed == own {
+			t.Errorf("%s changes what the agent gets: %t", name, changed)
+		}
+	}
+	for field := range full.Type().Fields() {
+		if field.Type.Kind() != reflect.Struct {
+			check(field.Name, field.Index)
+			continue
+		}
+		for member := range field.Type.Fields() {
+			check(field.Name+"."+member.Name, append(slices.Clone(field.Index), member.Index...))
 		}
 	}
 }
@@ -143,7 +154,7 @@ func optionsEffect(t *testing.T, o *Options) string {
 		args = append(args, f.args...)
 	}
 	data, err := json.Marshal([]any{
-		args, agentEnv(o, nil), newInitializeBody(o), newServersRequest(o.MCPServers), o.Stderr != nil, o.CloseTimeout,
+		args, agentEnv(o, nil), newInitializeBody(o), newServersRequest(o.MCPServers), o.Debug.Stderr != nil, o.Limits.CloseTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +182,7 @@ func TestOptionsCloneKeepsNil(t *testing.T) {
 		t.Errorf("clone of zero (-want +got):\n%s", diff)
 	}
 	empty := &Options{
-		Tools: []string{}, Skills: []string{}, InheritEnv: []string{}, SettingSources: []SettingSource{},
+		Tools: []string{}, Skills: []string{}, InheritEnv: []string{}, Settings: SettingsOptions{Sources: []SettingSource{}},
 		SystemPrompt: &SystemPrompt{Custom: []string{}}, Agents: map[string]AgentDefinition{"a": {Tools: []string{}}},
 	}
 	if diff := cmp.Diff(empty, empty.clone()); diff != "" {
@@ -198,7 +209,7 @@ func unshared(t *testing.T, path string, a, b reflect.Value) {
 		switch a.Type() {
 		case reflect.TypeFor[*slog.Logger](), reflect.TypeFor[*Budget]():
 			return // they are meant to be shared
-		case reflect.TypeFor[[]HookMatcher]():
+		case reflect.TypeFor[[]hook.Matcher]():
 			return // what matchers hold is not known here
 		}
 		if a.IsNil() || b.IsNil() || a.Pointer() == b.Pointer() {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/sandbox"
 )
 
 func TestOptionsValidate(t *testing.T) {
@@ -41,41 +43,41 @@ func TestOptionsValidate(t *testing.T) {
 		{"variable with NUL", Options{Env: []string{"A=b\x00"}}, "Env", `"A" has a NUL`},
 		{"inherited variable with value", Options{InheritEnv: []string{"A=b"}}, "InheritEnv", "not the name"},
 
-		{"resume and continue", Options{Resume: "a", Continue: true}, "Continue", "Resume"},
-		{"fork of nothing", Options{ForkSession: true}, "ForkSession", "needs"},
-		{"session ID", Options{SessionID: id}, "", ""},
-		{"bad session ID", Options{SessionID: "../../x"}, "SessionID", "not a UUID"},
-		{"session ID and resume", Options{SessionID: id, Resume: "a"}, "SessionID", "ForkSession"},
-		{"session ID and continue", Options{SessionID: id, Continue: true}, "SessionID", "ForkSession"},
-		{"session ID and fork", Options{SessionID: id, Resume: "a", ForkSession: true}, "", ""},
-		{"resume at without resume", Options{ResumeAt: "m", Continue: true}, "ResumeAt", "needs Resume"},
-		{"resume drops turn without resume at", Options{Resume: "a", ResumeDropsTurn: new("")}, "ResumeDropsTurn",
-			"needs ResumeAt"},
-		{"resume drops turn", Options{Resume: "a", ResumeAt: "m", ResumeDropsTurn: new("")}, "", ""},
+		{"resume and continue", Options{Session: SessionOptions{Resume: "a", Continue: true}}, "Session.Continue", "Session.Resume"},
+		{"fork of nothing", Options{Session: SessionOptions{Fork: true}}, "Session.Fork", "needs"},
+		{"session ID", Options{Session: SessionOptions{ID: id}}, "", ""},
+		{"bad session ID", Options{Session: SessionOptions{ID: "../../x"}}, "Session.ID", "not a UUID"},
+		{"session ID and resume", Options{Session: SessionOptions{ID: id, Resume: "a"}}, "Session.ID", "Session.Fork"},
+		{"session ID and continue", Options{Session: SessionOptions{ID: id, Continue: true}}, "Session.ID", "Session.Fork"},
+		{"session ID and fork", Options{Session: SessionOptions{ID: id, Resume: "a", Fork: true}}, "", ""},
+		{"resume at without resume", Options{Session: SessionOptions{ResumeAt: "m", Continue: true}}, "Session.ResumeAt", "needs Session.Resume"},
+		{"resume drops turn without resume at", Options{Session: SessionOptions{Resume: "a", ResumeDropsTurn: new("")}}, "Session.ResumeDropsTurn",
+			"needs Session.ResumeAt"},
+		{"resume drops turn", Options{Session: SessionOptions{Resume: "a", ResumeAt: "m", ResumeDropsTurn: new("")}}, "", ""},
 
 		{"reconnect", Options{Reconnect: &ReconnectOptions{MaxBackoff: time.Second}}, "", ""},
-		{"reconnect to nothing", Options{Reconnect: &ReconnectOptions{}, Ephemeral: true}, "Reconnect", "Ephemeral"},
+		{"reconnect to nothing", Options{Reconnect: &ReconnectOptions{}, Session: SessionOptions{Ephemeral: true}}, "Reconnect", "Session.Ephemeral"},
 		{"negative attempts", Options{Reconnect: &ReconnectOptions{MaxAttempts: -1}}, "Reconnect", "MaxAttempts is negative"},
 		{"negative pause", Options{Reconnect: &ReconnectOptions{MinBackoff: -1}}, "Reconnect", "MinBackoff is negative"},
 		{"negative limit", Options{Reconnect: &ReconnectOptions{MaxBackoff: -1}}, "Reconnect", "MaxBackoff is negative"},
 		{"pauses upside down", Options{Reconnect: &ReconnectOptions{MinBackoff: 2, MaxBackoff: 1}}, "Reconnect",
 			"shorter than MinBackoff"},
 
-		{"negative turns", Options{MaxTurns: -1}, "MaxTurns", "negative"},
-		{"negative budget", Options{MaxBudgetUSD: -0.1}, "MaxBudgetUSD", "negative"},
-		{"budget that is no number", Options{MaxBudgetUSD: math.NaN()}, "MaxBudgetUSD", "not a number"},
-		{"infinite budget", Options{MaxBudgetUSD: math.Inf(1)}, "MaxBudgetUSD", "not a number"},
-		{"shared budget of nothing", Options{Budget: new(Budget)}, "Budget", "not positive"},
-		{"negative shared budget", Options{Budget: &Budget{LimitUSD: -1}}, "Budget", "not positive"},
-		{"shared budget that is no number", Options{Budget: &Budget{LimitUSD: math.NaN()}}, "Budget", "not a number"},
-		{"negative task budget", Options{TaskBudget: -1}, "TaskBudget", "negative"},
-		{"negative compaction", Options{AutoCompactTokens: -1}, "AutoCompactTokens", "negative"},
-		{"negative time-out", Options{CloseTimeout: -time.Second}, "CloseTimeout", "negative"},
-		{"negative idle time", Options{IdleTimeout: -1}, "IdleTimeout", "negative"},
-		{"negative start time", Options{InitializeTimeout: -1}, "InitializeTimeout", "negative"},
-		{"negative frame", Options{MaxFrameBytes: -1}, "MaxFrameBytes", "negative"},
-		{"negative backlog", Options{MaxBacklogBytes: -1}, "MaxBacklogBytes", "negative"},
-		{"idle callback without time", Options{OnIdle: func(time.Duration) {}}, "OnIdle", "IdleTimeout"},
+		{"negative turns", Options{Limits: Limits{MaxTurns: -1}}, "Limits.MaxTurns", "negative"},
+		{"negative budget", Options{Limits: Limits{MaxBudgetUSD: -0.1}}, "Limits.MaxBudgetUSD", "negative"},
+		{"budget that is no number", Options{Limits: Limits{MaxBudgetUSD: math.NaN()}}, "Limits.MaxBudgetUSD", "not a number"},
+		{"infinite budget", Options{Limits: Limits{MaxBudgetUSD: math.Inf(1)}}, "Limits.MaxBudgetUSD", "not a number"},
+		{"shared budget of nothing", Options{Limits: Limits{Budget: new(Budget)}}, "Limits.Budget", "not positive"},
+		{"negative shared budget", Options{Limits: Limits{Budget: &Budget{LimitUSD: -1}}}, "Limits.Budget", "not positive"},
+		{"shared budget that is no number", Options{Limits: Limits{Budget: &Budget{LimitUSD: math.NaN()}}}, "Limits.Budget", "not a number"},
+		{"negative task budget", Options{Limits: Limits{TaskBudget: -1}}, "Limits.TaskBudget", "negative"},
+		{"negative compaction", Options{Limits: Limits{AutoCompactTokens: -1}}, "Limits.AutoCompactTokens", "negative"},
+		{"negative time-out", Options{Limits: Limits{CloseTimeout: -time.Second}}, "Limits.CloseTimeout", "negative"},
+		{"negative idle time", Options{Limits: Limits{IdleTimeout: -1}}, "Limits.IdleTimeout", "negative"},
+		{"negative start time", Options{Limits: Limits{InitializeTimeout: -1}}, "Limits.InitializeTimeout", "negative"},
+		{"negative frame", Options{Limits: Limits{MaxFrameBytes: -1}}, "Limits.MaxFrameBytes", "negative"},
+		{"negative backlog", Options{Limits: Limits{MaxBacklogBytes: -1}}, "Limits.MaxBacklogBytes", "negative"},
+		{"idle callback without time", Options{Limits: Limits{OnIdle: func(time.Duration) {}}}, "Limits.OnIdle", "Limits.IdleTimeout"},
 
 		{"fallback to the same", Options{Model: "opus", FallbackModels: []string{"sonnet", "opus"}}, "FallbackModels",
 			"opus"},
@@ -83,7 +85,7 @@ func TestOptionsValidate(t *testing.T) {
 		{"empty beta", Options{Betas: []string{""}}, "Betas", "empty"},
 		{"empty folder", Options{AddDirs: []string{"a", ""}}, "AddDirs", "empty"},
 		{"folder with comma", Options{AddDirs: []string{"a,b"}}, "", ""},
-		{"bad source", Options{SettingSources: []SettingSource{"user,local"}}, "SettingSources", "comma"},
+		{"bad source", Options{Settings: SettingsOptions{Sources: []SettingSource{"user,local"}}}, "Settings.Sources", "comma"},
 		{"negative thinking", Options{Thinking: &ThinkingConfig{BudgetTokens: -1}}, "Thinking", "negative"},
 		{"budget without thinking", Options{Thinking: &ThinkingConfig{Mode: ThinkingDisabled, BudgetTokens: 1}},
 			"Thinking", "disabled"},
@@ -135,12 +137,12 @@ func TestOptionsValidate(t *testing.T) {
 		{"plugin without path", Options{Plugins: []PluginConfig{{Path: "a"}, {}}}, "Plugins", "plugin 1"},
 		{"odd delivery", Options{PluginDelivery: "mail"}, "PluginDelivery", "mail"},
 
-		{"settings twice", Options{SettingsFile: "f", Settings: "{}"}, "SettingsFile", "Settings"},
-		{"sandbox and file", Options{SettingsFile: "f", Sandbox: &SandboxSettings{}}, "Sandbox", "SettingsFile"},
-		{"sandbox and settings", Options{Settings: `{"model":"a"}`, Sandbox: &SandboxSettings{}}, "", ""},
-		{"sandbox twice", Options{Settings: `{"sandbox":{}}`, Sandbox: &SandboxSettings{}}, "Sandbox", "already"},
-		{"settings that are a path", Options{Settings: "/etc/settings.json"}, "Settings", "not a JSON object"},
-		{"managed settings that are a list", Options{ManagedSettings: "[]"}, "ManagedSettings", "not a JSON object"},
+		{"settings twice", Options{Settings: SettingsOptions{File: "f", JSON: "{}"}}, "Settings.File", "Settings.JSON"},
+		{"sandbox and file", Options{Settings: SettingsOptions{File: "f"}, Sandbox: &sandbox.Settings{}}, "Sandbox", "Settings.File"},
+		{"sandbox and settings", Options{Settings: SettingsOptions{JSON: `{"model":"a"}`}, Sandbox: &sandbox.Settings{}}, "", ""},
+		{"sandbox twice", Options{Settings: SettingsOptions{JSON: `{"sandbox":{}}`}, Sandbox: &sandbox.Settings{}}, "Sandbox", "already"},
+		{"settings that are a path", Options{Settings: SettingsOptions{JSON: "/etc/settings.json"}}, "Settings.JSON", "not a JSON object"},
+		{"managed settings that are a list", Options{Settings: SettingsOptions{Managed: "[]"}}, "Settings.Managed", "not a JSON object"},
 
 		{"NUL", Options{Model: "\x00"}, "Model", "NUL"},
 		{"flag of a field", Options{ExtraArgs: []string{"--model=x"}}, "ExtraArgs", "Model"},
@@ -171,9 +173,9 @@ func TestOptionsValidateForWindows(t *testing.T) {
 	for _, char := range []string{"&", "|", "<", ">", "^", "%", "!", `"`, "\r", "\n"} {
 		value := "a" + char + "b"
 		tests := map[string]Options{
-			"Resume":          {Resume: value},
-			"ResumeAt":        {Resume: "a", ResumeAt: value},
-			"ResumeDropsTurn": {Resume: "a", ResumeAt: "b", ResumeDropsTurn: &value},
+			"Session.Resume":          {Session: SessionOptions{Resume: value}},
+			"Session.ResumeAt":        {Session: SessionOptions{Resume: "a", ResumeAt: value}},
+			"Session.ResumeDropsTurn": {Session: SessionOptions{Resume: "a", ResumeAt: "b", ResumeDropsTurn: &value}},
 		}
 		for option, o := range tests {
 			wantBadOption(t, validateFor(&o, "windows"), option, "on Windows")

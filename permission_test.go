@@ -3,7 +3,6 @@ package clew
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -12,43 +11,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/clewdev/clew/internal/rawjson"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
 // decides is a host that decides as given.
-func decides(result PermissionResult, err error) *Options {
-	return &Options{CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { return result, err }}
+func decides(result permission.Result, err error) *Options {
+	return &Options{CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) { return result, err }}
 }
 
 func TestPermissionAnswers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		result PermissionResult
+		result permission.Result
 		want   string
 	}{
-		"allow": {Allow(), `{"behavior":"allow","updatedInput":{"command":"ls"},"toolUseID":"toolu_1"}`},
+		"allow": {permission.Allow(), `{"behavior":"allow","updatedInput":{"command":"ls"},"toolUseID":"toolu_1"}`},
 		"allow with another input": {
-			AllowWith(map[string]string{"command": "ls <a> && b"}),
+			permission.AllowWith(map[string]string{"command": "ls <a> && b"}),
 			`{"behavior":"allow","updatedInput":{"command":"ls <a> && b"},"toolUseID":"toolu_1"}`,
 		},
 		"allow for good": {
-			&AllowResult{
-				UpdatedPermissions: []PermissionUpdate{AddRules(
-					PermissionDestinationLocalSettings, PermissionBehaviorAllow, PermissionRule{ToolName: "Bash", RuleContent: "ls *"},
+			&permission.AllowResult{
+				UpdatedPermissions: []permission.Update{permission.AddRules(
+					permission.DestinationLocalSettings, permission.BehaviorAllow, permission.Rule{ToolName: "Bash", RuleContent: "ls *"},
 				)},
-				Classification: PermissionClassificationPermanent,
+				Classification: permission.ClassificationPermanent,
 			},
 			`{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[{"type":"addRules","behavior":"allow",
 			"rules":[{"toolName":"Bash","ruleContent":"ls *"}],"destination":"localSettings"}],
 			"decisionClassification":"user_permanent","toolUseID":"toolu_1"}`,
 		},
-		"deny": {Deny("not today"), `{"behavior":"deny","message":"not today","toolUseID":"toolu_1"}`},
+		"deny": {permission.Deny("not today"), `{"behavior":"deny","message":"not today","toolUseID":"toolu_1"}`},
 		"deny without a reason": {
-			Deny(""), `{"behavior":"deny","message":"This use of the tool was denied.","toolUseID":"toolu_1"}`,
+			permission.Deny(""), `{"behavior":"deny","message":"This use of the tool was denied.","toolUseID":"toolu_1"}`,
 		},
 		"deny and interrupt": {
-			&DenyResult{Message: "stop", Interrupt: true, Classification: PermissionClassificationReject},
+			&permission.DenyResult{Message: "stop", Interrupt: true, Classification: permission.ClassificationReject},
 			`{"behavior":"deny","message":"stop","interrupt":true,"decisionClassification":"user_reject","toolUseID":"toolu_1"}`,
 		},
 	} {
@@ -71,20 +71,20 @@ func TestPermissionErrors(t *testing.T) {
 		`"input":{}`:                      missing,
 		`"tool_name":5,"input":{}`:        `clew: can_use_tool: field tool_name has the wrong type: number`,
 	} {
-		wantError(t, decides(Allow(), nil), `{"subtype":"can_use_tool",`+fields+`}`, want)
+		wantError(t, decides(permission.Allow(), nil), `{"subtype":"can_use_tool",`+fields+`}`, want)
 	}
 }
 
 // A field of another type does not keep the question from the host.
 func TestPermissionRequestWithMisfits(t *testing.T) {
 	t.Parallel()
-	var got *PermissionRequest
+	var got *permission.Request
 	var log bytes.Buffer
 	_, err := serve(t, &Options{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
+		CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 			got = req
-			return Allow(), nil
+			return permission.Allow(), nil
 		},
 	}, `{"subtype":"can_use_tool","agent_id":7,"tool_name":"Bash","mcp_server":{"name":[],"source":"sdk"},`+
 		`"input":{"command":"ls"},"permission_suggestions":{},"title":"T"}`)
@@ -108,11 +108,11 @@ func TestPermissionInputThatIsNoObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantError(t, decides(AllowWith(input), nil), bashRequest,
+			wantError(t, decides(permission.AllowWith(input), nil), bashRequest,
 				"clew: the answer of CanUseTool: UpdatedInput is not a JSON object")
-			wantError(t, says(&HookOutput{Specific: &PreToolUseOutput{UpdatedInput: input}}, nil), stopRequest,
+			wantError(t, says(&hook.Output{Specific: &hook.PreToolUseOutput{UpdatedInput: input}}, nil), stopRequest,
 				"clew: the answer of a hook at Stop: UpdatedInput is not a JSON object")
-			_, err := serve(t, says(&HookOutput{Specific: &PermissionRequestOutput{Decision: AllowWith(input)}}, nil), stopRequest)
+			_, err := serve(t, says(&hook.Output{Specific: &hook.PermissionRequestOutput{Decision: permission.AllowWith(input)}}, nil), stopRequest)
 			if err == nil || !strings.HasPrefix(err.Error(), "clew: the answer of a hook at Stop: ") {
 				t.Errorf("a hook's decision: error %v", err)
 			}
@@ -130,19 +130,19 @@ func TestPermissionRequest(t *testing.T) {
 		"classifier_approvable":false,"matched_ask_rule":{"source":"userSettings","tool_name":"X","rule_content":"y"},
 		"server_policy_ask_only":true,"server_prompt":"folder","computer_folder":{"path":"/f","computer_name":"mac"},
 		"brand_new":{"b":2}}`
-	var got *PermissionRequest
-	_, err := serve(t, &Options{CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
+	var got *permission.Request
+	_, err := serve(t, &Options{CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 		got = req
-		return Allow(), nil
+		return permission.Allow(), nil
 	}}, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &PermissionRequest{
+	want := &permission.Request{
 		RequestID: "req_7", ToolName: "mcp__calc__add", Input: `{"a":1.0}`, ToolUseID: "toolu_1", AgentID: "a1",
-		MCPServer: &MCPOrigin{Name: "calc", Source: "sdk"}, Plugin: new(""),
+		MCPServer: &permission.MCPOrigin{Name: "calc", Source: "sdk"}, Plugin: new(""),
 		Title: "T", DisplayName: "Add", Description: "D",
-		Suggestions:             []PermissionUpdate{SetMode(PermissionDestinationSession, wire.PermissionModeAcceptEdits)},
+		Suggestions:             []permission.Update{permission.SetMode(permission.DestinationSession, wire.PermissionModeAcceptEdits)},
 		SuppressAlwaysAllowRule: true, DefaultToNo: true, RequiresUserInteraction: true, BlockedPath: "/p",
 		DecisionReason: "R", DecisionReasonType: "rule", DecisionReasonCode: "org_ask_ceiling",
 		ClassifierApprovable: new(false), ServerPolicyAskOnly: new(true),
@@ -157,24 +157,11 @@ func TestPermissionRequest(t *testing.T) {
 			ComputerName string `json:"computer_name"`
 		}{"/f", "mac"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(PermissionRequest{}, PermissionUpdate{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(permission.Request{}, permission.Update{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	if got.Raw() != body {
 		t.Errorf("raw %s", got.Raw())
-	}
-}
-
-func TestPermissionRequestDecodeInput(t *testing.T) {
-	t.Parallel()
-	req := &PermissionRequest{ToolName: "Bash", Input: `{"command":"ls"}`}
-	var in struct{ Command string }
-	if err := req.DecodeInput(&in); err != nil || in.Command != "ls" {
-		t.Errorf("input %+v, %v", in, err)
-	}
-	var wrong struct{ Command int }
-	if err := req.DecodeInput(&wrong); err == nil {
-		t.Error("a text went into a number")
 	}
 }
 
@@ -184,8 +171,8 @@ func TestPermissionUpdateEchoed(t *testing.T) {
 	suggestions := `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"a && b <c>","since":1.0}],` +
 		`"behavior":"allow","destination":"session","note":"\u00e9"},` +
 		`{"rules":[],"type":"removeRules"},{"type":"brandNew","mode":{"of":"being"},"rules":7},"text",null,[1]]`
-	o := &Options{CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
-		return &AllowResult{UpdatedPermissions: req.Suggestions}, nil
+	o := &Options{CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
+		return &permission.AllowResult{UpdatedPermissions: req.Suggestions}, nil
 	}}
 	req := request(t, `{"subtype":"can_use_tool","tool_name":"Bash","input":{},"permission_suggestions":`+suggestions+`}`)
 	got, err := newCallbacks(o).serve(t.Context(), req)
@@ -194,83 +181,5 @@ func TestPermissionUpdateEchoed(t *testing.T) {
 	}
 	if want := wire.JSON(`{"behavior":"allow","updatedInput":{},"updatedPermissions":` + suggestions + `}`); got != want {
 		t.Errorf("answer %s\nwant   %s", got, want)
-	}
-}
-
-// Only the changed field is encoded again.
-func TestPermissionUpdateEdited(t *testing.T) {
-	t.Parallel()
-	const suggestion = `{"type":"addRules","rules":[{"toolName":"Bash","since":1.0}],"behavior":"allow",` +
-		`"destination":"localSettings","note":[2]}`
-	for name, test := range map[string]struct {
-		edit func(*PermissionUpdate)
-		want string
-	}{
-		"nothing": {func(*PermissionUpdate) {}, suggestion},
-		"the destination": {
-			func(u *PermissionUpdate) { u.Destination = PermissionDestinationSession },
-			`{"behavior":"allow","destination":"session","note":[2],"rules":[{"toolName":"Bash","since":1.0}],` +
-				`"type":"addRules"}`,
-		},
-		"a rule": {
-			func(u *PermissionUpdate) { u.Rules[0].RuleContent = "ls" },
-			`{"behavior":"allow","destination":"localSettings","note":[2],` +
-				`"rules":[{"toolName":"Bash","ruleContent":"ls"}],"type":"addRules"}`,
-		},
-		"a field taken out and one put in": {
-			func(u *PermissionUpdate) { u.Behavior, u.Mode = "", "plan" },
-			`{"destination":"localSettings","mode":"plan","note":[2],"rules":[{"toolName":"Bash","since":1.0}],` +
-				`"type":"addRules"}`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var u PermissionUpdate
-			if err := json.Unmarshal([]byte(suggestion), &u); err != nil {
-				t.Fatal(err)
-			}
-			test.edit(&u)
-			if got, err := rawjson.Encode(u); err != nil || got != wire.JSON(test.want) {
-				t.Errorf("update %s, %v\nwant   %s", got, err, test.want)
-			}
-		})
-	}
-}
-
-func TestPermissionUpdateMadeByHand(t *testing.T) {
-	t.Parallel()
-	for want, update := range map[wire.JSON]PermissionUpdate{
-		`{"type":"addRules","rules":[{"toolName":"Read"}],"behavior":"deny","destination":"userSettings"}`: AddRules(
-			PermissionDestinationUserSettings, PermissionBehaviorDeny, PermissionRule{ToolName: "Read"}),
-		`{"type":"setMode","mode":"plan","destination":"session"}`: SetMode(
-			PermissionDestinationSession, wire.PermissionModePlan),
-		`{"type":"addDirectories","directories":["/a","/b"],"destination":"projectSettings"}`: AddDirectories(
-			PermissionDestinationProjectSettings, "/a", "/b"),
-	} {
-		if got, err := rawjson.Encode(update); err != nil || got != want {
-			t.Errorf("update %s, %v\nwant   %s", got, err, want)
-		}
-	}
-}
-
-func TestPermissionUpdateNotJSON(t *testing.T) {
-	t.Parallel()
-	if err := new(PermissionUpdate).UnmarshalJSON([]byte(`{"type":`)); err == nil {
-		t.Error("half an object was read")
-	}
-}
-
-// A suggestion that is not an object can be sent back or replaced, but not edited.
-func TestPermissionUpdateNoObject(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]wire.JSON{`null`: `{"type":"setMode"}`, `"text"`: "", `[1]`: ""} {
-		var u PermissionUpdate
-		if err := u.UnmarshalJSON([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		u.Type = PermissionUpdateSetMode
-		if got, err := rawjson.Encode(u); got != want || (err != nil) != (want == "") {
-			t.Errorf("%s became %s, %v; want %s", text, got, err, want)
-		}
 	}
 }

@@ -37,8 +37,8 @@ import (
 // some things in memory, such as web pages that it fetched. Hooks see the end and the start of the
 // sessions. An agent that Connect returned is not used again.
 //
-// All agents share the callbacks of the options, including [Options.Stderr], which may run for
-// several agents at once. When their [Options.Budget] is spent, the pool starts no more agents, and
+// All agents share the callbacks of the options, including [DebugOptions.Stderr], which may run for
+// several agents at once. When their [Limits.Budget] is spent, the pool starts no more agents, and
 // all callers, including waiting ones, get [ErrBudgetSpent].
 type Pool struct {
 	opts   *Options
@@ -68,8 +68,8 @@ type Pool struct {
 // NewPool returns a pool of agents started with opts. Both opts and config may be nil. It returns
 // when the first agent is ready; the others start in the background. If the first one can't be
 // started, it returns the error of [Connect]. Options that belong to one conversation, such as
-// Resume, Continue, SessionID, Title and Record, are refused with an [*OptionsError]. The context
-// bounds only NewPool; the pool stays open until [Pool.Close].
+// [SessionOptions.Resume] and [DebugOptions.Record], are refused with an [*OptionsError]. The
+// context bounds only NewPool; the pool stays open until [Pool.Close].
 func NewPool(ctx context.Context, opts *Options, config *PoolOptions) (*Pool, error) {
 	opts = opts.clone()
 	c := config.withDefaults()
@@ -120,7 +120,7 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 }
 
 // Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a
-// [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
+// [*ResultError], and with entries that are missing in [StoreOptions.Store] a [*StoreError].
 //
 // The TotalCostUSD of the result covers this run alone, even if the agent served others before. So
 // the cost of a pool is the sum over its runs; a [Budget] limits them.
@@ -132,7 +132,7 @@ func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultM
 // the agent dies. The context bounds only the wait. The errors are [ErrPoolClosed], the error of
 // ctx, [ErrBudgetSpent], and the error of an agent that could not be started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
-	if err := p.opts.Budget.err(); err != nil {
+	if err := p.opts.Limits.Budget.err(); err != nil {
 		return nil, err
 	}
 	a, err := p.take(ctx)
@@ -209,7 +209,7 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
 		return nil, "", err // no agent is needed to find that out
 	}
-	if err := p.opts.Budget.err(); err != nil {
+	if err := p.opts.Limits.Budget.err(); err != nil {
 		return nil, "", err
 	}
 	const agents = 3
@@ -252,7 +252,7 @@ type PoolOptions struct {
 	// agents for the next caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
 	// HealthInterval is the interval at which the pool checks that a waiting agent still answers.
-	// An agent that does not answer within [Options.ControlTimeout] is ended and replaced. 0 means
+	// An agent that does not answer within [Limits.ControlTimeout] is ended and replaced. 0 means
 	// a minute.
 	HealthInterval time.Duration
 }
@@ -296,11 +296,11 @@ func (o *Options) checkPooled(uses int) error {
 		set            bool
 		option, reason string
 	}{
-		{o.Continue, "Continue", single},
-		{o.Resume != "", "Resume", single},
-		{o.SessionID != "", "SessionID", single},
-		{o.Title != "", "Title", single},
-		{o.Record != nil, "Record", single},
+		{o.Session.Continue, "Session.Continue", single},
+		{o.Session.Resume != "", "Session.Resume", single},
+		{o.Session.ID != "", "Session.ID", single},
+		{o.Session.Title != "", "Session.Title", single},
+		{o.Debug.Record != nil, "Debug.Record", single},
 		{uses > 1 && o.DisableSlashCommands, "DisableSlashCommands", reused},
 		{uses > 1 && o.VerbatimPrompts, "VerbatimPrompts", reused},
 		{uses > 1 && o.PromptSuggestions, "PromptSuggestions", reused},
@@ -364,7 +364,7 @@ func (p *Pool) Drain(ctx context.Context) error {
 // Close ends all agents of the pool, including agents in use, and waits until they exit. Callers
 // that wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes
 // no longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise
-// an error with an [*ExitError] for each that had to be killed. With [Options.Store], the error
+// an error with an [*ExitError] for each that had to be killed. With [StoreOptions.Store], the error
 // also has a [*StoreError] for each loss that no caller saw.
 func (p *Pool) Close() error {
 	p.shutDown()

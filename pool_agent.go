@@ -257,7 +257,7 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-	case <-p.opts.Budget.usedUp():
+	case <-p.opts.Limits.Budget.usedUp():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +266,7 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 		// Drain may wait for this one.
 		p.balance() //nolint:contextcheck // agents live as long as the pool
 		if ctx.Err() == nil {
-			return nil, p.opts.Budget.err()
+			return nil, p.opts.Limits.Budget.err()
 		}
 		return nil, control.ContextError(ctx)
 	}
@@ -350,7 +350,7 @@ func (p *Pool) balance() {
 		p.dismissWarm()
 		return
 	}
-	if p.opts.Budget.err() != nil {
+	if p.opts.Limits.Budget.err() != nil {
 		return
 	}
 	missing := len(p.line) + p.wanted - len(p.warm) - p.coming()

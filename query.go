@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/newid"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -23,14 +23,14 @@ import (
 // The sequence ends when the agent exits. An error is the last pair: an error of [Connect], a
 // [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
 // the error of a prompt sequence. It is joined with a [*StoreError] if entries are missing in
-// [Options.Store] and no message reported that.
+// [StoreOptions.Store] and no message reported that.
 //
 // Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the
 // statement after the loop runs; store losses from then on are only logged.
 //
 // A subagent or a workflow in the background is waited for, however long it takes: the agent starts
 // another turn when it ends, with another result. An agent that answered, has nothing of that kind
-// to wait for and does not exit within [Options.CloseTimeout] is ended, which is not an error. So a
+// to wait for and does not exit within [Limits.CloseTimeout] is ended, which is not an error. So a
 // command that it left running in the background is not waited for; a [Session] can do that.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
@@ -69,7 +69,7 @@ func (o *Options) withoutReconnect() *Options {
 }
 
 // Run is like [Query] but returns only the last result. With a failed result it also returns a
-// [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
+// [*ResultError], and with entries that are missing in [StoreOptions.Store] a [*StoreError].
 func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
 	return outcome(Query(ctx, prompt, opts))
 }
@@ -133,7 +133,7 @@ var errNoReturn = errors.New("clew: the sequence of prompts did not return")
 func (s *sender) stop() {
 	s.once.Do(func() {
 		s.cancel(ErrClosed)
-		control.DoneWithin(s.done, s.limit)
+		pause.Until(s.done, s.limit)
 	})
 }
 

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/rawjson"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
-// A QuestionFunc asks the user questions of the agent. It replaces a [CanUseToolFunc] for the tool
+// A QuestionFunc asks the user questions of the agent. It replaces a [permission.Func] for the tool
 // AskUserQuestion: an error denies, calls may run concurrently, and the context ends when the agent
 // no longer needs the answer or exits. The agent waits without a limit.
 //
@@ -21,8 +22,8 @@ type QuestionFunc func(ctx context.Context, req *QuestionRequest) (*QuestionResu
 type QuestionRequest struct {
 	// Questions are the questions, usually one to four.
 	Questions []Question `json:"questions"`
-	// Permission is the request as a [CanUseToolFunc] would get it.
-	Permission *PermissionRequest `json:"-"`
+	// Permission is the request as a [permission.Func] would get it.
+	Permission *permission.Request `json:"-"`
 }
 
 // A Question is a question to the user, who may choose one of the options or answer freely. Its
@@ -58,9 +59,9 @@ type QuestionAnnotation struct {
 // questionTool is the tool that the agent uses to ask the user.
 const questionTool = "AskUserQuestion"
 
-func (c *callbacks) question(ctx context.Context, permission *PermissionRequest) (wire.JSON, error) {
-	req := &QuestionRequest{Permission: permission}
-	if err := rawjson.Decode(questionTool, permission.Input, req); err != nil {
+func (c *callbacks) question(ctx context.Context, asked *permission.Request) (wire.JSON, error) {
+	req := &QuestionRequest{Permission: asked}
+	if err := rawjson.Decode(questionTool, asked.Input, req); err != nil {
 		return "", err
 	}
 	return c.guard(ctx, "OnQuestion", func() (any, error) {
@@ -69,24 +70,24 @@ func (c *callbacks) question(ctx context.Context, permission *PermissionRequest)
 			return nil, err
 		}
 		if result == nil {
-			return Deny("The user declined to answer.").answer(permission)
+			return permissionAnswer(permission.Deny("The user declined to answer."), asked)
 		}
-		input, err := result.input(permission)
+		input, err := result.input(asked)
 		if err != nil {
 			return nil, err
 		}
-		return AllowWith(input).answer(permission)
+		return permissionAnswer(permission.AllowWith(input), asked)
 	})
 }
 
 // input returns the tool's input with the answers, because the tool finds them there.
-func (r *QuestionResult) input(permission *PermissionRequest) (map[string]any, error) {
-	var asked map[string]wire.JSON
-	if err := permission.DecodeInput(&asked); err != nil {
+func (r *QuestionResult) input(asked *permission.Request) (map[string]any, error) {
+	var members map[string]wire.JSON
+	if err := asked.DecodeInput(&members); err != nil {
 		return nil, err
 	}
 	input := make(map[string]any)
-	for name, value := range asked {
+	for name, value := range members {
 		input[name] = value
 	}
 	input["answers"] = r.answers()
@@ -128,8 +129,8 @@ type ElicitationRequest struct {
 	// Message is the question.
 	Message string `json:"message"`
 	// Mode is empty if the agent does not report it; the request is a form then.
-	Mode ElicitationMode `json:"mode"`
-	// URL is the page to visit in [ElicitationModeURL].
+	Mode wire.ElicitationMode `json:"mode"`
+	// URL is the page to visit in [wire.ElicitationModeURL].
 	URL string `json:"url"`
 	// ElicitationID identifies the question, or is empty.
 	ElicitationID string `json:"elicitation_id"`
@@ -149,38 +150,14 @@ type ElicitationRequest struct {
 // Raw returns the body of the control request, with the fields that this package does not know.
 func (r *ElicitationRequest) Raw() wire.JSON { return r.raw }
 
-// An ElicitationMode is the kind of request made to the user.
-type ElicitationMode string
-
-// The modes that the agent knows.
-const (
-	// ElicitationModeForm asks to fill in a form.
-	ElicitationModeForm ElicitationMode = "form"
-	// ElicitationModeURL asks to visit a page.
-	ElicitationModeURL ElicitationMode = "url"
-)
-
 // An ElicitationResult is the answer to an [ElicitationRequest].
 type ElicitationResult struct {
 	// Action is the user's action. It must be set.
-	Action ElicitationAction `json:"action"`
+	Action wire.ElicitationAction `json:"action"`
 	// Content is the form as filled in: anything that marshals to a JSON object. It is nil unless
-	// the action is [ElicitationAccept].
+	// the action is [wire.ElicitationAccept].
 	Content any `json:"content,omitempty"`
 }
-
-// An ElicitationAction is the user's response to a request.
-type ElicitationAction string
-
-// The actions that the agent knows.
-const (
-	// ElicitationAccept answers the question.
-	ElicitationAccept ElicitationAction = "accept"
-	// ElicitationDecline refuses to answer.
-	ElicitationDecline ElicitationAction = "decline"
-	// ElicitationCancel closes the request without a decision.
-	ElicitationCancel ElicitationAction = "cancel"
-)
 
 func (c *callbacks) elicitation(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	req := &ElicitationRequest{raw: body}
@@ -188,7 +165,7 @@ func (c *callbacks) elicitation(ctx context.Context, body wire.JSON) (wire.JSON,
 		return "", err
 	}
 	if c.options.OnElicitation == nil {
-		return rawjson.Encode(&ElicitationResult{Action: ElicitationDecline})
+		return rawjson.Encode(&ElicitationResult{Action: wire.ElicitationDecline})
 	}
 	return c.guard(ctx, "OnElicitation", func() (any, error) {
 		result, err := c.options.OnElicitation(ctx, req)

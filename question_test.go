@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/permission"
+	"github.com/clewdev/clew/wire"
 )
 
 const coloursRequest = `{"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"toolu_1","input":{
@@ -18,7 +21,9 @@ const coloursRequest = `{"subtype":"can_use_tool","tool_name":"AskUserQuestion",
 func replies(result *QuestionResult, err error) *Options {
 	return &Options{
 		OnQuestion: func(context.Context, *QuestionRequest) (*QuestionResult, error) { return result, err },
-		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { return Deny("no question"), nil },
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+			return permission.Deny("no question"), nil
+		},
 	}
 }
 
@@ -85,7 +90,7 @@ func TestQuestionAnswers(t *testing.T) {
 func TestQuestionOrPermission(t *testing.T) {
 	t.Parallel()
 	wantAnswer(t, replies(nil, nil), bashRequest, `{"behavior":"deny","message":"no question","toolUseID":"toolu_1"}`)
-	wantAnswer(t, decides(Deny("not now"), nil), coloursRequest,
+	wantAnswer(t, decides(permission.Deny("not now"), nil), coloursRequest,
 		`{"behavior":"deny","message":"not now","toolUseID":"toolu_1"}`)
 	wantAnswer(t, &Options{OnQuestion: replies(nil, nil).OnQuestion}, bashRequest,
 		`{"behavior":"deny","message":"No user is present to allow this.","toolUseID":"toolu_1"}`)
@@ -115,9 +120,9 @@ func TestElicitationAnswers(t *testing.T) {
 	t.Parallel()
 	wantAnswer(t, new(Options), elicitRequest, `{"action":"decline"}`)
 	for want, result := range map[string]*ElicitationResult{
-		`{"action":"accept","content":{"n":"Ada"}}`: {Action: ElicitationAccept, Content: map[string]string{"n": "Ada"}},
-		`{"action":"decline"}`:                      {Action: ElicitationDecline},
-		`{"action":"cancel"}`:                       {Action: ElicitationCancel},
+		`{"action":"accept","content":{"n":"Ada"}}`: {Action: wire.ElicitationAccept, Content: map[string]string{"n": "Ada"}},
+		`{"action":"decline"}`:                      {Action: wire.ElicitationDecline},
+		`{"action":"cancel"}`:                       {Action: wire.ElicitationCancel},
 	} {
 		wantAnswer(t, elicits(result, nil), elicitRequest, want)
 	}
@@ -137,11 +142,11 @@ func TestElicitationRequest(t *testing.T) {
 	var got *ElicitationRequest
 	o := &Options{OnElicitation: func(_ context.Context, req *ElicitationRequest) (*ElicitationResult, error) {
 		got = req
-		return &ElicitationResult{Action: ElicitationCancel}, nil
+		return &ElicitationResult{Action: wire.ElicitationCancel}, nil
 	}}
 	wantAnswer(t, o, body, `{"action":"cancel"}`)
 	want := &ElicitationRequest{
-		MCPServerName: "calc", Message: "Who?", Mode: ElicitationModeForm, URL: "https://e.test", ElicitationID: "e1",
+		MCPServerName: "calc", Message: "Who?", Mode: wire.ElicitationModeForm, URL: "https://e.test", ElicitationID: "e1",
 		RequestedSchema: `{"type":"object"}`, PropertyOrder: []string{"a", "b"},
 		Title: "T", DisplayName: "N", Description: "D",
 	}

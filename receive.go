@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -143,7 +143,7 @@ func (s *Session) finish(p *agentProcess) {
 // says more about it. One that still runs can't be controlled any more: the session reads what it
 // writes until it is silent, or replaces it if that is possible.
 func (s *Session) writeFailed(err error) {
-	if control.DoneWithin(s.ending.over, flushTimeout) {
+	if pause.Until(s.ending.over, flushTimeout) {
 		return
 	}
 	if !s.out.Stuck() {
@@ -166,7 +166,7 @@ func (s *Session) writeFailed(err error) {
 func (s *Session) endWhenSilent(p *agentProcess) {
 	limit := s.opts.closeTimeout()
 	for left := limit; left > 0; left = limit - time.Since(time.Unix(0, p.active.Load())) {
-		if control.DoneWithin(s.ending.over, left) {
+		if pause.Until(s.ending.over, left) {
 			return
 		}
 	}

@@ -22,14 +22,14 @@ import (
 //
 // An agent counts as dead if it was killed, crashed, can't be reached any more, or exited in the
 // middle of a turn. An agent that exits normally between turns, as some prompts make it do, ends
-// the session. So does an agent that was silent for [Options.IdleTimeout].
+// the session. So does an agent that was silent for [Limits.IdleTimeout].
 //
 // The new agent resumes the conversation by its ID, as far as the old one wrote the transcript. It
 // gets the options, and then the changes that methods of the session made: model, permission mode,
 // thinking, settings, MCP servers and their state, working directories, added plugins, remote
 // control, subscribers, suggestions, browsers, and a rewind of the conversation that no turn
 // followed. Permission rules of the session are lost, and so are background tasks, logins that had
-// not ended and files that were seeded as read. Limits such as [Options.MaxBudgetUSD] start again
+// not ended and files that were seeded as read. Limits such as [Limits.MaxBudgetUSD] start again
 // from zero.
 //
 // While no agent runs, control requests and prompts wait until their contexts end. A request or
@@ -90,8 +90,8 @@ func (o *Options) checkReconnect() error {
 	if o.Reconnect == nil {
 		return nil
 	}
-	if o.Ephemeral {
-		return badOption("Reconnect", "can't be combined with Ephemeral: there is nothing to resume")
+	if o.Session.Ephemeral {
+		return badOption("Reconnect", "can't be combined with Session.Ephemeral: there is nothing to resume")
 	}
 	if reason := o.Reconnect.check(); reason != "" {
 		return badOption("Reconnect", "%s", reason)
@@ -271,17 +271,17 @@ func (r *reconnector) options() *Options {
 	case talk.id == "":
 		return &o
 	case again && !talk.reset:
-		if o.ForkSession || o.Resume == "" && !o.Continue {
-			o.SessionID = talk.id
+		if o.Session.Fork || o.Session.Resume == "" && !o.Session.Continue {
+			o.Session.ID = talk.id
 		}
 		return &o
 	case again:
-		o.Resume, o.SessionID = "", talk.id
+		o.Session.Resume, o.Session.ID = "", talk.id
 	default:
-		o.Resume, o.SessionID = talk.id, ""
+		o.Session.Resume, o.Session.ID = talk.id, ""
 	}
-	o.Continue, o.ForkSession, o.ResumeAt, o.ResumeDropsTurn = false, false, "", nil
-	o.Title = "" // the session has it, or a newer one
+	o.Session.Continue, o.Session.Fork, o.Session.ResumeAt, o.Session.ResumeDropsTurn = false, false, "", nil
+	o.Session.Title = "" // the session has it, or a newer one
 	return &o
 }
 
@@ -309,7 +309,7 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 	}
 	p.markReady(func(early []wire.Message) {
 		reconnected := down.message()
-		reconnected.Resumed = plan.options.Resume != "" || plan.options.Continue
+		reconnected.Resumed = plan.options.Session.Resume != "" || plan.options.Session.Continue
 		s.trace.message(reconnected)
 		for _, msg := range early {
 			s.update(msg)

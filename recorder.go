@@ -24,10 +24,10 @@ type recorder struct {
 
 func newRecorder(plan *launchPlan, log *slog.Logger) *recorder {
 	opts := plan.options
-	if opts.Record == nil {
+	if opts.Debug.Record == nil {
 		return nil
 	}
-	r := &recorder{log: log, dst: opts.Record}
+	r := &recorder{log: log, dst: opts.Debug.Record}
 	r.started(plan)
 	return r
 }

@@ -63,7 +63,7 @@ type ServerInfo struct {
 	HooksApplied *bool `json:"hooks_applied"`
 	// PluginsApplied reports whether the agent uses [Options.Plugins].
 	PluginsApplied *bool `json:"plugins_applied"`
-	// ManagedSettingsApplied reports whether the agent uses [Options.ManagedSettings].
+	// ManagedSettingsApplied reports whether the agent uses [SettingsOptions.Managed].
 	ManagedSettingsApplied *bool `json:"managed_settings_applied"`
 	// WorkspaceTrustRecorded reports whether the agent recorded that the user trusts the directory.
 	WorkspaceTrustRecorded *bool `json:"workspace_trust_recorded"`
@@ -74,7 +74,7 @@ type ServerInfo struct {
 	CodeRunningMCPToolsApplied map[string][]string `json:"code_running_mcp_tools_applied"`
 
 	// HookOnFailureSupported reports whether a hook can block when it fails: see
-	// [HookMatcher.OnFailure].
+	// [hook.Matcher.OnFailure].
 	HookOnFailureSupported bool `json:"hook_on_failure_supported"`
 	// OtherHookAskOutranksHost reports whether the reason of another hook is shown if that hook and
 	// a hook of the host both want the user to be asked about a tool.

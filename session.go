@@ -27,9 +27,9 @@ import (
 //	oneShot        query.go          closes the input of a run whose prompts are all known
 //	watchdog       watchdog.go       notices a silent agent
 //	ending         session.go        decides once how the session ended
-//	recorder       recorder.go       writes the dialogue to Options.Record
+//	recorder       recorder.go       writes the dialogue to Options.Debug.Record
 //	tracer         trace.go          calls the functions of Options.Trace
-//	meter          budget.go         counts the cost for Options.Budget
+//	meter          budget.go         counts the cost for Options.Limits.Budget
 //
 // A prompt goes from Session.Send through progress and readers, which register it, to the outbox,
 // whose goroutine writes it to the process. Output goes the other way: one goroutine reads
@@ -87,12 +87,12 @@ func newSession(conn Connection, plan *launchPlan, trace *tracer) *Session {
 		Keep: olderThan(plan.version, MinAgentVersion), // some of those die of a withdrawal
 	})
 	s.backlog = backlog.New(backlog.Options{
-		DiskBytes: opts.MaxBacklogBytes,
+		DiskBytes: opts.Limits.MaxBacklogBytes,
 		Urgent:    s.urgent,
 	})
 	s.mirror = newMirror(s)
 	s.oneShot = newOneShot(s)
-	s.watchdog = newWatchdog(opts.IdleTimeout, s.expectsOutput, s.agentIsSilent)
+	s.watchdog = newWatchdog(opts.Limits.IdleTimeout, s.expectsOutput, s.agentIsSilent)
 	return s
 }
 
@@ -109,7 +109,7 @@ func (s *Session) ID() string {
 	if id := s.progress.sessionID(); id != "" {
 		return id
 	}
-	return s.opts.SessionID
+	return s.opts.Session.ID
 }
 
 // Err returns nil while the session is open, even while a new agent is being started. After Close
@@ -141,7 +141,7 @@ func (s *Session) notify(subtype string, in any) (sent bool) {
 func (s *Session) urgent() bool { return s.control.Waiting() || s.ending.closing() }
 
 func (s *Session) readerOptions() *wire.ReaderOptions {
-	return &wire.ReaderOptions{MaxFrameBytes: s.opts.MaxFrameBytes}
+	return &wire.ReaderOptions{MaxFrameBytes: s.opts.Limits.MaxFrameBytes}
 }
 
 // flushTimeout is the time the agent may take to read what was written when the session is closed.
@@ -149,13 +149,13 @@ const flushTimeout = time.Second
 
 // Close ends the session. It interrupts the agent's work, including background work, closes its
 // input and waits until the agent exits; an agent that does not exit by itself gets signals. Close
-// may be called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout]
+// may be called from anywhere, any number of times, and takes at most twice [Limits.CloseTimeout]
 // and a few seconds.
 //
 // Close leaves no process and no goroutine running, unless a callback of the caller does not return
 // when its context ends; [Options.KeepBackground] keeps commands in the background. It waits for
 // callbacks, even for a callback that calls Close, for at most one CloseTimeout, and for
-// [Options.Store] for at most one [Options.StoreTimeout].
+// [StoreOptions.Store] for at most one [StoreOptions.Timeout].
 //
 // It returns nil if the agent exited by itself or on SIGTERM, with its transcript written, an
 // [*ExitError] if the agent had to be killed, and a [*StoreError] if entries are missing in the

@@ -22,7 +22,7 @@ import (
 )
 
 // A Store keeps transcripts outside the agent's own directory, such as in a database, so that a
-// session can be resumed on another machine: see [Options.Store]. The packages sessions,
+// session can be resumed on another machine: see [StoreOptions.Store]. The packages sessions,
 // sessions/sqlitestore and sessions/natsstore have stores, and sessions/storetest tests an
 // implementation. Its methods may be called from several goroutines.
 type Store interface {
@@ -44,7 +44,7 @@ type Store interface {
 
 const defaultStoreTimeout = time.Minute
 
-func (o *Options) storeTimeout() time.Duration { return cmp.Or(o.StoreTimeout, defaultStoreTimeout) }
+func (o *Options) storeTimeout() time.Duration { return cmp.Or(o.Store.Timeout, defaultStoreTimeout) }
 
 // errStoreReturn is the error of a store that ended its goroutine, as t.Fatal does.
 var errStoreReturn = errors.New("the method did not return")
@@ -79,36 +79,36 @@ func withStoreTimeout(ctx context.Context, limit time.Duration) (context.Context
 }
 
 func (o *Options) checkStore() error {
-	if o.Store == nil {
+	if o.Store.Store == nil {
 		return o.checkNoStore()
 	}
 	switch {
-	case o.Ephemeral:
-		return badOption("Store", "can't be combined with Ephemeral")
+	case o.Session.Ephemeral:
+		return badOption("Store.Store", "can't be combined with Session.Ephemeral")
 	case o.EnableFileCheckpointing:
-		return badOption("Store", "can't be combined with EnableFileCheckpointing: a store does not keep the files")
-	case o.Resume != "" && !sessionfile.IsUUID(o.Resume):
-		return badOption("Resume", "with a Store it must be the ID of a session, not %q", o.Resume)
-	case (o.Resume != "" || o.Continue) && !o.onThisMachine():
-		return badOption("Store", "can't resume with this Transport: the agent may not see the directories of this machine")
-	case o.StoreProject == "":
+		return badOption("Store.Store", "can't be combined with EnableFileCheckpointing: a store does not keep the files")
+	case o.Session.Resume != "" && !sessionfile.IsUUID(o.Session.Resume):
+		return badOption("Session.Resume", "with Store.Store it must be the ID of a session, not %q", o.Session.Resume)
+	case (o.Session.Resume != "" || o.Session.Continue) && !o.onThisMachine():
+		return badOption("Store.Store", "can't resume with this Transport: the agent may not see the directories of this machine")
+	case o.Store.Project == "":
 		return nil
 	}
-	key := wire.SessionKey{Project: o.StoreProject, SessionID: "any"}
+	key := wire.SessionKey{Project: o.Store.Project, SessionID: "any"}
 	if key.Check() != nil {
-		return badOption("StoreProject", "%q can't be the name of a directory", o.StoreProject)
+		return badOption("Store.Project", "%q can't be the name of a directory", o.Store.Project)
 	}
 	return nil
 }
 
 func (o *Options) checkNoStore() error {
 	switch {
-	case o.StoreProject != "":
-		return badOption("StoreProject", "needs Store")
-	case o.StoreEager:
-		return badOption("StoreEager", "needs Store")
-	case o.StoreTimeout != 0:
-		return badOption("StoreTimeout", "needs Store")
+	case o.Store.Project != "":
+		return badOption("Store.Project", "needs Store.Store")
+	case o.Store.Eager:
+		return badOption("Store.Eager", "needs Store.Store")
+	case o.Store.Timeout != 0:
+		return badOption("Store.Timeout", "needs Store.Store")
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (o *Options) onThisMachine() bool {
 // directory. It is nil if there is nothing to resume from a store: then the agent must have the
 // session itself.
 func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error) {
-	if o.Store == nil || o.Resume == "" && !o.Continue {
+	if o.Store.Store == nil || o.Session.Resume == "" && !o.Session.Continue {
 		return nil, nil
 	}
 	folder, err := tempconfig.New()
@@ -136,7 +136,7 @@ func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error
 		o.removeConfig(folder)
 		return nil, err
 	}
-	o.Resume, o.Continue = id, false
+	o.Session.Resume, o.Session.Continue = id, false
 	o.Env = append(o.Env, "CLAUDE_CONFIG_DIR="+folder.Path())
 	return folder, nil
 }
@@ -145,7 +145,7 @@ func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error
 // a new one. Only a directory on this machine can be checked. A long path has a name that depends
 // on the agent's version, and a worktree of Git may have its sessions elsewhere: neither is.
 func (o *Options) checkContinue() error {
-	if !o.Continue || !o.startsProcess() {
+	if !o.Session.Continue || !o.startsProcess() {
 		return nil
 	}
 	config, dir := o.configDirs(), o.workingDir()
@@ -158,7 +158,7 @@ func (o *Options) checkContinue() error {
 		return nil // the agent may know better
 	}
 	if !slices.ContainsFunc(files, func(f fs.DirEntry) bool { return filepath.Ext(f.Name()) == ".jsonl" }) {
-		return badOption("Continue", "%s has no session yet", dir)
+		return badOption("Session.Continue", "%s has no session yet", dir)
 	}
 	return nil
 }
@@ -168,24 +168,24 @@ func (o *Options) checkContinue() error {
 func (o *Options) restoreInto(ctx context.Context, folder *tempconfig.Folder) (id string, err error) {
 	config, dir := o.configDirs(), o.workingDir()
 	r := &restorer{
-		store: o.Store, timeout: o.storeTimeout(), log: o.logger(), folder: folder,
-		project: cmp.Or(o.StoreProject, config.project(dir, config.fromEnv)),
+		store: o.Store.Store, timeout: o.storeTimeout(), log: o.logger(), folder: folder,
+		project: cmp.Or(o.Store.Project, config.project(dir, config.fromEnv)),
 		name:    config.project(dir, true),
 	}
-	if o.Continue {
+	if o.Session.Continue {
 		id, err = r.restoreNewest(ctx)
 	} else {
-		id, err = r.restore(ctx, o.Resume)
+		id, err = r.restore(ctx, o.Session.Resume)
 	}
 	if err != nil {
 		return "", err
 	}
 	if id == "" {
-		r.log.Warn("the session to resume is not in the store", "project", r.project, "resume", o.Resume)
+		r.log.Warn("the session to resume is not in the store", "project", r.project, "resume", o.Session.Resume)
 		return "", nil
 	}
 	if r.name != r.project {
-		o.StoreProject = r.project // what the agent writes now belongs there as well
+		o.Store.Project = r.project // what the agent writes now belongs there as well
 	}
 	source := tempconfig.Source{Dir: config.settings, HomeDir: config.home}
 	if config.keychain() {

@@ -26,22 +26,22 @@ func TestStoreOptions(t *testing.T) {
 		option string // "" means that nothing is wrong
 		reason string // a part of it
 	}{
-		{"all of them", Options{Store: store, StoreProject: "p", StoreEager: true, StoreTimeout: time.Second}, "", ""},
-		{"with a transport", Options{Store: store, Transport: nopTransport{}}, "", ""},
-		{"resume", Options{Store: store, Resume: id}, "", ""},
-		{"resume of a title", Options{Store: store, Resume: "my session"}, "Resume", "ID of a session"},
-		{"continue as a process", Options{Store: store, Continue: true, Transport: &ProcessTransport{}}, "", ""},
-		{"continue elsewhere", Options{Store: store, Continue: true, Transport: nopTransport{}}, "Store", "Transport"},
-		{"resume elsewhere", Options{Store: store, Resume: id, Transport: &ProcessTransport{
+		{"all of them", Options{Store: StoreOptions{Store: store, Project: "p", Eager: true, Timeout: time.Second}}, "", ""},
+		{"with a transport", Options{Store: StoreOptions{Store: store}, Transport: nopTransport{}}, "", ""},
+		{"resume", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Resume: id}}, "", ""},
+		{"resume of a title", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Resume: "my session"}}, "Session.Resume", "ID of a session"},
+		{"continue as a process", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Continue: true}, Transport: &ProcessTransport{}}, "", ""},
+		{"continue elsewhere", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Continue: true}, Transport: nopTransport{}}, "Store.Store", "Transport"},
+		{"resume elsewhere", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Resume: id}, Transport: &ProcessTransport{
 			Wrap: func(*Launch) error { return nil },
-		}}, "Store", "Transport"},
-		{"off the disk", Options{Store: store, Ephemeral: true}, "Store", "Ephemeral"},
-		{"with checkpoints", Options{Store: store, EnableFileCheckpointing: true}, "Store", "EnableFileCheckpointing"},
-		{"project without a store", Options{StoreProject: "p"}, "StoreProject", "needs Store"},
-		{"eager without a store", Options{StoreEager: true}, "StoreEager", "needs Store"},
-		{"time-out without a store", Options{StoreTimeout: 1}, "StoreTimeout", "needs Store"},
-		{"negative time-out", Options{Store: store, StoreTimeout: -1}, "StoreTimeout", "negative"},
-		{"project that is a path", Options{Store: store, StoreProject: "../p"}, "StoreProject", "name of a directory"},
+		}}, "Store.Store", "Transport"},
+		{"off the disk", Options{Store: StoreOptions{Store: store}, Session: SessionOptions{Ephemeral: true}}, "Store.Store", "Session.Ephemeral"},
+		{"with checkpoints", Options{Store: StoreOptions{Store: store}, EnableFileCheckpointing: true}, "Store.Store", "EnableFileCheckpointing"},
+		{"project without a store", Options{Store: StoreOptions{Project: "p"}}, "Store.Project", "needs Store.Store"},
+		{"eager without a store", Options{Store: StoreOptions{Eager: true}}, "Store.Eager", "needs Store.Store"},
+		{"time-out without a store", Options{Store: StoreOptions{Timeout: 1}}, "Store.Timeout", "needs Store.Store"},
+		{"negative time-out", Options{Store: StoreOptions{Store: store, Timeout: -1}}, "Store.Timeout", "negative"},
+		{"project that is a path", Options{Store: StoreOptions{Store: store, Project: "../p"}}, "Store.Project", "name of a directory"},
 		{"the flag itself", Options{ExtraArgs: []string{"--session-mirror"}}, "ExtraArgs", "the option Store"},
 	}
 	for _, tt := range tests {
@@ -61,9 +61,9 @@ func TestCheckContinue(t *testing.T) {
 	t.Parallel()
 	config, dir := t.TempDir(), t.TempDir()
 	fails := func(o Options) bool {
-		o.Env, o.Continue = append(o.Env, "CLAUDE_CONFIG_DIR="+config), true
+		o.Env, o.Session.Continue = append(o.Env, "CLAUDE_CONFIG_DIR="+config), true
 		bad, ok := errors.AsType[*OptionsError](o.checkContinue())
-		return ok && bad.Option == "Continue"
+		return ok && bad.Option == "Session.Continue"
 	}
 	if !fails(Options{Dir: dir}) {
 		t.Error("a directory without sessions is no error")

@@ -204,7 +204,7 @@ func (s *Session) queuePrompt(ctx context.Context, prompt *wire.UserMessage, t *
 	if ctx.Err() != nil {
 		return nil, "", control.ContextError(ctx)
 	}
-	if err := s.opts.Budget.err(); err != nil {
+	if err := s.opts.Limits.Budget.err(); err != nil {
 		return nil, "", err
 	}
 	frame, id, err := promptFrame(prompt, s.opts.VerbatimPrompts)

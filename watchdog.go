@@ -12,7 +12,7 @@ import (
 )
 
 // ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than
-// [Options.IdleTimeout].
+// [Limits.IdleTimeout].
 var ErrIdle = errors.New("clew: the agent has been silent for too long")
 
 // A watchdog notices when the agent is silent although the host expects output. It has its own
@@ -101,10 +101,10 @@ func (s *Session) expectsOutput() bool {
 	return s.progress.expectsOutput() && !s.control.Serving() && s.control.Ready()
 }
 
-// agentIsSilent calls [Options.OnIdle], or ends the session if there is none. A panic in OnIdle
+// agentIsSilent calls [Limits.OnIdle], or ends the session if there is none. A panic in OnIdle
 // ends only this call.
 func (s *Session) agentIsSilent(silence time.Duration) {
-	if s.opts.OnIdle == nil {
+	if s.opts.Limits.OnIdle == nil {
 		s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
 		s.close(true)
 		return
@@ -114,5 +114,5 @@ func (s *Session) agentIsSilent(silence time.Duration) {
 			s.log.Error(redact.Mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
 		}
 	}()
-	s.opts.OnIdle(silence)
+	s.opts.Limits.OnIdle(silence)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewotel"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -57,8 +58,8 @@ func (s *scene) options(scenario *clewtest.Scenario, o clewotel.Options) *clew.O
 	agent := clewtest.NewAgent(s.t, scenario)
 	return clewotel.Instrument(&clew.Options{
 		Transport: clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) { return agent.Conn(), nil }),
-		CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-			return clew.Allow(), nil
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+			return permission.Allow(), nil
 		},
 	}, s.telemetry(o))
 }

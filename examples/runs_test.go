@@ -63,7 +63,7 @@ var runs = []run{
 			m.On("a bird").Reply(clewtest.Text("The wren."))
 			m.On("a fish").Reply(clewtest.Text("The eel."))
 		},
-		want: "The wren.\n(The agent died, and another one goes on.)\nThe eel.\n",
+		want: "The wren.\n(The agent died, and another one continues.)\nThe eel.\n",
 	},
 	{
 		name: "pool",

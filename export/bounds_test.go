@@ -117,7 +117,7 @@ func TestProseGrowth(t *testing.T) { //nolint:paralleltest // it measures what i
 					prose = prose[:markdown.MaxText]
 				}
 				for _, format := range []string{HTML, Markdown} {
-					d := &Document{Chunks: []Chunk{{Type: transcript.AIChunk, Text: prose}}}
+					d := &Document{Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Text: prose}}}
 					counted := new(countingWriter)
 					bytes := allocated(func() {
 						if err := Write(t.Context(), counted, d, format, &View{Full: true}); err != nil {
@@ -158,7 +158,7 @@ func TestExpensiveTextsArePlain(t *testing.T) {
 			t.Errorf("%s: %s", name, reason)
 		}
 	}
-	d := &Document{Chunks: []Chunk{{Type: transcript.AIChunk, Text: tableBomb(2000)}}}
+	d := &Document{Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Text: tableBomb(2000)}}}
 	for _, format := range []string{HTML, Markdown} {
 		if text := written(t, d, format, nil); !strings.Contains(text, "too complex") || !strings.Contains(text, "|a|a|a") {
 			t.Errorf("%s does not show the text, with a note", format)
@@ -171,9 +171,9 @@ func TestProseIsConvertedOnce(t *testing.T) {
 	t.Parallel()
 	d := new(Document)
 	for i := range 40 {
-		d.Chunks = append(d.Chunks, Chunk{Type: transcript.AIChunk, Items: []Item{
+		d.Chunks = append(d.Chunks, transcript.Chunk{Type: transcript.AIChunk, Items: []transcript.DisplayItem{
 			{Type: transcript.ItemOutput, Text: fmt.Sprintf("answer *%d*", i)},
-			{Type: transcript.ItemToolCall, Tool: "Read", HasResult: true, Result: strings.Repeat("x\n", maxText/2)},
+			{Type: transcript.ItemToolCall, ToolName: "Read", HasResult: true, ToolResult: strings.Repeat("x\n", maxText/2)},
 		}})
 	}
 	p := newPage(t.Context(), io.Discard, d, new(View))
@@ -186,11 +186,12 @@ func TestProseIsConvertedOnce(t *testing.T) {
 }
 
 // branchStartsSlowly is the definition of branchStarts.
-func branchStartsSlowly(chunks []Chunk, branches []Branch) map[int][]int {
+func branchStartsSlowly(chunks []transcript.Chunk, branches []transcript.Branch) map[int][]int {
 	starting := map[int][]int{}
 	for j, b := range branches {
-		at := slices.IndexFunc(chunks, func(c Chunk) bool {
-			return b.FromLine > 0 && b.FromLine >= c.FirstLine && b.FromLine <= c.LastLine
+		at := slices.IndexFunc(chunks, func(c transcript.Chunk) bool {
+			first, last := c.LineRange()
+			return b.FromLine > 0 && b.FromLine >= first && b.FromLine <= last
 		})
 		if at < 0 {
 			at = len(chunks)
@@ -204,14 +205,18 @@ func TestBranchStarts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	for range soak.Size(500, 10_000) {
-		var chunks []Chunk
+		var chunks []transcript.Chunk
 		for range r.IntN(12) {
+			var c transcript.Chunk
 			first := r.IntN(20)
-			chunks = append(chunks, Chunk{FirstLine: first, LastLine: first + r.IntN(8) - 1})
+			if last := first + r.IntN(8) - 1; last >= first {
+				c.Lines = []int{last, first}
+			}
+			chunks = append(chunks, c)
 		}
-		var branches []Branch
+		var branches []transcript.Branch
 		for range r.IntN(12) {
-			branches = append(branches, Branch{FromLine: r.IntN(24) - 1})
+			branches = append(branches, transcript.Branch{FromLine: r.IntN(24) - 1})
 		}
 		got := branchStarts(chunks, branches)
 		if diff := cmp.Diff(branchStartsSlowly(chunks, branches), got); diff != "" {
@@ -238,7 +243,7 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	var d Document
 	for range 100 {
-		d.Chunks = append(d.Chunks, Chunk{Type: transcript.AIChunk, Text: "an *answer*"})
+		d.Chunks = append(d.Chunks, transcript.Chunk{Type: transcript.AIChunk, Text: "an *answer*"})
 	}
 	for _, format := range Formats() {
 		counted := new(countingWriter)
@@ -257,8 +262,8 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	for name, doc := range recorded(t) {
 		tr := doc.Transcript()
+		want := New(tr, &Options{Branches: true})
 		released := New(tr, &Options{Branches: true, Release: true})
-		want := New(doc.Transcript(), &Options{Branches: true})
 		if diff := cmp.Diff(written(t, want, JSON, nil), written(t, released, JSON, nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%.2000s", name, diff)
 		}

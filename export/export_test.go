@@ -149,7 +149,9 @@ func fill(v reflect.Value, text string, depth int) {
 			return
 		}
 		for _, field := range v.Fields() {
-			fill(field, text, depth)
+			if field.CanSet() {
+				fill(field, text, depth)
+			}
 		}
 	case reflect.Slice:
 		if depth == 0 {
@@ -188,8 +190,8 @@ func filledDocument(text string) *Document {
 }
 
 // filledItems returns an item of each type, and a call for each tool that has its own form.
-func filledItems(like Item, text string) []Item {
-	var items []Item
+func filledItems(like transcript.DisplayItem, text string) []transcript.DisplayItem {
+	var items []transcript.DisplayItem
 	for kind := transcript.ItemThinking; kind <= transcript.ItemTeammateMessage; kind++ {
 		item := like
 		item.Type = kind
@@ -204,7 +206,7 @@ func filledItems(like Item, text string) []Item {
 		"Task":      `{"prompt":` + quoted + `}`, "mcp__x__y": `{` + quoted + `:` + quoted + `}`,
 	} {
 		item := like
-		item.Type, item.Tool, item.Input, item.HasResult, item.Structured, item.Patch = transcript.ItemToolCall, tool, wire.JSON(input), true, "", ""
+		item.Type, item.ToolName, item.ToolInput, item.HasResult, item.Structured, item.Patch = transcript.ItemToolCall, tool, wire.JSON(input), true, "", ""
 		if tool == "Edit" {
 			item.Patch = wire.JSON(`[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-a",` + quoteJSON("+"+text) + `]}]`)
 		}
@@ -213,10 +215,19 @@ func filledItems(like Item, text string) []Item {
 	return items
 }
 
+// eachItem calls f for all items of a document, including those in branches and subagents.
+func eachItem(d *Document, f func(*transcript.DisplayItem)) {
+	for _, item := range d.Transcript().All() {
+		f(item)
+	}
+}
+
 // fullDocument has a valid value in every field.
 func fullDocument() *Document {
 	doc := filledDocument("plain text")
-	doc.eachItem(func(i *Item) { i.Images, i.ImageCount = []Image{{"image/png", pngData}}, 1 })
+	eachItem(doc, func(i *transcript.DisplayItem) {
+		i.Images, i.ResultImages = []transcript.Image{{MediaType: "image/png", Data: pngData}}, 1
+	})
 	return doc
 }
 
@@ -311,7 +322,7 @@ func TestImagesIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Image{{"image/png", pngData}}, ImagesIn(&entry, "t1", 1000)); diff != "" {
+	if diff := cmp.Diff([]transcript.Image{{MediaType: "image/png", Data: pngData}}, ImagesIn(&entry, "t1", 1000)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := len(ImagesIn(&entry, "t1", 3)) + len(ImagesIn(&entry, "t2", 1000)); got != 0 {
@@ -324,7 +335,7 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	doc := filledDocument(strings.Repeat("a longer line of many words\n", markdown.MaxText/28+1) + "THE END")
 	doc.Branches, doc.Unlinked = nil, nil
-	doc.eachItem(func(i *Item) { i.Agents = nil })
+	eachItem(doc, func(i *transcript.DisplayItem) { i.Agents = nil })
 	for _, format := range []string{HTML, Markdown} {
 		short, full := written(t, doc, format, nil), written(t, doc, format, &View{Full: true, Thinking: true})
 		if strings.Contains(short, "THE END") || !strings.Contains(short, "--full shows everything") {
@@ -349,7 +360,9 @@ func TestRedactedDocument(t *testing.T) {
 	t.Parallel()
 	const secret = "key sk-ant-api03-SECRETSECRET of ann@SECRET.example in /home/SECRET/x, TOKEN=SECRET1234"
 	doc := filledDocument(secret)
-	doc.eachItem(func(i *Item) { i.Images = []Image{{"image/png", []byte("SECRET")}} })
+	eachItem(doc, func(i *transcript.DisplayItem) {
+		i.Images = []transcript.Image{{MediaType: "image/png", Data: []byte("SECRET")}}
+	})
 	Redact(doc, new(redact.Redactor))
 	for _, format := range Formats() {
 		text := written(t, doc, format, &View{Thinking: true, Expand: true, Full: true})
@@ -385,6 +398,17 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
+// costsOf returns the cost of each turn, by its number.
+func costsOf(d *Document) map[int]*transcript.Spending {
+	costs := map[int]*transcript.Spending{}
+	for i := range d.Chunks {
+		if c := &d.Chunks[i]; c.Cost != nil {
+			costs[c.Turn] = c.Cost
+		}
+	}
+	return costs
+}
+
 // Prompts have the cost of their turns and subagents the cost of their calls, even in a document
 // that was read again.
 func TestCosts(t *testing.T) {
@@ -396,27 +420,31 @@ func TestCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := read.Select(read.Transcript(), &Options{Branches: true})
-		if diff := cmp.Diff(doc.costs(), again.costs()); diff != "" {
+		if diff := cmp.Diff(costsOf(doc), costsOf(again)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		total := doc.Totals.Cost
-		for _, c := range doc.costs() {
+		for _, c := range costsOf(doc) {
 			total -= c.Cost
 		}
 		if total < 0 || len(doc.Branches) == 0 && len(doc.Unlinked) == 0 && total != 0 {
 			t.Errorf("%s: %s of %s is in no turn", name, total, doc.Totals.Cost)
 		}
 		page := written(t, doc, HTML, nil)
-		for _, c := range doc.costs() {
-			if c.text() == "" || !strings.Contains(page, `<span class="note">`+c.text()+`</span>`) {
-				t.Errorf("%s: the page lacks %s", name, c.text())
+		for _, c := range costsOf(doc) {
+			if costText(c) == "" || !strings.Contains(page, `<span class="note">`+costText(c)+`</span>`) {
+				t.Errorf("%s: the page lacks %s", name, costText(c))
 			}
 		}
-		doc.eachAgent(func(a *Agent) {
-			if agents++; a.Cost == nil || !strings.Contains(page, `<span class="note">`+a.Cost.text()+`</span>`) {
-				t.Errorf("%s: a subagent without a cost: %+v", name, a.Cost)
+		for place := range doc.Transcript().AllChunks() {
+			if place.Agent == nil {
+				continue
 			}
-		})
+			if cost := place.Agent.Cost; cost == nil || !strings.Contains(page, `<span class="note">`+costText(cost)+`</span>`) {
+				t.Errorf("%s: a subagent without a cost: %+v", name, cost)
+			}
+			agents++
+		}
 	}
 	if agents == 0 {
 		t.Error("no subagents")

@@ -6,26 +6,17 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A Cost is the cost of some model calls.
-type Cost struct {
-	Calls  int         `json:"calls"`  // number of calls of the model
-	Tokens int         `json:"tokens"` // of all kinds, in and out
-	Cost   usage.Money `json:"cost"`   // at list prices
-	// UnknownCost reports that Cost is incomplete: the price of a model is not known.
-	UnknownCost bool `json:"unknown_cost,omitempty"`
-}
-
 // newCost returns the cost of calls, or nil if there are none.
-func newCost(calls []usage.Call) *Cost {
+func newCost(calls []usage.Call) *transcript.Spending {
 	if len(calls) == 0 {
 		return nil
 	}
 	t := usage.NewReport(calls, nil).Total
-	return &Cost{Calls: t.Calls, Tokens: t.Usage.TotalTokens(), Cost: t.Cost, UnknownCost: t.UnknownCost}
+	return &transcript.Spending{Calls: t.Calls, Tokens: t.Usage.TotalTokens(), Cost: t.Cost, UnknownCost: t.UnknownCost}
 }
 
-// text returns the cost in dollars, or "" if it is unknown or c is nil.
-func (c *Cost) text() string {
+// costText returns the cost in dollars, or "" if it is unknown or c is nil.
+func costText(c *transcript.Spending) string {
 	if c == nil {
 		return ""
 	}
@@ -33,51 +24,13 @@ func (c *Cost) text() string {
 }
 
 // turnCosts returns the cost of each turn, by its number. Subagents are included.
-func turnCosts(t *transcript.Transcript) map[int]*Cost {
-	costs := map[int]*Cost{}
+func turnCosts(t *transcript.Transcript) map[int]*transcript.Spending {
+	costs := map[int]*transcript.Spending{}
 	turns, _ := t.Turns()
 	for i := range turns {
 		costs[turns[i].Number] = newCost(turns[i].Calls)
 	}
 	return costs
-}
-
-// costs returns the cost of each turn, by its number.
-func (d *Document) costs() map[int]*Cost {
-	costs := map[int]*Cost{}
-	for i := range d.Chunks {
-		if c := &d.Chunks[i]; c.Cost != nil {
-			costs[c.Turn] = c.Cost
-		}
-	}
-	return costs
-}
-
-// addCosts gives prompts the cost of their turns.
-func (d *Document) addCosts(costs map[int]*Cost) {
-	for i := range d.Chunks {
-		if c := &d.Chunks[i]; c.Type == transcript.UserChunk {
-			c.Cost = costs[c.Turn]
-		}
-	}
-}
-
-// addAgentCosts gives subagents the cost that those with the same IDs have in another document.
-func (d *Document) addAgentCosts(from *Document) {
-	costs := map[string]*Cost{}
-	from.eachAgent(func(a *Agent) { costs[a.ID] = a.Cost })
-	d.eachAgent(func(a *Agent) { a.Cost = costs[a.ID] })
-}
-
-// eachAgent calls f for all subagents of a document, at any depth.
-func (d *Document) eachAgent(f func(*Agent)) {
-	each := func(agents []Agent) {
-		for i := range agents {
-			f(&agents[i])
-		}
-	}
-	each(d.Unlinked)
-	d.eachItem(func(i *Item) { each(i.Agents) })
 }
 
 // counts are the figures at the head of a document.
@@ -101,7 +54,7 @@ func (d *Document) count() counts {
 	return n
 }
 
-func (n *counts) chunks(chunks []Chunk) {
+func (n *counts) chunks(chunks []transcript.Chunk) {
 	for i := range chunks {
 		for j := range chunks[i].Items {
 			n.item(&chunks[i].Items[j])
@@ -109,39 +62,33 @@ func (n *counts) chunks(chunks []Chunk) {
 	}
 }
 
-func (n *counts) item(i *Item) {
+func (n *counts) item(i *transcript.DisplayItem) {
 	n.subagents(i.Agents)
-	if !i.isCall() {
+	if !i.IsCall() {
 		return
 	}
 	n.calls++
-	if i.IsError {
+	if i.ToolError {
 		n.failed++
 	}
-	for _, diff := range i.diffs() {
+	for _, diff := range i.Diffs() {
 		n.changed[diff.Path] = true
 		n.added += diff.Added
 		n.removed += diff.Removed
 	}
 }
 
-func (i *Item) isCall() bool {
-	return i.Type == transcript.ItemToolCall || i.Type == transcript.ItemSubagent
-}
-
-func (n *counts) subagents(agents []Agent) {
-	for i := range agents {
+func (n *counts) subagents(agents []*transcript.Agent) {
+	for _, a := range agents {
 		n.agents++
-		n.chunks(agents[i].Chunks)
+		n.chunks(conversationOf(a).Chunks)
 	}
 }
 
-// diffs returns the changes of files by a call.
-func (i *Item) diffs() []transcript.FileDiff {
-	switch i.Tool {
-	case "Bash", "PowerShell", "Edit", "MultiEdit", "Write", "NotebookEdit":
-		item := i.restore()
-		return item.Diffs()
+// conversationOf returns the transcript of a subagent, which is empty if it has none.
+func conversationOf(a *transcript.Agent) *transcript.Transcript {
+	if a.Transcript == nil {
+		return new(transcript.Transcript)
 	}
-	return nil
+	return a.Transcript
 }

@@ -249,7 +249,7 @@ func (p *page) foot() {
 
 // conversation writes chunks, and after each chunk the branches that start there. Other branches
 // are at the end.
-func (p *page) conversation(chunks []Chunk, branches []Branch) {
+func (p *page) conversation(chunks []transcript.Chunk, branches []transcript.Branch) {
 	starting := branchStarts(chunks, branches)
 	for i := range chunks {
 		p.chunk(&chunks[i])
@@ -265,7 +265,7 @@ func (p *page) conversation(chunks []Chunk, branches []Branch) {
 // branchStarts returns the indexes of the branches that start at each chunk, by the index of the
 // chunk. A branch starts at the first chunk with its line. Those without one have the index
 // len(chunks).
-func branchStarts(chunks []Chunk, branches []Branch) map[int][]int {
+func branchStarts(chunks []transcript.Chunk, branches []transcript.Branch) map[int][]int {
 	order := make([]int, len(branches)) // by line
 	for j := range order {
 		order[j] = j
@@ -286,8 +286,9 @@ func branchStarts(chunks []Chunk, branches []Branch) map[int][]int {
 	}
 	starting := map[int][]int{}
 	for i := range chunks {
-		first := sort.Search(len(order), func(k int) bool { return from(k) >= max(chunks[i].FirstLine, 1) })
-		for k := find(first); k < len(order) && from(k) <= chunks[i].LastLine; k = find(k) {
+		first, last := chunks[i].LineRange()
+		start := sort.Search(len(order), func(k int) bool { return from(k) >= max(first, 1) })
+		for k := find(start); k < len(order) && from(k) <= last; k = find(k) {
 			starting[i] = append(starting[i], order[k])
 			next[k] = k + 1
 		}
@@ -300,7 +301,7 @@ func branchStarts(chunks []Chunk, branches []Branch) map[int][]int {
 	return starting
 }
 
-func (p *page) branch(b *Branch, number int) {
+func (p *page) branch(b *transcript.Branch, number int) {
 	if p.full() {
 		return
 	}
@@ -313,7 +314,7 @@ func (p *page) branch(b *Branch, number int) {
 	p.raw("</details>\n")
 }
 
-func (p *page) chunk(c *Chunk) {
+func (p *page) chunk(c *transcript.Chunk) {
 	if p.full() {
 		return
 	}
@@ -330,7 +331,7 @@ func (p *page) chunk(c *Chunk) {
 }
 
 // byline writes the author and the time of an answer.
-func (p *page) byline(who string, c *Chunk, notes ...string) {
+func (p *page) byline(who string, c *transcript.Chunk, notes ...string) {
 	p.raw(`<header class="by">`)
 	p.element("span", `class="who"`, who)
 	p.notes(c, notes)
@@ -338,21 +339,21 @@ func (p *page) byline(who string, c *Chunk, notes ...string) {
 }
 
 // notes writes the notes beside an author, and the time.
-func (p *page) notes(c *Chunk, notes []string) {
+func (p *page) notes(c *transcript.Chunk, notes []string) {
 	for _, note := range notes {
 		if note != "" {
 			p.element("span", `class="note"`, note)
 		}
 	}
-	if !c.Time.IsZero() {
-		p.raw(`<time datetime="` + c.Time.UTC().Format("2006-01-02T15:04:05Z") + `">`)
-		p.text(p.time(c.Time, "15:04:05"))
+	if !c.Timestamp.IsZero() {
+		p.raw(`<time datetime="` + c.Timestamp.UTC().Format("2006-01-02T15:04:05Z") + `">`)
+		p.text(p.time(c.Timestamp, "15:04:05"))
 		p.raw("</time>")
 	}
 }
 
 // prompt writes a prompt below a heading, and with a link to it.
-func (p *page) prompt(c *Chunk) {
+func (p *page) prompt(c *transcript.Chunk) {
 	who, tag := "You", "h2"
 	if p.depth > 0 {
 		who = "Prompt"
@@ -364,7 +365,7 @@ func (p *page) prompt(c *Chunk) {
 	p.raw(`<article class="chunk user" id="` + id + `"><header class="by"><` + tag + ` class="who">`)
 	p.rawf(`<span class="turn">%d</span> `, c.Turn)
 	p.raw(who + "</" + tag + ">")
-	p.notes(c, []string{attached(c), queued(c), c.Cost.text()})
+	p.notes(c, []string{attached(c), queued(c), costText(c.Cost)})
 	p.rawf(`<a class="anchor" href="#`+id+`" aria-label="Link to turn %d">¶</a></header>`, c.Turn)
 	p.said(c.Text)
 	p.injected(c.Injected)
@@ -372,7 +373,7 @@ func (p *page) prompt(c *Chunk) {
 	p.raw("</article>\n")
 }
 
-func attached(c *Chunk) string {
+func attached(c *transcript.Chunk) string {
 	var counts []string
 	if c.Images > 0 {
 		counts = append(counts, wording.Count(c.Images, "image"))
@@ -383,21 +384,21 @@ func attached(c *Chunk) string {
 	return strings.Join(counts, ", ")
 }
 
-func queued(c *Chunk) string {
+func queued(c *transcript.Chunk) string {
 	if c.Queued {
 		return "typed while the agent worked"
 	}
 	return ""
 }
 
-func (p *page) answer(c *Chunk) {
+func (p *page) answer(c *transcript.Chunk) {
 	p.raw(`<article class="chunk ai">`)
 	duration, context := "", ""
-	if c.DurationMS > 0 {
-		duration = wording.Milliseconds(c.DurationMS)
+	if c.DurationMs > 0 {
+		duration = wording.Milliseconds(c.DurationMs)
 	}
-	if u := c.Usage; u != nil {
-		context = wording.Tokens(u.InputTokens+u.CacheReadTokens+u.CacheCreationTokens) + " of context"
+	if c.Usage.TotalTokens() > 0 {
+		context = wording.Tokens(c.Usage.ContextTokens()) + " of context"
 	}
 	p.byline(cmp.Or(oneLine(strings.TrimPrefix(c.Model, "claude-"), 40), "Agent"), c, duration, context)
 	for i := range c.Items {
@@ -411,7 +412,7 @@ func (p *page) answer(c *Chunk) {
 	p.raw("</article>\n")
 }
 
-func (p *page) ending(c *Chunk) {
+func (p *page) ending(c *transcript.Chunk) {
 	if c.Stderr != "" {
 		p.output(`class="out err"`, c.Stderr)
 	}
@@ -424,7 +425,7 @@ func (p *page) ending(c *Chunk) {
 	}
 }
 
-func (p *page) notice(c *Chunk) {
+func (p *page) notice(c *transcript.Chunk) {
 	class := "notice"
 	if c.IsError {
 		class += " bad"
@@ -435,7 +436,7 @@ func (p *page) notice(c *Chunk) {
 	p.raw("</aside>\n")
 }
 
-func (p *page) compaction(c *Chunk) {
+func (p *page) compaction(c *transcript.Chunk) {
 	p.raw(`<section class="chunk compact"><p class="rule"><span>`)
 	text := "The conversation was compacted"
 	if k := c.Compaction; k != nil && k.PreTokens > 0 {

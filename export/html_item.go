@@ -12,13 +12,15 @@ import (
 
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
-func (p *page) item(i *Item) {
+func (p *page) item(i *transcript.DisplayItem) {
 	if p.full() {
 		return
 	}
@@ -35,7 +37,7 @@ func (p *page) item(i *Item) {
 	}
 }
 
-func (p *page) thinking(i *Item) {
+func (p *page) thinking(i *transcript.DisplayItem) {
 	if !p.Thinking || strings.TrimSpace(i.Text) == "" {
 		return
 	}
@@ -44,9 +46,9 @@ func (p *page) thinking(i *Item) {
 	p.raw("</details>")
 }
 
-func (p *page) teammate(i *Item) {
+func (p *page) teammate(i *transcript.DisplayItem) {
 	p.raw(`<section class="teammate"><p class="by"><span class="who">`)
-	p.text(cmp.Or(oneLine(i.Teammate, 60), "teammate"))
+	p.text(cmp.Or(oneLine(i.TeammateID, 60), "teammate"))
 	p.raw("</span>")
 	p.element("span", `class="note"`, oneLine(i.TeammateSummary, 100))
 	p.raw("</p>")
@@ -55,79 +57,62 @@ func (p *page) teammate(i *Item) {
 }
 
 // call writes a tool call. Small changes of files are open, since readers look for them.
-func (p *page) call(i *Item) {
-	diffs := i.diffs()
+func (p *page) call(i *transcript.DisplayItem) {
+	diffs := i.Diffs()
 	open := p.open()
 	if lines := diffLines(diffs); lines > 0 && lines <= 40 {
 		open = " open"
 	}
-	p.raw(`<details class="tool` + p.state(i) + `"` + open + `><summary>`)
-	p.callLine(i, diffs)
+	line := render.Options{Dir: p.doc.CWD}.CallLine(i, diffs)
+	p.raw(`<details class="tool` + callStates[line.State] + `"` + open + `><summary>`)
+	p.callLine(&line, i.DurationMs)
 	p.raw(`</summary><div class="body">`)
 	p.callBody(i, diffs)
 	p.raw("</div></details>")
-	for k := range i.Agents {
-		p.subagent(&i.Agents[k])
+	for _, a := range i.Agents {
+		p.subagent(a)
 	}
 }
 
 // callBody writes a call's input and result, or its changes.
-func (p *page) callBody(i *Item, diffs []transcript.FileDiff) {
-	isCommand := i.Tool == "Bash" || i.Tool == "PowerShell"
-	if len(diffs) == 0 || isCommand {
+func (p *page) callBody(i *transcript.DisplayItem, diffs []transcript.FileDiff) {
+	if len(diffs) == 0 || i.IsCommand() {
 		p.input(i)
 	}
 	for k := range diffs {
 		p.diff(&diffs[k])
 	}
-	if len(diffs) == 0 || isCommand {
+	if len(diffs) == 0 || i.IsCommand() {
 		p.result(i)
 	}
 	p.images(i)
 	p.injected(i.Injected)
 }
 
-func (p *page) state(i *Item) string {
-	switch {
-	case i.IsError:
-		return " failed"
-	case !i.HasResult:
-		return " pending"
+// callLine writes the line that is always visible.
+func (p *page) callLine(line *render.CallLine, ms int64) {
+	p.element("span", `class="name"`, oneLine(line.Name, 60))
+	p.element("span", `class="what"`, oneLine(line.Summary, 160))
+	if line.Added+line.Removed > 0 {
+		p.element("span", `class="plus"`, "+"+wording.Number(line.Added))
+		p.element("span", `class="minus"`, "−"+wording.Number(line.Removed))
 	}
-	return ""
+	if line.State != rows.Done {
+		p.element("span", `class="flag"`, line.State.String())
+	}
+	if ms > 0 {
+		p.element("span", `class="note"`, wording.Milliseconds(ms))
+	}
 }
 
-// callLine writes the line that is always visible.
-func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
-	p.element("span", `class="name"`, cmp.Or(oneLine(i.Tool, 60), "tool"))
-	if summary := cmp.Or(i.Summary, i.Description); summary != i.Tool {
-		p.element("span", `class="what"`, oneLine(summary, 160))
-	}
-	added, removed := 0, 0
-	for k := range diffs {
-		added, removed = added+diffs[k].Added, removed+diffs[k].Removed
-	}
-	if added+removed > 0 {
-		p.element("span", `class="plus"`, "+"+wording.Number(added))
-		p.element("span", `class="minus"`, "−"+wording.Number(removed))
-	}
-	switch {
-	case i.IsError:
-		p.raw(`<span class="flag">failed</span>`)
-	case !i.HasResult:
-		p.raw(`<span class="flag">no result</span>`)
-	}
-	if i.DurationMS > 0 {
-		p.element("span", `class="note"`, wording.Milliseconds(i.DurationMS))
-	}
-}
+// callStates are the classes of calls that are not done.
+var callStates = map[rows.State]string{rows.Failed: " failed", rows.NoResult: " pending"}
 
 // input writes a tool input, in a form that suits the tool.
-func (p *page) input(i *Item) {
-	item := i.restore()
-	input, err := item.Input()
+func (p *page) input(i *transcript.DisplayItem) {
+	input, err := i.Input()
 	if err != nil {
-		p.output(`class="in"`, string(i.Input))
+		p.output(`class="in"`, string(i.ToolInput))
 		return
 	}
 	switch input := input.(type) {
@@ -142,7 +127,7 @@ func (p *page) input(i *Item) {
 	case *tooluse.TodoWriteInput:
 		p.todos(input.Todos)
 	default:
-		p.code(indent(i.Input), highlight.Find("json"))
+		p.code(indent(i.ToolInput), highlight.Find("json"))
 	}
 }
 
@@ -180,13 +165,13 @@ func (p *page) todos(todos []tooluse.Todo) {
 }
 
 // result writes a call's result.
-func (p *page) result(i *Item) {
-	text, class := i.shownResult(), "out"
-	if i.IsError {
+func (p *page) result(i *transcript.DisplayItem) {
+	text, class := i.ShownResult(), "out"
+	if i.ToolError {
 		class += " err"
 	}
 	if strings.TrimSpace(text) == "" {
-		if i.HasResult && i.ImageCount == 0 {
+		if i.HasResult && i.ResultImages == 0 {
 			p.raw(`<p class="missing">no output</p>`)
 		}
 		return
@@ -199,18 +184,18 @@ func (p *page) result(i *Item) {
 }
 
 // resultLanguage returns the language of a result that is a file or JSON, or nil.
-func (p *page) resultLanguage(i *Item) *highlight.Language {
-	if i.IsError {
+func (p *page) resultLanguage(i *transcript.DisplayItem) *highlight.Language {
+	if i.ToolError {
 		return nil
 	}
-	if i.Tool == "Read" {
-		if in, err := tooluse.DecodeInput(i.Tool, i.Input); err == nil {
+	if i.ToolName == "Read" {
+		if in, err := tooluse.DecodeInput(i.ToolName, i.ToolInput); err == nil {
 			if read, ok := in.(*tooluse.ReadInput); ok {
 				return highlight.OfFile(read.FilePath)
 			}
 		}
 	}
-	if text := strings.TrimSpace(i.Result); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
+	if text := strings.TrimSpace(i.ToolResult); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return highlight.Find("json")
 	}
 	return nil
@@ -220,36 +205,37 @@ func (p *page) resultLanguage(i *Item) *highlight.Language {
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // images writes the images of a result. Images whose data is not of their type are omitted.
-func (p *page) images(i *Item) {
+func (p *page) images(i *transcript.DisplayItem) {
 	if p.noImages {
 		return
 	}
 	shown := 0
 	for k := range i.Images {
-		if image := &i.Images[k]; image.hasItsType() && p.hasRoom(image) {
+		if image := &i.Images[k]; hasItsType(image) && p.hasRoom(image) {
 			data := base64.StdEncoding.EncodeToString(image.Data)
 			p.raw(`<img alt="image in the result" src="data:` + image.MediaType + `;base64,` + data + `">`)
 			shown++
 		}
 	}
-	if left := i.ImageCount - shown; left > 0 {
+	if left := i.ResultImages - shown; left > 0 {
 		p.element("p", `class="missing"`, wording.Count(left, "image")+" not shown")
 	}
 }
 
-func (p *page) subagent(a *Agent) {
+func (p *page) subagent(a *transcript.Agent) {
 	if p.full() {
 		return
 	}
+	conversation := conversationOf(a)
 	p.raw(`<details class="agent"` + p.open() + `><summary><span class="name">`)
-	p.text(cmp.Or(oneLine(a.Type, 40), "Subagent"))
+	p.text(cmp.Or(oneLine(a.Type(), 40), "Subagent"))
 	p.raw("</span>")
-	p.element("span", `class="what"`, oneLine(a.Description, 120))
-	p.element("span", `class="note"`, wording.Count(callsIn(a.Chunks), "tool call"))
-	if cost := a.Cost.text(); cost != "" {
+	p.element("span", `class="what"`, oneLine(a.Description(), 120))
+	p.element("span", `class="note"`, wording.Count(callsIn(conversation.Chunks), "tool call"))
+	if cost := costText(a.Cost); cost != "" {
 		p.element("span", `class="note"`, cost)
 	}
-	switch transcript.LinkedBy(a.LinkedBy) {
+	switch a.LinkedBy {
 	case transcript.LinkedByOrder, transcript.LinkedByPrompt, transcript.LinkedByTeam:
 		p.raw(`<span class="note">probably started here</span>`)
 	}
@@ -260,7 +246,7 @@ func (p *page) subagent(a *Agent) {
 		inside := *p
 		inside.depth++
 		inside.prefix = fmt.Sprintf("%sa%s-", p.prefix, plainID(a.ID))
-		inside.conversation(a.Chunks, a.Branches)
+		inside.conversation(conversation.Chunks, conversation.Branches)
 	}
 	p.raw("</div></details>")
 }
@@ -275,11 +261,11 @@ func plainID(id string) string {
 	}, clip.Bytes(id, 64))
 }
 
-func callsIn(chunks []Chunk) int {
+func callsIn(chunks []transcript.Chunk) int {
 	n := 0
 	for i := range chunks {
 		for j := range chunks[i].Items {
-			if chunks[i].Items[j].isCall() {
+			if chunks[i].Items[j].IsCall() {
 				n++
 			}
 		}
@@ -293,8 +279,8 @@ func (p *page) unlinked() {
 		return
 	}
 	p.raw(`<section class="chunk"><h2>Other subagents</h2>`)
-	for i := range p.doc.Unlinked {
-		p.subagent(&p.doc.Unlinked[i])
+	for _, a := range p.doc.Unlinked {
+		p.subagent(a)
 	}
 	p.raw("</section>")
 }
@@ -443,7 +429,7 @@ func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]
 // is "", it returns the images of the message itself, such as a prompt's. Images of other types
 // than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than
 // most bytes are omitted.
-func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
+func ImagesIn(e *transcript.Entry, callID string, most int) []transcript.Image {
 	if e.Message == nil {
 		return nil
 	}
@@ -451,7 +437,7 @@ func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	if err != nil {
 		return nil
 	}
-	var images []Image
+	var images []transcript.Image
 	for _, block := range content {
 		if image, ok := newImage(block, most); ok && callID == "" {
 			images = append(images, image)
@@ -473,14 +459,14 @@ func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	return images
 }
 
-func newImage(b wire.Block, most int) (Image, bool) {
+func newImage(b wire.Block, most int) (transcript.Image, bool) {
 	block, ok := b.(*wire.ImageBlock)
 	if !ok || block.Source == nil || block.Source.Type != "base64" || len(block.Source.Data) > most/3*4+4 {
-		return Image{}, false
+		return transcript.Image{}, false
 	}
 	data, err := base64.StdEncoding.DecodeString(block.Source.Data)
-	image := Image{MediaType: block.Source.MediaType, Data: data}
-	return image, err == nil && image.hasItsType()
+	image := transcript.Image{MediaType: block.Source.MediaType, Data: data}
+	return image, err == nil && hasItsType(&image)
 }
 
 // imageStarts are the first bytes of each type.
@@ -488,6 +474,6 @@ var imageStarts = map[string]string{
 	"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF",
 }
 
-func (i *Image) hasItsType() bool {
+func hasItsType(i *transcript.Image) bool {
 	return slices.Contains(imageTypes, i.MediaType) && strings.HasPrefix(string(i.Data[:min(len(i.Data), 16)]), imageStarts[i.MediaType])
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
@@ -25,13 +27,14 @@ type markdownWriter struct {
 	*View
 	stopped func() error // returns the error of the context
 	err     error
+	dir     string // working directory of the agent
 	indent  string // before each line
 	depth   int
 }
 
 func writeMarkdown(ctx context.Context, w io.Writer, d *Document, view *View) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	s := &markdownWriter{w: out, View: view, stopped: ctx.Err}
+	s := &markdownWriter{w: out, View: view, stopped: ctx.Err, dir: d.CWD}
 	s.summary(d)
 	s.conversation(d.Chunks)
 	for i := range d.Branches {
@@ -99,19 +102,19 @@ func (s *markdownWriter) summary(d *Document) {
 	s.block(strings.Join(lines, "\n"))
 }
 
-func (s *markdownWriter) conversation(chunks []Chunk) {
+func (s *markdownWriter) conversation(chunks []transcript.Chunk) {
 	for i := range chunks {
 		s.chunk(&chunks[i])
 	}
 }
 
-func (s *markdownWriter) chunk(c *Chunk) {
+func (s *markdownWriter) chunk(c *transcript.Chunk) {
 	if s.ended() {
 		return
 	}
 	at := ""
-	if !c.Time.IsZero() {
-		at = " · " + s.time(c.Time, "2006-01-02 15:04:05")
+	if !c.Timestamp.IsZero() {
+		at = " · " + s.time(c.Timestamp, "2006-01-02 15:04:05")
 	}
 	switch c.Type {
 	case transcript.UserChunk:
@@ -136,14 +139,14 @@ func (s *markdownWriter) chunk(c *Chunk) {
 	}
 }
 
-func attachedLine(c *Chunk) string {
+func attachedLine(c *transcript.Chunk) string {
 	if text := attached(c); text != "" {
 		return "(" + text + ")\n"
 	}
 	return ""
 }
 
-func (s *markdownWriter) items(c *Chunk) {
+func (s *markdownWriter) items(c *transcript.Chunk) {
 	for i := range c.Items {
 		s.item(&c.Items[i])
 	}
@@ -152,7 +155,7 @@ func (s *markdownWriter) items(c *Chunk) {
 	}
 }
 
-func (s *markdownWriter) item(i *Item) {
+func (s *markdownWriter) item(i *transcript.DisplayItem) {
 	if s.ended() {
 		return
 	}
@@ -165,44 +168,41 @@ func (s *markdownWriter) item(i *Item) {
 	case transcript.ItemToolCall, transcript.ItemSubagent:
 		s.call(i)
 	case transcript.ItemTeammateMessage:
-		s.block("**" + inline(cmp.Or(oneLine(i.Teammate, 60), "teammate")) + "**")
+		s.block("**" + inline(cmp.Or(oneLine(i.TeammateID, 60), "teammate")) + "**")
 		s.quote(i.Text)
 	default:
 		s.prose(i.Text)
 	}
 }
 
-func (s *markdownWriter) call(i *Item) {
-	line := "**" + inline(cmp.Or(oneLine(i.Tool, 60), "tool")) + "**"
-	if summary := oneLine(cmp.Or(i.Summary, i.Description), 160); summary != "" && summary != i.Tool {
-		line += " " + code(summary)
+func (s *markdownWriter) call(i *transcript.DisplayItem) {
+	diffs := i.Diffs()
+	line := render.Options{Dir: s.dir}.CallLine(i, diffs)
+	text := "**" + inline(oneLine(line.Name, 60)) + "**"
+	if line.Summary != "" {
+		text += " " + code(oneLine(line.Summary, 160))
 	}
-	switch {
-	case i.IsError:
-		line += " (failed)"
-	case !i.HasResult:
-		line += " (no result)"
+	if line.State != rows.Done {
+		text += " (" + line.State.String() + ")"
 	}
-	s.block(line)
-	diffs := i.diffs()
-	if len(diffs) == 0 {
+	s.block(text)
+	if len(diffs) == 0 || i.IsCommand() {
 		s.input(i)
 	}
 	for k := range diffs {
 		s.fence(diffs[k].String(), "diff")
 	}
-	if len(diffs) == 0 || i.Tool == "Bash" {
-		s.fence(i.shownResult(), "")
+	if len(diffs) == 0 || i.IsCommand() {
+		s.fence(i.ShownResult(), "")
 	}
-	if i.ImageCount > 0 {
-		s.block("*" + wording.Count(i.ImageCount, "image") + "*")
+	if i.ResultImages > 0 {
+		s.block("*" + wording.Count(i.ResultImages, "image") + "*")
 	}
 	s.agents(i.Agents)
 }
 
-func (s *markdownWriter) input(i *Item) {
-	item := i.restore()
-	if input, err := item.Input(); err == nil {
+func (s *markdownWriter) input(i *transcript.DisplayItem) {
+	if input, err := i.Input(); err == nil {
 		switch input := input.(type) {
 		case *tooluse.BashInput:
 			s.fence(input.Command, "sh")
@@ -212,14 +212,13 @@ func (s *markdownWriter) input(i *Item) {
 			return
 		}
 	}
-	s.fence(indent(i.Input), "json")
+	s.fence(indent(i.ToolInput), "json")
 }
 
 // agents writes the conversations of subagents, as quotes.
-func (s *markdownWriter) agents(agents []Agent) {
-	for i := range agents {
-		a := &agents[i]
-		title := strings.TrimSpace(oneLine(a.Type, 40) + " " + oneLine(a.Description, 120))
+func (s *markdownWriter) agents(agents []*transcript.Agent) {
+	for _, a := range agents {
+		title := strings.TrimSpace(oneLine(a.Type(), 40) + " " + oneLine(a.Description(), 120))
 		s.block("**Subagent** " + inline(cmp.Or(title, oneLine(a.ID, 60))))
 		if s.depth >= maxDepth {
 			s.block("*Nested too deeply to show.*")
@@ -227,7 +226,7 @@ func (s *markdownWriter) agents(agents []Agent) {
 		}
 		inside := *s
 		inside.indent, inside.depth = s.indent+"> ", s.depth+1
-		inside.conversation(a.Chunks)
+		inside.conversation(conversationOf(a).Chunks)
 		s.err = inside.err
 	}
 }

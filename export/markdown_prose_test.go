@@ -36,14 +36,20 @@ func hostileMarkdown(r *rand.Rand) string {
 // hostileSession has a text in all places that have Markdown, and elements of the export between
 // them.
 func hostileSession(prose string) *Document {
-	said := func(text string) Item { return Item{Type: transcript.ItemOutput, Text: text} }
-	call := func(name string) Item { return Item{Type: transcript.ItemToolCall, Tool: name, HasResult: true} }
-	inside := []Chunk{{Type: transcript.AIChunk, Items: []Item{said(prose), call("Inner"), said(prose)}}}
+	said := func(text string) transcript.DisplayItem {
+		return transcript.DisplayItem{Type: transcript.ItemOutput, Text: text}
+	}
+	call := func(name string) transcript.DisplayItem {
+		return transcript.DisplayItem{Type: transcript.ItemToolCall, ToolName: name, HasResult: true}
+	}
+	inside := []transcript.Chunk{{Type: transcript.AIChunk, Items: []transcript.DisplayItem{said(prose), call("Inner"), said(prose)}}}
 	start := call("Start")
-	start.Agents = []Agent{{ID: "a1", Description: "The subagent", Chunks: inside}}
-	return &Document{Title: prose, Chunks: []Chunk{
+	start.Agents = []*transcript.Agent{{
+		ID: "a1", Meta: transcript.AgentMeta{Description: "The subagent"}, Transcript: &transcript.Transcript{Chunks: inside},
+	}}
+	return &Document{Title: prose, Chunks: []transcript.Chunk{
 		{Type: transcript.UserChunk, Turn: 1, Text: prose},
-		{Type: transcript.AIChunk, Items: []Item{said(prose), start, call("End"), said(prose)}},
+		{Type: transcript.AIChunk, Items: []transcript.DisplayItem{said(prose), start, call("End"), said(prose)}},
 		{Type: transcript.CompactChunk, Text: prose},
 		{Type: transcript.UserChunk, Turn: 2, Text: "the end"},
 	}}

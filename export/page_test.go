@@ -146,11 +146,11 @@ func longDocument(turns, result int) *Document {
 	doc := &Document{Format: Format}
 	text := strings.Repeat("a line of a result\n", result/19) + "END OF RESULT"
 	for n := 1; n <= turns; n++ {
-		call := Item{Type: transcript.ItemToolCall, Tool: "Grep", HasResult: true, Result: text}
-		answer := Item{Type: transcript.ItemOutput, Text: fmt.Sprintf("Answer %d.", n)}
+		call := transcript.DisplayItem{Type: transcript.ItemToolCall, ToolName: "Grep", HasResult: true, ToolResult: text}
+		answer := transcript.DisplayItem{Type: transcript.ItemOutput, Text: fmt.Sprintf("Answer %d.", n)}
 		doc.Chunks = append(doc.Chunks,
-			Chunk{Turn: n, Type: transcript.UserChunk, Text: fmt.Sprintf("Prompt %d.", n)},
-			Chunk{Turn: n, Type: transcript.AIChunk, Items: []Item{call, answer}})
+			transcript.Chunk{Turn: n, Type: transcript.UserChunk, Text: fmt.Sprintf("Prompt %d.", n)},
+			transcript.Chunk{Turn: n, Type: transcript.AIChunk, Items: []transcript.DisplayItem{call, answer}})
 	}
 	return doc
 }
@@ -205,10 +205,10 @@ func TestPageEnds(t *testing.T) {
 func TestPagePictures(t *testing.T) {
 	t.Parallel()
 	doc := longDocument(10, 10)
-	picture := Image{"image/png", append(bytes.Clone(pngData), make([]byte, 20_000)...)}
-	doc.eachItem(func(i *Item) {
-		if i.Tool != "" {
-			i.Images, i.ImageCount = []Image{picture}, 1
+	picture := transcript.Image{MediaType: "image/png", Data: append(bytes.Clone(pngData), make([]byte, 20_000)...)}
+	eachItem(doc, func(i *transcript.DisplayItem) {
+		if i.ToolName != "" {
+			i.Images, i.ResultImages = []transcript.Image{picture}, 1
 		}
 	})
 	page := bounded(t, doc, 200_000)
@@ -231,7 +231,7 @@ func TestLinks(t *testing.T) {
 		`[a](//x.example)`:                    `<span class="link"`,
 		`[a](https&colon;//x.example)`:        `<a href="https://x.example"`,
 	} {
-		doc := &Document{Format: Format, Chunks: []Chunk{{Type: transcript.AIChunk, Text: text}}}
+		doc := &Document{Format: Format, Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Text: text}}}
 		if page := written(t, doc, HTML, nil); !strings.Contains(page, want) {
 			t.Errorf("%s is not %s", text, want)
 		}
@@ -300,10 +300,12 @@ func FuzzHighlight(f *testing.F) {
 // Prompts are below headings, with links to them, and are Markdown whose lines stay lines.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
-	prompt := Chunk{Type: transcript.UserChunk, Turn: 3, Text: "Fix *this*:\n- a\n\n[b]: https://c.example"}
-	long := Chunk{Type: transcript.UserChunk, Turn: 4, Text: strings.Repeat("# a\n", maxText)}
-	answer := Chunk{Type: transcript.AIChunk, Items: []Item{{Type: transcript.ItemToolCall, Agents: []Agent{{ID: "b", Chunks: []Chunk{prompt}}}}}}
-	page := written(t, &Document{Format: Format, Chunks: []Chunk{prompt, answer, long}}, HTML, nil)
+	prompt := transcript.Chunk{Type: transcript.UserChunk, Turn: 3, Text: "Fix *this*:\n- a\n\n[b]: https://c.example"}
+	long := transcript.Chunk{Type: transcript.UserChunk, Turn: 4, Text: strings.Repeat("# a\n", maxText)}
+	answer := transcript.Chunk{Type: transcript.AIChunk, Items: []transcript.DisplayItem{{
+		Type: transcript.ItemToolCall, Agents: []*transcript.Agent{{ID: "b", Transcript: &transcript.Transcript{Chunks: []transcript.Chunk{prompt}}}},
+	}}}
+	page := written(t, &Document{Format: Format, Chunks: []transcript.Chunk{prompt, answer, long}}, HTML, nil)
 	checkPage(t, page)
 	for _, want := range []string{
 		`id="t3"><header class="by"><h2 class="who"><span class="turn">3</span> You</h2>`,

@@ -35,19 +35,13 @@ const (
 // web pages and mail addresses. Neither images nor subagents are included: the caller decides where
 // they are. view may be nil.
 func WriteItem(w io.Writer, item *transcript.DisplayItem, part Part, view *View) error {
-	shallow := *item
-	shallow.Agents = nil
-	made := (&converter{}).item(&shallow)
-	return writePart(w, view, func(p *page) { p.part(&made, part) })
+	return writePart(w, view, func(p *page) { p.part(item, part) })
 }
 
 // WriteChunk is like [WriteItem] for a chunk. It writes a prompt, an answer, a notice or the
 // summary of a compaction, without the line that names its author.
 func WriteChunk(w io.Writer, c *transcript.Chunk, view *View) error {
-	shallow := *c
-	shallow.Items = nil
-	made := (&converter{}).chunk(&shallow, 0)
-	err := writePart(w, view, func(p *page) { p.inner(&made, len(c.Items) == 0) })
+	err := writePart(w, view, func(p *page) { p.inner(c) })
 	for i := range c.Items {
 		if err == nil {
 			err = WriteItem(w, &c.Items[i], Body, view)
@@ -93,8 +87,8 @@ func writePart(w io.Writer, view *View, write func(*page)) error {
 }
 
 // part writes a part of an item.
-func (p *page) part(i *Item, part Part) {
-	diffs := i.diffs()
+func (p *page) part(i *transcript.DisplayItem, part Part) {
+	diffs := i.Diffs()
 	switch {
 	case part == Input:
 		p.input(i)
@@ -106,10 +100,10 @@ func (p *page) part(i *Item, part Part) {
 		}
 	case part != Body:
 		p.fail(fmt.Errorf("export: unknown part %q", part))
-	case i.isCall():
+	case i.IsCall():
 		p.callBody(i, diffs)
 	case i.ToolID != "":
-		p.result(&Item{Result: i.Text, HasResult: true, IsError: i.IsError})
+		p.result(&transcript.DisplayItem{ToolResult: i.Text, HasResult: true, ToolError: i.ToolError})
 	default:
 		p.prose(i.Text)
 	}
@@ -122,14 +116,14 @@ func (p *page) fail(err error) {
 	}
 }
 
-// inner writes the texts of a chunk. alone means that it has no items.
-func (p *page) inner(c *Chunk, alone bool) {
+// inner writes the texts of a chunk, without its items.
+func (p *page) inner(c *transcript.Chunk) {
 	switch {
 	case c.Type == transcript.UserChunk:
 		p.said(c.Text)
 	case c.Type == transcript.SystemChunk:
 		p.textBlock(`class="said"`, c.Text)
-	case alone && strings.TrimSpace(c.Text) != "":
+	case len(c.Items) == 0 && strings.TrimSpace(c.Text) != "":
 		p.prose(c.Text)
 	}
 	p.injected(c.Injected)

@@ -126,7 +126,7 @@ func BenchmarkProse(b *testing.B) {
 // BenchmarkPage writes a page of 100 turns.
 func BenchmarkPage(b *testing.B) {
 	doc := longDocument(100, 8000)
-	doc.eachItem(func(i *Item) {
+	eachItem(doc, func(i *transcript.DisplayItem) {
 		if i.Type == transcript.ItemOutput {
 			i.Text = answer(b)
 		}

@@ -1,6 +1,6 @@
 // Package screens asks a running agent for the contents of its own screens. These are the context
-// window of /context, the limits of /usage, the settings, hooks, memory files, skills and
-// permission rules in force, the state of the sandbox, and the diff of the workspace.
+// window of /context, the limits of /usage, the cost of /cost, the settings and permission rules in
+// force, and the paths that complete a word after "@".
 //
 //	window, err := screens.Context(ctx, session, nil)
 //	if err != nil {
@@ -10,6 +10,8 @@
 //
 // Each function sends one control request and waits for the answer, even while a turn is running.
 // It needs a [Controller], which a [clew.Session] is. None of them changes anything in the session.
+// The agent has more screens, such as get_hooks_listing, get_memory_dialog and get_workspace_diff:
+// [clew.Session.Control] requests them, and decodes the answer into a struct of the caller.
 //
 // Fields that the agent leaves out of an answer are zero. A field that is not of the type that it
 // has here, because the agent is of another version, is zero as well, and the session logs it. The

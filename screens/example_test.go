@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 )
 
@@ -54,7 +55,7 @@ func ExamplePermissionRules() {
 		return
 	}
 	for _, rule := range report.Rules {
-		if rule.Behavior == clew.PermissionBehaviorAllow {
+		if rule.Behavior == permission.BehaviorAllow {
 			fmt.Printf("%q from %s\n", rule.Rule, rule.Source)
 		}
 	}
@@ -62,9 +63,9 @@ func ExamplePermissionRules() {
 }
 
 // An older agent does not know every request.
-func ExamplePlan() {
+func ExampleCostText() {
 	session := answers{}
-	_, err := screens.Plan(context.Background(), session)
+	_, err := screens.CostText(context.Background(), session)
 	if refused, ok := errors.AsType[*clew.ControlError](err); ok && refused.Unsupported() {
 		fmt.Println("this agent is too old")
 	}

@@ -2,10 +2,8 @@ package screens
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -128,7 +126,7 @@ type PermissionRule struct {
 	// characters.
 	Rule string `json:"rule"`
 	// Behavior is the effect of the rule: allow, deny or ask.
-	Behavior clew.PermissionBehavior `json:"behavior"`
+	Behavior permission.Behavior `json:"behavior"`
 	// Source is a [SettingsLayer] or another place: cliArg, command, session, mcpMount,
 	// toolsNarrowing, mcpServerPolicy, hostCredential or a newer one.
 	Source string `json:"source"`
@@ -157,193 +155,4 @@ type Directory struct {
 	Path string `json:"path"`
 	// Source is a [SettingsLayer], cliArg or session.
 	Source string `json:"source"`
-}
-
-// Hooks returns the hooks of the session that come from settings files, plugins and the session
-// itself. Callbacks of [clew.Options.Hooks] are not among them.
-func Hooks(ctx context.Context, c Controller) (*HooksReport, error) {
-	return ask[HooksReport](ctx, c, "get_hooks_listing", nil)
-}
-
-// A HooksReport lists the hooks of a session and reports whether they run. Its texts are made for
-// people, with control characters made visible.
-type HooksReport struct {
-	// Hooks are all hooks, in the order of their events in a session.
-	Hooks []Hook `json:"hooks"`
-	// Events are the events that have hooks.
-	Events []EventHooks `json:"events"`
-	// Catalog are all events that hooks can run on.
-	Catalog []EventHooks `json:"eventCatalog"`
-
-	// Policy is the administrator's policy for hooks.
-	Policy HooksPolicy `json:"policy"`
-	// SafeMode is nil unless the agent was started in safe mode, in which most hooks don't run.
-	SafeMode *struct {
-		// ManagedHooksStillApply reports whether the hooks of an administrator run all the same.
-		ManagedHooksStillApply bool `json:"managedHooksStillApply"`
-		// ExitHint says to people how to leave the mode.
-		ExitHint string `json:"exitHint"`
-	} `json:"safeMode"`
-	// BareMode is nil unless the agent was started bare. No hook runs then, not even from
-	// [clew.Options.Hooks].
-	BareMode *struct {
-		// ExitHint says to people how to leave the mode.
-		ExitHint string `json:"exitHint"`
-	} `json:"bareMode"`
-	// Errors are settings files with errors. Their hooks are missing.
-	Errors []SettingsError `json:"errors"`
-}
-
-// An EventHooks describes an event that hooks can run on.
-type EventHooks struct {
-	// Name is the name of the event.
-	Name clew.HookEvent `json:"name"`
-	// Summary describes when the event happens.
-	Summary string `json:"summary"`
-	// SupportsMatcher reports whether a hook can have a matcher, such as the name of a tool.
-	SupportsMatcher bool `json:"supportsMatcher"`
-	// HookCount is the number of hooks. It is 0 in a catalog.
-	HookCount int `json:"hookCount"`
-}
-
-// A Hook is one hook of settings, plugins or the session.
-type Hook struct {
-	// Event is the event that the hook runs on.
-	Event clew.HookEvent `json:"event"`
-	// Matcher is empty for a hook that always runs.
-	Matcher string `json:"matcher"`
-	// Source is a [SettingsLayer] or another place, such as pluginHook.
-	Source string `json:"source"`
-	// SourceLabel is the source for people.
-	SourceLabel string `json:"sourceLabel"`
-	// PluginName is the plugin that brings the hook, or empty.
-	PluginName string `json:"pluginName"`
-	// Type is command, prompt, agent, http, mcp_tool or a newer one.
-	Type string `json:"type"`
-	// CommandText is the text that runs, such as a shell command.
-	CommandText string `json:"commandText"`
-	// ContentLabel is the label of CommandText, such as "Command".
-	ContentLabel string `json:"contentLabel"`
-	// DisplayText is one line for a list.
-	DisplayText string `json:"displayText"`
-	// StatusMessage is the text that the agent shows while the hook runs, or empty.
-	StatusMessage string `json:"statusMessage"`
-	// Condition limits when the hook runs, or is empty.
-	Condition string `json:"condition"`
-	// Timeout is 0 for a hook that has the agent's default.
-	Timeout time.Duration `json:"timeout"`
-	// RunsOnce is true for a hook that runs at most once in a session.
-	RunsOnce bool `json:"runsOnce"`
-	// RunsInBackground is true for a hook that the agent does not wait for.
-	RunsInBackground bool `json:"runsInBackground"`
-	// Disabled is true when a policy or a mode turns the hook off.
-	Disabled bool `json:"disabled"`
-	// Editable is the hook as its file has it, or nil if the file can't be written.
-	Editable *EditableHook `json:"editable"`
-}
-
-// UnmarshalJSON reads the hook as the agent writes it, with a timeout in seconds.
-func (h *Hook) UnmarshalJSON(data []byte) error {
-	type plain Hook
-	in := struct {
-		*plain
-		Timeout float64 `json:"timeout"`
-	}{plain: (*plain)(h)}
-	err := json.Unmarshal(data, &in)
-	h.Timeout = wire.Millis(in.Timeout * 1000).Duration()
-	return err
-}
-
-// An EditableHook is a hook as it stands in a settings file, unchanged.
-type EditableHook struct {
-	// Matcher is empty for a hook that always runs.
-	Matcher string `json:"matcher"`
-	// Config is an object.
-	Config wire.JSON `json:"config"`
-	// HeadersRedacted is true if the values of HTTP headers in Config are blank.
-	HeadersRedacted bool `json:"headersRedacted"`
-}
-
-// HooksPolicy is the administrator's policy for hooks.
-type HooksPolicy struct {
-	// DisabledByPolicy means that no hook runs.
-	DisabledByPolicy bool `json:"disabledByPolicy"`
-	// ManagedOnly means that only hooks of managed settings run. They are not listed.
-	ManagedOnly bool `json:"managedOnly"`
-	// PluginOnly means that only plugins can bring hooks.
-	PluginOnly bool `json:"pluginOnly"`
-	// AllDisabled means that some setting turns all hooks off.
-	AllDisabled bool `json:"allDisabled"`
-	// PolicyHookCount is the number of hooks in managed settings.
-	PolicyHookCount int `json:"policyHookCount"`
-	// PolicyUnreadable means that managed settings exist and could not be read.
-	PolicyUnreadable bool `json:"policyUnreadable"`
-}
-
-// Sandbox returns how the commands of the agent are confined.
-func Sandbox(ctx context.Context, c Controller) (*SandboxStatus, error) {
-	return ask[SandboxStatus](ctx, c, "get_sandbox_dialog", nil)
-}
-
-// A SandboxStatus reports whether and how commands are confined.
-type SandboxStatus struct {
-	// Supported is false on a platform without a sandbox.
-	Supported bool `json:"supported"`
-	// Enabled reports whether commands are confined. It is false if the settings ask for a sandbox
-	// and something is missing: see Dependencies.
-	Enabled bool `json:"enabled"`
-	// EnabledInSettings reports whether the settings ask for a sandbox.
-	EnabledInSettings bool `json:"enabled_in_settings"`
-	// Mode is disabled, or how the agent permits commands in the sandbox.
-	Mode string `json:"mode"`
-	// Locked is true if an administrator turned the sandbox on or off.
-	Locked bool `json:"locked"`
-	// OverridesLocked is true if an administrator has fixed the exceptions.
-	OverridesLocked bool `json:"overrides_locked"`
-	// PolicyOrigins are the origins of the administrator's settings.
-	PolicyOrigins []string `json:"policy_origins"`
-	// AutoAllowAvailable reports whether commands in the sandbox could run without a question.
-	AutoAllowAvailable bool `json:"auto_allow_available"`
-	// NoSandboxAllowed reports whether the model may ask to run a command outside.
-	NoSandboxAllowed bool `json:"no_sandbox_allowed"`
-	// UnsandboxedFallback reports whether a command runs outside when the sandbox fails.
-	UnsandboxedFallback bool `json:"unsandboxed_fallback"`
-	// Dependencies lists missing dependencies of the sandbox on this machine, for people.
-	Dependencies SandboxDependencies `json:"dependencies"`
-	// ExcludedCommands run outside the sandbox.
-	ExcludedCommands []string `json:"excluded_commands"`
-	// Restrictions describes the reach of a confined command.
-	Restrictions SandboxRestrictions `json:"restrictions"`
-}
-
-// SandboxDependencies lists missing dependencies of the sandbox.
-type SandboxDependencies struct {
-	// Errors keep the sandbox from working.
-	Errors []string `json:"errors"`
-	// Warnings do not.
-	Warnings []string `json:"warnings"`
-}
-
-// SandboxRestrictions describes the reach of a confined command.
-type SandboxRestrictions struct {
-	// AllowRead are paths that commands can read although DenyRead has a path above.
-	AllowRead []string `json:"fs_allow_read"`
-	// DenyRead are paths that commands can't read.
-	DenyRead []string `json:"fs_deny_read"`
-	// AllowWrite are paths that commands can write.
-	AllowWrite []string `json:"fs_allow_write"`
-	// DenyWrite are paths that commands can't write, within AllowWrite.
-	DenyWrite []string `json:"fs_deny_write"`
-	// AllowedDomains are hosts that commands can reach.
-	AllowedDomains []string `json:"network_allowed_domains"`
-	// DeniedDomains are hosts that commands can't reach.
-	DeniedDomains []string `json:"network_denied_domains"`
-	// NetworkManaged is true if only an administrator decides about domains.
-	NetworkManaged bool `json:"network_managed"`
-	// UnixSockets are sockets that commands can use.
-	UnixSockets []string `json:"unix_sockets"`
-	// AllowAllUnixSockets is true if commands can use all of them.
-	AllowAllUnixSockets bool `json:"allow_all_unix_sockets"`
-	// IgnoredPatterns are patterns that the sandbox of this platform does not support.
-	IgnoredPatterns []string `json:"ignored_glob_patterns"`
 }

@@ -53,13 +53,9 @@ func readTurns(ctx context.Context, f *sessions.File) map[int]int {
 	if err != nil {
 		return turns
 	}
-	turn := 0
 	for i := range read.Chunks {
-		if read.Chunks[i].Type == transcript.UserChunk {
-			turn++
-		}
 		for _, line := range read.Chunks[i].Lines {
-			turns[line] = turn
+			turns[line] = read.Chunks[i].Turn
 		}
 	}
 	return turns

@@ -29,7 +29,7 @@
 // # Changing
 //
 // [Rename] and [Tag] append an entry to the transcript. [Fork] and [Import] write a new transcript.
-// [Archive] writes a mark beside the transcript. [Delete] moves the files of a session to a trash
+// [MarkDone] writes a mark beside the transcript. [Delete] moves the files of a session to a trash
 // directory, from which [Restore] brings them back. Nothing that the agent wrote is ever rewritten,
 // and nothing else is written to the agent's directory.
 //
@@ -50,7 +50,7 @@
 //   - Package natsstore, for sessions that move between machines: a stream of a NATS server or
 //     cluster.
 //
-// Set clew.Options.Store to one of them, and clew writes the running session to it and resumes
+// Set clew.Options.Store.Store to one of them, and clew writes the running session to it and resumes
 // sessions from it. Don't use the directory in which the agent itself keeps the session: entries
 // without a UUID would be stored twice.
 //

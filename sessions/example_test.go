@@ -224,8 +224,8 @@ func ExampleScanUsage() {
 	// 3 transcripts, 6 answers, 252 output tokens
 }
 
-// A session that is done is archived, and left out of a list.
-func ExampleArchive() {
+// A session that is done is left out of a list.
+func ExampleMarkDone() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "projects")
 	if err != nil {
@@ -242,16 +242,16 @@ func ExampleArchive() {
 		fmt.Println(err)
 		return
 	}
-	if err := sessions.Archive(ctx, infos[0].ID, &sessions.Options{Store: store}); err != nil {
+	if err := sessions.MarkDone(ctx, infos[0].ID, &sessions.Options{Store: store}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	archived := false
-	rest, err := sessions.List(ctx, &sessions.ListOptions{Store: store, Archived: &archived})
+	done := false
+	rest, err := sessions.List(ctx, &sessions.ListOptions{Store: store, Done: &done})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(infos), "sessions,", len(rest), "not archived")
-	// Output: 2 sessions, 1 not archived
+	fmt.Println(len(infos), "sessions,", len(rest), "not done")
+	// Output: 2 sessions, 1 not done
 }

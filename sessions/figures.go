@@ -378,11 +378,5 @@ func countTurns(ctx context.Context, f *sessionFiles, s source) (int, error) {
 	defer file.Close()
 	section := io.NewSectionReader(&endingReader{ctx, file}, 0, s.size)
 	t, err := transcript.Read(section, &transcript.ReadOptions{MaxResultBytes: 1})
-	turns := 0
-	for i := range t.Chunks {
-		if t.Chunks[i].Type == transcript.UserChunk {
-			turns++
-		}
-	}
-	return turns, err
+	return transcript.LastTurn(t.Chunks), err
 }

@@ -65,7 +65,7 @@ type Options struct {
 	// [ProjectLister].
 	Project string
 	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
-	// value of clew.Options.StoreProject for sessions that clew stored. If it is set, Project is
+	// value of clew.Options.Store.Project for sessions that clew stored. If it is set, Project is
 	// ignored.
 	ProjectName string
 }

@@ -27,7 +27,7 @@ type ImportOptions struct {
 	// ignored.
 	ProjectName string
 	// IntoProject is the name of the project in dst, such as the value of
-	// clew.Options.StoreProject. Empty means the name that it has in the source.
+	// clew.Options.Store.Project. Empty means the name that it has in the source.
 	IntoProject string
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
@@ -49,7 +49,7 @@ type ImportProgress struct {
 }
 
 // Import copies a session with its subagents to the store dst, under the same ID. From then on
-// clew.Options.Resume finds it there, on any machine that can reach dst.
+// clew.Options.Session.Resume finds it there, on any machine that can reach dst.
 //
 //	store, err := sqlitestore.Open(ctx, "archive.db", nil)
 //	if err != nil {

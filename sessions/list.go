@@ -36,9 +36,9 @@ type SessionInfo struct {
 	// Ongoing reports whether an agent seems to be working in the session: the last turn has not
 	// ended, and neither the last entry nor the file is older than two minutes.
 	Ongoing bool
-	// Archived reports whether the session is archived, see [Archive]. It is false in a store that
+	// Done reports whether the session is marked as done, see [MarkDone]. It is false in a store that
 	// is not a [Folder].
-	Archived bool
+	Done bool
 	Summary
 	// Err explains why the session could not be read, or is nil. If it is set, the summary is
 	// empty.
@@ -124,7 +124,7 @@ func Names(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 }
 
 // Summarize returns the sessions with the fields that [Names] leaves empty: the summary, Ongoing,
-// Archived and Err, and the size as it is now. It reads several files at a time, as [List] does,
+// Done and Err, and the size as it is now. It reads several files at a time, as [List] does,
 // and keeps the order. The argument stays as it is. A session that can't be read has its Err set,
 // and so does a session that was deleted since or not read before the context ended.
 func Summarize(ctx context.Context, infos []SessionInfo) []SessionInfo {
@@ -158,7 +158,7 @@ func (o *ListOptions) checkNames() error {
 		set  bool
 	}{
 		{"Branch", o.Branch != ""}, {"Tag", o.Tag != ""}, {"Model", o.Model != ""}, {"Text", o.Text != ""},
-		{"Ongoing", o.Ongoing != nil}, {"Archived", o.Archived != nil}, {"OnlyInteractive", o.OnlyInteractive},
+		{"Ongoing", o.Ongoing != nil}, {"Done", o.Done != nil}, {"OnlyInteractive", o.OnlyInteractive},
 		{"Sort", o.Sort != ByModified && o.Sort != BySize},
 	} {
 		if option.set {
@@ -348,7 +348,7 @@ func (s scope) fill(ctx context.Context, info *SessionInfo) {
 		info.Path = folder.path(info.Key())
 		info.Summary, info.Size, info.Err = folder.summary(ctx, info.Key())
 		info.setOngoing()
-		info.Archived = info.Err == nil && folder.archived(ctx, info)
+		info.Done = info.Err == nil && folder.isDone(ctx, info)
 		return
 	}
 	var summary Summary
@@ -461,9 +461,9 @@ type ListOptions struct {
 	Model, Text string
 	// Ongoing lists only sessions in which an agent is working, or only the others. Nil means both.
 	Ongoing *bool
-	// Archived lists only sessions that are archived, see [Archive], or only the others. Nil means
+	// Done lists only sessions that are marked as done, see [MarkDone], or only the others. Nil means
 	// both.
-	Archived *bool
+	Done *bool
 	// OnlyInteractive leaves out sessions that a program started, such as by package clew: see
 	// [Summary.Programmatic].
 	OnlyInteractive bool
@@ -565,7 +565,7 @@ func (o *ListOptions) page(infos []SessionInfo) []SessionInfo {
 // wants reports whether a session passes the filters that need its summary.
 func (o *ListOptions) wants(i *SessionInfo) bool {
 	if o.Branch == "" && o.Tag == "" && o.Model == "" && o.Text == "" && o.Ongoing == nil &&
-		o.Archived == nil && !o.OnlyInteractive {
+		o.Done == nil && !o.OnlyInteractive {
 		return true
 	}
 	return i.Err == nil &&
@@ -574,7 +574,7 @@ func (o *ListOptions) wants(i *SessionInfo) bool {
 		hasText(o.Model, i.Model) &&
 		hasText(o.Text, i.Title(), i.FirstPrompt, i.LastPrompt) &&
 		(o.Ongoing == nil || *o.Ongoing == i.Ongoing) &&
-		(o.Archived == nil || *o.Archived == i.Archived) &&
+		(o.Done == nil || *o.Done == i.Done) &&
 		!(o.OnlyInteractive && i.Programmatic())
 }
 

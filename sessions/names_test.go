@@ -90,7 +90,7 @@ func TestNames(t *testing.T) {
 	yes := true
 	for option, opts := range map[string]sessions.ListOptions{
 		"Branch": {Branch: "x"}, "Tag": {Tag: "x"}, "Model": {Model: "x"}, "Text": {Text: "x"},
-		"Ongoing": {Ongoing: &yes}, "Archived": {Archived: &yes}, "OnlyInteractive": {OnlyInteractive: true},
+		"Ongoing": {Ongoing: &yes}, "Done": {Done: &yes}, "OnlyInteractive": {OnlyInteractive: true},
 		"Sort": {Sort: sessions.ByTitle}, "does not keep files": {Store: sessions.NewMemory()},
 	} {
 		if names, err := sessions.Names(t.Context(), &opts); err == nil || !strings.Contains(err.Error(), option) {

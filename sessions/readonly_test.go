@@ -34,7 +34,7 @@ func TestUnpackedRoots(t *testing.T) {
 	}
 	_, forkErr := sessions.Fork(ctx, id, nil)
 	for name, err := range map[string]error{
-		"Rename": sessions.Rename(ctx, id, "x", nil), "Tag": sessions.Tag(ctx, id, "x", nil), "Archive": sessions.Archive(ctx, id, nil),
+		"Rename": sessions.Rename(ctx, id, "x", nil), "Tag": sessions.Tag(ctx, id, "x", nil), "MarkDone": sessions.MarkDone(ctx, id, nil),
 		"Delete": sessions.Delete(ctx, id, nil), "Erase": sessions.Erase(ctx, id, nil), "Fork": forkErr,
 	} {
 		if !errors.Is(err, sessions.ErrReadOnly) {

@@ -13,7 +13,7 @@ import (
 )
 
 // A Store keeps transcripts. Each transcript is a list of entries under a key, and only grows.
-// Every Store is also a clew.Store, which clew.Options.Store takes. A store may also implement
+// Every Store is also a clew.Store, which clew.Options.Store.Store takes. A store may also implement
 // [ProjectLister] and [Summarizer]. Test one with package storetest.
 //
 // All methods may be called from several goroutines, also inside a loop over Load. They return an

@@ -56,9 +56,9 @@ type Options struct {
 	// CLAUDE_CONFIG_DIR, or else .claude in the home directory.
 	ConfigDir string
 	// Sources are the sources among [User], [Project] and [Local] that the agent reads, as in
-	// clew.Options.SettingSources. Nil means all, empty none.
+	// clew.Options.Settings.Sources. Nil means all, empty none.
 	Sources []Source
-	// Flag are settings in a JSON object, as in clew.Options.Settings, or "".
+	// Flag are settings in a JSON object, as in clew.Options.Settings.JSON, or "".
 	Flag wire.JSON
 	// ManagedDir is the directory of the administrator's files. Empty means the system's.
 	ManagedDir string
@@ -164,13 +164,17 @@ func encode(value any) (wire.JSON, error) {
 
 // files returns the sources that exist, the weakest first.
 func (o *Options) files() ([]File, error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
+	var dir, config string
+	var err error
+	if o.reads(Project) || o.reads(Local) {
+		if dir, err = filepath.Abs(o.Dir); err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
 	}
-	config, err := o.configDir()
-	if err != nil {
-		return nil, err
+	if o.reads(User) {
+		if config, err = o.configDir(); err != nil {
+			return nil, err
+		}
 	}
 	for _, source := range o.Sources {
 		if source != User && source != Project && source != Local {
@@ -183,7 +187,7 @@ func (o *Options) files() ([]File, error) {
 		{Project, filepath.Join(dir, ".claude", "settings.json")},
 		{Local, filepath.Join(dir, ".claude", "settings.local.json")},
 	} {
-		if o.Sources == nil || slices.Contains(o.Sources, origin.Source) {
+		if o.reads(origin.Source) {
 			files = append(files, readFile(origin)...)
 		}
 	}
@@ -194,6 +198,10 @@ func (o *Options) files() ([]File, error) {
 		files = append(files, File{Origin: Origin{Source: Flag}, Settings: o.Flag})
 	}
 	return append(files, o.managedFiles()...), nil
+}
+
+func (o *Options) reads(source Source) bool {
+	return o.Sources == nil || slices.Contains(o.Sources, source)
 }
 
 func (o *Options) configDir() (string, error) {
@@ -218,13 +226,14 @@ func (o *Options) managedFiles() []File {
 		dir = systemDir()
 	}
 	files := readFile(Origin{Managed, filepath.Join(dir, "managed-settings.json")})
-	more, err := os.ReadDir(filepath.Join(dir, "managed-settings.d"))
-	if err != nil {
-		return files // as a rule there is none
+	more := filepath.Join(dir, "managed-settings.d")
+	entries, err := os.ReadDir(more)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		files = append(files, File{Origin: Origin{Managed, more}, Err: fmt.Errorf("settings: %s: %w", more, err)})
 	}
-	for _, entry := range more { // sorted by name
+	for _, entry := range entries { // sorted by name
 		if filepath.Ext(entry.Name()) == ".json" {
-			files = append(files, readFile(Origin{Managed, filepath.Join(dir, "managed-settings.d", entry.Name())})...)
+			files = append(files, readFile(Origin{Managed, filepath.Join(more, entry.Name())})...)
 		}
 	}
 	return files
@@ -281,19 +290,22 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxBytes))
 }
 
-// decode reads a JSON object. Numbers keep their text.
+// decode reads a JSON object. Numbers keep their text. Errors quote nothing: settings may contain secrets.
 func decode(text []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	var value json.RawMessage
+	if err := json.Unmarshal(text, &value); err != nil {
+		line := 1
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			line += bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+		}
+		return nil, fmt.Errorf("invalid JSON: syntax error in line %d", line)
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
 	var object map[string]any
-	if err := d.Decode(&object); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("not a JSON object: more text follows it")
-	}
-	if object == nil {
-		return nil, errors.New("not a JSON object: null")
+	if err := d.Decode(&object); err != nil || object == nil {
+		return nil, errors.New("not a JSON object")
 	}
 	return object, nil
 }

@@ -49,8 +49,8 @@ func simulate(t *testing.T, scenario *clewtest.Scenario, server *clew.MCPInProce
 	t.Helper()
 	agent := clewtest.NewAgent(t, scenario)
 	s, err := clew.Connect(t.Context(), &clew.Options{
-		MCPServers:   map[string]clew.MCPServer{"own": server},
-		CloseTimeout: 3 * time.Second,
+		MCPServers: map[string]clew.MCPServer{"own": server},
+		Limits:     clew.Limits{CloseTimeout: 3 * time.Second},
 		Transport: clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
 			return agent.Conn(), nil
 		}),

@@ -38,6 +38,10 @@ type Agent struct {
 	// ParentID is the ID of the agent that made the call; "" is the session itself.
 	ParentID string
 
+	// Cost is the cost of the agent's model calls, including its subagents'. It is only set in a
+	// document of package export, whose transcripts have no calls.
+	Cost *Spending
+
 	call callFacts
 }
 

@@ -128,7 +128,7 @@ func (l *linker) addCalls(owner *Agent, t *Transcript) {
 			l.calls = append(l.calls, newCall(item, owner))
 		}
 	}
-	slices.SortStableFunc(l.calls[first:], func(a, b *call) int { return a.item.CallAt.Line - b.item.CallAt.Line })
+	slices.SortStableFunc(l.calls[first:], func(a, b *call) int { return a.item.At.Line - b.item.At.Line })
 }
 
 // items yields all items of the conversation, and then all items of its branches.

@@ -390,7 +390,7 @@ func TestLinkInBranches(t *testing.T) {
 	t.Parallel()
 	item := func(id string, line int) DisplayItem {
 		call := spawn(id, `{}`)
-		call.CallAt.Line = line
+		call.At.Line = line
 		return call
 	}
 	main := told(0, "p", item("t1", 3), item("t3", 9))

@@ -369,7 +369,7 @@ func (f *forest) grow(r *rand.Rand, i int, complete bool) {
 		owner, parent = p.Transcript, p.ID
 	}
 	call := spawn(fmt.Sprintf("t%d", i), fmt.Sprintf(`{"prompt":"prompt %d"}`, r.IntN(4)))
-	call.CallAt.Line = r.IntN(20)
+	call.At.Line = r.IntN(20)
 	a.Meta = sidecar(call.ToolID, parent)
 	if !complete {
 		f.forget(r, a, &call)

@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -33,82 +35,123 @@ const (
 
 // A Chunk is one visible unit of a conversation. Type determines which of the fields are set: the
 // comment of each field names the types of chunks that have it, and in other chunks it is the zero
-// value.
+// value. In JSON, a chunk has the members of the fields with a name, its usage, and the first and
+// the last of its lines.
 type Chunk struct {
+	// Turn is the number of the prompt that the chunk belongs to, from 1, or 0 before the first one.
+	// Each conversation counts separately: a session, a branch, a subagent.
+	Turn int `json:"turn"`
 	// Type is the kind of the chunk. It determines which of the following fields can be set.
-	Type ChunkType
+	Type ChunkType `json:"type"`
 	// Timestamp is the time of the first message of the chunk that has a time, or the zero time if
 	// none has one.
-	Timestamp time.Time
+	Timestamp time.Time `json:"time,omitzero"`
 	// Text is the prompt, the answer, the output of a command, or the summary of a compaction. The
 	// texts of several answers are joined by line feeds. The text of an AI chunk is "" if the model
 	// only called tools.
-	Text string
+	Text string `json:"text"`
 
-	// PermissionMode is the mode in which the user sent the prompt, such as "default",
-	// "acceptEdits" or "plan". It is "" if the entry does not record a mode, and for chunks that
-	// are not user chunks.
-	PermissionMode string
-	// Images is the number of pictures in a prompt. The pictures themselves are in the entries at
-	// Lines.
-	Images int
-	// Documents is the number of documents in a prompt, such as PDF files.
-	Documents int
-	// Queued reports whether the user typed the prompt while the agent was working. Such a prompt
-	// does not start a turn.
-	Queued bool
-
-	// The following fields are set for AI chunks.
+	// The following fields are set for AI chunks, as are Items.
 
 	// Model is the model of the first answer in the chunk, such as "claude-opus-5-5". It is "" if
 	// the chunk has no answer, for example only results whose calls are missing.
-	Model string
-	// ThinkingCount is the number of thinking blocks in the chunk, including blocks whose text the
-	// API left out.
-	ThinkingCount int
-	// ToolCalls are the calls of the chunk that have an ID and a name, in their order. Items has
-	// the same calls with their inputs and results.
-	ToolCalls []ToolCall
-	// Items are the parts of the chunk in the order in which they were written: thinking, text,
-	// calls, messages of teammates. A result is in the item of its call.
-	Items []DisplayItem
-	// Usage is the usage of the last answer that has one, not a sum: it shows how full the context
-	// was. It is the zero value if no answer has a usage. To add up tokens and cost, use
-	// [Transcript.Calls].
-	Usage usage.Usage
+	Model string `json:"model,omitempty"`
 	// StopReason is the reason the last answer ended, such as "end_turn", "tool_use" or
 	// "max_tokens". It is "" if no entry has it: the answer was interrupted, or the messages come
 	// from a running session.
-	StopReason string
+	StopReason string `json:"stop_reason,omitempty"`
 	// DurationMs is the time from the first to the last message that has a time, in milliseconds.
-	// It is set for AI chunks.
-	DurationMs int64
+	DurationMs int64 `json:"duration_ms,omitempty"`
+	// Usage is the usage of the last answer that has one, not a sum: it shows how full the context
+	// was. It is the zero value if no answer has a usage. To add up tokens and cost, use
+	// [Transcript.Calls].
+	Usage usage.Usage `json:"-"`
+	// ThinkingCount is the number of thinking blocks in the chunk, including blocks whose text the
+	// API left out.
+	ThinkingCount int `json:"-"`
+	// ToolCalls are the calls of the chunk that have an ID and a name, in their order. Items has
+	// the same calls with their inputs and results.
+	ToolCalls []ToolCall `json:"-"`
+
+	// The following fields are set for user chunks.
+
+	// PermissionMode is the mode in which the user sent the prompt, such as "default",
+	// "acceptEdits" or "plan". It is "" if the entry does not record a mode.
+	PermissionMode string `json:"-"`
+	// Images is the number of pictures in a prompt. The pictures themselves are in the entries at
+	// Lines.
+	Images int `json:"images,omitempty"`
+	// Documents is the number of documents in a prompt, such as PDF files.
+	Documents int `json:"documents,omitempty"`
+	// Queued reports whether the user typed the prompt while the agent was working. Such a prompt
+	// does not start a turn.
+	Queued bool `json:"queued,omitempty"`
 
 	// Stderr is the standard error of a command that also has standard output, in a system chunk.
 	// If a command has only standard error, that is in Text.
-	Stderr string
+	Stderr string `json:"stderr,omitempty"`
 	// IsError reports whether a system chunk is about something that failed: a command with
 	// standard error, a hook, a request to the API, or a task that was killed.
-	IsError bool
-	// Compaction has the numbers of a compaction. It is set for compaction chunks, and nil for
-	// others.
-	Compaction *Compaction
-
+	IsError bool `json:"is_error,omitempty"`
 	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to
 	// then.
-	Interrupted bool
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Compaction has the numbers of a compaction. It is set for compaction chunks, and nil for
+	// others.
+	Compaction *Compaction `json:"compaction,omitempty"`
+	// Cost is the cost of the turn that the prompt starts. It is only set in a document of package
+	// export, for which [Transcript.Turns] has no calls.
+	Cost *Spending `json:"cost,omitempty"`
+	// Items are the parts of an AI chunk in the order in which they were written: thinking, text,
+	// calls, messages of teammates. A result is in the item of its call.
+	Items []DisplayItem `json:"items,omitempty"`
 	// Injected are texts that the agent put into the conversation for the model, such as the text
 	// of a skill that the user called. Those that belong to a call are in its item. Don't show them
 	// as words of the user or of the model.
-	Injected []string
+	Injected []string `json:"injected,omitempty"`
 
 	// At is the position of the entry that started the chunk: the prompt, the first part of the
 	// answer, or the first entry of a compaction. It is the zero value if the position is not
 	// known.
-	At wire.Position
+	At wire.Position `json:"-"`
 	// Lines are the numbers of the lines that the chunk is made of, from 1, as far as they are
-	// known. Each line that means something is in one chunk. [BuildChunks] does not know them.
-	Lines []int
+	// known. Each line that means something is in one chunk. [BuildChunks] does not know them, and a
+	// chunk that was read from JSON has only the first and the last.
+	Lines []int `json:"-"`
+}
+
+// InTurns returns the chunks of the turns from first to last. Turn 0 is what is before the first
+// prompt. The chunks are those of one conversation, in its order.
+func InTurns(chunks []Chunk, first, last int) []Chunk {
+	from := sort.Search(len(chunks), func(i int) bool { return chunks[i].Turn >= first })
+	end := sort.Search(len(chunks), func(i int) bool { return chunks[i].Turn > last })
+	return chunks[from:max(from, end)]
+}
+
+// LastTurn returns the turn of the last chunk, or 0. In a whole conversation it is the number of
+// prompts.
+func LastTurn(chunks []Chunk) int {
+	if len(chunks) == 0 {
+		return 0
+	}
+	return chunks[len(chunks)-1].Turn
+}
+
+// LineRange returns the smallest and the largest of the chunk's lines, or 0 if they are not known.
+func (c *Chunk) LineRange() (first, last int) {
+	if len(c.Lines) == 0 {
+		return 0, 0
+	}
+	return slices.Min(c.Lines), slices.Max(c.Lines)
+}
+
+// A Spending is the number, the size and the cost of some calls of the model.
+type Spending struct {
+	Calls  int         `json:"calls"`  // number of calls of the model
+	Tokens int         `json:"tokens"` // of all kinds, in and out
+	Cost   usage.Money `json:"cost"`   // at list prices
+	// UnknownCost reports that Cost is incomplete: the price of a model is not known.
+	UnknownCost bool `json:"unknown_cost,omitempty"`
 }
 
 // A Compaction describes how the agent made the context smaller. All fields are copied from the
@@ -116,15 +159,16 @@ type Chunk struct {
 type Compaction struct {
 	// Trigger is "auto" if the agent decided to compact, and "manual" if the user asked for it. It
 	// is "" if the transcript only has the summary.
-	Trigger string
+	Trigger string `json:"trigger"`
 	// PreTokens is the size of the context before the compaction, in tokens, or 0 if the agent did
 	// not write it down.
-	PreTokens int
+	PreTokens int `json:"pre_tokens"`
 	// PostTokens is the size of the context after it, in tokens. Older agents did not write it
 	// down: then it is 0, and [ContextCompaction.After] has the input of the next answer.
-	PostTokens int
-	// Duration is the time the compaction took, or 0 if the agent did not write it down.
-	Duration time.Duration
+	PostTokens int `json:"post_tokens"`
+	// DurationMs is the time the compaction took, in milliseconds, or 0 if the agent did not write
+	// it down.
+	DurationMs int64 `json:"duration_ms,omitempty"`
 }
 
 // A DisplayItemType is the kind of an item. As text and JSON it is a word, such as "tool".
@@ -148,93 +192,104 @@ const (
 // the call's ToolID.
 type DisplayItem struct {
 	// Type is the kind of the item. It determines which of the following fields can be set.
-	Type DisplayItemType
+	Type DisplayItemType `json:"type"`
 	// Timestamp is the time of the entry that the item comes from; for a call, the time of the
 	// call, not of its result. It is the zero time if the entry has none.
-	Timestamp time.Time
+	Timestamp time.Time `json:"time,omitzero"`
 	// Text is the text of thinking, output and a teammate's message. It is "" for calls.
-	Text string
-	// At is the position of the first entry that has the item; for a call, it is CallAt. It is the
-	// zero value if the position is not known, as after [BuildChunks].
-	At wire.Position
+	Text string `json:"text,omitempty"`
+	// At is the position of the first entry that has the item; for a call, of the entry with the
+	// call, not with its result. It is the zero value if the position is not known, as after
+	// [BuildChunks].
+	At wire.Position `json:"-"`
 
 	// The following fields are set for tool calls, including calls that start subagents.
 
 	// ToolName is the name of the tool, such as "Bash" or "mcp__github__list_issues".
-	ToolName string
+	ToolName string `json:"tool,omitempty"`
 	// ToolID is the ID of the call, such as "toolu_01A…". It is "" if the call has none: then no
 	// result can be matched to it.
-	ToolID string
-	// ToolInput is the input as the model wrote it, usually a JSON object. [DisplayItem.Input]
-	// decodes it.
-	ToolInput wire.JSON
+	ToolID string `json:"tool_id,omitempty"`
 	// ToolSummary describes the call in one line, such as "project/hello.txt - 1 line". See the
 	// function [ToolSummary].
-	ToolSummary string
+	ToolSummary string `json:"summary,omitempty"`
+	// ToolInput is the input as the model wrote it, usually a JSON object. [DisplayItem.Input]
+	// decodes it.
+	ToolInput wire.JSON `json:"input,omitempty"`
 	// ToolResult is the text of the result, once HasResult is set. It is "" if the result is empty
 	// or has only pictures.
-	ToolResult string
+	ToolResult string `json:"result,omitempty"`
 	// HasResult reports whether the result of the call arrived. It stays false for a call that was
 	// interrupted before its result was written.
-	HasResult bool
-	// ResultLost reports whether the result is missing although the model continued, which it can't
-	// without the result: the line was lost.
-	ResultLost bool
+	HasResult bool `json:"has_result,omitempty"`
 	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
 	// rejected. Then ToolResult explains why.
-	ToolError bool
-	// ResultImages is the number of pictures in the result.
-	ResultImages int
+	ToolError bool `json:"is_error,omitempty"`
+	// ResultLost reports whether the result is missing although the model continued, which it can't
+	// without the result: the line was lost.
+	ResultLost bool `json:"-"`
 	// Structured is the structured result, which has more detail than ToolResult. It is "" if the
 	// agent wrote none, or if it is longer than [ReadOptions.MaxResultBytes]: then read the entry
 	// at ResultAt. [DisplayItem.Result] decodes it.
-	Structured wire.JSON
+	Structured wire.JSON `json:"structured,omitempty"`
 	// Patch is the part of the structured result that shows what changed in a file. It is kept even
 	// if Structured is not, and may lack tabs: see [AIMsg.Patch]. [DisplayItem.Diff] decodes it.
-	Patch wire.JSON
+	Patch wire.JSON `json:"patch,omitempty"`
 	// Status is the status in the structured result, such as "completed" or "async_launched". Only
 	// some tools have one; otherwise it is "".
-	Status string
+	Status string `json:"status,omitempty"`
+	// Output is the whole output of a call whose result was too long for the conversation. It is
+	// only set in a document of package export.
+	Output string `json:"output,omitempty"`
 	// SpillPath is the file with the whole output, if the structured result names one: see
 	// [SpillPath].
-	SpillPath string
+	SpillPath string `json:"output_path,omitempty"`
+	// Images are the pictures in the result, without pictures that are too large or of another type.
+	// They are only set in a document of package export: otherwise read the entry at ResultAt.
+	Images []Image `json:"images,omitempty"`
+	// ResultImages is the number of pictures in the result.
+	ResultImages int `json:"image_count,omitempty"`
 	// Injected are texts that the call put into the conversation for the model, such as the text of
 	// a skill.
-	Injected []string
-	// CallAt is the position of the entry with the call. It is the zero value if the position is
-	// not known, as after [BuildChunks].
-	CallAt wire.Position
+	Injected []string `json:"injected,omitempty"`
 	// ResultAt is the position of the entry with the result. sessions.Session.Entry reads the
 	// entry.
-	ResultAt wire.Position
+	ResultAt wire.Position `json:"-"`
 
 	// DurationMs is the time from the call to its result, in milliseconds. If a subagent ran in the
 	// same turn, it is 0 for other calls of more than a minute: their results are written late.
-	DurationMs int64
+	DurationMs int64 `json:"duration_ms,omitempty"`
 	// TokenCount is an estimate from the length of the text, or for a call from the length of its
 	// input and result: four bytes count as one token.
-	TokenCount int
+	TokenCount int `json:"tokens,omitempty"`
 
 	// SubagentType is the type of the subagent that the call starts, such as "Explore". It is "" if
 	// neither the call nor the subagent names one.
-	SubagentType string
+	SubagentType string `json:"subagent_type,omitempty"`
 	// SubagentDesc is the description of the subagent's work in a few words, as the call or, after
 	// [Link], the metadata of the subagent gives it.
-	SubagentDesc string
+	SubagentDesc string `json:"description,omitempty"`
 	// AgentID is the ID of the subagent that the call started, if the result has it. It is
 	// "name@team" for a teammate.
-	AgentID string
+	AgentID string `json:"agent_id,omitempty"`
 	// Agents are the subagents that the call started, once they were linked: see [Link]. A workflow
 	// can start several. Their conversations are in [Agent.Transcript].
-	Agents []*Agent
+	Agents []*Agent `json:"agents,omitempty"`
 
 	// TeammateID is the name of the teammate that sent a message, see [TeammateMsg.TeammateID].
-	TeammateID string
+	TeammateID string `json:"teammate,omitempty"`
 	// TeammateColor is the color in which the agent shows the teammate, such as "blue". It is "" if
 	// the message does not have it.
-	TeammateColor string
+	TeammateColor string `json:"teammate_color,omitempty"`
 	// TeammateSummary is the subject of the message in a few words, or "" if it has none.
-	TeammateSummary string
+	TeammateSummary string `json:"teammate_summary,omitempty"`
+}
+
+// An Image is a picture in the result of a tool.
+type Image struct {
+	// MediaType is image/png, image/jpeg, image/gif or image/webp.
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"` // base64 in JSON
 }
 
 var (
@@ -317,7 +372,7 @@ var errNoCall = errors.New("transcript: item is not a tool call")
 //		fmt.Println(edit.FilePath)
 //	}
 func (i *DisplayItem) Input() (tooluse.Input, error) {
-	if !i.isCall() {
+	if !i.IsCall() {
 		return nil, errNoCall
 	}
 	return tooluse.DecodeInput(i.ToolName, i.ToolInput)
@@ -328,7 +383,7 @@ func (i *DisplayItem) Input() (tooluse.Input, error) {
 // ResultAt.
 func (i *DisplayItem) Result() (tooluse.Result, error) {
 	switch {
-	case !i.isCall():
+	case !i.IsCall():
 		return nil, errNoCall
 	case !i.HasResult:
 		return nil, fmt.Errorf("%w of %s %s", ErrNoResult, i.ToolName, i.ToolID)
@@ -338,8 +393,24 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 	return tooluse.DecodeResult(i.ToolName, i.Structured)
 }
 
-// isCall reports whether the item is a tool call, including a call that starts a subagent.
-func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
+// ShownResult returns the part of the result of a call that is meant for people: all of the output
+// if it is known, and of a subagent the report. See [AgentReport].
+func (i *DisplayItem) ShownResult() string {
+	text := cmp.Or(i.Output, i.ToolResult)
+	if i.Type == ItemSubagent {
+		return AgentReport(text)
+	}
+	return text
+}
+
+// IsCommand reports whether the item is a call that runs a command. Its result is more than the files
+// that it changed.
+func (i *DisplayItem) IsCommand() bool {
+	return i.IsCall() && (i.ToolName == "Bash" || i.ToolName == "PowerShell")
+}
+
+// IsCall reports whether the item is a tool call, including a call that starts a subagent.
+func (i *DisplayItem) IsCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
 
 // A LastOutputType is the origin of the last output of a turn. Its zero value is [LastOutputText].
 type LastOutputType int

@@ -11,8 +11,9 @@ import (
 // A chunker groups digests into chunks as they come. The zero value is ready. The cost of a digest
 // does not depend on how many came before it.
 type chunker struct {
-	list   []Chunk
-	states []chunkState // one for each chunk
+	list    []Chunk
+	states  []chunkState // one for each chunk
+	prompts int          // how many there were
 	// calls are the places of the items of calls, by ID, so that a result finds its call whatever
 	// is between them.
 	calls map[string]itemIndex
@@ -118,7 +119,7 @@ func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 		ch.Text = m.Text
 	}
 	if !m.Summary || !b.boundary {
-		ch.Compaction = &Compaction{m.Trigger, m.PreTokens, m.PostTokens, m.Duration}
+		ch.Compaction = &Compaction{m.Trigger, m.PreTokens, m.PostTokens, m.Duration.Milliseconds()}
 	}
 	b.summary, b.boundary = b.summary || m.Summary, b.boundary || !m.Summary
 }
@@ -148,6 +149,10 @@ func (c *chunker) push(d *digest, ch Chunk) int {
 
 // append adds a chunk with its state, and returns its index.
 func (c *chunker) append(ch Chunk) int {
+	if ch.Type == UserChunk {
+		c.prompts++
+	}
+	ch.Turn = c.prompts
 	c.list = append(c.list, ch)
 	c.states = append(c.states, chunkState{})
 	return len(c.list) - 1
@@ -263,7 +268,7 @@ func (c *chunker) drop(n int) {
 	c.pending = kept
 	c.firstChanged = max(0, c.firstChanged-n)
 	if len(c.list) == 0 {
-		*c = chunker{}
+		*c = chunker{prompts: c.prompts}
 	}
 }
 
@@ -378,7 +383,7 @@ func (c *chunker) addCall(d *digest, p *part) {
 		c.renewCall(at, p)
 		return
 	}
-	item := DisplayItem{Type: ItemToolCall, Timestamp: d.time, ToolID: p.id, At: d.at, CallAt: d.at}
+	item := DisplayItem{Type: ItemToolCall, Timestamp: d.time, ToolID: p.id, At: d.at}
 	if startsSubagent(p.call.name) {
 		item.Type = ItemSubagent
 	}

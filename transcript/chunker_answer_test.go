@@ -529,7 +529,7 @@ func TestBuildChunksCompaction(t *testing.T) {
 	summary := func(millis int64) *CompactMsg {
 		return &CompactMsg{Timestamp: atMillis(millis), Text: "We built a boat.", Summary: true}
 	}
-	facts := &Compaction{Trigger: "manual", PreTokens: 100, PostTokens: 20, Duration: time.Second}
+	facts := &Compaction{Trigger: "manual", PreTokens: 100, PostTokens: 20, DurationMs: 1000}
 	whole := func(millis int64) Chunk {
 		return Chunk{Type: CompactChunk, Timestamp: atMillis(millis), Text: "We built a boat.", Compaction: facts}
 	}

@@ -80,8 +80,8 @@ func TestPositions(t *testing.T) {
 	t.Parallel()
 	c := chunkAll(ai(0, "m", toolUse("a", "Bash", `{}`)), meta(1, result("a", "x")), meta(2, result("b", "y")))
 	items := c.chunks()[0].Items
-	for i, want := range [][2]int64{{100, 200}, {0, 300}} {
-		if got := [2]int64{items[i].CallAt.Offset, items[i].ResultAt.Offset}; got != want {
+	for i, want := range [][2]int64{{100, 200}, {300, 300}} {
+		if got := [2]int64{items[i].At.Offset, items[i].ResultAt.Offset}; got != want {
 			t.Errorf("item %d is at %d, want %d", i, got, want)
 		}
 	}
@@ -291,7 +291,7 @@ func TestBuildChunksIsTheChunker(t *testing.T) {
 			want[i].Lines, want[i].At = nil, wire.Position{}
 			for j := range want[i].Items {
 				item := &want[i].Items[j]
-				item.At, item.CallAt, item.ResultAt = wire.Position{}, wire.Position{}, wire.Position{}
+				item.At, item.ResultAt = wire.Position{}, wire.Position{}
 			}
 		}
 		if got := BuildChunks(msgs); !reflect.DeepEqual(want, got) {

@@ -69,7 +69,7 @@ func (i *DisplayItem) Diff() (*FileDiff, bool) {
 // Diffs returns what the call changed, file by file. It returns nil where [DisplayItem.Diff]
 // returns false. The diffs are computed at each call and belong to the caller.
 func (i *DisplayItem) Diffs() []FileDiff {
-	if !i.isCall() || !i.HasResult || i.ToolError {
+	if !i.IsCall() || !i.HasResult || i.ToolError {
 		return nil
 	}
 	switch i.ToolName {

@@ -43,6 +43,8 @@
 // each step. The item of a call has the name of the tool, its input, its result, and its changes:
 // see [DisplayItem.Input], [DisplayItem.Result] and [DisplayItem.Diff].
 //
+// The JSON of chunks, items and subagents is the format of package export.
+//
 // # Subagents
 //
 // A subagent has a separate transcript. The caller reads it, with the metadata file beside it, into

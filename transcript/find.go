@@ -116,7 +116,7 @@ func (f *finder) item(at Place, item *DisplayItem) bool {
 	switch {
 	case item.Type == ItemThinking:
 		return f.text(m, FieldThinking, item.Text)
-	case item.isCall():
+	case item.IsCall():
 		return f.text(m, FieldTool, item.ToolName) && f.input(m) && f.text(m, FieldResult, item.ToolResult)
 	case item.ToolID != "": // the result of a call that is not there
 		return f.text(m, FieldResult, item.Text)

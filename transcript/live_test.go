@@ -452,7 +452,7 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 // sent, what an answer used and why it ended.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
-	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "CallAt", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents"),
 }
 
 // The messages of a session as it runs give the same chunks as its transcript.

@@ -145,10 +145,10 @@ func (t *Transcript) copyBranches(last *Transcript, branches []Branch) {
 type Branch struct {
 	// FromLine is the line of the entry at which the branch starts, from 1, or 0 if the branch has
 	// its own root.
-	FromLine int
+	FromLine int `json:"from_line"`
 	// Chunks are the part of the conversation that was removed, in its order. They don't repeat the
 	// chunks before FromLine.
-	Chunks []Chunk
+	Chunks []Chunk `json:"chunks"`
 }
 
 // An InvalidLine is a line of a transcript that is not an entry, or an append of several entries

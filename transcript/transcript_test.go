@@ -298,7 +298,7 @@ func TestSteps(t *testing.T) {
 }
 
 var withoutPlaces = cmp.Options{
-	cmpopts.IgnoreFields(Chunk{}, "At", "Lines"), cmpopts.IgnoreFields(DisplayItem{}, "At", "CallAt", "ResultAt"),
+	cmpopts.IgnoreFields(Chunk{}, "At", "Lines"), cmpopts.IgnoreFields(DisplayItem{}, "At", "ResultAt"),
 }
 
 // Each item and each chunk knows the entry that it comes from.

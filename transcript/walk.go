@@ -32,7 +32,7 @@ type Turn struct {
 func (t *Transcript) Turns() (turns []Turn, others []usage.Call) {
 	for i := range t.Chunks {
 		if t.Chunks[i].Type == UserChunk || i == 0 {
-			turns = append(turns, Turn{Number: nextNumber(turns, t.Chunks[i].Type), Chunks: t.Chunks[i:i]})
+			turns = append(turns, Turn{Number: t.Chunks[i].Turn, Chunks: t.Chunks[i:i]})
 		}
 		last := &turns[len(turns)-1]
 		last.Chunks = t.Chunks[i-len(last.Chunks) : i+1 : i+1]
@@ -50,17 +50,6 @@ func (t *Transcript) Turns() (turns []Turn, others []usage.Call) {
 		}
 	}
 	return turns, others
-}
-
-// nextNumber returns the number of a turn that starts with a chunk of the type.
-func nextNumber(before []Turn, first ChunkType) int {
-	switch {
-	case len(before) > 0:
-		return before[len(before)-1].Number + 1
-	case first == UserChunk:
-		return 1
-	}
-	return 0
 }
 
 // An answer names an answer of the model, as [usage.Tally] does.

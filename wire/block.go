@@ -29,7 +29,7 @@ type Block interface {
 	Raw() string
 	json.Marshaler
 
-	encode(*encoder)
+	sealed()
 }
 
 // Content is the list of blocks of a message. Where the wire has a plain string instead of a list,
@@ -83,7 +83,7 @@ func (b *UnknownBlock) Raw() string { return b.raw }
 // MarshalJSON returns the block as it was read.
 func (b *UnknownBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }
 
-func (b *UnknownBlock) encode(e *encoder) { e.verbatim(b.raw) }
+func (b *UnknownBlock) sealed() {}
 
 // An InvalidBlock is a block that is not an object, has no type, or does not fit its type. The
 // other blocks of its message are not affected.
@@ -107,7 +107,7 @@ func (b *InvalidBlock) Err() error { return b.faults.err(b.fault) }
 // MarshalJSON returns the block as it was read.
 func (b *InvalidBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }
 
-func (b *InvalidBlock) encode(e *encoder) { e.verbatim(b.raw) }
+func (b *InvalidBlock) sealed() {}
 
 // A TextBlock is text, written by the model or by the user.
 //

@@ -181,6 +181,7 @@ func (d *decoder) invalid(data []byte, err *jsonlex.Error) *InvalidFrame {
 
 // whole decodes a text that is one value, with do.
 func (d *decoder) whole(data string, do func()) error {
+	defer d.names.free()
 	d.load([]byte(data))
 	d.keepRaw, d.raw = true, data
 	d.Share(data)

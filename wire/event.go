@@ -75,7 +75,7 @@ type Event interface {
 	Raw() string
 	json.Marshaler
 
-	encode(*encoder)
+	sealed()
 }
 
 // A MessageStartEvent starts an answer, without content yet.
@@ -263,4 +263,4 @@ func (e *UnknownEvent) Raw() string { return e.raw }
 // MarshalJSON returns the event as it was read.
 func (e *UnknownEvent) MarshalJSON() ([]byte, error) { return []byte(e.raw), nil }
 
-func (e *UnknownEvent) encode(enc *encoder) { enc.verbatim(e.raw) }
+func (e *UnknownEvent) sealed() {}

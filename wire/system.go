@@ -530,6 +530,30 @@ type ElicitationCompleteMessage struct {
 	SessionID     string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
+// An ElicitationMode is the kind of request that an MCP server makes to the user.
+type ElicitationMode string
+
+// The modes that the agent knows.
+const (
+	// ElicitationModeForm asks to fill in a form.
+	ElicitationModeForm ElicitationMode = "form"
+	// ElicitationModeURL asks to visit a page.
+	ElicitationModeURL ElicitationMode = "url"
+)
+
+// An ElicitationAction is the user's response to a request of an MCP server.
+type ElicitationAction string
+
+// The actions that the agent knows.
+const (
+	// ElicitationAccept answers the question.
+	ElicitationAccept ElicitationAction = "accept"
+	// ElicitationDecline refuses to answer.
+	ElicitationDecline ElicitationAction = "decline"
+	// ElicitationCancel closes the request without a decision.
+	ElicitationCancel ElicitationAction = "cancel"
+)
+
 // A MemoryRecallMessage lists the memories that the agent brought into the turn.
 //
 //wire:message system memory_recall

@@ -350,5 +350,5 @@ var hookEvents = []string{
 }
 
 // HookEvents returns the names of all events that hooks of Claude Code 2.1.325 can have. The
-// constants of type clew.HookEvent are the same. The list is new at each call.
+// constants of type hook.Event are the same. The list is new at each call.
 func HookEvents() []string { return slices.Clone(hookEvents) }

@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 )
 
-// keepFiles is a [clew.HookFunc] that denies commands with rm in them. It helps against mistakes;
+// keepFiles is a [hook.Func] that denies commands with rm in them. It helps against mistakes;
 // against malice there is [clew.Options.Sandbox].
-func keepFiles(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
-	use, ok := in.(*clew.PreToolUseInput)
+func keepFiles(_ context.Context, in hook.Input) (*hook.Output, error) {
+	use, ok := in.(*hook.PreToolUseInput)
 	if !ok {
 		return nil, nil
 	}
@@ -28,8 +30,8 @@ func keepFiles(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 		return nil, nil
 	}
 	fmt.Printf("denied: %q\n", input.Command)
-	return &clew.HookOutput{Specific: &clew.PreToolUseOutput{
-		Decision: clew.PermissionBehaviorDeny,
+	return &hook.Output{Specific: &hook.PreToolUseOutput{
+		Decision: permission.BehaviorDeny,
 		Reason:   "Nothing is deleted here.",
 	}}, nil
 }
@@ -37,11 +39,11 @@ func keepFiles(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 func main() {
 	result, err := clew.Run(context.Background(), "Delete all temporary files.", &clew.Options{
 		AllowedTools: []string{"Bash"},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: {{
+		Hooks: map[hook.Event][]hook.Matcher{
+			hook.PreToolUse: {{
 				Matcher:   "Bash",
-				Hooks:     []clew.HookFunc{keepFiles},
-				OnFailure: clew.HookFailureBlock,
+				Hooks:     []hook.Func{keepFiles},
+				OnFailure: hook.FailureBlock,
 			}},
 		},
 	})

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/permission"
 )
 
 // A terminal puts questions to a person, one at a time: the agent may ask several at once.
@@ -21,9 +22,9 @@ type terminal struct {
 	input *bufio.Reader
 }
 
-// canUseTool is a [clew.CanUseToolFunc]. The agent's words are quoted: they must not reach the
+// canUseTool is a [permission.Func]. The agent's words are quoted: they must not reach the
 // terminal as escape sequences.
-func (t *terminal) canUseTool(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (t *terminal) canUseTool(_ context.Context, req *permission.Request) (permission.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Printf("Use %s with %q? [y/N] ", req.ToolName, req.Input)
@@ -32,9 +33,9 @@ func (t *terminal) canUseTool(_ context.Context, req *clew.PermissionRequest) (c
 		return nil, err
 	}
 	if strings.TrimSpace(answer) != "y" {
-		return clew.Deny("The user said no."), nil
+		return permission.Deny("The user said no."), nil
 	}
-	return clew.Allow(), nil
+	return permission.Allow(), nil
 }
 
 func main() {

@@ -47,7 +47,7 @@ func ask(ctx context.Context, s *clew.Session, prompt string) error {
 		}
 		switch m := msg.(type) {
 		case *wire.SessionReconnectedMessage:
-			fmt.Println("(The agent died, and another one goes on.)")
+			fmt.Println("(The agent died, and another one continues.)")
 		case *clew.ResultMessage:
 			fmt.Println(m.Result)
 		}

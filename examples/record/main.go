@@ -27,7 +27,7 @@ func record(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := greet(ctx, &clew.Options{Record: file})
+	answer, err := greet(ctx, &clew.Options{Debug: clew.DebugOptions{Record: file}})
 	if err != nil {
 		return err
 	}

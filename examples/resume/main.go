@@ -23,12 +23,12 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	second, err := clew.Run(ctx, "Which number was it?", &clew.Options{Resume: first.SessionID})
+	second, err := clew.Run(ctx, "Which number was it?", &clew.Options{Session: clew.SessionOptions{Resume: first.SessionID}})
 	if err != nil {
 		return err
 	}
 	fmt.Println(second.Result)
-	third, err := clew.Run(ctx, "Double it.", &clew.Options{Resume: first.SessionID, ForkSession: true})
+	third, err := clew.Run(ctx, "Double it.", &clew.Options{Session: clew.SessionOptions{Resume: first.SessionID, Fork: true}})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ const project = "river"
 
 // goOn is what a second agent is told about the end of the first.
 const goOn = "You were stopped before you had finished. Your last tool call may or may not have happened. " +
-	"Look before you repeat anything, then go on with what you were asked to do."
+	"Look before you repeat anything, then continue your task."
 
 // Timeout replaces River's limit of one minute. River takes a job for lost an hour after that at the earliest: see
 // RescueStuckJobsAfter in [river.Config].
@@ -93,7 +93,7 @@ func (w *Worker) run(ctx context.Context, job *river.Job[Args]) (*outcome, error
 		}
 	}
 	if r := seen.result; r != nil {
-		output := Output{Session: opts.SessionID, Text: r.Result, CostUSD: r.TotalCostUSD}
+		output := Output{Session: opts.Session.ID, Text: r.Result, CostUSD: r.TotalCostUSD}
 		err = errors.Join(err, river.RecordOutput(ctx, output))
 	}
 	return seen, err
@@ -110,9 +110,9 @@ func (w *Worker) prepare(ctx context.Context, job *river.Job[Args]) (*clew.Optio
 	if err != nil {
 		return nil, "", err
 	}
-	opts.Store, opts.StoreProject, opts.StoreEager = w.Store, project, true
-	opts.SessionID = sessionID(job, start)
-	opts.Resume, opts.ForkSession = job.Args.Session, job.Args.Session != ""
+	opts.Store.Store, opts.Store.Project, opts.Store.Eager = w.Store, project, true
+	opts.Session.ID = sessionID(job, start)
+	opts.Session.Resume, opts.Session.Fork = job.Args.Session, job.Args.Session != ""
 	for start--; start > 0; start-- {
 		earlier := sessionID(job, start)
 		there, err := w.has(ctx, earlier)
@@ -120,7 +120,7 @@ func (w *Worker) prepare(ctx context.Context, job *river.Job[Args]) (*clew.Optio
 			return nil, "", err
 		}
 		if there {
-			opts.Resume, opts.ForkSession = earlier, true
+			opts.Session.Resume, opts.Session.Fork = earlier, true
 			return &opts, goOn, nil
 		}
 	}

@@ -14,9 +14,8 @@ import (
 
 func main() {
 	result, err := clew.Run(context.Background(), "What does this program do?", &clew.Options{
-		Tools:        []string{"Read", "Glob", "Grep"},
-		MaxTurns:     20,
-		MaxBudgetUSD: 0.50,
+		Tools:  []string{"Read", "Glob", "Grep"},
+		Limits: clew.Limits{MaxTurns: 20, MaxBudgetUSD: 0.50},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -27,12 +27,12 @@ func run(ctx context.Context) error {
 	}
 	defer store.Close()
 	// A session with a project name is found again from any directory.
-	opts := &clew.Options{Store: store, StoreProject: "birds"}
+	opts := &clew.Options{Store: clew.StoreOptions{Store: store, Project: "birds"}}
 	first, err := clew.Run(ctx, "Remember the wren.", opts)
 	if err != nil {
 		return err
 	}
-	opts.Resume = first.SessionID
+	opts.Session.Resume = first.SessionID
 	second, err := clew.Run(ctx, "Which bird was it?", opts)
 	if err != nil {
 		return err

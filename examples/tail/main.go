@@ -30,7 +30,7 @@ func run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
-		if _, err := clew.Run(ctx, "Where does it live?", &clew.Options{Resume: result.SessionID}); err != nil {
+		if _, err := clew.Run(ctx, "Where does it live?", &clew.Options{Session: clew.SessionOptions{Resume: result.SessionID}}); err != nil {
 			cancel(err)
 		}
 	}()

@@ -104,7 +104,7 @@ const project = "temporal"
 
 // goOn is what a second agent is told about the end of the first.
 const goOn = "You were stopped before you had finished. Your last tool call may or may not have happened. " +
-	"Look before you repeat anything, then go on with what you were asked to do."
+	"Look before you repeat anything, then continue your task."
 
 // RunAgent runs an agent until it has ended, or until ctx has: then it ends the agent. Each message of the agent is a
 // heartbeat. Its details are the sessions of all attempts so far, the newest last.
@@ -119,7 +119,7 @@ func (a *Activities) RunAgent(ctx context.Context, task Task) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	attempts = append(attempts, opts.SessionID)
+	attempts = append(attempts, opts.Session.ID)
 	activity.RecordHeartbeat(ctx, attempts)
 	var seen outcome
 	for msg, err := range clew.Query(ctx, prompt, opts) {
@@ -132,7 +132,7 @@ func (a *Activities) RunAgent(ctx context.Context, task Task) (*Result, error) {
 	if seen.result == nil {
 		return nil, errors.New("the agent has ended without a result")
 	}
-	return &Result{Session: opts.SessionID, Text: seen.result.Result, CostUSD: seen.result.TotalCostUSD}, nil
+	return &Result{Session: opts.Session.ID, Text: seen.result.Result, CostUSD: seen.result.TotalCostUSD}, nil
 }
 
 // prepare returns the options and the prompt of the agent: those of the task, or if an earlier attempt has left a
@@ -146,16 +146,16 @@ func (a *Activities) prepare(ctx context.Context, task Task, attempts []string) 
 	if task.ReadOnly {
 		opts.PermissionMode, opts.Tools = clew.PermissionModeDefault, []string{"Read", "Glob", "Grep"}
 	}
-	opts.Store, opts.StoreProject, opts.StoreEager = a.Store, project, true
-	opts.SessionID = uuid.NewString()
-	opts.Resume, opts.ForkSession = task.Session, task.Session != ""
+	opts.Store.Store, opts.Store.Project, opts.Store.Eager = a.Store, project, true
+	opts.Session.ID = uuid.NewString()
+	opts.Session.Resume, opts.Session.Fork = task.Session, task.Session != ""
 	for _, earlier := range slices.Backward(attempts) {
 		there, err := a.has(ctx, earlier)
 		if err != nil {
 			return nil, "", err
 		}
 		if there {
-			opts.Resume, opts.ForkSession = earlier, true
+			opts.Session.Resume, opts.Session.Fork = earlier, true
 			return &opts, goOn, nil
 		}
 	}

@@ -19,8 +19,10 @@ func main() {
 	silence := flag.Duration("silence", 5*time.Minute, "how long the agent may be silent")
 	flag.Parse()
 	result, err := clew.Run(context.Background(), "Say hello.", &clew.Options{
-		IdleTimeout:  *silence,
-		CloseTimeout: time.Second, // an agent that hangs need not be given time to end by itself
+		Limits: clew.Limits{
+			IdleTimeout:  *silence,
+			CloseTimeout: time.Second, // an agent that hangs need not be given time to end by itself
+		},
 	})
 	if errors.Is(err, clew.ErrIdle) {
 		fmt.Println("The agent has not said anything for", *silence)

@@ -191,7 +191,7 @@ func (r *Runner) startAndEnd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts.Store, opts.StoreProject, opts.StoreEager = nil, "", false
+	opts.Store = clew.StoreOptions{}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var waits atomic.Bool

@@ -15,17 +15,19 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 )
 
 // callbacks lets the agent ask, and lets no tool start while the worker is not sure of its lease.
 func (n *run) callbacks(o *clew.Options) {
 	o.Hooks = maps.Clone(o.Hooks)
 	if o.Hooks == nil {
-		o.Hooks = make(map[clew.HookEvent][]clew.HookMatcher)
+		o.Hooks = make(map[hook.Event][]hook.Matcher)
 	}
-	o.Hooks[clew.HookPreToolUse] = append([]clew.HookMatcher{{
-		Hooks: []clew.HookFunc{n.beforeTool}, Timeout: hookTime, OnFailure: clew.HookFailureBlock,
-	}}, o.Hooks[clew.HookPreToolUse]...)
+	o.Hooks[hook.PreToolUse] = append([]hook.Matcher{{
+		Hooks: []hook.Func{n.beforeTool}, Timeout: hookTime, OnFailure: hook.FailureBlock,
+	}}, o.Hooks[hook.PreToolUse]...)
 	if n.task.Job.Spec.Ask == nil {
 		return
 	}
@@ -37,16 +39,16 @@ const hookTime = 30 * 24 * time.Hour
 
 // beforeTool waits until a tool may start. A tool whose every call needs an answer is asked for
 // here, since only a hook can defer a call: then the agent ends, and asks again when it continues.
-func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+func (n *run) beforeTool(ctx context.Context, in hook.Input) (*hook.Output, error) {
 	if err := n.mayAct(ctx); err != nil {
 		return nil, err
 	}
-	use, ok := in.(*clew.PreToolUseInput)
+	use, ok := in.(*hook.PreToolUseInput)
 	if !ok {
 		return nil, nil
 	}
 	if dir := n.formerDir(string(use.ToolInput)); dir != "" {
-		return decide(clew.PermissionBehaviorDeny, "The directory "+dir+" is gone. You work in "+n.dir+" now, which has the same files."), nil
+		return decide(permission.BehaviorDeny, "The directory "+dir+" is gone. You work in "+n.dir+" now, which has the same files."), nil
 	}
 	if !n.needsAnswer(use.ToolName) {
 		return nil, nil
@@ -58,7 +60,7 @@ func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutp
 	if errors.Is(err, fleet.ErrParked) {
 		if n.isOnlyCall() {
 			n.park(q.ID)
-			return decide(clew.PermissionBehaviorDefer, "Nobody has answered yet."), nil
+			return decide(permission.BehaviorDefer, "Nobody has answered yet."), nil
 		}
 		a, err = n.ask(ctx, q, false) // of several calls at once none can be deferred
 	}
@@ -66,9 +68,9 @@ func (n *run) beforeTool(ctx context.Context, in clew.HookInput) (*clew.HookOutp
 		return nil, err
 	}
 	if !a.Allow {
-		return decide(clew.PermissionBehaviorDeny, refusal(a)), nil
+		return decide(permission.BehaviorDeny, refusal(a)), nil
 	}
-	return decide(clew.PermissionBehaviorAllow, "allowed by "+a.By), n.mayAct(ctx)
+	return decide(permission.BehaviorAllow, "allowed by "+a.By), n.mayAct(ctx)
 }
 
 // isOnlyCall reports whether no other call is open.
@@ -104,8 +106,8 @@ func (n *run) mayAct(ctx context.Context) error {
 	}
 }
 
-func decide(b clew.PermissionBehavior, why string) *clew.HookOutput {
-	return &clew.HookOutput{Specific: &clew.PreToolUseOutput{Decision: b, Reason: why}}
+func decide(b permission.Behavior, why string) *hook.Output {
+	return &hook.Output{Specific: &hook.PreToolUseOutput{Decision: b, Reason: why}}
 }
 
 // needsAnswer reports whether every call of the tool needs an answer.
@@ -129,7 +131,7 @@ func idOf(call string) string {
 
 // canUseTool asks whether a tool may be used. The agent can also ask here for a call that was deferred and
 // has its answer by now, so the question has the same ID.
-func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (n *run) canUseTool(ctx context.Context, req *permission.Request) (permission.Result, error) {
 	if err := n.mayAct(ctx); err != nil {
 		return nil, err
 	}
@@ -145,13 +147,13 @@ func (n *run) canUseTool(ctx context.Context, req *clew.PermissionRequest) (clew
 		return nil, err
 	}
 	if !a.Allow {
-		return clew.Deny(refusal(a)), nil
+		return permission.Deny(refusal(a)), nil
 	}
-	return clew.Allow(), n.mayAct(ctx)
+	return permission.Allow(), n.mayAct(ctx)
 }
 
-func isDenied(r clew.PermissionResult) bool {
-	_, ok := r.(*clew.DenyResult)
+func isDenied(r permission.Result) bool {
+	_, ok := r.(*permission.DenyResult)
 	return ok
 }
 

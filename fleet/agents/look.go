@@ -137,11 +137,11 @@ func (n *run) promptText(ctx context.Context) string {
 	case fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount:
 		b.WriteString("You were stopped by a limit of the account, which is over now.")
 	case fleet.ByQuestion: // the agent continues the call by itself, before it reads this
-		return "The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; else go on."
+		return "The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; otherwise continue."
 	case fleet.ByBudget, fleet.ByTurns, fleet.ByTime:
-		b.WriteString("You were stopped by a limit of this job, and may go on.")
+		b.WriteString("You were stopped by a limit of this job, and may continue.")
 	case fleet.ByResult, fleet.ByAgent, fleet.ByPerson, fleet.ByTranscript:
-		b.WriteString("You had stopped, and are asked to go on.")
+		b.WriteString("You had stopped, and are asked to continue.")
 	default:
 		fmt.Fprintf(&b, "The machine that you ran on was lost at %s.", from.Ended.Format(time.RFC3339))
 	}
@@ -149,7 +149,7 @@ func (n *run) promptText(ctx context.Context) string {
 	if last := len(j.Notes) - 1; last >= 0 && j.Notes[last].By != "policy" && j.Notes[last].Text != "" && j.Notes[last].Result == nil {
 		fmt.Fprintf(&b, " You are told: %s", j.Notes[last].Text)
 	}
-	b.WriteString(" Look before you repeat anything, then go on with what you were asked to do.")
+	b.WriteString(" Look before you repeat anything, then continue your task.")
 	return b.String()
 }
 

@@ -231,24 +231,24 @@ func (n *run) options() (*clew.Options, error) {
 	budget, wall, turns := policy.limits(spec)
 	n.wall, n.idle = wall, time.Duration(spec.Limits.Idle)
 	if budget > 0 {
-		o.MaxBudgetUSD = budget - n.task.Job.CostUSD()
-		if o.MaxBudgetUSD <= 0 {
+		o.Limits.MaxBudgetUSD = budget - n.task.Job.CostUSD()
+		if o.Limits.MaxBudgetUSD <= 0 {
 			return nil, fmt.Errorf("%s: %w", wording.Dollars(budget).Long(), fleet.ErrBudget)
 		}
 	}
-	o.Dir, o.SessionID, o.MaxTurns = n.dir, n.session, turns
+	o.Dir, o.Session.ID, o.Limits.MaxTurns = n.dir, n.session, turns
 	if r.opts.Store != nil {
 		n.keeper = newKeeper(r.opts.Store)
-		o.Store, o.StoreProject, o.StoreEager = n.keeper, Project, true
+		o.Store.Store, o.Store.Project, o.Store.Eager = n.keeper, Project, true
 	}
 	o.VerbatimPrompts = true
 	if from := n.from(); from != nil {
-		o.Resume, o.ForkSession = n.task.Job.From.Session, true
+		o.Session.Resume, o.Session.Fork = n.task.Job.From.Session, true
 	}
 	if !n.trusted() {
-		o.SettingSources, o.StrictMCPConfig = []clew.SettingSource{}, true
-	} else if o.SettingSources == nil {
-		o.SettingSources = []clew.SettingSource{clew.SettingSourceProject}
+		o.Settings.Sources, o.StrictMCPConfig = []clew.SettingSource{}, true
+	} else if o.Settings.Sources == nil {
+		o.Settings.Sources = []clew.SettingSource{clew.SettingSourceProject}
 	}
 	n.agentOptions(&o, &spec.Agent)
 	o.Env = slices.Concat(o.Env, r.opts.Accounts[accountOf(spec)], n.env(), n.secrets(&spec.Agent))

@@ -15,11 +15,6 @@ var messageFlaws = map[string]flaw{
 	"messages are lost": {"messages/messages come", func(f *fakeEngine) {
 		f.publish = func(context.Context, string, []byte) error { return nil }
 	}},
-	"messages are text": {"messages/messages come", func(f *fakeEngine) {
-		f.publish = func(ctx context.Context, subject string, message []byte) error {
-			return f.Engine.Publish(ctx, subject, bytes.ToValidUTF8(message, []byte("?")))
-		}
-	}},
 	"somebody has to listen": {"messages/nobody listens", func(f *fakeEngine) {
 		f.publish = func(context.Context, string, []byte) error { return errFlaw }
 	}},
@@ -163,11 +158,6 @@ var fileFlaws = map[string]flaw{
 	"a prefix is a directory": {"files/files are removed by prefix", func(f *fakeEngine) {
 		f.delete = func(ctx context.Context, prefix string) error {
 			return f.Engine.Delete(ctx, strings.TrimSuffix(prefix, "/")+"/")
-		}
-	}},
-	"a prefix has no slash": {"files/files are removed by prefix", func(f *fakeEngine) {
-		f.delete = func(ctx context.Context, prefix string) error {
-			return f.Engine.Delete(ctx, strings.TrimSuffix(prefix, "/"))
 		}
 	}},
 	"names are folded": {"files/names of all characters", func(f *fakeEngine) {

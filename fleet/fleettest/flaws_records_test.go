@@ -235,22 +235,6 @@ var recordFlaws = map[string]flaw{
 	"nothing is removed": {"records/a record is removed", func(f *fakeEngine) {
 		f.remove = func(context.Context, fleet.Table, string, uint64) error { return nil }
 	}},
-	"history stays after a removal": {"records/a record is removed", func(f *fakeEngine) {
-		removed := map[string][]fleet.Record{}
-		f.remove = func(ctx context.Context, t fleet.Table, key string, revision uint64) error {
-			removed[key] = collect(f.Engine.History(ctx, t, key))
-			return f.Engine.Remove(ctx, t, key, revision)
-		}
-		f.history = func(ctx context.Context, t fleet.Table, key string) records {
-			return func(yield func(fleet.Record, error) bool) {
-				for _, r := range append(removed[key], collect(f.Engine.History(ctx, t, key))...) {
-					if !yield(r, nil) {
-						return
-					}
-				}
-			}
-		}
-	}},
 	"what has changed is removed": {"records/a record that has changed is not removed", func(f *fakeEngine) {
 		f.remove = func(ctx context.Context, t fleet.Table, key string, _ uint64) error {
 			r, _ := f.Engine.Get(ctx, t, key)
@@ -323,21 +307,9 @@ var valueFlaws = map[string]flaw{
 			r.Data = read[r.Key]
 		})(f)
 	}},
-	"old data comes again": {"records/a record is replaced", func(f *fakeEngine) {
-		f.get = func(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
-			for r, err := range f.Engine.History(ctx, t, key) {
-				return r, err
-			}
-			return fleet.Record{}, fleet.ErrNotFound
-		}
-	}},
 	"the time is that of the call": {"values/the time of a record", onGet(func(r *fleet.Record) { r.Time = r.Time.Add(time.Second) })},
 	"the oldest is forgotten": {"history/the oldest comes first", onHistory(func(records []fleet.Record) []fleet.Record {
 		return records[min(len(records), 1):]
-	})},
-	"history is reversed": {"history/the oldest comes first", onHistory(func(records []fleet.Record) []fleet.Record {
-		slices.Reverse(records)
-		return records
 	})},
 	"history has no labels": {"history/each record is whole", onHistory(eachRecord(func(r *fleet.Record) { r.Label = "" }))},
 	"history has 64 records": {"history/300 changes", onHistory(func(records []fleet.Record) []fleet.Record {

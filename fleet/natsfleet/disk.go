@@ -47,7 +47,7 @@ func (d *disk) least() int64 { return min(minDisk, d.Total/minShare) }
 func (d *disk) low() string {
 	switch {
 	case d.Fault != "":
-		return fmt.Sprintf("the disk of the server can't be written to: %s; make room on the disk of %s, and the server goes on", d.Fault, d.Dir)
+		return fmt.Sprintf("the disk of the server can't be written to: %s; make room on the disk of %s, and the server continues", d.Fault, d.Dir)
 	case d.Free < d.least():
 		return fmt.Sprintf("the disk of the server is almost full: %s of %s are free for %s, and new jobs need %s; make room there, or drop old jobs",
 			wording.Size(d.Free), wording.Size(d.Total), d.Dir, wording.Size(d.least()))
@@ -60,7 +60,7 @@ func (d *disk) finding() Finding {
 	switch {
 	case d.Fault != "":
 		f.Text = fmt.Sprintf("The server can't write: %s.", d.Fault)
-		f.Fix = fmt.Sprintf("Make room on the disk of %s: the server then goes on by itself.", d.Dir)
+		f.Fix = fmt.Sprintf("Make room on the disk of %s: the server then continues by itself.", d.Dir)
 	case !f.OK:
 		f.Fix = fmt.Sprintf("Make room on the disk of %s, or drop old jobs: the server takes no new ones below %s.", d.Dir, wording.Size(d.least()))
 	}

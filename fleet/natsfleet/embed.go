@@ -24,6 +24,7 @@ import (
 
 	"github.com/clewdev/clew/internal/natsserver"
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/port"
 )
 
 // checkListen returns an error if the server of a directory would be open to others without protection.
@@ -249,24 +250,24 @@ func (o *Options) serverTLS(n *notice) (*tls.Config, error) {
 }
 
 // address returns where the server listens: where the options say, where the last one did, or at any free port.
-func (o *Options) address(ctx context.Context, n *notice) (host string, port int) {
+func (o *Options) address(ctx context.Context, n *notice) (host string, number int) {
 	if o.Listen != "" {
 		host, text, _ := net.SplitHostPort(o.Listen)
-		if port, _ = strconv.Atoi(text); port == 0 {
-			port = server.RANDOM_PORT
+		if number, _ = strconv.Atoi(text); number == 0 {
+			number = server.RANDOM_PORT
 		}
-		return host, port
+		return host, number
 	}
 	host = "127.0.0.1"
-	if u, err := url.Parse(n.URL); err == nil && u.Hostname() == host {
-		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", u.Host); err == nil { // otherwise another program has it
-			_ = l.Close()
-			port, _ = strconv.Atoi(u.Port())
-			return host, port
-		}
+	if u, err := url.Parse(n.URL); err == nil && u.Hostname() == host && port.BecomesFree(ctx, u.Host, maxPortWait) {
+		last, _ := strconv.Atoi(u.Port())
+		return host, last
 	}
 	return host, server.RANDOM_PORT
 }
+
+// maxPortWait is the time for the address of the last server to become free.
+const maxPortWait = 2 * time.Second
 
 // signer returns the client option for the seed of a key.
 func signer(seed string) (nats.Option, error) {

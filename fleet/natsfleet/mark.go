@@ -146,7 +146,7 @@ func (m *mark) lost(before, now map[string]uint64) error {
 	for stream, last := range before {
 		if now[stream] < last {
 			return damage{fmt.Errorf("the server has lost messages, since its files are damaged: stream %s had messages up to number %d, "+
-				"and has them up to %d; restore %s from a backup, or remove %s to go on with what is left",
+				"and has them up to %d; restore %s from a backup, or remove %s to continue with what is left",
 				stream, last, now[stream], filepath.Dir(m.path), m.path)}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/big"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,18 +113,41 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// checkPort checks that an engine's server is at the address of the last one, unless another
-// program took the port.
+// checkPort fails unless the server of an engine has the address that it had before.
 func checkPort(t *testing.T, e *natsfleet.Engine, address string) {
 	t.Helper()
-	if e.URL() == address {
-		return
-	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", strings.TrimPrefix(address, "nats://"))
-	if err == nil {
-		_ = l.Close()
+	if e.URL() != address {
 		t.Errorf("the server is at %s, and was at %s", e.URL(), address)
 	}
+}
+
+// lastPort is the last port that steadyDir chose.
+var lastPort atomic.Int64
+
+// steadyDir returns a directory whose server had a port that systems do not usually give to a program that
+// asks for any free one. So nobody takes it while the server is not there. A test process has ten such ports.
+func steadyDir(t *testing.T) string {
+	t.Helper()
+	lastPort.CompareAndSwap(0, int64(15_000+os.Getpid()%1000*10)) // for tests in two processes
+	dir := t.TempDir()
+	for range 9 {
+		address := fmt.Sprintf("127.0.0.1:%d", lastPort.Add(1))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir, Listen: address})
+		if err == nil {
+			err = e.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // takePort listens at an address, and closes all connections, unless another program has just taken
@@ -199,9 +224,8 @@ func checkHistory(t testing.TB, e fleet.Engine, key string, want ...string) {
 
 // TestTakeOver opens the same directory several times. The server ends with the first engine, and another one
 // starts it again, at the same port. When that one ends as well, the last one does.
-func TestTakeOver(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+func TestTakeOver(t *testing.T) { // not parallel: a process that another test starts may have a copy of the socket
+	dir := steadyDir(t)
 	first, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -241,9 +265,8 @@ func TestTakeOver(t *testing.T) {
 }
 
 // TestGone closes the only engine that can have the server.
-func TestGone(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+func TestGone(t *testing.T) { // not parallel: a process that another test starts may have a copy of the socket
+	dir := steadyDir(t)
 	only, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -111,8 +111,8 @@ func TestListPackagesFindsC(t *testing.T) {
 }
 
 // watchSources reads every source directory, so that go test does not use a cached result after an
-// import has changed. The cache depends on the files that the test itself opens, not on those that
-// go list opens.
+// import changes. The cache depends on the files that the test itself opens, and ignores the files
+// that go list opens.
 func watchSources(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -161,7 +161,7 @@ func decodeNodes(t *testing.T, out []byte) []node {
 	}
 }
 
-// imports returns a node of this module. Paths that begin with a slash are of this module too, and
+// imports returns a node of this module. Paths that start with a slash are also in this module, and
 // "" is its root.
 func imports(importPath string, imps ...string) node {
 	n := node{ImportPath: module + importPath}
@@ -266,6 +266,7 @@ func TestCheckBroken(t *testing.T) {
 			"/sessions/sqlitestore imports github.com/nats-io/nats.go/jetstream: only a package named",
 		},
 		{"the program's verbs draw", []node{imports("/internal/cli", "charm.land/bubbletea/v2")}, "/internal/cli imports charm.land/bubbletea/v2: only internal/tui"},
+		{"commands know an engine", []node{imports("/internal/fleetcli", module+"/fleet/natsfleet")}, "/internal/fleetcli imports github.com/clewdev/clew/fleet/natsfleet: only internal/engine"},
 		{"tools draw", []node{imports("/tools", "charm.land/lipgloss/v2")}, "/tools imports charm.land/lipgloss/v2: only the program"},
 		{"the SDK parses flags", []node{imports("", "github.com/spf13/cobra")}, " imports github.com/spf13/cobra: only the program"},
 		{"control starts a process", []node{imports("/internal/control", "os/exec")}, "/internal/control imports os/exec: it starts no"},
@@ -308,7 +309,7 @@ func TestCheckBroken(t *testing.T) {
 	}
 }
 
-// The rule about testing also holds for what other modules import.
+// The rule about testing also holds for the imports of other modules.
 func TestCheckBrokenByAnotherModule(t *testing.T) {
 	nodes := []node{
 		imports("/cmd/clew", "example.com/flags"),

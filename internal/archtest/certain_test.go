@@ -5,22 +5,57 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// TestTestsAreCertain checks that the outcome of a test follows from the code. A test neither sleeps
-// to wait nor uses randomness without a fixed seed, and what it waits for may take a minute. This
-// does not apply to code that runs only in a bubble of testing/synctest, in a search (see package
-// soak), in a benchmark or in a fuzz target.
+// TestTestsAreCertain checks that the outcome of a test follows from the code. A test neither sleeps to wait
+// nor uses randomness without a fixed seed, and each of its waits may take a minute. This does not apply to
+// code that runs only in a bubble of testing/synctest, in a search (see package soak), in a benchmark or in a
+// fuzz target.
 func TestTestsAreCertain(t *testing.T) {
 	t.Parallel()
 	sources, fset := readSources(t)
 	for _, broken := range uncertain(sources, fset) {
 		t.Error(broken)
 	}
+}
+
+// TestScriptsAreCertain checks the same of scripts: they sleep only between two looks, and run programs at a
+// terminal with onterminal, since the terminal of testscript loses output that it has not read when the program ends.
+func TestScriptsAreCertain(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../*/testdata/script/*.txtar")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%d scripts, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, broken := range uncertainLines(string(text)) {
+			t.Errorf("%s: %s", path, broken)
+		}
+	}
+	if got := uncertainLines("ttyin x\nexec sh -c 'until a; do sleep 1; done'\nexec sleep 1\n! ttyout x\n"); len(got) != 3 {
+		t.Errorf("found %q", got)
+	}
+}
+
+// uncertainLines returns the lines of a script that depend on luck.
+func uncertainLines(script string) (found []string) {
+	for line := range strings.Lines(script) {
+		rest := strings.ReplaceAll(line, "do sleep ", "")
+		if strings.Contains(rest, "sleep ") || strings.HasPrefix(strings.TrimPrefix(line, "! "), "tty") {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
 }
 
 // uncertain returns a sentence for each place in a test that depends on luck.
@@ -48,8 +83,8 @@ func uncertain(sources []*source, fset *token.FileSet) []string {
 	return broken
 }
 
-// exempt returns the names of the functions that run only where luck is allowed: the roots, and what
-// nothing else refers to.
+// exempt returns the names of the functions that run only where luck is allowed: the roots, and the functions
+// that only exempt ones refer to.
 func exempt(files []*source) map[string]bool {
 	users, free := map[string]map[string]bool{}, map[string]bool{} // the names of functions that refer to a name
 	for _, s := range files {
@@ -235,7 +270,7 @@ func (l *luck) bound(n *ast.CommClause) {
 	}
 }
 
-// isAfter reports whether e is a call of time.After.
+// isAfter reports whether e calls time.After.
 func isAfter(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	return ok && isSelector(call.Fun, "time", "After")

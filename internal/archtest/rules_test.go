@@ -23,7 +23,8 @@ type graph map[string]node
 var (
 	// purePackages take bytes and readers and return values.
 	purePackages = []string{
-		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
+		module + "/wire", module + "/hook", module + "/permission", module + "/sandbox",
+		module + "/transcript", module + "/usage", module + "/tooluse",
 		module + "/internal/jsonlex", module + "/internal/entrylex",
 		module + "/internal/clip", module + "/internal/entryfacts", module + "/redact", module + "/internal/version",
 	}
@@ -42,7 +43,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"cli", "clikit", "compose", "config", "demo", "drive", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "keymap", "paint", "permit", "prompts", "recall",
+	programFolders = []string{"ask", "cli", "clikit", "compose", "config", "demo", "drive", "engine", "fleetcli", "follow", "fuzzy", "hookedit", "jobview", "keymap", "paint", "prompts", "recall",
 		"stats", "statusline", "termio", "tui", "view", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal
@@ -53,12 +54,12 @@ var (
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
 	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "faulttest", "fleetsoak", "notices", "pictures", "pty", "realtest",
-		"record", "polltest", "sbom", "shake", "shelltest", "simtest", "smalldisk", "soak", "termtest", "testrun", "wiregen"}
+		"record", "polltest", "shake", "shelltest", "simtest", "smalldisk", "soak", "termtest", "testrun", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
 	sharedPackages = []string{
-		module + "/internal/clip", module + "/internal/files", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/render", module + "/internal/rows", module + "/internal/tty", module + "/internal/version", module + "/internal/wording",
+		module + "/internal/clip", module + "/internal/files", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/port", module + "/internal/render", module + "/internal/rows", module + "/internal/tty", module + "/internal/version", module + "/internal/wording",
 	}
 
 	// uiTrees are libraries that draw or parse for a terminal.
@@ -66,7 +67,7 @@ var (
 		"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	}
 
-	// teaTrees are Bubble Tea and what belongs to it.
+	// teaTrees are the modules of Bubble Tea and its companions.
 	teaTrees = []string{"charm.land", "github.com/charmbracelet"}
 
 	// engineTrees name, for each library of a database, a queue or telemetry, the word that its
@@ -78,13 +79,13 @@ var (
 		"go.opentelemetry.io": "otel",
 	}
 
-	// vagueNames say nothing about what a package is for.
+	// vagueNames do not describe the purpose of a package.
 	vagueNames = []string{"util", "common", "shared", "helpers", "types", "models", "pkg"}
 )
 
 // rules are all rules of one package.
 var rules = []func(graph, node) []string{
-	pure, leaf, small, engine, otelAPI, ui, tui, pages, pipe, customer, downward, toolless, public, named,
+	pure, leaf, small, engine, otelAPI, ui, tui, pages, fleets, pipe, customer, downward, toolless, public, named,
 }
 
 // check returns one sentence for each broken rule, in the order of nodes.
@@ -177,12 +178,20 @@ func tui(_ graph, n node) []string {
 	return direct(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "only internal/tui imports Bubble Tea")
 }
 
-// pages keeps the terminal out of the pages, and of what both viewers show.
+// pages keeps the terminal out of the pages and of the code that both viewers share.
 func pages(g graph, n node) []string {
 	if n.ImportPath != module+"/internal/web" && n.ImportPath != module+"/internal/view" {
 		return nil
 	}
 	return g.reach(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "pages need no terminal")
+}
+
+// fleets keeps the engines of fleets behind one interface: the URL chooses one.
+func fleets(_ graph, n node) []string {
+	if !inFolders(n.ImportPath, programFolders) || n.ImportPath == module+"/internal/engine" {
+		return nil
+	}
+	return direct(n, func(imp string) bool { return within(imp, module+"/fleet/natsfleet") }, "only internal/engine imports an engine of fleets")
 }
 
 // pipe keeps the control engine and the host of MCP servers runnable over an in-memory pipe.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ownWording are formats of numbers that only internal/wording may have, by what they write.
+// ownWording holds the number formats that only internal/wording may have, by the kind of number.
 var ownWording = map[string]*regexp.Regexp{
 	"a cost":     regexp.MustCompile(`\$%[-+0-9.]*[dfgsv]|≥ \$|at least \$`),
 	"a size":     regexp.MustCompile(`%[-+0-9.]*[dfgv] ?([kKMGT]i?B)\b`),

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -80,7 +79,7 @@ func runChild(w io.Writer, c child) error {
 		f.Elapsed = time.Since(start)
 	}
 	if c.job != programJob && c.job != screenJob {
-		f.Peak = peak()
+		f.Peak = benchreport.Peak(os.Getpid())
 	}
 	return json.NewEncoder(w).Encode(f)
 }
@@ -223,21 +222,8 @@ func appendLines(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// peak returns how many bytes of this process were in memory at most, or 0 where the system has no
-// such file.
-func peak() int {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	kilobytes, _ := strconv.Atoi(number)
-	return kilobytes << 10
-}
-
 // useProgram runs a program and measures it from outside. It is the job of a small process: a
-// system that shares memory between a process and what it starts counts that for both.
+// system that shares memory between a process and its children counts that memory for both.
 func useProgram(path string, args []string, f *figures) error {
 	cmd := exec.CommandContext(context.Background(), path, args...)
 	var complaints strings.Builder
@@ -295,7 +281,7 @@ func (f *figures) wait(cmd *exec.Cmd, start time.Time) error {
 	return err
 }
 
-// firstLines is how many lines of output a user can begin to read.
+// firstLines is the number of output lines at which a user can start to read.
 const firstLines = 10
 
 // watch reads to the end, counts the lines, and takes the times of the first byte and of the

@@ -50,7 +50,8 @@ type fleetBench struct {
 	figures []fleetFigure
 }
 
-// measureFleet measures what a fleet takes. It does so on Linux alone, where /proc says what processes use.
+// measureFleet measures the cost of a fleet. It runs only on Linux, where /proc reports the use of each
+// process.
 func measureFleet(ctx context.Context) ([]fleetFigure, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
@@ -188,8 +189,8 @@ func (s *fleetSite) await(ctx context.Context, n int) error {
 	return context.Cause(ctx)
 }
 
-// prompt submits one job after the other to a worker that has nothing to do. The result of a job is when
-// its agent got the prompt.
+// prompt submits one job after the other to an idle worker. The result of each job is the time at which its
+// agent got the prompt.
 func (b *fleetBench) prompt(ctx context.Context, s *fleetSite) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *fleetSite) promptTimes(ctx context.Context, r fleet.Runner) ([]time.Dur
 	return times, nil
 }
 
-// loss kills a worker process with a job that runs, and waits until another worker says that it is lost.
+// loss kills a worker process that runs a job, and waits until another worker reports the job as lost.
 func (b *fleetBench) loss(ctx context.Context, s *fleetSite) error {
 	stop := s.work(ctx, &memoryRunner{refuse: true}, 1)
 	defer stop()
@@ -259,7 +260,7 @@ func (b *fleetBench) loss(ctx context.Context, s *fleetSite) error {
 		}
 		elapsed, err := s.killed(ctx, cmd)
 		_ = cmd.Process.Kill() // it may be dead already
-		_ = cmd.Wait()         // it says that it was killed
+		_ = cmd.Wait()         // it reports the kill
 		if err != nil {
 			return err
 		}
@@ -296,7 +297,8 @@ func (s *fleetSite) killed(ctx context.Context, cmd *exec.Cmd) (time.Duration, e
 	return 0, context.Cause(ctx)
 }
 
-// live sends frames to one who watches a job, as fast as it can, and 1,000 in a second.
+// live sends frames to a viewer that watches a job, first as fast as it can, and then 1,000 a
+// second.
 func (b *fleetBench) live(ctx context.Context, s *fleetSite) error {
 	rate, received, err := s.frames(ctx, fleetFrames, 0, nil)
 	if err != nil {
@@ -382,7 +384,7 @@ func (b *fleetBench) idle(ctx context.Context, _ *fleetSite) error {
 	}
 	defer func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it says that it was killed
+		_ = cmd.Wait() // it reports the kill
 	}()
 	before := processorTime(cmd.Process.Pid)
 	pause := time.NewTimer(fleetIdle)

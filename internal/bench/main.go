@@ -1,8 +1,8 @@
-// Command bench measures everything that needs no other program. It has ten parts, of which -only
+// Command bench measures everything that needs no other program. It has nine parts, of which -only
 // names one.
 //
-// The part "stream" compares decoding a stream with package wire to what a program would use
-// instead: encoding/json into structs or a map, and json.Valid as the floor for reading at all.
+// The part "stream" compares decoding a stream with package wire to the usual alternatives:
+// encoding/json into structs or a map, and json.Valid as the floor for reading at all.
 // Everything runs in one process on one processor. A round takes one slice of the stream and gives
 // it to every contestant, in random order and with a fresh heap. The ratios are medians over the
 // rounds of the ratio inside a round, so that noise from the rest of the machine hits both sides.
@@ -11,21 +11,19 @@
 // each in a separate process, so that the peak of its memory is known, and on all processors.
 //
 // The part "program" builds clew and measures how long its users wait: for its start, for a list,
-// for the beginning of a long session, for a search.
+// for the start of a long session, for a search.
 //
-// The part "viewer" runs clew at a terminal, presses its keys, and measures how long their frames take, and
-// what the viewer costs. It runs on Linux.
+// The part "viewer" runs clew at a terminal, presses its keys, and measures the time to draw their frames and
+// the cost of the viewer. It runs on Linux.
 //
-// The part "web" runs clew serve, and asks it what pages ask. It runs on Linux.
+// The part "web" runs clew serve and sends it the requests of its pages. It runs on Linux.
 //
 // The part "pages" runs clew serve as well, and looks at its pages in Chromium. It runs on Linux, and only
 // if it is named.
 //
-// The part "statusline" builds clew and measures what its status line takes.
+// The part "statusline" builds clew and measures the cost of its status line.
 //
-// The part "archive" saves the sessions of such a directory to archives, and unpacks them.
-//
-// The part "recall" runs clew mcp, and asks it what an agent asks. It runs on Linux.
+// The part "recall" runs clew mcp and sends it an agent's requests. It runs on Linux.
 //
 // The part "fleet" runs servers, workers and simulated agents of a fleet. It runs on Linux.
 //
@@ -71,13 +69,12 @@ const (
 	webPart         = "web"
 	pagesPart       = "pages"
 	statuslinePart  = "statusline"
-	archivePart     = "archive"
 	recallPart      = "recall"
 	fleetPart       = "fleet"
 )
 
 func parts() []string {
-	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, archivePart, recallPart, fleetPart}
+	return []string{streamPart, transcriptsPart, programPart, viewerPart, webPart, pagesPart, statuslinePart, recallPart, fleetPart}
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
@@ -175,12 +172,6 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeStatusline()
-	}
-	if o.wants(archivePart) {
-		var err error
-		if rep.Archive, err = measureArchive(ctx, o); err != nil {
-			return nil, err
-		}
 	}
 	if o.wants(recallPart) {
 		var err error

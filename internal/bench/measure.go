@@ -110,7 +110,7 @@ func (s *series) total(contestant int, reduce func([]float64) float64) time.Dura
 
 func least(values []float64) float64 { return slices.Min(values) }
 
-// A contestant decodes every line of a slice and says how many there were.
+// A contestant decodes every line of a slice and returns the number of lines.
 type contestant struct {
 	name string
 	run  func(slice) (int, error)
@@ -120,7 +120,6 @@ type contestant struct {
 const (
 	structs = iota
 	structsFlat
-	structsResults
 	maps
 	valid
 	wireRaw
@@ -130,14 +129,13 @@ const (
 
 func contestants() []contestant {
 	return []contestant{
-		structs:        {"encoding/json, structs", each(intoStructs)},
-		structsFlat:    {"encoding/json, structs, flat unions", each(intoFlatStructs)},
-		structsResults: {"encoding/json, structs, tool results decoded too", each(intoStructsWithResults)},
-		maps:           {"encoding/json, map[string]any", each(intoMap)},
-		valid:          {"json.Valid", each(onlyValid)},
-		wireRaw:        {"wire, raw kept", decodeWire(&wire.ReaderOptions{})},
-		wireBare:       {"wire, raw off", decodeWire(&wire.ReaderOptions{DiscardRaw: true})},
-		wireReader:     {"wire.Reader, raw kept", readWire(&wire.ReaderOptions{})},
+		structs:     {"encoding/json, structs", each(intoStructs)},
+		structsFlat: {"encoding/json, structs, flat unions", each(intoFlatStructs)},
+		maps:        {"encoding/json, map[string]any", each(intoMap)},
+		valid:       {"json.Valid", each(onlyValid)},
+		wireRaw:     {"wire, raw kept", decodeWire(&wire.ReaderOptions{})},
+		wireBare:    {"wire, raw off", decodeWire(&wire.ReaderOptions{DiscardRaw: true})},
+		wireReader:  {"wire.Reader, raw kept", readWire(&wire.ReaderOptions{})},
 	}
 }
 

@@ -95,7 +95,7 @@ func TestSeriesTotal(t *testing.T) {
 
 func TestReportMarkdown(t *testing.T) {
 	t.Parallel()
-	r := report{Rows: make([]row, len(contestants())), Huge: make([]hugeCase, listingLinesPieces+1)}
+	r := report{Rows: make([]row, len(contestants())), Huge: make([]hugeCase, listingLines+1)}
 	for i := range r.Huge {
 		r.Huge[i].Best = 30 * time.Millisecond
 	}

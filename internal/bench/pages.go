@@ -61,18 +61,18 @@ func (t *tab) login(s *site) error {
 	return err
 }
 
-// settle waits until the page of a session has all that is shown beside the rows.
+// settle waits until a session page shows everything beside the rows.
 func (t *tab) settle() error {
 	_, err := t.until(`document.querySelector(".summary[aria-busy=false]") && document.querySelector(".turns li")`)
 	return err
 }
 
-// pageOf is the address of the page of a session, which the name of its file says.
+// pageOf returns the address of a session page. The file name contains the session ID.
 func (s *site) pageOf(file string) string {
 	return s.address + "s/" + strings.TrimSuffix(filepath.Base(file), ".jsonl")
 }
 
-// pageList opens the list of very many sessions.
+// pageList opens a very long session list.
 func (v *visit) pageList(ctx context.Context) error {
 	for range v.rounds {
 		err := v.browse(ctx, v.crowd(), func(t *tab, s *site) error {
@@ -281,7 +281,7 @@ func (v *visit) wheel(t *tab, name string, pixels float64) error {
 	return err
 }
 
-// pageIdle leaves the list of very many sessions alone.
+// pageIdle leaves a very long session list alone.
 func (v *visit) pageIdle(ctx context.Context) error {
 	return v.browse(ctx, v.crowd(), func(t *tab, s *site) error {
 		if _, err := t.open(s.address); err != nil {

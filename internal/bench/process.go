@@ -7,26 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
 // patience is how long something may take.
 const patience = time.Minute
 
-// peakMemory returns the most memory that a process has had, in megabytes. It is 0 if that is not
-// known, as on other systems than Linux.
-func peakMemory(pid int) float64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb * 1024 / 1e6
-		}
-	}
-	return 0
-}
+// peakMemory returns the peak memory of a process so far, in megabytes.
+func peakMemory(pid int) float64 { return float64(benchreport.Peak(pid)) / 1e6 }
 
 // processorTime returns the processor time that a process has used. It is 0 if that is not known, as on
 // other systems than Linux.

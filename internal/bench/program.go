@@ -58,7 +58,7 @@ const (
 	programPhrase
 )
 
-// A program is the built binary, and what it is let loose on.
+// A program is the built binary with its input.
 type program struct {
 	dir, path string
 	truth     *corpus.Truth
@@ -230,7 +230,7 @@ func (u *use) sum() {
 	u.First, u.Lines, u.Seconds = benchreport.Median(first), benchreport.Median(lines), benchreport.Median(all)
 }
 
-// judgeProgram fills in the goals for what was measured.
+// judgeProgram fills in the goals for the measurements.
 func (r *report) judgeProgram() {
 	list := r.Program
 	r.Goals.AtMost("clew version", 30, "ms", 1000*list[programStart].Seconds)

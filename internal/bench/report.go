@@ -30,9 +30,7 @@ type report struct {
 	Pages []*feeling `json:"pages,omitempty"`
 	// Statusline is the part about the status line.
 	Statusline []*feeling `json:"statusline,omitempty"`
-	// Archive is the part about archives.
-	Archive []keeping `json:"archive,omitempty"`
-	// Recall is the part about what an agent looks up.
+	// Recall is the part about an agent's lookups.
 	Recall []*feeling `json:"recall,omitempty"`
 	// Fleet is the part about fleets.
 	Fleet []fleetFigure     `json:"fleet,omitempty"`
@@ -111,7 +109,6 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 	r.writeWeb(b)
 	r.writePages(b)
 	r.writeStatusline(b)
-	r.writeArchive(b)
 	r.writeRecall(b)
 	r.writeFleet(b)
 	r.Goals.Write(b)

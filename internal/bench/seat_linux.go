@@ -99,7 +99,7 @@ func (s *seat) until(is func(text string) bool) (float64, error) {
 	return float64(took.Microseconds()) / 1000, err
 }
 
-// keyTime is the time between two keys: one that is held down comes 30 times a second.
+// keyTime is the time between two keys: a key that is held down repeats 30 times a second.
 const keyTime = time.Second / 30
 
 // press presses a key, and returns how long its frame took, in milliseconds. A processor that sleeps

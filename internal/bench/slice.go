@@ -64,8 +64,8 @@ func lineEnds(data []byte) []int {
 	return ends
 }
 
-// checkWire fails when a frame of the stream is not one that package wire knows: giving up early
-// would look like speed.
+// checkWire fails if package wire does not know a frame of the stream: giving up early would look
+// like speed.
 func checkWire(parts []slice) error {
 	for _, discard := range []bool{false, true} {
 		d := wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: discard})

@@ -34,7 +34,8 @@ const statusInput = `{"session_id":"00765083-5b5f-4147-af0b-34dc3567d3f2","trans
 	`"context_window_size":1000000,"used_percentage":2,"remaining_percentage":98},"exceeds_200k_tokens":false,"fast_mode":false,` +
 	`"thinking":{"enabled":true}}`
 
-// measureStatusline measures the status line: how long the agent waits for it, and what it costs.
+// measureStatusline measures how long the agent waits for the status line, and the cost of the
+// line.
 func measureStatusline(ctx context.Context, o options) ([]*feeling, error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -140,7 +141,7 @@ func appendAnswer(path string, i int) error {
 	return file.Close()
 }
 
-// judgeStatusline fills in the goals for what was measured.
+// judgeStatusline fills in the goals for the measurements.
 func (r *report) judgeStatusline() {
 	r.judgeFeelings(r.Statusline)
 	r.Goals.AtMost(r.Statusline[0].Name+", 99 of 100", 30, "ms", r.Statusline[0].Worst)

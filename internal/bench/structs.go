@@ -71,25 +71,6 @@ func intoStructs(line []byte) (any, error) {
 	return v, json.Unmarshal(line, v)
 }
 
-// intoStructsWithResults decodes the content of tool results as well.
-func intoStructsWithResults(line []byte) (any, error) {
-	v, err := intoStructs(line)
-	user, ok := v.(*userFrame)
-	if err != nil || !ok {
-		return v, err
-	}
-	for _, b := range user.Message.Content {
-		result, ok := b.value.(*toolResultBlock)
-		if !ok {
-			continue
-		}
-		if err := json.Unmarshal(result.Content, &result.decoded); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
-}
-
 type assistantFrame struct {
 	Type            string     `json:"type"`
 	Message         apiMessage `json:"message"`
@@ -587,8 +568,6 @@ type toolResultBlock struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	IsError   *bool           `json:"is_error"`
-
-	decoded content
 }
 
 type imageBlock struct {

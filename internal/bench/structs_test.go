@@ -51,7 +51,7 @@ func TestStructsKnowEveryBlockAndEvent(t *testing.T) {
 	t.Parallel()
 	for _, s := range testSlices(t) {
 		for line := range s.lines() {
-			v, err := intoStructsWithResults(line)
+			v, err := intoStructs(line)
 			if err != nil {
 				t.Fatalf("%v: %.200s", err, line)
 			}
@@ -84,9 +84,6 @@ func blockValues(list content) []any {
 	var values []any
 	for _, b := range list {
 		values = append(values, b.value)
-		if result, ok := b.value.(*toolResultBlock); ok {
-			values = append(values, blockValues(result.decoded)...)
-		}
 	}
 	return values
 }

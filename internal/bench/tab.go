@@ -18,14 +18,14 @@ import (
 // The size of the window, in pixels.
 const tabWidth, tabHeight = 1280, 900
 
-// A tab is the one page of a browser.
+// A tab is a browser's only page.
 type tab struct {
 	ctx context.Context
 	end func()
 }
 
-// watching runs in each document before its own scripts. The time of painted is that after a frame in
-// which something is so, in milliseconds since the navigation began.
+// watching runs in each document before the document's own scripts. painted resolves to the time after the
+// first frame in which a condition holds, in milliseconds since the navigation started.
 const watching = `
 	window.painted = (so) => new Promise((done) => {
 		const look = () => {
@@ -95,8 +95,8 @@ func (t *tab) do(script string) error {
 	return err
 }
 
-// until waits until something is so in the page, and was painted. It returns when, in milliseconds since
-// the navigation began.
+// until waits until a condition holds in the page and was painted. It returns the time in milliseconds since
+// the navigation started.
 func (t *tab) until(so string) (float64, error) {
 	return value[float64](t, "painted(() => "+so+")")
 }
@@ -118,8 +118,8 @@ func (t *tab) open(url string) (float64, error) {
 	return value[float64](t, "firstRows")
 }
 
-// follow goes to another page of the viewer as a link does, and returns how long it took until something
-// was painted, in milliseconds.
+// follow goes to another page of the viewer as a link does, and returns the time until a condition was
+// painted, in milliseconds.
 func (t *tab) follow(path, so string) (float64, error) {
 	return value[float64](t, fmt.Sprintf(`(async () => {
 		const began = performance.now();

@@ -152,7 +152,7 @@ func (w *work) times(base *work) float64 {
 	return benchreport.Median(ratios)
 }
 
-// judgeTranscripts fills in the goals for what was measured.
+// judgeTranscripts fills in the goals for the measurements.
 func (r *report) judgeTranscripts() {
 	list := r.Transcripts
 	r.Goals.AtMost("totals", 0.4, "s", list[corpusTotals].Seconds)

@@ -208,7 +208,7 @@ func (v *visit) growing(ctx context.Context) error {
 	return nil
 }
 
-// appendPrompt appends a prompt of 10 KB that begins with a word.
+// appendPrompt appends a prompt of 10 KB that starts with a word.
 func appendPrompt(path, word string) error {
 	parent, err := lastEntry(path)
 	if err != nil {
@@ -269,7 +269,7 @@ func (v *visit) result(ctx context.Context) error {
 	return nil
 }
 
-// many opens the list of very many sessions, and filters it.
+// many opens a very long session list, and filters it.
 func (v *visit) many(ctx context.Context) error {
 	for range v.rounds {
 		s, err := v.sit(ctx, v.crowd(), "--all")
@@ -346,7 +346,7 @@ func hasRows(text string) bool {
 	return n > viewerRows/3
 }
 
-// judgeFeelings fills in the goals for what was measured.
+// judgeFeelings fills in the goals for the measurements.
 func (r *report) judgeFeelings(all []*feeling) {
 	for _, f := range all {
 		value := f.Median

@@ -31,7 +31,7 @@ func measureWeb(ctx context.Context, o options) ([]*feeling, error) {
 	})
 }
 
-// A site is a server that runs, and one who is logged in.
+// A site is a running server with a logged-in user.
 type site struct {
 	cmd     *exec.Cmd
 	address string // ends in a slash
@@ -205,7 +205,7 @@ func (v *visit) webSession(ctx context.Context) error {
 	return nil
 }
 
-// webGrowing appends to the largest session, and asks for what an event says.
+// webGrowing appends to the largest session, and requests the rows that an event announces.
 func (v *visit) webGrowing(ctx context.Context) error {
 	s, err := v.serve(ctx, v.agent())
 	if err != nil {

@@ -173,8 +173,8 @@ const provoke = `
 	}
 	document.body.hidden = false;` + settle
 
-// settle gives what a page began the time to make a request, and makes one itself then, unless the
-// policy forbids it.
+// settle gives the scripts of a page the time to make a request, and then makes a request itself,
+// unless the policy forbids it.
 const settle = `
 	await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 	await new Promise((done) => setTimeout(done, 100));
@@ -231,10 +231,10 @@ func TestAttacksWork(t *testing.T) {
 func TestPageFinds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	doc := &export.Document{Chunks: []export.Chunk{
+	doc := &export.Document{Chunks: []transcript.Chunk{
 		{Type: transcript.UserChunk, Turn: 1, Text: "Where is it?"},
-		{Type: transcript.AIChunk, Turn: 1, Items: []export.Item{
-			{Type: transcript.ItemToolCall, Tool: "Read", HasResult: true, Result: "a NEEDLE in the hay"},
+		{Type: transcript.AIChunk, Turn: 1, Items: []transcript.DisplayItem{
+			{Type: transcript.ItemToolCall, ToolName: "Read", HasResult: true, ToolResult: "a NEEDLE in the hay"},
 			{Type: transcript.ItemOutput, Text: "A nee**dle**.\n\n```go\nneedle := 1\n```\n\nnee\n\ndle"},
 		}},
 	}}

@@ -188,7 +188,7 @@ func (f *sessionFile) answer(text string) []byte {
 	})
 }
 
-// call returns the lines of a call of Bash and its result.
+// call returns the lines of a Bash call and its result.
 func (f *sessionFile) call(command, result string, failed bool) []byte {
 	return f.use("Bash", map[string]any{"command": command}, result, failed)
 }
@@ -198,7 +198,7 @@ func (f *sessionFile) edit(path, before, after string) []byte {
 	return f.use("Edit", map[string]any{"file_path": "/home/dev/project/" + path, "old_string": before, "new_string": after}, "The file was changed.", false)
 }
 
-// use returns the lines of a call of a tool and its result.
+// use returns the lines of a tool call and its result.
 func (f *sessionFile) use(tool string, input map[string]any, result string, failed bool) []byte {
 	id := f.callID()
 	return append(f.entry("assistant", map[string]any{

@@ -24,9 +24,9 @@ type storyViewer interface {
 	selected(text string)
 }
 
-// stories are told of both viewers in the same words, over the same sessions: about a zebra, about a
-// needle, about stripes with a change and a subagent, and a long one about sheep, which grows. They begin
-// at the list, and the keys are those of tui.Bindings.
+// stories run in both viewers in the same words, over the same sessions: about a zebra, about a needle, about
+// stripes with a change and a subagent, and a long one about sheep, which grows. They start at the list, with
+// the keys of tui.Bindings.
 var stories = []struct {
 	name string
 	tell func(v storyViewer, grows *sessionFile)

@@ -277,7 +277,7 @@ func (p *tab) until(expression string) {
 	}
 }
 
-// isNavigation reports whether an error says that the page went away while a script ran in it.
+// isNavigation reports whether an error means that the page went away while a script ran in it.
 func isNavigation(err error) bool {
 	for _, text := range []string{"navigated or closed", "context was destroyed", "Cannot find context"} {
 		if strings.Contains(err.Error(), text) {

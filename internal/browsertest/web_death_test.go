@@ -31,7 +31,7 @@ func (p *tab) close() {
 	}
 }
 
-// openPage opens another tab, logged in with a code or by what the browser knows.
+// openPage opens another tab, logged in with a code or with the browser's stored login.
 func (d *drivenStory) openPage(path, code string) {
 	d.Helper()
 	d.page = takeTab(d.T)
@@ -144,8 +144,8 @@ var steps = []struct {
 	}},
 }
 
-// tellSteps tells a story up to each step, and what follows. Test runs have the steps with some
-// numbers, and "make test-rest" has all.
+// tellSteps tells a story up to each step, and what follows. Test runs include the steps with the
+// given numbers, and "make test-rest" includes all.
 func tellSteps(t *testing.T, usual []int, follow func(d *drivenStory)) {
 	t.Helper()
 	for i, step := range steps {
@@ -172,8 +172,8 @@ func (d *drivenStory) got(text string) {
 	}
 }
 
-// finish does what is left to do where the agent lives on: every prompt was sent once, and what was
-// typed is there.
+// finish completes a story in which the agent survives: every prompt was sent once, and typed text
+// is still there.
 func (d *drivenStory) finish() {
 	d.Helper()
 	if d.typed != "" {
@@ -236,8 +236,8 @@ func TestConnectionDies(t *testing.T) {
 	})
 }
 
-// The server is killed at each step, and started again. Its agents have died with it: the page says so,
-// has every prompt that was not answered, sends none by itself, and continues the session.
+// The server is killed at each step, and started again. Its agents die with it. The page reports that, has
+// every unanswered prompt, sends none by itself, and continues the session.
 func TestServerDies(t *testing.T) {
 	t.Parallel()
 	tellSteps(t, []int{2, 8}, func(d *drivenStory) {

@@ -33,7 +33,7 @@ func newDrivenSite(t *testing.T, mode string) (*viewerSite, *drivetest.Agent) {
 	return viewerOf(t, agents, nil), sim
 }
 
-// startIn starts an agent with the form, and waits for the page of its session.
+// startIn starts an agent with the form, and waits for its session page.
 func startIn(p *tab, prompt string) {
 	p.Helper()
 	p.click(".start summary")
@@ -44,7 +44,7 @@ func startIn(p *tab, prompt string) {
 }
 
 // A question that comes before there is a transcript can be answered, but not at once: a click may
-// have been meant for what was there before.
+// have been meant for the content before it.
 func TestQuestionSettles(t *testing.T) {
 	t.Parallel()
 	s, sim := newDrivenSite(t, "plan")
@@ -143,7 +143,7 @@ func (s *viewerSite) inPairs(end string) *atomic.Int64 {
 	return n
 }
 
-// Two tabs answer the same question at once. One answer counts, and the other tab says which.
+// Two tabs answer the same question at once. One answer counts, and the other tab shows it.
 func TestTwoTabsAnswer(t *testing.T) {
 	soak.Rest(t)
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// attempts are what a page of another origin may try. Each resolves to a text that begins with
-// "read" if it got something.
+// attempts are the requests that a page of another origin may try. Each resolves to a text that
+// starts with "read" if it got something.
 const attempts = `
 const target = %[1]q;
 const results = [];

@@ -86,7 +86,7 @@ func (w *witness) check(p *tab, what string) {
 	w.foreign, w.issues = nil, nil
 }
 
-// use does to what is new in a page what a user could, except that it follows no link to another site.
+// use acts on new elements of a page as a user could, except that it follows no link to another site.
 const use = `
 window.used ??= new WeakSet();
 for (const e of document.querySelectorAll("main details, aside details")) e.open = true;

@@ -58,7 +58,7 @@ func (s *jobSite) put(id, title string, state fleet.State, change func(*fleet.Jo
 	s.write(fleet.Jobs, fleet.Record{Key: id, Label: j.Summary().Label(), Data: data})
 }
 
-// ask writes a question of a job.
+// ask writes a job question.
 func (s *jobSite) ask(job, id, command string) {
 	s.Helper()
 	data, err := json.Marshal(fleet.Question{
@@ -130,7 +130,8 @@ func TestJobs(t *testing.T) {
 	p.until(`location.pathname !== "/jobs/bbb"`)
 }
 
-// Two tabs answer the question of a job at once. One answer counts, and the other tab says whose.
+// Two tabs answer the question of a job at once. One answer counts, and the other tab names its
+// author.
 func TestTwoTabsAnswerJob(t *testing.T) {
 	t.Parallel()
 	soak.Rest(t)

@@ -109,7 +109,7 @@ func TestLongList(t *testing.T) {
 		}
 	}
 	p.run("scrollTo(0, 20000)") // and the way back leads there
-	// Rows may be made again at any time, so the one that is found is clicked at once.
+	// Rows may be made again at any time, so click a row as soon as it is found.
 	p.until(`(e => e && (e.click(), true))(document.elementFromPoint(400, 400)?.closest(".item a"))`)
 	p.until(`location.pathname.startsWith("/s/") && document.querySelector(".row")`)
 	p.press("q")
@@ -176,7 +176,7 @@ func TestOneStream(t *testing.T) {
 	grow("And this stream?", one)
 }
 
-// The keys that "?" shows are those of the terminal, without those that a browser needs.
+// The keys that "?" shows are the keys of the terminal, except for keys that a browser needs.
 func TestKeysDialog(t *testing.T) {
 	t.Parallel()
 	s := newViewerSite(t)

@@ -181,7 +181,7 @@ func TestSessionGrows(t *testing.T) {
 	p.see("Are you there?")
 	p.until(`document.querySelector(".newer").hidden`)
 	f.write(f.answer(strings.Repeat("I am here, and I say so at length.\n\n", 60)))
-	p.until(`document.querySelector("[role=status].sr").textContent.includes("I am here")`) // a screen reader says so
+	p.until(`document.querySelector("[role=status].sr").textContent.includes("I am here")`) // for a screen reader
 	f.write(f.prompt("Good."))
 	p.see("Good.")
 	p.until(`scrollY + innerHeight >= document.documentElement.scrollHeight - 2`)
@@ -195,7 +195,7 @@ func TestSessionAgain(t *testing.T) {
 	s := newViewerSite(t)
 	p := s.enter("/s/" + f.id)
 	p.see("Answer 0.")
-	other := p.another() // shows it all the time, so the stream is not begun again
+	other := p.another() // shows it all the time, so the stream does not start again
 	other.open(s.URL + "/s/" + f.id)
 	other.see("Answer 0.")
 	p.visit("/search")

@@ -82,13 +82,13 @@ func (f *agentFlags) addAll(cmd *cobra.Command) {
 
 func (f *agentFlags) addSession(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
-	set.StringVarP(&o.Resume, "resume", "r", "", "resume the `session` with this ID or title")
-	set.VarPF((*clikit.OnOff)(&o.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
-	clikit.AddOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, start a new session from a copy")
-	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, resume only up to the message with this `UUID`")
-	set.StringVar(&o.SessionID, "session-id", "", "`UUID` to use as the ID of the new session")
-	set.StringVarP(&o.Title, "name", "n", "", "`title` of the session")
-	clikit.AddOnOff(cmd, &o.Ephemeral, "no-session-persistence", "do not save the session to disk")
+	set.StringVarP(&o.Session.Resume, "resume", "r", "", "resume the `session` with this ID or title")
+	set.VarPF((*clikit.OnOff)(&o.Session.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
+	clikit.AddOnOff(cmd, &o.Session.Fork, "fork-session", "with --resume or --continue, start a new session from a copy")
+	set.StringVar(&o.Session.ResumeAt, "resume-session-at", "", "with --resume, resume only up to the message with this `UUID`")
+	set.StringVar(&o.Session.ID, "session-id", "", "`UUID` to use as the ID of the new session")
+	set.StringVarP(&o.Session.Title, "name", "n", "", "`title` of the session")
+	clikit.AddOnOff(cmd, &o.Session.Ephemeral, "no-session-persistence", "do not save the session to disk")
 }
 
 func (f *agentFlags) addModel(cmd *cobra.Command) {
@@ -100,10 +100,10 @@ func (f *agentFlags) addModel(cmd *cobra.Command) {
 	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "maximum number of thinking `tokens`")
 	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "`form` of the returned thinking: summarized or omitted")
 	set.StringVar(&f.betas, "betas", "", "comma-separated beta `features` of the API")
-	set.IntVar(&o.MaxTurns, "max-turns", 0, "stop after this `number` of answers from the model")
-	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "stop when the session has cost this many `dollars`")
-	set.IntVar(&o.TaskBudget, "task-budget", 0, "ask the model to stay within this many `tokens`")
-	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation when it reaches this many `tokens`")
+	set.IntVar(&o.Limits.MaxTurns, "max-turns", 0, "stop after this `number` of answers from the model")
+	set.Float64Var(&o.Limits.MaxBudgetUSD, "max-budget-usd", 0, "stop when the session has cost this many `dollars`")
+	set.IntVar(&o.Limits.TaskBudget, "task-budget", 0, "ask the model to stay within this many `tokens`")
+	set.IntVar(&o.Limits.AutoCompactTokens, "autocompact", 0, "compact the conversation when it reaches this many `tokens`")
 	set.StringVar(&f.schema, "json-schema", "", "JSON schema for the final answer, or a `file` that contains it")
 }
 
@@ -148,9 +148,9 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only add restrictions")
 	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `sources` of settings: user, project, local; \"\" means none")
 	clikit.AddOnOff(cmd, &f.trust, "trust", "let this directory's settings, hooks and MCP servers run programs")
-	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "read the project's settings from this `directory`")
-	clikit.AddOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
-	clikit.AddOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
+	set.StringVar(&o.Settings.ProjectConfigRoot, "project-config-root", "", "read the project's settings from this `directory`")
+	clikit.AddOnOff(cmd, &o.Settings.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
+	clikit.AddOnOff(cmd, &o.Settings.SafeMode, "safe-mode", "disable all customizations")
 	clikit.AddOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
 	clikit.AddOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
 	clikit.AddOnOff(cmd, &o.KeepBackground, "keep-background", "do not end background processes that the agent started")
@@ -174,7 +174,7 @@ func (f *agentFlags) addDebug(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVarP(&f.debug, "debug", "d", "", "write the agent's debug log, optionally only for comma-separated `categories`")
 	set.Lookup("debug").NoOptDefVal = allDebug
-	set.StringVar(&f.opts.DebugFile, "debug-file", "", "`file` for the debug log")
+	set.StringVar(&f.opts.Debug.File, "debug-file", "", "`file` for the debug log")
 }
 
 // A joined flag joins its values with commas.
@@ -216,7 +216,7 @@ const startLimit = 5 * time.Minute
 // options returns the options that the flags set.
 func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 	o := f.opts
-	o.InitializeTimeout = startLimit
+	o.Limits.InitializeTimeout = startLimit
 	o.Effort = clew.Effort(f.effort)
 	o.FallbackModels = list(f.fallback)
 	o.Betas = list(f.betas)
@@ -227,13 +227,13 @@ func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 		o.Tools = append([]string{}, list(f.tools)...)
 	}
 	if f.changed("setting-sources") {
-		o.SettingSources = []clew.SettingSource{}
+		o.Settings.Sources = []clew.SettingSource{}
 		for _, name := range list(f.sources) {
-			o.SettingSources = append(o.SettingSources, clew.SettingSource(name))
+			o.Settings.Sources = append(o.Settings.Sources, clew.SettingSource(name))
 		}
 	}
-	if o.Debug = f.debug == allDebug; !o.Debug {
-		o.DebugCategories = list(f.debug)
+	if o.Debug.Enabled = f.debug == allDebug; !o.Debug.Enabled {
+		o.Debug.Categories = list(f.debug)
 	}
 	for _, path := range f.plugins {
 		o.Plugins = append(o.Plugins, clew.PluginConfig{Path: path})
@@ -248,17 +248,17 @@ var partOfID = sync.OnceValue(func() *regexp.Regexp {
 // resume completes the ID of the session to resume from the prefix that "clew ls" shows. Other
 // values may be titles, which the agent finds.
 func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
-	if !partOfID().MatchString(o.Resume) {
+	if !partOfID().MatchString(o.Session.Resume) {
 		return nil
 	}
-	found, err := sessionsBy(ctx, o.Resume)
+	found, err := sessionsBy(ctx, o.Session.Resume)
 	switch {
 	case ctx.Err() != nil:
 		return findError(ctx, err)
 	case len(found) > 1:
-		return ambiguous(o.Resume, found)
+		return ambiguous(o.Session.Resume, found)
 	case len(found) == 1:
-		o.Resume = found[0].ID
+		o.Session.Resume = found[0].ID
 	}
 	return nil
 }
@@ -332,11 +332,11 @@ func (f *agentFlags) textOrFile(ctx context.Context, flag, text, file string) (*
 
 // objects sets the options that are JSON objects.
 func (f *agentFlags) objects(ctx context.Context, o *clew.Options) error {
-	o.ManagedSettings = wire.JSON(f.managedSettings)
+	o.Settings.Managed = wire.JSON(f.managedSettings)
 	if isObject(f.settings) {
-		o.Settings = wire.JSON(f.settings)
+		o.Settings.JSON = wire.JSON(f.settings)
 	} else {
-		o.SettingsFile = f.settings
+		o.Settings.File = f.settings
 	}
 	if f.changed("json-schema") {
 		schema, err := readObject(ctx, "json-schema", f.schema)

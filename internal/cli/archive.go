@@ -24,7 +24,7 @@ import (
 )
 
 const archiveHelp = `Copy all sessions to an archive, which keeps them when Claude Code deletes its own:
-30 days after their last change, unless its setting cleanupPeriodDays says otherwise.
+30 days after their last change, unless its setting cleanupPeriodDays is different.
 The archive has each file byte for byte: transcripts, subagents, long results, tasks
 and the copies of files for rewinding. They are compressed and have checksums.
 

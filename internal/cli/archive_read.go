@@ -41,8 +41,8 @@ func newRestore(s Streams, st *settings) *cobra.Command {
 		Use:   "restore ID",
 		Short: "Put a session back from the archive",
 		Long: `Put the files of a session back from the archive to where they were, so that
-"claude --resume ID" continues it in its directory. ID is the ID of a session or the
-beginning of one. Files get the present time, since Claude Code deletes sessions by
+"claude --resume ID" continues it in its directory. ID is the ID of a session or its
+prefix. Files get the present time, since Claude Code deletes sessions by
 the age of their files.
 
 A file that exists with another content is not replaced. With --force it is renamed,

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/width"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -47,16 +47,16 @@ func hostileText(r *rand.Rand) string {
 
 // hostileRequest returns a request with random members, some with the same names but for their
 // case.
-func hostileRequest(r *rand.Rand) *clew.PermissionRequest {
+func hostileRequest(r *rand.Rand) *permission.Request {
 	names := []string{"command", "Command", "COMMAND", "command", "sudo", "run_in_background", "path", "", "a: b", "x\ny"}
 	tools := []string{"Bash", "Read", "mcp__door__open", "Bash (1 line): ls", "Bash\n? Read", strings.Repeat("tool_", 40)}
 	values := []string{"true", "null", "-1e9", `{"a":1,"a":[2,{"A":"\u001b"}]}`, "[\n\n1]", `""`}
-	req := &clew.PermissionRequest{ToolName: tools[r.IntN(len(tools))]}
+	req := &permission.Request{ToolName: tools[r.IntN(len(tools))]}
 	if r.IntN(3) == 0 {
 		req.DecisionReason = hostileText(r)
 	}
 	if r.IntN(3) == 0 {
-		req.Suggestions = []clew.PermissionUpdate{clew.AddDirectories("session", hostileText(r))}
+		req.Suggestions = []permission.Update{permission.AddDirectories("session", hostileText(r))}
 	}
 	var members []string
 	for range r.IntN(6) {
@@ -79,7 +79,7 @@ func quotedText(text string) string {
 }
 
 // hostileEdit returns a request to change a file, and the contents of the file.
-func hostileEdit(r *rand.Rand) (req *clew.PermissionRequest, file string) {
+func hostileEdit(r *rand.Rand) (req *permission.Request, file string) {
 	before, after := hostileText(r), hostileText(r)
 	file = hostileText(r) + before + hostileText(r)
 	path := quotedText("/repo/" + []string{"a.go", "b/c.go", "+-", hostileText(r)}[r.IntN(4)])
@@ -116,13 +116,13 @@ func TestAskHostile(t *testing.T) {
 		if seed%2 == 0 {
 			req, file = hostileEdit(r)
 		}
-		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
+		w := ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
 		if seed%8 == 0 {
 			w.Read = func(string) (string, error) { return "", fs.ErrNotExist }
 		}
 		sizes := [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}, {1 + r.IntN(200), 4 + r.IntN(40)}, {1 + r.IntN(40), 4 + r.IntN(40)}}
 		for _, size := range sizes {
-			checkQuestion(t, req, w, surface{columns: size[0], rows: size[1]})
+			checkQuestion(t, req, w, ask.Surface{Columns: size[0], Rows: size[1]})
 			if t.Failed() {
 				t.Fatalf("seed %d at %d by %d: %q %s", seed, size[0], size[1], req.ToolName, req.Input)
 			}
@@ -137,9 +137,9 @@ func TestAskWidths(t *testing.T) {
 	for seed := range 1 {
 		r := rand.New(rand.NewPCG(8, uint64(seed)))
 		req, file := hostileEdit(r)
-		w := permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
+		w := ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return file, nil }}
 		for _, columns := range soak.Widths(1) {
-			checkQuestion(t, req, w, surface{columns: columns, rows: 24})
+			checkQuestion(t, req, w, ask.Surface{Columns: columns, Rows: 24})
 			if t.Failed() {
 				t.Fatalf("seed %d at %d columns: %q %s", seed, columns, req.ToolName, req.Input)
 			}
@@ -148,14 +148,14 @@ func TestAskWidths(t *testing.T) {
 }
 
 // checkQuestion answers y until it is accepted, and else asks for more.
-func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace, v surface) {
+func checkQuestion(t *testing.T, req *permission.Request, w ask.Workspace, v ask.Surface) {
 	t.Helper()
-	whole := describe(req, v, w)
+	whole := describe(ask.New(req, nil, w), v)
 	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }, read: w.Read}
-	if _, ok := user.askAt(t, v.columns, v.rows, req).(*clew.AllowResult); !ok {
+	if _, ok := user.askAt(t, v.Columns, v.Rows, req).(*permission.AllowResult); !ok {
 		t.Fatal("y was not accepted in the end")
 	}
-	want, got := whole.body(0, len(whole.rows)), []string(nil)
+	want, got := whole.Body(0, len(whole.Text)), []string(nil)
 	agents := map[string]bool{}
 	for _, row := range want {
 		agents[row] = true
@@ -167,7 +167,7 @@ func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace
 			t.Errorf("prompt %d of %d is %q", i, len(user.wanted), prompt)
 		}
 		for _, wide := range []func(rune) int{usualWidth, largestWidth} {
-			checkScreen(t, whole, agents, word(req.ToolName), text+prompt, prompt, wide)
+			checkScreen(t, whole, agents, ask.Word(req.ToolName), text+prompt, prompt, wide)
 		}
 		for row := range strings.Lines(text) {
 			if row = strings.TrimSuffix(row, "\n"); len(got) < len(want) && row == want[len(got)] {
@@ -176,7 +176,7 @@ func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%d by %d: (-want +got)\n%s", v.columns, v.rows, diff)
+		t.Errorf("%d by %d: (-want +got)\n%s", v.Columns, v.Rows, diff)
 	}
 	checkTold(t, req, whole)
 }
@@ -185,21 +185,21 @@ func checkQuestion(t *testing.T, req *clew.PermissionRequest, w permit.Workspace
 // text in its place, and no other row that is not ours. body holds the rows with the agent's text.
 func checkScreen(t *testing.T, s *sheet, body map[string]bool, tool, text, prompt string, wide func(rune) int) {
 	t.Helper()
-	screen, wrapped := screenOf(text, s.columns, wide)
+	screen, wrapped := screenOf(text, s.Columns, wide)
 	const least, narrow, roomy = 4, 10, 24 // rows around a prompt, columns that some rows need, and those that sentences need
-	room := max(s.surface.rows, strings.Count(prompt, "\n")+least)
-	if s.columns >= narrow && (wrapped || len(screen) > room && s.columns >= roomy) {
+	room := max(s.Surface.Rows, strings.Count(prompt, "\n")+least)
+	if s.Columns >= narrow && (wrapped || len(screen) > room && s.Columns >= roomy) {
 		t.Errorf("it takes %d rows, wrapped: %t:\n%s", len(screen), wrapped, text)
 		return
 	}
-	tool = tool[:max(min(8, s.columns-22, len(tool)), 0)]
+	tool = tool[:max(min(8, s.Columns-22, len(tool)), 0)]
 	named := strings.HasPrefix(text, "+- "+tool) || strings.HasPrefix(text, "? "+tool) || strings.Contains(text, ") "+tool) ||
-		strings.Contains(text, "\n? "+tool) || s.columns < narrow
+		strings.Contains(text, "\n? "+tool) || s.Columns < narrow
 	if !named {
 		t.Errorf("nothing names %s in\n%s", tool, text)
 	}
 	agents := "  "
-	if s.boxed() {
+	if s.Boxed() {
 		agents = "| "
 	}
 	ours := slices.Concat(s.ours("Not all was shown. Type the whole word.", 0), s.choices)
@@ -214,16 +214,16 @@ func checkScreen(t *testing.T, s *sheet, body map[string]bool, tool, text, promp
 }
 
 // checkTold checks that a question has everything of its input.
-func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
+func checkTold(t *testing.T, req *permission.Request, s *sheet) {
 	t.Helper()
 	var b strings.Builder
-	for _, row := range s.rows {
-		b.WriteString(row.text)
+	for _, row := range s.Text {
+		b.WriteString(row.Painted)
 	}
 	got := withoutSpaces(b.String())
 	always := ""
 	for i := range req.Suggestions {
-		always += withoutSpaces(tty.CleanLine(permit.UpdateText(&req.Suggestions[i])))
+		always += withoutSpaces(tty.CleanLine(ask.UpdateText(&req.Suggestions[i])))
 	}
 	switch choices := withoutSpaces(strings.Join(s.choices, "")); {
 	case always == "", strings.Contains(choices, "aalways"+always+"nno"):
@@ -231,7 +231,7 @@ func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
 	default:
 		always = "always:" + always
 	}
-	if permit.ChangeNames[req.ToolName] == nil {
+	if ask.ChangeNames[req.ToolName] == nil {
 		if want := expectedBody(req, s) + always; got != want {
 			t.Errorf("it shows\n%s\nand not\n%s", got, want)
 		}
@@ -272,10 +272,10 @@ func largestWidth(r rune) int {
 }
 
 // expectedBody returns the input in the order of a question, without spaces.
-func expectedBody(req *clew.PermissionRequest, s *sheet) string {
+func expectedBody(req *permission.Request, s *sheet) string {
 	var b strings.Builder
-	if !s.headFits(word(req.ToolName)) {
-		b.WriteString("(tool)" + word(req.ToolName))
+	if !s.HeadFits(ask.Word(req.ToolName)) {
+		b.WriteString("(tool)" + ask.Word(req.ToolName))
 	}
 	if req.DecisionReason != "" {
 		b.WriteString("(" + tty.CleanLine(clikit.Clip(req.DecisionReason)) + ")")
@@ -295,17 +295,17 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 		}
 		members = append(members, struct{ name, text string }{fmt.Sprint(name), text})
 	}
-	main := slices.IndexFunc(permit.MainNames, func(name string) bool {
+	main := slices.IndexFunc(ask.MainNames, func(name string) bool {
 		return slices.ContainsFunc(members, func(m struct{ name, text string }) bool { return m.name == name })
 	})
-	_, named := strings.CutPrefix(s.head, word(req.ToolName)+" ")
+	_, named := strings.CutPrefix(s.Head, ask.Word(req.ToolName)+" ")
 	for _, first := range []bool{true, false} {
 		for _, m := range members {
-			if named && m.name == permit.PathNames[req.ToolName] {
+			if named && m.name == ask.PathNames[req.ToolName] {
 				continue
 			}
-			if isFirst := main >= 0 && m.name == permit.MainNames[main]; isFirst == first {
-				b.WriteString(word(m.name) + ":")
+			if isFirst := main >= 0 && m.name == ask.MainNames[main]; isFirst == first {
+				b.WriteString(ask.Word(m.name) + ":")
 				for line := range strings.SplitSeq(m.text, "\n") {
 					b.WriteString(tty.CleanLine(line))
 				}

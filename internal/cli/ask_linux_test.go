@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/termio"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -67,11 +67,11 @@ func (u *questionedUser) press(t *testing.T, keys string) {
 func (u *questionedUser) asks(ctx context.Context, command string) <-chan string {
 	behavior := make(chan string, 1)
 	go func() {
-		req := &clew.PermissionRequest{ToolName: "Bash", Input: wire.JSON(`{"command":"` + command + `"}`)}
+		req := &permission.Request{ToolName: "Bash", Input: wire.JSON(`{"command":"` + command + `"}`)}
 		switch result, err := u.decide(ctx, req); result.(type) {
-		case *clew.AllowResult:
+		case *permission.AllowResult:
 			behavior <- "allow"
-		case *clew.DenyResult:
+		case *permission.DenyResult:
 			behavior <- "deny"
 		default:
 			behavior <- err.Error()
@@ -138,13 +138,13 @@ func TestReadTextOfAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := permit.ReadText(path); !errors.Is(err, permit.ErrNotRegular) {
+	if _, err := ask.ReadText(path); !errors.Is(err, ask.ErrNotRegular) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := permit.ReadText("/dev/null"); !errors.Is(err, permit.ErrNotRegular) {
+	if _, err := ask.ReadText("/dev/null"); !errors.Is(err, ask.ErrNotRegular) {
 		t.Errorf("a device: error %v", err)
 	}
-	if _, err := permit.ReadText(t.TempDir()); !errors.Is(err, permit.ErrNotRegular) {
+	if _, err := ask.ReadText(t.TempDir()); !errors.Is(err, ask.ErrNotRegular) {
 		t.Errorf("a directory: error %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestApproveInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `allow false, text "The user denied this: use make clean", answers map[]`; end.Result().Text != want {
+	if want := `allow false, text "use make clean", answers map[]`; end.Result().Text != want {
 		t.Errorf("the agent got %q", end.Result().Text)
 	}
 }

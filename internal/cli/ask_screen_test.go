@@ -10,22 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/golden"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
 // askedRequests returns the questions in the goldens, and the files that they are about.
-func askedRequests() []*clew.PermissionRequest {
-	rule := func(tool, content string) []clew.PermissionUpdate {
-		return []clew.PermissionUpdate{
-			clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: tool, RuleContent: content}),
+func askedRequests() []*permission.Request {
+	rule := func(tool, content string) []permission.Update {
+		return []permission.Update{
+			permission.AddRules("localSettings", "allow", permission.Rule{ToolName: tool, RuleContent: content}),
 		}
 	}
 	hostile := quotedText("ls\x1b[2J\x1b[1;1H\n+----+\n  y  yes, once\nAllow it? y\u202e\n| 世界 | 👩\u200d💻 " + strings.Repeat("x", 90))
-	return []*clew.PermissionRequest{
+	return []*permission.Request{
 		{ToolName: "Edit", Input: workEdit, Suggestions: rule("Edit", "upload/**")},
 		{
 			ToolName: "Bash", Suggestions: rule("Bash", "go test:*"),
@@ -33,11 +34,11 @@ func askedRequests() []*clew.PermissionRequest {
 		},
 		{
 			ToolName: "Write", Input: `{"file_path":"/repo/notes/todo.md","content":"# To do\n\n- test the client as well\n"}`,
-			Suggestions: []clew.PermissionUpdate{clew.SetMode("session", "acceptEdits")},
+			Suggestions: []permission.Update{permission.SetMode("session", "acceptEdits")},
 		},
 		{
 			ToolName: "Bash\n? Read", DecisionReason: "a rule \x1b[31masks", Input: wire.JSON(`{"command":` + hostile + `,"Command":"uptime"}`),
-			Suggestions: []clew.PermissionUpdate{clew.AddDirectories("userSettings", "/\x1b[2J\n  n  no", strings.Repeat("/long", 80))},
+			Suggestions: []permission.Update{permission.AddDirectories("userSettings", "/\x1b[2J\n  n  no", strings.Repeat("/long", 80))},
 		},
 	}
 }
@@ -52,7 +53,7 @@ var askedQuestion = &clew.Question{
 }
 
 // askedWorkspace has the file that is changed.
-var askedWorkspace = permit.Workspace{Dir: "/repo", Read: func(path string) (string, error) {
+var askedWorkspace = ask.Workspace{Dir: "/repo", Read: func(path string) (string, error) {
 	if strings.HasSuffix(path, "server.go") {
 		return workFile, nil
 	}
@@ -62,18 +63,17 @@ var askedWorkspace = permit.Workspace{Dir: "/repo", Read: func(path string) (str
 // askedScreen returns all questions as they are on a screen of this width, with or without boxes of
 // lines.
 func askedScreen(columns int, color, lines bool) string {
-	v := surface{columns: columns, rows: 60, color: color, lines: lines}
+	v := ask.Surface{Columns: columns, Rows: 60, Color: color, Lines: lines}
 	var b strings.Builder
 	for _, req := range askedRequests() {
-		s := describe(req, v, askedWorkspace)
-		b.WriteString(s.page(longestPrompt(req, s)) + promptOf(req, s) + "\n\n")
+		s := describe(ask.New(req, nil, askedWorkspace), v)
+		b.WriteString(s.page(s.longestPrompt()) + s.prompt() + "\n\n")
 		if req.ToolName == "Edit" {
-			b.WriteString(explanation(req, s) + s.repeat() + promptOf(req, s) + "\n\n")
+			b.WriteString(s.explanation() + s.repeat() + s.prompt() + "\n\n")
 		}
 	}
-	s := describeQuestion(askedQuestion, v)
-	s.aside = "question 1 of 2"
-	b.WriteString(s.page(1) + choicePrompt(askedQuestion, s) + "\n")
+	s := describeChoice(askedQuestion, v, "question 1 of 2")
+	b.WriteString(s.page(1) + s.choicePrompt(askedQuestion) + "\n")
 	return b.String()
 }
 
@@ -104,7 +104,7 @@ func TestAskScreenFits(t *testing.T) {
 }
 
 // replyTo returns the result of answers to a question, and the user's view after the first.
-func replyTo(t *testing.T, req *clew.PermissionRequest, answers ...string) (result clew.PermissionResult, seen string) {
+func replyTo(t *testing.T, req *permission.Request, answers ...string) (result permission.Result, seen string) {
 	t.Helper()
 	user := &promptedUser{answers: func(i int) string { return answers[i] }, read: askedWorkspace.Read}
 	result = user.askAt(t, 80, 40, req)
@@ -125,11 +125,12 @@ func TestAskReasonReachesTheModel(t *testing.T) {
 		{[]string{"n"}, alone}, {[]string{"NO"}, alone}, {[]string{"e", ""}, alone}, {[]string{"no, because"}, "The user denied this: because"},
 		{[]string{"no, because use port 0, not 9000"}, why}, {[]string{"n use port 0, not 9000"}, why},
 		{[]string{"e", "use port 0, not 9000"}, why}, {[]string{"e use port 0, not 9000"}, why},
+		{[]string{"\u212a\u212a x", "n"}, alone}, // shorter in lower case
 		{[]string{"nothing", "?", "", "No, Because  use port 0, not 9000 "}, why},
 	} {
 		result, _ := replyTo(t, askedRequests()[1], tt.answers...)
-		want := &clew.DenyResult{Message: tt.want, Classification: clew.PermissionClassificationReject}
-		if diff := cmp.Diff(clew.PermissionResult(want), result); diff != "" {
+		want := &permission.DenyResult{Message: tt.want, Classification: permission.ClassificationReject}
+		if diff := cmp.Diff(permission.Result(want), result); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.answers, diff)
 		}
 	}
@@ -156,21 +157,21 @@ func TestAskExplains(t *testing.T) {
 // Always shows the rule as it is written, and the file that it is written to, and does just that.
 func TestAskAlwaysShowsTheRule(t *testing.T) {
 	t.Parallel()
-	for to, where := range map[clew.PermissionDestination]string{
+	for to, where := range map[permission.Destination]string{
 		"localSettings": "to .claude/settings.local.json", "projectSettings": "to .claude/settings.json",
 		"userSettings": "to your settings.json", "session": "for this session",
 	} {
 		req := askedRequests()[1]
-		req.Suggestions = []clew.PermissionUpdate{
-			clew.AddRules(to, "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"}),
+		req.Suggestions = []permission.Update{
+			permission.AddRules(to, "allow", permission.Rule{ToolName: "Bash", RuleContent: "go test:*"}),
 		}
-		s := describe(req, surface{columns: 80, rows: 40}, askedWorkspace)
+		s := describe(ask.New(req, nil, askedWorkspace), ask.Surface{Columns: 80, Rows: 40})
 		if want := "  a  always     adds Bash(go test:*) " + where + "\n"; !strings.Contains(s.all(), want) {
 			t.Errorf("it does not say %q:\n%s", want, s.all())
 		}
 		result, _ := replyTo(t, req, "a")
-		want := &clew.AllowResult{UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent}
-		if !reflect.DeepEqual(result, clew.PermissionResult(want)) {
+		want := &permission.AllowResult{UpdatedPermissions: req.Suggestions, Classification: permission.ClassificationPermanent}
+		if !reflect.DeepEqual(result, permission.Result(want)) {
 			t.Errorf("the result is %+v, want %+v", result, want)
 		}
 	}

@@ -9,15 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/internal/permit"
-	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
 // wholeQuestion returns a question without its choices.
-func wholeQuestion(req *clew.PermissionRequest) string {
-	s := describe(req, surface{columns: 80, rows: 1000, plain: true}, permit.Workspace{})
+func wholeQuestion(req *permission.Request) string {
+	s := describe(ask.New(req, nil, ask.Workspace{}), ask.Surface{Columns: 80, Rows: 1000, Plain: true})
 	s.choices = nil
 	return s.all() + s.reminder()
 }
@@ -67,7 +66,7 @@ func TestDescribe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := wholeQuestion(&clew.PermissionRequest{ToolName: tt.tool, Input: wire.JSON(tt.input)})
+			got := wholeQuestion(&permission.Request{ToolName: tt.tool, Input: wire.JSON(tt.input)})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -79,7 +78,7 @@ func TestDescribe(t *testing.T) {
 func TestDescribeWraps(t *testing.T) {
 	t.Parallel()
 	input := wire.JSON(`{"command":"` + strings.Repeat("echo 1234567890; ", 9) + `"}`)
-	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, surface{columns: 40, rows: 100}, permit.Workspace{})
+	s := describe(ask.New(&permission.Request{ToolName: "Bash", Input: input}, nil, ask.Workspace{}), ask.Surface{Columns: 40, Rows: 100})
 	want := `+- Bash ------------------------------+
 | command: echo 1234567890; echo      |
 |   1234567890; echo 1234567890;      |
@@ -124,11 +123,11 @@ func (u *promptedUser) want() <-chan string {
 func (u *promptedUser) awaited() bool { return false }
 
 // askAt asks a user at a terminal of this size.
-func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.PermissionRequest) clew.PermissionResult {
+func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *permission.Request) permission.Result {
 	t.Helper()
 	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
-	a.workspace = permit.Workspace{Dir: "/repo", Read: u.read}
+	a.workspace = ask.Workspace{Dir: "/repo", Read: u.read}
 	result, err := a.decide(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -147,8 +146,8 @@ func TestAskInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &clew.PermissionRequest{ToolName: "Bash", Input: wire.JSON(input), Suggestions: []clew.PermissionUpdate{
-		clew.SetMode("session", "acceptEdits"),
+	req := &permission.Request{ToolName: "Bash", Input: wire.JSON(input), Suggestions: []permission.Update{
+		permission.SetMode("session", "acceptEdits"),
 	}}
 	for answers, allowed := range map[string]bool{
 		"yes": true, "always": true, "y yes": true, "a always": true, "y n": false, "no": false, "y a y a what n": false,
@@ -157,7 +156,7 @@ func TestAskInPages(t *testing.T) {
 		words := strings.Fields(answers)
 		user := &promptedUser{answers: func(i int) string { return strings.TrimPrefix(words[i], "-") }}
 		result := user.askAt(t, 80, 24, req)
-		if _, ok := result.(*clew.AllowResult); ok != allowed || len(user.wanted) != len(words) {
+		if _, ok := result.(*permission.AllowResult); ok != allowed || len(user.wanted) != len(words) {
 			t.Errorf("%q: %T after %d answers", answers, result, len(user.wanted))
 		}
 	}
@@ -175,41 +174,5 @@ func TestAskInPages(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)
 		}
-	}
-}
-
-// The agent gets the user's answer in a chat unchanged.
-func TestPermissionResult(t *testing.T) {
-	t.Parallel()
-	rule := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"})
-	mode := clew.SetMode("session", "acceptEdits")
-	req := &clew.PermissionRequest{ToolName: "Bash", Suggestions: []clew.PermissionUpdate{rule, mode}}
-	narrow := clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test ./x"})
-	for _, tt := range []struct {
-		answer dockedAnswer
-		want   clew.PermissionResult
-	}{
-		{dockedAnswer{}, permit.Denied("")},
-		{dockedAnswer{Answer: tui.Answer{Reason: "too slow"}}, permit.Denied("too slow")},
-		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}}, &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}},
-		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedOnce}, stopped: true}, &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}},
-		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedAlways, Changes: []int{0}, Rule: "Bash(go test ./x)"}}, &clew.AllowResult{
-			UpdatedPermissions: []clew.PermissionUpdate{narrow}, Classification: clew.PermissionClassificationPermanent,
-		}},
-		{dockedAnswer{Answer: tui.Answer{Kind: tui.AllowedAlways, Changes: []int{1}}}, &clew.AllowResult{
-			UpdatedPermissions: []clew.PermissionUpdate{mode}, Classification: clew.PermissionClassificationPermanent,
-		}},
-	} {
-		want, err := json.Marshal(tt.want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := json.Marshal(permissionResult(req, tt.answer))
-		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
-			t.Errorf("%+v: %v (-want +got)\n%s", tt.answer, err, diff)
-		}
-	}
-	if rule.Rules[0].RuleContent != "go test:*" {
-		t.Error("the suggestion has changed")
 	}
 }

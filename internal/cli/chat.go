@@ -29,27 +29,27 @@ type chatOptions struct {
 	settings *settings
 	flags    agentFlags
 	plain    bool
-	full     bool
 }
 
 const chatHelp = `Chat with Claude Code, turn by turn.
 
 On a terminal, finished output stays in the scrollback. Below it are the text that
 you type and a line with the model, the permission mode, the use of the context and
-the cost. The keys are listed below; those that edit the text
-are the usual ones of a shell. Prompts that you send while the agent works wait in a
-queue, and Up on an empty line takes the last one back.
+the cost. The keys are listed below; text is edited with the usual keys of a shell.
+Prompts that you send while the agent works wait in a queue, and Up on an empty line
+takes the last one back.
 
-Text that begins with a word such as /help is a command of clew chat or of the
+Text that starts with a word such as /help is a command of clew chat or of the
 agent; /help lists them. Unknown commands are not sent. A space before the / sends
 the text as it is. @ completes the names of files. An image whose path is in the text
-is sent with it. Text after a ! is run as a shell command; the agent learns of it with
-the next prompt.
+is sent with it. Text after a ! is run as a shell command; the agent sees the output
+with the next prompt.
 
 Tools that no rule and no permission mode allows need your answer. The question is
 above the text, and shows the whole input of the tool, and for a change the diff of
-the file. No key that you type into the text answers it: it gets the keys by itself
-only when there is no text and you have not typed for half a second, and with Ctrl-G.
+the file. Keys that you type into the text never answer it: the question gets the
+focus only when there is no text and you have not typed for half a second, or when you
+press Ctrl-G.
 "Always" lists what it changes, with the rules marked; you can narrow a rule before
 you confirm. Esc goes back to the text, without an answer. If the input does not fit,
 the space bar shows more of it, and y and a work at its end.
@@ -57,12 +57,8 @@ the space bar shows more of it, and y and a work at its end.
 Hooks and MCP servers of a directory that you have not trusted also need your answer:
 see "clew run --help".
 
-With --full, the chat has the whole screen: PgUp, PgDn and the wheel scroll what is
-finished, also while you type.
-
-With --plain, on a dumb terminal, or if the variable ACCESSIBLE is set, nothing is
-drawn again: there are only lines, for screen readers and logs. Questions are answered
-by a line.
+With --plain, on a dumb terminal, or if the variable ACCESSIBLE is set, the chat only
+prints lines, for screen readers and logs. Type a line to answer a question.
 
 The terminal is notified when a turn ends or a question waits, and you have not
 typed anything for 10 seconds, unless the setting notify is false.
@@ -113,7 +109,6 @@ func newChat(s Streams, st *settings) *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	o.flags.add(cmd)
-	clikit.AddOnOff(cmd, &o.full, "full", "use the whole screen, on which PgUp, PgDn and the wheel scroll")
 	clikit.AddOnOff(cmd, &o.plain, "plain", "use lines only, for screen readers: no boxes, and nothing is drawn again")
 	return cmd
 }
@@ -133,7 +128,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 		scr.note(note)
 	}
 	opts.IncludePartialMessages = true
-	if !opts.Ephemeral {
+	if !opts.Session.Ephemeral {
 		opts.Reconnect = new(clew.ReconnectOptions)
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -143,7 +138,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	c.user.questions().serve(opts)
-	scr.worksIn(c.user.questions().dir(), opts.Title)
+	scr.worksIn(c.user.questions().dir(), opts.Session.Title)
 	err = c.talk(ctx)
 	scr.idle()
 	return ofChat(runFailure(ctx, explain(ctx, err)))
@@ -180,7 +175,7 @@ func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	terminal := clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && clikit.IsTerminal(o.streams.Err)
 	if terminal && !o.isPlain() {
 		u := newTerminalUser(ctx, o.streams, c)
-		u.full, u.keys = o.full, o.settings.keys
+		u.keys = o.settings.keys
 		return u, nil
 	}
 	return newLineReader(ctx, o.streams, c.screen)
@@ -294,7 +289,7 @@ func (c *chat) closing() {
 	if _, typed := c.user.(*terminalUser); typed {
 		c.screen.say("\n")
 	}
-	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
+	if id := c.session.ID(); id != "" && !c.opts.Session.Ephemeral {
 		resume := "Resume with: clew chat --resume "
 		if width := c.screen.width; width > 0 && tty.Width(resume+clikit.Printable(id)) >= width {
 			resume, id = "Resume: clew chat --resume ", tty.Cut(tty.Line(id), 8) // that is enough to find it

@@ -10,21 +10,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/keymap"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -40,7 +42,6 @@ type terminalUser struct {
 	history *prompts.History
 	docked  *dockedQuestions
 	greeted bool
-	full    bool          // the chat has the whole screen
 	keys    *keymap.Map   // or nil for the usual ones
 	prompts chan string   // a prompt that was sent
 	ended   chan struct{} // closed when the user ends the chat
@@ -71,7 +72,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	u.history = prompts.OpenHistory(path)
 	u.chat.screen.useBoard(u)
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
-	opts.Full, opts.Mouse, opts.Keys = u.full, u.full, u.keys
+	opts.Keys = u.keys
 	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), drawsLines(), clock
 	opts.Dir = u.docked.dir()
 	from := view.New(view.Options{
@@ -79,7 +80,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	})
 	opts.Source = from
 	done := make(chan struct{})
-	terminalModes.Store(tui.ResetModes(u.full))
+	terminalModes.Store(tui.ResetModes(false))
 	go func() {
 		defer close(done)
 		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), terminalOf(u.in, u.out), u, opts)
@@ -262,7 +263,7 @@ func (u *terminalUser) NextMode() {
 }
 
 // Answer is a method of [tui.Driver].
-func (u *terminalUser) Answer(id int, a tui.Answer) { go u.docked.answer(id, a) }
+func (u *terminalUser) Answer(id string, a ask.Answer) { go u.docked.answer(id, a) }
 
 // Resize is a method of [tui.Driver].
 func (u *terminalUser) Resize(columns, rows int) {
@@ -313,7 +314,7 @@ func (c *chat) fileChoices(ctx context.Context, word string) []compose.Choice {
 func (u *terminalUser) Session(ctx context.Context) (sessions.SessionInfo, error) {
 	var found []sessions.SessionInfo
 	var err error
-	if session := u.chat.connected(); session != nil && session.ID() != "" && !u.chat.opts.Ephemeral {
+	if session := u.chat.connected(); session != nil && session.ID() != "" && !u.chat.opts.Session.Ephemeral {
 		found, err = sessions.List(ctx, &sessions.ListOptions{ID: session.ID(), Limit: 1})
 	}
 	switch {
@@ -384,28 +385,22 @@ type dockedQuestions struct {
 	ctx       context.Context //nolint:containedctx // of the chat: no questions are asked after its end
 	chat      *chat
 	mail      *tui.Mailbox
-	workspace permit.Workspace
+	workspace ask.Workspace
 	gone      <-chan struct{} // closed when the user ends the chat
 
 	mu      sync.Mutex
-	last    int // the ID of the last one
-	open    []*tui.Question
-	answers map[int]chan dockedAnswer
-}
-
-// A dockedAnswer is an answer, or reports that the user interrupted the turn.
-type dockedAnswer struct {
-	tui.Answer
-	stopped bool
+	last    int // the number of the last one
+	open    []*ask.Question
+	answers map[string]chan ask.Answer // by the IDs of the questions
 }
 
 func newDockedQuestions(ctx context.Context, c *chat, mail *tui.Mailbox) *dockedQuestions {
-	return &dockedQuestions{ctx: ctx, chat: c, mail: mail, answers: map[int]chan dockedAnswer{}}
+	return &dockedQuestions{ctx: ctx, chat: c, mail: mail, answers: map[string]chan ask.Answer{}}
 }
 
 // serve makes the agent ask here, unless the options name another way.
 func (d *dockedQuestions) serve(opts *clew.Options) {
-	d.workspace = permit.NewWorkspace(opts.Dir)
+	d.workspace = ask.NewWorkspace(opts.Dir)
 	if opts.PermissionPromptTool == "" && opts.PermissionPrompts != clew.PermissionPromptsNone {
 		opts.CanUseTool, opts.OnQuestion = d.decide, d.choose
 	}
@@ -416,36 +411,58 @@ func (d *dockedQuestions) waitForAnswer() {}
 
 func (d *dockedQuestions) dir() string { return d.workspace.Dir }
 
-// put asks a question, and waits for its answer.
-func (d *dockedQuestions) put(ctx context.Context, q *tui.Question) (dockedAnswer, error) {
-	answered := d.add(q)
-	defer d.remove(q)
-	away := time.NewTimer(d.chat.screen.untilAway())
-	defer away.Stop()
-	for {
-		select {
-		case a := <-answered:
-			return a, nil
-		case <-away.C:
-			d.chat.screen.mu.Lock()
-			d.chat.screen.noticeLocked(questionWaits)
-			d.chat.screen.mu.Unlock()
-		case <-ctx.Done():
-			return dockedAnswer{}, ctx.Err()
-		case <-d.ctx.Done():
-			return dockedAnswer{stopped: true}, nil
-		case <-d.gone: // nobody can answer
-			return dockedAnswer{stopped: true}, nil
-		}
+// decide is a [permission.Func].
+func (d *dockedQuestions) decide(ctx context.Context, req *permission.Request) (permission.Result, error) {
+	if ask.NeedsChoice(req) {
+		d.chat.screen.refused(req.ToolUseID, req.ToolName, "choices can't be shown here")
+		return permission.Deny(ask.NoChoice), nil
 	}
+	q := ask.New(req, nil, d.workspace)
+	a, err := d.put(ctx, req, q)
+	if err != nil {
+		return nil, err
+	}
+	return q.Permission(a)
 }
 
-func (d *dockedQuestions) add(q *tui.Question) <-chan dockedAnswer {
+// choose is a [clew.QuestionFunc].
+func (d *dockedQuestions) choose(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
+	q := ask.New(req.Permission, req.Questions, d.workspace)
+	if len(q.Choices) == 0 || !tui.CanAsk(q) {
+		d.chat.screen.refused(req.Permission.ToolUseID, req.Permission.ToolName, "choices can't be shown here")
+		return nil, errors.New(ask.NoChoice) //nolint:staticcheck // the agent gets the sentence
+	}
+	a, err := d.put(ctx, req.Permission, q)
+	if err != nil {
+		return nil, err
+	}
+	return q.Choice(a)
+}
+
+// put asks a question, waits for its answer, and shows whether the call is allowed.
+func (d *dockedQuestions) put(ctx context.Context, req *permission.Request, q *ask.Question) (a ask.Answer, err error) {
+	answered := d.add(q)
+	defer d.remove(q)
+	defer time.AfterFunc(d.chat.screen.untilAway(), d.chat.screen.noticeQuestion).Stop()
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+		return a, ctx.Err()
+	case <-d.ctx.Done():
+		a.Stopped = true
+	case <-d.gone: // nobody can answer
+		a.Stopped = true
+	}
+	d.chat.screen.decided(req.ToolUseID, !q.Denies(a))
+	return a, nil
+}
+
+func (d *dockedQuestions) add(q *ask.Question) <-chan ask.Answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
-	q.ID = d.last
-	answered := make(chan dockedAnswer, 1)
+	q.ID = strconv.Itoa(d.last)
+	answered := make(chan ask.Answer, 1)
 	d.answers[q.ID] = answered
 	d.open = append(d.open, q)
 	if len(d.open) == 1 {
@@ -455,11 +472,11 @@ func (d *dockedQuestions) add(q *tui.Question) <-chan dockedAnswer {
 	return answered
 }
 
-func (d *dockedQuestions) remove(q *tui.Question) {
+func (d *dockedQuestions) remove(q *ask.Question) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.answers, q.ID)
-	d.open = slices.DeleteFunc(d.open, func(other *tui.Question) bool { return other == q })
+	d.open = slices.DeleteFunc(d.open, func(other *ask.Question) bool { return other == q })
 	if len(d.open) == 0 {
 		d.chat.screen.pause(false)
 	}
@@ -472,15 +489,10 @@ func (d *dockedQuestions) post() {
 }
 
 // answer passes an answer to its question, unless that was withdrawn.
-func (d *dockedQuestions) answer(id int, a tui.Answer) { d.pass(id, dockedAnswer{Answer: a}) }
-
-func (d *dockedQuestions) pass(id int, a dockedAnswer) {
+func (d *dockedQuestions) answer(id string, a ask.Answer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	select {
-	case d.answers[id] <- a:
-	default: // it is withdrawn, or has an answer
-	}
+	d.answerLocked(id, a)
 }
 
 // stop ends all questions, because the user interrupted the turn.
@@ -488,178 +500,13 @@ func (d *dockedQuestions) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, q := range d.open {
-		select {
-		case d.answers[q.ID] <- dockedAnswer{stopped: true}:
-		default:
-		}
+		d.answerLocked(q.ID, ask.Answer{Stopped: true})
 	}
 }
 
-// decide is a [clew.CanUseToolFunc].
-func (d *dockedQuestions) decide(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-	if permit.NeedsChoice(req) {
-		d.chat.screen.refused(req.ToolUseID, req.ToolName, "choices can't be shown here")
-		return clew.Deny(noChoices), nil
+func (d *dockedQuestions) answerLocked(id string, a ask.Answer) {
+	select {
+	case d.answers[id] <- a:
+	default: // it is withdrawn, or has an answer
 	}
-	a, err := d.put(ctx, d.permission(req))
-	if err != nil {
-		return nil, err
-	}
-	d.chat.screen.decided(req.ToolUseID, a.Kind != tui.Denied && !a.stopped)
-	return permissionResult(req, a), nil
-}
-
-// permissionResult returns the answer for the agent.
-func permissionResult(req *clew.PermissionRequest, a dockedAnswer) clew.PermissionResult {
-	switch {
-	case a.stopped:
-		return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}
-	case a.Kind == tui.AllowedOnce:
-		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}
-	case a.Kind == tui.AllowedAlways:
-		allowed, err := permit.Always(req, a.Changes, a.Rule)
-		if err != nil { // the question checked the rule
-			return clew.Deny(err.Error())
-		}
-		return allowed
-	}
-	return permit.Denied(a.Reason)
-}
-
-// permission returns the question about a tool use. It reads the file of a change once.
-func (d *dockedQuestions) permission(req *clew.PermissionRequest) *tui.Question {
-	w := permit.Workspace{Dir: d.workspace.Dir, Read: readOnce(d.workspace.Read)}
-	q := &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
-		return sheetForTerminal(describeCall(req, dockedSurface(columns, color), w))
-	})}
-	q.Sheet(clikit.DefaultColumns, false) // so that drawing reads no file
-	for _, update := range permit.Updates(req) {
-		q.Always = append(q.Always, tui.Change{Text: update.Text, Marked: update.Marked})
-	}
-	if q.Rule = permit.NarrowedRule(req); q.Rule != "" {
-		rule := req.Suggestions[0].Rules[0]
-		q.Narrow = func(text string) string { return permit.NotNarrower(text, rule) }
-	}
-	return q
-}
-
-// lastOnly returns a function that makes a sheet again only for another width.
-func lastOnly(sheet func(columns int, color bool) tui.Sheet) func(columns int, color bool) tui.Sheet {
-	var last tui.Sheet
-	var lastColumns int
-	var lastColor bool
-	return func(columns int, color bool) tui.Sheet {
-		if columns != lastColumns || color != lastColor {
-			last, lastColumns, lastColor = sheet(columns, color), columns, color
-		}
-		return last
-	}
-}
-
-// readOnce returns a function that reads a file only the first time.
-func readOnce(read func(string) (string, error)) func(string) (string, error) {
-	type content struct {
-		text string
-		err  error
-	}
-	var mu sync.Mutex
-	known := map[string]content{}
-	return func(path string) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		c, ok := known[path]
-		if !ok {
-			c.text, c.err = read(path)
-			known[path] = c
-		}
-		return c.text, c.err
-	}
-}
-
-// dockedSurface returns the surface for a question in a chat: unlimited, since the chat pages it.
-func dockedSurface(columns int, color bool) surface {
-	const everything = 1 << 20
-	return surface{columns: columns, rows: everything, color: color, lines: drawsLines()}
-}
-
-// sheetForTerminal returns a question for the chat.
-func sheetForTerminal(s *sheet) tui.Sheet {
-	return tui.Sheet{
-		Rows: s.body(0, len(s.rows)),
-		Top: func(aside string) string {
-			t := *s
-			if t.aside != "" && aside != "" {
-				aside = t.aside + ", " + aside
-			}
-			if aside != "" {
-				t.aside = aside
-			}
-			return strings.TrimSuffix(t.top(), "\n")
-		},
-		Bottom: func(count string) string { return strings.TrimSuffix(s.underline(count), "\n") },
-	}
-}
-
-// choose is a [clew.QuestionFunc].
-func (d *dockedQuestions) choose(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
-	if !canBeChosen(req.Questions) {
-		d.chat.screen.refused(req.Permission.ToolUseID, req.Permission.ToolName, "choices can't be shown here")
-		return nil, errNoChoices
-	}
-	q := &tui.Question{}
-	for i := range req.Questions {
-		q.Choices = append(q.Choices, choiceForTerminal(&req.Questions[i]))
-	}
-	a, err := d.put(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	d.chat.screen.decided(req.Permission.ToolUseID, !a.stopped)
-	if a.stopped {
-		return nil, errors.New("the user interrupted")
-	}
-	answers := map[string][]string{}
-	for i, chosen := range a.Chosen {
-		if len(chosen) > 0 {
-			answers[req.Questions[i].Question] = chosen
-		}
-	}
-	if len(answers) == 0 {
-		return nil, nil // the user won't answer
-	}
-	return &clew.QuestionResult{Answers: answers}, nil
-}
-
-// canBeChosen reports whether questions have options that a digit can choose.
-func canBeChosen(questions []clew.Question) bool {
-	const digits = 8 // and one for own words
-	return len(questions) > 0 && !slices.ContainsFunc(questions, func(q clew.Question) bool { return len(q.Options) > digits })
-}
-
-// choiceForTerminal returns a question with options. Options that fit on a row are below the box;
-// others are in it as well.
-func choiceForTerminal(q *clew.Question) tui.Choice {
-	c := tui.Choice{Multiple: q.MultiSelect}
-	for _, o := range q.Options {
-		c.Options = append(c.Options, tui.Option{Label: o.Label, Description: o.Description})
-	}
-	c.Sheet = func(columns int, color bool) tui.Sheet {
-		if optionsFit(q, columns) {
-			short := *q
-			short.Options = nil
-			return sheetForTerminal(describeQuestion(&short, dockedSurface(columns, color)))
-		}
-		return sheetForTerminal(describeQuestion(q, dockedSurface(columns, color)))
-	}
-	return c
-}
-
-func optionsFit(q *clew.Question, columns int) bool {
-	for _, o := range q.Options {
-		row := fmt.Sprintf("> 1  [ ] %s  %s", tty.CleanLine(o.Label), tty.CleanLine(o.Description))
-		if o.Preview != "" || tty.WidestWidth(row) >= columns {
-			return false
-		}
-	}
-	return true
 }

@@ -509,58 +509,34 @@ func TestChatSuspended(t *testing.T) {
 	c.end(t, 0)
 }
 
-// With --full, the chat has its own screen, and leaves the shell's screen as it was.
-func TestChatFull(t *testing.T) {
-	t.Parallel()
-	c := openProgram(t, exec.CommandContext(t.Context(), "clew", "chat", "--full"), 70, 14)
-	c.see(t, emptyComposer+chatStatusLine)
-	if !c.Modes().AltScreen || c.Line(13) != chatStatusLine {
-		t.Errorf("%+v:\n%s", c.Modes(), c.Text())
-	}
-	for i := range 5 {
-		c.press(t, fmt.Sprintf("prompt %d\r", i))
-		c.see(t, fmt.Sprintf("You said prompt %d\n", i))
-	}
-	c.see(t, emptyComposer+chatAfterTurn)
-	c.press(t, "\x1b[5~\x1b[5~\x1b[5~\x1b[5~typed")
-	c.see(t, "| typed█")
-	c.see(t, "Claude Code · / commands")
-	c.see(t, "more lines below, 0 new: page down --\n")
-	c.press(t, "\x1b[<65;5;5M\x1b[6~\x1b[6~\x1b[6~\x1b[6~\x03\x04")
-	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
-	c.end(t, clikit.ExitDone)
-}
-
 // The conversation's rows can be read above the chat.
 func TestChatRows(t *testing.T) {
 	t.Parallel()
 	config := t.TempDir()
-	for _, args := range [][]string{{"chat"}, {"chat", "--full"}} {
-		c := openProgram(t, exec.CommandContext(t.Context(), "clew", args...), 70, 24, "CLAUDE_CONFIG_DIR="+config)
-		c.see(t, emptyComposer+chatStatusLine)
-		if err := os.RemoveAll(filepath.Join(config, "projects")); err != nil {
-			t.Fatal(err)
-		}
-		c.press(t, "Hi\r")
-		c.see(t, "You said Hi\n")
-		c.press(t, "\x1bv")
-		c.see(t, "nothing of this conversation is saved")
-		writeChatTranscript(t, config)
-		c.press(t, "half a \x18\x16")
-		c.see(t, "> Written to the file")
-		if !c.Modes().AltScreen {
-			t.Errorf("%+v", c.Modes())
-		}
-		c.press(t, "q")
-		c.see(t, "| half a █")
-		c.press(t, "prompt\r")
-		c.see(t, "You said half a prompt\n"+emptyComposer+chatAfterTurn)
-		if n := strings.Count(c.shown(), "You said Hi"); n != 1 {
-			t.Errorf("the answer is there %d times:\n%s", n, c.shown())
-		}
-		c.press(t, "\x04")
-		c.end(t, clikit.ExitDone)
+	c := openProgram(t, exec.CommandContext(t.Context(), "clew", "chat"), 70, 24, "CLAUDE_CONFIG_DIR="+config)
+	c.see(t, emptyComposer+chatStatusLine)
+	if err := os.RemoveAll(filepath.Join(config, "projects")); err != nil {
+		t.Fatal(err)
 	}
+	c.press(t, "Hi\r")
+	c.see(t, "You said Hi\n")
+	c.press(t, "\x1bv")
+	c.see(t, "nothing of this conversation is saved")
+	writeChatTranscript(t, config)
+	c.press(t, "half a \x18\x16")
+	c.see(t, "> Written to the file")
+	if !c.Modes().AltScreen {
+		t.Errorf("%+v", c.Modes())
+	}
+	c.press(t, "q")
+	c.see(t, "| half a █")
+	c.press(t, "prompt\r")
+	c.see(t, "You said half a prompt\n"+emptyComposer+chatAfterTurn)
+	if n := strings.Count(c.shown(), "You said Hi"); n != 1 {
+		t.Errorf("the answer is there %d times:\n%s", n, c.shown())
+	}
+	c.press(t, "\x04")
+	c.end(t, clikit.ExitDone)
 }
 
 // writeChatTranscript writes a transcript of the chat.

@@ -18,7 +18,7 @@
 //
 // The agent's questions go to the terminal even if stdin is a pipe: as ssh and sudo do, clew opens
 // /dev/tty. In the background, and without a terminal, it denies, and the model learns why. Package
-// permit decides what a question shows.
+// ask decides what a question shows.
 //
 // When a turn ends or a question waits, and the user did not type for ten seconds, run and chat
 // ring the bell and send a notification (OSC 9 and OSC 777). Only terminals get them, and the

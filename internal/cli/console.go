@@ -166,6 +166,13 @@ func (s *screen) noticeLocked(text string) {
 	}
 }
 
+// noticeQuestion notifies the user that a question waits for them.
+func (s *screen) noticeQuestion() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noticeLocked(questionWaits)
+}
+
 // notify notifies the user that a question waits for them.
 func (a *questioner) notify() {
 	a.screen.mu.Lock()

@@ -15,12 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/pause"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -54,8 +55,8 @@ to leave it. --fast leaves it out.
 
 With --web, there is no tour: the sessions are shown in a browser, by "clew serve".
 
-All files are in one directory, a temporary one or that of --dir, and stay there for
-you to explore.`
+All files are in one directory, a temporary one or --dir, and stay there for you to
+explore.`
 
 func newDemo(s Streams, st *settings) *cobra.Command {
 	o := &demoOptions{streams: s, settings: st}
@@ -356,27 +357,27 @@ func (t *tour) converse(opts *clew.Options) error {
 }
 
 // workspace returns where the agent of the demo works.
-func (t *tour) workspace() permit.Workspace {
+func (t *tour) workspace() ask.Workspace {
 	if t.real {
-		return permit.NewWorkspace(filepath.Join(t.dir, "slug"))
+		return ask.NewWorkspace(filepath.Join(t.dir, "slug"))
 	}
-	return permit.Workspace{Dir: demo.RecordedDir, Read: demo.ReadFile}
+	return ask.Workspace{Dir: demo.RecordedDir, Read: demo.ReadFile}
 }
 
 // sayYes answers the question for the user, after a pause.
-func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
-	return func(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (t *tour) sayYes(scr *screen) permission.Func {
+	return func(ctx context.Context, req *permission.Request) (permission.Result, error) {
 		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		s := describe(req, surface{
-			columns: clikit.TerminalWidth(scr.err), rows: clikit.DefaultRows, color: clikit.Colored(scr.err), lines: clikit.IsTerminal(scr.err) && drawsLines(),
-		}, t.workspace())
-		scr.say(s.all() + promptOf(req, s))
+		s := describe(ask.New(req, nil, t.workspace()), ask.Surface{
+			Columns: clikit.TerminalWidth(scr.err), Rows: clikit.DefaultRows, Color: clikit.Colored(scr.err), Lines: clikit.IsTerminal(scr.err) && drawsLines(),
+		})
+		scr.say(s.all() + s.prompt())
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")
 		scr.decided(req.ToolUseID, true)
-		return clew.Allow(), nil
+		return permission.Allow(), nil
 	}
 }
 

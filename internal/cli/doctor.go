@@ -25,6 +25,7 @@ import (
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
+	agentsettings "github.com/clewdev/clew/settings"
 )
 
 type doctorOptions struct {
@@ -152,7 +153,8 @@ func (o *doctorOptions) examine(ctx context.Context, checks []check) []diagnosis
 	return all
 }
 
-// checkNotice is the time after which a slow check is named on the terminal. Tests replace it.
+// checkNotice is the time after which a slow check is named on the terminal. Tests replace it; 0 names
+// all checks.
 var checkNotice = time.Second
 
 // grace is the time for a check to notice that its time is over.
@@ -160,6 +162,9 @@ const grace = 500 * time.Millisecond
 
 // await waits for a check. It gives up a check that hangs in a system call.
 func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, name string, w *waiting) []diagnosis {
+	if o.notice <= 0 {
+		w.show(name)
+	}
 	for {
 		select {
 		case found := <-result:
@@ -440,75 +445,62 @@ func strangeVariables(environ []string) []diagnosis {
 	return all
 }
 
-// The agentSettings are the parts of the agent's settings that are checked.
-type agentSettings struct {
-	CleanupDays *float64 `json:"cleanupPeriodDays"`
-	KeyHelper   string   `json:"apiKeyHelper"`
-}
-
-// maxAgentSettings is the maximum size of a settings file.
-const maxAgentSettings = 16 << 20
-
-func readAgentSettings(path string) (agentSettings, error) {
-	var s agentSettings
-	info, err := os.Stat(path)
-	if err != nil {
-		return s, err
-	}
-	if !info.Mode().IsRegular() {
-		return s, errors.New("not a file")
-	}
-	data, err := clikit.ReadAtMost(path, maxAgentSettings)
-	if err != nil {
-		return s, err
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), &object); err != nil {
-		return s, jsonFault(data, err)
-	}
-	// Members of other types are ignored.
-	_ = json.Unmarshal(object["cleanupPeriodDays"], &s.CleanupDays)
-	_ = json.Unmarshal(object["apiKeyHelper"], &s.KeyHelper)
-	return s, nil
-}
-
-// jsonFault returns the line of a syntax error. It quotes nothing: settings may contain secrets.
-func jsonFault(data []byte, err error) error {
-	syntax, ok := errors.AsType[*json.SyntaxError](err)
-	if !ok {
-		return errors.New("not a JSON object")
-	}
-	before := data[:min(max(int(syntax.Offset), 0), len(data))]
-	return fmt.Errorf("invalid JSON: syntax error in line %d", 1+strings.Count(string(before), "\n"))
-}
-
-// agentSettingsFiles returns the files that an agent reads in this directory, in ascending
-// precedence.
-func agentSettingsFiles() []string {
-	var files []string
+// agentSettingsFiles returns the files that an agent reads in this directory, the weakest first.
+func agentSettingsFiles() []agentsettings.File {
+	var files []agentsettings.File
 	if roots, err := sessions.Roots(); err == nil {
 		for _, root := range roots {
-			files = append(files, filepath.Join(root, "settings.json"))
+			files = append(files, userSettings(root)...)
 		}
 	}
-	return append(files, filepath.Join(".claude", "settings.json"), filepath.Join(".claude", "settings.local.json"))
+	sources := []agentsettings.Source{agentsettings.Project, agentsettings.Local}
+	here, err := os.Getwd()
+	if err != nil {
+		sources = []agentsettings.Source{} // only the administrator's
+	}
+	others, err := agentsettings.Resolve(&agentsettings.Options{Dir: here, Sources: sources})
+	if err != nil {
+		return files
+	}
+	for _, f := range others.Files {
+		if rel, err := filepath.Rel(here, f.Path); err == nil && f.Source != agentsettings.Managed {
+			f.Path = rel
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// userSettings returns the user's settings file in a directory of the agent, if there is one.
+func userSettings(root string) []agentsettings.File {
+	resolved, err := agentsettings.Resolve(&agentsettings.Options{ConfigDir: root, Sources: []agentsettings.Source{agentsettings.User}})
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(resolved.Files, func(f agentsettings.File) bool { return f.Source != agentsettings.User })
+}
+
+// setting decodes a member of a settings file, and reports whether the file has it with that type.
+func setting[T any](f agentsettings.File, name string) (value T, ok bool) {
+	var object map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(f.Settings), &object) // an invalid file has none
+	member, ok := object[name]
+	return value, ok && json.Unmarshal(member, &value) == nil
 }
 
 // checkAgentSettings checks whether the agent can read its settings.
 func checkAgentSettings() []diagnosis {
 	var all []diagnosis
 	var right []string
-	for _, path := range agentSettingsFiles() {
-		_, err := readAgentSettings(path)
-		switch {
-		case err == nil:
-			right = append(right, path)
-		case !errors.Is(err, fs.ErrNotExist):
-			all = append(all, diagnosis{
-				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, clikit.Cause(err)),
-				Advice: "Fix it: the agent ignores it or refuses to start.",
-			})
+	for _, f := range agentSettingsFiles() {
+		if f.Err == nil {
+			right = append(right, f.Path)
+			continue
 		}
+		all = append(all, diagnosis{
+			State: stateWarning, Found: fmt.Sprintf("%s: %v", f.Path, clikit.Cause(errors.Unwrap(f.Err))),
+			Advice: "Fix it: the agent ignores it or refuses to start.",
+		})
 	}
 	if len(all) > 0 {
 		return all

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
+	agentsettings "github.com/clewdev/clew/settings"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -165,7 +166,12 @@ func checkLogin() []diagnosis {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return []diagnosis{{State: stateOK, Found: "login found in " + path}}
 		}
-		if settings, err := readAgentSettings(filepath.Join(root, "settings.json")); err == nil && settings.KeyHelper != "" {
+	}
+	for _, f := range agentSettingsFiles() {
+		if f.Source == agentsettings.Project || f.Source == agentsettings.Local {
+			continue // nobody may have trusted the project
+		}
+		if helper, ok := setting[string](f, "apiKeyHelper"); ok && helper != "" {
 			return []diagnosis{{State: stateOK, Found: "apiKeyHelper is set in the agent's settings"}}
 		}
 	}
@@ -315,10 +321,9 @@ func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 // retention returns the number of days after which sessions are deleted, and where it is set.
 func retention() (days float64, from string) {
 	days = usualRetention
-	for _, path := range agentSettingsFiles() {
-		s, err := readAgentSettings(path)
-		if err == nil && s.CleanupDays != nil && *s.CleanupDays >= 1 {
-			days, from = *s.CleanupDays, " ("+path+")"
+	for _, f := range agentSettingsFiles() {
+		if set, ok := setting[float64](f, "cleanupPeriodDays"); ok && set >= 1 {
+			days, from = set, " ("+f.Path+")"
 		}
 	}
 	return days, from

@@ -80,10 +80,6 @@ func newExport(s Streams) *cobra.Command {
 	return cmd
 }
 
-// exportGCPercent is the garbage collection target percentage while a session is exported. A long
-// session fills the memory with live data, and most of the rest is garbage.
-const exportGCPercent = 50
-
 func (o *exportOptions) args(cmd *cobra.Command, args []string) error {
 	if o.listRules {
 		return clikit.AtMost(0)(cmd, args)
@@ -105,7 +101,6 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.full = o.full || format == export.JSON // which contains everything
-	defer setGCPercent(setGCPercent(exportGCPercent))
 	src, err := findSourceIn(ctx, o.project, args[0])
 	if err != nil {
 		return err

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -61,22 +63,9 @@ func (t *turnRange) has(turn int) bool {
 	return turn >= t.first && (t.last == 0 || turn <= t.last)
 }
 
-// of returns the chunks of those turns, and the number of the first turn. Chunks before the first
-// prompt are turn 0.
-func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
-	turn, from, end, first := 0, len(chunks), len(chunks), 0
-	for i := range chunks {
-		if chunks[i].Type == transcript.UserChunk {
-			turn++
-		}
-		switch {
-		case t.has(turn) && i < from:
-			from, first = i, turn
-		case !t.has(turn) && i > from:
-			return chunks[from:i], first
-		}
-	}
-	return chunks[from:end], first
+// of returns the chunks of those turns. Chunks before the first prompt are turn 0.
+func (t *turnRange) of(chunks []transcript.Chunk) []transcript.Chunk {
+	return transcript.InTurns(chunks, t.first, cmp.Or(t.last, math.MaxInt))
 }
 
 // none reports that a session with this number of turns has none in the range.
@@ -85,15 +74,6 @@ func (t *turnRange) none(turns int) error {
 		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
 		Hint: fmt.Sprintf("The session has %s.", wording.Count(turns, "turn")),
 	}
-}
-
-func countTurns(chunks []transcript.Chunk) (n int) {
-	for i := range chunks {
-		if chunks[i].Type == transcript.UserChunk {
-			n++
-		}
-	}
-	return n
 }
 
 // findProject returns the location of a project's sessions. The value of the flag --project is a

@@ -42,7 +42,7 @@ var agentFlagGroups = []flagGroup{
 	}},
 	{"Output", []string{
 		"output-format", "json-schema", "include-partial-messages", "include-hook-events", "forward-subagent-text",
-		"replay-user-messages", "prompt-suggestions", "full", "plain",
+		"replay-user-messages", "prompt-suggestions", "plain",
 	}},
 	{"Other", []string{
 		"timeout", "settings", "setting-sources", "project-config-root", "agent-path", "agent-arg", "debug", "debug-file", "help",

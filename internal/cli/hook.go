@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/web"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -65,18 +66,17 @@ func (c *settingsChange) wanted() (bool, error) {
 	return c.install || c.remove, clikit.AtMostOne([]clikit.GivenFlag{{Name: "install", On: c.install}, {Name: "remove", On: c.remove}})
 }
 
-const hookHelp = `Answer permission questions of Claude Code on the pages of "clew serve --drive", also
+const hookHelp = `Answer permission questions of Claude Code on the pages of "clew serve --drive", even
 for sessions that were started elsewhere: in a terminal, with claude -p, or in the
 background.
 
 "clew hook permission --install" adds a PermissionRequest hook to your settings.json,
 and --remove removes it. Both show what they change, and ask before they do it.
 
-Claude Code runs the hook when it is about to ask you. The terminal asks as ever, at
-the same time: the first answer counts. If no server runs with --drive, if no page is
-open, or if nobody answers within 100 seconds, the hook says nothing. It also says
-nothing about plans and about questions with choices, which only the terminal shows.
-A page can allow a call once, or deny it.`
+Claude Code runs the hook when it is about to ask you. The terminal asks at the same
+time, and the first answer counts. If no server runs with --drive, if no page is open,
+or if nobody answers within 100 seconds, the hook does not decide. Plans and questions
+with choices appear only on the terminal. A page can allow a call once, or deny it.`
 
 func newHook(s Streams) *cobra.Command {
 	hook := &cobra.Command{
@@ -256,11 +256,11 @@ func (o *hookOptions) answer(ctx context.Context) error {
 	if answer == nil {
 		return nil
 	}
-	line, err := clikit.JSONLine(hookAnswer(answer))
+	line, err := hookAnswer(answer)
 	if err != nil {
 		return err
 	}
-	if _, err := o.streams.Out.Write(line); err != nil {
+	if _, err := fmt.Fprintln(o.streams.Out, line); err != nil {
 		return clikit.OutputError(err)
 	}
 	return nil
@@ -285,14 +285,10 @@ func askServers(ctx context.Context, q *web.HookQuestion) *web.HookAnswer {
 }
 
 // hookAnswer returns an answer in the form that the agent reads.
-func hookAnswer(a *web.HookAnswer) any {
-	type decision struct {
-		Behavior clew.PermissionBehavior `json:"behavior"`
-		Message  string                  `json:"message,omitempty"`
+func hookAnswer(a *web.HookAnswer) (wire.JSON, error) {
+	out := &hook.PermissionRequestOutput{Decision: permission.Deny(a.Message)}
+	if a.Behavior == permission.BehaviorAllow {
+		out.Decision = permission.Allow()
 	}
-	type output struct {
-		Event    string   `json:"hookEventName"`
-		Decision decision `json:"decision"`
-	}
-	return map[string]output{"hookSpecificOutput": {"PermissionRequest", decision(*a)}}
+	return (&hook.Output{Specific: out}).Encode(hook.PermissionRequest)
 }

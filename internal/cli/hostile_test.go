@@ -18,11 +18,11 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -306,9 +306,9 @@ func TestHostileRun(t *testing.T) {
 // Nor does it by its questions.
 func TestHostileQuestions(t *testing.T) {
 	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
-	checkHarmless(t, "a question", describeQuestion(&clew.Question{
+	checkHarmless(t, "a question", describeChoice(&clew.Question{
 		Question: evil, Options: []clew.QuestionOption{{Label: evil, Description: evil, Preview: evil}},
-	}, surface{columns: 80, rows: 24}).all())
+	}, ask.Surface{Columns: 80, Rows: 24}, "").all())
 	for _, input := range []map[string]string{{"command": evil}, {"plan": evil}, {"other": evil}, {
 		"file_path": evil, "old_string": evil, "new_string": evil + "!",
 	}} {
@@ -317,7 +317,7 @@ func TestHostileQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tool := range []string{"Bash", "Edit", evil} {
-			checkHarmless(t, "a request", wholeQuestion(&clew.PermissionRequest{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
+			checkHarmless(t, "a request", wholeQuestion(&permission.Request{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
 		}
 	}
 }
@@ -330,19 +330,19 @@ func TestHostileDockedQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &clew.PermissionRequest{ToolName: "Edit" + evil, Input: wire.JSON(input), DecisionReason: evil, Suggestions: []clew.PermissionUpdate{
-		clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: evil, RuleContent: evil}),
+	req := &permission.Request{ToolName: "Edit" + evil, Input: wire.JSON(input), DecisionReason: evil, Suggestions: []permission.Update{
+		permission.AddRules("localSettings", "allow", permission.Rule{ToolName: evil, RuleContent: evil}),
 	}}
-	docked := &dockedQuestions{workspace: permit.Workspace{Read: func(string) (string, error) { return evil, nil }}}
-	q := docked.permission(req)
+	q := ask.New(req, nil, ask.Workspace{Read: func(string) (string, error) { return evil, nil }})
 	checkHarmless(t, "a change", q.Always[0].Text)
 	if q.Rule != "" {
 		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
 	}
-	choice := choiceForTerminal(&clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}})
+	choice := &clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}}
 	for _, columns := range soak.Widths(1) {
-		for _, sheet := range []tui.Sheet{q.Sheet(columns, false), choice.Sheet(columns, false)} {
-			for _, row := range append(sheet.Rows, sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
+		v := ask.Surface{Columns: columns}
+		for _, sheet := range []*ask.Sheet{q.Sheet(v), ask.ChoiceSheet(choice, v)} {
+			for _, row := range append(sheet.Body(0, len(sheet.Text)), sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
 				checkHarmless(t, "a row", row)
 				if tty.Width(row) >= max(columns, 8) {
 					t.Fatalf("%d columns: %q", columns, row)

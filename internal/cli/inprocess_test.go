@@ -39,7 +39,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 		tb.Fatal(err)
 	}
 	environment, zone, local := os.Environ(), time.Local, localZone(tb)
-	defer restoreVariables(executable, openConsole, discardInput, clock, toolLimit, systemSettingsDir, userSettingsDir)
+	defer restoreVariables(executable, openConsole, discardInput, clock, toolLimit, checkNotice, systemSettingsDir, userSettingsDir)
 	defer func() {
 		setEnvironment(tb, environment)
 		time.Local = zone //nolint:gosmopolitan // the zone of a process
@@ -66,9 +66,10 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 
 // restoreVariables sets the variables that [invocation.run] and [applyTestVariables] change.
 func restoreVariables(program func() (string, error), console func() (in, out *os.File, err error), discard func(*os.File),
-	now func() time.Time, limit time.Duration, system string, user func() (string, error),
+	now func() time.Time, limit, notice time.Duration, system string, user func() (string, error),
 ) {
-	executable, openConsole, discardInput, clock, toolLimit = program, console, discard, now, limit
+	executable, openConsole, discardInput, clock, toolLimit, checkNotice = program, console, discard, now, limit, notice
+	clikit.ShowProgressAtOnce(false)
 	systemSettingsDir, userSettingsDir = system, user
 }
 
@@ -105,7 +106,7 @@ func startsProcesses() bool {
 	return soak.Raced || soak.RestRunning() || os.Getenv("UPDATE_SCRIPTS") != ""
 }
 
-// slowScripts wait more than they work. They start processes, and run at once.
+// slowScripts start processes, and run at once: most of their commands have a terminal.
 var slowScripts = []string{"demo_terminal", "doctor_terminal", "run_terminal", "terminal"}
 
 // A scriptT is the test of scripts, which run one after the other if they share this process.
@@ -161,7 +162,7 @@ func inProcess(script string) string {
 	for i, line := range lines {
 		verb, rest, _ := strings.Cut(line, " ")
 		switch _, condition, conditional := strings.Cut(line, "] "); {
-		case verb == "stdin" || verb == "ttyin":
+		case verb == "stdin":
 			input = i
 			continue
 		case verb == "env":
@@ -182,12 +183,7 @@ func inProcess(script string) string {
 			continue
 		}
 		if input >= 0 {
-			file, ok := strings.CutPrefix(lines[input], "stdin ")
-			if !ok {
-				input = -1
-				continue // with a terminal
-			}
-			lines[input] = "feeds " + file
+			lines[input] = "feeds " + strings.TrimPrefix(lines[input], "stdin ")
 		}
 		lines[i], input = line, -1
 	}

@@ -2,19 +2,15 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,27 +82,23 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer in.Close()
-	// Almost nothing stays in memory, so that a collection would come every few megabytes.
-	defer setGCPercent(setGCPercent(200))
 	return o.inspect(ctx, in)
-}
-
-// A report collects or prints the findings.
-type report interface {
-	// maxErrors is the number of invalid blocks per frame that the report can show.
-	maxErrors() int
-	add(finding) error
-	finish() error
 }
 
 // inspect reads the input to its end, or as far as possible, and reports on it.
 func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
-	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
-	i := &inspection{in: in, out: out, report: o.report(out), bar: o.progress(in)}
-	readErr, err := i.run(ctx, &wire.ReaderOptions{MaxFrameBytes: int(o.maxFrame)})
-	i.bar.Clear()
+	i := &inspection{
+		inspectOptions: o, in: in, out: bufio.NewWriterSize(o.streams.Out, 64<<10),
+		summary: summary{on: canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}},
+	}
+	bar := o.progress(in)
+	readErr, err := i.run(ctx, bar)
+	bar.Clear()
+	if !o.json && err == nil {
+		_, err = i.out.WriteString(i.text())
+	}
 	if err == nil {
-		err = errors.Join(i.report.finish(), out.Flush())
+		err = i.out.Flush()
 	}
 	switch {
 	case err != nil:
@@ -116,105 +108,64 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	case readErr != nil:
 		return &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(readErr)}
 	case i.problems > 0:
-		return fmt.Errorf("frames with problems: %s of %s", wording.Number(i.problems), wording.Number(i.frames))
+		return fmt.Errorf("frames with problems: %s of %s", wording.Number(i.problems), wording.Number(i.total.count))
 	}
 	return nil
 }
 
-// An inspection is one run over an input. One goroutine decodes frames while another examines them.
+// An inspection is one run over an input.
 type inspection struct {
-	in     *input
-	out    *bufio.Writer
-	report report
-	bar    *clikit.Progress
-
-	frames, problems int64       // number of frames, and of frames with a problem
-	unwritable       atomic.Bool // there is nobody to report to
+	*inspectOptions
+	in       *input
+	out      *bufio.Writer
+	problems int64 // number of frames with a problem
+	summary
 }
 
-// A frame is a message and its position in the input.
-type frame struct {
-	msg wire.Message
-	pos wire.Position
-}
-
-const (
-	// maxBatchBytes is the size at which a batch of frames is complete.
-	maxBatchBytes = 128 << 10
-	// longFrame is the size from which on the next frame has to wait until this one is reported.
-	longFrame = 1 << 20
-)
-
-// run reads and reports all frames. It returns the input error and the output error.
-func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr, writeErr error) {
-	batches := make(chan []frame)
-	go func() {
-		defer close(batches)
-		readErr = i.read(ctx, opts, batches)
-	}()
-	for batch := range batches {
-		if writeErr == nil {
-			writeErr = i.examine(batch)
-		}
-		if writeErr != nil {
-			i.unwritable.Store(true)
-		}
-	}
-	return readErr, writeErr
-}
-
-// read sends the frames of the input in batches. From a pipe, it sends each frame at once: the next
-// one may take long to come.
-func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches chan<- []frame) error {
-	var batch []frame
-	var size int64
-	r := wire.NewReader(i.in, opts)
+// run examines all frames. It returns the input error and the output error.
+func (i *inspection) run(ctx context.Context, bar *clikit.Progress) (readErr, writeErr error) {
+	r := wire.NewReader(i.in, &wire.ReaderOptions{MaxFrameBytes: int(i.maxFrame)})
 	for msg, err := range r.Messages() {
-		if err != nil || ctx.Err() != nil || i.unwritable.Load() { // after an interrupt, the last frame may be incomplete
-			batches <- batch
-			return err
+		if err != nil || ctx.Err() != nil { // after an interrupt, the last frame may be incomplete
+			return err, nil
 		}
 		pos := r.Position()
-		batch, size = append(batch, frame{msg, pos}), size+pos.Bytes
-		if size < maxBatchBytes && i.in.size >= 0 {
-			continue
+		if err := i.report(msg, pos); err != nil {
+			return nil, err
 		}
-		batches <- batch
-		if pos.Bytes > longFrame {
-			batches <- nil // the batch before is examined
-			runtime.GC()   // otherwise several long frames are in memory at a time
-		}
-		batch, size = nil, 0
+		bar.Set(pos.Offset + pos.Bytes + 1) // with the end of the line
 	}
-	batches <- batch
-	return nil
+	return nil, nil
 }
 
-// examine reports the frames of a batch.
-func (i *inspection) examine(batch []frame) error {
-	for n, f := range batch {
-		found := examine(f.msg, f.pos, i.report.maxErrors())
-		i.frames++
-		if !found.isText && found.problem() != "" {
-			i.problems++
-		}
-		if err := i.report.add(found); err != nil {
-			return err
-		}
-		i.bar.Set(f.pos.Offset + f.pos.Bytes + 1) // with the end of the line
-		batch[n].msg = nil
+// report examines a frame. From a pipe, each frame is listed at once: the next one may take long to
+// come.
+func (i *inspection) report(msg wire.Message, pos wire.Position) error {
+	f := examine(msg, pos, i.maxErrors())
+	if f.Problem != "" && !f.isText {
+		i.problems++
 	}
-	if i.in.size >= 0 {
+	if !i.json {
+		i.add(f)
 		return nil
+	}
+	i.total.add(pos)
+	line, err := clikit.JSONLine(f.frameRecord)
+	if err != nil {
+		return err
+	}
+	if _, err := i.out.Write(line); err != nil || i.in.size >= 0 {
+		return err
 	}
 	return i.out.Flush()
 }
 
-func (o *inspectOptions) report(out *bufio.Writer) report {
+// maxErrors is the number of invalid blocks per frame whose errors are shown.
+func (o *inspectOptions) maxErrors() int {
 	if o.json {
-		return newListing(out)
+		return 1
 	}
-	return &summary{out: out, on: canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}}
+	return maxNotes
 }
 
 // progress returns the bar for an input, or nil if it would disturb the output.
@@ -229,37 +180,60 @@ func (o *inspectOptions) progress(in *input) *clikit.Progress {
 
 // A finding is the result of examining a frame.
 type finding struct {
-	pos     wire.Position
-	kind    wire.Kind
-	known   bool
-	invalid error  // the frame does not decode
-	text    string // of a line that is not a frame
-	isText  bool
+	frameRecord
+	pos       wire.Position
+	kind      wire.Kind
+	isText    bool   // it is a line that is not JSON
+	text      string // of the line
+	isInvalid bool   // the frame does not decode
 
-	unknownFields []string
-	unknownBlocks []string
-	unknownEvent  string
 	invalidBlocks int
-	misfits       []*wire.FieldError
-	blockErrors   []error // of the first invalid blocks
-	maxErrors     int     // number of errors to keep; each costs a pass over the frame
+	blockErrors   []string // of the first invalid blocks
+	maxErrors     int      // number of errors to keep; each costs a pass over the frame
+}
+
+// A frameRecord is a frame in JSON.
+type frameRecord struct {
+	Line    int    `json:"line"`
+	Offset  int64  `json:"offset"`
+	Bytes   int64  `json:"bytes"`
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Known   bool   `json:"known"`
+	Problem string `json:"problem"` // the first error in the frame, or ""
+
+	UnknownFields []string `json:"unknown_fields,omitempty"`
+	UnknownBlocks []string `json:"unknown_blocks,omitempty"`
+	UnknownEvent  string   `json:"unknown_event,omitempty"`
+	Misfits       []string `json:"misfits,omitempty"`
 }
 
 func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
-	f := finding{pos: pos, kind: msg.Kind(), known: wire.Known(msg.Kind()), maxErrors: maxErrors}
+	f := finding{pos: pos, kind: msg.Kind(), maxErrors: maxErrors}
+	f.Line, f.Offset, f.Bytes, f.Known = pos.Line, pos.Offset, pos.Bytes, wire.Known(f.kind)
+	f.examine(msg)
+	f.Type, f.Subtype = f.kind.Type, f.kind.Subtype
+	switch {
+	case f.Problem != "":
+	case len(f.blockErrors) > 0:
+		f.Problem = "invalid block: " + f.blockErrors[0]
+	case len(f.Misfits) > 0:
+		f.Problem = f.Misfits[0]
+	}
+	return f
+}
+
+func (f *finding) examine(msg wire.Message) {
 	switch msg := msg.(type) {
 	case *wire.InvalidFrame:
-		f.invalid = msg.Err
-		return f
+		f.isInvalid, f.Problem = true, msg.Err.Error()
+		return
 	case *wire.TextLine:
-		f.text, f.isText = clikit.Clip(msg.Text), true
-		return f
-	case *wire.SystemMessage:
-		f.misfits = wire.Misfits(msg)
-		return f // all of its fields are unknown
+		f.isText, f.text, f.Problem = true, clikit.Clip(msg.Text), "not JSON"
+		return
 	case *wire.UnknownMessage:
 		f.kind.Subtype = subtypeOf(msg)
-		return f
+		return
 	case *wire.AssistantMessage:
 		f.blocks(msg.Content)
 	case *wire.UserMessage:
@@ -267,14 +241,17 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 	case *wire.StreamEventMessage:
 		f.event(msg.Event)
 	case *wire.ResultMessage:
-		f.known = knownResult(msg.Subtype)
+		f.Known = knownResult(msg.Subtype)
 	case *wire.ControlRequestMessage:
 		f.kind.Subtype = msg.Request.Subtype
 	case *wire.ControlResponseMessage:
 		f.kind.Subtype = msg.Response.Subtype
 	}
-	f.unknownFields, f.misfits = wire.Survey(msg)
-	return f
+	unknown, misfits := wire.Survey(msg)
+	f.UnknownFields = unknown
+	for _, field := range misfits {
+		f.Misfits = append(f.Misfits, field.Error())
+	}
 }
 
 // subtypeOf returns the subtype of a frame of unknown type, or "".
@@ -312,7 +289,7 @@ func (f *finding) blocks(content wire.Content) {
 func (f *finding) block(b wire.Block) {
 	switch b := b.(type) {
 	case *wire.UnknownBlock:
-		f.unknownBlocks = append(f.unknownBlocks, b.BlockType())
+		f.UnknownBlocks = append(f.UnknownBlocks, b.BlockType())
 	case *wire.InvalidBlock:
 		f.invalidBlock(b.Err)
 	}
@@ -340,7 +317,7 @@ func (f *finding) inside(result wire.JSON) {
 func (f *finding) invalidBlock(err func() error) {
 	f.invalidBlocks++
 	if len(f.blockErrors) < f.maxErrors {
-		f.blockErrors = append(f.blockErrors, err())
+		f.blockErrors = append(f.blockErrors, err().Error())
 	}
 }
 
@@ -353,7 +330,7 @@ func (f *finding) event(e wire.Event) {
 	case *wire.ContentBlockStartEvent:
 		f.blocks(wire.Content{e.ContentBlock})
 	case *wire.UnknownEvent:
-		f.unknownEvent = eventName(e)
+		f.UnknownEvent = eventName(e)
 	}
 }
 
@@ -371,149 +348,56 @@ func eventName(e *wire.UnknownEvent) string {
 	return e.EventType() + "/" + event.Delta.Type
 }
 
-// problem returns the first error in the frame, or "".
-func (f *finding) problem() string {
-	switch {
-	case f.isText:
-		return "not JSON"
-	case f.invalid != nil:
-		return f.invalid.Error()
-	case len(f.blockErrors) > 0:
-		return "invalid block: " + f.blockErrors[0].Error()
-	case len(f.misfits) > 0:
-		return f.misfits[0].Error()
-	}
-	return ""
-}
-
-// A frameRecord is a frame in JSON.
-type frameRecord struct {
-	Line    int    `json:"line"`
-	Offset  int64  `json:"offset"`
-	Bytes   int64  `json:"bytes"`
-	Type    string `json:"type"`
-	Subtype string `json:"subtype"`
-	Known   bool   `json:"known"`
-	Problem string `json:"problem"`
-
-	UnknownFields []string `json:"unknown_fields,omitempty"`
-	UnknownBlocks []string `json:"unknown_blocks,omitempty"`
-	UnknownEvent  string   `json:"unknown_event,omitempty"`
-	Misfits       []string `json:"misfits,omitempty"`
-}
-
-func newRecord(f finding) frameRecord {
-	var misfits []string
-	for _, field := range f.misfits {
-		misfits = append(misfits, field.Error())
-	}
-	return frameRecord{
-		Line:          f.pos.Line,
-		Offset:        f.pos.Offset,
-		Bytes:         f.pos.Bytes,
-		Type:          f.kind.Type,
-		Subtype:       f.kind.Subtype,
-		Known:         f.known,
-		Problem:       f.problem(),
-		UnknownFields: f.unknownFields,
-		UnknownBlocks: f.unknownBlocks,
-		UnknownEvent:  f.unknownEvent,
-		Misfits:       misfits,
-	}
-}
-
-// A listing is the report with one JSON object per frame.
-type listing struct {
-	w    io.Writer
-	line bytes.Buffer
-	enc  *json.Encoder
-}
-
-func newListing(w io.Writer) *listing {
-	l := &listing{w: w}
-	l.enc = json.NewEncoder(&l.line)
-	l.enc.SetEscapeHTML(false)
-	return l
-}
-
-func (l *listing) maxErrors() int { return 1 }
-
-func (l *listing) add(f finding) error {
-	l.line.Reset()
-	if err := l.enc.Encode(newRecord(f)); err != nil {
-		return err
-	}
-	_, err := l.w.Write(tty.JSON(l.line.Bytes()))
-	return err
-}
-
-func (l *listing) finish() error { return nil }
-
-// A summary is the report as text, with tables.
+// A summary collects the findings, and is printed as tables.
 type summary struct {
-	out io.Writer
-	on  canvas
+	on canvas
 
 	total         stat
-	kinds         tally[wire.Kind]
-	unknownKinds  tally[wire.Kind]
-	unknownFields tally[fieldName]
-	unknownBlocks tally[string]
-	unknownEvents tally[string]
+	kinds         tally
+	unknownKinds  tally
+	unknownFields tally
+	unknownBlocks tally
+	unknownEvents tally
 	invalidFrames notes
 	invalidBlocks notes
 	misfits       notes
 	textLines     notes
 }
 
-// A fieldName is a field of frames of one kind.
-type fieldName struct {
-	path string
-	kind wire.Kind
-}
-
-func (s *summary) maxErrors() int { return maxNotes }
-
-func (s *summary) add(f finding) error {
+func (s *summary) add(f finding) {
 	s.total.add(f.pos)
 	switch {
 	case f.isText:
 		s.textLines.add(f.pos, f.text)
-	case f.invalid != nil:
-		s.invalidFrames.add(f.pos, f.invalid.Error())
+	case f.isInvalid:
+		s.invalidFrames.add(f.pos, f.Problem)
 	default:
 		s.addFrame(f)
 	}
-	return nil
 }
 
 func (s *summary) addFrame(f finding) {
-	kind := wire.Kind{Type: clikit.Clip(f.kind.Type), Subtype: clikit.Clip(f.kind.Subtype)}
-	s.kinds.add(kind, f.pos)
-	if !f.known {
-		s.unknownKinds.add(kind, f.pos)
+	kind := wire.Kind{Type: clikit.Clip(f.Type), Subtype: clikit.Clip(f.Subtype)}
+	s.kinds.add(tallyKey{kind: kind}, f.pos)
+	if !f.Known {
+		s.unknownKinds.add(tallyKey{kind: kind}, f.pos)
 	}
-	for _, path := range f.unknownFields {
-		s.unknownFields.add(fieldName{clikit.Clip(path), kind}, f.pos)
+	for _, path := range f.UnknownFields {
+		s.unknownFields.add(tallyKey{kind, clikit.Clip(path) + " in " + kind.String()}, f.pos)
 	}
-	for _, name := range f.unknownBlocks {
-		s.unknownBlocks.add(clikit.Clip(name), f.pos)
+	for _, block := range f.UnknownBlocks {
+		s.unknownBlocks.add(tallyKey{text: clikit.Clip(block)}, f.pos)
 	}
-	if f.unknownEvent != "" {
-		s.unknownEvents.add(clikit.Clip(f.unknownEvent), f.pos)
+	if f.UnknownEvent != "" {
+		s.unknownEvents.add(tallyKey{text: clikit.Clip(f.UnknownEvent)}, f.pos)
 	}
 	for _, err := range f.blockErrors {
-		s.invalidBlocks.add(f.pos, err.Error())
+		s.invalidBlocks.add(f.pos, err)
 	}
 	s.invalidBlocks.total.count += int64(f.invalidBlocks - len(f.blockErrors))
-	for _, field := range f.misfits {
-		s.misfits.add(f.pos, field.Error())
+	for _, field := range f.Misfits {
+		s.misfits.add(f.pos, field)
 	}
-}
-
-func (s *summary) finish() error {
-	_, err := io.WriteString(s.out, s.text())
-	return err
 }
 
 func (s *summary) text() string {
@@ -522,31 +406,15 @@ func (s *summary) text() string {
 	}
 	w := &page{canvas: s.on}
 	s.printKinds(w)
-	printTally(w, "unknown kinds", &s.unknownKinds, compareKinds, wire.Kind.String)
-	printTally(w, "unknown fields", &s.unknownFields, compareFields, fieldName.String)
-	printTally(w, "unknown blocks", &s.unknownBlocks, strings.Compare, itself)
-	printTally(w, "unknown events", &s.unknownEvents, strings.Compare, itself)
-	printNotes(w, "invalid frames", "PROBLEM", &s.invalidFrames)
-	printNotes(w, "invalid blocks", "PROBLEM", &s.invalidBlocks)
-	printNotes(w, "fields that do not fit", "PROBLEM", &s.misfits)
-	printNotes(w, "lines that are not JSON", "TEXT", &s.textLines)
+	w.tally("unknown kinds", &s.unknownKinds)
+	w.tally("unknown fields", &s.unknownFields)
+	w.tally("unknown blocks", &s.unknownBlocks)
+	w.tally("unknown events", &s.unknownEvents)
+	w.notes("invalid frames", "PROBLEM", &s.invalidFrames)
+	w.notes("invalid blocks", "PROBLEM", &s.invalidBlocks)
+	w.notes("fields that do not fit", "PROBLEM", &s.misfits)
+	w.notes("lines that are not JSON", "TEXT", &s.textLines)
 	return w.String()
-}
-
-// A page is the text of a summary, and the canvas that it is printed on.
-type page struct {
-	strings.Builder
-	canvas
-}
-
-// table starts a table below a title, in a style that expresses its severity.
-func (w *page) table(title string, style tty.Style, headings ...string) *clikit.Table {
-	if title != "" {
-		w.WriteString("\n" + style.Paint(strings.TrimSuffix(clikit.Wrapped(title+":", w.width), "\n"), w.color) + "\n")
-	}
-	t := clikit.NewTable(headings...)
-	t.Color = w.color
-	return t
 }
 
 // printKinds prints the main table. On a narrow screen it has fewer columns.
@@ -567,8 +435,8 @@ func (s *summary) printKinds(w *page) {
 		}
 		t.Style(style)
 	}
-	for _, kind := range s.kinds.names(compareKinds) {
-		row(kind, s.kinds.stats[kind], tty.Plain)
+	for _, k := range s.kinds.keys() {
+		row(k.kind, s.kinds.stats[k], tty.Plain)
 	}
 	row(wire.Kind{Type: "(other kinds)"}, &s.kinds.rest, tty.Dim)
 	row(wire.Kind{Type: "(invalid frames)"}, &s.invalidFrames.total, tty.Failure)
@@ -577,15 +445,31 @@ func (s *summary) printKinds(w *page) {
 	t.Print(&w.Builder, w.width)
 }
 
-// printTally prints the number and the first line of each name.
-func printTally[K comparable](w *page, title string, names *tally[K], compare func(a, b K) int, show func(K) string) {
+// A page is the text of a summary, and the canvas that it is printed on.
+type page struct {
+	strings.Builder
+	canvas
+}
+
+// table starts a table below a title, in a style that expresses its severity.
+func (w *page) table(title string, style tty.Style, headings ...string) *clikit.Table {
+	if title != "" {
+		w.WriteString("\n" + style.Paint(strings.TrimSuffix(clikit.Wrapped(title+":", w.width), "\n"), w.color) + "\n")
+	}
+	t := clikit.NewTable(headings...)
+	t.Color = w.color
+	return t
+}
+
+// tally prints the number and the first line of each name.
+func (w *page) tally(title string, names *tally) {
 	if len(names.stats) == 0 {
 		return
 	}
 	t := w.table(title, tty.Waiting, "  NAME", "COUNT>", "FIRST LINE>")
-	for _, name := range names.names(compare) {
-		s := names.stats[name]
-		t.Add("  "+show(name), wording.Number(s.count), strconv.Itoa(s.line))
+	for _, k := range names.keys() {
+		s := names.stats[k]
+		t.Add("  "+k.String(), wording.Number(s.count), strconv.Itoa(s.line))
 	}
 	t.Print(&w.Builder, w.width)
 	if n := names.rest.count; n > 0 {
@@ -593,8 +477,8 @@ func printTally[K comparable](w *page, title string, names *tally[K], compare fu
 	}
 }
 
-// printNotes prints the first notes of one kind.
-func printNotes(w *page, title, heading string, all *notes) {
+// notes prints the first notes of one kind.
+func (w *page) notes(title, heading string, all *notes) {
 	if len(all.kept) == 0 {
 		return
 	}
@@ -606,18 +490,6 @@ func printNotes(w *page, title, heading string, all *notes) {
 	if more := all.total.count - int64(len(all.kept)); more > 0 {
 		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", wording.Number(more))))
 	}
-}
-
-func itself(name string) string { return name }
-
-func (n fieldName) String() string { return n.path + " in " + n.kind.String() }
-
-func compareKinds(a, b wire.Kind) int {
-	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Subtype, b.Subtype))
-}
-
-func compareFields(a, b fieldName) int {
-	return cmp.Or(compareKinds(a.kind, b.kind), cmp.Compare(a.path, b.path))
 }
 
 // A stat counts frames.
@@ -637,18 +509,26 @@ func (s *stat) add(pos wire.Position) {
 	s.largest = max(s.largest, pos.Bytes)
 }
 
+// A tallyKey is a kind of frames, a field of frames of that kind, or the type of a block or an event.
+type tallyKey struct {
+	kind wire.Kind
+	text string // "" for a kind
+}
+
+func (k tallyKey) String() string { return cmp.Or(k.text, k.kind.String()) }
+
 // maxNames is the number of names in a tally. The agent uses a few dozen; without a limit, garbage
 // could fill the memory.
 const maxNames = 1000
 
-// A tally counts by name.
-type tally[K comparable] struct {
-	stats map[K]*stat
-	rest  stat // of names beyond the limit
+// A tally counts by key.
+type tally struct {
+	stats map[tallyKey]*stat
+	rest  stat // of keys beyond the limit
 }
 
-func (t *tally[K]) add(name K, pos wire.Position) {
-	s := t.stats[name]
+func (t *tally) add(k tallyKey, pos wire.Position) {
+	s := t.stats[k]
 	switch {
 	case s != nil:
 	case len(t.stats) == maxNames:
@@ -656,25 +536,20 @@ func (t *tally[K]) add(name K, pos wire.Position) {
 	default:
 		s = new(stat)
 		if t.stats == nil {
-			t.stats = map[K]*stat{}
+			t.stats = map[tallyKey]*stat{}
 		}
-		t.stats[name] = s
+		t.stats[k] = s
 	}
 	s.add(pos)
 }
 
-// names returns the names, the most frequent first. Equally frequent ones are sorted by their
-// bytes, and then by compare.
-func (t *tally[K]) names(compare func(a, b K) int) []K {
-	names := make([]K, 0, len(t.stats))
-	for name := range t.stats {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b K) int {
+// keys returns the keys, the most frequent first. Equally frequent ones are sorted by their bytes.
+func (t *tally) keys() []tallyKey {
+	return slices.SortedFunc(maps.Keys(t.stats), func(a, b tallyKey) int {
 		x, y := t.stats[a], t.stats[b]
-		return cmp.Or(cmp.Compare(y.count, x.count), cmp.Compare(y.bytes, x.bytes), compare(a, b))
+		return cmp.Or(cmp.Compare(y.count, x.count), cmp.Compare(y.bytes, x.bytes), cmp.Compare(a.kind.Type, b.kind.Type),
+			cmp.Compare(a.kind.Subtype, b.kind.Subtype), cmp.Compare(a.text, b.text))
 	})
-	return names
 }
 
 // A note is a text about one frame.

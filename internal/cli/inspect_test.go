@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -239,7 +238,7 @@ func TestExamine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := newRecord(examine(wire.Decode([]byte(tt.frame)), wire.Position{}, 1))
+			got := examine(wire.Decode([]byte(tt.frame)), wire.Position{}, 1).frameRecord
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
@@ -267,29 +266,11 @@ func TestExamineManyInvalidBlocks(t *testing.T) {
 		t.Errorf("%d invalid blocks, %d with an error; want %d, %d", f.invalidBlocks, len(f.blockErrors), blocks, maxNotes)
 	}
 	var s summary
-	if err := s.add(f); err != nil {
-		t.Fatal(err)
-	}
+	s.add(f)
 	if text := s.text(); !strings.Contains(text, "  and 199,980 more\n") {
 		t.Errorf("the summary does not count the other blocks:\n%s", text)
 	}
 }
-
-// A stuckReport takes no frame until it is released.
-type stuckReport struct {
-	released chan struct{}
-	frames   int
-}
-
-func (r *stuckReport) maxErrors() int { return 1 }
-
-func (r *stuckReport) add(finding) error {
-	<-r.released
-	r.frames++
-	return nil
-}
-
-func (r *stuckReport) finish() error { return nil }
 
 // A countingReader counts the bytes that are read from it.
 type countingReader struct {
@@ -303,71 +284,79 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The number of bytes that are read ahead of a slow report is bounded. After a long frame, nothing
-// is read ahead but the rest of the buffer.
+// A firstWrite runs a function before the first write.
+type firstWrite struct {
+	bytes.Buffer
+	before func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	if w.Len() == 0 {
+		w.before()
+	}
+	return w.Buffer.Write(p)
+}
+
+// The number of bytes that are read ahead of the listing is bounded. After a long frame, nothing is
+// read ahead but the rest of the buffer.
 func TestInspectReadsAheadLittle(t *testing.T) {
 	tests := []struct {
 		name  string
 		bytes int // of a frame
-		ahead int // bytes that may be read before the first frame is reported
+		ahead int // bytes that may be read before the first frame is listed
 	}{
 		{"ordinary frames", 1000, 1 << 20},
 		{"long frames", 3 << 20, 8 << 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				frame := fmt.Sprintf(`{"type":"keep_alive","pad":%q}`+"\n", strings.Repeat("x", tt.bytes))
-				const total = 24 << 20
-				frames := total / len(frame)
-				src := &countingReader{r: strings.NewReader(strings.Repeat(frame, frames))}
-				rep := &stuckReport{released: make(chan struct{})}
-				i := &inspection{in: &input{Reader: src, size: total}, report: rep}
-				done := make(chan error)
-				go func() {
-					readErr, writeErr := i.run(t.Context(), nil)
-					done <- errors.Join(readErr, writeErr)
-				}()
-				synctest.Wait()
-				if src.n == 0 || src.n > tt.ahead {
-					t.Errorf("%d bytes were read before the first frame was reported, want 1 to %d", src.n, tt.ahead)
-				}
-				close(rep.released)
-				if err := <-done; err != nil || rep.frames != frames {
-					t.Errorf("%d of %d frames reported, %v", rep.frames, frames, err)
-				}
-			})
+			frame := fmt.Sprintf(`{"type":"keep_alive","pad":%q}`+"\n", strings.Repeat("x", tt.bytes))
+			frames := 24 << 20 / len(frame)
+			src := &countingReader{r: strings.NewReader(strings.Repeat(frame, frames))}
+			ahead := 0
+			out := &firstWrite{before: func() { ahead = src.n }}
+			code := execute(t.Context(), []string{"inspect", "--json"}, Streams{In: src, Out: out, Err: io.Discard})
+			if ahead == 0 || ahead > tt.ahead {
+				t.Errorf("%d bytes were read before the first frame was listed, want 1 to %d", ahead, tt.ahead)
+			}
+			if got := strings.Count(out.String(), "\n"); code != clikit.ExitDone || got != frames {
+				t.Errorf("exit code %d, %d of %d frames listed", code, got, frames)
+			}
 		})
 	}
 }
 
-func TestTallyNames(t *testing.T) {
-	var counts tally[string]
-	for i, name := range []string{"seldom", "often", "b", "a", "often", "heavy"} {
+func TestTallyKeys(t *testing.T) {
+	var counts tally
+	for i, text := range []string{"seldom", "often", "b", "a", "often", "heavy"} {
 		size := int64(10)
-		if name == "heavy" {
+		if text == "heavy" {
 			size = 1000
 		}
-		counts.add(name, wire.Position{Line: i + 1, Bytes: size})
+		counts.add(tallyKey{text: text}, wire.Position{Line: i + 1, Bytes: size})
 	}
-	want := []string{"often", "heavy", "a", "b", "seldom"}
-	if diff := cmp.Diff(want, counts.names(strings.Compare)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
+	var got []string
+	for _, k := range counts.keys() {
+		got = append(got, k.String())
 	}
-	if got, want := *counts.stats["often"], (stat{count: 2, bytes: 20, largest: 10, line: 2}); got != want {
+	if diff := cmp.Diff([]string{"often", "heavy", "a", "b", "seldom"}, got); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	if got, want := *counts.stats[tallyKey{text: "often"}], (stat{count: 2, bytes: 20, largest: 10, line: 2}); got != want {
 		t.Errorf("stat = %+v, want %+v", got, want)
 	}
 }
 
 func TestTallyIsBounded(t *testing.T) {
-	var counts tally[string]
+	var counts tally
 	for i := range maxNames + 7 {
-		counts.add(strconv.Itoa(i), wire.Position{Line: i + 1, Bytes: 2})
+		counts.add(tallyKey{text: strconv.Itoa(i)}, wire.Position{Line: i + 1, Bytes: 2})
 	}
-	counts.add("0", wire.Position{Bytes: 2})
-	if len(counts.stats) != maxNames || counts.rest.count != 7 || counts.stats["0"].count != 2 {
+	first := tallyKey{text: "0"}
+	counts.add(first, wire.Position{Bytes: 2})
+	if len(counts.stats) != maxNames || counts.rest.count != 7 || counts.stats[first].count != 2 {
 		t.Errorf("%d names, %d beyond, %d of the first; want %d, 7, 2",
-			len(counts.stats), counts.rest.count, counts.stats["0"].count, maxNames)
+			len(counts.stats), counts.rest.count, counts.stats[first].count, maxNames)
 	}
 }
 
@@ -406,12 +395,10 @@ func summarized(t *testing.T, stream string, on canvas) string {
 	s := &summary{on: on}
 	r := wire.NewReader(strings.NewReader(stream), nil)
 	for msg, err := range r.Messages() {
-		if err == nil {
-			err = s.add(examine(msg, r.Position(), s.maxErrors()))
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.add(examine(msg, r.Position(), maxNotes))
 	}
 	return s.text()
 }

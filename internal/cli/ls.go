@@ -56,8 +56,8 @@ line shows the title, the number of turns, the time from the first to the last
 entry, the cost at list prices, and the age. Wide terminals also show the project,
 branch, model, tokens and number of changed files. A dot marks sessions in which
 an agent seems to be working. To be fast, ls counts at most 48 MB of transcripts,
-the smallest first, and shows a - for the others; --figures counts all of them. A +
-after a cost, or a ? instead of one, means that the price of a model is not known.
+the smallest first, and shows a - for the others; --figures counts all of them. A ≥
+before a cost, or a ? instead of one, means that the price of a model is not known.
 
 If stdout is not a terminal, the output is a table of all sessions for other
 programs. Columns are separated by two or more spaces and are never cut: ID, STATE
@@ -171,7 +171,6 @@ func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
 
 // measure returns the figures of sessions, or nil if they are not wanted.
 func (o *lsOptions) measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
-	defer setGCPercent(setGCPercent(200)) // most of the data is garbage immediately
 	switch {
 	case o.figures.given && o.figures.on:
 		return sessions.Measure(ctx, infos, nil)

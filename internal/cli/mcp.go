@@ -27,7 +27,7 @@ type mcpOptions struct {
 const mcpHelp = `Let an agent look up past sessions: an MCP server on stdin and stdout, for Claude Code and
 other programs. It has three tools, and none of them changes anything:
   search    finds what was said about something
-  read      reads around a place that search has found
+  read      reads the text around a search result
   sessions  lists sessions
 
 To add it to Claude Code, with instructions for when to use it:

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/permission"
 )
 
 // A turn that took long ends with a notification, unless the user was just there.
@@ -67,7 +67,7 @@ func TestNotifyQuestionWaits(t *testing.T) {
 			time.Sleep(tt.before)
 			a := newQuestioner(t.Context(), Streams{}, scr)
 			a.console = console{in: lateUser(tt.answer), size: func() (int, int) { return 80, 24 }}
-			if _, err := a.decide(t.Context(), &clew.PermissionRequest{ToolName: "Bash", Input: `{"command":"ls"}`}); err != nil {
+			if _, err := a.decide(t.Context(), &permission.Request{ToolName: "Bash", Input: `{"command":"ls"}`}); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Count(said.String(), tty.Notification("xterm-256color", "", "clew", questionWaits)); got != tt.want {

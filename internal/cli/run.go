@@ -152,7 +152,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	opts.IncludePartialMessages = o.partial || o.format == formatText
 	questioner := newQuestioner(ctx, o.streams, scr)
 	questioner.serve(opts)
-	scr.worksIn(questioner.workspace.Dir, opts.Title)
+	scr.worksIn(questioner.workspace.Dir, opts.Session.Title)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
 	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.idle()
@@ -160,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return unwritten
 	}
 	if text, ok := p.(*textPrinter); ok && clikit.IsTerminal(o.streams.Err) {
-		scr.conclude(text.account.parts(scr.elapsed(), opts.Ephemeral))
+		scr.conclude(text.account.parts(scr.elapsed(), opts.Session.Ephemeral))
 	}
 	if ctx.Err() == nil || timedOut(ctx) {
 		scr.turnEnded()
@@ -640,15 +640,15 @@ func withFlags(text string) string {
 // flagNames maps options to the flags that set them.
 var flagNames = map[string]string{
 	"AddDirs": "--add-dir", "Agent": "--agent", "Agents": "--agents", "AllowedTools": "--allowedTools",
-	"AutoCompactTokens": "--autocompact", "Bare": "--bare", "Betas": "--betas", "Continue": "--continue",
-	"DebugCategories": "--debug", "DebugFile": "--debug-file", "DisallowedTools": "--disallowedTools",
-	"Effort": "--effort", "Ephemeral": "--no-session-persistence", "ExtraArgs": "--agent-arg",
-	"FallbackModels": "--fallback-model", "ForkSession": "--fork-session", "ManagedSettings": "--managed-settings",
-	"MaxBudgetUSD": "--max-budget-usd", "MaxTurns": "--max-turns", "MCPConfigFiles": "--mcp-config", "Model": "--model",
+	"Limits.AutoCompactTokens": "--autocompact", "Settings.Bare": "--bare", "Betas": "--betas", "Session.Continue": "--continue",
+	"Debug.Categories": "--debug", "Debug.File": "--debug-file", "DisallowedTools": "--disallowedTools",
+	"Effort": "--effort", "Session.Ephemeral": "--no-session-persistence", "ExtraArgs": "--agent-arg",
+	"FallbackModels": "--fallback-model", "Session.Fork": "--fork-session", "Settings.Managed": "--managed-settings",
+	"Limits.MaxBudgetUSD": "--max-budget-usd", "Limits.MaxTurns": "--max-turns", "MCPConfigFiles": "--mcp-config", "Model": "--model",
 	"OutputSchema": "--json-schema", "PermissionMode": "--permission-mode",
 	"PermissionPrompts": "--permission-prompts", "PermissionPromptTool": "--permission-prompt-tool",
-	"Plugins": "--plugin-dir", "ProjectConfigRoot": "--project-config-root", "Resume": "--resume",
-	"ResumeAt": "--resume-session-at", "SessionID": "--session-id", "Settings": "--settings",
-	"SettingsFile": "--settings", "SettingSources": "--setting-sources", "SystemPrompt": "--system-prompt",
-	"TaskBudget": "--task-budget", "Thinking": "--thinking", "Title": "--name", "Tools": "--tools",
+	"Plugins": "--plugin-dir", "Settings.ProjectConfigRoot": "--project-config-root", "Session.Resume": "--resume",
+	"Session.ResumeAt": "--resume-session-at", "Session.ID": "--session-id", "Settings.JSON": "--settings",
+	"Settings.File": "--settings", "Settings.Sources": "--setting-sources", "SystemPrompt": "--system-prompt",
+	"Limits.TaskBudget": "--task-budget", "Thinking": "--thinking", "Session.Title": "--name", "Tools": "--tools",
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/golden"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -108,7 +108,7 @@ func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 	t.Helper()
 	asker := newQuestioner(t.Context(), Streams{}, s.screen)
 	asker.console = console{in: s, size: s.window}
-	asker.workspace = permit.Workspace{Dir: "/repo", Read: func(string) (string, error) { return workFile, nil }}
+	asker.workspace = ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return workFile, nil }}
 	p := &textPrinter{screen: s.screen}
 	s.busy("thinking")
 	for _, step := range steps {
@@ -120,8 +120,8 @@ func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 		s.follow(msg)
 		if strings.Contains(step.frame, `"name":"Edit"`) {
 			s.time = s.time.Add(time.Second)
-			req := &clew.PermissionRequest{ToolName: "Edit", ToolUseID: "t5", Input: workEdit, Suggestions: []clew.PermissionUpdate{
-				clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Edit", RuleContent: "upload/**"}),
+			req := &permission.Request{ToolName: "Edit", ToolUseID: "t5", Input: workEdit, Suggestions: []permission.Update{
+				permission.AddRules("localSettings", "allow", permission.Rule{ToolName: "Edit", RuleContent: "upload/**"}),
 			}}
 			if _, err := asker.decide(t.Context(), req); err != nil {
 				t.Fatal(err)

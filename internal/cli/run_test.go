@@ -19,11 +19,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -205,15 +205,15 @@ func TestFitLine(t *testing.T) {
 
 func TestDescribeAlways(t *testing.T) {
 	t.Parallel()
-	rule := func(tool, content string) clew.PermissionRule {
-		return clew.PermissionRule{ToolName: tool, RuleContent: content}
+	rule := func(tool, content string) permission.Rule {
+		return permission.Rule{ToolName: tool, RuleContent: content}
 	}
-	changes := []clew.PermissionUpdate{
-		clew.SetMode("session", "acceptEdits"),
-		clew.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
-		clew.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
-		clew.AddDirectories("projectSettings", "/a", "/b"),
-		{Type: "removeRules", Rules: []clew.PermissionRule{rule("Edit", "")}, Destination: "elsewhere"},
+	changes := []permission.Update{
+		permission.SetMode("session", "acceptEdits"),
+		permission.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
+		permission.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
+		permission.AddDirectories("projectSettings", "/a", "/b"),
+		{Type: "removeRules", Rules: []permission.Rule{rule("Edit", "")}, Destination: "elsewhere"},
 		{Type: "new"},
 	}
 	want := []string{
@@ -222,7 +222,7 @@ func TestDescribeAlways(t *testing.T) {
 		"removeRules Edit in elsewhere", "new",
 	}
 	for i := range changes {
-		if got := permit.UpdateText(&changes[i]); got != want[i] {
+		if got := ask.UpdateText(&changes[i]); got != want[i] {
 			t.Errorf("%q, want %q", got, want[i])
 		}
 	}
@@ -235,8 +235,8 @@ func TestDescribeAlways(t *testing.T) {
 			"| always: removeRules Edit in elsewhere |\n| always: new |\n+---\n  y  yes, once\n" +
 			"  a  always     does what is said above\n  n  no\n",
 	} {
-		req := &clew.PermissionRequest{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
-		text := describe(req, surface{columns: 80, rows: 24}, permit.Workspace{}).all()
+		req := &permission.Request{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
+		text := describe(ask.New(req, nil, ask.Workspace{}), ask.Surface{Columns: 80, Rows: 24}).all()
 		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
 		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
 		if !strings.Contains(text, want) {
@@ -280,20 +280,20 @@ func TestClosingLine(t *testing.T) {
 var optionsWithoutFlag = map[string]string{
 	"Transport": "is code", "CanUseTool": "asks on the terminal", "OnQuestion": "asks on the terminal",
 	"Hooks": "is code", "OnElicitation": "is code", "OnUserDialog": "is code", "OnOAuthToken": "is code",
-	"OnHostAuthToken": "is code", "OnIdle": "is code", "Stderr": "is code", "Logger": "is code", "Trace": "is code", "Record": "is code",
-	"Store": "is code", "StoreProject": "belongs to Store", "StoreEager": "belongs to Store",
-	"StoreTimeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
-	"Reconnect": "is for more than one turn", "Budget": "is for more than one run", "PerTaskStop": "is for more than one turn",
+	"OnHostAuthToken": "is code", "Limits.OnIdle": "is code", "Debug.Stderr": "is code", "Logger": "is code", "Trace": "is code", "Debug.Record": "is code",
+	"Store.Store": "is code", "Store.Project": "belongs to Store", "Store.Eager": "belongs to Store",
+	"Store.Timeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
+	"Reconnect": "is for more than one turn", "Limits.Budget": "is for more than one run", "PerTaskStop": "is for more than one turn",
 	"AllowDangerouslySkipPermissions": "is for more than one turn", "EnableFileCheckpointing": "is for more than one turn",
 	"Dir": "is what cd is for", "Env": "is what the shell is for", "InheritEnv": "is what env is for",
-	"IdleTimeout": "is what --timeout is for",
-	"Sandbox":     "is a part of --settings", "MCPServers": "is what --mcp-config is for",
+	"Limits.IdleTimeout": "is what --timeout is for",
+	"Sandbox":            "is a part of --settings", "MCPServers": "is what --mcp-config is for",
 	"Skills": "is what --allowedTools is for", "PluginDelivery": "changes nothing for the user",
 	"QuestionPreview": "is markdown on a terminal", "VerbatimPrompts": "is for prompts of programs",
-	"ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
+	"Session.ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
 	"PlanModeInstructions": "has no flag of the agent", "AgentProgressSummaries": "has no flag of the agent",
-	"AgentVersion": "is asked of the agent", "ControlTimeout": "suits as it is",
-	"CloseTimeout": "suits as it is", "MaxFrameBytes": "suits as it is", "MaxBacklogBytes": "suits as it is",
+	"AgentVersion": "is asked of the agent", "Limits.ControlTimeout": "suits as it is",
+	"Limits.CloseTimeout": "suits as it is", "Limits.MaxFrameBytes": "suits as it is", "Limits.MaxBacklogBytes": "suits as it is",
 	"IncludePartialMessages": "depends on the format, too",
 }
 
@@ -319,16 +319,25 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := reflect.ValueOf(*opts)
-	for i := range value.NumField() {
-		name := value.Type().Field(i).Name
-		either := name == "SettingsFile" || name == "Debug" // of which the other one is set
-		if set := !value.Field(i).IsZero(); set == (optionsWithoutFlag[name] != "") && !either {
+	known := map[string]bool{}
+	check := func(name string, value reflect.Value) {
+		known[name] = true
+		either := name == "Settings.File" || name == "Debug.Enabled" // of which the other one is set
+		if set := !value.IsZero(); set == (optionsWithoutFlag[name] != "") && !either {
 			t.Errorf("%s is set: %t, and has a reason not to be: %q", name, set, optionsWithoutFlag[name])
 		}
 	}
+	for field, value := range reflect.ValueOf(*opts).Fields() {
+		if field.Type.Kind() != reflect.Struct {
+			check(field.Name, value)
+			continue
+		}
+		for member, value := range value.Fields() {
+			check(field.Name+"."+member.Name, value)
+		}
+	}
 	for name := range optionsWithoutFlag {
-		if _, ok := reflect.TypeFor[clew.Options]().FieldByName(name); !ok {
+		if !known[name] {
 			t.Errorf("there is no option %s", name)
 		}
 	}

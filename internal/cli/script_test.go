@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/clikit"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 		"claude":       playScriptedAgent,
 		"claude-agent": playScriptedAgent,
 		"clew":         func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
+		"onterminal":   onTerminal,
 	})
 }
 
@@ -76,7 +78,8 @@ func applyTestVariables() {
 	if os.Getenv("TEST_NOTICE") != "" { // then every check is slow
 		checkNotice = 0
 	}
-	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
+	clikit.ShowProgressAtOnce(os.Getenv("TEST_PROGRESS") != "") // then every command is slow
+	if os.Getenv(chatAgentVariable) != "" {                     // this agent reports every call before it asks
 		toolLimit = time.Hour
 	}
 	// Tests do not read the user's settings. Scripts have a separate home, and may have system

@@ -115,7 +115,7 @@ func newSearch(s Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.project, "project", "", "search the project with this `name` or directory")
-	f.StringVar(&o.session, "session", "", "search the session with this `ID`, or the beginning of one")
+	f.StringVar(&o.session, "session", "", "search the session with this `ID` or ID prefix")
 	f.Var(&o.order, "sort", "sort by relevance or newest")
 	f.Var(&o.since, "since", "search texts since this time")
 	o.until.End = true

@@ -98,7 +98,7 @@ func newServe(s Streams, st *settings) *cobra.Command {
 	set.StringVar(&o.address.CertFile, "tls-cert", "", "`file` with the certificate for TLS")
 	set.StringVar(&o.address.KeyFile, "tls-key", "", "`file` with the key of the certificate")
 	set.StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
-	set.StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
+	set.StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
 	set.StringVar(&o.address.PublicURL, "public-url", "", "`URL` by which a proxy reaches the server")
 	return cmd
 }
@@ -227,7 +227,7 @@ func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err e
 	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
 		return "", nil
 	}
-	w, err := newWorkplace(dir, opts.ProjectConfigRoot)
+	w, err := newWorkplace(dir, opts.Settings.ProjectConfigRoot)
 	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
 		return "", err
 	}
@@ -304,12 +304,12 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	source := view.New(view.Options{Dir: dir, AgentPath: o.settings.agentPath()})
+	source := view.New(view.Options{Dir: dir, AgentPath: o.settings.agentPath(), Held: boundMemory})
 	log := &auditLog{screen: o.streams.Err}
 	place := &servePlace{}
 	server, err := web.New(web.Options{
 		Source: source, Drive: agents, Fleet: jobs, FindFleet: fleet.later, FleetFlags: fleetcli.Flags(o.cmd), Machine: thisMachine(), Keys: o.settings.keys, Version: readBuild().Version, Audit: log,
-		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken, Held: boundMemory,
+		Origins: listener.Origins, Forwarded: listener.Forwarded, Rotated: place.setToken,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close(), source.Close())

@@ -480,7 +480,7 @@ func (f *sessionFiles) provide(ctx context.Context, opts *export.Options, full b
 		return
 	}
 	f.left = maxImages
-	opts.Images = func(agent string, item *transcript.DisplayItem) []export.Image {
+	opts.Images = func(agent string, item *transcript.DisplayItem) []transcript.Image {
 		entry, err := f.entry(ctx, agent, item.ResultAt)
 		if err != nil {
 			return nil
@@ -578,7 +578,6 @@ func (s *selection) view() *export.View {
 type selected struct {
 	*transcript.Transcript // of the whole session, or of the subagent
 	chunks                 []transcript.Chunk
-	turn                   int // of the first chunk
 }
 
 // choose returns the selected part of a session.
@@ -590,11 +589,11 @@ func (s *selection) choose(t *transcript.Transcript) (*selected, error) {
 		}
 		t = agent.Transcript
 	}
-	chunks, turn := s.turns.of(t.Chunks)
+	chunks := s.turns.of(t.Chunks)
 	if s.turns.text != "" && len(chunks) == 0 {
-		return nil, s.turns.none(countTurns(t.Chunks))
+		return nil, s.turns.none(transcript.LastTurn(t.Chunks))
 	}
-	return &selected{Transcript: t, chunks: chunks, turn: turn}, nil
+	return &selected{Transcript: t, chunks: chunks}, nil
 }
 
 // document returns the selected part of a session as a document, redacted if the flags ask for it,
@@ -604,7 +603,7 @@ func (s *selection) document(ctx context.Context, r *reading) (*export.Document,
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := &export.Options{Branches: s.branches, Chunks: chosen.chunks, Turn: chosen.turn, Release: s.release}
+	opts := &export.Options{Branches: s.branches, Chunks: chosen.chunks, Release: s.release}
 	var doc *export.Document
 	if r.doc != nil {
 		doc = r.doc.Select(chosen.Transcript, opts)

@@ -257,13 +257,10 @@ func totalsOf(r *reading) *usage.Totals {
 }
 
 func (o *showOptions) printText(out io.Writer, chosen *selected) error {
-	opts, turn := o.style.options(o.streams), chosen.turn
+	opts := o.style.options(o.streams)
 	opts.Day, opts.Dir = chosen.Created, chosen.CWD
 	for i := range chosen.chunks {
-		if i > 0 && chosen.chunks[i].Type == transcript.UserChunk {
-			turn++
-		}
-		if _, err := io.WriteString(out, opts.Chunk(&chosen.chunks[i], turn)); err != nil {
+		if _, err := io.WriteString(out, opts.Chunk(&chosen.chunks[i])); err != nil {
 			return err
 		}
 	}
@@ -278,7 +275,7 @@ func (o *showOptions) printText(out io.Writer, chosen *selected) error {
 	for i := range chosen.Branches {
 		b := &chosen.Branches[i]
 		text := fmt.Sprintf("--- rewound at line %d ---\n\n", b.FromLine)
-		if _, err := io.WriteString(out, text+opts.Chunks(b.Chunks, 1)); err != nil {
+		if _, err := io.WriteString(out, text+opts.Chunks(b.Chunks)); err != nil {
 			return err
 		}
 	}
@@ -312,7 +309,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	o.warn(notice)
 	out := bufio.NewWriterSize(o.out(), 16<<10)
 	_, _ = out.WriteString("--- " + notice + " ---\n\n") // Flush returns the error
-	opts, turn, empty, shown := o.style.options(o.streams), 0, true, false
+	opts, turns, empty, shown := o.style.options(o.streams), 0, true, false
 	var invalid lineCount
 	defer func() { warnInvalid(invalid, o.warn) }()
 	read := &transcript.ReadOptions{Invalid: func(l transcript.InvalidLine) { invalid.add(l.Position.Line) }}
@@ -327,17 +324,14 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 			opts.Day = c.Timestamp
 		}
 		empty = false
-		if c.Type == transcript.UserChunk {
-			turn++
-		}
-		if o.turns.last > 0 && turn > o.turns.last {
+		if turns = c.Turn; o.turns.last > 0 && turns > o.turns.last {
 			break
 		}
-		if !o.turns.has(turn) {
+		if !o.turns.has(c.Turn) {
 			continue
 		}
 		shown = true
-		if _, err := io.WriteString(out, opts.Chunk(c, turn)); err != nil {
+		if _, err := io.WriteString(out, opts.Chunk(c)); err != nil {
 			return clikit.OutputError(err)
 		}
 	}
@@ -348,7 +342,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	case empty:
 		return noConversation(src.name())
 	case !shown:
-		return o.turns.none(turn)
+		return o.turns.none(turns)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func shownScreen(t *testing.T, shown *transcript.Transcript, opts render.Options
 			t.Fatal(err)
 		}
 	}
-	out.WriteString(opts.Chunks(shown.Chunks, 1) + opts.Unlinked(shown))
+	out.WriteString(opts.Chunks(shown.Chunks) + opts.Unlinked(shown))
 	if err := head.end(&out, figures); err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +48,8 @@ func readShown(t *testing.T, path string) *transcript.Transcript {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown.Chunks = append(shown.Chunks, transcript.Chunk{Type: transcript.UserChunk, Text: "Explain the bug"}, transcript.Chunk{
-		Type: transcript.AIChunk, Model: "claude-opus-5-5", Items: []transcript.DisplayItem{{Type: transcript.ItemOutput, Text: richAnswer}},
+	shown.Chunks = append(shown.Chunks, transcript.Chunk{Turn: 2, Type: transcript.UserChunk, Text: "Explain the bug"}, transcript.Chunk{
+		Turn: 2, Type: transcript.AIChunk, Model: "claude-opus-5-5", Items: []transcript.DisplayItem{{Type: transcript.ItemOutput, Text: richAnswer}},
 	})
 	return shown
 }

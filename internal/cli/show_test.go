@@ -32,7 +32,7 @@ func TestTurnRange(t *testing.T) {
 	}
 	var chunks []transcript.Chunk
 	for i, kind := range kinds {
-		chunks = append(chunks, transcript.Chunk{Type: kind, Text: fmt.Sprint(i)})
+		chunks = append(chunks, transcript.Chunk{Turn: []int{0, 1, 1, 2, 3}[i], Type: kind, Text: fmt.Sprint(i)})
 	}
 	for text, want := range map[string]string{
 		"1": "12 from 1", "2..3": "34 from 2", "2..": "34 from 2", "..1": "012 from 0", "9": " from 0",
@@ -41,10 +41,12 @@ func TestTurnRange(t *testing.T) {
 		if err := r.Set(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		part, first := r.of(chunks)
-		got := ""
-		for _, c := range part {
+		part, first, got := r.of(chunks), 0, ""
+		for i, c := range part {
 			got += c.Text
+			if i == 0 {
+				first = c.Turn
+			}
 		}
 		if got += fmt.Sprintf(" from %d", first); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)

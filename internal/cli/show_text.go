@@ -125,7 +125,7 @@ type figures struct {
 // figuresOf returns the figures of a session. A transcript that was exported has its totals in the
 // document.
 func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
-	f := figures{turns: countTurns(t.Chunks), took: worked(t), span: spanOf(t.Chunks)}
+	f := figures{turns: transcript.LastTurn(t.Chunks), took: worked(t), span: spanOf(t.Chunks)}
 	if totals == nil {
 		totals = &usage.NewReport(t.Calls(), nil).Total
 	}
@@ -142,17 +142,11 @@ func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
 
 // contextFill returns the fill of the context after the last answer, or "" if it is not known.
 func contextFill(chunks []transcript.Chunk) string {
-	for i := range slices.Backward(chunks) {
-		c := &chunks[i]
-		if tokens := c.Usage.ContextTokens(); c.Type == transcript.AIChunk && tokens > 0 {
-			window, ok := transcript.ContextWindow(c.Model)
-			if !ok || tokens > window {
-				return ""
-			}
-			return "context " + render.Percent(tokens, window)
-		}
+	tokens, window, ok := render.ContextFill(chunks)
+	if !ok {
+		return ""
 	}
-	return ""
+	return "context " + render.Percent(tokens, window)
 }
 
 // worked returns the agent's working time, without the time in which it waited for prompts.
@@ -348,16 +342,10 @@ func growth(before, after map[transcript.ContextClass]int) string {
 }
 
 func compactionText(c *transcript.ContextCompaction) string {
-	text := "compacted at line " + fmt.Sprint(c.Line)
-	if c.Micro {
-		text = "old results removed at line " + fmt.Sprint(c.Line)
-	}
-	if c.Before > 0 {
-		text += ": " + wording.Rounded(c.Before)
-		if c.After > 0 {
-			text += " to " + wording.Rounded(c.After)
-		}
-		text += " tokens"
+	text, size := render.CompactionParts(c)
+	text += fmt.Sprintf(" at line %d", c.Line)
+	if size != "" {
+		text += ": " + size
 	}
 	return text
 }
@@ -368,11 +356,7 @@ func (c *contextPrinter) filling() {
 		return
 	}
 	last := &c.report.Turns[len(c.report.Turns)-1]
-	title := "Context at the end: " + wording.Tokens(last.Tokens)
-	if last.Window > 0 {
-		title += fmt.Sprintf(", %s of %s", render.Percent(last.Tokens, last.Window), wording.Rounded(last.Window))
-	}
-	c.heading(title)
+	c.heading(render.ContextTitle(last))
 	classes := slices.SortedFunc(maps.Keys(last.By), func(a, b transcript.ContextClass) int {
 		return cmp.Or(cmp.Compare(last.By[b], last.By[a]), cmp.Compare(a, b))
 	})
@@ -393,57 +377,45 @@ func (c *contextPrinter) filling() {
 
 // tools writes the calls by tool and by MCP server, as stats does.
 func (c *contextPrinter) tools(chunks []transcript.Chunk) {
-	tools, servers := map[string]stats.ToolSums{}, map[string]stats.ToolSums{}
-	prices := usage.DefaultPrices()
-	count := func(by map[string]stats.ToolSums, name string, item stats.ToolSums) {
-		use := by[name]
-		use.Add(item)
-		by[name] = use
-	}
+	var calls []usage.ToolCall
 	for i := range chunks {
 		for j := range chunks[i].Items {
 			item := &chunks[i].Items[j]
-			if item.Type != transcript.ItemToolCall && item.Type != transcript.ItemSubagent {
+			if !item.IsCall() {
 				continue
 			}
 			input := len(item.ToolInput) / 4 // as item.TokenCount is estimated
-			call := usage.ToolCall{
-				Name: item.ToolName, Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input, Failed: item.ToolError,
-			}
-			use := stats.SumsOf(&call, prices)
-			count(tools, cmp.Or(item.ToolName, "tool"), use)
-			if server, _, ok := call.MCP(); ok {
-				count(servers, server, use)
-			}
+			calls = append(calls, usage.ToolCall{
+				Name: cmp.Or(item.ToolName, "tool"), Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input,
+				Failed: item.ToolError,
+			})
 		}
 	}
-	c.uses("Tools", "TOOL", tools)
-	c.uses("MCP servers", "SERVER", servers)
-	if len(tools) > 0 {
-		c.text.WriteString(tty.Dim.Paint(strings.Join(tty.Wrap(stats.ToolCostRemark, c.opts.Width), "\n"), c.opts.Color) + "\n")
-	}
-}
-
-func (c *contextPrinter) uses(title, column string, by map[string]stats.ToolSums) {
-	if len(by) == 0 {
+	if len(calls) == 0 {
 		return
 	}
-	c.heading(title)
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		first, second := by[a], by[b]
-		return cmp.Or(first.Compare(&second, ""), cmp.Compare(a, b))
-	})
-	rows := clikit.NewTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
-	for _, name := range names {
-		use := by[name]
-		rows.AddClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), wording.Rounded(use.InputTokens+use.ResultTokens), use.Cost().Fixed())
-		failed := tty.Plain
-		if use.Failed > 0 {
-			failed = tty.Failure
-		}
-		rows.Style(tty.Tool, tty.Plain, failed, tty.Plain, tty.Cost)
+	prices := usage.DefaultPrices()
+	c.heading("Tools")
+	tools := c.usesTable("TOOL")
+	for _, row := range stats.CountTools(calls, prices, false).Rows {
+		tools.add(row.Tool, &row.ToolSums, tty.Plain, costField(row.Cost(), false))
 	}
-	c.table(rows)
+	c.table(tools.Table)
+	if servers := stats.CountTools(calls, prices, true).Servers(); len(servers) > 0 {
+		c.heading("MCP servers")
+		table := c.usesTable("SERVER")
+		for _, s := range servers {
+			table.add(s.Name, &s.ToolSums, tty.Plain, costField(s.Cost(), false))
+		}
+		c.table(table.Table)
+	}
+	c.text.WriteString(tty.Dim.Paint(strings.Join(tty.Wrap(stats.ToolCostRemark, c.opts.Width), "\n"), c.opts.Color) + "\n")
+}
+
+func (c *contextPrinter) usesTable(first string) *figureTable[stats.ToolSums] {
+	t := newFigureTable(first, stats.BriefToolFigures)
+	t.short = true
+	return t
 }
 
 // agents writes what subagents took.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -53,7 +55,7 @@ aliases without a * come first.
 Groups are months, weeks, days, hours, blocks, models, projects, sessions or agents;
 the default is days. Give them as arguments or with --by: "clew stats monthly models"
 is the same as --by month,model. With several groups, each has a subtotal above the
-groups it contains. Weeks begin on Monday. A block is a period of five hours, as
+groups it contains. Weeks start on Monday. A block is a period of five hours, as
 subscriptions count it. Periods are sorted by time and other groups by cost, unless
 --sort is given.
 
@@ -80,14 +82,14 @@ On a terminal, tables have as many columns as fit. Numbers are short, and a narr
 table has one column for all tokens. Bars compare costs. Sessions are shown by ID
 prefix and title. --json and --csv have exact numbers, whole IDs, the directories of
 projects, and no subtotals. In CSV, a name that a spreadsheet would run as a formula
-begins with an apostrophe.
+starts with an apostrophe.
 
 --since and --until accept a day (2026-11-15, today, yesterday), a time
 (2026-11-15T14:00, with an optional offset), or an age (12h, 7d, 2w). A day given
 as --until is included.
 
-Costs are computed from list prices, unless the transcript contains the cost. A
-trailing + marks an incomplete cost: the price of some model is unknown.
+Costs are computed from list prices, unless the transcript contains the cost. A ≥
+before a cost marks an incomplete one: the price of some model is unknown.
 --price-table shows the prices and their date, and --prices reads others from a
 file:
   {"models": {"my-model": {"input": 5, "output": 25, "cacheRead": 0.5,
@@ -172,29 +174,46 @@ func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 	if err != nil {
 		return err
 	}
-	if want.Tools {
-		if err := o.printTools(used, want, prices); err != nil {
-			return err
-		}
-		return o.reportUnread(used)
-	}
-	if o.reconcile {
+	switch {
+	case want.Tools:
+		err = o.printTools(stats.ScanTools(used, want.Since, want.Until, prices, o.by.tools == "mcp"))
+	case o.reconcile:
 		err = o.printReconciliation(used, prices)
-	} else {
-		opts := &usage.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
-		members := o.rename(ctx, used)
-		r := newStatsReport(used, opts, o.now())
-		r.members = members
-		r.keepBlocks(o.active, o.recent)
-		r.keepLast(o.last)
-		r.sort(o.order)
-		r.learnNames(ctx, want.Project)
-		err = o.print(r)
+	default:
+		err = o.print(o.report(ctx, used, want.Project, &usage.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}))
 	}
 	if err != nil {
 		return err
 	}
 	return o.reportUnread(used)
+}
+
+// recentBlocks is the period that --recent covers.
+const recentBlocks = 3 * 24 * time.Hour
+
+// report returns the report of a scan.
+func (o *statsOptions) report(ctx context.Context, used *sessions.UsageScan, project string, opts *usage.ReportOptions) *stats.Report {
+	aliases := o.rename(ctx, used)
+	r := stats.NewReport(used, used.Tally.Calls(), opts, o.now())
+	switch {
+	case o.active:
+		r.KeepBlocks(time.Time{})
+	case o.recent:
+		r.KeepBlocks(r.Now.Add(-recentBlocks))
+	}
+	r.KeepLast(o.last)
+	r.Sort(string(o.order))
+	if !r.IsBy(usage.ByProject) && !r.IsBy(usage.BySession) {
+		return r
+	}
+	infos, _ := sessions.List(ctx, &sessions.ListOptions{Project: project}) // those that are not found have no names
+	directories, titles := map[string]string{}, map[string]string{}
+	for i := range infos {
+		directories[infos[i].Project] = cmp.Or(directories[infos[i].Project], infos[i].CWD)
+		titles[infos[i].ID] = cmp.Or(titles[infos[i].ID], infos[i].Title())
+	}
+	r.Name(directories, titles, aliases)
+	return r
 }
 
 // check refuses flags that exclude each other.
@@ -226,7 +245,7 @@ func (o *statsOptions) check() error {
 	if o.by.tools != "" && (len(o.by.list) > 0 || o.plot || o.last > 0) {
 		return clikit.UsageError("tool and mcp are groups of their own, without --plot and --last", "")
 	}
-	if (o.active || o.recent) && !byBlock(o.by.list) {
+	if (o.active || o.recent) && !stats.IsByBlock(o.by.list) {
 		return clikit.UsageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)
 	}
 	if o.last < 0 {
@@ -339,22 +358,21 @@ func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*
 	return used, nil
 }
 
-func (o *statsOptions) print(r *statsReport) error {
+func (o *statsOptions) print(r *stats.Report) error {
 	if len(r.Rows) == 0 && !o.json && !o.csv {
 		return o.write(o.nothing())
 	}
 	if !o.json && !o.csv && !o.plot {
-		r.limit = o.limit
-		return o.write(r.text(o.canvas()))
+		return o.write(statsText(r, o.limit, o.canvas()))
 	}
-	r.cut(o.limit)
+	r.Cut(o.limit)
 	switch {
 	case o.json:
 		return o.writeJSON(r)
 	case o.csv:
 		return o.writeCSV(r)
 	}
-	return o.write(r.plot(o.canvas()))
+	return o.write(statsPlot(r, o.canvas()))
 }
 
 // nothing returns the text for a report without answers.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -46,19 +46,12 @@ func (on canvas) secondary(text string) string {
 	return tty.Dim.Paint(strings.TrimSuffix(clikit.Wrapped(text, on.width), "\n"), on.color) + "\n"
 }
 
-// text returns the table and the remarks below it.
-func (r *statsReport) text(on canvas) string {
-	groups := r.tree()
-	if r.limit > 0 && len(groups) > r.limit {
-		r.LeftOut = len(groups) - r.limit
-		groups = groups[:r.limit]
-	}
-	if byBlock(r.by) {
-		groups = r.describeBlocks(groups)
-	}
+// statsText returns the table of a report and the remarks below it. limit is the maximum number of groups to
+// show; 0 means all.
+func statsText(r *stats.Report, limit int, on canvas) string {
 	w := new(strings.Builder)
-	r.table(groups, on).Print(w, on.width)
-	r.remarks(w, on)
+	statsTableFor(r, r.Groups(limit), on).Print(w, on.width)
+	statsRemarks(w, r, on)
 	return w.String()
 }
 
@@ -72,80 +65,63 @@ const (
 
 // A statsLayout selects the columns of a table.
 type statsLayout struct {
-	brief  bool // short numbers, and all of the cache in one column
-	tokens bool // all tokens in one column
-	cents  bool // costs are rounded to cents
-	rates  bool // the costs per hour, of blocks
-	bars   bool
-	titles bool
-	room   int // columns for the bars or titles, which come last; 0 means no limit
+	figures []stats.Figure[usage.Totals]
+	brief   bool // short numbers
+	cents   bool // costs are rounded to cents
+	rates   bool // the costs per hour, of blocks
+	bars    bool
+	titles  bool
+	room    int // columns for the bars or titles, which come last; 0 means no limit
 }
 
-// table returns the table with the most columns that fit. If none fits, some cells are broken.
-func (r *statsReport) table(groups []*statsGroup, on canvas) *clikit.Table {
-	titles := r.isBy(usage.BySession)
+// statsTableFor returns the table with the most columns that fit. If none fits, some cells are broken.
+func statsTableFor(r *stats.Report, groups []*stats.Group, on canvas) *clikit.Table {
+	titles := r.IsBy(usage.BySession)
 	if on.width == 0 {
-		return r.tableOf(groups, statsLayout{titles: titles, rates: byBlock(r.by)}, on)
+		return newStatsTable(r, groups, statsLayout{figures: stats.Figures, titles: titles, rates: r.IsByBlock()}, on)
 	}
 	bars := on.width >= barsFrom && !titles && len(groups) > 1
-	least := statsLayout{brief: true, tokens: true, cents: r.Total.Cost >= usage.Dollar}
-	for _, l := range []statsLayout{{bars: bars}, {bars: bars, brief: true}, {brief: true}, least} {
+	least := statsLayout{figures: stats.MinFigures, brief: true, cents: r.Total.Cost >= usage.Dollar}
+	for _, l := range []statsLayout{
+		{figures: stats.Figures, bars: bars}, {figures: stats.BriefFigures, brief: true, bars: bars}, {figures: stats.BriefFigures, brief: true}, least,
+	} {
 		if !l.brief && on.width < barsFrom {
 			continue
 		}
-		l.cents, l.rates = least.cents, byBlock(r.by) && !l.tokens
-		rest := on.width - r.tableOf(groups, l.withoutLast(), on).Width()
+		l.cents, l.rates = least.cents, r.IsByBlock() && len(l.figures) > 1
+		bare := l
+		bare.bars = false
+		rest := on.width - newStatsTable(r, groups, bare, on).Width()
 		switch l.room = rest - clikit.CellGap; {
 		case titles && (l.room >= minRoom && l.brief || l.room >= goodTitle):
 			l.titles, l.room = true, min(l.room, maxRoom)
-			return r.tableOf(groups, l, on)
+			return newStatsTable(r, groups, l, on)
 		case titles:
 		case l.bars && l.room >= minRoom, !l.bars && rest >= 0:
 			l.room = min(l.room, maxBar)
-			return r.tableOf(groups, l, on)
+			return newStatsTable(r, groups, l, on)
 		}
 	}
 	least.titles = titles
-	return r.tableOf(groups, least, on)
+	return newStatsTable(r, groups, least, on)
 }
 
-// withoutLast returns the layout without the column whose width depends on the others.
-func (l statsLayout) withoutLast() statsLayout {
-	l.bars, l.titles = false, false
-	return l
-}
-
-func (l statsLayout) headings() []string {
-	var headings []string
-	switch {
-	case l.tokens:
-		headings = []string{"TOKENS>", "COST>"}
-	case l.brief:
-		headings = []string{"ANSWERS>", "INPUT>", "OUTPUT>", "CACHE>", "COST>"}
-	default:
-		headings = []string{"ANSWERS>", "INPUT>", "OUTPUT>", "CACHE WRITE>", "CACHE READ>", "COST>"}
-	}
+// newStatsTable returns the table in a layout.
+func newStatsTable(r *stats.Report, groups []*stats.Group, l statsLayout, on canvas) *clikit.Table {
+	var more []string
 	if l.rates {
-		headings = append(headings, "PER HOUR>")
+		more = append(more, "PER HOUR>")
 	}
 	if l.bars {
-		headings = append(headings, "")
+		more = append(more, "")
 	}
 	if l.titles {
-		headings = append(headings, "TITLE")
+		more = append(more, "TITLE")
 	}
-	return headings
-}
-
-// tableOf returns the table in a layout.
-func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *clikit.Table {
-	name := strings.ToUpper(strings.Join(r.By, " / "))
-	t := &statsTable{
-		Table: clikit.NewTable(append([]string{name}, l.headings()...)...), layout: l, cell: on.cell,
-	}
-	t.Color = on.color
+	t := &statsTable{figureTable: newFigureTable(strings.ToUpper(strings.Join(r.By, " / ")), l.figures, more...), layout: l, cell: on.cell}
+	t.Color, t.short = on.color, l.brief
 	for _, g := range groups {
-		t.most.raise(&g.totals)
+		t.most.raise(&g.Totals)
 	}
 	t.addGroups(groups, 0)
 	t.addRow("total", &r.Total, 0, "", tty.Title)
@@ -154,7 +130,7 @@ func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *c
 
 // A statsTable adds groups to a table.
 type statsTable struct {
-	*clikit.Table
+	*figureTable[usage.Totals]
 	layout statsLayout
 	cell   string
 	most   barValue
@@ -177,54 +153,49 @@ func (b *barValue) share(t *usage.Totals, cells int) int {
 }
 
 // addGroups adds groups and, indented, their parts. Only the groups of the first level have bars.
-func (t *statsTable) addGroups(groups []*statsGroup, level int) {
+func (t *statsTable) addGroups(groups []*stats.Group, level int) {
 	for _, g := range groups {
 		last, style := "", tty.Plain
 		switch {
-		case g.gap:
-			t.addGap(g.label)
+		case g.Gap:
+			t.addGap(g.Label)
 			continue
-		case g.active:
+		case g.Active:
 			style = tty.Success
 		case level > 0:
 			style = tty.Dim
 		}
 		switch {
 		case t.layout.titles:
-			last = g.title
+			last = shortTitle(g.Title)
 			if t.layout.room > 0 {
 				last = tty.Fit(last, t.layout.room)
 			}
 		case t.layout.bars && level == 0:
-			last = strings.Repeat(t.cell, t.most.share(&g.totals, t.layout.room))
+			last = strings.Repeat(t.cell, t.most.share(&g.Totals, t.layout.room))
 		}
-		t.addRow(strings.Repeat("  ", level)+g.label, &g.totals, g.rate, last, style)
-		t.addGroups(g.parts, level+1)
+		t.addRow(strings.Repeat("  ", level)+g.Label, &g.Totals, g.Rate, last, style)
+		t.addGroups(g.Parts, level+1)
 	}
 }
 
 // addRow adds a row. Its last cell is a bar or a title, if the layout has those.
 func (t *statsTable) addRow(label string, totals *usage.Totals, rate usage.Money, last string, style tty.Style) {
-	cells := append([]string{label}, t.cells(totals)...)
-	styles := cellStyles(cells, style)
-	if styles[len(cells)-1] = tty.Cost; totals.Cost == 0 {
-		styles[len(cells)-1] = tty.Dim
-	}
-	if t.layout.rates {
-		shown := ""
-		if rate > 0 {
-			shown = column(wording.Cost{Amount: rate}, t.layout.cents)
-		}
-		cells, styles = append(cells, shown), append(styles, tty.Cost)
+	more := []field{costField(wording.CostOf(totals), t.layout.cents)}
+	switch {
+	case !t.layout.rates:
+	case rate > 0:
+		more = append(more, costField(wording.Cost{Amount: rate}, t.layout.cents))
+	default:
+		more = append(more, field{})
 	}
 	if t.layout.bars {
-		cells, styles = append(cells, last), append(styles, tty.Cost)
+		more = append(more, field{last, tty.Cost})
 	}
 	if t.layout.titles {
-		cells, styles = append(cells, last), append(styles, style)
+		more = append(more, field{last, style})
 	}
-	t.Add(cells...)
-	t.Style(styles...)
+	t.add(label, totals, style, more...)
 }
 
 // addGap adds a row about a time without answers.
@@ -235,40 +206,8 @@ func (t *statsTable) addGap(label string) {
 	t.Style(tty.Dim)
 }
 
-// cellStyles returns the styles of the cells in a row: zeros are dim.
-func cellStyles(cells []string, style tty.Style) []tty.Style {
-	var styles []tty.Style
-	for _, cell := range cells {
-		if cell == "0" {
-			styles = append(styles, tty.Dim)
-		} else {
-			styles = append(styles, style)
-		}
-	}
-	return styles
-}
-
 // shortTitle returns the start of a title.
 func shortTitle(title string) string { return tty.Fit(tty.Line(title), maxRoom) }
-
-func (t *statsTable) cells(totals *usage.Totals) []string {
-	u := &totals.Usage
-	answers := wording.Number(totals.Calls)
-	cost := column(wording.CostOf(totals), t.layout.cents)
-	switch {
-	case t.layout.tokens:
-		return []string{wording.Rounded(u.TotalTokens()), cost}
-	case t.layout.brief:
-		return []string{
-			answers, wording.Rounded(u.InputTokens), wording.Rounded(u.OutputTokens),
-			wording.Rounded(u.CacheCreationTokens + u.CacheReadTokens), cost,
-		}
-	}
-	return []string{
-		answers, wording.Number(u.InputTokens), wording.Number(u.OutputTokens),
-		wording.Number(u.CacheCreationTokens), wording.Number(u.CacheReadTokens), cost,
-	}
-}
 
 // column returns a cost for a column, in which all have as many digits.
 func column(c wording.Cost, cents bool) string {
@@ -278,34 +217,108 @@ func column(c wording.Cost, cents bool) string {
 	return c.Fixed()
 }
 
-// remarks writes the remarks below the figures.
-func (r *statsReport) remarks(w *strings.Builder, on canvas) {
+// statsRemarks writes the remarks below the figures.
+func statsRemarks(w *strings.Builder, r *stats.Report, on canvas) {
 	if r.LeftOut > 0 {
 		text := "groups that are not shown but are included in the total: " + wording.Number(r.LeftOut)
 		w.WriteString("\n" + on.secondary(text))
 	}
-	if models := r.unpriced(); models != "" {
-		text := fmt.Sprintf("≥ and ?: no price is known for %s; add it with --prices", models)
-		w.WriteString("\n" + on.secondary(text))
+	if remark := r.PriceRemark(); remark != "" {
+		w.WriteString("\n" + on.secondary(clikit.Printable(remark)+"; add it with --prices"))
 	}
-	r.current(w, on)
+	statsCurrent(w, r, on)
 }
 
-// plot draws a bar for each row: of its cost, or of its tokens without costs.
-func (r *statsReport) plot(on canvas) string {
+// statsCurrent writes about the current block, and about limits that were reached.
+func statsCurrent(w *strings.Builder, r *stats.Report, on canvas) {
+	var lines [][]field
+	if b := r.Active(); b != nil {
+		lines = append(lines, blockFields(r, b))
+	}
+	var limits []field
+	for _, text := range r.Limits() {
+		limits = append(limits, field{text, tty.Failure})
+	}
+	if len(limits) > 0 {
+		lines = append(lines, limits)
+	}
+	mark := tty.Title.Paint("NOW", on.color) + "  "
+	for i, fields := range lines {
+		if i == 0 {
+			w.WriteString("\n")
+		}
+		mark = flow(w, fields, mark, on)
+	}
+}
+
+// A field is a part of a line that is not broken if possible.
+type field struct {
+	text  string
+	style tty.Style
+}
+
+// blockFields describes the progress of the active block and its projection.
+func blockFields(r *stats.Report, b *usage.FiveHourBlock) []field {
+	fields := []field{
+		{b.Start.In(r.Zone).Format("15:04") + b.End.In(r.Zone).Format("-15:04"), tty.Plain},
+		{fmt.Sprintf("%d %% of the time", int(100*r.Now.Sub(b.Start)/b.End.Sub(b.Start))), tty.Plain},
+		{wording.CostOf(&b.Totals).Long() + " so far", tty.Cost},
+	}
+	if b.Projection == nil || !stats.HasRate(b) {
+		return fields
+	}
+	return append(fields,
+		field{wording.Money(b.Burn.CostPerHour) + "/h", tty.Cost},
+		field{wording.Rounded(int(b.Burn.TokensPerMinute+0.5)) + " tokens/min", tty.Plain},
+		field{"projected " + wording.Money(b.Projection.Cost) + " and " + wording.Tokens(b.Projection.Tokens), tty.Waiting})
+}
+
+// flow writes fields into lines, of which the first starts with a mark of five columns. It returns
+// the indentation of further lines.
+func flow(w *strings.Builder, fields []field, mark string, on canvas) string {
+	indent := strings.Repeat(" ", 5)
+	if on.width > 0 && on.width < 4*len(indent) { // there is no room for it
+		mark, indent = "", ""
+	}
+	room := max(on.width-len(indent), 0)
+	used := 0 // columns of the line
+	for _, f := range fields {
+		for i, part := range tty.Wrap(f.text, room) {
+			width := tty.Width(part)
+			switch {
+			case used == 0:
+			case i == 0 && (room == 0 || used+fieldGap+width <= room):
+				mark = strings.Repeat(" ", fieldGap)
+				used += fieldGap
+			default:
+				mark, used = "\n"+indent, 0
+			}
+			w.WriteString(mark + f.style.Paint(part, on.color))
+			used += width
+		}
+	}
+	w.WriteString("\n")
+	return indent
+}
+
+// fieldGap is the space between fields.
+const fieldGap = 3
+
+// statsPlot draws a bar for each row: of its cost, or of its tokens without costs.
+func statsPlot(r *stats.Report, on canvas) string {
 	width := on.width
 	if width == 0 {
 		width = 80
 	}
 	bars := make([]plotLine, len(r.Rows))
 	for i := range r.Rows {
-		bars[i] = r.plotLine(&r.Rows[i])
+		bars[i] = plotLineOf(r, &r.Rows[i])
 	}
 	w := new(strings.Builder)
 	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell, color: on.color})
 	total := fmt.Sprintf("total: %s, %s", wording.Count(r.Total.Usage.TotalTokens(), "token"), wording.CostOf(&r.Total).Long())
 	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(clikit.Wrapped(total, on.width), "\n"), on.color) + "\n")
-	r.remarks(w, on)
+	statsRemarks(w, r, on)
 	return w.String()
 }
 
@@ -315,8 +328,8 @@ type plotLine struct {
 	value         int64
 }
 
-func (r *statsReport) plotLine(row *statsRow) plotLine {
-	labels := r.labels(row)
+func plotLineOf(r *stats.Report, row *stats.Row) plotLine {
+	labels := r.Labels(row)
 	if row.Title != "" {
 		labels = append(labels, tty.Fit(shortTitle(row.Title), 40))
 	}
@@ -375,13 +388,11 @@ func barLength(value, most int64, cells int) int {
 
 // writeJSON writes a value on one line.
 func (o *statsOptions) writeJSON(v any) error {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	line, err := clikit.JSONLine(v)
+	if err != nil {
 		return err
 	}
-	return o.write(string(tty.JSON(line.Bytes())))
+	return o.write(string(line))
 }
 
 // writeRecords writes comma-separated values. The first record has the headings.
@@ -394,16 +405,19 @@ func (o *statsOptions) writeRecords(records [][]string) error {
 }
 
 // writeCSV writes a line of headings and one for each row.
-func (o *statsOptions) writeCSV(r *statsReport) error {
-	records := [][]string{append(append([]string{}, r.By...), "answers", "input_tokens", "output_tokens",
-		"cache_write_tokens", "cache_read_tokens", "total_tokens", "web_searches", "cost_usd", "unknown_cost")}
-	for i := range r.Rows {
-		records = append(records, append(csvNames(r.names(&r.Rows[i].Key)), csvFigures(&r.Rows[i].Totals)...))
+func (o *statsOptions) writeCSV(r *stats.Report) error {
+	headings := slices.Clone(r.By)
+	for _, f := range csvColumns {
+		headings = append(headings, f.CSV)
 	}
-	if r.isBy(usage.ByProject) {
+	records := [][]string{append(headings, "web_searches", "cost_usd", "unknown_cost")}
+	for i := range r.Rows {
+		records = append(records, append(csvNames(r.Names(&r.Rows[i])), csvFigures(&r.Rows[i].Totals)...))
+	}
+	if r.IsBy(usage.ByProject) {
 		addColumn(records, "cwd", func(i int) string { return r.Rows[i].CWD })
 	}
-	if r.isBy(usage.BySession) {
+	if r.IsBy(usage.BySession) {
 		addColumn(records, "title", func(i int) string { return r.Rows[i].Title })
 	}
 	return o.writeRecords(records)
@@ -417,15 +431,14 @@ func addColumn(records [][]string, heading string, name func(row int) string) {
 	}
 }
 
+var csvColumns = slices.Concat(stats.Figures, stats.MinFigures)
+
 func csvFigures(t *usage.Totals) []string {
-	u := &t.Usage
 	var list []string
-	for _, n := range []int{
-		t.Calls, u.InputTokens, u.OutputTokens, u.CacheCreationTokens, u.CacheReadTokens, u.TotalTokens(), u.WebSearches,
-	} {
-		list = append(list, strconv.Itoa(n))
+	for _, f := range csvColumns {
+		list = append(list, strconv.Itoa(f.Of(t)))
 	}
-	return append(list, t.Cost.Decimal(), strconv.FormatBool(t.UnknownCost))
+	return append(list, strconv.Itoa(t.Usage.WebSearches), t.Cost.Decimal(), strconv.FormatBool(t.UnknownCost))
 }
 
 // csvNames escapes names that a spreadsheet would read as formulas. The other cells are numbers of

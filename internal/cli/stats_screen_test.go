@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -120,10 +121,10 @@ func (v statsView) text(t *testing.T, used *sessions.UsageScan, on canvas) strin
 	on.cell = "█"
 	prices := usage.DefaultPrices()
 	if groups.tools != "" {
-		r := newToolsReport(used, new(sessions.UsageOptions), prices, groups.tools == "mcp")
-		r.sort("")
-		r.cut(v.limit)
-		return r.text(on)
+		r := stats.ScanTools(used, time.Time{}, time.Time{}, prices, groups.tools == "mcp")
+		r.Sort("")
+		r.Cut(v.limit)
+		return toolsText(r, on)
 	}
 	var members map[string][]string
 	if v.alias {
@@ -131,8 +132,8 @@ func (v statsView) text(t *testing.T, used *sessions.UsageScan, on canvas) strin
 		used = &copied
 		members = renameProjects(used, used.Tally.Calls(), map[string]string{"-work-uploader": "Shop", "-work-store": "Shop"})
 	}
-	r := newStatsReport(used, &usage.ReportOptions{By: groups.list, Location: time.UTC, Prices: &prices}, statsNow)
-	r.sort("")
+	r := stats.NewReport(used, used.Tally.Calls(), &usage.ReportOptions{By: groups.list, Location: time.UTC, Prices: &prices}, statsNow)
+	r.Sort("")
 	for i := range r.Rows {
 		r.Rows[i].Projects = members[r.Rows[i].Key.Project]
 		if groups.list[0] == usage.BySession {
@@ -140,11 +141,10 @@ func (v statsView) text(t *testing.T, used *sessions.UsageScan, on canvas) strin
 		}
 	}
 	if v.plot {
-		r.cut(v.limit)
-		return r.plot(on)
+		r.Cut(v.limit)
+		return statsPlot(r, on)
 	}
-	r.limit = v.limit
-	return r.text(on)
+	return statsText(r, v.limit, on)
 }
 
 var paintPattern = regexp.MustCompile("\x1b\\[([0-9;]+)m")
@@ -293,11 +293,11 @@ func TestStatsGaps(t *testing.T) {
 		{"without a block in the middle", []string{"2026-11-13 16:00"}, "01:00-06:00 | nothing for 5 h | 11:00-16:00 | 07:00-12:00 | 12:00-17:00"},
 		{"without the ends", []string{"2026-11-13 01:00", "2026-11-14 12:00"}, "11:00-16:00 | 16:00-21:00 | nothing for 10 h | 07:00-12:00"},
 	} {
-		r := newStatsReport(used, opts, statsNow)
-		r.sort("")
-		r.keep(func(row *statsRow) bool { return !slices.Contains(tt.removed, r.clock(row.Key.Block)) })
+		r := stats.NewReport(used, used.Tally.Calls(), opts, statsNow)
+		r.Sort("")
+		r.Keep(func(row *stats.Row) bool { return !slices.Contains(tt.removed, r.Names(row)[0]) })
 		var lines, list []string
-		for line := range strings.Lines(r.text(canvas{width: 80, cell: "█"})) {
+		for line := range strings.Lines(statsText(r, 0, canvas{width: 80, cell: "█"})) {
 			if label := statsLabel.FindString(line); label != "" {
 				lines = append(lines, label)
 			}
@@ -335,8 +335,8 @@ func TestStatsKeepsBlocks(t *testing.T) {
 		{false, true, 2, 3, 6},
 		{true, false, 1, 1, 3},
 	} {
-		r := newStatsReport(used, opts, statsNow)
-		r.keepBlocks(tt.active, tt.recent)
+		o := &statsOptions{active: tt.active, recent: tt.recent, now: func() time.Time { return statsNow }}
+		r := o.report(t.Context(), used, "", opts)
 		if len(r.Rows) != tt.rows || len(r.Blocks) != tt.blocks || r.Total.Calls != tt.calls {
 			t.Errorf("active %t, recent %t: %d rows, %d blocks, %d answers", tt.active, tt.recent, len(r.Rows), len(r.Blocks), r.Total.Calls)
 		}

@@ -68,7 +68,7 @@ func newStatusline(s Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "", "what the line shows, such as \"{model} {today}\"")
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
-	flags.StringVar(&o.timezone, "timezone", "", "time `zone` in which the day begins, such as Europe/Berlin")
+	flags.StringVar(&o.timezone, "timezone", "", "time `zone` in which the day starts, such as Europe/Berlin")
 	clikit.AddOnOff(cmd, &o.json, "json", "print the line and the costs as JSON")
 	clikit.AddOnOff(cmd, &o.refresh, "refresh", "compute the costs, and print nothing")
 	_ = flags.MarkHidden("refresh") // the flag exists

@@ -43,7 +43,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
 		return "", nil
 	}
-	w, err := newWorkplace(".", opts.ProjectConfigRoot)
+	w, err := newWorkplace(".", opts.Settings.ProjectConfigRoot)
 	if err != nil {
 		return "", &clikit.Failure{Code: clikit.ExitInput, Err: err}
 	}
@@ -67,7 +67,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 
 // usesProject reports whether the agent would read the project's settings.
 func usesProject(opts *clew.Options) bool {
-	return opts.SettingSources == nil || slices.ContainsFunc(opts.SettingSources, ofProject)
+	return opts.Settings.Sources == nil || slices.ContainsFunc(opts.Settings.Sources, ofProject)
 }
 
 func ofProject(source clew.SettingSource) bool { return source != clew.SettingSourceUser }
@@ -180,10 +180,10 @@ func project(dir string) string {
 // leaveOut makes the agent read only the user's settings. An agent that ignores this for MCP
 // servers gets only the servers from --mcp-config.
 func (w *workplace) leaveOut(opts *clew.Options) {
-	if opts.SettingSources == nil {
-		opts.SettingSources = []clew.SettingSource{clew.SettingSourceUser}
+	if opts.Settings.Sources == nil {
+		opts.Settings.Sources = []clew.SettingSource{clew.SettingSourceUser}
 	}
-	opts.SettingSources = slices.DeleteFunc(slices.Clone(opts.SettingSources), ofProject)
+	opts.Settings.Sources = slices.DeleteFunc(slices.Clone(opts.Settings.Sources), ofProject)
 	opts.StrictMCPConfig = opts.StrictMCPConfig || w.mcp
 }
 

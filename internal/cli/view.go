@@ -19,18 +19,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/fleetcli"
-	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/keymap"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/wire"
 )
 
 // A viewOptions configures the viewer for bare clew and clew view.
@@ -77,8 +73,8 @@ func newView(s Streams, st *settings) *cobra.Command {
 // addFlags adds the flags that bare clew has as well.
 func (o *viewOptions) addFlags(cmd *cobra.Command) {
 	clikit.AddOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
-	cmd.Flags().StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or of this directory (default that of this machine, if it runs)")
-	cmd.Flags().StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` that says who connects to the URL of --fleet")
+	cmd.Flags().StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
+	cmd.Flags().StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
 	o.cmd = cmd
 }
 
@@ -203,32 +199,12 @@ func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 		f, leave = found, end
 		return f, nil
 	}
-	jobs.Question, jobs.IsNamed, jobs.Flags = jobQuestion, o.fleet != "", fleetcli.Flags(o.cmd)
+	jobs.IsNamed, jobs.Flags = o.fleet != "", fleetcli.Flags(o.cmd)
 	return jobs, func() {
 		if mu.TryLock() { // otherwise it still connects, and the program does not wait for that
 			leave()
 		}
 	}
-}
-
-// jobQuestion returns a job question as the viewer shows it, or nil if that can't be done. The file
-// that it would change is on another machine, so its input is shown.
-func jobQuestion(q *fleet.Question) *tui.Question {
-	own := jobview.OwnQuestions(q)
-	if len(own) == 0 {
-		req := &clew.PermissionRequest{ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason}
-		return &tui.Question{Sheet: lastOnly(func(columns int, color bool) tui.Sheet {
-			return sheetForTerminal(describeCall(req, dockedSurface(columns, color), permit.Workspace{}))
-		})}
-	}
-	if !canBeChosen(own) {
-		return nil
-	}
-	shown := &tui.Question{}
-	for i := range own {
-		shown.Choices = append(shown.Choices, choiceForTerminal(&own[i]))
-	}
-	return shown
 }
 
 // terminalOf returns the terminal of two of its files.
@@ -281,7 +257,7 @@ type bareOptions struct {
 }
 
 func (o *bareOptions) addFlags(root *cobra.Command) {
-	clikit.AddOnOff(root, &o.all, "all", "begin with the sessions of all projects")
+	clikit.AddOnOff(root, &o.all, "all", "start with the sessions of all projects")
 	o.viewOptions.addFlags(root)
 }
 

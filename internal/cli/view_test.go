@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/keymap"
+	"github.com/clewdev/clew/internal/tui"
 )
 
 // manualKeys returns the viewer's keys as tables in Markdown.
@@ -81,8 +83,9 @@ func TestViewHelpHasKeys(t *testing.T) {
 // can't be chosen with digits.
 func TestJobQuestion(t *testing.T) {
 	t.Parallel()
-	q := jobQuestion(&fleet.Question{Tool: "Write", Input: []byte(`{"file_path":"view_test.go","content":"echo \u001b[2J"}`), Reason: "a hook asks"})
-	text := strings.Join(q.Sheet(80, false).Rows, "\n")
+	q := ask.OfJob(&fleet.Question{Tool: "Write", Input: []byte(`{"file_path":"view_test.go","content":"echo \u001b[2J"}`), Reason: "a hook asks"}, 0)
+	sheet := q.Sheet(ask.Surface{Columns: 80})
+	text := strings.Join(sheet.Body(0, len(sheet.Text)), "\n")
 	for _, want := range []string{"a hook asks", "echo"} {
 		if !strings.Contains(text, want) || strings.Contains(text, "\x1b") || strings.Contains(text, "package cli") {
 			t.Errorf("no %q in:\n%s", want, text)
@@ -91,7 +94,7 @@ func TestJobQuestion(t *testing.T) {
 	for n, isShown := range map[int]bool{2: true, 9: false} {
 		options := strings.TrimSuffix(strings.Repeat(`{"label":"Red"},`, n), ",")
 		own := &fleet.Question{Tool: "AskUserQuestion", Input: []byte(`{"questions":[{"question":"Which?","options":[` + options + `]}]}`)}
-		if got := jobQuestion(own); (got != nil) != isShown {
+		if got := tui.CanAsk(ask.OfJob(own, 0)); got != isShown {
 			t.Errorf("%d options are shown: %v", n, got)
 		}
 	}

@@ -1,11 +1,16 @@
 package clikit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/wording"
@@ -53,4 +58,46 @@ func ReadAtMost(name string, most int64) ([]byte, error) {
 		err = fmt.Errorf("longer than %s", wording.Size(most))
 	}
 	return data, err
+}
+
+// maxConfig is the maximum size of a file that configures a command.
+const maxConfig = 1 << 20
+
+// ReadConfig reads a file that configures a command.
+func ReadConfig(path string) ([]byte, error) {
+	text, err := ReadAtMost(path, maxConfig)
+	if err != nil {
+		return nil, Unreadable(path, err)
+	}
+	return text, nil
+}
+
+// DecodeStrictly decodes one JSON value without unknown members. Its errors quote no value.
+func DecodeStrictly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	offset := d.InputOffset()
+	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
+		err = fmt.Errorf("more than one JSON value, at offset %d", offset)
+	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s, at offset %d", strings.TrimPrefix(err.Error(), "json: "), syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s can't be a JSON %s, at offset %d", cmp.Or(kind.Field, "it"), strings.Fields(kind.Value)[0], kind.Offset)
+	case err != nil:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// Unreadable reports a file that can't be used.
+func Unreadable(path string, err error) error {
+	return &Failure{
+		Code: ExitInput,
+		Err:  fmt.Errorf("cannot read %s: %s", Printable(path), Printable(Cause(err).Error())),
+	}
 }

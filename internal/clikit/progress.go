@@ -43,6 +43,13 @@ const (
 	barCells = 20
 )
 
+// atOnce makes lines of progress appear without a delay.
+var atOnce bool
+
+// ShowProgressAtOnce makes lines of progress appear without a delay and with each change, for tests,
+// or as usual.
+func ShowProgressAtOnce(on bool) { atOnce = on }
+
 // NewProgress starts a progress line for a total number of bytes, or -1 if it is not known. The
 // function now is time.Now outside of tests.
 func NewProgress(w io.Writer, total int64, now func() time.Time) *Progress {
@@ -57,7 +64,7 @@ func (p *Progress) Set(read int64) {
 	}
 	p.read = read
 	now := p.now()
-	if now.Sub(p.drawn) < RedrawInterval {
+	if now.Sub(p.drawn) < RedrawInterval && !atOnce {
 		return
 	}
 	p.drawn = now
@@ -81,7 +88,7 @@ func (p *Progress) print(text string) { _, _ = io.WriteString(p.w, text) }
 func (p *Progress) fit(line string) string { return line[:max(0, min(len(line), p.width-1))] }
 
 func (p *Progress) line(elapsed time.Duration) string {
-	rate := float64(p.read) / elapsed.Seconds()
+	rate := float64(p.read) / max(elapsed, 1).Seconds()
 	speed := wording.Size(int64(rate)) + "/s"
 	if p.Total <= 0 {
 		return fmt.Sprintf("%s  %s", wording.Size(p.read), speed)
@@ -126,6 +133,9 @@ func StartActivity(w io.Writer, doing string) *Activity {
 
 func newActivity(w io.Writer, doing string) *Activity {
 	a := &Activity{w: w, doing: doing, begun: time.Now(), done: make(chan struct{})}
+	if atOnce {
+		a.draw()
+	}
 	tick := time.NewTicker(time.Second)
 	a.drawn.Go(func() {
 		defer tick.Stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,6 +175,11 @@ func (s *Setting) texts(node ast.Node) ([]string, bool) {
 	if s.isMap() {
 		return pairsOf(node, s.Kind == KeyMap)
 	}
+	return textsOf(node)
+}
+
+// textsOf returns the elements of a list of texts.
+func textsOf(node ast.Node) ([]string, bool) {
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
 		return nil, false
@@ -218,8 +224,8 @@ func pairsOf(node ast.Node, lists bool) ([]string, bool) {
 	for _, entry := range entries {
 		from, isText := stringOf(entry.Key)
 		to, ok := stringOf(entry.Value)
-		if list, isList := entry.Value.(*ast.SequenceNode); lists && isList {
-			to, ok = joinedTexts(list)
+		if list, isList := textsOf(entry.Value); lists && isList {
+			to, ok = strings.Join(list, " "), true
 		}
 		if !isText || !ok || strings.Contains(to, "=") {
 			return nil, false
@@ -227,18 +233,6 @@ func pairsOf(node ast.Node, lists bool) ([]string, bool) {
 		pairs = append(pairs, from+"="+to)
 	}
 	return pairs, true
-}
-
-func joinedTexts(list *ast.SequenceNode) (string, bool) {
-	var texts []string
-	for _, element := range list.Values {
-		text, ok := stringOf(element)
-		if !ok {
-			return "", false
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, " "), true
 }
 
 func stringOf(node ast.Node) (string, bool) {
@@ -328,19 +322,7 @@ func UnknownVariables(environ []string) map[string]string {
 const familyVariable = "CLEW_FAMILY"
 
 func isVariable(name string) bool {
-	for i := range table {
-		if table[i].Variable == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(table, func(s Setting) bool { return s.Variable == name })
 }
 
-func hasSeparator(path string) bool {
-	for i := range len(path) {
-		if os.IsPathSeparator(path[i]) {
-			return true
-		}
-	}
-	return false
-}
+func hasSeparator(path string) bool { return slices.ContainsFunc([]byte(path), os.IsPathSeparator) }

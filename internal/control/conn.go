@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -279,19 +280,7 @@ func (c *Conn) Wait(limit time.Duration) bool {
 	if running == 0 {
 		return true
 	}
-	return DoneWithin(quiet, limit)
-}
-
-// DoneWithin waits until c is closed, at most for the limit. It reports whether c was closed.
-func DoneWithin(c <-chan struct{}, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-c:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return pause.Until(quiet, limit)
 }
 
 // A Refusal is an error that the agent returned for a request.

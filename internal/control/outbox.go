@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // A WriteCloser is the agent's input.
@@ -152,7 +154,7 @@ func (o *Outbox) Flush(limit time.Duration) {
 	}
 	o.mu.Unlock()
 	if idle != nil {
-		DoneWithin(idle, limit)
+		pause.Until(idle, limit)
 	}
 }
 

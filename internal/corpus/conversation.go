@@ -163,7 +163,7 @@ func (g *generator) compact() {
 }
 
 // request writes one exchange with the model: its events, an assistant frame for each finished
-// block, then the results of the tools that it called.
+// block, then the results of its tool calls.
 func (g *generator) request() {
 	g.message = g.id("msg_01")
 	g.now = g.now.Add(time.Duration(g.between(500, 20000)) * time.Millisecond)

@@ -321,7 +321,7 @@ func (g *generator) codeLine() string {
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// log makes about n bytes of what a test run prints, colours included.
+// log makes about n bytes of test output, colours included.
 func (g *generator) log(n int) string {
 	var b strings.Builder
 	for b.Len() < n {

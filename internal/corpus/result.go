@@ -64,8 +64,8 @@ func (g *generator) subagentStats() object {
 		"by_type", object{"general-purpose", n}}
 }
 
-// resultSize is the size in bytes of what a tool gives back. Most results are small; a few are long
-// enough for frames of more than 60 KB.
+// resultSize is the size of a tool result in bytes. Most results are small; a few are long enough
+// for frames of more than 60 KB.
 func (g *generator) resultSize() int {
 	switch k := g.rng.IntN(10); {
 	case k < 4:

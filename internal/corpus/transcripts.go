@@ -21,7 +21,7 @@ const ProjectsSize = 414_000_000
 //
 // There are sessions of CLI 2.1.325 and of older ones: subagents that start subagents, parallel
 // calls, compactions, rewinds, resumes, forks of three kinds, spilled results, and lines with
-// counts that are not final. Most of the bytes are results of tools.
+// counts that are not final. Most of the bytes are tool results.
 func Projects(dir string, seed uint64, size int) (*Truth, error) {
 	return (&projects{generator: newGenerator(nil, seed), dir: dir, book: newBook()}).make(size)
 }
@@ -63,7 +63,7 @@ func (p *projects) texts(size int) {
 	p.prosy, p.coded, p.logged = newText(p.prose(n)), newText(p.code(n)), newText(p.log(n))
 }
 
-// words, codeOf and output are prose, source text and what programs print, of about n bytes.
+// words, codeOf and output are prose, source text and program output, of about n bytes.
 func (p *projects) words(n int) string  { return p.prosy.piece(p.generator, n) }
 func (p *projects) codeOf(n int) string { return p.coded.piece(p.generator, n) }
 func (p *projects) output(n int) string { return p.logged.piece(p.generator, n) }
@@ -95,7 +95,7 @@ func sessionSizes(g *generator, size int) []int {
 	return sizes
 }
 
-// newRecording begins session i of count.
+// newRecording starts session i of count.
 func (p *projects) newRecording(i, count int) *recording {
 	folders := min(20, count/4)
 	cwd := fmt.Sprintf("/home/dev/code/%s.%02d", vocabulary[i%folders*5], i%folders)
@@ -118,7 +118,7 @@ func (p *projects) newRecording(i, count int) *recording {
 	return r
 }
 
-// keep makes a session one that later ones are copied from, if it is long enough.
+// keep makes a session the original of later copies, if it is long enough.
 func (p *projects) keep(r *recording) {
 	if r.copyOf == nil && len(r.kept) >= maxKept {
 		p.original = r
@@ -332,14 +332,14 @@ func (r *recording) noise(size int) {
 	r.parent = last
 }
 
-// A copyKind says how the beginning of a session came into another one.
+// A copyKind is the way in which the start of a session was copied into another one.
 type copyKind int
 
 const (
-	// forkSession repeats the entries under the new session's ID, and says that they are those of a
+	// forkSession repeats the entries under the new session's ID, and marks them as entries of a
 	// background session.
 	forkSession copyKind = iota
-	// forkSDK gives the entries new UUIDs, and says where they are from.
+	// forkSDK gives the entries new UUIDs, and names their origin.
 	forkSDK
 	// resumeCopy repeats the entries under the new session's ID, and says nothing.
 	resumeCopy
@@ -375,7 +375,7 @@ func (r *recording) whole() []keptEntry {
 	return kept
 }
 
-// writeCopies begins the session with the beginning of another one, of the same project.
+// writeCopies starts the session with the start of another session of the same project.
 func (r *recording) writeCopies() {
 	renamed := map[any]any{}
 	for _, kept := range r.copyOf.whole() {

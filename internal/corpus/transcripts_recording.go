@@ -26,7 +26,7 @@ type recording struct {
 	now     time.Time
 	context int
 	window  int       // the context at which it is compacted
-	process time.Time // when the agent's process has begun
+	process time.Time // the start of the agent's process
 	request string    // the ID of the last api-request
 	used    []string  // names of tools
 	spent   map[string]Tokens
@@ -176,7 +176,7 @@ func (r *recording) progress(tool string, data object) {
 		keptEntry{})
 }
 
-// A text is one that pieces are taken of.
+// A text is a source of pieces.
 type text struct {
 	all  string
 	ends []int // of its lines
@@ -237,9 +237,9 @@ type SessionTruth struct {
 	Bytes int
 	// Tokens are those of the answers that were given in the session, to it or to its subagents.
 	Tokens Tokens
-	// Prompts counts what the user has typed and still sees, Queued what was also typed while the
-	// agent worked, Rewinds the prompts that were taken back with all that followed, and
-	// Compactions those that the user sees.
+	// Prompts counts the prompts that the user typed and still sees, Queued the prompts typed while
+	// the agent worked, Rewinds the prompts that were taken back with everything after them, and
+	// Compactions the visible compactions.
 	Prompts     int
 	Queued      int
 	Rewinds     int

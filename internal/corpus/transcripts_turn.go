@@ -13,7 +13,7 @@ type moment struct {
 	truth  SessionTruth
 }
 
-// turn writes a prompt and what follows it: rounds of calls of tools, and an answer.
+// turn writes a prompt, rounds of tool calls, and an answer.
 func (r *recording) turn(rounds int) {
 	r.rewind()
 	r.before = &moment{r.parent, r.book.t.Sessions[r.id]}
@@ -106,7 +106,7 @@ func (r *recording) incidents() {
 	}
 }
 
-// round writes one answer with calls of tools, and their results. A result hangs on the line of its
+// round writes one answer with tool calls, and their results. A result hangs on the line of its
 // call.
 func (r *recording) round() {
 	var blocks []object
@@ -250,7 +250,7 @@ func (r *recording) failed() {
 	r.entry("assistant", object{"message", message, "type", "assistant"}, object{"isApiErrorMessage", true}, keptEntry{})
 }
 
-// spend adds to what the process has used.
+// spend adds tokens to the usage of the process.
 func (r *recording) spend(model string, tokens Tokens) {
 	if r.spent == nil {
 		r.spent = map[string]Tokens{}
@@ -393,7 +393,7 @@ func (r *recording) fetch() call {
 	}}
 }
 
-// mcp is a call of a server's tool, which answers with blocks, a picture among them at times.
+// mcp calls a server's tool, which answers with blocks, at times including a picture.
 func (r *recording) mcp() call {
 	input := object{"query", r.word(), "limit", r.between(1, 50)}
 	return call{name: "mcp__tracker__search", input: input, run: func(call) (any, any, bool) {

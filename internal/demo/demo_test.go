@@ -15,15 +15,16 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
 
 // answer returns options for a transport, with the answer to the agent's question.
-func answer(t clew.Transport, result clew.PermissionResult) *clew.Options {
+func answer(t clew.Transport, result permission.Result) *clew.Options {
 	return &clew.Options{
 		Transport: t,
-		CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
 			return result, nil
 		},
 	}
@@ -33,12 +34,12 @@ func TestPlayer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		answer clew.PermissionResult
+		answer permission.Result
 		want   string
 		played demo.Recording
 	}{
-		{"allowed", clew.Allow(), "Fixed: all three tests pass.", demo.AllowedRecording},
-		{"denied", clew.Deny("No."), "All right, slug.sh stays as it is.", demo.DeniedRecording},
+		{"allowed", permission.Allow(), "Fixed: all three tests pass.", demo.AllowedRecording},
+		{"denied", permission.Deny("No."), "All right, slug.sh stays as it is.", demo.DeniedRecording},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestAtPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		transport := demo.AtPace(&demo.Player{})
-		if _, err := clew.Run(t.Context(), demo.Prompt, answer(transport, clew.Allow())); err != nil {
+		if _, err := clew.Run(t.Context(), demo.Prompt, answer(transport, permission.Allow())); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < 5*time.Second || took > 30*time.Second {
@@ -106,7 +107,7 @@ func TestAtPace(t *testing.T) {
 func TestInterruptAtPace(t *testing.T) {
 	t.Parallel()
 	player := &demo.Player{}
-	session, err := clew.Connect(t.Context(), answer(demo.AtPace(player), clew.Allow()))
+	session, err := clew.Connect(t.Context(), answer(demo.AtPace(player), permission.Allow()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/newid"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -40,14 +40,14 @@ type Status struct {
 	Models  []string
 	Cost    float64 // in dollars; 0 if it is not known
 
-	Queue     []Prompt   // the prompts that are not answered, in order; the first one may have been sent
-	Returned  []Prompt   // prompts that will not be sent, or whose answer is lost
-	Sent      []Prompt   // the last prompts that were sent, which it can be rewound to
-	Questions []Question // that are open
-	Answers   []Answered // the last answers to questions
-	Text      string     // the answer that is being written
-	Failure   string     // why the last turn failed, or ""
-	Elsewhere bool       // another process runs the session: only its questions can be answered
+	Queue     []Prompt        // the prompts that are not answered, in order; the first one may have been sent
+	Returned  []Prompt        // prompts that will not be sent, or whose answer is lost
+	Sent      []Prompt        // the last prompts that were sent, which it can be rewound to
+	Questions []*ask.Question // that are open
+	Answers   []Answered      // the last answers to questions
+	Text      string          // the answer that is being written
+	Failure   string          // why the last turn failed, or ""
+	Elsewhere bool            // another process runs the session: only its questions can be answered
 }
 
 // An Agent is an agent that is driven. Its methods may be called by several goroutines.
@@ -55,7 +55,7 @@ type Agent struct {
 	agents *Agents
 	id     string
 	opts   *clew.Options
-	files  permit.Workspace
+	files  ask.Workspace
 	calls  *onceEach
 	ctx    context.Context //nolint:containedctx // it ends with the agent
 	cancel context.CancelFunc
@@ -98,9 +98,10 @@ type Agent struct {
 func newAgent(a *Agents, opts *clew.Options) *Agent {
 	g := &Agent{
 		agents: a, id: newid.UUID(), opts: opts, calls: newOnceEach(maxRequests, false), done: make(chan struct{}),
-		files: permit.NewWorkspace(opts.Dir), session: cmp.Or(opts.SessionID, opts.Resume),
+		files: ask.NewWorkspace(opts.Dir), session: cmp.Or(opts.Session.ID, opts.Session.Resume),
 		mode: opts.PermissionMode, model: opts.Model,
 	}
+	g.files.MaxInput, g.files.Modes = ask.MaxShown, a.allows
 	g.ctx, g.cancel = context.WithCancel(a.ctx)
 	opts.CanUseTool, opts.OnQuestion = g.decide, g.choose
 	return g
@@ -156,7 +157,7 @@ func (g *Agent) hasReturned() bool {
 
 // addressLocked returns the session under the name in the start request of the agent.
 func (g *Agent) addressLocked() string {
-	if g.project != "" && g.session == g.opts.Resume {
+	if g.project != "" && g.session == g.opts.Session.Resume {
 		return g.session + "@" + g.project
 	}
 	return g.session

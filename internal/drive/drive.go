@@ -1,5 +1,5 @@
 // Package drive holds the agents of "clew serve --drive", with their prompts and questions. It has
-// no HTTP in it, and shows nothing. Package permit decides for it, as for the chat, on the content
+// no HTTP in it, and shows nothing. Package ask decides for it, as for the chat, on the content
 // of a question and the effect of an answer.
 //
 // Requests come from pages, which may send one twice, be out of date, or be gone before the answer.

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
 	"github.com/clewdev/clew/sessions"
@@ -275,8 +276,8 @@ func TestStartRefused(t *testing.T) {
 		}
 		wantKind(t, start(drive.StartRequest{Session: oldSession}), drive.Conflict, "driven here already")
 		forked, continued := f.sim.Starts()[0], f.sim.Starts()[1]
-		if !forked.ForkSession || forked.Resume != oldSession || forked.SessionID == "" || forked.Dir != f.dir ||
-			continued.ForkSession || continued.SessionID != "" || continued.PermissionMode != clew.PermissionModeDefault {
+		if !forked.Session.Fork || forked.Session.Resume != oldSession || forked.Session.ID == "" || forked.Dir != f.dir ||
+			continued.Session.Fork || continued.Session.ID != "" || continued.PermissionMode != clew.PermissionModeDefault {
 			t.Errorf("options %+v and %+v", forked, continued)
 		}
 		for err := error(nil); err == nil; {
@@ -324,7 +325,7 @@ func TestSameIDInProjects(t *testing.T) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		synctest.Wait()
-		if opts := f.sim.Starts()[0]; opts.Resume != oldSession || opts.Dir != dir {
+		if opts := f.sim.Starts()[0]; opts.Session.Resume != oldSession || opts.Dir != dir {
 			t.Errorf("the agent was started with %+v", opts)
 		}
 		if f.Driving(oldSession) != s.Agent || f.Driving(oldSession+"@-copied") != s.Agent {
@@ -511,8 +512,8 @@ func playRandomly(t *testing.T, r *rand.Rand) {
 			_, _ = g.Interrupt(t.Context(), drive.InterruptRequest{ID: f.id()}) // it may have ended
 		case 5, 6:
 			for _, q := range g.Status().Questions {
-				kind := []string{drive.AllowOnce, drive.Denied}[r.IntN(2)]
-				req := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: drive.Answer{Kind: kind}}
+				kind := []string{ask.AllowOnce, ask.Denied}[r.IntN(2)]
+				req := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: ask.Answer{Kind: kind}}
 				_, _ = g.Answer(t.Context(), req) // a choice needs another answer
 			}
 		case 7:

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -33,11 +34,11 @@ var errElsewhere = &Error{
 // once or denied. The result is nil if there is no answer: the other process asks its own user
 // then, as it would without us. The same applies to plans and choices, and for sessions that are
 // driven here and so ask here anyway.
-func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.PermissionResult, error) {
-	about := &clew.PermissionRequest{
+func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (permission.Result, error) {
+	about := &permission.Request{
 		ToolName: req.Tool, Input: req.Input, AgentID: req.Subagent, SuppressAlwaysAllowRule: true,
 	}
-	if a.Driving(req.Session) != "" || permit.NeedsChoice(about) || req.Tool == "ExitPlanMode" {
+	if a.Driving(req.Session) != "" || ask.NeedsChoice(about) || req.Tool == "ExitPlanMode" {
 		return nil, nil
 	}
 	g, err := a.elsewhere(req)
@@ -45,11 +46,10 @@ func (a *Agents) AskElsewhere(ctx context.Context, req *ElsewhereRequest) (clew.
 		return nil, err
 	}
 	defer g.askedElsewhere()
-	answer, err := g.ask(ctx, &question{req: about})
+	result, err := g.permit(ctx, about)
 	if err != nil {
 		return nil, nil // nobody answered
 	}
-	result, _ := answer.(clew.PermissionResult) // the answer fits the question
 	return result, nil
 }
 
@@ -81,7 +81,7 @@ func (a *Agents) elsewhere(req *ElsewhereRequest) (*Agent, error) {
 	case asking >= maxElsewhere:
 		return nil, &Error{Kind: TooMany, Reason: "too many sessions are asking"}
 	}
-	g := newAgent(a, &clew.Options{Dir: req.Dir, Resume: id})
+	g := newAgent(a, &clew.Options{Dir: req.Dir, Session: clew.SessionOptions{Resume: id}})
 	g.elsewhere, g.asking, g.project = true, 1, project
 	close(g.done) // nothing runs
 	a.forgetLocked(true)

@@ -193,7 +193,7 @@ func readKept(path string) (*keptAgent, error) {
 // restore adds an agent that ended with its server.
 func (a *Agents) restore(kept *keptAgent) error {
 	session, project, _ := strings.Cut(kept.Session, "@")
-	g := newAgent(a, &clew.Options{Dir: kept.Dir, Resume: session})
+	g := newAgent(a, &clew.Options{Dir: kept.Dir, Session: clew.SessionOptions{Resume: session}})
 	g.cancel()
 	close(g.done) // nothing runs
 	g.id, g.project, g.startID, g.ended, g.why = kept.Agent, project, kept.Start, true, "the server that has started it was ended"

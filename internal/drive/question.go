@@ -2,58 +2,16 @@ package drive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clip"
-	"github.com/clewdev/clew/internal/permit"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/permission"
 )
-
-// A Question is a question of the agent, as it is shown. All texts come from the agent and are
-// untrusted, except for the changes' texts.
-type Question struct {
-	ID string
-	// Digest is the digest of everything that is shown. An answer names it.
-	Digest string
-	// Tool is the tool that the agent wants to use, and Reason why it asks, or "".
-	Tool, Reason string
-	// Subagent is the ID of the subagent that asks, or "".
-	Subagent string
-	// Path is the file that the call is about, or "".
-	Path string
-	// Members are the input's members that Diff does not show. Input is the input if it is not an
-	// object, or "".
-	Members []permit.Member
-	Input   string
-	// Diff is the change of the file, or nil, and Remark the reason why it does not show more, or
-	// "".
-	Diff   *transcript.FileDiff
-	Remark string
-	// Always are the changes that the answer "always" makes. Without any, it is not a valid answer.
-	Always []Change
-	// Rule is the rule of the first change, if the user may narrow it, or "".
-	Rule string
-	// Choices are the questions of the tool AskUserQuestion. If there are any, yes is not a valid
-	// answer.
-	Choices []clew.Question
-	// TooLong reports that not everything can be shown here. Only no is an answer then.
-	TooLong bool
-}
-
-// A Change is a change of the permissions.
-type Change struct {
-	Index  int    // among the suggestions of the agent
-	Text   string // what it changes, and where that is saved
-	Marked bool   // it is made unless the user takes it out
-}
 
 // An Answered describes the answer to a question.
 type Answered struct {
@@ -67,77 +25,33 @@ type Answered struct {
 // A question is an open question.
 type question struct {
 	id      string
-	req     *clew.PermissionRequest
+	req     *permission.Request
 	choices []clew.Question
-	answer  chan any // a clew.PermissionResult, a *clew.QuestionResult, or an error
-	shown   Question // as it was shown last
+	answer  chan ask.Answer
+	shown   *ask.Question // as it was shown last
 }
 
-// MaxShown is the maximum size of an input that is shown, in bytes. A longer one can only be
-// denied.
-const MaxShown = 512 << 10
-
-// ErrTooLong is the reason for which a longer one is not allowed.
-var ErrTooLong = errors.New("the call is too long to be shown here, so it can only be denied")
-
 // show returns the question as it is shown now. It reads the file that the call would change.
-func (g *Agent) show(q *question) Question {
-	req := q.req
-	shown := Question{
-		ID: q.id, Tool: req.ToolName, Reason: req.DecisionReason, Subagent: req.AgentID, Choices: q.choices,
-		TooLong: len(req.Input) > MaxShown,
-	}
-	if !shown.TooLong && len(q.choices) == 0 {
-		g.showCall(&shown, req)
-	}
-	shown.Digest = shown.digest()
+func (g *Agent) show(q *question) *ask.Question {
+	shown := ask.New(q.req, q.choices, g.files)
+	shown.ID = q.id
 	return shown
 }
 
-// showCall adds the effects of a call, and the changes of "always".
-func (g *Agent) showCall(shown *Question, req *clew.PermissionRequest) {
-	members, err := permit.Members(req.Input)
-	if err != nil {
-		shown.Input = string(req.Input)
+// decide is a [permission.Func].
+func (g *Agent) decide(ctx context.Context, req *permission.Request) (permission.Result, error) {
+	if ask.NeedsChoice(req) {
+		return permission.Deny(ask.NoChoice), nil
 	}
-	members, _ = permit.MainFirst(members)
-	change := permit.ChangeOf(req, members, g.files)
-	shown.Path, _ = permit.PathOf(req.ToolName, members)
-	shown.Diff, shown.Remark = change.Diff, change.Remark
-	shown.Members = slices.DeleteFunc(members, func(m permit.Member) bool { return slices.Contains(change.Replaced, m.Name) })
-	for i, update := range permit.Updates(req) {
-		if s := &req.Suggestions[i]; s.Type == clew.PermissionUpdateSetMode && !g.agents.allows(s.Mode) {
-			continue // a page can't set it in another way either
-		}
-		shown.Always = append(shown.Always, Change{i, update.Text, update.Marked})
-	}
-	if len(shown.Always) > 0 && shown.Always[0].Index == 0 {
-		shown.Rule = permit.NarrowedRule(req)
-	}
+	return g.permit(ctx, req)
 }
 
-// digest returns the digest of everything that is shown.
-func (q Question) digest() string {
-	q.Digest = ""
-	text, err := json.Marshal(q)
-	if err != nil { // it has nothing that can't be encoded
-		text = []byte(err.Error())
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// decide is a [clew.CanUseToolFunc].
-func (g *Agent) decide(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-	if permit.NeedsChoice(req) {
-		return clew.Deny("Denied: the user can't choose an answer here. Decide, or end with the question."), nil
-	}
-	answer, err := g.ask(ctx, &question{req: req})
+func (g *Agent) permit(ctx context.Context, req *permission.Request) (permission.Result, error) {
+	q, a, err := g.ask(ctx, req, nil)
 	if err != nil {
 		return nil, err
 	}
-	result, _ := answer.(clew.PermissionResult) // the answer fits the question
-	return result, nil
+	return q.Permission(a)
 }
 
 // choose is a [clew.QuestionFunc].
@@ -145,17 +59,16 @@ func (g *Agent) choose(ctx context.Context, req *clew.QuestionRequest) (*clew.Qu
 	if len(req.Questions) == 0 {
 		return nil, errors.New("denied: there is no question")
 	}
-	answer, err := g.ask(ctx, &question{req: req.Permission, choices: req.Questions})
+	q, a, err := g.ask(ctx, req.Permission, req.Questions)
 	if err != nil {
 		return nil, err
 	}
-	result, _ := answer.(*clew.QuestionResult) // nil means that the user declines
-	return result, nil
+	return q.Choice(a)
 }
 
-// ask opens a question, and waits for its answer.
-func (g *Agent) ask(ctx context.Context, q *question) (any, error) {
-	q.answer = make(chan any, 1)
+// ask opens a question, and waits for its answer. It returns the question as it was answered.
+func (g *Agent) ask(ctx context.Context, req *permission.Request, choices []clew.Question) (*ask.Question, ask.Answer, error) {
+	q := &question{req: req, choices: choices, answer: make(chan ask.Answer, 1)}
 	full := false
 	g.mu.Lock()
 	if full = len(g.asked) >= MaxQuestions; !full {
@@ -164,22 +77,19 @@ func (g *Agent) ask(ctx context.Context, q *question) (any, error) {
 	}
 	g.mu.Unlock()
 	if full {
-		return nil, errors.New("denied: too many questions are open")
+		return nil, ask.Answer{}, errors.New("denied: too many questions are open")
 	}
 	q.shown = g.show(q)
 	g.change(func() { g.asked = append(g.asked, q) })
 	defer g.change(func() { g.removeLocked(q) })
 	select {
 	case answer := <-q.answer:
-		if err, ok := answer.(error); ok {
-			return nil, err
-		}
-		return answer, nil
+		return q.shown, answer, nil
 	case <-ctx.Done():
 		g.change(func() { g.noteLocked(q, "", "the agent has withdrawn the question") })
-		return nil, ctx.Err()
+		return nil, ask.Answer{}, ctx.Err()
 	case <-g.ctx.Done():
-		return nil, errors.New("the user has ended the agent")
+		return nil, ask.Answer{}, errors.New("the user has ended the agent")
 	}
 }
 
@@ -209,37 +119,10 @@ func (g *Agent) stopQuestions(why string) {
 	g.change(func() {
 		for _, q := range g.asked {
 			g.noteLocked(q, "", why)
-			if len(q.choices) > 0 {
-				q.answer <- errors.New("the user interrupted")
-			} else {
-				q.answer <- &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}
-			}
+			q.answer <- ask.Answer{Stopped: true}
 		}
 		g.asked = nil
 	})
-}
-
-// The kinds of answers.
-const (
-	AllowOnce   = "once"
-	AllowAlways = "always"
-	Denied      = "deny"
-	Chosen      = "choose"
-	Skipped     = "skip"
-)
-
-// An Answer is an answer to a question.
-type Answer struct {
-	// Kind is one of the kinds of answers.
-	Kind string `json:"kind"`
-	// Changes are the indexes of the changes that [AllowAlways] makes, and Rule the narrowed rule of
-	// the first one, or "".
-	Changes []int  `json:"changes"`
-	Rule    string `json:"rule"`
-	// Reason is for [Denied], and may be empty.
-	Reason string `json:"reason"`
-	// Chosen are the labels of options or the user's own words, for each question of [Chosen].
-	Chosen [][]string `json:"chosen"`
 }
 
 // An AnswerRequest answers a question.
@@ -248,7 +131,7 @@ type AnswerRequest struct {
 	Question, Digest string
 	// By names the person who answers, for other viewers of the question.
 	By     string
-	Answer Answer
+	Answer ask.Answer
 }
 
 // Answer answers a question. The first answer counts. One to a question that was answered, has been
@@ -292,7 +175,7 @@ func (g *Agent) goneLocked(id string) error {
 	return &Error{Kind: Conflict, Reason: "the question is not open any more", Agent: g.id}
 }
 
-func (g *Agent) answerLocked(q *question, now Question, req *AnswerRequest) (Answered, error) {
+func (g *Agent) answerLocked(q *question, now *ask.Question, req *AnswerRequest) (Answered, error) {
 	if !slices.Contains(g.asked, q) {
 		return Answered{}, g.goneLocked(req.Question)
 	}
@@ -302,78 +185,15 @@ func (g *Agent) answerLocked(q *question, now Question, req *AnswerRequest) (Ans
 			Kind: Conflict, Reason: "the question has changed since it was shown", Hint: "Read it again.", Agent: g.id,
 		}
 	}
-	result, what, err := q.result(&req.Answer)
-	if err != nil {
-		return Answered{}, err
+	if err := now.Check(req.Answer); err != nil {
+		kind := Invalid
+		if errors.Is(err, ask.ErrTooLong) {
+			kind = Forbidden
+		}
+		return Answered{}, &Error{Kind: kind, Reason: err.Error()}
 	}
 	g.removeLocked(q)
-	g.noteLocked(q, req.By, what)
-	q.answer <- result
+	g.noteLocked(q, req.By, now.Outcome(req.Answer))
+	q.answer <- req.Answer
 	return g.answers[len(g.answers)-1], nil
-}
-
-// result returns the answer for the agent, and the same in words.
-func (q *question) result(a *Answer) (result any, what string, err error) {
-	isChoice := len(q.choices) > 0
-	switch {
-	case len(a.Reason) > maxWords:
-		return nil, "", &Error{Kind: Invalid, Reason: "the reason is too long"}
-	case a.Kind == Denied && !isChoice:
-		return permit.Denied(a.Reason), "denied", nil
-	case a.Kind == Denied || a.Kind == Skipped && isChoice:
-		return (*clew.QuestionResult)(nil), "skipped", nil
-	case q.shown.TooLong:
-		return nil, "", &Error{Kind: Forbidden, Reason: ErrTooLong.Error()}
-	case a.Kind == Chosen && isChoice:
-		answers, err := chosen(q.choices, a.Chosen)
-		return answers, "answered", err
-	case a.Kind == AllowOnce && !isChoice:
-		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}, "allowed once", nil
-	case a.Kind == AllowAlways && !isChoice:
-		result, err := q.always(a)
-		return result, "allowed always", err
-	}
-	return nil, "", &Error{Kind: Invalid, Reason: fmt.Sprintf("%q is no answer to this question", a.Kind)}
-}
-
-// always returns a permission with changes that were shown.
-func (q *question) always(a *Answer) (*clew.AllowResult, error) {
-	for _, i := range a.Changes {
-		if !slices.ContainsFunc(q.shown.Always, func(c Change) bool { return c.Index == i }) {
-			return nil, &Error{Kind: Invalid, Reason: "the question does not offer this change"}
-		}
-	}
-	if len(a.Changes) == 0 || a.Rule != "" && q.shown.Rule == "" {
-		return nil, &Error{Kind: Invalid, Reason: "no change, or a rule that was not shown"}
-	}
-	result, err := permit.Always(q.req, a.Changes, a.Rule)
-	if err != nil {
-		return nil, &Error{Kind: Invalid, Reason: err.Error()}
-	}
-	return result, nil
-}
-
-// maxWords is the maximum length of an answer in the user's own words.
-const maxWords = 16 << 10
-
-// chosen returns the answers to questions with options.
-func chosen(questions []clew.Question, answers [][]string) (*clew.QuestionResult, error) {
-	if len(answers) != len(questions) {
-		return nil, &Error{Kind: Invalid, Reason: fmt.Sprintf("there are %d questions and %d answers", len(questions), len(answers))}
-	}
-	result := &clew.QuestionResult{Answers: map[string][]string{}}
-	for i, words := range answers {
-		if len(words) > 1 && !questions[i].MultiSelect || len(words) > len(questions[i].Options)+1 {
-			return nil, &Error{Kind: Invalid, Reason: fmt.Sprintf("question %d has too many answers", i+1)}
-		}
-		for _, w := range words {
-			if w = strings.TrimSpace(w); w != "" && len(w) <= maxWords {
-				result.Answers[questions[i].Question] = append(result.Answers[questions[i].Question], w)
-			}
-		}
-	}
-	if len(result.Answers) == 0 {
-		return nil, &Error{Kind: Invalid, Reason: "no question has an answer"}
-	}
-	return result, nil
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/permission"
 )
 
 // An agent's question is answered once: the second of two answers learns who was first.
@@ -28,10 +29,10 @@ func TestTwoAnswers(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		var errs [2]error
-		for i, kind := range []string{drive.AllowOnce, drive.Denied} {
+		for i, kind := range []string{ask.AllowOnce, ask.Denied} {
 			both.Go(func() {
 				_, errs[i] = g.Answer(t.Context(), drive.AnswerRequest{
-					ID: "answer-" + kind, Question: q.ID, Digest: q.Digest, By: "tab " + kind, Answer: drive.Answer{Kind: kind},
+					ID: "answer-" + kind, Question: q.ID, Digest: q.Digest, By: "tab " + kind, Answer: ask.Answer{Kind: kind},
 				})
 			})
 		}
@@ -71,7 +72,7 @@ func TestChangedQuestion(t *testing.T) {
 			t.Fatalf("question %+v", q)
 		}
 		write("before\nthe old line\n")
-		answer := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: drive.Answer{Kind: drive.AllowOnce}}
+		answer := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: ask.Answer{Kind: ask.AllowOnce}}
 		_, err := g.Answer(t.Context(), answer)
 		wantKind(t, err, drive.Conflict, "has changed")
 		now := g.Status().Questions
@@ -97,22 +98,22 @@ func TestAlways(t *testing.T) {
 		if len(q.Always) != 1 || q.Always[0].Text != "adds Bash(make:*) to .claude/settings.local.json" {
 			t.Errorf("always: %+v", q.Always)
 		}
-		send := func(a drive.Answer) error {
+		send := func(a ask.Answer) error {
 			_, err := g.Answer(t.Context(), drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: a})
 			return err
 		}
-		for _, bad := range []drive.Answer{
-			{Kind: drive.AllowAlways},
-			{Kind: drive.AllowAlways, Changes: []int{1}}, // the mode was not offered
-			{Kind: drive.AllowAlways, Changes: []int{-1}},
-			{Kind: drive.AllowAlways, Changes: []int{0}, Rule: "Bash"},
-			{Kind: drive.AllowAlways, Changes: []int{0}, Rule: "Bash(rm:*)"},
-			{Kind: drive.Chosen, Chosen: [][]string{{"Red"}}},
+		for _, bad := range []ask.Answer{
+			{Kind: ask.AllowAlways},
+			{Kind: ask.AllowAlways, Changes: []int{1}}, // the mode was not offered
+			{Kind: ask.AllowAlways, Changes: []int{-1}},
+			{Kind: ask.AllowAlways, Changes: []int{0}, Rule: "Bash"},
+			{Kind: ask.AllowAlways, Changes: []int{0}, Rule: "Bash(rm:*)"},
+			{Kind: ask.Chosen, Chosen: [][]string{{"Red"}}},
 			{Kind: "yes"},
 		} {
 			wantKind(t, send(bad), drive.Invalid, "")
 		}
-		if err := send(drive.Answer{Kind: drive.AllowAlways, Changes: []int{0}, Rule: "Bash(make test)"}); err != nil {
+		if err := send(ask.Answer{Kind: ask.AllowAlways, Changes: []int{0}, Rule: "Bash(make test)"}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -128,17 +129,17 @@ func TestChoices(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		for _, tt := range []struct {
-			answer drive.Answer
+			answer ask.Answer
 			want   string
 		}{
-			{drive.Answer{Kind: drive.Chosen, Chosen: [][]string{{"Blue"}}}, `"answers":{"Which color?":"Blue"}`},
-			{drive.Answer{Kind: drive.Chosen, Chosen: [][]string{{"none of these"}}}, `"none of these"`},
-			{drive.Answer{Kind: drive.Skipped}, "declined"},
+			{ask.Answer{Kind: ask.Chosen, Chosen: [][]string{{"Blue"}}}, `"answers":{"Which color?":"Blue"}`},
+			{ask.Answer{Kind: ask.Chosen, Chosen: [][]string{{"none of these"}}}, `"none of these"`},
+			{ask.Answer{Kind: ask.Skipped}, "declined"},
 		} {
 			g := f.start(t, "choose")
 			q := g.Status().Questions[0]
-			for _, bad := range []drive.Answer{
-				{Kind: drive.AllowOnce}, {Kind: drive.Chosen}, {Kind: drive.Chosen, Chosen: [][]string{{"Red", "Blue"}}},
+			for _, bad := range []ask.Answer{
+				{Kind: ask.AllowOnce}, {Kind: ask.Chosen}, {Kind: ask.Chosen, Chosen: [][]string{{"Red", "Blue"}}},
 			} {
 				_, err := g.Answer(t.Context(), drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: bad})
 				wantKind(t, err, drive.Invalid, "")
@@ -171,7 +172,7 @@ func TestInterruptQuestion(t *testing.T) {
 		if s := g.Status(); len(s.Questions) != 0 || s.State != drive.Idle {
 			t.Errorf("status %+v", s)
 		}
-		_, err := g.Answer(t.Context(), drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: drive.Answer{Kind: drive.AllowOnce}})
+		_, err := g.Answer(t.Context(), drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: ask.Answer{Kind: ask.AllowOnce}})
 		wantKind(t, err, drive.Conflict, "interrupted")
 	})
 }
@@ -181,10 +182,10 @@ func TestElsewhere(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		type outcome struct {
-			result clew.PermissionResult
+			result permission.Result
 			err    error
 		}
-		ask := func(ctx context.Context, tool string) <-chan outcome {
+		put := func(ctx context.Context, tool string) <-chan outcome {
 			done := make(chan outcome, 1)
 			go func() {
 				result, err := f.AskElsewhere(ctx, &drive.ElsewhereRequest{Session: oldSession, Dir: f.dir, Tool: tool, Input: `{"command":"make"}`})
@@ -193,7 +194,7 @@ func TestElsewhere(t *testing.T) {
 			synctest.Wait()
 			return done
 		}
-		answered := ask(t.Context(), "Bash")
+		answered := put(t.Context(), "Bash")
 		s := f.List()[0]
 		if s.State != drive.Waiting || !s.Elsewhere || len(s.Questions) != 1 || len(s.Questions[0].Always) != 0 || f.Driving(oldSession) != "" {
 			t.Fatalf("status %+v", s)
@@ -207,7 +208,7 @@ func TestElsewhere(t *testing.T) {
 		_, err = g.End(t.Context(), drive.EndRequest{ID: f.id()})
 		wantKind(t, err, drive.Forbidden, "another process")
 		q := s.Questions[0]
-		req := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: drive.Answer{Kind: drive.AllowOnce}}
+		req := drive.AnswerRequest{ID: f.id(), Question: q.ID, Digest: q.Digest, Answer: ask.Answer{Kind: ask.AllowOnce}}
 		if _, err := g.Answer(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
@@ -215,13 +216,13 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("answered with %+v", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		withdrawn := ask(ctx, "Bash")
+		withdrawn := put(ctx, "Bash")
 		cancel()
 		if got := <-withdrawn; got.result != nil || got.err != nil {
 			t.Errorf("withdrawn: %+v", got)
 		}
 		for _, tool := range []string{"ExitPlanMode", "AskUserQuestion"} {
-			if got := <-ask(t.Context(), tool); got.result != nil || got.err != nil {
+			if got := <-put(t.Context(), tool); got.result != nil || got.err != nil {
 				t.Errorf("%s: %+v", tool, got)
 			}
 		}
@@ -229,7 +230,7 @@ func TestElsewhere(t *testing.T) {
 		if s := g.Status(); s.State != drive.Ended || len(s.Questions) != 0 || len(s.Answers) != 2 {
 			t.Errorf("status %+v", s)
 		}
-		last := ask(t.Context(), "Bash")
+		last := put(t.Context(), "Bash")
 		if open := f.Close(); len(open) != 0 {
 			t.Errorf("open: %+v", open)
 		}
@@ -239,7 +240,7 @@ func TestElsewhere(t *testing.T) {
 	})
 }
 
-func isAllowed(r clew.PermissionResult) bool {
-	_, ok := r.(*clew.AllowResult)
+func isAllowed(r permission.Result) bool {
+	_, ok := r.(*permission.AllowResult)
 	return ok
 }

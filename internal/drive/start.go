@@ -111,7 +111,7 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 		opts.Model = req.Model
 	}
 	opts.IncludePartialMessages, opts.EnableFileCheckpointing = true, true
-	opts.SessionID = newid.UUID()
+	opts.Session.ID = newid.UUID()
 	var err error
 	if req.Session == "" {
 		opts.Dir, err = a.project(ctx, req.Project)
@@ -121,9 +121,9 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 	if err != nil {
 		return nil, err
 	}
-	opts.Dir, opts.Resume, opts.ForkSession = info.CWD, info.ID, req.Fork
+	opts.Dir, opts.Session.Resume, opts.Session.Fork = info.CWD, info.ID, req.Fork
 	if !req.Fork {
-		opts.SessionID = ""
+		opts.Session.ID = ""
 		err = a.checkFree(ctx, info.ID)
 	}
 	return &opts, err

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/polltest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -229,28 +231,27 @@ func newOptions(t *testing.T, f *fault, c caller, family string) *clew.Options {
 		t.Fatal(err)
 	}
 	opts := &clew.Options{
-		AgentPath: path, MaxFrameBytes: maxFrame,
+		AgentPath: path, Limits: clew.Limits{MaxFrameBytes: maxFrame, CloseTimeout: long},
 		Env: []string{faultVariable + "=" + f.name, familyVariable + "=" + family, "GORACE=atexit_sleep_ms=0"},
-		CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-			return clew.Allow(), nil
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
+			return permission.Allow(), nil
 		},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookStop: {{Hooks: []clew.HookFunc{
-			func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil },
+		Hooks: map[hook.Event][]hook.Matcher{hook.Stop: {{Hooks: []hook.Func{
+			func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil },
 		}}}},
-		MCPServers:   map[string]clew.MCPServer{"own": &clew.MCPInProcessServer{Handler: ownServer{}}},
-		CloseTimeout: long,
+		MCPServers: map[string]clew.MCPServer{"own": &clew.MCPInProcessServer{Handler: ownServer{}}},
 	}
 	if f.lives {
-		opts.CloseTimeout = 50 * time.Millisecond
+		opts.Limits.CloseTimeout = 50 * time.Millisecond
 	}
 	if f.stage == atVersion {
 		askVersion(t, opts, filepath.Join(family, f.name))
 	}
 	switch {
 	case f.silent && (f.stage == atStart || f.stage == atInitialize):
-		opts.InitializeTimeout = patience
+		opts.Limits.InitializeTimeout = patience
 	case f.silent && (f.words == 0 || !c.reads): // others give up after they read everything
-		opts.IdleTimeout = patience
+		opts.Limits.IdleTimeout = patience
 	}
 	return opts
 }

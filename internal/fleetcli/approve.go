@@ -10,13 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
-	"github.com/clewdev/clew/wire"
 )
 
 type jobsApproveOptions struct {
@@ -28,13 +27,13 @@ type jobsApproveOptions struct {
 	json     bool
 }
 
-const jobsApproveHelp = `Answer what the agent of a job asks: whether it may use a tool, or questions of its own.
-Without flags, show each question on the terminal and ask for the answer: page by page,
-if it does not fit on the screen. The first answer of anybody counts.
+const jobsApproveHelp = `Answer the questions of a job's agent: requests to use a tool, and the agent's own
+questions. Without flags, show each question on the terminal, page by page if it does
+not fit, and ask for the answer. The first answer counts, whoever gives it.
 
-"clew jobs show ID" prints each question with its ID and all that the agent wants to do.
---question with that ID says which one an answer is for; --allow and --answer need it,
-since another question may be open by then than the one that you have read.
+"clew jobs show ID" prints each question with its ID and everything that the agent wants
+to do. --question selects a question by that ID. --allow and --answer need it, because
+the open question may no longer be the one that you read.
 
 --allow and --deny answer whether a tool may be used; --deny="TEXT" also tells the
 agent why, or what to do instead. --answer answers the agent's own questions, once for
@@ -103,7 +102,7 @@ func (o *jobsApproveOptions) run(ctx context.Context, args []string) error {
 	if o.question == "" && (!denies || len(open) > 1) {
 		return o.unnamed(c, open)
 	}
-	a, err := o.given(open[0], denies)
+	a, err := o.given(ask.OfJob(open[0], 0), denies)
 	if err != nil {
 		return err
 	}
@@ -153,7 +152,7 @@ func listed(flags fleetFlags, open []*fleet.Question) string {
 // answerCommand returns the command that allows what a question asks, or answers it.
 func answerCommand(flags fleetFlags, q *fleet.Question) string {
 	words := []string{"jobs", "approve", q.Job, "--question", q.ID}
-	own := jobview.OwnQuestions(q)
+	own := ask.OfJob(q, 0).Choices
 	if len(own) == 0 {
 		return flags.command(append(words, "--allow")...)
 	}
@@ -165,36 +164,40 @@ func answerCommand(flags fleetFlags, q *fleet.Question) string {
 
 // questionLine is a question in a line of untrusted text.
 func questionLine(q *fleet.Question) string {
-	return q.ID + "  " + clikit.Clip(jobview.QuestionTitle(q))
+	return q.ID + "  " + clikit.Clip(ask.JobTitle(q))
 }
 
 // given returns the answer that the flags have.
-func (o *jobsApproveOptions) given(q *fleet.Question, denies bool) (*fleet.Answer, error) {
-	own := jobview.OwnQuestions(q)
+func (o *jobsApproveOptions) given(q *ask.Question, denies bool) (ask.Answer, error) {
+	own := q.Choices
 	switch {
 	case denies:
-		return &fleet.Answer{Text: o.deny}, nil
+		return ask.Answer{Kind: ask.Denied, Reason: o.deny}, nil
 	case len(own) == 0 && len(o.answers) > 0:
-		return nil, clikit.UsageError("the agent asks whether it may use "+clikit.Printable(q.Tool), "Answer with --allow or --deny.")
+		return ask.Answer{}, clikit.UsageError("the agent asks whether it may use "+clikit.Printable(q.Tool), "Answer with --allow or --deny.")
 	case len(own) == 0:
-		return &fleet.Answer{Allow: true}, nil
+		return ask.Answer{Kind: ask.AllowOnce}, nil
 	case len(o.answers) != len(own):
 		var b strings.Builder
 		for i := range own {
 			b.WriteString("\n  " + clikit.Printable(own[i].Question))
 		}
-		return nil, clikit.UsageError(fmt.Sprintf("the agent asks %s", wording.Count(len(own), "question")), "Give --answer for each, in this order:"+b.String())
+		return ask.Answer{}, clikit.UsageError(fmt.Sprintf("the agent asks %s", wording.Count(len(own), "question")), "Give --answer for each, in this order:"+b.String())
 	}
-	a := &fleet.Answer{Allow: true, Answers: make(map[string]string)}
-	for i := range own {
-		a.Answers[own[i].Question] = o.answers[i]
+	a := ask.Answer{Kind: ask.Chosen}
+	for _, text := range o.answers {
+		a.Chosen = append(a.Chosen, []string{text})
 	}
 	return a, nil
 }
 
 // answer writes an answer, and reports it.
-func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet.Question, a *fleet.Answer) error {
-	answered, err := c.Answer(ctx, q.Job, q.ID, *a)
+func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet.Question, a ask.Answer) error {
+	given, err := ask.OfJob(q, 0).JobAnswer(a)
+	if err != nil {
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: fmt.Errorf("the question %s was not answered: %w", clikit.Printable(q.ID), err)}
+	}
+	answered, err := c.Answer(ctx, q.Job, q.ID, given)
 	if errors.Is(err, fleet.ErrAnswered) {
 		return &clikit.Failure{Code: clikit.ExitFailed, Err: &shownError{"the question was answered already, by " + clikit.Printable(answered.Answer.By), err}}
 	}
@@ -204,14 +207,7 @@ func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet
 	if o.json {
 		return written(clikit.WriteJSON(o.Out, answered))
 	}
-	said := "answered"
-	switch {
-	case !a.Allow:
-		said = "denied"
-	case len(a.Answers) == 0:
-		said = "allowed"
-	}
-	_, err = fmt.Fprintf(o.Out, "%s: %s\n", said, clikit.Printable(questionLine(q)))
+	_, err = fmt.Fprintf(o.Out, "%s: %s\n", jobview.AnswerText(answered.Answer), clikit.Printable(questionLine(q)))
 	return written(err)
 }
 
@@ -228,7 +224,7 @@ func (o *jobsApproveOptions) askAll(ctx context.Context, c *connection, open []*
 		if len(open) > 1 {
 			above += fmt.Sprintf(": question %d of %d", i+1, len(open))
 		}
-		a, err := ask(ctx, user, clikit.Printable(above)+"\n", q)
+		a, err := user.Ask(ctx, clikit.Printable(above)+"\n", ask.OfJob(q, 0))
 		switch {
 		case ctx.Err() != nil:
 			return clikit.Stopped()
@@ -245,32 +241,4 @@ func (o *jobsApproveOptions) askAll(ctx context.Context, c *connection, open []*
 		}
 	}
 	return failed
-}
-
-// ask asks for the answer to a question on the terminal.
-func ask(ctx context.Context, user Questioner, above string, q *fleet.Question) (*fleet.Answer, error) {
-	if own := jobview.OwnQuestions(q); len(own) > 0 {
-		chosen, err := user.Choose(ctx, above, own)
-		if err != nil || len(chosen) == 0 {
-			return &fleet.Answer{Text: "The user has skipped the question."}, err
-		}
-		a := &fleet.Answer{Allow: true, Answers: make(map[string]string)}
-		for question, labels := range chosen {
-			a.Answers[question] = strings.Join(labels, ", ")
-		}
-		return a, nil
-	}
-	result, err := user.Permit(ctx, above, &clew.PermissionRequest{
-		ToolName: q.Tool, Input: wire.JSON(q.Input), DecisionReason: q.Reason, AgentID: q.Subagent,
-	})
-	if err != nil {
-		return nil, err
-	}
-	switch result := result.(type) {
-	case *clew.AllowResult:
-		return &fleet.Answer{Allow: true}, nil
-	case *clew.DenyResult:
-		return &fleet.Answer{Text: result.Message}, nil
-	}
-	return nil, errors.New("there was no answer") // and that is no yes
 }

@@ -3,12 +3,14 @@ package fleetcli
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/internal/clikit"
 )
 
 // newConnection returns a connection to a fleet in memory.
@@ -54,18 +56,14 @@ func TestUnreadableQuestion(t *testing.T) {
 	}
 }
 
-// A questioner answers every question with the same result.
+// A questioner gives every question the same answer.
 type questioner struct {
-	result clew.PermissionResult
+	answer ask.Answer
 	err    error
 }
 
-func (q questioner) Permit(context.Context, string, *clew.PermissionRequest) (clew.PermissionResult, error) {
-	return q.result, q.err
-}
-
-func (q questioner) Choose(context.Context, string, []clew.Question) (map[string][]string, error) {
-	return nil, q.err
+func (q questioner) Ask(context.Context, string, *ask.Question) (ask.Answer, error) {
+	return q.answer, q.err
 }
 
 func (q questioner) Close() {}
@@ -78,14 +76,31 @@ func TestAskAllows(t *testing.T) {
 		questioner
 		allows, fails bool
 	}{
-		"yes":                {questioner{&clew.AllowResult{}, nil}, true, false},
-		"no":                 {questioner{&clew.DenyResult{Message: "No."}, nil}, false, false},
-		"nothing":            {questioner{nil, nil}, false, true},
-		"yes with a failure": {questioner{&clew.AllowResult{}, failed}, false, true},
-		"no with a failure":  {questioner{&clew.DenyResult{}, failed}, false, true},
+		"yes":                {questioner{ask.Answer{Kind: ask.AllowOnce}, nil}, true, false},
+		"no":                 {questioner{ask.Answer{Kind: ask.Denied}, nil}, false, false},
+		"nothing":            {questioner{ask.Answer{}, nil}, false, true},
+		"yes with a failure": {questioner{ask.Answer{Kind: ask.AllowOnce}, failed}, false, true},
+		"no with a failure":  {questioner{ask.Answer{Kind: ask.Denied}, failed}, false, true},
 	} {
-		a, err := ask(t.Context(), tt, "", &fleet.Question{Tool: "Bash"})
-		if (err != nil) != tt.fails || err == nil && a.Allow != tt.allows {
+		c, e := newConnection(t)
+		setQuestion(t, e, "a.q1", `{"job":"a","id":"q1","tool":"Bash","input":{}}`)
+		open, _, err := c.open(t.Context(), &fleet.Job{ID: "a", State: fleet.Running})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &jobsApproveOptions{place: place{Program: &Program{
+			Streams:   clikit.Streams{Out: io.Discard},
+			Questions: func(context.Context) (Questioner, error) { return tt, nil },
+		}}}
+		err = o.askAll(t.Context(), c, open)
+		var a *fleet.Answer
+		for q, err := range c.Questions(t.Context(), "a") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			a = q.Answer
+		}
+		if (err != nil) != tt.fails || (a == nil) != tt.fails || a != nil && a.Allow != tt.allows {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}

@@ -90,7 +90,7 @@ func readBatch(ctx context.Context, name string, r io.Reader) ([]*fleet.Spec, er
 		text, err := readLine(in)
 		size := int64(len(text))
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, unreadable(name, fmt.Errorf("line %d, offset %d: %w", line, offset, err))
+			return nil, clikit.Unreadable(name, fmt.Errorf("line %d, offset %d: %w", line, offset, err))
 		}
 		if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
 			spec, problem := parseSpec(trimmed)
@@ -104,14 +104,14 @@ func readBatch(ctx context.Context, name string, r io.Reader) ([]*fleet.Spec, er
 			break
 		}
 		if len(specs) > maxJobs {
-			return nil, unreadable(name, fmt.Errorf("it has more than %d jobs", maxJobs))
+			return nil, clikit.Unreadable(name, fmt.Errorf("it has more than %d jobs", maxJobs))
 		}
 	}
 	if len(problems) > 0 {
 		return nil, badBatch(problems)
 	}
 	if len(specs) == 0 {
-		return nil, unreadable(name, errors.New("it has no jobs"))
+		return nil, clikit.Unreadable(name, errors.New("it has no jobs"))
 	}
 	return specs, nil
 }
@@ -133,7 +133,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 func parseSpec(text []byte) (*fleet.Spec, error) {
 	s := new(fleet.Spec)
-	if err := decodeStrictly(text, s); err != nil {
+	if err := clikit.DecodeStrictly(text, s); err != nil {
 		return s, err
 	}
 	if s.OnLost == "" {

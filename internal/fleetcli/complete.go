@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
@@ -106,7 +107,7 @@ func (p *place) completeQuestion(cmd *cobra.Command, args []string, _ string) ([
 		}
 		var words []string
 		for _, q := range open {
-			words = append(words, clikit.Printable(q.ID)+"\t"+tty.Fit(clikit.Printable(jobview.QuestionTitle(q)), 60))
+			words = append(words, clikit.Printable(q.ID)+"\t"+tty.Fit(clikit.Printable(ask.JobTitle(q)), 60))
 		}
 		return words
 	})

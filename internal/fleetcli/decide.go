@@ -200,9 +200,9 @@ func refusal(ctx context.Context, err error, flags fleetFlags, j *fleet.Job) err
 	case state.State == fleet.Lost, state.State == fleet.Failed:
 		f.Hint = hintFor(flags, j.Summary())
 	case state.State.Ended():
-		f.Hint = fmt.Sprintf(`"%s" says how it has ended.`, flags.command("jobs", "show", j.ID))
+		f.Hint = fmt.Sprintf(`Run "%s" to see how it ended.`, flags.command("jobs", "show", j.ID))
 	case state.Event == "requeued":
-		f.Hint = "It goes on by itself."
+		f.Hint = "It continues by itself."
 	}
 	return f
 }

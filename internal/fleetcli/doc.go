@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 )
 
@@ -34,10 +34,7 @@ type Program struct {
 // command. Long questions are shown in pages, and are not allowed before the last page unless the
 // user insists. Its errors mean that nothing was answered.
 type Questioner interface {
-	// Permit asks whether a tool may be used.
-	Permit(ctx context.Context, above string, req *clew.PermissionRequest) (clew.PermissionResult, error)
-	// Choose asks the agent's own questions. Skipped questions have no answer.
-	Choose(ctx context.Context, above string, questions []clew.Question) (map[string][]string, error)
+	Ask(ctx context.Context, above string, q *ask.Question) (ask.Answer, error)
 	Close()
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -240,8 +240,8 @@ func newFleetDoctor(p *Program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the servers of the fleet",
 		Long: `Check the servers that keep the jobs: whether they sync what they acknowledge, their
-version, how much space is left, and the settings and replicas of each stream. It says
-what can't be known from here. It exits with code 1 if something is wrong.`,
+version, how much space is left, and the settings and replicas of each stream. It also
+lists what it can't check from here. It exits with code 1 if something is wrong.`,
 		Example: `  clew fleet doctor`,
 		Args:    clikit.AtMost(0),
 		RunE:    clikit.RunE(o.run),
@@ -279,7 +279,7 @@ func (o *fleetDoctorOptions) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-func (o *fleetDoctorOptions) print(f natsfleet.Finding) error {
+func (o *fleetDoctorOptions) print(f engine.Finding) error {
 	if o.json {
 		return clikit.WriteJSON(o.Out, f)
 	}
@@ -308,17 +308,17 @@ func newFleetAccount(p *Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account NAME",
 		Short: "Show or change an account",
-		Long: `Show what the jobs of an account may use, or change it. An account whose credentials
-were refused is held: no job of it begins before somebody has put that right on the
-workers, and given --release. That also ends the wait for a limit.`,
+		Long: `Show or change the limits of an account. An account whose credentials were refused is
+on hold: its jobs don't start until somebody has fixed the credentials on the workers
+and given --release. --release also ends the wait for a limit.`,
 		Example: `  clew fleet account default --daily 20
   clew fleet account default --release`,
 		Args: clikit.ExactlyOne("NAME"),
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.Flags().Float64Var(&o.daily, "daily", 0, "begin no job after those of a day (UTC) have cost so many `dollars`; 0 means no limit")
-	clikit.AddOnOff(cmd, &o.release, "release", "let jobs begin again")
+	cmd.Flags().Float64Var(&o.daily, "daily", 0, "start no more jobs on a day (UTC) that has cost this many `dollars`; 0 means no limit")
+	clikit.AddOnOff(cmd, &o.release, "release", "let jobs start again")
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object")
 	return cmd
 }

@@ -25,13 +25,13 @@ type jobsPatchOptions struct {
 	json    bool
 }
 
-const jobsPatchHelp = `Print what a job has changed in its repository, as a patch of git. With --apply, apply
-it to the working directory of the repository that contains this directory: all of it
+const jobsPatchHelp = `Print the changes of a job in its repository, as a git patch. With --apply, apply it
+to the working directory of the repository that contains this directory: all of it
 or, if a file does not fit, nothing. The index and the commits stay as they are.
 
---apply needs a job that is done, or --attempt for what an attempt has left behind; a
-repository that has the commit that the job began from; and files without changes that
-you have not committed.`
+--apply needs a job that is done, or --attempt for the changes of an attempt; a
+repository with the commit that the job started from; and no uncommitted changes in the
+files of the patch.`
 
 func newJobsPatch(p *Program) *cobra.Command {
 	o := &jobsPatchOptions{place: place{Program: p}}

@@ -14,12 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
-	"github.com/clewdev/clew/wire"
 )
 
 type jobsShowOptions struct {
@@ -30,7 +29,7 @@ type jobsShowOptions struct {
 
 const jobsShowHelp = `Show a job: what was asked for, why it is in its state, its open questions, each
 attempt with its worker, session, cost and end, what people and policies have decided,
-and its result. For a job that no worker takes, it says why each worker refuses it.
+and its result. For a job that no worker takes, it shows why each worker refuses it.
 
 With --log, show each change of the record instead, the oldest first.`
 
@@ -232,20 +231,16 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 func (v *jobView) addQuestion(p *page, q *fleet.Question) {
 	p.row("asks", joinParts(q.ID+" "+q.Tool, prefixed("by subagent ", q.Subagent), q.Reason, "until "+timeText(q.Until, v.around.At)))
 	var text strings.Builder
-	if own := jobview.OwnQuestions(q); len(own) > 0 {
-		for i := range own {
-			text.WriteString(own[i].Question + "\n")
-			for _, option := range own[i].Options {
-				text.WriteString("  - " + joinParts(option.Label, option.Description) + "\n")
-			}
+	shown := ask.OfJob(q, 0)
+	for i := range shown.Choices {
+		text.WriteString(shown.Choices[i].Question + "\n")
+		for _, option := range shown.Choices[i].Options {
+			text.WriteString("  - " + joinParts(option.Label, option.Description) + "\n")
 		}
-	} else if members, err := permit.Members(wire.JSON(q.Input)); err != nil {
-		text.WriteString(string(q.Input))
-	} else {
-		members, _ = permit.MainFirst(members)
-		for _, m := range members {
-			text.WriteString(clikit.Printable(m.Name) + ": " + strings.ReplaceAll(cmp.Or(m.Text(), `""`), "\n", "\n  ") + "\n")
-		}
+	}
+	text.WriteString(shown.Input)
+	for _, m := range shown.Members {
+		text.WriteString(clikit.Printable(m.Name) + ": " + strings.ReplaceAll(cmp.Or(m.Text(), `""`), "\n", "\n  ") + "\n")
 	}
 	p.exact(text.String())
 	p.command("answer", answerCommand(v.flags, q))

@@ -198,7 +198,7 @@ func (o *submitOptions) prompt(ctx context.Context, args []string) (string, erro
 	case o.promptFile != "":
 		text, err := clikit.ReadAtMost(o.promptFile, maxPrompt)
 		if err != nil {
-			return "", unreadable(o.promptFile, err)
+			return "", clikit.Unreadable(o.promptFile, err)
 		}
 		return string(text), nil
 	case fromStdin:
@@ -207,7 +207,7 @@ func (o *submitOptions) prompt(ctx context.Context, args []string) (string, erro
 			return "", clikit.Stopped()
 		}
 		if err != nil {
-			return "", unreadable("stdin", err)
+			return "", clikit.Unreadable("stdin", err)
 		}
 		return string(text), nil
 	case len(args) == 0:
@@ -364,7 +364,7 @@ func (c *connection) readFile(ctx context.Context, name string) ([]byte, error) 
 func openPath(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, clikit.Unreadable(path, err)
 	}
 	return file, nil
 }

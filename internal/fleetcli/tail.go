@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,8 +27,8 @@ type jobsTailOptions struct {
 	json bool
 }
 
-const jobsTailHelp = `Show the conversation of a job from the start, and follow it until the job has ended.
-What came before is read from the store. After an interrupt, the job goes on.
+const jobsTailHelp = `Show the conversation of a job from the start, and follow it until the job ends.
+Earlier messages are read from the store. After an interrupt, the job continues.
 
 With --json, each line is an object with the record of the job after a change, as
 "job", or with a message of an attempt, as "attempt" and "message".`
@@ -60,10 +59,8 @@ func (o *jobsTailOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	t := &tail{
-		out: o.Out, json: o.json, store: store, seen: make(map[string]bool),
-		options: render.Options{Width: clikit.TextWidth(o.Out, clikit.DefaultColumns), Color: clikit.Colored(o.Out)},
-	}
+	options := render.Options{Width: clikit.TextWidth(o.Out, clikit.DefaultColumns), Color: clikit.Colored(o.Out)}
+	t := &tail{out: o.Out, json: o.json, color: options.Color, store: store, shown: jobview.NewConversation(options)}
 	f := &follower{connection: c, say: func(text string) { clikit.Remark(o.Err, tty.Waiting, "clew jobs tail", text) }}
 	_, err = f.follow(ctx, j.ID, func(u fleet.Update) error {
 		if u.Job == nil {
@@ -77,20 +74,14 @@ func (o *jobsTailOptions) run(ctx context.Context, args []string) error {
 	return failure(ctx, err)
 }
 
-// A tail is the conversation of a job, as it is shown. Messages come from the store and, while an agent
-// runs, from its worker, and are shown once.
+// A tail prints the conversation of a job. Messages come from the store and, while an agent runs, from its
+// worker.
 type tail struct {
-	out     io.Writer
-	json    bool
-	options render.Options
-	store   sessions.Store
-	seen    map[string]bool // the UUIDs of the messages that were shown
-
-	attempt int // that is shown
-	loaded  bool
-	text    string // of the last answer
-	builder *transcript.Builder
-	feed    *render.Feed
+	out         io.Writer
+	json, color bool
+	store       sessions.Store
+	shown       *jobview.Conversation
+	loaded      bool // the attempt that is shown
 }
 
 // record takes the record of the job after a change.
@@ -103,7 +94,7 @@ func (t *tail) record(ctx context.Context, j *fleet.Job) error {
 	for i := range j.Attempts {
 		a := &j.Attempts[i]
 		ended := !a.Ended.IsZero()
-		if a.Number < t.attempt || a.Session == "" {
+		if a.Number < t.shown.Attempt || a.Session == "" {
 			continue
 		}
 		if err := t.begin(a, len(j.Attempts)); err != nil {
@@ -114,8 +105,8 @@ func (t *tail) record(ctx context.Context, j *fleet.Job) error {
 				return err
 			}
 		}
-		if ended {
-			if err := t.end(a); err != nil {
+		if ended && !t.json {
+			if err := t.write(t.shown.End(a.Result)); err != nil {
 				return err
 			}
 		}
@@ -124,24 +115,6 @@ func (t *tail) record(ctx context.Context, j *fleet.Job) error {
 		return t.say(jobview.Style(j.State), endLine(j))
 	}
 	return nil
-}
-
-// end shows the rest of an attempt, and its result unless the agent has just said that.
-func (t *tail) end(a *fleet.Attempt) error {
-	if err := t.show(true); err != nil || t.json || a.Result == nil {
-		return err
-	}
-	text := strings.TrimSpace(a.Result.Text)
-	if text == "" || text == strings.TrimSpace(t.text) {
-		return nil
-	}
-	t.text = text
-	title := "result"
-	if a.Result.Failed {
-		title = "failed"
-	}
-	_, err := io.WriteString(t.out, t.feed.Result(title, text))
-	return written(err)
 }
 
 // endLine describes the end of a job.
@@ -158,12 +131,11 @@ func endLine(j *fleet.Job) string {
 
 // begin starts to show an attempt, unless it is shown.
 func (t *tail) begin(a *fleet.Attempt, of int) error {
-	if t.attempt == a.Number {
+	if t.shown.Attempt == a.Number {
 		return nil
 	}
-	t.attempt, t.loaded = a.Number, false
-	t.builder, t.feed = transcript.NewBuilder(nil), &render.Feed{Options: t.options}
-	t.feed.Day = a.Claimed
+	t.loaded = false
+	t.shown.Begin(a.Number, a.Claimed)
 	if of == 1 || t.json {
 		return nil
 	}
@@ -172,7 +144,11 @@ func (t *tail) begin(a *fleet.Attempt, of int) error {
 
 // say writes a line about the job.
 func (t *tail) say(style tty.Style, text string) error {
-	_, err := fmt.Fprintln(t.out, style.Paint(text, t.options.Color))
+	return t.write(style.Paint(text, t.color) + "\n")
+}
+
+func (t *tail) write(text string) error {
+	_, err := io.WriteString(t.out, text)
 	return written(err)
 }
 
@@ -191,7 +167,7 @@ func (t *tail) load(ctx context.Context, j *fleet.Job, a *fleet.Attempt) error {
 			return err
 		}
 	}
-	if a.Start != fleet.Fresh || a.Prompt == "" || t.seen[a.Prompt] {
+	if a.Start != fleet.Fresh || a.Prompt == "" || t.shown.Seen(a.Prompt) {
 		return nil
 	}
 	prompt := clew.Text(j.Spec.Prompt)
@@ -205,7 +181,7 @@ func (t *tail) load(ctx context.Context, j *fleet.Job, a *fleet.Attempt) error {
 
 // frame shows what the agent has just sent.
 func (t *tail) frame(u fleet.Update) error {
-	if u.Attempt != t.attempt || t.builder == nil {
+	if u.Attempt != t.shown.Attempt {
 		return nil // the store has it
 	}
 	return t.add(u.Frame, time.Now())
@@ -213,30 +189,12 @@ func (t *tail) frame(u fleet.Update) error {
 
 // add shows a message, unless it was shown before.
 func (t *tail) add(line []byte, at time.Time) error {
-	if id, err := sessions.EntryUUID(wire.JSON(line)); err != nil || t.seen[id] {
-		return nil //nolint:nilerr // what is not a message is not shown
-	} else if id != "" {
-		t.seen[id] = true
-	}
-	if t.json {
-		return written(clikit.WriteJSON(t.out, map[string]any{"attempt": t.attempt, "message": json.RawMessage(line)}))
-	}
-	msg := wire.Decode(line)
-	if m, ok := msg.(*wire.AssistantMessage); ok && m.ParentToolUseID == "" {
-		t.text = m.Content.Text()
-	}
-	t.builder.AddMessage(msg, at)
-	return t.show(false)
-}
-
-// show writes what is new.
-func (t *tail) show(final bool) error {
-	if t.json {
+	text, ok := t.shown.Add(line, at)
+	switch {
+	case !ok:
 		return nil
+	case t.json:
+		return written(clikit.WriteJSON(t.out, map[string]any{"attempt": t.shown.Attempt, "message": json.RawMessage(line)}))
 	}
-	text := t.feed.Next(t.builder.Transcript().Chunks, t.builder.Changed(), final)
-	if _, err := io.WriteString(t.out, text); err != nil {
-		return clikit.OutputError(err)
-	}
-	return nil
+	return t.write(text)
 }

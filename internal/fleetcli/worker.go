@@ -22,8 +22,8 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
-	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -51,7 +51,7 @@ or ~/.local/state/clew/fleet. Any number of workers can share a fleet.
 
 The first Ctrl-C drains the worker: it takes no new jobs and exits when running jobs
 finish. The second one ends the agents at once; their jobs continue later or on another
-worker, as their --on-lost says.
+worker, depending on their --on-lost.
 
 A job can't ask for more than the policy of the worker allows: see package
 fleet/agents. --policy names a file with it, such as
@@ -60,15 +60,16 @@ fleet/agents. --policy names a file with it, such as
 Without it, jobs may use all tools but not the mode bypassPermissions, secrets or
 pushes; all repositories if only you can submit, and otherwise those with a URL.
 
-Without --account, a worker takes jobs of the account "default", whose credentials are
-those of its environment. With it, it takes those of the accounts that are named;
-NAME=FILE has environment variables in lines such as ANTHROPIC_API_KEY=VALUE.
+Without --account, a worker takes jobs of the account "default" and uses the credentials
+in its environment. With --account, it takes jobs of the named accounts; the file of
+NAME=FILE sets environment variables, in lines such as ANTHROPIC_API_KEY=VALUE.
 
 With --listen, the server that the worker starts also serves other machines. Any address
 but loopback needs --tls-cert, --tls-key and --users, a file such as
   [{"name": "ci", "password": "16 characters or more", "role": "submit"}]
-Roles are watch, submit and work. The others give the same user, password and role to
---fleet-credentials, as {"user": NAME, "password": PASSWORD, "role": ROLE, "ca": FILE}.`
+Roles are watch, submit and work. Other machines connect with --fleet-credentials and a
+file with the same user, password and role, such as
+  {"user": NAME, "password": PASSWORD, "role": ROLE, "ca": FILE}`
 
 func newWorker(p *Program) *cobra.Command {
 	o := &workerOptions{place: place{Program: p}}
@@ -204,57 +205,22 @@ func (o *workerOptions) say(text string) {
 
 // open opens the fleet, and starts its server if there is none.
 func (o *workerOptions) open(ctx context.Context) (*connection, error) {
-	dir, err := o.place.dir()
+	at, err := o.at()
 	if err != nil {
 		return nil, err
 	}
-	opts := &natsfleet.Options{Dir: dir, Listen: o.listen, Certificate: o.cert, Key: o.key}
-	if dir == "" {
-		if opts, err = o.remote(); err != nil {
-			return nil, err
-		}
-	} else {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, clikit.Unwritable(dir, err)
-		}
-		if opts.Users, err = readUsers(o.users); err != nil {
-			return nil, err
+	if !at.IsURL() {
+		if err := os.MkdirAll(at.Name, 0o700); err != nil {
+			return nil, clikit.Unwritable(at.Name, err)
 		}
 	}
 	activity := clikit.StartActivity(o.Err, "starting")
 	defer activity.End()
-	engine, err := natsfleet.Open(ctx, opts)
+	e, err := at.Serve(ctx, engine.Server{Listen: o.listen, Certificate: o.cert, Key: o.key, Users: o.users})
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
-	return &connection{fleet.Open(engine, who()), engine, engine, o.flags()}, nil
-}
-
-// A listedUser is a user in the file of --users.
-type listedUser struct {
-	Name     string         `json:"name"`
-	Password string         `json:"password"`
-	Role     natsfleet.Role `json:"role"`
-}
-
-// readUsers reads the file of --users. Its errors have nothing of the file.
-func readUsers(path string) ([]natsfleet.User, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := clikit.ReadAtMost(path, maxConfig)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	var listed []listedUser
-	if err := decodeStrictly(text, &listed); err != nil {
-		return nil, unreadable(path, err)
-	}
-	users := make([]natsfleet.User, len(listed))
-	for i, u := range listed {
-		users[i] = natsfleet.User(u)
-	}
-	return users, nil
+	return &connection{fleet.Open(e, who()), e, e, o.flags()}, nil
 }
 
 // readPolicy reads the file of --policy. If private is set, only this user can submit.
@@ -266,12 +232,12 @@ func (o *workerOptions) readPolicy(private bool) (*agents.Policy, error) {
 		}
 		return policy, nil
 	}
-	text, err := clikit.ReadAtMost(o.policy, maxConfig)
+	text, err := clikit.ReadConfig(o.policy)
 	if err != nil {
-		return nil, unreadable(o.policy, err)
+		return nil, err
 	}
-	if err := decodeStrictly(text, policy); err != nil {
-		return nil, unreadable(o.policy, err)
+	if err := clikit.DecodeStrictly(text, policy); err != nil {
+		return nil, clikit.Unreadable(o.policy, err)
 	}
 	return policy, nil
 }
@@ -288,12 +254,12 @@ func readAccounts(flags []string) (map[string][]string, error) {
 		if !hasFile {
 			continue
 		}
-		text, err := clikit.ReadAtMost(path, maxConfig)
+		text, err := clikit.ReadConfig(path)
 		if err != nil {
-			return nil, unreadable(path, err)
+			return nil, err
 		}
 		if accounts[name], err = parseEnvironment(string(text)); err != nil {
-			return nil, unreadable(path, err)
+			return nil, clikit.Unreadable(path, err)
 		}
 	}
 	if len(accounts) == 0 {

@@ -23,6 +23,7 @@ import (
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/fleettest"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/hook"
 )
 
 // claudeQueue is the queue of the jobs that run with package agents, and with agents that talk like Claude
@@ -70,14 +71,14 @@ func (s *setup) newClaude(ctx context.Context, e *natsfleet.Engine, log *slog.Lo
 		return nil, err
 	}
 	// The hook says when the worker was asked.
-	asked := func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
-		return &clew.HookOutput{SystemMessage: time.Now().Format(time.RFC3339Nano)}, nil
+	asked := func(context.Context, hook.Input) (*hook.Output, error) {
+		return &hook.Output{SystemMessage: time.Now().Format(time.RFC3339Nano)}, nil
 	}
 	return agents.New(ctx, &agents.Options{
 		Dir: filepath.Join(s.Dir, "worker"+s.Name), Store: store, MinFree: s.MinFree, MinFreeShare: -1, Logger: log,
 		Base: &clew.Options{
 			AgentPath: program, AgentVersion: clewtest.AgentVersion, Env: []string{setupVariable + "=" + string(agent)}, Logger: log,
-			Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{Hooks: []clew.HookFunc{asked}}}},
+			Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {{Hooks: []hook.Func{asked}}}},
 		},
 	})
 }

@@ -57,7 +57,7 @@ func BenchmarkOpen(b *testing.B) {
 	l, _ := longSession(b, 57<<20, 47)
 	for b.Loop() {
 		h := follow.New(nil)
-		r := h.OpenFile(l.path)
+		r := h.Open(l.path, 0)
 		for next(b, r).Transcript == nil {
 		}
 		_ = h.Close()
@@ -69,7 +69,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{1 << 20, 57 << 20} {
 		l, last := longSession(b, size, 47)
-		r := newHub(b, nil).OpenFile(l.path)
+		r := newHub(b, nil).Open(l.path, 0)
 		loaded(b, r)
 		b.Run(fmt.Sprintf("%dMB", size>>20), func(b *testing.B) {
 			b.ReportAllocs()

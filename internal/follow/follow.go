@@ -1,6 +1,7 @@
 // Package follow lets any number of readers follow sessions. Each session is followed once, by one
 // loop over its files, which makes immutable snapshots of it. A reader takes the newest snapshot
-// when it is ready for one: nobody queues, and a slow reader skips those in between.
+// when it is ready for one: nobody queues, and a slow reader skips those in between. Readers that need the
+// rows of the session share them ([Reader.Rows]).
 //
 // A subagent that changes is copied with the chunks above it, and the rest is shared with the last
 // snapshot. A slow reader gets the newest snapshot and the lowest index that changed since its last
@@ -24,14 +25,17 @@ var ErrClosed = errors.New("follow: closed")
 
 // Options configures a hub. Nil and the zero value mean the defaults.
 type Options struct {
-	// Tail configures the places of sessions and the reading. Its Progress is not used.
-	Tail sessions.TailOptions
+	// PollInterval is the interval of checks for changes, as in [sessions.TailOptions].
+	PollInterval time.Duration
 	// MaxIdle is the maximum number of sessions without a reader that are followed further, so that
 	// they can be opened again at once; 0 means 8, and less than 0 means none. The sessions closed
 	// first are dropped first.
 	MaxIdle int
-	// MaxIdleBytes limits the sizes of these sessions, added up; 0 means 256 MiB.
+	// MaxIdleBytes limits the sizes of these sessions, added up; 0 means 320 MiB.
 	MaxIdleBytes int64
+	// Held is called with the size of all sessions that are followed, in bytes, when it has changed; nil
+	// means that nothing is called. It must not block.
+	Held func(bytes int64)
 }
 
 // A Snapshot is a session at one moment. It never changes, so that several goroutines may read it,
@@ -64,43 +68,38 @@ type Hub struct {
 	ends sync.WaitGroup // the goroutines of sessions
 
 	mu       sync.Mutex
-	sessions map[source]*session
-	idle     *list.List // of *session without readers, the last closed in front
+	sessions map[string]*session // by the path of the file
+	idle     *list.List          // of *session without readers, the last closed in front
+	bytes    int64               // of all sessions, as last reported
 	closed   bool
 }
 
-// A source identifies a session: its ID, or the path of its file.
-type source struct{ id, path string }
-
 // New returns a hub that follows no session yet. The caller has to close it. opts may be nil.
 func New(opts *Options) *Hub {
-	h := &Hub{sessions: map[source]*session{}, idle: list.New()}
+	h := &Hub{sessions: map[string]*session{}, idle: list.New()}
 	if opts != nil {
 		h.opts = *opts
 	}
 	h.opts.MaxIdle = cmp.Or(h.opts.MaxIdle, 8)
-	h.opts.MaxIdleBytes = cmp.Or(h.opts.MaxIdleBytes, 256<<20)
+	h.opts.MaxIdleBytes = cmp.Or(h.opts.MaxIdleBytes, 320<<20)
 	return h
 }
 
-// Open returns a reader of the session with that ID. It does not wait: if there is no such session,
-// [Reader.Next] returns the error. The caller has to close the reader.
-func (h *Hub) Open(id string) *Reader { return h.open(source{id: id}) }
-
-// OpenFile is Open for a session by the path of its transcript, which need not exist yet.
-func (h *Hub) OpenFile(path string) *Reader { return h.open(source{path: path}) }
-
-// open adds a reader to a session, and starts to follow it if nobody does.
-func (h *Hub) open(from source) *Reader {
+// Open returns a reader of the session with a transcript at path, which need not exist yet. It does not wait:
+// if the session can't be read, [Reader.Next] returns the error. size is the size of the file, as far as it is
+// known. The caller has to close the reader.
+func (h *Hub) Open(path string, size int64) *Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.sessions[from]
+	s := h.sessions[path]
 	if s == nil {
-		s = &session{source: from, readers: map[*Reader]bool{}}
+		s = &session{path: path, size: size, readers: map[*Reader]bool{}}
+		s.rows.session = s
 		if h.closed {
 			s.err = ErrClosed
 		} else {
 			h.start(s)
+			h.measure()
 		}
 	}
 	if s.idle != nil {
@@ -118,11 +117,12 @@ func (h *Hub) open(from source) *Reader {
 func (h *Hub) start(s *session) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
-	h.sessions[s.source] = s
+	h.sessions[s.path] = s
 	h.ends.Go(func() {
-		err := s.follow(ctx, h.opts.Tail)
+		err := s.follow(ctx, h.opts.PollInterval)
 		h.mu.Lock()
 		h.drop(s) // so that the next reader tries again
+		h.measure()
 		h.mu.Unlock()
 		s.end(err)
 	})
@@ -131,8 +131,8 @@ func (h *Hub) start(s *session) {
 // drop forgets a session, and ends its loop. The lock is held.
 func (h *Hub) drop(s *session) {
 	s.cancel()
-	if h.sessions[s.source] == s {
-		delete(h.sessions, s.source)
+	if h.sessions[s.path] == s {
+		delete(h.sessions, s.path)
 	}
 	if s.idle != nil {
 		h.idle.Remove(s.idle)
@@ -150,10 +150,23 @@ func (h *Hub) leave(r *Reader) {
 	delete(s.readers, r)
 	others := len(s.readers) > 0
 	s.mu.Unlock()
-	if left && !others && h.sessions[s.source] == s {
+	if left && !others && h.sessions[s.path] == s {
 		s.idle = h.idle.PushFront(s)
 		h.dropIdle()
+		h.measure()
 	}
+}
+
+// measure reports the size of all sessions, if it changed. The lock is held.
+func (h *Hub) measure() {
+	bytes := int64(0)
+	for _, s := range h.sessions {
+		bytes += s.bytes()
+	}
+	if bytes != h.bytes && h.opts.Held != nil {
+		h.opts.Held(bytes)
+	}
+	h.bytes = bytes
 }
 
 // dropIdle drops sessions without readers until the rest is within the limits. The lock is held.
@@ -186,11 +199,11 @@ func (h *Hub) Close() error {
 
 // A session is a followed session. Its goroutine never waits for readers.
 type session struct {
-	source
+	path   string
 	cancel context.CancelFunc
 	idle   *list.Element // in the hub's list, whose lock guards it
 
-	// tree and the time of the last snapshot belong to the goroutine.
+	// tree and the time of the last progress report belong to the goroutine.
 	tree      tree
 	published time.Time
 
@@ -199,6 +212,9 @@ type session struct {
 	size    int64
 	err     error // why the loop ended, or nil
 	readers map[*Reader]bool
+	first   int // the lowest index that changed since the rows were made
+
+	rows Rows
 }
 
 // bytes returns about how large the session is.
@@ -212,13 +228,8 @@ func (s *session) bytes() int64 {
 const pace = 50 * time.Millisecond
 
 // follow makes snapshots until the context ends or the session can't be read.
-func (s *session) follow(ctx context.Context, opts sessions.TailOptions) error {
-	opts.Progress = s.progress
-	tail := sessions.Tail(ctx, s.id, &opts)
-	if s.path != "" {
-		tail = sessions.TailFile(ctx, s.path, &opts)
-	}
-	for u, err := range tail {
+func (s *session) follow(ctx context.Context, poll time.Duration) error {
+	for u, err := range sessions.TailFile(ctx, s.path, &sessions.TailOptions{Progress: s.progress, PollInterval: poll}) {
 		if err != nil {
 			return err
 		}
@@ -239,6 +250,7 @@ func (s *session) progress(done, total int64) {
 	if done < total && time.Since(s.published) < pace {
 		return
 	}
+	s.published = time.Now()
 	s.publish(func(n *Snapshot) {
 		n.Done, n.Total = done, total
 		n.Loading, n.First = true, unchanged
@@ -247,7 +259,6 @@ func (s *session) progress(done, total int64) {
 
 // publish makes the next snapshot and wakes the readers. change gets the last one.
 func (s *session) publish(change func(*Snapshot)) {
-	s.published = time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -255,6 +266,7 @@ func (s *session) publish(change func(*Snapshot)) {
 	}
 	change(&s.newest)
 	s.newest.Revision++
+	s.first = min(s.first, s.newest.First)
 	for r := range s.readers {
 		r.first = min(r.first, s.newest.First)
 		r.notify()
@@ -285,6 +297,8 @@ type Reader struct {
 	seen   int // the revision of the last snapshot
 	first  int // the lowest changed index since
 	closed bool
+	top    int               // the first row at depth 0 that changed since the last Change
+	ended  *transcript.Chunk // the answer that ended since then, or nil
 }
 
 // notify wakes Next. The lock of the session is held.

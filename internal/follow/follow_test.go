@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/follow"
-	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -106,7 +107,7 @@ func TestFollow(t *testing.T) {
 	l := newLog(t)
 	l.write(ask("1", ""))
 	h := newHub(t, nil)
-	r := h.OpenFile(l.path)
+	r := h.Open(l.path, 0)
 	s := loaded(t, r)
 	if diff := cmp.Diff([]string{"ask 1"}, texts(s)); diff != "" || s.Done != s.Total || s.Total == 0 {
 		t.Fatalf("%d of %d bytes (-want +got):\n%s", s.Done, s.Total, diff)
@@ -119,7 +120,7 @@ func TestFollow(t *testing.T) {
 	if len(s.Transcript.Chunks) != 1 {
 		t.Errorf("the first snapshot has %d chunks now", len(s.Transcript.Chunks))
 	}
-	second := h.OpenFile(l.path)
+	second := h.Open(l.path, 0)
 	if s := next(t, second); s.First != 0 || s.Transcript != later.Transcript {
 		t.Errorf("the second reader begins with %+v", s)
 	}
@@ -133,18 +134,12 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestOpenByID(t *testing.T) {
+// A session that can't be read is tried again by the next reader.
+func TestFailure(t *testing.T) {
 	t.Parallel()
-	l := newLog(t)
-	l.write(ask("1", ""))
-	store := sessions.NewFolder(filepath.Dir(filepath.Dir(l.path)))
-	h := newHub(t, &follow.Options{Tail: sessions.TailOptions{Store: store}})
-	if s := loaded(t, h.Open(sessionID)); len(s.Transcript.Chunks) != 1 {
-		t.Errorf("got %+v", s)
-	}
-	other := strings.Replace(sessionID, "0", "1", 1)
-	for range 2 { // it is looked for again
-		if s, err := h.Open(other).Next(t.Context()); s != nil || !errors.Is(err, sessions.ErrNotFound) {
+	h := newHub(t, nil)
+	for range 2 {
+		if s, err := h.Open(filepath.Join(t.TempDir(), "notes.txt"), 0).Next(t.Context()); s != nil || err == nil || errors.Is(err, follow.ErrClosed) {
 			t.Errorf("got %+v, %v", s, err)
 		}
 	}
@@ -160,7 +155,7 @@ func TestSubagents(t *testing.T) {
 	for id, meta := range map[string]string{"a": `{"toolUseId":"t1"}`, "b": `{"toolUseId":"t2","parentAgentId":"a"}`} {
 		log{t, strings.TrimSuffix(l.agent(id).path, ".jsonl") + ".meta.json"}.write(meta)
 	}
-	r := newHub(t, nil).OpenFile(l.path)
+	r := newHub(t, nil).Open(l.path, 0)
 	before := loaded(t, r)
 	deep := func(s *follow.Snapshot) *transcript.Agent {
 		return s.Transcript.Chunks[1].Items[0].Agents[0].Transcript.Chunks[1].Items[0].Agents[0]
@@ -186,7 +181,7 @@ func TestSlowReader(t *testing.T) {
 	l := newLog(t)
 	l.write(ask("0", ""))
 	h := newHub(t, nil)
-	slow, quick := h.OpenFile(l.path), h.OpenFile(l.path)
+	slow, quick := h.Open(l.path, 0), h.Open(l.path, 0)
 	loaded(t, slow)
 	loaded(t, quick)
 	for i := range 20 {
@@ -203,7 +198,7 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	l.write(ask("1", "") + ask("2", "1"))
-	r := newHub(t, nil).OpenFile(l.path)
+	r := newHub(t, nil).Open(l.path, 0)
 	loaded(t, r)
 	must(t, os.Remove(l.path))
 	s := next(t, r)
@@ -236,7 +231,7 @@ func TestNextEnds(t *testing.T) {
 		"hub":     {func(h *follow.Hub, _ *follow.Reader, _ func()) { _ = h.Close() }, follow.ErrClosed},
 	} {
 		h := newHub(t, nil)
-		r := h.OpenFile(l.path)
+		r := h.Open(l.path, 0)
 		loaded(t, r)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -252,7 +247,7 @@ func TestNextEnds(t *testing.T) {
 	}
 	h := newHub(t, nil)
 	must(t, h.Close())
-	r := h.OpenFile(l.path)
+	r := h.Open(l.path, 0)
 	if _, err := r.Next(t.Context()); !errors.Is(err, follow.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
@@ -280,13 +275,13 @@ func TestIdle(t *testing.T) { // not parallel: it counts goroutines
 			before := followers()
 			h := newHub(t, &test.opts)
 			for _, l := range logs {
-				r := h.OpenFile(l.path)
+				r := h.Open(l.path, 0)
 				loaded(t, r)
 				must(t, r.Close())
 			}
 			eventually(t, func() bool { return followers()-before == test.want })
 			if test.want > 0 { // the last one is still there
-				r := h.OpenFile(logs[4].path)
+				r := h.Open(logs[4].path, 0)
 				if s := next(t, r); s.Transcript == nil || s.Loading {
 					t.Errorf("got %+v", s)
 				}
@@ -312,5 +307,67 @@ func eventually(t *testing.T, done func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}
+	}
+}
+
+// The size of all sessions that are followed is reported when it changes.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.write(ask("1", ""))
+	var mu sync.Mutex
+	var held []int64
+	h := newHub(t, &follow.Options{MaxIdle: -1, Held: func(bytes int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		held = append(held, bytes)
+	}})
+	first, second := h.Open(l.path, 1000), h.Open(l.path, 1000)
+	loaded(t, first)
+	must(t, errors.Join(first.Close(), second.Close()))
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff([]int64{1000, 0}, held); diff != "" {
+		t.Errorf("sizes (-want +got):\n%s", diff)
+	}
+}
+
+// Readers share the rows, and each learns what has changed since it asked.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.write(ask("1", "") + call("2", "1", "t1"))
+	h := newHub(t, nil)
+	one, two := h.Open(l.path, 0), h.Open(l.path, 0)
+	loaded(t, one)
+	loaded(t, two)
+	shown, done := one.Rows(false)
+	if shown.List.Len() != 2 || len(shown.Top) != 2 || shown.List.At(1).State == rows.Running {
+		t.Errorf("%d rows, %d at depth 0", shown.List.Len(), len(shown.Top))
+	}
+	done()
+	if c := one.Change(false); c.First != 0 || c.Total != 2 || c.Revision != shown.Revision {
+		t.Errorf("the first change is %+v", c)
+	}
+	before := one.Change(false)
+	if before.First != 2 {
+		t.Errorf("without a change: %+v", before)
+	}
+	if c := two.Change(true); c.Revision <= before.Revision { // the call runs
+		t.Errorf("%+v after %+v", c, before)
+	}
+	next(t, one) // it learns that the session is live
+	if c := one.Change(true); c.First != 1 || c.Revision <= before.Revision {
+		t.Errorf("a call that runs: %+v after %+v", c, before)
+	}
+	l.write(strings.Replace(ask("3", "2"), "user", "assistant", 2))
+	next(t, one)
+	if c := one.Change(true); c.Total != 3 || c.Ended != nil {
+		t.Errorf("%+v", c)
+	}
+	again, done := two.Rows(true)
+	defer done()
+	if again != shown || again.List.Len() != 3 {
+		t.Errorf("%d rows", again.List.Len())
 	}
 }

@@ -210,13 +210,13 @@ func TestSnapshots(t *testing.T) {
 			t.Parallel()
 			l := newLog(t)
 			l.write("")
-			h := newHub(t, &follow.Options{Tail: sessions.TailOptions{PollInterval: time.Duration(seed%2) * time.Millisecond}})
+			h := newHub(t, &follow.Options{PollInterval: time.Duration(seed%2) * time.Millisecond})
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			var all sync.WaitGroup
 			written := make(chan struct{})
 			for range 3 {
-				w := &witness{t: t, reader: h.OpenFile(l.path)}
+				w := &witness{t: t, reader: h.Open(l.path, 0)}
 				all.Go(func() { w.watch(ctx, l.path, written) })
 			}
 			newTroupe(l, seed).write()
@@ -279,7 +279,7 @@ func TestUnreadableAgent(t *testing.T) {
 	must(t, os.MkdirAll(l.agent("a").path+"/x", 0o700)) // a directory in place of the file
 	l.agent("b").write(ask("b", ""))
 	must(t, os.Symlink(filepath.Join(t.TempDir(), "nowhere"), l.agent("c").path))
-	r := newHub(t, nil).OpenFile(l.path)
+	r := newHub(t, nil).Open(l.path, 0)
 	s := loaded(t, r)
 	if len(s.Transcript.Unlinked) != 1 {
 		t.Errorf("got %d agents, %v", len(s.Transcript.Unlinked), s.Err)
@@ -300,7 +300,7 @@ func TestAgentGone(t *testing.T) {
 	l.write(ask("1", "") + call("2", "1", "t1") + ask("3", "2"))
 	l.agent("a").write(ask("a1", ""))
 	l.agent("acompact-b").write(ask("b1", ""))
-	r := newHub(t, nil).OpenFile(l.path)
+	r := newHub(t, nil).Open(l.path, 0)
 	w := &witness{t: t, reader: r}
 	want := func(linked, unlinked int) {
 		t.Helper()
@@ -335,7 +335,7 @@ func TestBranchAgent(t *testing.T) {
 	l.write(ask("1", "") + call("2", "1", "t1") + ask("3", "1") + ask("4", "3"))
 	l.agent("a").write(ask("a1", ""))
 	log{t, strings.TrimSuffix(l.agent("a").path, ".jsonl") + ".meta.json"}.write(`{"toolUseId":"t1"}`)
-	r := newHub(t, nil).OpenFile(l.path)
+	r := newHub(t, nil).Open(l.path, 0)
 	before := loaded(t, r)
 	l.agent("a").write(ask("a2", "a1"))
 	after := next(t, r)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/permit"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -81,7 +81,7 @@ func without(entry json.RawMessage, text string) (rest json.RawMessage, found bo
 	if err != nil {
 		return nil, false, err
 	}
-	i := slices.IndexFunc(members, func(m permit.Member) bool { return m.Name == "hooks" })
+	i := slices.IndexFunc(members, func(m ask.Member) bool { return m.Name == "hooks" })
 	if i < 0 {
 		return entry, false, nil
 	}
@@ -130,7 +130,7 @@ func edit(settings, event string, change func([]json.RawMessage) ([]json.RawMess
 }
 
 // written returns the text of settings.
-func written(top []permit.Member) (string, error) {
+func written(top []ask.Member) (string, error) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(join(top)), "", "  "); err != nil {
 		return "", err
@@ -161,8 +161,8 @@ func SetMember(settings, name, value string) (string, error) {
 }
 
 // object returns the members of an object, each name of which it has once.
-func object(text string) ([]permit.Member, error) {
-	members, err := permit.Members(wire.JSON(text))
+func object(text string) ([]ask.Member, error) {
+	members, err := ask.Members(wire.JSON(text))
 	if err != nil {
 		return nil, errors.New("the settings are not a JSON object")
 	}
@@ -176,7 +176,7 @@ func object(text string) ([]permit.Member, error) {
 	return members, nil
 }
 
-func valueOr(members []permit.Member, name, other string) string {
+func valueOr(members []ask.Member, name, other string) string {
 	for _, m := range members {
 		if m.Name == name {
 			return m.Value
@@ -186,8 +186,8 @@ func valueOr(members []permit.Member, name, other string) string {
 }
 
 // set sets a member in its place, or at the end, or removes it.
-func set(members []permit.Member, name, value string, remove bool) []permit.Member {
-	i := slices.IndexFunc(members, func(m permit.Member) bool { return m.Name == name })
+func set(members []ask.Member, name, value string, remove bool) []ask.Member {
+	i := slices.IndexFunc(members, func(m ask.Member) bool { return m.Name == name })
 	switch {
 	case remove && i >= 0:
 		return slices.Delete(members, i, i+1)
@@ -197,10 +197,10 @@ func set(members []permit.Member, name, value string, remove bool) []permit.Memb
 		members[i].Value = value
 		return members
 	}
-	return append(members, permit.Member{Name: name, Value: value})
+	return append(members, ask.Member{Name: name, Value: value})
 }
 
-func join(members []permit.Member) string {
+func join(members []ask.Member) string {
 	parts := make([]string, len(members))
 	for i, m := range members {
 		name, _ := json.Marshal(m.Name) // it was JSON

@@ -2,16 +2,12 @@ package jobview
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/internal/permit"
-	"github.com/clewdev/clew/wire"
 )
 
 // An Asker has job questions, such as a [*fleet.Fleet].
@@ -55,29 +51,4 @@ func AnswerText(a *fleet.Answer) string {
 		return "allowed"
 	}
 	return "denied"
-}
-
-// OwnQuestions returns the agent's own questions, or nil if it asks for the permission to use a tool.
-func OwnQuestions(q *fleet.Question) []clew.Question {
-	var req clew.QuestionRequest
-	if q.Tool != "AskUserQuestion" || json.Unmarshal(q.Input, &req) != nil {
-		return nil
-	}
-	return req.Questions
-}
-
-// QuestionTitle returns the subject of a question: "Bash: make test", or the first of the agent's
-// own questions. It is not clean.
-func QuestionTitle(q *fleet.Question) string {
-	if own := OwnQuestions(q); len(own) > 0 {
-		return own[0].Question
-	}
-	members, err := permit.Members(wire.JSON(q.Input))
-	if err != nil {
-		return q.Tool
-	}
-	if _, about := permit.MainFirst(members); about != "" {
-		return q.Tool + ": " + about
-	}
-	return q.Tool
 }

@@ -37,8 +37,6 @@ var chatBindings = []Binding{
 	{ShowRows, []string{"alt+v", "ctrl+x ctrl+v"}, InChat, "read the conversation as in clew view; q closes it", ""},
 	{GoToQuestion, []string{"ctrl+g"}, InChat | InQuestion, "go to the question, or back to the text", ""},
 	{ListKeys, []string{"?"}, InChat, "list the keys, if there is no text", "keys"},
-	{PageUp, []string{"pgup"}, InChat, "scroll up, in a chat with --full", ""},
-	{PageDown, []string{"pgdown"}, InChat, "scroll down, in a chat with --full", ""},
 	{AllowOnce, []string{"y"}, InQuestion, "yes, once", "yes"},
 	{AllowAlways, []string{"a"}, InQuestion, "always: shows the rules, which enter confirms", "always"},
 	{Deny, []string{"n"}, InQuestion, "no", "no"},

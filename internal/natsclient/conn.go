@@ -40,6 +40,10 @@ func Dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn,
 	return conn, nil
 }
 
+// maxTries is the maximum number of connections to a server that is so busy that it sends its own PING before it answers
+// the client's.
+const maxTries = 10
+
 func dial(ctx context.Context, address string, opts []nats.Option) (*nats.Conn, error) {
 	opts = append([]nats.Option{
 		nats.Name("clew"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
@@ -53,8 +57,8 @@ func dial(ctx context.Context, address string, opts []nats.Option) (*nats.Conn, 
 	done := make(chan result, 1)
 	go func() {
 		conn, err := nats.Connect(address, opts...)
-		for err != nil && strings.Contains(err.Error(), "expected 'PONG', got 'PING'") && ctx.Err() == nil {
-			conn, err = nats.Connect(address, opts...) // on a busy machine, the server asks first
+		for try := 1; try < maxTries && err != nil && strings.Contains(err.Error(), "expected 'PONG', got 'PING'") && ctx.Err() == nil; try++ {
+			conn, err = nats.Connect(address, opts...)
 		}
 		done <- result{conn, err}
 	}()

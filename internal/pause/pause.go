@@ -1,4 +1,4 @@
-// Package pause waits for some time, or until a context ends.
+// Package pause waits for some time, or until a context ends or a channel is closed.
 package pause
 
 import (
@@ -15,4 +15,16 @@ func For(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 	}
 	return context.Cause(ctx)
+}
+
+// Until waits until c is closed, at most for a duration. It reports whether c was closed.
+func Until(c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+		return false
+	}
 }

@@ -24,3 +24,17 @@ func TestFor(t *testing.T) {
 		}
 	})
 }
+
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, over := time.Now(), make(chan struct{})
+		if pause.Until(over, time.Minute) || time.Since(began) != time.Minute {
+			t.Errorf("an open channel: after %v", time.Since(began))
+		}
+		time.AfterFunc(time.Second, func() { close(over) })
+		if !pause.Until(over, time.Minute) || time.Since(began) != time.Minute+time.Second {
+			t.Errorf("a closed channel: after %v", time.Since(began))
+		}
+	})
+}

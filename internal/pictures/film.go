@@ -73,16 +73,6 @@ func firstWith(frames []frame, beginning string) int {
 	})
 }
 
-// lastWith returns the index of the last frame that has a line with this beginning, or -1.
-func lastWith(frames []frame, beginning string) int {
-	for i := range slices.Backward(frames) {
-		if firstWith(frames[i:i+1], beginning) == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
 // text returns a line without its styles.
 func text(line []termtest.Cell) string {
 	var b strings.Builder
@@ -237,7 +227,6 @@ func drawPiece(cells []termtest.Cell) string {
 const (
 	columns, rows = 100, 30
 	terminalBytes = 300_000
-	viewerBytes   = 30_000
 )
 
 // A piece is output of the program, with the time when it was written.
@@ -256,14 +245,10 @@ func drawTerminal(ctx context.Context, clew, tour string) error {
 	if err != nil {
 		return err
 	}
-	still := lastWith(frames, " Fix the flaky upload test ·")
-	if still < 0 {
+	if firstWith(frames, " Fix the flaky upload test ·") < 0 {
 		return errors.New("the film does not show a session in the viewer")
 	}
-	return errors.Join(
-		save(terminalFile, []byte(drawFrames(frames)), terminalBytes),
-		save(viewerFile, []byte(drawFrames([]frame{{lines: frames[still].lines}})), viewerBytes),
-	)
+	return save(terminalFile, []byte(drawFrames(frames)), terminalBytes)
 }
 
 // recordDemo runs the demo on a terminal and answers its question as a user would.

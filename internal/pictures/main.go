@@ -1,7 +1,6 @@
 // Command pictures runs the program to make the pictures and the output in its documentation. These
-// are a recording of "clew demo" on a terminal as an animated picture, pictures of the page that
-// the demo exports and of one of "clew serve", and a block of text with the output of its commands.
-// "make pictures" runs it.
+// are a recording of "clew demo" on a terminal as an animated picture, a picture of a page of
+// "clew serve", and a block of text with the output of the demo's commands. "make pictures" runs it.
 package main
 
 import (
@@ -28,8 +27,6 @@ import (
 const (
 	manual       = "docs/program.md"
 	terminalFile = "docs/pictures/demo.svg"
-	viewerFile   = "docs/pictures/viewer.svg"
-	pageFile     = "docs/pictures/page.png"
 	serveFile    = "docs/pictures/serve.png"
 )
 
@@ -68,7 +65,6 @@ func run(ctx context.Context) error {
 	return errors.Join(
 		writeBlock(manual), //nolint:contextcheck // the program makes its own
 		drawTerminal(ctx, clew, filepath.Join(dir, "tour")),
-		drawPage(ctx, clew, dir),
 		drawServer(ctx, clew, dir),
 	)
 }
@@ -175,37 +171,19 @@ func normalDay(day, last string) string {
 	return time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC).Add(at.Sub(newest)).Format(time.DateOnly)
 }
 
-// Limits of the picture of the page.
+// Limits of the picture of a page.
 const (
 	pageWidth, pageHeight = 1280, 1240
 	pageBytes             = 400_000
 )
 
-// drawPage makes a picture of the page that the demo exports.
-func drawPage(ctx context.Context, clew, dir string) error {
+// drawServer makes a picture of a session in the web viewer, with the sessions that the demo leaves.
+func drawServer(ctx context.Context, clew, dir string) (err error) {
 	tour := filepath.Join(dir, "page")
 	if out, err := exec.CommandContext(ctx, clew, "demo", "--fast", "--yes", "--dir", tour).CombinedOutput(); err != nil {
 		return fmt.Errorf("clew demo: %w\n%s", err, out)
 	}
-	pages, err := filepath.Glob(filepath.Join(tour, "*.html"))
-	if err != nil || len(pages) != 1 {
-		return fmt.Errorf("the demo exported the pages %q, not one page", pages)
-	}
-	picture := filepath.Join(dir, "page.png")
-	if err := browser.Shoot(ctx, pages[0], picture, pageWidth, pageHeight); err != nil {
-		return err
-	}
-	data, err := os.ReadFile(picture)
-	if err != nil {
-		return err
-	}
-	return save(pageFile, data, pageBytes)
-}
-
-// drawServer makes a picture of a session in the web viewer, with the sessions that the demo has left
-// for the page.
-func drawServer(ctx context.Context, clew, dir string) (err error) {
-	config := filepath.Join(dir, "page", "claude")
+	config := filepath.Join(tour, "claude")
 	found, err := filepath.Glob(filepath.Join(config, "projects", "*-uploader", "*.jsonl"))
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("the demo has the sessions %q, not one", found)

@@ -32,6 +32,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // A Spec describes how to start an agent.
@@ -212,7 +214,7 @@ func (p *Process) InputClosed() bool {
 }
 
 // ExitsWithin waits for the agent to exit, and reports whether it has.
-func (p *Process) ExitsWithin(limit time.Duration) bool { return doneWithin(p.gone, limit) }
+func (p *Process) ExitsWithin(limit time.Duration) bool { return pause.Until(p.gone, limit) }
 
 // Done returns a channel that is closed when the agent and its leftovers ended. The agent's output
 // may still have to be read.
@@ -281,16 +283,16 @@ func (p *Process) stop() {
 func (p *Process) end() (killed bool) {
 	ago, killed := p.terminatedFor()
 	if !killed {
-		if doneWithin(p.exited, p.closeTimeout) {
+		if pause.Until(p.exited, p.closeTimeout) {
 			return false
 		}
 		ago, killed = 0, p.signal((*group).terminate)
 	}
-	if doneWithin(p.exited, p.signalTimeout-ago) {
+	if pause.Until(p.exited, p.signalTimeout-ago) {
 		return killed
 	}
 	killed = p.signal((*group).kill) || killed
-	doneWithin(p.exited, killTimeout)
+	pause.Until(p.exited, killTimeout)
 	return killed
 }
 

@@ -195,18 +195,6 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// doneWithin waits for c to be closed, and reports whether it was.
-func doneWithin(c <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
 // withoutPath returns the error inside an error that names a file.
 func withoutPath(err error) error {
 	var named *fs.PathError

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
+
+	"github.com/clewdev/clew/internal/pause"
 )
 
 // The buffer for standard error grows with the output: most agents never write any.
@@ -55,11 +57,11 @@ func (s *stderr) drain() {
 // If another process holds the pipe open after the agent's exit and keeps writing, finish stops
 // reading.
 func (s *stderr) finish() string {
-	doneWithin(s.drained, 3*linger)
+	pause.Until(s.drained, 3*linger)
 	s.source.Close()
 	<-s.drained
 	if s.lines != nil {
-		doneWithin(s.lines.queue.idle(), linger)
+		pause.Until(s.lines.queue.idle(), linger)
 	}
 	return s.end.String()
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -40,6 +41,18 @@ func Encode(v any) (wire.JSON, error) {
 		return "", err
 	}
 	return wire.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// EncodeInput encodes the updated input of a tool, which must be a JSON object. Nil stays nil.
+func EncodeInput(input any) (any, error) {
+	if input == nil {
+		return nil, nil
+	}
+	object, err := Encode(input)
+	if err == nil && !strings.HasPrefix(string(object), "{") {
+		err = errors.New("UpdatedInput is not a JSON object")
+	}
+	return object, err
 }
 
 // Absent reports whether a field is missing, or null, which is the same.

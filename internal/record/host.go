@@ -25,7 +25,7 @@ type Host struct {
 	err      error
 }
 
-// errEnded says that the agent ended its output while the host waited for something.
+// errEnded reports that the agent ended its output while the host waited for something.
 var errEnded = errors.New("the agent ended")
 
 // Prompt writes a prompt of the user.
@@ -59,7 +59,7 @@ func (h *Host) AwaitResponses(ids ...string) {
 	}
 }
 
-// Await waits for n frames whose label begins with prefix; see label.
+// Await waits for n frames whose label starts with prefix; see label.
 func (h *Host) Await(prefix string, n int) {
 	h.await(func(msg wire.Message) bool {
 		if strings.HasPrefix(label(msg), prefix) {
@@ -107,7 +107,7 @@ func (h *Host) drain() {
 	}
 }
 
-// answer responds to a question of the agent.
+// answer responds to an agent's question.
 func (h *Host) answer(req *wire.ControlRequestMessage) {
 	q := &Question{ID: req.RequestID, Request: wire.JSON(req.Request.Raw())}
 	if err := json.Unmarshal([]byte(q.Request), q); err != nil {

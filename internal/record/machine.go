@@ -103,7 +103,7 @@ const (
 // dialogue. It changes only strings and the ID of the agent's process; the rest stays byte for
 // byte.
 type Redactor struct {
-	// Replace holds pairs of an old text and its replacement. If two old texts begin at the same
+	// Replace holds pairs of an old text and its replacement. If two old texts start at the same
 	// position, the longer one is replaced.
 	Replace [][2]string
 	// Own holds the texts of the scenario. A text of the agent that has more than 100 characters
@@ -219,8 +219,8 @@ func editStrings(text string, edit func(raw string, name bool) string) string {
 	}
 }
 
-// stringEnd returns the index of the quote that ends a string. The text begins after its first
-// quote.
+// stringEnd returns the index of the quote that ends a string. The text starts after the string's
+// first quote.
 func stringEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

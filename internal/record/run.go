@@ -64,8 +64,8 @@ func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	return done, newRedactor(stage, s, p.rec)
 }
 
-// workDir makes the directory that the agent works in. Its path has no links, like the one that the
-// agent reports.
+// workDir makes the directory that the agent works in. Its path has no links, like the path that
+// the agent reports.
 func workDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
@@ -192,7 +192,7 @@ func (s *Stage) Hold(name string) bool {
 	return true
 }
 
-// Release ends all calls of Hold with this name, also later ones. It must be called once for a
+// Release ends all Hold calls with this name, including later ones. It must be called once for a
 // name.
 func (s *Stage) Release(name string) { close(s.gate(name)) }
 

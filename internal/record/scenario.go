@@ -17,7 +17,7 @@ type Scenario struct {
 	// About says in one line what the dialogue shows, for readers of the list.
 	About string
 
-	// Args are the arguments of the agent, after those that every scenario has; see baseArgs.
+	// Args are the agent's arguments, after the arguments that every scenario has; see baseArgs.
 	Args []string
 	// Env is added to the environment of the agent.
 	Env []string
@@ -26,10 +26,10 @@ type Scenario struct {
 
 	// Model adds the rules of the model.
 	Model func(*Stage)
-	// Initialize holds the members of the initialize request after its subtype. Empty means that
+	// Initialize holds the fields of the initialize request after its subtype. Empty means that
 	// there are no hooks.
 	Initialize string
-	// Prompts are the prompts of the host. It sends each one after the result of the one before.
+	// Prompts are the host's prompts. It sends each one after the result of the previous one.
 	Prompts []string
 	// Play plays the host, if Prompts is not enough. It starts after the answer to the initialize
 	// request. When it returns, the host closes the agent's input.
@@ -90,7 +90,7 @@ func Scenarios() []*Scenario {
 // arguments returns all arguments of the agent.
 func (s *Scenario) arguments() []string { return slices.Concat(baseArgs, s.Args) }
 
-// A Coverage says how much is tested with one version of the agent.
+// A Coverage counts the tests with one version of the agent.
 type Coverage struct {
 	Version string
 	// Played is how many scenarios the tests run against this version. Only the pinned version has
@@ -222,7 +222,7 @@ func labels(frames []string) (others, answers []string) {
 	return others, answers
 }
 
-// label names a frame: by its kind, and by what distinguishes it from others of its kind.
+// label names a frame: by its kind, and by a field that distinguishes it from others of its kind.
 func label(msg wire.Message) string {
 	kind := msg.Kind().String()
 	switch m := msg.(type) {

@@ -311,8 +311,8 @@ var agentScenarios = []*Scenario{
 		About: "A subagent works in the background; when it is done, a second result follows.",
 		Args:  allowAll,
 		Model: func(s *Stage) {
-			// The turn goes on after the subagent has begun, and the subagent after the turn has
-			// ended.
+			// The turn continues after the subagent starts, and the subagent continues after the
+			// turn ends.
 			delegate(s, "until test -e go; do sleep 0.05; done; ls | wc -l", "")
 			s.Model.When(func(r *clewtest.Request) bool {
 				results := r.ToolResults()
@@ -346,7 +346,7 @@ var agentScenarios = []*Scenario{
 	},
 }
 
-// rawInput is the input of a tool, as JSON.
+// rawInput is a tool input, as JSON.
 func rawInput(text string) json.RawMessage { return json.RawMessage(text) }
 
 // hookScenarios are about hooks that the host answers.
@@ -399,7 +399,7 @@ var hostScenarios = []*Scenario{
 		Name:  "control_requests",
 		About: "The host asks for one thing after the other, without waiting for the answers.",
 		Model: func(s *Stage) {
-			// The agent tries the new model before it says that it is set.
+			// The agent tries the new model before it reports the change.
 			s.Model.When(func(r *clewtest.Request) bool { return r.Background() && s.Hold("renamed") }).Reply(clewtest.Text("ok"))
 			s.Model.On("Hi").Reply(clewtest.Text("Hi.")).Usage(100, 42, 300, 20)
 		},

@@ -19,11 +19,10 @@ type Feed struct {
 
 	chunks int       // how many chunks are complete and were shown
 	begun  []chunkID // the chunks of which something was shown
-	turn   int
-	open   bool  // the next chunk was started
-	items  int   // how many items of it were shown
-	last   group // the one of the item that was shown last
-	away   bool  // another feed wrote since
+	open   bool      // the next chunk was started
+	items  int       // how many items of it were shown
+	last   group     // the one of the item that was shown last
+	away   bool      // another feed wrote since
 
 	growth
 }
@@ -101,7 +100,7 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 	if f.open && !f.away {
 		text += "\n"
 	}
-	f.chunks, f.turn, f.begun, f.open, f.away, f.items, f.last = 0, 0, nil, false, false, 0, noGroup
+	f.chunks, f.begun, f.open, f.away, f.items, f.last = 0, nil, false, false, 0, noGroup
 	f.Skip(kept, len(kept))
 	return text + f.line(tty.Dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
 }
@@ -111,8 +110,7 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 func (f *Feed) ready(c *transcript.Chunk) int {
 	for i := f.items; i < len(c.Items); i++ {
 		item := &c.Items[i]
-		isCall := item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent
-		if isCall && !item.HasResult && !item.ResultLost {
+		if item.IsCall() && !item.HasResult && !item.ResultLost {
 			return i
 		}
 	}
@@ -156,7 +154,7 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 
 // heading returns the label and the head of a chunk.
 func (f *Feed) heading(c *transcript.Chunk) string {
-	text := f.head(c, f.turn)
+	text := f.head(c)
 	if f.Label != "" {
 		text = f.line(tty.Dim, f.fit(f.Label)) + text
 	}
@@ -166,9 +164,6 @@ func (f *Feed) heading(c *transcript.Chunk) string {
 func (f *Feed) begin(c *transcript.Chunk) {
 	f.open = true
 	f.begun = append(f.begun, idOf(c))
-	if c.Type == transcript.UserChunk {
-		f.turn++
-	}
 }
 
 func (f *Feed) end() {

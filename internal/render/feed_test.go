@@ -9,8 +9,9 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
+// prompt returns a prompt: the first one is in line 1, and the second one in a later line.
 func prompt(line int, text string) transcript.Chunk {
-	return transcript.Chunk{Type: transcript.UserChunk, Text: text, Lines: []int{line}}
+	return transcript.Chunk{Type: transcript.UserChunk, Turn: min(line, 2), Text: text, Lines: []int{line}}
 }
 
 func answer(line int, items ...transcript.DisplayItem) transcript.Chunk {
@@ -93,7 +94,7 @@ func TestFeedRewind(t *testing.T) {
 func TestFeedEqualsChunks(t *testing.T) {
 	t.Parallel()
 	chunks := []transcript.Chunk{prompt(1, "One"), answer(2, said("Two"), called("x")), prompt(3, "Three")}
-	if diff := cmp.Diff(Options{}.Chunks(chunks, 1), (&Feed{}).Next(chunks, 0, true)); diff != "" {
+	if diff := cmp.Diff(Options{}.Chunks(chunks), (&Feed{}).Next(chunks, 0, true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -104,11 +105,11 @@ func TestExpandShowsAll(t *testing.T) {
 	c.Items[0].Agents = []*transcript.Agent{{ID: "a1", Transcript: &transcript.Transcript{
 		Chunks: []transcript.Chunk{prompt(1, "Dig")},
 	}}}
-	short := Options{}.Chunk(&c, 1)
+	short := Options{}.Chunk(&c)
 	if diff := cmp.Diff("agent\n  Bash   ls\n         1\n         2\n         3\n         … 2 more lines (--expand)\n         @ agent a1\n\n", short); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	long := Options{Expand: true}.Chunk(&c, 1)
+	long := Options{Expand: true}.Chunk(&c)
 	if !strings.Contains(long, "    5\n") || !strings.Contains(long, "           > Dig\n             #1\n") {
 		t.Errorf("expanded:\n%s", long)
 	}
@@ -118,7 +119,7 @@ func TestExpandShowsAll(t *testing.T) {
 func TestColor(t *testing.T) {
 	t.Parallel()
 	c := prompt(1, "red \x1b[31m")
-	got := Options{Color: true}.Chunk(&c, 1)
+	got := Options{Color: true}.Chunk(&c)
 	if diff := cmp.Diff("\x1b[1;36m> red \\x1b[31m\x1b[0m\n  \x1b[2m#1\x1b[0m\n\n", got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -224,15 +225,15 @@ func TestReportOfSubagent(t *testing.T) {
 		Agents: []*transcript.Agent{{ID: "a1"}},
 	}
 	chunk := &transcript.Chunk{Type: transcript.AIChunk, Items: []transcript.DisplayItem{item}}
-	short := Options{Width: 80}.Chunk(chunk, 1)
+	short := Options{Width: 80}.Chunk(chunk)
 	if strings.Contains(short, "hand-back") || !strings.Contains(short, "    Line 3.\n         Yes.\n") {
 		t.Errorf("short:\n%s", short)
 	}
-	if whole := (Options{Width: 80, Expand: true}).Chunk(chunk, 1); strings.Contains(whole, "hand-back") {
+	if whole := (Options{Width: 80, Expand: true}).Chunk(chunk); strings.Contains(whole, "hand-back") {
 		t.Errorf("expanded:\n%s", whole)
 	}
 	chunk.Items[0].Type, chunk.Items[0].ToolName = transcript.ItemToolCall, "Bash"
-	if other := (Options{Width: 80}).Chunk(chunk, 1); !strings.Contains(other, "[Subagent hand-back]") {
+	if other := (Options{Width: 80}).Chunk(chunk); !strings.Contains(other, "[Subagent hand-back]") {
 		t.Errorf("no subagent:\n%s", other)
 	}
 }

@@ -59,7 +59,7 @@ func TestFollowedRows(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "projects", "p", "0b9cbcd1-6a9b-4b43-9d3b-0c8d5c7f2a11.jsonl")
 			hub := follow.New(nil)
 			defer func() { _ = hub.Close() }()
-			reader := hub.OpenFile(path)
+			reader := hub.Open(path, 0)
 			written := make(chan error, 1)
 			rnd := soak.Rand(t)
 			go func() { written <- copySlowly(rnd, source, path) }()

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -58,10 +57,10 @@ const nameColumns = 7
 
 // call returns the lines of a tool call, its result and its subagents.
 func (o Options) call(i *transcript.DisplayItem) string {
-	name := callName(i)
 	below := o.in(nameColumns)
 	diffs := i.Diffs()
-	text := o.row(name, o.summary(i, diffs), o.outcome(i, diffs))
+	line := o.CallLine(i, diffs)
+	text := o.row(line.Name, line.Summary, o.notes(line.outcome(), rows.WorkOfAgents(i.Agents), i.DurationMs))
 	if o.Expand {
 		text += below.block(tty.Dim, string(i.ToolInput))
 	}
@@ -72,72 +71,10 @@ func (o Options) call(i *transcript.DisplayItem) string {
 	return text
 }
 
-// callName returns the clean name of the called tool. The summary names a server and its tool.
-func callName(i *transcript.DisplayItem) string {
-	if rest, ok := strings.CutPrefix(i.ToolName, "mcp__"); ok && strings.Contains(rest, "__") && i.ToolSummary != "" {
-		return "MCP"
-	}
-	return cmp.Or(tty.Line(i.ToolName), "tool")
-}
-
-// summary describes a call, in one clean line. The outcome has the size of its changes.
-func (o Options) summary(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
-	if len(diffs) == 1 && i.ToolName != "Bash" && i.ToolName != "PowerShell" {
-		return tty.Line(RelativePath(o.Dir, diffs[0].Path))
-	}
-	if o.Dir != "" && i.ToolInput != "" && i.ToolSummary != "" {
-		return tty.Line(transcript.ToolSummaryIn(o.Dir, i.ToolName, i.ToolInput))
-	}
-	return tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))
-}
-
-// A Note is a part of a line in its style, such as how a call went.
-type Note struct {
-	Style tty.Style
-	Text  string // clean
-}
-
-// outcome returns what is at the right of a call: whether it failed, how much it changed or did,
-// what it cost, and how long it took.
-func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff) []Note {
-	var notes []Note
-	add := func(style tty.Style, text string) {
-		if text != "" {
-			notes = append(notes, Note{style, text})
-		}
-	}
-	switch {
-	case i.ToolError:
-		add(tty.Failure, "failed")
-	case !i.HasResult:
-		add(tty.Dim, "no result")
-	}
-	notes = append(notes, changeNotes(diffs)...)
-	work := agentWork(i.Agents)
-	if work.Calls > 0 {
-		add(tty.Dim, wording.Count(work.Calls, "call"))
-	}
-	add(tty.Cost, workCost(&work).Note())
-	add(tty.Dim, o.took(i.DurationMs))
-	return notes
-}
-
-// agentWork returns the number of tool calls by subagents, and their cost.
-func agentWork(agents []*transcript.Agent) (sum rows.Work) {
-	for _, a := range agents {
-		if a.Transcript == nil {
-			continue
-		}
-		w := rows.WorkOf(a.Transcript)
-		sum.Calls, sum.Cost, sum.UnknownCost = sum.Calls+w.Calls, sum.Cost+w.Cost, sum.UnknownCost || w.UnknownCost
-	}
-	return sum
-}
-
 // ToolCalls counts the tool calls in a transcript, and in the subagents below it.
 func ToolCalls(t *transcript.Transcript) (calls int) {
 	for _, item := range t.All() {
-		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+		if item.IsCall() {
 			calls++
 		}
 	}
@@ -193,20 +130,31 @@ func (o Options) result(i *transcript.DisplayItem, diffs []transcript.FileDiff) 
 	if i.ResultImages > 0 {
 		pictures = o.line(tty.Dim, "["+wording.Count(i.ResultImages, "image")+"]")
 	}
-	if len(diffs) > 0 && (!o.Expand || i.ToolName != "Bash") {
+	if len(diffs) > 0 && (!o.Expand || !i.IsCommand()) {
 		return o.changes(diffs) + pictures
 	}
 	if o.Expand {
-		return o.block(tty.Dim, report(i)) + pictures
+		return o.block(tty.Dim, i.ShownResult()) + pictures
 	}
-	text, more := firstLines(report(i), shortLines)
+	text, more := firstLines(i.ShownResult(), shortLines)
+	return o.dimLines(text) + o.more(more) + pictures
+}
+
+// maxShortLine is the maximum number of bytes of a line that are read to show its beginning.
+const maxShortLine = 4096
+
+// dimLines returns the lines of an untrusted text that are not blank, each cut to the width.
+func (o Options) dimLines(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
-		if line != "" {
-			b.WriteString(o.line(tty.Dim, o.fit(strings.TrimRight(tty.Clean(line), " "))))
+		if o.Width > 0 {
+			line = line[:min(len(line), maxShortLine)]
+		}
+		if line = strings.TrimRight(tty.Clean(line), " "); line != "" {
+			b.WriteString(o.styled(tty.Dim, o.fit(line)) + "\n")
 		}
 	}
-	return b.String() + o.more(more) + pictures
+	return b.String()
 }
 
 // more returns a line with the number of hidden lines.
@@ -215,14 +163,6 @@ func (o Options) more(lines int) string {
 		return ""
 	}
 	return o.line(tty.Dim, o.fit(fmt.Sprintf("… %s (--expand)", wording.Count(lines, "more line"))))
-}
-
-// report returns a call's result, and a subagent's without the text for the model alone.
-func report(i *transcript.DisplayItem) string {
-	if i.Type == transcript.ItemSubagent {
-		return transcript.AgentReport(i.ToolResult)
-	}
-	return i.ToolResult
 }
 
 // firstLines returns the first n lines of a text, and the number of lines after them.

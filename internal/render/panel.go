@@ -134,7 +134,7 @@ func (o Options) AgentEntries(t *transcript.Transcript, l *rows.List) []PanelEnt
 	if !t.Created.IsZero() {
 		took = t.Modified.Sub(t.Created).Milliseconds()
 	}
-	entries := []PanelEntry{heading("session", agentCells("", ShortModel(t.Model), rows.WorkOf(t), o.took(took))...)}
+	entries := []PanelEntry{heading("session", agentCells(Note{}, ShortModel(t.Model), rows.WorkOf(t), o.took(took))...)}
 	depths := map[int]int{} // of the rows of subagents
 	for i := range l.Len() {
 		r := l.At(i)
@@ -160,25 +160,22 @@ func (o Options) AgentEntries(t *transcript.Transcript, l *rows.List) []PanelEnt
 // agentEntry returns the entry for a subagent's row.
 func (o Options) agentEntry(r *rows.Row, depth int) PanelEntry {
 	e := PanelEntry{PanelLine: PanelLine{Row: r.ID, Turn: r.Turn}, Depth: depth}
-	state, model := r.State.String(), ""
-	if r.State == rows.Done {
-		state = ""
-	}
+	model := ""
 	if a := r.AgentRef; a != nil {
 		e.Agent, e.Words = a.ID, agentWhat(a)
 		if a.Transcript != nil {
 			model = ShortModel(cmp.Or(a.Transcript.Model, a.Meta.Model))
 		}
 	} else {
-		e.Words = o.rowSummary(r.Item, nil)
+		e.Words = o.callSummary(r.Item, nil)
 	}
-	e.Cells = agentCells(state, model, r.Work, o.took(r.Duration.Milliseconds()))
+	e.Cells = agentCells(stateNote(r.State), model, r.Work, o.took(r.Duration.Milliseconds()))
 	return e
 }
 
 // agentCells returns the cells of a subagent: state, calls, tokens, cost, duration, model.
-func agentCells(state, model string, w *rows.Work, took string) []Note {
-	cells := []Note{{stateStyle(state), state}, {}, {}, {}, {tty.Dim, took}, {tty.Dim, model}}
+func agentCells(state Note, model string, w *rows.Work, took string) []Note {
+	cells := []Note{state, {}, {}, {}, {tty.Dim, took}, {tty.Dim, model}}
 	if w == nil {
 		return cells
 	}
@@ -190,16 +187,6 @@ func agentCells(state, model string, w *rows.Work, took string) []Note {
 	}
 	cells[3] = Note{tty.Cost, workCost(w).Note()}
 	return cells
-}
-
-func stateStyle(state string) tty.Style {
-	switch state {
-	case rows.Running.String():
-		return tty.Waiting
-	case rows.Failed.String(), rows.Interrupted.String():
-		return tty.Failure
-	}
-	return tty.Dim
 }
 
 // helpers returns the subagents that the agent made for itself, by kind.
@@ -294,7 +281,7 @@ func (o Options) outlined(r *rows.Row, e *PanelEntry) bool {
 		e.Style, e.Words = tty.Title, "compacted"
 	case r.State == rows.Failed:
 		e.Style, e.Depth, e.Words = tty.Failure, 1, "failed: "+o.failure(r)
-	case r.Kind == rows.Call && isCommand(r.Item):
+	case r.Kind == rows.Call && r.Item.IsCommand():
 		message, ok := commitMessage(r.Item)
 		e.Style, e.Depth, e.Words = tty.Success, 1, "commit: "+tty.Line(head(message, o.headBytes()))
 		return ok
@@ -316,7 +303,7 @@ func (o Options) clock(r *rows.Row) string {
 // failure describes a failure.
 func (o Options) failure(r *rows.Row) string {
 	if r.IsCall() {
-		return callName(r.Item) + " " + o.rowSummary(r.Item, nil)
+		return callName(r.Item) + " " + o.callSummary(r.Item, nil)
 	}
 	return tty.Line(head(cmp.Or(r.Text, r.Kind.String()), o.headBytes()))
 }

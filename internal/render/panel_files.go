@@ -30,7 +30,7 @@ func (o Options) TurnsPanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 	calls, prompts := CallRows(l), promptRows(l)
 	var entries []PanelEntry
 	for turn := 0; turn <= l.Turns(); turn++ {
-		files := transcript.Diffs(TurnChunks(t, turn))
+		files := transcript.Diffs(transcript.InTurns(t.Chunks, turn, turn))
 		if len(files) == 0 {
 			continue
 		}
@@ -109,31 +109,12 @@ func promptRows(l *rows.List) map[int]*rows.Row {
 	return prompts
 }
 
-// TurnChunks returns the chunks of a turn, which counts from 1. 0 is what is before the first prompt.
-func TurnChunks(t *transcript.Transcript, turn int) []transcript.Chunk {
-	first, number := 0, 0
-	for i := range t.Chunks {
-		if t.Chunks[i].Type != transcript.UserChunk {
-			continue
-		}
-		if number == turn {
-			return t.Chunks[first:i]
-		}
-		number++
-		first = i
-	}
-	if number != turn {
-		return nil
-	}
-	return t.Chunks[first:]
-}
-
 // Changes returns the changes of a session, in the order of the files, for [Options.DiffText]. turn
 // and path choose the changes of one turn and of one file; 0 and "" mean all.
 func Changes(t *transcript.Transcript, turn int, path string) []transcript.FileDiff {
 	chunks := t.Chunks
 	if turn > 0 {
-		chunks = TurnChunks(t, turn)
+		chunks = transcript.InTurns(t.Chunks, turn, turn)
 	}
 	var diffs []transcript.FileDiff
 	files := transcript.Diffs(chunks)

@@ -200,13 +200,14 @@ func TestContextPanelLeadsToPrompts(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	edit := func(path, text string) transcript.Chunk {
+	edit := func(turn int, path, text string) transcript.Chunk {
 		item := callRow("Write", fmt.Sprintf(`{"file_path":%q,"content":%q}`, path, text), "ok").Item
 		item.Structured = wire.JSON(fmt.Sprintf(`{"type":"create","filePath":%q,"content":%q,"structuredPatch":[]}`, path, text))
-		return transcript.Chunk{Type: transcript.AIChunk, Items: []transcript.DisplayItem{*item}}
+		return transcript.Chunk{Turn: turn, Type: transcript.AIChunk, Items: []transcript.DisplayItem{*item}}
 	}
 	tr := &transcript.Transcript{Chunks: []transcript.Chunk{
-		edit("/w/a", "0\n"), {Text: "one"}, edit("/w/a", "1\n2\n"), edit("/w/b", "1\n"), {Text: "two"}, {Text: "three"}, edit("/w/a", "3\n"),
+		edit(0, "/w/a", "0\n"), {Turn: 1, Text: "one"}, edit(1, "/w/a", "1\n2\n"), edit(1, "/w/b", "1\n"), {Turn: 2, Text: "two"},
+		{Turn: 3, Text: "three"}, edit(3, "/w/a", "3\n"),
 	}}
 	for _, test := range []struct {
 		turn int

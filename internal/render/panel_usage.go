@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/internal/rows"
@@ -18,6 +19,19 @@ func Percent(n, of int) string {
 		return "<1 %"
 	}
 	return fmt.Sprintf("%.0f %%", percent)
+}
+
+// ContextFill returns the size of the context after the last answer, and of the window of its model. It
+// returns false if they are not known.
+func ContextFill(chunks []transcript.Chunk) (tokens, window int, ok bool) {
+	for i := range slices.Backward(chunks) {
+		c := &chunks[i]
+		if tokens = c.Usage.ContextTokens(); tokens > 0 {
+			window, ok = transcript.ContextWindow(c.Model)
+			return tokens, window, ok && tokens <= window
+		}
+	}
+	return 0, 0, false
 }
 
 // ClassName returns the name of a class of the context for people.
@@ -56,11 +70,7 @@ func (o Options) ContextPanel(t *transcript.Transcript, l *rows.List) []PanelLin
 		return o.remark("the transcript does not say what filled the context")
 	}
 	last := &report.Turns[len(report.Turns)-1]
-	title := "Context at the end: " + wording.Tokens(last.Tokens)
-	if last.Window > 0 {
-		title += fmt.Sprintf(", %s of %s", Percent(last.Tokens, last.Window), wording.Rounded(last.Window))
-	}
-	entries := []PanelEntry{heading(title)}
+	entries := []PanelEntry{heading(ContextTitle(last))}
 	for _, c := range classLetters {
 		if tokens := last.By[c.class]; tokens > 0 {
 			entries = append(entries, PanelEntry{
@@ -71,6 +81,15 @@ func (o Options) ContextPanel(t *transcript.Transcript, l *rows.List) []PanelLin
 	}
 	lines := o.panel(entries, 2, 1, 0)
 	return append(append(lines, PanelLine{}), o.panel(o.ContextTurns(&report, l), 1, 2, 0)...)
+}
+
+// ContextTitle is the title of a table with the context of the last turn.
+func ContextTitle(last *transcript.ContextTurn) string {
+	title := "Context at the end: " + wording.Tokens(last.Tokens)
+	if last.Window > 0 {
+		title += fmt.Sprintf(", %s of %s", Percent(last.Tokens, last.Window), wording.Rounded(last.Window))
+	}
+	return title
 }
 
 // bar returns a bar of at most 20 columns.
@@ -140,19 +159,26 @@ func classBar(turn *transcript.ContextTurn, most int) (bar string, parts []Note)
 	return bar, parts
 }
 
-// compactionEntry returns the entry of a compaction.
-func (o Options) compactionEntry(c *transcript.ContextCompaction, l *rows.List) PanelEntry {
-	e := PanelEntry{Depth: 1, Style: tty.Title, Words: "compacted"}
+// CompactionParts returns what a compaction did, and the tokens before and after it, or "" if they are not known.
+func CompactionParts(c *transcript.ContextCompaction) (what, size string) {
+	what = "compacted"
 	if c.Micro {
-		e.Words = "old results removed"
+		what = "old results removed"
 	}
 	if c.Before > 0 {
-		e.Words += " " + wording.Rounded(c.Before)
+		size = wording.Rounded(c.Before)
 		if c.After > 0 {
-			e.Words += " to " + wording.Rounded(c.After)
+			size += " to " + wording.Rounded(c.After)
 		}
-		e.Words += " tokens"
+		size += " tokens"
 	}
+	return what, size
+}
+
+// compactionEntry returns the entry of a compaction.
+func (o Options) compactionEntry(c *transcript.ContextCompaction, l *rows.List) PanelEntry {
+	what, size := CompactionParts(c)
+	e := PanelEntry{Depth: 1, Style: tty.Title, Words: strings.TrimSpace(what + " " + size)}
 	if at := rowOfLine(l, 0, c.Line); at < l.Len() {
 		e.Row, e.Turn = l.At(at).ID, l.At(at).Turn
 	}
@@ -191,11 +217,9 @@ func (o Options) UsagePanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 	}
 	entries := ModelEntries(report)
 	lines := o.panel(entries, 5, 2, 1, 3, 4, 0)
-	u := &report.Total.Usage
-	if in := u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens; in > 0 {
-		lines = append(lines, o.remark(Percent(u.CacheReadTokens, in)+" of the input was read from the cache")...)
+	for _, text := range UsageRemarks(t, report) {
+		lines = append(lines, o.remark(text)...)
 	}
-	lines = append(lines, o.account(t)...)
 	return append(append(lines, PanelLine{}), o.panel(o.TurnCosts(t, l), 1, 0)...)
 }
 
@@ -228,21 +252,18 @@ func usageCells(t *usage.Totals) []Note {
 	}
 }
 
-// account returns a line with the agent's own account of the cost, if it wrote one.
-func (o Options) account(t *transcript.Transcript) []PanelLine {
-	if len(t.CostStates) == 0 {
-		return nil
+// UsageRemarks returns the share of the input that was read from the cache, and the agent's own account of the
+// cost, as far as they are known.
+func UsageRemarks(t *transcript.Transcript, report *usage.Report) (remarks []string) {
+	u := &report.Total.Usage
+	if in := u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens; in > 0 {
+		remarks = append(remarks, Percent(u.CacheReadTokens, in)+" of the input was read from the cache")
 	}
-	return o.remark(Account(t))
-}
-
-// Account returns the agent's own account of the cost, or "" if it wrote none.
-func Account(t *transcript.Transcript) string {
-	if len(t.CostStates) == 0 {
-		return ""
+	if len(t.CostStates) > 0 {
+		r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
+		remarks = append(remarks, "the agent's own account: "+wording.Money(r.Agent))
 	}
-	r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
-	return "the agent's own account: " + wording.Money(r.Agent)
+	return remarks
 }
 
 // TurnCosts returns what each turn took, below a heading. The cells are tokens and cost.

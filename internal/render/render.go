@@ -42,11 +42,10 @@ type Options struct {
 
 const maxDepth = 8 // of subagents below subagents
 
-// Chunk returns the lines of a chunk, followed by an empty line. turn is the number of the prompt
-// that the chunk belongs to, and is shown at prompts.
-func (o Options) Chunk(c *transcript.Chunk, turn int) string {
+// Chunk returns the lines of a chunk, followed by an empty line.
+func (o Options) Chunk(c *transcript.Chunk) string {
 	var b strings.Builder
-	b.WriteString(o.head(c, turn))
+	b.WriteString(o.head(c))
 	last := noGroup
 	for i := range c.Items {
 		b.WriteString(o.item(&c.Items[i], &last))
@@ -55,23 +54,20 @@ func (o Options) Chunk(c *transcript.Chunk, turn int) string {
 	return b.String()
 }
 
-// Chunks returns the lines of several chunks. The first of them belongs to the given turn.
-func (o Options) Chunks(chunks []transcript.Chunk, turn int) string {
+// Chunks returns the lines of several chunks.
+func (o Options) Chunks(chunks []transcript.Chunk) string {
 	var b strings.Builder
 	for i := range chunks {
-		if i > 0 && chunks[i].Type == transcript.UserChunk {
-			turn++
-		}
-		b.WriteString(o.Chunk(&chunks[i], turn))
+		b.WriteString(o.Chunk(&chunks[i]))
 	}
 	return b.String()
 }
 
 // head returns the lines before the items of a chunk.
-func (o Options) head(c *transcript.Chunk, turn int) string {
+func (o Options) head(c *transcript.Chunk) string {
 	switch c.Type {
 	case transcript.UserChunk:
-		return o.prompt(c, turn)
+		return o.prompt(c)
 	case transcript.AIChunk:
 		text := o.line(tty.Dim, Join(cmp.Or(ShortModel(c.Model), "agent"), o.time(c.Timestamp), o.took(c.DurationMs)))
 		if len(c.Items) == 0 {
@@ -94,8 +90,8 @@ const minPrompt = 40
 
 // prompt returns what the user said, marked with an angle, with the number of the turn and the time
 // at the right.
-func (o Options) prompt(c *transcript.Chunk, turn int) string {
-	at := Join(fmt.Sprintf("#%d", turn), Attached(c), o.time(c.Timestamp))
+func (o Options) prompt(c *transcript.Chunk) string {
+	at := Join(fmt.Sprintf("#%d", c.Turn), Attached(c), o.time(c.Timestamp))
 	text := strings.Trim(tty.Clean(c.Text), "\n ")
 	mark, columns := "> ", o.columns()-len("> ")
 	switch {
@@ -199,7 +195,7 @@ func (o Options) agent(a *transcript.Agent) string {
 	if o.indent > 2*maxDepth {
 		return text + o.line(tty.Dim, "… nested too deeply to show")
 	}
-	return text + o.in(2).Chunks(a.Transcript.Chunks, 1)
+	return text + o.in(2).Chunks(a.Transcript.Chunks)
 }
 
 // Unlinked returns the lines of the subagents whose start is not known.

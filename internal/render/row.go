@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -113,14 +112,14 @@ func (o Options) RowParts(r *rows.Row) RowParts {
 	case rows.Answer:
 		return RowParts{Text: plainLine(r.Text, o.headBytes())}
 	case rows.Thinking:
-		return RowParts{Style: tty.Dim, Name: "thinking", Text: thought(r.Text), Notes: o.rowOutcome(r, nil)}
+		return RowParts{Style: tty.Dim, Name: "thinking", Text: thought(r.Text), Notes: o.rowNotes(r, nil)}
 	case rows.Call, rows.Subagent:
-		diffs := rowDiffs(r.Item)
-		return RowParts{Name: callName(r.Item), Text: o.rowSummary(r.Item, diffs), Notes: o.rowOutcome(r, diffs), isCall: true}
+		line := o.CallLine(r.Item, rowDiffs(r.Item))
+		return RowParts{Name: line.Name, Text: line.Summary, Notes: o.rowNotes(r, line.changes()), isCall: true}
 	case rows.Agent, rows.Unlinked:
-		return RowParts{Name: "Agent", Text: agentWhat(r.AgentRef), Notes: o.rowOutcome(r, nil), isCall: true}
+		return RowParts{Name: "Agent", Text: agentWhat(r.AgentRef), Notes: o.rowNotes(r, nil), isCall: true}
 	case rows.Result:
-		return RowParts{Name: "result", Text: tty.Line(head(r.Text, o.headBytes())), Notes: o.rowOutcome(r, nil), isCall: true}
+		return RowParts{Name: "result", Text: tty.Line(head(r.Text, o.headBytes())), Notes: o.rowNotes(r, nil), isCall: true}
 	case rows.Teammate:
 		text := cmp.Or(r.Item.TeammateSummary, r.Text)
 		return RowParts{Name: "@" + tty.Line(r.Item.TeammateID), Text: plainLine(text, o.headBytes())}
@@ -268,14 +267,6 @@ func rowDiffs(i *transcript.DisplayItem) []transcript.FileDiff {
 	return i.Diffs()
 }
 
-// rowSummary is like summary, but does not decode a long input again.
-func (o Options) rowSummary(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
-	if len(i.ToolInput) > maxRowDiff {
-		return tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))
-	}
-	return o.summary(i, diffs)
-}
-
 // agentWhat returns the type and the task of a subagent.
 func agentWhat(a *transcript.Agent) string {
 	kind, what := tty.Line(a.Type()), tty.Line(a.Description())
@@ -288,53 +279,17 @@ func agentWhat(a *transcript.Agent) string {
 	return kind + ": " + what
 }
 
-// rowOutcome returns what is at the right of a row: how it went, how much it changed or did, what it
+// rowNotes returns what is at the right of a row: how it went, how much it changed or did, what it
 // cost, and how long it took.
-func (o Options) rowOutcome(r *rows.Row, diffs []transcript.FileDiff) []Note {
-	var notes []Note
-	add := func(style tty.Style, text string) {
-		if text != "" {
-			notes = append(notes, Note{style, text})
-		}
-	}
-	switch r.State {
-	case rows.Running:
-		add(tty.Waiting, "running")
-	case rows.Failed, rows.Interrupted:
-		add(tty.Failure, r.State.String())
-	case rows.NoResult:
-		add(tty.Dim, "no result")
-	}
+func (o Options) rowNotes(r *rows.Row, changes []Note) []Note {
+	outcome := []Note{stateNote(r.State)}
 	if r.Kind == rows.Unlinked {
-		add(tty.Dim, "call unknown")
+		outcome = append(outcome, Note{tty.Dim, "call unknown"})
 	}
-	notes = append(notes, changeNotes(diffs)...)
-	if w := r.Work; w != nil {
-		if w.Calls > 0 {
-			add(tty.Dim, wording.Count(w.Calls, "call"))
-		}
-		add(tty.Cost, workCost(w).Note())
-	}
-	add(tty.Dim, o.took(int64(r.Duration/time.Millisecond)))
-	return notes
+	return o.notes(append(outcome, changes...), r.Work, int64(r.Duration/time.Millisecond))
 }
 
 func workCost(w *rows.Work) wording.Cost { return wording.Cost{Amount: w.Cost, Partial: w.UnknownCost} }
-
-// changeNotes returns how many lines were added and removed.
-func changeNotes(diffs []transcript.FileDiff) (notes []Note) {
-	added, removed := 0, 0
-	for _, d := range diffs {
-		added, removed = added+d.Added, removed+d.Removed
-	}
-	if added > 0 {
-		notes = append(notes, Note{tty.Addition, fmt.Sprintf("+%d", added)})
-	}
-	if removed > 0 {
-		notes = append(notes, Note{tty.Removal, fmt.Sprintf("-%d", removed)})
-	}
-	return notes
-}
 
 // callLine returns the line of a call without its indentation.
 func (o Options) callLine(name, what string, notes []Note) string {

@@ -124,7 +124,7 @@ func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	if lines == 1 {
 		lines = 0 // the line of the call says it
 	}
-	if isCommand(i) || !changesFiles(i) {
+	if i.IsCommand() || !changesFiles(i) {
 		lines += result
 	}
 	return max(lines, 1)
@@ -215,24 +215,19 @@ func firstRow(text string, columns int) int {
 func (o Options) callBody(r *rows.Row, to sink) {
 	i := r.Item
 	diffs := rowDiffs(i)
-	if len(diffs) > 0 && !isCommand(i) {
+	if len(diffs) > 0 && !i.IsCommand() {
 		to.diffs(o, diffs)
 		o.pictures(i, to)
 		return
 	}
 	o.inputBody(r, to)
 	if r.Kind == rows.Subagent && i.HasResult && !i.ToolError {
-		to.prose(o, report(i))
+		to.prose(o, i.ShownResult())
 	} else {
-		to.text(o, tty.Dim, report(i))
+		to.text(o, tty.Dim, i.ShownResult())
 	}
 	to.diffs(o, diffs)
 	o.pictures(i, to)
-}
-
-// isCommand reports whether a call runs a command, whose result is more than what it changes.
-func isCommand(i *transcript.DisplayItem) bool {
-	return i.ToolName == "Bash" || i.ToolName == "PowerShell"
 }
 
 // invalidBody gives the lines of a transcript that are not entries to a sink.
@@ -251,7 +246,7 @@ func (o Options) inputBody(r *rows.Row, to sink) {
 		to.text(o, tty.Dim, input)
 		return
 	}
-	shown := o.rowSummary(r.Item, nil)
+	shown := o.callSummary(r.Item, nil)
 	for _, f := range inputFields(input) {
 		if !o.isSaid(r, f, shown) {
 			o.inputField(r.Item, f, to)
@@ -264,7 +259,7 @@ func (o Options) isSaid(r *rows.Row, f field, shown string) bool {
 	switch {
 	case r.Kind == rows.Subagent:
 		return f.name == "description" || f.name == "subagent_type"
-	case isCommand(r.Item) && f.name == "description", r.Item.ToolName == "Read" && (f.name == "offset" || f.name == "limit"):
+	case r.Item.IsCommand() && f.name == "description", r.Item.ToolName == "Read" && (f.name == "offset" || f.name == "limit"):
 		return true
 	}
 	const least = 3 // shorter texts may be in a line by chance
@@ -290,7 +285,7 @@ func (o Options) inputField(i *transcript.DisplayItem, f field, to sink) {
 	case strings.TrimSpace(text) == "":
 	case f.name == "":
 		to.text(o, tty.Dim, text)
-	case f.name == "command" && isCommand(i):
+	case f.name == "command" && i.IsCommand():
 		to.code(o, highlight.Find("bash"), text)
 	case strings.Contains(text, "\n") || len(text) > max(o.columns(), minPrompt)-len(f.name)-2:
 		to.text(o, tty.Dim, f.name+":")

@@ -62,7 +62,7 @@ func changesFiles(i *transcript.DisplayItem) bool {
 	case "Edit", "MultiEdit", "Write", "NotebookEdit":
 		return true
 	}
-	return isCommand(i) && len(rowDiffs(i)) > 0
+	return i.IsCommand() && len(rowDiffs(i)) > 0
 }
 
 // shownText returns the text of a row as in the list, with its line.
@@ -86,9 +86,9 @@ func (o Options) wholeInput(i *transcript.DisplayItem, to sink) {
 // highlighted.
 func (o Options) wholeResult(i *transcript.DisplayItem, to sink) {
 	if i.Type == transcript.ItemSubagent && !i.ToolError {
-		to.prose(o, report(i))
+		to.prose(o, i.ShownResult())
 	} else {
-		to.text(o, tty.Plain, report(i))
+		to.text(o, tty.Plain, i.ShownResult())
 	}
 	o.pictures(i, to)
 }

@@ -107,7 +107,7 @@ func (b *builder) chunk(chunks []transcript.Chunk, i int) {
 	case transcript.CompactChunk:
 		row.Kind = Compaction
 		if c.Compaction != nil {
-			row.Duration = c.Compaction.Duration
+			row.Duration = time.Duration(c.Compaction.DurationMs) * time.Millisecond
 		}
 		b.add(row)
 	case transcript.AIChunk:
@@ -308,13 +308,21 @@ type agentWork struct {
 }
 
 // work returns what subagents did, or nil if that is not known.
-func (l *List) work(agents []*transcript.Agent) *Work {
+func (l *List) work(agents []*transcript.Agent) *Work { return sumWork(agents, l.workOf) }
+
+// WorkOfAgents returns what subagents did, or nil if that is not known.
+func WorkOfAgents(agents []*transcript.Agent) *Work {
+	return sumWork(agents, func(a *transcript.Agent) *Work { return WorkOf(a.Transcript) })
+}
+
+// sumWork adds up what each of the subagents did.
+func sumWork(agents []*transcript.Agent, of func(*transcript.Agent) *Work) *Work {
 	var sum *Work
 	for _, a := range agents {
 		if a == nil || a.Transcript == nil {
 			continue
 		}
-		w := l.workOf(a)
+		w := of(a)
 		if len(agents) == 1 {
 			return w
 		}
@@ -330,6 +338,35 @@ func (l *List) work(agents []*transcript.Agent) *Work {
 // defaultPrices are the prices that the costs of subagents are made of.
 var defaultPrices = sync.OnceValue(usage.DefaultPrices)
 
+// Facts are the figures of a session.
+type Facts struct {
+	Prompts, Calls, Failed, Agents int
+	Work                           *Work
+	Turns                          map[int]usage.Costs // by number
+}
+
+// FactsOf returns the figures of a transcript with these rows. It takes time in proportion to the number of rows.
+func FactsOf(l *List, t *transcript.Transcript) *Facts {
+	f := &Facts{Prompts: l.Turns(), Work: WorkOf(t), Turns: map[int]usage.Costs{}}
+	for i := range l.rows {
+		r := &l.rows[i]
+		if r.Kind == Subagent || r.Kind == Agent || r.Kind == Unlinked {
+			f.Agents++
+		}
+		if r.IsCall() {
+			f.Calls++
+			if r.Failed() {
+				f.Failed++
+			}
+		}
+	}
+	turns, _ := t.Turns()
+	for i := range turns {
+		f.Turns[turns[i].Number] = usage.Cost(turns[i].Calls, defaultPrices())
+	}
+	return f
+}
+
 // WorkOf returns what the agent of a transcript and its subagents did. It takes time in proportion to
 // the number of items.
 func WorkOf(t *transcript.Transcript) *Work {
@@ -340,7 +377,7 @@ func WorkOf(t *transcript.Transcript) *Work {
 		w.Tokens += calls[i].Usage.TotalTokens()
 	}
 	for _, item := range t.All() {
-		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+		if item.IsCall() {
 			w.Calls++
 		}
 	}

@@ -78,7 +78,7 @@ func (p *dialogueParser) expect(text string) error {
 	return nil
 }
 
-// comment reads a line that begins with #. It skips lines that are not directives.
+// comment reads a line that starts with #. It skips lines that are not directives.
 func (p *dialogueParser) comment(text string) error {
 	switch text {
 	case "host closes stdin":

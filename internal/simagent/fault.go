@@ -19,7 +19,7 @@ type Fault struct {
 	args []string
 }
 
-// A faultKind says which arguments a fault has, and plays it.
+// A faultKind describes the arguments of a fault, and plays it.
 type faultKind struct {
 	args string // one letter each: i number, c exit code, k signal that kills, s string, f frame,
 	// d duration, r id of a host request; * repeats the last

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// A wanted frame is one that the host is expected to send.
+// A wanted frame is expected from the host.
 type wanted struct {
 	text  string
 	value map[string]any
@@ -241,7 +241,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// A difference is a value in a host frame that is not the one that the scenario names.
+// A difference is a value in a host frame that differs from the scenario's value.
 type difference struct {
 	pointer   string // a JSON pointer; "" is the whole frame
 	want, got string
@@ -293,7 +293,7 @@ func excerpt(text string, start int) string {
 	return shown + note
 }
 
-// An idKind says what an id is the id of.
+// An idKind is the kind of thing that an id identifies.
 type idKind int
 
 const (
@@ -305,7 +305,7 @@ const (
 )
 
 // An idField is a field of frames that holds an id. A field with the same name in another place,
-// such as in the input of a tool, is a value like any other.
+// such as in a tool input, is a value like any other.
 type idField struct {
 	kind     idKind
 	types    []string // of frames; nil is any
@@ -397,7 +397,7 @@ type idKey struct {
 	id   string // the scenario's
 }
 
-// A binding says which id the host uses in place of an id of the scenario.
+// A binding is the id that the host uses in place of a scenario's id.
 type binding struct {
 	key    idKey
 	actual string

@@ -23,13 +23,13 @@ type Conn struct {
 	drain sync.Once // of Stderr, for Read
 }
 
-// An ExitError says that an agent in memory has not ended with code 0.
+// An ExitError reports that an agent in memory did not end with code 0.
 type ExitError struct {
 	Code   int       // the exit code, or -1 when a signal ended the agent
 	Signal os.Signal // the signal that ended the agent, or nil
 }
 
-// Error says how the agent ended, in the words of os/exec.
+// Error describes the agent's end as os/exec does.
 func (e *ExitError) Error() string {
 	if e.Signal != nil {
 		return "signal: " + e.Signal.String()
@@ -98,7 +98,7 @@ func (c *Conn) Write(p []byte) (int, error) { return c.Stdin.Write(p) }
 func (c *Conn) CloseWrite() error { return c.Stdin.Close() }
 
 // Close ends the agent as a host should: it ends the input, waits, sends SIGTERM, waits, and kills
-// the agent. It returns the error of Wait.
+// the agent. It returns Wait's error.
 func (c *Conn) Close() error {
 	_ = c.Stdin.Close() // it may be closed already
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Kill} {
@@ -154,7 +154,7 @@ func (m *memory) play(s *Scenario) {
 	close(m.done)
 }
 
-// reason says why the agent ended before its scenario did.
+// reason returns why the agent ended before its scenario did.
 func (m *memory) reason() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -251,7 +251,7 @@ func (m *memory) Kill(os.Signal) error { return nil }
 // pipeBytes is how much a pipe holds before its writer blocks. Pipes of Linux hold as much.
 const pipeBytes = 64 << 10
 
-// errTestEnded is the error of an agent that reads after its host has gone.
+// errTestEnded is returned to an agent that reads after its host is gone.
 var errTestEnded = errors.New("the test ended")
 
 // A pipe connects a writer and a reader in memory. Unlike [io.Pipe] it has a buffer: a host that

@@ -15,11 +15,11 @@ const MismatchCode = 70
 var (
 	// errStopped ends a step that waits when the agent is killed or has to end.
 	errStopped = errors.New("the agent was stopped")
-	// errHostClosed says that the host closed its input where the scenario has a frame.
+	// errHostClosed reports that the host closed its input where the scenario has a frame.
 	errHostClosed = errors.New("the host closed stdin")
 )
 
-// An Ending says how an agent ended: by a signal if there is one, and else with a code.
+// An Ending is an agent's exit: by a signal if there is one, or else with a code.
 type Ending struct {
 	Code   int
 	Signal os.Signal
@@ -30,7 +30,7 @@ type ending struct{ Ending }
 
 func (e *ending) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
-// A mismatch is the error of a step when the host does not keep to the scenario.
+// A mismatch is a step's error when the host does not follow the scenario.
 type mismatch struct{ text string }
 
 func (m *mismatch) Error() string { return m.text }
@@ -38,16 +38,16 @@ func (m *mismatch) Error() string { return m.text }
 // A Recorder follows an agent through its scenario. An agent calls it on one goroutine and waits
 // for each call to return. [Run] is the usual one.
 type Recorder interface {
-	// Begin says that the step with this index begins. The index after the last one says that all
-	// steps are done.
+	// Begin reports the start of the step with this index. The index after the last one means that
+	// all steps are done.
 	Begin(step int)
 	// Record adds lines to the dialogue.
 	Record(lines []byte)
-	// Await says which frames of the current step have not come yet.
+	// Await reports the frames that the current step still waits for.
 	Await(want string)
-	// Fail says that the host did not keep to the scenario.
+	// Fail reports that the host did not follow the scenario.
 	Fail(text string)
-	// Finish says that the agent is about to end as the scenario has it.
+	// Finish reports that the agent is about to end as the scenario has it.
 	Finish()
 }
 
@@ -71,8 +71,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	Process        Process
 	Recorder       Recorder
-	// Quit is closed when the agent has to end. It ends steps that wait for time to pass, and not
-	// those that read or write: these end with their streams.
+	// Quit is closed when the agent has to end. It ends steps that wait for time to pass. Steps
+	// that read or write end with their streams.
 	Quit <-chan struct{}
 }
 

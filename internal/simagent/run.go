@@ -24,7 +24,7 @@ type Run struct {
 }
 
 // NewRun returns the record of an agent that plays s, started with args. It calls report, at most
-// once, with a text that names the step, says what is wrong, and ends with the dialogue so far.
+// once, with a text that names the step, describes the failure, and ends with the dialogue so far.
 func NewRun(s *Scenario, args []string, report func(text string)) *Run {
 	r := &Run{scenario: s, args: args, report: report}
 	if len(args) > 0 {
@@ -99,8 +99,8 @@ func (r *Run) position() string {
 	return "after the last step"
 }
 
-// End says that the agent has ended, and why. If it did not end as the scenario has it, and the
-// scenario expects more of the host, that is a failure.
+// End records the end of the agent and its reason. It is a failure if the agent did not end as the
+// scenario has it, and the scenario expects more of the host.
 func (r *Run) End(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

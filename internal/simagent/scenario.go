@@ -46,7 +46,7 @@ func (s *Scenario) Add(step Step, source string) {
 	s.sources = append(s.sources, source)
 }
 
-// Clone returns a copy that later calls of Add don't change.
+// Clone returns a copy that later Add calls don't change.
 func (s *Scenario) Clone() *Scenario {
 	return &Scenario{Args: slices.Clone(s.Args), steps: slices.Clone(s.steps), sources: slices.Clone(s.sources)}
 }
@@ -167,7 +167,7 @@ func (e *expectStep) play(p *player) error {
 }
 
 // bestMatch returns the wanted frame with the fewest differences to got. Of several it takes the
-// one that names the most values of got, and of those the first.
+// frame that names the most values of got, and of those the first.
 func bestMatch(ids *idTable, open []wanted, got wanted) (int, *matcher) {
 	index, best := 0, match(ids, open[0], got.value)
 	for i, w := range open[1:] {

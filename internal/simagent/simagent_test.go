@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// start starts an agent that plays a dialogue, and returns its record and what the record reports.
+// start starts an agent that plays a dialogue, and returns its record and the record's reports.
 // Package clewtest tests the rest of the engine.
 func start(t *testing.T, dialogue string) (c *simagent.Conn, run *simagent.Run, reports *[]string) {
 	t.Helper()

@@ -50,7 +50,7 @@ func TestBudgetOfRuns(t *testing.T) {
 	budget := &clew.Budget{LimitUSD: 1}
 	var limits []string
 	run := func(max float64) error {
-		opts := &clew.Options{Budget: budget, MaxBudgetUSD: max}
+		opts := &clew.Options{Limits: clew.Limits{Budget: budget, MaxBudgetUSD: max}}
 		opts.Transport = clew.TransportFunc(func(_ context.Context, launch *clew.Launch) (clew.Connection, error) {
 			limits = append(limits, limitIn(launch))
 			return clewtest.NewAgent(t, asked().Send(costing(0.375))).Conn(), nil
@@ -95,7 +95,7 @@ func TestBudgetOfTurns(t *testing.T) {
 				}
 				budget := &clew.Budget{LimitUSD: 10}
 				opts := overMemory(clewtest.NewAgent(t, scenario))
-				opts.Budget = budget
+				opts.Limits.Budget = budget
 				s := connectTo(t, opts)
 				for _, spent := range test.spent {
 					_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
@@ -113,7 +113,7 @@ func TestBudgetAfterReconnect(t *testing.T) {
 		budget := &clew.Budget{LimitUSD: 10}
 		turn := func(total float64) *clewtest.Scenario { return greeted().Expect(aPrompt).Send(costing(total)) }
 		agents := startSequence(t, turn(0.5), turn(0.75).Expect(aPrompt).Send(costing(1)), turn(0.25))
-		s := agents.open(&clew.Options{Budget: budget})
+		s := agents.open(&clew.Options{Limits: clew.Limits{Budget: budget}})
 		for _, spent := range []float64{0.5, 1.25, 1.5, 1.75} {
 			_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 			wantSpent(t, budget, spent, err, false)
@@ -133,10 +133,10 @@ func TestBudgetRefusesPrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := &clew.Budget{LimitUSD: 1}
 		opts := overMemory(clewtest.NewAgent(t, asked().Send(costing(1))))
-		opts.Budget = budget
+		opts.Limits.Budget = budget
 		s := connectTo(t, opts)
 		waiting := overMemory(clewtest.NewAgent(t, greeted()))
-		waiting.Budget = budget
+		waiting.Limits.Budget = budget
 		other := connectTo(t, waiting)
 		_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 		wantSpent(t, budget, 1, err, false)
@@ -145,7 +145,7 @@ func TestBudgetRefusesPrompts(t *testing.T) {
 		_, err = other.Send(t.Context(), clew.Text("Hi"))
 		wantSpent(t, budget, 1, err, true)
 		unstarted := neverStarted(t)
-		unstarted.Budget = budget
+		unstarted.Limits.Budget = budget
 		_, err = clew.Connect(t.Context(), unstarted)
 		wantSpent(t, budget, 1, err, true)
 	})
@@ -158,7 +158,7 @@ func TestBudgetOfPool(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 0.75
 		budget := &clew.Budget{LimitUSD: 1}
-		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Budget: budget}, &clew.PoolOptions{Warm: 2})
+		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Limits: clew.Limits{Budget: budget}}, &clew.PoolOptions{Warm: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestBudgetOfPoolThatRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 1
-		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Budget: &clew.Budget{LimitUSD: 1}}, nil)
+		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Limits: clew.Limits{Budget: &clew.Budget{LimitUSD: 1}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestBudgetOfPoolRefusesWaiters(t *testing.T) {
 		c := newFakeTransport()
 		c.cost = 1
 		budget := &clew.Budget{LimitUSD: 1}
-		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Budget: budget}, &clew.PoolOptions{MaxAgents: 1})
+		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, Limits: clew.Limits{Budget: budget}}, &clew.PoolOptions{MaxAgents: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestBudgetAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			opts := overMemory(clewtest.NewAgent(t, asked().Send(costing(0.5))))
-			opts.Budget = budget
+			opts.Limits.Budget = budget
 			if _, err := clew.Run(t.Context(), "Hi", opts); err != nil {
 				t.Error(err)
 			}

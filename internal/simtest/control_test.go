@@ -15,6 +15,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 )
 
@@ -137,7 +139,7 @@ func TestControlCallsAreForgotten(t *testing.T) {
 			Expect(controlRequest("ok", `{"subtype":"ok"}`)).Send(controlSuccess("ok", `{}`)).
 			Expect(controlRequest("no", `{"subtype":"no"}`)).Send(controlRefusal("no", "no")).
 			Expect(controlRequest("late", `{"subtype":"late"}`)).Expect(controlCancel("late")).
-			Do(clewtest.Flood(2*messages)).Send(resultFrame("done")), &clew.Options{MaxBacklogBytes: 1})
+			Do(clewtest.Flood(2*messages)).Send(resultFrame("done")), &clew.Options{Limits: clew.Limits{MaxBacklogBytes: 1}})
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		for _, subtype := range []string{"ok", "no", "late"} {
@@ -258,21 +260,21 @@ func TestMisfitsInAnswers(t *testing.T) {
 		const info = `{"pid":"12","commands":[{"name":5}],"claude_code_version":"9.9.9","output_style":"default"}`
 		log := new(lockedBuffer)
 		s, _ := simulate(t, reports(info).
-			Expect(controlRequest("m", `{"subtype":"get_plan"}`)).
-			Send(controlSuccess("m", `{"exists":"yes","content":"1. Rest","path":7}`)).
-			Expect(controlRequest("v", `{"subtype":"get_plan"}`)).
+			Expect(controlRequest("m", `{"subtype":"file_suggestions","query":"a"}`)).
+			Send(controlSuccess("m", `{"suggestions":[{"path":"a.go","score":"high"}],"cwd":7}`)).
+			Expect(controlRequest("v", `{"subtype":"file_suggestions","query":"a"}`)).
 			Send(controlSuccess("v", `["no object"]`)),
 			&clew.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		if got := s.Info(); got.Version != "9.9.9" || got.OutputStyle != "default" || got.PID != 0 || got.Raw() != info {
 			t.Errorf("info %+v", got)
 		}
-		if plan, err := screens.Plan(t.Context(), s); err != nil || plan.Content != "1. Rest" {
-			t.Errorf("plan %+v, error %v", plan, err)
+		if found, err := screens.SuggestFiles(t.Context(), s, "a"); err != nil || len(found.Suggestions) != 1 || found.Suggestions[0].Path != "a.go" {
+			t.Errorf("suggestions %+v, error %v", found, err)
 		}
-		if plan, err := screens.Plan(t.Context(), s); err == nil {
-			t.Errorf("a list became the plan %+v", plan)
+		if found, err := screens.SuggestFiles(t.Context(), s, "a"); err == nil {
+			t.Errorf("a list became the suggestions %+v", found)
 		}
-		for _, field := range []string{"pid", "commands", "path"} {
+		for _, field := range []string{"pid", "commands", "cwd"} {
 			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "field="+field) {
 				t.Errorf("%s is not in the log: %s", field, log.String())
 			}
@@ -313,8 +315,8 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				agent := clewtest.NewAgent(t, reports(test.answer))
 				s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{
-					Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
-						{Hooks: []clew.HookFunc{hookSays(nil)}, OnFailure: clew.HookFailureBlock},
+					Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {
+						{Hooks: []hook.Func{hookSays(nil)}, OnFailure: hook.FailureBlock},
 					}},
 				}))
 				if err == nil {
@@ -349,29 +351,29 @@ func withCallbacks() *clew.Options {
 	return &clew.Options{
 		CanUseTool:   decide,
 		OnUserDialog: showDialog,
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookStop: {{Hooks: []clew.HookFunc{
+		Hooks: map[hook.Event][]hook.Matcher{hook.Stop: {{Hooks: []hook.Func{
 			hookSays(nil),
-			hookSays(&clew.HookOutput{Stop: true, StopReason: "enough"}),
-			hookSays(&clew.HookOutput{Async: true, AsyncTimeout: 1500e6}),
-			func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, errors.New("no idea") },
-			func(context.Context, clew.HookInput) (*clew.HookOutput, error) { panic("at the hook") },
+			hookSays(&hook.Output{Stop: true, StopReason: "enough"}),
+			hookSays(&hook.Output{Async: true, AsyncTimeout: 1500e6}),
+			func(context.Context, hook.Input) (*hook.Output, error) { return nil, errors.New("no idea") },
+			func(context.Context, hook.Input) (*hook.Output, error) { panic("at the hook") },
 		}}}},
 		MCPServers: map[string]clew.MCPServer{"own": &clew.MCPInProcessServer{Handler: ownServer{}}},
 	}
 }
 
-func decide(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func decide(_ context.Context, req *permission.Request) (permission.Result, error) {
 	switch req.ToolName {
 	case "Allow":
-		return clew.Allow(), nil
+		return permission.Allow(), nil
 	case "Change":
-		return clew.AllowWith(map[string]string{"command": "pwd"}), nil
+		return permission.AllowWith(map[string]string{"command": "pwd"}), nil
 	case "Echo":
-		return &clew.AllowResult{UpdatedPermissions: req.Suggestions}, nil
+		return &permission.AllowResult{UpdatedPermissions: req.Suggestions}, nil
 	case "Deny":
-		return clew.Deny("not now"), nil
+		return permission.Deny("not now"), nil
 	case "Interrupt":
-		return &clew.DenyResult{Message: "stop it", Interrupt: true}, nil
+		return &permission.DenyResult{Message: "stop it", Interrupt: true}, nil
 	case "Panic":
 		panic("at the permission")
 	case "Nobody":
@@ -387,8 +389,8 @@ func showDialog(_ context.Context, req *clew.UserDialogRequest) (*clew.UserDialo
 	return nil, nil
 }
 
-func hookSays(out *clew.HookOutput) clew.HookFunc {
-	return func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return out, nil }
+func hookSays(out *hook.Output) hook.Func {
+	return func(context.Context, hook.Input) (*hook.Output, error) { return out, nil }
 }
 
 // ownServer answers requests with their own name.

@@ -186,9 +186,9 @@ func TestProcessClosesItsOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := asProcess(clewtest.NewAgent(t, test.scenario.Stderr("oh\n").Do(clewtest.CloseStdout())))
-			opts.CloseTimeout = unhurried
+			opts.Limits.CloseTimeout = unhurried
 			if test.forced {
-				opts.CloseTimeout = quickly
+				opts.Limits.CloseTimeout = quickly
 			}
 			s := connectTo(t, opts)
 			_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -129,7 +130,7 @@ func TestCloseInsists(t *testing.T) {
 				scenario.Do(fault)
 			}
 			opts := asProcess(clewtest.NewAgent(t, scenario.Send(ready)))
-			opts.CloseTimeout = test.timeout
+			opts.Limits.CloseTimeout = test.timeout
 			ctx, cancel := context.WithCancel(t.Context())
 			s, err := clew.Connect(ctx, opts)
 			if err != nil {
@@ -155,7 +156,7 @@ func TestCloseOfAnAgentThatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Env, opts.CloseTimeout = roleEnv("waiting agent"), unhurried
+	opts.Env, opts.Limits.CloseTimeout = roleEnv("waiting agent"), unhurried
 	wantClosed(t, connectTo(t, opts))
 }
 
@@ -182,7 +183,7 @@ func TestCloseAfterTheResult(t *testing.T) {
 	}
 }
 
-// wantForced checks the error of Close: a forced end by a signal, or none if want is nil.
+// wantForced checks Close's error: a forced end by a signal, or none if want is nil.
 func wantForced(t *testing.T, err error, want os.Signal) {
 	t.Helper()
 	if want == nil {
@@ -345,7 +346,7 @@ func TestCloseInACallback(t *testing.T) {
 		opts := overMemory(clewtest.NewAgent(t, asked().Send(aQuestion).Expect(aInterrupt)))
 		closed := make(chan error, 1)
 		var s *clew.Session
-		opts.CanUseTool = func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+		opts.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 			closed <- s.Close()
 			return nil, ctx.Err()
 		}
@@ -375,7 +376,7 @@ func TestCloseWithACallbackThatStays(t *testing.T) {
 			Send(aQuestion, aWord).Expect(aInterrupt)
 		opts := overMemory(clewtest.NewAgent(t, scenario))
 		leave := make(chan struct{})
-		opts.CanUseTool = func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+		opts.CanUseTool = func(context.Context, *permission.Request) (permission.Result, error) {
 			<-leave
 			return nil, nil
 		}
@@ -431,7 +432,7 @@ func (c *ownErrors) Write(p []byte) (int, error) {
 func TestCloseWhileSendBlocksOnAProcess(t *testing.T) {
 	t.Parallel()
 	opts := asProcess(clewtest.NewAgent(t, greeted().Do(clewtest.Hang())))
-	opts.CloseTimeout = quickly
+	opts.Limits.CloseTimeout = quickly
 	s := connectTo(t, opts)
 	ctx, cancel := context.WithTimeout(t.Context(), quickly)
 	defer cancel()

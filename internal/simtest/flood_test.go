@@ -14,6 +14,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -135,13 +137,13 @@ type signals chan string
 func signallingHost() (*clew.Options, signals) {
 	events := make(signals, 10)
 	return &clew.Options{
-		Stderr: func(line string) { events <- line },
-		CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+		Debug: clew.DebugOptions{Stderr: func(line string) { events <- line }},
+		CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
 			events <- "permission"
-			return clew.Allow(), nil
+			return permission.Allow(), nil
 		},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookStop: {{Hooks: []clew.HookFunc{
-			func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+		Hooks: map[hook.Event][]hook.Matcher{hook.Stop: {{Hooks: []hook.Func{
+			func(context.Context, hook.Input) (*hook.Output, error) {
 				events <- "hook"
 				return nil, nil
 			},
@@ -198,7 +200,7 @@ func TestSlowReaderSlowsTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		s, agent := simulate(t, connected().Expect(promptFrame("p", "Hi")).
-			Do(clewtest.Flood(2*messages)).Send(resultFrame("done", "p")), &clew.Options{MaxBacklogBytes: 1})
+			Do(clewtest.Flood(2*messages)).Send(resultFrame("done", "p")), &clew.Options{Limits: clew.Limits{MaxBacklogBytes: 1}})
 		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +219,7 @@ func TestSlowReaderDelaysNoCall(t *testing.T) {
 		const messages = 30_000
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
-			Send(controlSuccess("i", `{}`), resultFrame("done", "p")), &clew.Options{MaxBacklogBytes: 1})
+			Send(controlSuccess("i", `{}`), resultFrame("done", "p")), &clew.Options{Limits: clew.Limits{MaxBacklogBytes: 1}})
 		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +236,7 @@ func TestSlowReaderDelaysNoCall(t *testing.T) {
 }
 
 // A watched session has an agent that may be silent for a minute.
-func watched() *clew.Options { return &clew.Options{IdleTimeout: time.Minute} }
+func watched() *clew.Options { return &clew.Options{Limits: clew.Limits{IdleTimeout: time.Minute}} }
 
 // An agent that falls silent in the middle of a turn ends the session.
 func TestSilentAgent(t *testing.T) {
@@ -264,7 +266,7 @@ func TestSilentAgentIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := watched()
 		var silences []time.Duration
-		opts.OnIdle = func(silence time.Duration) { silences = append(silences, silence) }
+		opts.Limits.OnIdle = func(silence time.Duration) { silences = append(silences, silence) }
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), resultFrame("interrupted", "p")), opts)
@@ -287,7 +289,7 @@ func TestSilentAgentIsReportedInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, opts := new(lockedBuffer), watched()
 		opts.Logger = slog.New(slog.NewTextHandler(log, nil))
-		opts.OnIdle = func(time.Duration) { panic("ouch") }
+		opts.Limits.OnIdle = func(time.Duration) { panic("ouch") }
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), resultFrame("interrupted", "p")), opts)
@@ -326,9 +328,9 @@ func TestSilenceThatIsNone(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				opts := watched()
-				opts.CanUseTool = func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+				opts.CanUseTool = func(context.Context, *permission.Request) (permission.Result, error) {
 					time.Sleep(time.Hour)
-					return clew.Allow(), nil
+					return permission.Allow(), nil
 				}
 				s, _ := simulate(t, test.scenario, opts)
 				time.Sleep(test.before)
@@ -361,7 +363,7 @@ func TestSilenceOfASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 30_000
 		opts := watched()
-		opts.MaxBacklogBytes = 1
+		opts.Limits.MaxBacklogBytes = 1
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).
 			Send(resultFrame("done", "p")), opts)
 		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {

@@ -29,7 +29,7 @@ func TestRunReturnsItsAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := asProcess(clewtest.NewAgent(t, scenario))
-			opts.CloseTimeout = quickly
+			opts.Limits.CloseTimeout = quickly
 			result, err := clew.Run(t.Context(), "Hi", opts)
 			if err != nil || result == nil || result.Result != "Hello" {
 				t.Errorf("result %v, error %v", result, err)
@@ -83,7 +83,7 @@ func TestPromptForADeafAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opts.Env, opts.CloseTimeout = roleEnv("deaf agent"), quickly
+			opts.Env, opts.Limits.CloseTimeout = roleEnv("deaf agent"), quickly
 			if err := ask(t.Context(), opts); err == nil || !strings.Contains(err.Error(), "the agent closed its input") {
 				t.Errorf("error %v", err)
 			}
@@ -97,7 +97,7 @@ func TestAgentGoesDeafInATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Env, opts.CloseTimeout, opts.ExtraArgs = roleEnv("deaf agent"), quickly, []string{"--" + afterPrompt}
+	opts.Env, opts.Limits.CloseTimeout, opts.ExtraArgs = roleEnv("deaf agent"), quickly, []string{"--" + afterPrompt}
 	s := connectTo(t, opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

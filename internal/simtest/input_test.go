@@ -11,6 +11,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -62,15 +64,15 @@ func TestInputStaysOpenForCallbacks(t *testing.T) {
 		"Hooks": {
 			`{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"Stop"}}`,
 			func(o *clew.Options) {
-				hook := func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil }
-				o.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookStop: {{Hooks: []clew.HookFunc{hook}}}}
+				nop := func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }
+				o.Hooks = map[hook.Event][]hook.Matcher{hook.Stop: {{Hooks: []hook.Func{nop}}}}
 			},
 		},
 		"OnElicitation": {
 			`{"subtype":"elicitation","mcp_server_name":"calc","message":"Who?"}`,
 			func(o *clew.Options) {
 				o.OnElicitation = func(context.Context, *clew.ElicitationRequest) (*clew.ElicitationResult, error) {
-					return &clew.ElicitationResult{Action: clew.ElicitationDecline}, nil
+					return &clew.ElicitationResult{Action: wire.ElicitationDecline}, nil
 				}
 			},
 		},
@@ -106,8 +108,8 @@ func TestInputStaysOpenForCallbacks(t *testing.T) {
 	}
 }
 
-func allows(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-	return &clew.AllowResult{}, nil
+func allows(context.Context, *permission.Request) (permission.Result, error) {
+	return &permission.AllowResult{}, nil
 }
 
 // pong is an MCP server that says yes.
@@ -177,7 +179,7 @@ func TestInputEndsBesidesOtherTasks(t *testing.T) {
 	}
 }
 
-// The input stays open for the questions of every turn, not of the first alone.
+// The input stays open for questions in every turn, not only in the first.
 func TestInputStaysOpenForAllPrompts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,7 +199,7 @@ func TestInputStaysOpenForAllPrompts(t *testing.T) {
 	})
 }
 
-// The error of a prompt sequence ends the prompts, not the running turn, and is returned.
+// An error in a prompt sequence ends the prompts, not the running turn, and is returned.
 func TestPromptsFail(t *testing.T) {
 	t.Parallel()
 	failing := func(prompts int) iter.Seq2[*wire.UserMessage, error] {

@@ -65,19 +65,19 @@ func TestNothingOutlives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := asProcess(clewtest.NewAgent(t, test.scenario))
-			opts.CloseTimeout = quickly
+			opts.Limits.CloseTimeout = quickly
 			wantNothingLeft(t, func() { test.run(t, opts) })
 		})
 	}
 }
 
 func closesAtOnce(t *testing.T, opts *clew.Options) {
-	opts.CloseTimeout = longest
+	opts.Limits.CloseTimeout = longest
 	wantClosed(t, connectTo(t, opts))
 }
 
 func leavesTurn(t *testing.T, opts *clew.Options) {
-	opts.CloseTimeout = longest
+	opts.Limits.CloseTimeout = longest
 	closesInTurn(t, opts)
 }
 
@@ -162,12 +162,12 @@ func cancelledBefore(t *testing.T, opts *clew.Options) {
 }
 
 func refused(t *testing.T, opts *clew.Options) {
-	opts.CloseTimeout = longest
+	opts.Limits.CloseTimeout = longest
 	wantNoSession(t.Context(), t, opts, nil)
 }
 
 func neverAnswered(t *testing.T, opts *clew.Options) {
-	opts.InitializeTimeout = quickly
+	opts.Limits.InitializeTimeout = quickly
 	wantNoSession(t.Context(), t, opts, nil)
 }
 
@@ -287,7 +287,7 @@ func withSecrets(agent *clewtest.Agent) (*clew.Options, *lockedBuffer) {
 	opts := asProcess(agent)
 	opts.Env = append(opts.Env, "ANTHROPIC_API_KEY="+keySecret, "PASSPHRASE="+envSecret)
 	opts.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	opts.CloseTimeout = quickly
+	opts.Limits.CloseTimeout = quickly
 	return opts, log
 }
 
@@ -325,7 +325,7 @@ func TestSecretsOfAFailedStart(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), longest)
 			defer cancel()
 			if name == "it hangs" {
-				opts.InitializeTimeout = quickly
+				opts.Limits.InitializeTimeout = quickly
 			}
 			_, err := clew.Connect(ctx, opts)
 			if err == nil {
@@ -364,7 +364,7 @@ func TestSecretsOfTheCommandLine(t *testing.T) {
 		"web":   &clew.MCPHTTPServer{URL: "https://example.com", Headers: map[string]string{"X-Pass": headerSecret}},
 		"local": &clew.MCPStdioServer{Command: "calc", Env: map[string]string{"PASSPHRASE": envSecret}},
 	}
-	opts.Settings = `{"env":{"PASSPHRASE":"` + envSecret + `"},"apiKeyHelper":"echo ` + keySecret + `"}`
+	opts.Settings.JSON = `{"env":{"PASSPHRASE":"` + envSecret + `"},"apiKeyHelper":"echo ` + keySecret + `"}`
 	opts.ExtraArgs = []string{"--newer-token=" + envSecret, "--newer=" + bearerSecret}
 	opts.Model = "opus\x00" // so that the options are refused, too
 	_, err := clew.Connect(t.Context(), opts)

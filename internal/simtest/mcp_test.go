@@ -106,7 +106,7 @@ func TestMCPCanceled(t *testing.T) {
 	}
 }
 
-// A cancellation that comes too late does not hit the next call of the same id.
+// A cancellation that comes too late does not hit the next call with the same id.
 func TestMCPCanceledTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestCloseWithDeafMCPServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &mcpServer{close: func() { time.Sleep(test.takes) }}
 				opts := ownServers(map[string]clew.MCPOpener{"own": server})
-				opts.CloseTimeout = 3 * time.Second
+				opts.Limits.CloseTimeout = 3 * time.Second
 				s, _ := simulate(t, connected(), opts)
 				begin := time.Now()
 				wantClosed(t, s)
@@ -236,7 +236,7 @@ func TestMCPServerThatDoesNotOpen(t *testing.T) {
 		close(released)
 		return nil, nil
 	})})
-	opts.CloseTimeout = time.Millisecond
+	opts.Limits.CloseTimeout = time.Millisecond
 	s, _ := simulate(t, connected(), opts)
 	wantClosed(t, s)
 	close(release)

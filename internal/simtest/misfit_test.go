@@ -121,7 +121,7 @@ func TestResultThatCannotBeReadEndsTurn(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Garbage(frame)).
 						Send(`{"type":"keep_alive"}`).
-						Expect(promptFrame("q", "Again")).Send(resultFrame("done", "q")), &clew.Options{MaxFrameBytes: smallFrames})
+						Expect(promptFrame("q", "Again")).Send(resultFrame("done", "q")), &clew.Options{Limits: clew.Limits{MaxFrameBytes: smallFrames}})
 					_, err := textsOf(s.Turn(t.Context(), clew.Text("Hi")))
 					wantUnread(t, err)
 					wantTurn(t, s, "Again", "result: done")
@@ -131,7 +131,7 @@ func TestResultThatCannotBeReadEndsTurn(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Garbage(frame)))
-					_, err := clew.Run(t.Context(), "Hi", inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames}))
+					_, err := clew.Run(t.Context(), "Hi", inMemory(agent, &clew.Options{Limits: clew.Limits{MaxFrameBytes: smallFrames}}))
 					wantUnread(t, err)
 				})
 			})

@@ -18,6 +18,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
+	"github.com/clewdev/clew/sandbox"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -81,12 +83,12 @@ func TestArgumentsOfTheProcess(t *testing.T) {
 	}{
 		"nothing": {clew.Options{}, nil},
 		"empty lists": {
-			clew.Options{Tools: []string{}, SettingSources: []clew.SettingSource{}},
+			clew.Options{Tools: []string{}, Settings: clew.SettingsOptions{Sources: []clew.SettingSource{}}},
 			[]string{"--tools=", "--setting-sources="},
 		},
 		"values that look like something else": {
 			clew.Options{
-				Model: "a b\n\"c\"", Resume: "--evil", ResumeAt: "m", ResumeDropsTurn: new(""), ExtraArgs: []string{"--neg=-1"},
+				Model: "a b\n\"c\"", Session: clew.SessionOptions{Resume: "--evil", ResumeAt: "m", ResumeDropsTurn: new("")}, ExtraArgs: []string{"--neg=-1"},
 			},
 			[]string{"--model=a b\n\"c\"", "--resume=--evil", "--resume-session-at=m", "--resume-drops-turn=", "--neg=-1"},
 		},
@@ -140,7 +142,7 @@ func TestSettingsAreNotOnTheCommandLine(t *testing.T) {
 	agent := clewtest.NewAgent(t, connected().CloseStdin().Exit(0))
 	s, err := clew.Connect(t.Context(), &clew.Options{
 		AgentPath: agent.Path(), Env: agent.Env(),
-		Settings: `{"env":{"DB_PASSWORD":"hush"}}`, Sandbox: &clew.SandboxSettings{Enabled: true},
+		Settings: clew.SettingsOptions{JSON: `{"env":{"DB_PASSWORD":"hush"}}`}, Sandbox: &sandbox.Settings{Enabled: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -228,8 +230,8 @@ func TestEnvironmentOfTheProcessAlone(t *testing.T) {
 func TestRefusedOptionsStartNothing(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
-	ask := func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-		return clew.Allow(), nil
+	ask := func(context.Context, *permission.Request) (permission.Result, error) {
+		return permission.Allow(), nil
 	}
 	for name, test := range map[string]struct {
 		opts   clew.Options

@@ -438,7 +438,7 @@ func TestPoolTellsNobodyElsesLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFakeTransport()
 		c.mirrors = true
-		opts := &clew.Options{Transport: c, Store: always(errStore)}
+		opts := &clew.Options{Transport: c, Store: clew.StoreOptions{Store: always(errStore)}}
 		p, err := clew.NewPool(t.Context(), opts, &clew.PoolOptions{MaxUses: 3})
 		if err != nil {
 			t.Fatal(err)

@@ -25,12 +25,12 @@ func TestPoolOptionsRefused(t *testing.T) {
 		config *clew.PoolOptions
 		option string
 	}{
-		"a session to resume":         {&clew.Options{Resume: id}, nil, "Resume"},
-		"a session to continue":       {&clew.Options{Continue: true, ForkSession: true}, nil, "Continue"},
-		"an id":                       {&clew.Options{SessionID: id}, nil, "SessionID"},
-		"a title":                     {&clew.Options{Title: "Threads"}, nil, "Title"},
-		"a recording":                 {&clew.Options{Record: new(discard)}, nil, "Record"},
-		"what a session refuses":      {&clew.Options{MaxTurns: -1}, nil, "MaxTurns"},
+		"a session to resume":         {&clew.Options{Session: clew.SessionOptions{Resume: id}}, nil, "Session.Resume"},
+		"a session to continue":       {&clew.Options{Session: clew.SessionOptions{Continue: true, Fork: true}}, nil, "Session.Continue"},
+		"an id":                       {&clew.Options{Session: clew.SessionOptions{ID: id}}, nil, "Session.ID"},
+		"a title":                     {&clew.Options{Session: clew.SessionOptions{Title: "Threads"}}, nil, "Session.Title"},
+		"a recording":                 {&clew.Options{Debug: clew.DebugOptions{Record: new(discard)}}, nil, "Debug.Record"},
+		"what a session refuses":      {&clew.Options{Limits: clew.Limits{MaxTurns: -1}}, nil, "Limits.MaxTurns"},
 		"fewer than none":             {nil, &clew.PoolOptions{Warm: -1}, "PoolOptions.Warm"},
 		"more ready than there are":   {nil, &clew.PoolOptions{Warm: 3, MaxAgents: 2}, "PoolOptions.MaxAgents"},
 		"no uses":                     {nil, &clew.PoolOptions{MaxUses: -1}, "PoolOptions.MaxUses"},

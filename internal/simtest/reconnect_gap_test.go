@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 )
 
@@ -135,14 +136,14 @@ func TestReconnectAndCallbacks(t *testing.T) {
 		calls := 0
 		ended := make(chan error, 1)
 		s := agents.open(&clew.Options{
-			CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+			CanUseTool: func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 				if calls++; calls > 1 {
-					return clew.Allow(), nil
+					return permission.Allow(), nil
 				}
 				<-ctx.Done()
 				time.Sleep(time.Minute) // longer than it takes to start the next agent
 				ended <- ctx.Err()
-				return clew.Allow(), nil
+				return permission.Allow(), nil
 			},
 		})
 		turn := inBackground(t.Context(), s, clew.Text("Hi"))
@@ -224,7 +225,7 @@ func TestReconnectIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var record lockedBuffer
 		agents := startSequence(t, cut(), answers("two"))
-		s := agents.open(&clew.Options{Record: &record})
+		s := agents.open(&clew.Options{Debug: clew.DebugOptions{Record: &record}})
 		_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		wantTurn(t, s, "two", "ok", "result: two")
@@ -416,7 +417,7 @@ func TestReconnectOverATransportThatPanics(t *testing.T) {
 	})
 }
 
-// A connection may be any value, even one that Go can't compare.
+// A connection may be any value, even a value that Go can't compare.
 func TestReconnectOverAConnectionOfAnyType(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

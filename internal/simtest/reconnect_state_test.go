@@ -187,25 +187,25 @@ func TestReconnectChoosesTheConversation(t *testing.T) {
 		turns int
 		want  []string
 	}{
-		"no turn": {clew.Options{SessionID: sessionOne}, connected(), 0, []string{
+		"no turn": {clew.Options{Session: clew.SessionOptions{ID: sessionOne}}, connected(), 0, []string{
 			"--session-id=" + sessionOne, "--session-id=" + sessionOne, "--session-id=" + sessionOne,
 		}},
-		"continued, no turn": {clew.Options{Continue: true}, connected(), 0, []string{"--continue", "--continue"}},
+		"continued, no turn": {clew.Options{Session: clew.SessionOptions{Continue: true}}, connected(), 0, []string{"--continue", "--continue"}},
 		"one turn": {clew.Options{}, turn(connected(), sessionOne), 1, []string{
 			"", "--resume=" + sessionOne, "--session-id=" + sessionOne, "--resume=" + sessionOne,
 		}},
 		"two turns": {clew.Options{}, turn(turn(connected(), sessionOne), sessionOne), 2, []string{
 			"", "--resume=" + sessionOne, "--resume=" + sessionOne,
 		}},
-		"forked": {clew.Options{Resume: "old", ForkSession: true}, turn(connected(), sessionTwo), 1, []string{
+		"forked": {clew.Options{Session: clew.SessionOptions{Resume: "old", Fork: true}}, turn(connected(), sessionTwo), 1, []string{
 			"--resume=old --fork-session", "--resume=" + sessionTwo,
 			"--resume=old --fork-session --session-id=" + sessionTwo,
 		}},
-		"resumed": {clew.Options{Resume: sessionOne}, turn(connected(), sessionOne), 1, []string{
+		"resumed": {clew.Options{Session: clew.SessionOptions{Resume: sessionOne}}, turn(connected(), sessionOne), 1, []string{
 			"--resume=" + sessionOne, "--resume=" + sessionOne, "--resume=" + sessionOne,
 		}},
 		"cleared": {
-			clew.Options{Resume: sessionOne}, command(turn(turn(connected(), sessionOne), sessionOne), sessionTwo), 3,
+			clew.Options{Session: clew.SessionOptions{Resume: sessionOne}}, command(turn(turn(connected(), sessionOne), sessionOne), sessionTwo), 3,
 			[]string{"--resume=" + sessionOne, "--resume=" + sessionTwo, "--session-id=" + sessionTwo},
 		},
 	} {
@@ -251,7 +251,7 @@ func TestReconnectGreetsAlike(t *testing.T) {
 			new(clewtest.Scenario).Expect(controlRequest("i", greeting)).Send(controlSuccess("i", `{}`)).
 				Send(controlRequest("m", ping)).Expect(controlSuccess("m", `{"mcp_response":{"id":1}}`)))
 		s := agents.open(&clew.Options{
-			Title:      "mine",
+			Session:    clew.SessionOptions{Title: "mine"},
 			Agents:     map[string]clew.AgentDefinition{"a": {Description: "d", Prompt: "p"}},
 			MCPServers: map[string]clew.MCPServer{"m": &clew.MCPInProcessServer{Handler: ponger{}}},
 		})

@@ -369,7 +369,7 @@ func TestReconnectIsNotForRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		agents := startSequence(t, cut())
-		opts := &clew.Options{Transport: agents, Reconnect: new(clew.ReconnectOptions), Ephemeral: true}
+		opts := &clew.Options{Transport: agents, Reconnect: new(clew.ReconnectOptions), Session: clew.SessionOptions{Ephemeral: true}}
 		_, err := clew.Run(t.Context(), "one", opts)
 		if diff := cmp.Diff(killed, wantExit(t, err)); diff != "" || len(agents.resumed()) != 1 {
 			t.Errorf("%d starts (-want +got):\n%s", len(agents.resumed()), diff)
@@ -444,7 +444,7 @@ func TestReconnectWhileTheStoreHangs(t *testing.T) {
 		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).Send(initFrame(sessionOne),
 			mirrorFrame("s", `{"a":1}`), mirrorFrame("s/subagents/a", `{"a":2}`), mirrorFrame("s2", `{"a":3}`)).Do(kill()),
 			answers("two"))
-		s := agents.open(&clew.Options{Store: store, StoreTimeout: 7 * time.Second})
+		s := agents.open(&clew.Options{Store: clew.StoreOptions{Store: store, Timeout: 7 * time.Second}})
 		begin := time.Now()
 		_, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
@@ -464,7 +464,7 @@ func TestCloseBetweenAgentsWhileTheStoreHangs(t *testing.T) {
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
 		agents := startSequence(t, connected().Send(mirrorFrame("s", `{}`, `{}`)).Do(clewtest.Hang()))
 		s, err := clew.Connect(t.Context(), &clew.Options{
-			Transport: agents, Reconnect: new(clew.ReconnectOptions), Store: store, StoreTimeout: 7 * time.Second,
+			Transport: agents, Reconnect: new(clew.ReconnectOptions), Store: clew.StoreOptions{Store: store, Timeout: 7 * time.Second},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func TestRecordWithoutSecretsIsReplayed(t *testing.T) {
 		const prompt = "log in with DB_PASSWORD=hush1234 now"
 		run := func(scenario *clewtest.Scenario) string {
 			var record bytes.Buffer
-			s, _ := simulate(t, scenario, &clew.Options{Record: &record})
+			s, _ := simulate(t, scenario, &clew.Options{Debug: clew.DebugOptions{Record: &record}})
 			if _, err := textsOf(s.Turn(t.Context(), clew.Text(prompt))); err != nil {
 				t.Error(err)
 			}
@@ -86,7 +86,7 @@ func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, te
 	t.Helper()
 	var recorded bytes.Buffer
 	opts := withCallbacks()
-	opts.Record, opts.Model = &recorded, "sonnet"
+	opts.Debug.Record, opts.Model = &recorded, "sonnet"
 	s, _ := simulate(t, scenario, opts)
 	one, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 	if err != nil {
@@ -134,7 +134,7 @@ func TestRecordThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")),
-			&clew.Options{Record: fullDisk{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			&clew.Options{Debug: clew.DebugOptions{Record: fullDisk{}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		wantTurn(t, s, "Hi", "result: done")
 		if got := strings.Count(log.String(), "recording stopped"); got != 1 {
 			t.Errorf("%d warnings in %s", got, log.String())
@@ -149,7 +149,7 @@ func TestRecordThatIsLeftEarly(t *testing.T) {
 		var record bytes.Buffer
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("one")).
 			Do(clewtest.Trickle(assistantFrame("two"), time.Hour)))
-		for range clew.Query(t.Context(), "Hi", inMemory(agent, &clew.Options{Record: &record})) {
+		for range clew.Query(t.Context(), "Hi", inMemory(agent, &clew.Options{Debug: clew.DebugOptions{Record: &record}})) {
 			time.Sleep(10 * time.Hour) // so that half of the next frame is there
 			break
 		}
@@ -198,7 +198,7 @@ func TestOddFrames(t *testing.T) {
 			t.Run("session", func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s, _ := simulate(t, scenario, &clew.Options{MaxFrameBytes: smallFrames})
+					s, _ := simulate(t, scenario, &clew.Options{Limits: clew.Limits{MaxFrameBytes: smallFrames}})
 					wantTurn(t, s, "Hi", "before", test.want, "after", "result: done")
 				})
 			})
@@ -206,7 +206,7 @@ func TestOddFrames(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					agent := clewtest.NewAgent(t, scenario)
-					opts := inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames})
+					opts := inMemory(agent, &clew.Options{Limits: clew.Limits{MaxFrameBytes: smallFrames}})
 					got, err := textsOf(clew.Query(t.Context(), "Hi", opts))
 					want := []string{"before", test.want, "after", "result: done"}
 					if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -222,7 +222,7 @@ func TestOddFrames(t *testing.T) {
 func TestFrameTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := simulate(t, connected().Do(clewtest.BigFrame(10<<20)), &clew.Options{MaxFrameBytes: smallFrames})
+		s, _ := simulate(t, connected().Do(clewtest.BigFrame(10<<20)), &clew.Options{Limits: clew.Limits{MaxFrameBytes: smallFrames}})
 		for msg, err := range s.Messages(t.Context()) {
 			if err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/redact"
 )
 
@@ -78,7 +79,7 @@ func logged(t *testing.T, text string) string {
 			Send(resultFrame("done", "p")),
 			&clew.Options{
 				Logger: slog.New(slog.NewTextHandler(&log, nil)),
-				CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+				CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
 					return nil, errors.New(text)
 				},
 			})
@@ -93,7 +94,7 @@ func recorded(t *testing.T, text string) string {
 	var record strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")),
-			&clew.Options{Record: &record, ExtraArgs: []string{"--note=" + text}})
+			&clew.Options{Debug: clew.DebugOptions{Record: &record}, ExtraArgs: []string{"--note=" + text}})
 		wantTurn(t, s, "Hi", "result: done")
 	})
 	return record.String()

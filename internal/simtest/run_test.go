@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// aFailure is a result of a failed turn.
+// aFailure is the result of a failed turn.
 const aFailure = `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached 3 turns"],` +
 	`"session_id":"s","uuid":"f"}`
 
@@ -185,7 +185,7 @@ func TestValuesAreNoFlags(t *testing.T) {
 	opts.Model = "--evil"
 	opts.FallbackModels = []string{"-e", "--evil=1"}
 	opts.Agent = "one\n--evil"
-	opts.Resume = "--evil"
+	opts.Session.Resume = "--evil"
 	opts.Tools = []string{"--evil"}
 	opts.AllowedTools = []string{"--evil(--more)"}
 	opts.DisallowedTools = []string{"-e"}
@@ -227,16 +227,16 @@ func TestPromptsAreNoArguments(t *testing.T) {
 func TestValuesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for option, opts := range map[string]*clew.Options{
-		"SessionID":    {SessionID: "--evil"},
-		"Model":        {Model: "a\x00b"},
-		"Resume":       {Resume: "a\x00b"},
-		"Tools":        {Tools: []string{"a\nb"}},
-		"AllowedTools": {AllowedTools: []string{"Read --evil"}},
-		"AddDirs":      {AddDirs: []string{"a\x00b"}},
-		"ExtraArgs":    {ExtraArgs: []string{"evil"}},
-		"Env":          {Env: []string{"A=a\x00B=b"}},
-		"Dir":          {Dir: "a\x00b"},
-		"AgentPath":    {AgentPath: "a\x00b"},
+		"Session.ID":     {Session: clew.SessionOptions{ID: "--evil"}},
+		"Model":          {Model: "a\x00b"},
+		"Session.Resume": {Session: clew.SessionOptions{Resume: "a\x00b"}},
+		"Tools":          {Tools: []string{"a\nb"}},
+		"AllowedTools":   {AllowedTools: []string{"Read --evil"}},
+		"AddDirs":        {AddDirs: []string{"a\x00b"}},
+		"ExtraArgs":      {ExtraArgs: []string{"evil"}},
+		"Env":            {Env: []string{"A=a\x00B=b"}},
+		"Dir":            {Dir: "a\x00b"},
+		"AgentPath":      {AgentPath: "a\x00b"},
 	} {
 		t.Run(option, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +270,7 @@ func TestAgentEnvironment(t *testing.T) {
 	opts := &clew.Options{
 		AgentPath: path,
 		Env:       append(roleEnv("environment"), "CLEW_GIVEN=a=b", "EMPTY="),
-		Stderr:    func(line string) { lines = append(lines, line) },
+		Debug:     clew.DebugOptions{Stderr: func(line string) { lines = append(lines, line) }},
 	}
 	if _, err := clew.Connect(t.Context(), opts); err == nil {
 		t.Fatal("the agent came up")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 )
 
 // Whatever the agent asks, it gets one answer, whole as it is written here, and the turn continues.
@@ -168,14 +169,14 @@ func TestCallbacksRunAtOnce(t *testing.T) {
 			Send(resultFrame("Done", "p"))
 		together, proceed := make(chan struct{}), make(chan struct{})
 		s, _ := simulate(t, scenario, &clew.Options{
-			CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+			CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 				if req.ToolName == "A" {
 					together <- struct{}{}
 				} else {
 					<-together
 				}
 				<-proceed
-				return clew.Deny("not " + req.ToolName), nil
+				return permission.Deny("not " + req.ToolName), nil
 			},
 		})
 		for msg, err := range s.Turn(t.Context(), clew.Text("Hi")) {
@@ -200,10 +201,10 @@ func TestRepeatedRequestIsServedOnce(t *testing.T) {
 		scenario := connected().Send(question, question).Expect(controlSuccess("q", `{"behavior":"allow"}`))
 		calls, proceed := 0, make(chan struct{})
 		simulate(t, scenario, &clew.Options{
-			CanUseTool: func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+			CanUseTool: func(context.Context, *permission.Request) (permission.Result, error) {
 				calls++
 				<-proceed
-				return clew.Allow(), nil
+				return permission.Allow(), nil
 			},
 		})
 		synctest.Wait()
@@ -224,10 +225,10 @@ func TestWithdrawnRequest(t *testing.T) {
 			Expect(promptFrame("p2", "Again")).Send(resultFrame("Hello again", "p2"))
 		ended := make(chan error, 1)
 		s, _ := simulate(t, scenario, &clew.Options{
-			CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+			CanUseTool: func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 				<-ctx.Done()
 				ended <- ctx.Err()
-				return clew.Allow(), nil
+				return permission.Allow(), nil
 			},
 		})
 		for _, prompt := range []string{"Hi", "Again"} {

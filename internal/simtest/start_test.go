@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/screens"
 )
 
@@ -27,7 +28,7 @@ func TestPromptWaitsForInitialize(t *testing.T) {
 			Do(clewtest.Trickle(controlSuccess("init", `{}`), time.Millisecond)).
 			Expect(promptFrame("p", "Hi")).Send(resultFrame("Hello", "p")).CloseStdin().Exit(0)
 		var record strings.Builder
-		opts := inMemory(clewtest.NewAgent(t, scenario), &clew.Options{Record: &record})
+		opts := inMemory(clewtest.NewAgent(t, scenario), &clew.Options{Debug: clew.DebugOptions{Record: &record}})
 		if _, err := clew.Run(t.Context(), "Hi", opts); err != nil {
 			t.Fatal(err)
 		}
@@ -48,16 +49,16 @@ func TestPromptWaitsForInitialize(t *testing.T) {
 
 func TestInitializeTellsOfHooks(t *testing.T) {
 	t.Parallel()
-	hook := func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil }
+	nop := func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }
 	for name, test := range map[string]struct {
-		hooks map[clew.HookEvent][]clew.HookMatcher
+		hooks map[hook.Event][]hook.Matcher
 		want  string
 	}{
 		"none": {nil, `{"subtype":"initialize","hooks":null}`},
 		"two matchers": {
-			map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
-				{Hooks: []clew.HookFunc{hook}},
-				{Matcher: "Bash", Hooks: []clew.HookFunc{hook}, Timeout: 2 * time.Second},
+			map[hook.Event][]hook.Matcher{hook.PreToolUse: {
+				{Hooks: []hook.Func{nop}},
+				{Matcher: "Bash", Hooks: []hook.Func{nop}, Timeout: 2 * time.Second},
 			}},
 			`{"subtype":"initialize","hooks":{"PreToolUse":[{"matcher":null,"hookCallbackIds":["hook_0"]},
 				{"matcher":"Bash","hookCallbackIds":["hook_1"],"timeout":2}]}}`,
@@ -172,7 +173,7 @@ func TestSessionID(t *testing.T) {
 	const own, told = "11111111-2222-4333-8444-555555555555", "66666666-7777-4888-8999-000000000000"
 	for name, opts := range map[string]*clew.Options{
 		"by the agent":   {},
-		"by the options": {SessionID: own},
+		"by the options": {Session: clew.SessionOptions{ID: own}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +182,7 @@ func TestSessionID(t *testing.T) {
 					Send(`{"type":"system","subtype":"init","session_id":"`+told+`"}`).Send(assistantFrame("Well")).
 					Expect(controlRequest("stop", `{"subtype":"interrupt"}`)).Send(controlSuccess("stop", `{}`)).
 					Send(resultFrame("done")), opts)
-				if s.ID() != opts.SessionID {
+				if s.ID() != opts.Session.ID {
 					t.Errorf("id %q before the first turn", s.ID())
 				}
 				for msg, err := range s.Turn(t.Context(), clew.Text("Hi")) {
@@ -217,7 +218,7 @@ func TestInitializeTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				silent := new(clewtest.Scenario).Expect(initialize).Expect(controlCancel("init")).CloseStdin().Exit(0)
-				opts := inMemory(clewtest.NewAgent(t, silent), &clew.Options{InitializeTimeout: test.limit})
+				opts := inMemory(clewtest.NewAgent(t, silent), &clew.Options{Limits: clew.Limits{InitializeTimeout: test.limit}})
 				begin := time.Now()
 				_, err := clew.Connect(t.Context(), opts)
 				wantError(t, err, context.DeadlineExceeded)

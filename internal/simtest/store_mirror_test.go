@@ -29,7 +29,7 @@ func TestMirrorBatches(t *testing.T) {
 		s, _ := simulate(t, oneTurn(
 			mirrorFrame("s", `{"a":1}`), mirrorFrame("s/subagents/a", `{"b":1}`), mirrorFrame("s"),
 			assistantFrame("well"), mirrorFrame("s", `{"a":2}`, `{"a": 3}`),
-		), &clew.Options{Store: store})
+		), &clew.Options{Store: clew.StoreOptions{Store: store}})
 		wantTurn(t, s, "one", "well", "result: one")
 		store.want(t, sessionKey+`: {"a":1} {"a":2} {"a": 3}`, subagentKey+`: {"b":1}`)
 	})
@@ -44,7 +44,7 @@ func TestMirrorBeforeResult(t *testing.T) {
 		store := &fakeStore{before: func(context.Context, int) error { time.Sleep(slow); return nil }}
 		s, _ := simulate(t, oneTurn(assistantFrame("well"), mirrorFrame("s", `{"a":1}`)).
 			Expect(controlRequest("m", `{"subtype":"set_model","model":"opus"}`)).Send(controlSuccess("m", `{}`)),
-			&clew.Options{Store: store})
+			&clew.Options{Store: clew.StoreOptions{Store: store}})
 		began := time.Now()
 		for msg, err := range s.Turn(t.Context(), clew.Text("one")) {
 			if err != nil {
@@ -71,7 +71,7 @@ func TestContextEndsBeforeStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{before: func(context.Context, int) error { time.Sleep(time.Second); return nil }}
-		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
+		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: clew.StoreOptions{Store: store}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		_, err := textsOf(s.Turn(ctx, clew.Text("one")))
@@ -106,7 +106,7 @@ func TestMirrorWithoutResult(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{}
-				s, _ := simulate(t, connected().Send(test.frame), &clew.Options{Store: store, StoreEager: test.eager})
+				s, _ := simulate(t, connected().Send(test.frame), &clew.Options{Store: clew.StoreOptions{Store: store, Eager: test.eager}})
 				synctest.Wait()
 				store.wantCalls(t, test.calls)
 				wantClosed(t, s)
@@ -127,7 +127,7 @@ func TestMirrorOfTheEnd(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
-			s, _ := simulate(t, scenario(), &clew.Options{Store: store})
+			s, _ := simulate(t, scenario(), &clew.Options{Store: clew.StoreOptions{Store: store}})
 			wantTurn(t, s, "one", "result: one")
 			store.want(t, want[:1]...)
 			wantClosed(t, s)
@@ -138,7 +138,7 @@ func TestMirrorOfTheEnd(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
-			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: store})
+			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: clew.StoreOptions{Store: store}})
 			if _, err := clew.Run(t.Context(), "one", opts); err != nil {
 				t.Error(err)
 			}
@@ -149,7 +149,7 @@ func TestMirrorOfTheEnd(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			store := &fakeStore{}
-			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: store})
+			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: clew.StoreOptions{Store: store}})
 			for _, err := range clew.Query(t.Context(), "one", opts) {
 				if err != nil {
 					t.Error(err)
@@ -167,7 +167,7 @@ func TestStoreProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{}`), mirrorFrame("s/subagents/a", `{}`)),
-			&clew.Options{Store: store, StoreProject: "ours"})
+			&clew.Options{Store: clew.StoreOptions{Store: store, Project: "ours"}})
 		wantTurn(t, s, "one", "result: one")
 		store.want(t, "ours/s: {}", "ours/s/subagents/a: {}")
 	})
@@ -188,7 +188,7 @@ func TestMirrorOfAnotherFile(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{}
-				s, _ := simulate(t, oneTurn(frame(path), mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
+				s, _ := simulate(t, oneTurn(frame(path), mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: clew.StoreOptions{Store: store}})
 				msgs := messagesOf(t, s, "one")
 				loss := lossOf(t, msgs[0])
 				if loss.Key != nil || !strings.Contains(loss.Error, "entries lost: 2") || len(msgs) != 2 {
@@ -207,7 +207,7 @@ func TestMirrorOfWindows(t *testing.T) {
 		store := &fakeStore{}
 		s, _ := simulate(t, oneTurn(
 			`{"type":"transcript_mirror","filePath":"C:\\projects\\.claude\\projects\\p\\s\\subagents\\a.jsonl","entries":[{}]}`,
-		), &clew.Options{Store: store})
+		), &clew.Options{Store: clew.StoreOptions{Store: store}})
 		wantTurn(t, s, "one", "result: one")
 		store.want(t, subagentKey+": {}")
 	})
@@ -224,7 +224,7 @@ func TestMirrorFlood(t *testing.T) {
 				store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
 				scenario, want := flooding(connected().Expect(promptFrame("p1", "one")))
 				s, _ := simulate(t, scenario.Expect(controlRequest("m", `{"subtype":"set_model","model":"opus"}`)).
-					Send(controlSuccess("m", `{}`), resultFrame("one", "p1")), &clew.Options{Store: store, MaxBacklogBytes: room})
+					Send(controlSuccess("m", `{}`), resultFrame("one", "p1")), &clew.Options{Store: clew.StoreOptions{Store: store}, Limits: clew.Limits{MaxBacklogBytes: room}})
 				if _, err := s.Send(t.Context(), clew.Text("one")); err != nil {
 					t.Fatal(err)
 				}
@@ -269,7 +269,7 @@ func TestCloseInAMirrorFlood(t *testing.T) {
 		scenario, entries := flooding(connected())
 		agent := clewtest.NewAgent(t, scenario.CloseStdin())
 		s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{
-			Store: store, StoreTimeout: 10 * time.Second, MaxBacklogBytes: 1,
+			Store: clew.StoreOptions{Store: store, Timeout: 10 * time.Second}, Limits: clew.Limits{MaxBacklogBytes: 1},
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -387,8 +387,8 @@ func BenchmarkMirror(b *testing.B) {
 	}{
 		{"without", false, clew.Options{}},
 		{"frames only", true, clew.Options{}},
-		{"store", true, clew.Options{Store: &keepingStore{}}},
-		{"eager store", true, clew.Options{Store: &keepingStore{}, StoreEager: true}},
+		{"store", true, clew.Options{Store: clew.StoreOptions{Store: &keepingStore{}}}},
+		{"eager store", true, clew.Options{Store: clew.StoreOptions{Store: &keepingStore{}, Eager: true}}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			conn := newFlood(200, bench.mirrored)

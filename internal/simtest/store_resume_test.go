@@ -70,7 +70,7 @@ func reporting(t *testing.T, opts clew.Options) *clew.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.AgentPath, opts.StoreProject = path, "p"
+	opts.AgentPath, opts.Store.Project = path, "p"
 	opts.Env = append(opts.Env, mirrorVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	return &opts
 }
@@ -94,7 +94,7 @@ func TestResumeFromStore(t *testing.T) {
 	config, work := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(config, ".credentials.json"), `{"claudeAiOauth":{"accessToken":"a","refreshToken":"r"}}`)
 	s := dial(t, reporting(t, clew.Options{
-		Store: store, Resume: storedID, Dir: work,
+		Store: clew.StoreOptions{Store: store}, Session: clew.SessionOptions{Resume: storedID}, Dir: work,
 		Env: []string{"CLAUDE_CONFIG_DIR=" + config, "CLAUDE_CODE_PROJECT_DIR_NAME=named"},
 	}))
 	start := decoded[mirrored](t, string(s.Info().Raw()))
@@ -192,7 +192,7 @@ func TestContinueFromStore(t *testing.T) {
 				}
 				return test.times, nil
 			}
-			s := dial(t, reporting(t, clew.Options{Store: store, Continue: true}))
+			s := dial(t, reporting(t, clew.Options{Store: clew.StoreOptions{Store: store}, Session: clew.SessionOptions{Continue: true}}))
 			args := decoded[mirrored](t, string(s.Info().Raw())).Args
 			got := slices.DeleteFunc(args, func(arg string) bool {
 				return !strings.HasPrefix(arg, "--resume") && arg != "--continue"
@@ -211,7 +211,7 @@ func TestContinueFromStore(t *testing.T) {
 // Neither the store nor the agent's own directory has a session.
 func TestContinueWithoutASession(t *testing.T) {
 	temp := ownTemp(t)
-	_, err := clew.Connect(t.Context(), reporting(t, clew.Options{Store: storing(nil), Continue: true, Dir: t.TempDir()}))
+	_, err := clew.Connect(t.Context(), reporting(t, clew.Options{Store: clew.StoreOptions{Store: storing(nil)}, Session: clew.SessionOptions{Continue: true}, Dir: t.TempDir()}))
 	if refused, ok := errors.AsType[*clew.OptionsError](err); !ok || !strings.Contains(refused.Error(), "has no session yet") {
 		t.Errorf("error %v", err)
 	}
@@ -226,7 +226,7 @@ func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	temp := ownTemp(t)
 	var log strings.Builder
 	s := dial(t, reporting(t, clew.Options{
-		Store: &fakeStore{}, Resume: storedID, Env: []string{"CLAUDE_CONFIG_DIR=/mine"},
+		Store: clew.StoreOptions{Store: &fakeStore{}}, Session: clew.SessionOptions{Resume: storedID}, Env: []string{"CLAUDE_CONFIG_DIR=/mine"},
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}))
 	wantClosed(t, s)
@@ -290,7 +290,7 @@ func TestResumeFails(t *testing.T) {
 			s.subpaths = func(context.Context, wire.SessionKey) ([]string, error) { return nil, errStore }
 		}, "Subpaths", errStore, "Subpaths of p/" + storedID},
 		{"sessions fail", func(s *fakeStore, o *clew.Options) {
-			o.Resume, o.Continue = "", true
+			o.Session.Resume, o.Session.Continue = "", true
 			s.sessions = func(context.Context, string) (map[string]time.Time, error) { return nil, errStore }
 		}, "Sessions", errStore, "Sessions of p:"},
 	}
@@ -299,7 +299,7 @@ func TestResumeFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := storing(map[string][]wire.JSON{storedID: {`{}`}})
 				opts := &clew.Options{
-					Store: store, StoreProject: "p", Resume: storedID, Env: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=p"},
+					Store: clew.StoreOptions{Store: store, Project: "p"}, Session: clew.SessionOptions{Resume: storedID}, Env: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=p"},
 				}
 				test.change(store, opts)
 				_, err := clew.Connect(t.Context(), opts)
@@ -332,7 +332,7 @@ func TestResumeIsCanceled(t *testing.T) {
 			<-release // it does not look at its context
 			return nil, nil
 		}
-		_, err := clew.Connect(ctx, &clew.Options{Store: store, StoreProject: "p", Resume: storedID})
+		_, err := clew.Connect(ctx, &clew.Options{Store: clew.StoreOptions{Store: store, Project: "p"}, Session: clew.SessionOptions{Resume: storedID}})
 		wantError(t, err, context.Canceled)
 	})
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

@@ -180,7 +180,7 @@ func messagesOf(t *testing.T, s *clew.Session, prompt string) []clew.Message {
 	return msgs
 }
 
-// wantLostEntries checks that the error of a closed session reports lost entries.
+// wantLostEntries checks that a closed session's error reports lost entries.
 func wantLostEntries(t *testing.T, err error, lost int, cause error) {
 	t.Helper()
 	loss, ok := errors.AsType[*clew.StoreError](err)
@@ -233,7 +233,7 @@ func TestStoreFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{before: test.before}
 				s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`, `{"a":2}`)).Expect(promptFrame("p2", "two")).
-					Send(mirrorFrame("s", `{"b":1}`), resultFrame("two", "p2")), &clew.Options{Store: store})
+					Send(mirrorFrame("s", `{"b":1}`), resultFrame("two", "p2")), &clew.Options{Store: clew.StoreOptions{Store: store}})
 				began := time.Now()
 				msgs := messagesOf(t, s, "one")
 				if took := time.Since(began); took != test.took {
@@ -288,7 +288,7 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 			Expect(promptFrame("p2", "two")).
 			Send(mirrorFrame("s", `{"b":1}`), mirrorFrame("s/subagents/a", `{"b":2}`), resultFrame("two", "p2")).
 			Expect(promptFrame("p3", "three")).Send(mirrorFrame("s", `{"c":1}`), resultFrame("three", "p3")),
-			&clew.Options{Store: store, StoreTimeout: 10 * time.Second})
+			&clew.Options{Store: clew.StoreOptions{Store: store, Timeout: 10 * time.Second}})
 		for _, prompt := range []string{"one", "two"} {
 			began := time.Now()
 			wantTurn(t, s, prompt, "*wire.MirrorErrorMessage", "result: "+prompt)
@@ -313,7 +313,7 @@ func TestCloseWithAStoreThatHangs(t *testing.T) {
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
 		agent := clewtest.NewAgent(t, connected().CloseStdin().
 			Send(mirrorFrame("s", `{}`, `{}`), mirrorFrame("s/subagents/a", `{}`), mirrorFrame("s2", `{}`)))
-		s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{Store: store, StoreTimeout: 7 * time.Second}))
+		s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{Store: clew.StoreOptions{Store: store, Timeout: 7 * time.Second}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +341,7 @@ func TestLossAfterTheResult(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			opts := &clew.Options{Store: always(errStore), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			opts := &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			s, err := clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, scenario()), opts))
 			if err != nil {
 				t.Fatal(err)
@@ -356,7 +356,7 @@ func TestLossAfterTheResult(t *testing.T) {
 	t.Run("of a loop that goes on", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: always(errStore)})
+			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}})
 			texts, err := textsOf(clew.Query(t.Context(), "one", opts))
 			slices.Sort(texts) // the loss may be known before the result is read
 			if diff := cmp.Diff([]string{"*wire.MirrorErrorMessage", "result: one"}, texts); diff != "" || err != nil {
@@ -367,7 +367,7 @@ func TestLossAfterTheResult(t *testing.T) {
 	t.Run("of a run", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: always(errStore)})
+			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}})
 			result, err := clew.Run(t.Context(), "one", opts)
 			loss, ok := errors.AsType[*clew.StoreError](err)
 			if !ok || result == nil || result.Result != "one" || loss.Key.String() != sessionKey {
@@ -380,7 +380,7 @@ func TestLossAfterTheResult(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`),
 				`{"type":"result","subtype":"success","structured_output":{"N":3},"user_message_uuids":["p1"]}`))
-			opts := inMemory(agent, &clew.Options{Store: always(errStore)})
+			opts := inMemory(agent, &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}})
 			answer, _, err := clew.RunAs[struct{ N int }](t.Context(), "one", opts)
 			if _, ok := errors.AsType[*clew.StoreError](err); !ok || answer.N != 3 {
 				t.Errorf("answer %v, error %v", answer, err)
@@ -393,7 +393,7 @@ func TestLossAfterTheResult(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Do(clewtest.Hang()))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err := textsOf(clew.Query(ctx, "one", inMemory(agent, &clew.Options{Store: always(errStore)})))
+			_, err := textsOf(clew.Query(ctx, "one", inMemory(agent, &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}})))
 			wantLostEntries(t, err, 1, errStore)
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v", err)
@@ -404,7 +404,7 @@ func TestLossAfterTheResult(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Exit(3))
-			s := connectTo(t, inMemory(agent, &clew.Options{Store: always(errStore)}))
+			s := connectTo(t, inMemory(agent, &clew.Options{Store: clew.StoreOptions{Store: always(errStore)}}))
 			texts, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 			if diff := cmp.Diff([]string{"*wire.MirrorErrorMessage"}, texts); diff != "" || wantExit(t, err).Code != 3 {
 				t.Errorf("error %v, messages (-want +got):\n%s", err, diff)
@@ -421,7 +421,7 @@ func TestLossInATurnThatWasLeft(t *testing.T) {
 		store := &fakeStore{before: failing(errStore, 1, 2, 3)}
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).Send(mirrorFrame("s", `{}`), assistantFrame("2"), resultFrame("one", "p1"),
-			resultFrame("two", "p2")), &clew.Options{Store: store})
+			resultFrame("two", "p2")), &clew.Options{Store: clew.StoreOptions{Store: store}})
 		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
@@ -437,7 +437,7 @@ func TestManyLosses(t *testing.T) {
 		both := []any{mirrorFrame("s", `{}`), mirrorFrame("s/subagents/a", `{}`)}
 		s, _ := simulate(t, connected().Send(both...).
 			Expect(promptFrame("p1", "one")).Send(both...).Send(resultFrame("one", "p1")),
-			&clew.Options{Store: store, StoreEager: true})
+			&clew.Options{Store: clew.StoreOptions{Store: store, Eager: true}})
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		msgs := messagesOf(t, s, "one")

@@ -16,13 +16,14 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/wire"
 )
 
 type callerKey struct{}
 
-// A traceLog records the calls of a trace, each with the name in its context.
+// A traceLog records trace calls, each with the name in its context.
 type traceLog struct {
 	mu    sync.Mutex
 	lines []string
@@ -110,9 +111,9 @@ func TestTrace(t *testing.T) {
 			Expect(controlSuccess("q", `{"behavior":"allow"}`)).
 			Send(`{"type":"result","subtype":"error_max_turns","is_error":true,"user_message_uuids":["p"]}`))
 		opts := &clew.Options{Transport: agents, Trace: log.trace()}
-		opts.CanUseTool = func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+		opts.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 			log.add(ctx, "callback")
-			return clew.Allow(), nil
+			return permission.Allow(), nil
 		}
 		s, err := clew.Connect(named(t.Context(), "connect"), opts)
 		if err != nil {

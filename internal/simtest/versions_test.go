@@ -130,7 +130,7 @@ func TestInputStaysOpenForPromptsThatWait(t *testing.T) {
 		var record strings.Builder
 		agent := clewtest.NewAgent(t, namelessQueue())
 		prompts := slices.Values([]*clew.UserMessage{clew.Text("one"), clew.Text("two"), clew.Text("three")})
-		if _, err := clew.Run(t.Context(), prompts, inMemory(agent, &clew.Options{Record: &record})); err != nil {
+		if _, err := clew.Run(t.Context(), prompts, inMemory(agent, &clew.Options{Debug: clew.DebugOptions{Record: &record}})); err != nil {
 			t.Error(err)
 		}
 		_, after, closed := strings.Cut(record.String(), "# host closes stdin")
@@ -184,7 +184,7 @@ func TestOlderAgentsCancelPromptInAFullBacklog(t *testing.T) {
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
 			Send(controlSuccess("c", `{"cancelled":true}`), resultFrame("one")).
 			Expect(promptFrame("p3", "three")).Send(replayFrame("p3", "three"), assistantFrame("3"), resultFrame("three")),
-			&clew.Options{MaxBacklogBytes: 1})
+			&clew.Options{Limits: clew.Limits{MaxBacklogBytes: 1}})
 		second := clew.Text("two")
 		second.UUID = "p2"
 		for _, prompt := range []*clew.UserMessage{clew.Text("one"), second} {
@@ -266,7 +266,7 @@ func TestControlTimeout(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("c", `{"subtype":"list_models"}`)).Expect(controlCancel("c")).
 			Expect(controlRequest("q", `{"subtype":"side_question"}`)).Expect(controlCancel("q")),
-			&clew.Options{ControlTimeout: time.Second})
+			&clew.Options{Limits: clew.Limits{ControlTimeout: time.Second}})
 		began := time.Now()
 		if _, err := s.Models(t.Context()); err == nil || time.Since(began) != time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)

@@ -52,7 +52,7 @@ var values = map[string]value{
 	"model":   {"the model", 90, func(v *View) []part { return words(tty.Title, v.Input.Model.DisplayName, v.Input.Model.ID) }},
 	"effort":  {"how much the model thinks", 30, effort},
 	"context": {"how full the context is", 80, contextUsed},
-	"5h": {"the five-hour limit, and the time until it begins again", 75, func(v *View) []part {
+	"5h": {"the five-hour limit, and the time to reset", 75, func(v *View) []part {
 		return v.limit("5h", func(l *settings.StatusRateLimits) *settings.StatusLimit { return l.FiveHour })
 	}},
 	"7d": {"the same for the seven-day limit", 65, func(v *View) []part {

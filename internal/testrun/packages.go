@@ -39,7 +39,7 @@ var (
 	// for the most important of it. The others are tools of this repository.
 	late = []string{
 		"examples", "internal/record", "internal/realtest",
-		"internal/bench", "internal/corpus", "internal/notices", "internal/pictures", "internal/sbom",
+		"internal/bench", "internal/corpus", "internal/notices", "internal/pictures",
 	}
 
 	// bound are the tests in which permissions have to bind the user.

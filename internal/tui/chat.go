@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/pause"
@@ -24,10 +25,6 @@ type ChatOptions struct {
 	Source Source
 	// History has earlier prompts.
 	History *compose.History
-	// Full means that the chat has the whole screen, on which finished output can be scrolled.
-	// Otherwise the chat is drawn below the terminal's output, and finished output is printed
-	// there.
-	Full bool
 }
 
 // Chat shows a conversation until it ends. It returns the lines that were not shown.
@@ -49,14 +46,13 @@ type chat struct {
 	driver Driver
 	mail   *Mailbox
 	editor compose.Editor
-	news   News      // without the lines to print
-	above  []string  // lines to print with the next frame
-	page   *chatPage // where they are shown instead, or nil
-	queue  []string  // prompts that wait for the end of the turn
-	held   bool      // the queue waits until the user sends another prompt
+	news   News     // without the lines to print
+	above  []string // lines to print with the next frame
+	queue  []string // prompts that wait for the end of the turn
+	held   bool     // the queue waits until the user sends another prompt
 
 	docks    []*dock
-	answered map[int]bool // questions that are open until the driver has the answer
+	answered map[string]bool // questions that are open until the driver has the answer
 	focus    focus
 
 	hint      string // in place of the status, until the next key
@@ -89,11 +85,8 @@ func (f *focus) asks() bool { return f.question && f.settled }
 const focusPause = 500 * time.Millisecond
 
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
-	c := &chat{base: newBase(a), driver: d, mail: opts.Mail, answered: map[int]bool{}}
+	c := &chat{base: newBase(a), driver: d, mail: opts.Mail, answered: map[string]bool{}}
 	c.editor.History = opts.History
-	if opts.Full {
-		c.page = new(chatPage)
-	}
 	return c
 }
 
@@ -127,7 +120,7 @@ type (
 
 // receive waits for news.
 func (c *chat) receive() tea.Cmd {
-	return ask(c, func() tea.Msg {
+	return background(c, func() tea.Msg {
 		if !c.mail.wait() {
 			return nil
 		}
@@ -210,7 +203,7 @@ func (c *chat) learn() tea.Cmd {
 }
 
 // dock shows the questions that are open, and no others. It reports whether one is new.
-func (c *chat) dock(open []*Question) (asked bool) {
+func (c *chat) dock(open []*ask.Question) (asked bool) {
 	first := c.question()
 	c.docks = slices.DeleteFunc(c.docks, func(d *dock) bool { return !isOpen(d.ID, open) })
 	if len(c.docks) == 0 {
@@ -280,7 +273,7 @@ func (c *chat) paused(timer int) tea.Cmd {
 
 // after returns a message in a while.
 func (c *chat) after(d time.Duration, msg tea.Msg) tea.Cmd {
-	return ask(c, func() tea.Msg {
+	return background(c, func() tea.Msg {
 		if pause.For(c.ctx, d) != nil {
 			return nil
 		}
@@ -330,12 +323,7 @@ func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 
 func (c *chat) do(keymap.Action) tea.Cmd { return nil }
 
-func (c *chat) wheel(lines int) tea.Cmd {
-	if c.page != nil {
-		c.page.scroll(lines)
-	}
-	return nil
-}
+func (c *chat) wheel(int) tea.Cmd { return nil }
 
 func (c *chat) paste(text string) tea.Cmd {
 	c.driver.Acted()
@@ -478,9 +466,6 @@ func (c *chat) compose(name string, action keymap.Action, key tea.KeyPressMsg, l
 		return c.edit()
 	case action == keymap.ShowRows:
 		return c.findSession()
-	case c.page != nil && (action == keymap.PageUp || action == keymap.PageDown):
-		c.page.scroll(map[keymap.Action]int{keymap.PageUp: -1, keymap.PageDown: 1}[action] * max(c.page.height-1, 1))
-		return nil
 	case name == "up" && empty && len(c.queue) > 0:
 		last := len(c.queue) - 1
 		c.editor.SetText(c.queue[last])
@@ -546,7 +531,7 @@ func (c *chat) complete() tea.Cmd {
 		return nil
 	}
 	c.completed = q
-	return ask(c, func() tea.Msg { return completedMsg{q, c.driver.Complete(c.ctx, q)} })
+	return background(c, func() tea.Msg { return completedMsg{q, c.driver.Complete(c.ctx, q)} })
 }
 
 // findSession finds the session of the conversation, to show its rows.
@@ -555,7 +540,7 @@ func (c *chat) findSession() tea.Cmd {
 		c.hint = "there are no rows to show"
 		return nil
 	}
-	return ask(c, func() tea.Msg {
+	return background(c, func() tea.Msg {
 		info, err := c.driver.Session(c.ctx)
 		return sessionMsg{info, err}
 	})

@@ -27,70 +27,14 @@ func (c *chat) draw(width, height int) Frame {
 		c.columns, c.rows = width, height
 		c.driver.Resize(width, height)
 	}
-	f := Frame{Inline: c.page == nil}
-	if f.Inline {
-		f.Above, c.above = c.above, nil
-	}
+	f := Frame{Inline: true, Above: c.above}
+	c.above = nil
 	if c.news.Ended {
 		return f
 	}
 	l := c.layOut(width, height)
 	f.Lines, f.Cursor = l.lines, l.cursor
-	if !f.Inline {
-		c.page.add(c.above)
-		c.above = nil
-		c.page.draw(&f, width, height)
-	}
 	return f
-}
-
-// maxPage is the number of lines that can be scrolled back to.
-const maxPage = 100_000
-
-// A chatPage shows finished output above a chat that has the whole screen.
-type chatPage struct {
-	lines  []string
-	back   int // number of lines at the end that are hidden because the user scrolled up
-	unseen int // number of new lines among them
-	height int // number of lines shown
-}
-
-// add adds lines. If the user scrolled up, the visible lines stay in place.
-func (p *chatPage) add(lines []string) {
-	p.lines = append(p.lines, lines...)
-	if p.back > 0 {
-		p.back += len(lines)
-		p.unseen += len(lines)
-	}
-	if n := len(p.lines) - maxPage; n > 0 {
-		p.lines = append([]string(nil), p.lines[n:]...)
-	}
-}
-
-// scroll moves by a number of lines, upwards if it is negative.
-func (p *chatPage) scroll(lines int) {
-	p.back = min(max(p.back-lines, 0), max(len(p.lines)-p.height, 0))
-	p.unseen = min(p.unseen, p.back)
-}
-
-// draw puts the page above the frame's own lines.
-func (p *chatPage) draw(f *Frame, width, height int) {
-	p.height = max(height-len(f.Lines), 0)
-	p.scroll(0)
-	end := len(p.lines) - p.back
-	shown := p.lines[max(end-p.height, 0):end]
-	lines := make([]string, p.height-len(shown), height) // a short conversation is at the bottom
-	for _, line := range shown {
-		lines = append(lines, tty.CutPainted(line, width))
-	}
-	if p.back > 0 && len(shown) > 0 {
-		note := fmt.Sprintf("-- %d more lines below, %d new: page down --", p.back, p.unseen)
-		lines[len(lines)-1] = tty.Cut(note, width)
-	}
-	f.Lines = append(lines, f.Lines...)
-	if f.Cursor != nil {
-		f.Cursor.Y += p.height
-	}
 }
 
 // A chatLayout holds the rows to draw, in order, and the room left for more.

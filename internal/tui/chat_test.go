@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/golden"
@@ -29,12 +30,12 @@ type testChat struct {
 	*chat
 	t    *testing.T
 	msgs chan tea.Msg
-	open []*Question
+	open []*ask.Question
 
 	// Recorded effects of the chat.
 	sent       []string
 	kept       []string
-	answers    map[int]Answer
+	answers    map[string]ask.Answer
 	interrupts int
 	modes      int
 	ended      []bool
@@ -42,7 +43,7 @@ type testChat struct {
 
 func newTestChat(t *testing.T) *testChat {
 	t.Helper()
-	c := &testChat{t: t, msgs: make(chan tea.Msg, 1000), answers: map[int]Answer{}}
+	c := &testChat{t: t, msgs: make(chan tea.Msg, 1000), answers: map[string]ask.Answer{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	mail := NewMailbox()
 	t.Cleanup(func() {
@@ -108,13 +109,13 @@ func (c *testChat) post(change func(*News)) {
 }
 
 // asks asks a question.
-func (c *testChat) asks(q *Question) {
+func (c *testChat) asks(q *ask.Question) {
 	c.open = append(c.open, q)
 	c.postQuestions()
 }
 
-func (c *testChat) withdraws(q *Question) {
-	c.open = slices.DeleteFunc(c.open, func(o *Question) bool { return o == q })
+func (c *testChat) withdraws(q *ask.Question) {
+	c.open = slices.DeleteFunc(c.open, func(o *ask.Question) bool { return o == q })
 	c.postQuestions()
 }
 
@@ -171,13 +172,13 @@ func (c *testChat) Send(prompt string) {
 		n.Work = Work{Doing: "thinking", Since: time.Now()}
 	})
 }
-func (c *testChat) Interrupt()              { c.interrupts++ }
-func (c *testChat) Keep(prompt string)      { c.kept = append(c.kept, prompt) }
-func (c *testChat) NextMode()               { c.modes++ }
-func (c *testChat) Answer(id int, a Answer) { c.answers[id] = a }
-func (c *testChat) Resize(int, int)         {}
-func (c *testChat) Acted()                  {}
-func (c *testChat) End(force bool)          { c.ended = append(c.ended, force) }
+func (c *testChat) Interrupt()                     { c.interrupts++ }
+func (c *testChat) Keep(prompt string)             { c.kept = append(c.kept, prompt) }
+func (c *testChat) NextMode()                      { c.modes++ }
+func (c *testChat) Answer(id string, a ask.Answer) { c.answers[id] = a }
+func (c *testChat) Resize(int, int)                {}
+func (c *testChat) Acted()                         {}
+func (c *testChat) End(force bool)                 { c.ended = append(c.ended, force) }
 func (c *testChat) Complete(_ context.Context, q compose.Query) []compose.Choice {
 	if q.Kind == compose.FileQuery {
 		return []compose.Choice{{Text: "upload/server.go"}, {Text: "upload/client.go"}}
@@ -356,9 +357,7 @@ var chatStates = []struct {
 	{"reason", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "o", "t") }},
 	{"rule", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a") }},
 	{"long question", func(c *testChat) {
-		q := bashQuestion(1)
-		q.Sheet = boxed("Bash", strings.Split(strings.Repeat("echo 世界 \x1b[2J and so on and on\n", 30), "\n")...)
-		c.asks(q)
+		c.asks(commandQuestion(1, strings.Repeat("echo 世界 \x1b[2J and so on and on\n", 30)))
 		c.press("ctrl+g", "y")
 	}},
 	{"choices", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "down") }},
@@ -413,62 +412,6 @@ func TestChatSizes(t *testing.T) {
 	}
 }
 
-// On a whole screen, the visible text stays in place.
-func TestChatFull(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
-		c.page = new(chatPage)
-		c.width, c.height = 40, 12
-		say := func(from, to int) {
-			c.post(func(n *News) {
-				for i := from; i < to; i++ {
-					n.Print = append(n.Print, fmt.Sprint("line ", i))
-				}
-			})
-		}
-		first := func() string { return c.draw(40, 12).Lines[0] }
-		say(0, 3)
-		if lines := c.draw(40, 12).Lines; len(lines) != 12 || lines[0] != "" || lines[6] != "line 2" {
-			t.Errorf("%q", lines)
-		}
-		say(3, 100)
-		if got := first(); got != "line 93" {
-			t.Errorf("the first line is %q", got)
-		}
-		c.run(c.wheel(-3))
-		say(100, 200)
-		c.enters("typed", 0)
-		if got := first(); got != "line 90" {
-			t.Errorf("after scrolling up, the first line is %q", got)
-		}
-		if note := c.draw(40, 12).Lines[6]; note != "-- 103 more lines below, 100 new: page d" {
-			t.Errorf("the note is %q", note)
-		}
-		for range 30 {
-			c.press("pgdown")
-		}
-		say(200, 201)
-		if got := first(); got != "line 194" {
-			t.Errorf("at the end, the first line is %q", got)
-		}
-		for range 100 {
-			c.press("pgup")
-		}
-		if got := first(); got != "line 0" {
-			t.Errorf("at the beginning, the first line is %q", got)
-		}
-		for _, width := range soak.Widths(1) {
-			for _, height := range []int{1, 2, 3, 8, 30} {
-				f := c.draw(width, height)
-				if len(f.Lines) > height {
-					t.Fatalf("%d rows of %d", len(f.Lines), height)
-				}
-				checkFrame(t, "full", f, width)
-			}
-		}
-	}))
-}
-
 // checkFrame checks that lines fit, are clean, and have the cursor among them.
 func checkFrame(t *testing.T, name string, f Frame, width int) {
 	t.Helper()
@@ -498,7 +441,7 @@ func TestChatRandom(t *testing.T) {
 			for id := range 200 {
 				switch r.IntN(12) {
 				case 0:
-					c.asks([]*Question{bashQuestion(id + 1), colorQuestion(id + 1)}[r.IntN(2)])
+					c.asks([]*ask.Question{bashQuestion(id + 1), colorQuestion(id + 1)}[r.IntN(2)])
 				case 1:
 					if len(c.open) > 0 {
 						c.withdraws(c.open[r.IntN(len(c.open))])
@@ -618,5 +561,5 @@ func TestChatResizeStorm(t *testing.T) {
 // A silentDriver does nothing.
 type silentDriver struct{ testChat }
 
-func (d *silentDriver) Send(string)        {}
-func (d *silentDriver) Answer(int, Answer) {}
+func (d *silentDriver) Send(string)               {}
+func (d *silentDriver) Answer(string, ask.Answer) {}

@@ -3,7 +3,7 @@
 // There is one tea.Model, the model, which has a stack of screens. A screen is passive: it keeps
 // what it shows, handles keys and messages, and draws itself as lines of a given width. Neither
 // handling nor drawing does any I/O. Commands do that, beside the loop, through the interface
-// [Source], and return a message to the screen that asked. Package viewer implements Source, and
+// [Source], and return a message to the screen that asked. Package view implements Source, and
 // the tests have one in memory.
 //
 // Bubble Tea brings the keys and the loop of messages. Frames are drawn by package paint: the
@@ -16,8 +16,9 @@
 //
 // # The list of sessions
 //
-// The list shows names and times at once, then summaries of the visible rows, then the other
-// summaries in slices, which the filter needs. Turns and costs are counted for visible rows only.
+// A [view.Listing] reads the list: names and times at once, then summaries of the visible rows, then
+// the other summaries in slices, which the filter needs. Turns and costs are counted for visible rows
+// only. The program's lock guards it, which is held while a message is handled and a screen is drawn.
 // The selected session is known by its file, so that a change of the list does not move the
 // selection. A session is live if an agent's process has it open, or if its transcript looks like
 // that, and the screen shows which. Before a session is resumed or deleted, that is checked again.
@@ -25,8 +26,8 @@
 //
 // # The chat
 //
-// Unless it is opened with --full, a chat is inline: finished output is printed once and belongs to
-// the scrollback, and at most twelve rows, or half of the screen, are drawn again below it. The
+// A chat is inline: finished output is printed once and belongs to the scrollback, and at most
+// twelve rows, or half of the screen, are drawn again below it. The
 // conversation runs in package cli and leaves its state in a [Mailbox], so that neither waits for
 // the other: a state replaces the one before, and only lines to print are kept, up to a limit.
 // Nothing wakes the chat up but keys, news, and each second of a turn.

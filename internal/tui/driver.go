@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/sessions"
 )
@@ -32,7 +33,7 @@ type Driver interface {
 	// NextMode changes the permission mode to the next one.
 	NextMode()
 	// Answer answers a question. It does nothing if the question was withdrawn.
-	Answer(id int, a Answer)
+	Answer(id string, a ask.Answer)
 	// Resize sets the size of the terminal.
 	Resize(columns, rows int)
 	// Acted notes that the user pressed a key.
@@ -73,8 +74,8 @@ type News struct {
 	Open      []string // painted lines that are not final
 	Work      Work
 	Status    Status
-	Questions []*Question // all that are open, oldest first
-	Idle      bool        // a prompt can be sent
+	Questions []*ask.Question // all that are open, oldest first
+	Idle      bool            // a prompt can be sent
 	Proposal  *Proposal
 	Notice    string // an escape sequence that notifies the user, or ""
 	Ended     bool

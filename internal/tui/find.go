@@ -264,7 +264,7 @@ func (s *sessionScreen) search(after time.Duration) tea.Cmd {
 		matcher = stoppable{matcher, ctx}
 	}
 	started, t := f.started, s.snapshot.Transcript
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		if pause.For(ctx, after) != nil {
 			return nil
 		}
@@ -343,7 +343,7 @@ func (s *sessionScreen) found(msg foundMsg) tea.Cmd {
 	}
 	if msg.next != nil {
 		s.goToFirst(false)
-		return ask(s, msg.next)
+		return background(s, msg.next)
 	}
 	f.stop()
 	f.stop, f.looking = nil, false

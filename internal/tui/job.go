@@ -109,7 +109,7 @@ func (j *jobScreen) refresh() tea.Cmd {
 // request returns a command that asks the fleet for something.
 func (j *jobScreen) request(io func(ctx context.Context) tea.Msg) tea.Cmd {
 	parent := j.ctx
-	return ask(j, func() tea.Msg {
+	return background(j, func() tea.Msg {
 		ctx, cancel := context.WithTimeout(parent, fleetTimeout)
 		defer cancel()
 		return io(ctx)
@@ -236,12 +236,12 @@ func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 	switch {
 	case a == keymap.Cancel && state.Ended(), a == keymap.Delete && !state.Ended(), (a == keymap.Resume || a == keymap.Retry) && !isStuck:
 		j.say("the job is " + string(state) + map[keymap.Action]string{
-			keymap.Cancel: "", keymap.Delete: ": only one that has ended can be dropped",
-			keymap.Resume: ": only one that is lost or has failed can go on", keymap.Retry: ": only one that is lost or has failed can begin again",
+			keymap.Cancel: "", keymap.Delete: ": only an ended job can be dropped",
+			keymap.Resume: ": only a lost or failed job can be resumed", keymap.Retry: ": only a lost or failed job can be restarted",
 		}[a])
 		return nil
 	case a == keymap.Resume && j.job.From == nil:
-		j.say("there is no session to go on with: " + j.opts.Keys.KeyFor(keymap.InJob, keymap.Retry) + " begins again")
+		j.say("no session to resume: " + j.opts.Keys.KeyFor(keymap.InJob, keymap.Retry) + " restarts the job")
 		return nil
 	case j.job.Cause == fleet.ByBudget && a == keymap.Resume, j.job.Cause == fleet.ByTurns && a == keymap.Resume:
 		return j.requeueWithMore(fleet.Continued)
@@ -393,7 +393,7 @@ func (j *jobScreen) openLastSession() tea.Cmd {
 // openSession opens a session if the viewer has it.
 func (j *jobScreen) openSession(id string) tea.Cmd {
 	src, ctx := j.src, j.ctx
-	return ask(j, func() tea.Msg {
+	return background(j, func() tea.Msg {
 		for infos := range src.List(ctx) {
 			for _, info := range src.Summarize(ctx, matching(infos, id)) {
 				return foundSessionMsg{info: info, ok: true}

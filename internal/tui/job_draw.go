@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/markdown"
@@ -257,7 +258,7 @@ func (b *jobText) asks() {
 }
 
 // questionTitle is a question in a clean line.
-func questionTitle(q *fleet.Question) string { return tty.Fit(tty.Line(jobview.QuestionTitle(q)), 120) }
+func questionTitle(q *fleet.Question) string { return tty.Fit(tty.Line(ask.JobTitle(q)), 120) }
 
 // live adds the agent's current activity.
 func (b *jobText) live() {

@@ -1,17 +1,16 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/keymap"
@@ -44,8 +43,8 @@ func (j *jobScreen) showQuestion(q *fleet.Question) tea.Cmd {
 		j.say("it was answered meanwhile")
 		return nil
 	}
-	shown := j.opts.Jobs.Question(q)
-	if shown == nil {
+	shown := ask.OfJob(q, 0)
+	if !CanAsk(shown) {
 		j.say("it can't be asked here: " + j.command("approve", j.id))
 		return nil
 	}
@@ -136,40 +135,20 @@ func (s *questionScreen) skip() tea.Cmd {
 }
 
 // send answers the question.
-func (s *questionScreen) send(a Answer) tea.Cmd {
-	given, err := s.given(a)
+func (s *questionScreen) send(a ask.Answer) tea.Cmd {
+	given, err := s.dock.JobAnswer(a)
 	if err != nil {
 		s.dock.remark = "not answered: " + err.Error()
 		return nil
 	}
 	s.sent = true
 	f, job, id, parent := s.fleet, s.question.Job, s.question.ID, s.ctx
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		ctx, cancel := context.WithTimeout(parent, fleetTimeout)
 		defer cancel()
 		q, err := f.Answer(ctx, job, id, given)
 		return answeredMsg{q, err}
 	})
-}
-
-// given returns an answer for the fleet. One that does not fit the question is an error: it is not a denial.
-func (s *questionScreen) given(a Answer) (fleet.Answer, error) {
-	own := jobview.OwnQuestions(s.question)
-	switch {
-	case a.Kind == Denied:
-		return fleet.Answer{Text: cmp.Or(a.Reason, "Denied.")}, nil
-	case a.Kind == AllowedOnce && len(own) == 0:
-		return fleet.Answer{Allow: true}, nil
-	case a.Kind == Chosen && len(own) > 0 && len(a.Chosen) == len(own):
-		given := fleet.Answer{Allow: true, Answers: map[string]string{}}
-		for i, labels := range a.Chosen {
-			if text := strings.Join(labels, ", "); text != "" {
-				given.Answers[own[i].Question] = text
-			}
-		}
-		return given, nil
-	}
-	return fleet.Answer{}, errors.New("this is no answer to the question")
 }
 
 func (s *questionScreen) update(msg tea.Msg) tea.Cmd {
@@ -229,7 +208,7 @@ func answeredBy(q *fleet.Question) string {
 func (s *questionScreen) draw(width, height int) Frame {
 	open := s.job.open()
 	number := 1 + slices.IndexFunc(open, func(q *fleet.Question) bool { return q.ID == s.question.ID })
-	p := dockPainter{dock: s.dock, width: width, color: s.opts.Color, focused: s.settled && !s.sent}
+	p := dockPainter{dock: s.dock, width: width, color: s.opts.Color, lines: s.opts.Lines, focused: s.settled && !s.sent}
 	if len(open) > 1 && number > 0 {
 		p.aside = fmt.Sprintf("question %d of %d", number, len(open))
 	}

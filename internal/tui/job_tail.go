@@ -11,9 +11,6 @@ import (
 
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/wire"
 )
 
 // Limits of the output shown for a running agent. Earlier output is in its session.
@@ -25,15 +22,12 @@ const (
 
 // A jobTail is the activity of a job's agent since the job screen was opened.
 type jobTail struct {
-	watch   *frameWatch  // nil while nothing is followed
-	frames  []agentFrame // the last ones, for other widths
-	width   int          // of the lines
-	attempt int
-	added   int // to the builder
-	builder *transcript.Builder
-	feed    *render.Feed
-	lines   []string // painted
-	cut     int      // number of earlier lines that are not kept
+	watch  *frameWatch  // nil while nothing is followed
+	frames []agentFrame // the last ones, for other widths
+	width  int          // of the lines
+	shown  *jobview.Conversation
+	lines  []string // painted
+	cut    int      // number of earlier lines that are not kept
 }
 
 // A tailMsg has new frames of an agent.
@@ -82,7 +76,7 @@ func (t *jobTail) begin(j *jobScreen) tea.Cmd {
 	w := &frameWatch{changed: make(chan struct{}, 1)}
 	t.watch = w
 	f, id, ctx, now := j.fleet, j.id, j.ctx, j.opts.Now
-	return ask(j, func() tea.Msg {
+	return background(j, func() tea.Msg {
 		go func() {
 			for u, err := range f.Watch(ctx, id) {
 				if err != nil {
@@ -138,41 +132,32 @@ func (t *jobTail) take(msg tailMsg, o render.Options) {
 	if more := len(t.frames) - maxTailFrames; more > 0 {
 		t.frames = slices.Delete(t.frames, 0, more)
 	}
-	t.show(msg.frames, o)
+	if t.width != o.Width {
+		t.fit(o)
+		return
+	}
+	t.show(msg.frames)
 }
 
 // fit draws the last frames again if the lines have another width.
 func (t *jobTail) fit(o render.Options) {
-	if len(t.frames) == 0 || t.width == o.Width {
-		return
+	if len(t.frames) > 0 && t.width != o.Width {
+		t.width, t.shown, t.lines, t.cut = o.Width, jobview.NewConversation(o), nil, 0
+		t.show(t.frames)
 	}
-	t.builder, t.lines, t.cut = nil, nil, 0
-	t.show(t.frames, o)
 }
 
-func (t *jobTail) show(frames []agentFrame, o render.Options) {
-	t.width = o.Width
+func (t *jobTail) show(frames []agentFrame) {
 	for _, f := range frames {
-		t.add(f, o)
+		if f.attempt != t.shown.Attempt || t.shown.Len() >= maxTailMessages {
+			t.shown.Begin(f.attempt, f.at)
+		}
+		text, _ := t.shown.Add(f.line, f.at)
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			t.lines = append(t.lines, strings.Split(text, "\n")...)
+		}
 	}
 	if more := len(t.lines) - maxTailLines; more > 0 {
 		t.lines, t.cut = t.lines[more:], t.cut+more
-	}
-}
-
-// add shows a frame, if it is a message.
-func (t *jobTail) add(f agentFrame, o render.Options) {
-	if _, err := sessions.EntryUUID(wire.JSON(f.line)); err != nil {
-		return
-	}
-	if t.added++; t.builder == nil || f.attempt != t.attempt || t.added > maxTailMessages {
-		t.attempt, t.added, t.builder, t.feed = f.attempt, 1, transcript.NewBuilder(nil), &render.Feed{Options: o}
-		t.feed.Day = f.at
-	}
-	t.feed.Width = o.Width
-	t.builder.AddMessage(wire.Decode(f.line), f.at)
-	text := strings.TrimRight(t.feed.Next(t.builder.Transcript().Chunks, t.builder.Changed(), false), "\n")
-	if text != "" {
-		t.lines = append(t.lines, strings.Split(text, "\n")...)
 	}
 }

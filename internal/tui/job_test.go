@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/keymap"
 )
 
@@ -41,8 +42,8 @@ func TestJobAnswerAgain(t *testing.T) {
 	if q := f.question("runsxxxxxxxx", "q1"); q.Answer == nil || !q.Answer.Allow || fmt.Sprint(q.Answer.Answers) != "map[Which color?:Blue]" {
 		t.Errorf("the answer is %+v", q.Answer)
 	}
-	for _, a := range []Answer{{Kind: AllowedOnce}, {Kind: AllowedAlways}, {Kind: Chosen}, {Kind: Chosen, Chosen: [][]string{{"Red"}, {"Blue"}}}} {
-		if given, err := question.given(a); err == nil {
+	for _, a := range []ask.Answer{{Kind: ask.AllowOnce}, {Kind: ask.AllowAlways}, {Kind: ask.Chosen}, {Kind: ask.Chosen, Chosen: [][]string{{"Red"}, {"Blue"}}}} {
+		if given, err := question.dock.JobAnswer(a); err == nil {
 			t.Errorf("%+v is given as %+v", a, given)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/keymap"
@@ -23,8 +22,6 @@ type Jobs struct {
 	// Connect returns the fleet, or nil if there is none. It is called beside the program's loop: when
 	// the viewer starts, and again when the user wants to see jobs and there was none.
 	Connect func(ctx context.Context) (Fleet, error)
-	// Question returns a job question as it is shown, or nil if it can't be answered here.
-	Question func(q *fleet.Question) *Question
 	// IsNamed means that the user named a fleet. Flags are the flags that other commands need for
 	// the same fleet, such as " --fleet URL", or "".
 	IsNamed bool
@@ -43,7 +40,7 @@ func (a *app) connect(to screen) tea.Cmd {
 	if connect == nil || a.fleet != nil {
 		return nil
 	}
-	return ask(to, func() tea.Msg {
+	return background(to, func() tea.Msg {
 		f, err := connect(ctx)
 		return fleetMsg{f, err}
 	})
@@ -121,7 +118,7 @@ func (s *jobsScreen) follow() tea.Cmd {
 		}
 	})
 	s.board = board
-	return tea.Batch(s.refresh(), s.minute(), ask(s, func() tea.Msg {
+	return tea.Batch(s.refresh(), s.minute(), background(s, func() tea.Msg {
 		board.Follow(ctx)
 		return s.wait()
 	}))
@@ -163,7 +160,7 @@ func (s *jobsScreen) update(msg tea.Msg) tea.Cmd {
 			return s.follow()
 		}
 	case boardMsg:
-		cmds := []tea.Cmd{s.refresh(), ask(s, s.wait)}
+		cmds := []tea.Cmd{s.refresh(), background(s, s.wait)}
 		for _, above := range s.stack {
 			if j, ok := above.(*jobScreen); ok && j.list == s {
 				cmds = append(cmds, j.refresh())
@@ -198,7 +195,7 @@ func (s *jobsScreen) refresh() tea.Cmd {
 	}
 	s.listing = true
 	board, query := s.board, s.filter.String()
-	return ask(s, func() tea.Msg { return listingMsg{board.List(fuzzy.Parse(query)), query} })
+	return background(s, func() tea.Msg { return listingMsg{board.List(fuzzy.Parse(query)), query} })
 }
 
 // take shows a list. The selected job stays selected, in its place on the screen.

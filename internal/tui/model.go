@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/keymap"
@@ -34,6 +35,9 @@ type Options struct {
 
 // An app is shared by all screens: the terminal, the source, and the stack of screens.
 type app struct {
+	// mu is held while a message is handled and while a screen is drawn. It guards the lists that are
+	// kept up to date meanwhile.
+	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // it ends with the program
 	opts    Options
 	src     Source
@@ -133,7 +137,11 @@ func (m model) Init() tea.Cmd {
 }
 
 // Update gives a message to the screen that it is for.
-func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return m, m.handle(msg) }
+func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m, m.handle(msg)
+}
 
 func (m model) handle(msg tea.Msg) tea.Cmd {
 	if len(m.stack) == 0 {
@@ -218,6 +226,8 @@ func (a *app) act(action keymap.Action) tea.Cmd {
 
 // View draws the screen. Bubble Tea itself draws nothing.
 func (m model) View() tea.View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if len(m.stack) > 0 && m.width > 0 && m.height > 0 {
 		m.display.show(m.top().draw, m.width, m.height)
 	}

@@ -197,7 +197,7 @@ func (p *pager) scan(to screen, started int) tea.Cmd {
 		p.stays = false
 		return nil
 	}
-	return ask(to, func() tea.Msg { return scanMsg{started} })
+	return background(to, func() tea.Msg { return scanMsg{started} })
 }
 
 // firstMatch goes to the first match on the screen or below it, and else to the first one.

@@ -87,7 +87,7 @@ func (p *panelScreen) build(width int) tea.Cmd {
 	}
 	p.wanted = state
 	o, t, live := p.session.layout.options(width), snapshot.Transcript, p.session.running != nil
-	return ask(p, func() tea.Msg {
+	return background(p, func() tea.Msg {
 		l := rows.List{Live: live}
 		l.Update(t, 0)
 		return panelMsg{state, panelLines(o, state.kind, t, &l)}

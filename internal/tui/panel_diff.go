@@ -48,7 +48,7 @@ type diffsMsg struct {
 func (d *diffScreen) start() tea.Cmd {
 	d.pager.height = max(d.height-2, 1)
 	load := d.load
-	return ask(d, func() tea.Msg {
+	return background(d, func() tea.Msg {
 		diffs, err := load()
 		return diffsMsg{diffs, err}
 	})
@@ -57,7 +57,11 @@ func (d *diffScreen) start() tea.Cmd {
 // diffsOf returns the changes of a file, or of all, in a turn, or in all. Those of a file are
 // together.
 func diffsOf(t *transcript.Transcript, path string, turn int) (diffs []transcript.FileDiff) {
-	for _, file := range transcript.Diffs(turnChunks(t.Chunks, turn)) {
+	chunks := t.Chunks
+	if turn > 0 {
+		chunks = transcript.InTurns(chunks, turn, turn)
+	}
+	for _, file := range transcript.Diffs(chunks) {
 		if path != "" && file.Path != path {
 			continue
 		}
@@ -66,25 +70,6 @@ func diffsOf(t *transcript.Transcript, path string, turn int) (diffs []transcrip
 		}
 	}
 	return diffs
-}
-
-// turnChunks returns the chunks of a turn, or all if it is 0.
-func turnChunks(chunks []transcript.Chunk, turn int) []transcript.Chunk {
-	if turn == 0 {
-		return chunks
-	}
-	from, n := len(chunks), 0
-	for i := range chunks {
-		if chunks[i].Type != transcript.UserChunk {
-			continue
-		}
-		if n++; n == turn {
-			from = i
-		} else if n == turn+1 {
-			return chunks[from:i]
-		}
-	}
-	return chunks[from:]
 }
 
 func (d *diffScreen) update(msg tea.Msg) tea.Cmd {

@@ -5,70 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
+	"github.com/clewdev/clew/internal/tty"
 )
 
-// A Question is asked by the agent: whether it may use a tool, or which of several options the user
-// wants. Its texts are clean.
-type Question struct {
-	// ID identifies the question. It is never used again.
-	ID int
-	// Sheet returns the subject of the question in a box of a width: everything that will run.
-	Sheet func(columns int, color bool) Sheet
-	// Always lists the changes that the answer "always" can make. If it is nil, that answer is not
-	// offered.
-	Always []Change
-	// Rule is the rule that the first change adds, if the user may narrow it, or "".
-	Rule string
-	// Narrow returns why a rule can't replace Rule, or "".
-	Narrow func(rule string) string
-	// Choices are the questions with options. If there are any, the question is not about a tool.
-	Choices []Choice
-}
+// maxOptions is the number of options that digits can choose, beside one for own words.
+const maxOptions = 8
 
-// A Change is a change of the permissions.
-type Change struct {
-	Text string // the change, and where it is kept
-	// Marked means that "always" makes it unless the user decides otherwise.
-	Marked bool
-}
-
-// A Sheet is the text of a question, laid out for a width. Its rows are painted, and have the sides
-// of a box if there is room for one.
-type Sheet struct {
-	Rows []string
-	// Top and Bottom return the first and the last row of a box, with a text at the right end.
-	Top, Bottom func(aside string) string
-}
-
-// A Choice is a question with options.
-type Choice struct {
-	Sheet    func(columns int, color bool) Sheet
-	Options  []Option
-	Multiple bool
-}
-
-// An Option is one answer to choose.
-type Option struct{ Label, Description string }
-
-// An AnswerKind is the kind of the user's answer to a question.
-type AnswerKind int
-
-// The answers.
-const (
-	Denied AnswerKind = iota
-	AllowedOnce
-	AllowedAlways
-	Chosen
-)
-
-// An Answer is the user's answer to a question.
-type Answer struct {
-	Kind    AnswerKind
-	Reason  string     // of a denial, or ""
-	Changes []int      // the changes to make, as indexes
-	Rule    string     // the rule to add by the first change, if it was narrowed
-	Chosen  [][]string // the labels or own words for each of the choices; empty for a skipped one
+// CanAsk reports whether a question can be answered with keys.
+func CanAsk(q *ask.Question) bool {
+	return !slices.ContainsFunc(q.Choices, func(c clew.Question) bool { return len(c.Options) > maxOptions })
 }
 
 // A questionMode determines the effect of keys on a question.
@@ -84,7 +32,8 @@ const (
 
 // A dock is a question as it is shown above the composer.
 type dock struct {
-	*Question
+	*ask.Question
+	last   *laidOut
 	mode   questionMode
 	line   compose.Editor // the reason, the rule or the own words
 	top    int            // the first row that is shown
@@ -102,7 +51,15 @@ type dock struct {
 	chosen [][]string
 }
 
-func newDock(q *Question) *dock { return &dock{Question: q, marked: map[int]bool{}} }
+// A laidOut is a part of a question, laid out for a surface.
+type laidOut struct {
+	*ask.Sheet
+	body    []string
+	surface ask.Surface
+	part    int
+}
+
+func newDock(q *ask.Question) *dock { return &dock{Question: q, marked: map[int]bool{}} }
 
 // parts returns the number of questions in it.
 func (d *dock) parts() int { return max(len(d.Choices), 1) }
@@ -110,12 +67,32 @@ func (d *dock) parts() int { return max(len(d.Choices), 1) }
 // complete reports whether the user saw everything.
 func (d *dock) complete() bool { return d.rows > 0 && d.seen >= d.rows }
 
-// sheet returns the text of the question.
-func (d *dock) sheet(columns int, color bool) Sheet {
-	if len(d.Choices) > 0 {
-		return d.Choices[d.part].Sheet(columns, color)
+// layOut returns the text of the question. Options that fit on a row are below the box; others are in
+// it as well.
+func (d *dock) layOut(v ask.Surface) *laidOut {
+	if last := d.last; last != nil && last.surface == v && last.part == d.part {
+		return last
 	}
-	return d.Question.Sheet(columns, color)
+	sheet := d.Sheet(v)
+	if len(d.Choices) > 0 {
+		c := d.Choices[d.part]
+		if optionsFit(&c, v.Columns) {
+			c.Options = nil
+		}
+		sheet = ask.ChoiceSheet(&c, v)
+	}
+	d.last = &laidOut{sheet, sheet.Body(0, len(sheet.Text)), v, d.part}
+	return d.last
+}
+
+func optionsFit(c *clew.Question, columns int) bool {
+	for _, o := range c.Options {
+		row := fmt.Sprintf("> 1  [ ] %s  %s", tty.CleanLine(o.Label), tty.CleanLine(o.Description))
+		if o.Preview != "" || tty.WidestWidth(row) >= columns {
+			return false
+		}
+	}
+	return true
 }
 
 // takesText reports whether typed text belongs to the question.
@@ -135,7 +112,7 @@ const (
 )
 
 // press handles a key. name is the key's name in the key table; text is the text that it types.
-func (d *dock) press(name string, key compose.Key, ok bool) (Answer, dockEvent) {
+func (d *dock) press(name string, key compose.Key, ok bool) (ask.Answer, dockEvent) {
 	d.remark = ""
 	if d.takesText() {
 		return d.edit(name, key, ok)
@@ -144,30 +121,30 @@ func (d *dock) press(name string, key compose.Key, ok bool) (Answer, dockEvent) 
 		d.mode = asking
 	}
 	if d.scroll(name) {
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	}
 	if len(d.Choices) > 0 {
 		return d.choose(name)
 	}
 	switch name {
 	case "y":
-		return d.allow(Answer{Kind: AllowedOnce})
+		return d.allow(ask.Answer{Kind: ask.AllowOnce})
 	case "a":
 		return d.always()
 	case "n":
-		return Answer{Kind: Denied}, answered
+		return ask.Answer{Kind: ask.Denied}, answered
 	case "e":
 		d.begin(reasoning, "")
 	case "?":
 		d.mode = explained
 	case "s":
-		return Answer{}, skipped
+		return ask.Answer{}, skipped
 	case "esc":
-		return Answer{}, left
+		return ask.Answer{}, left
 	default:
-		return Answer{}, foreign
+		return ask.Answer{}, foreign
 	}
-	return Answer{}, kept
+	return ask.Answer{}, kept
 }
 
 // scroll moves the text in its box.
@@ -199,22 +176,31 @@ func (d *dock) scroll(name string) bool {
 }
 
 // allow returns an answer that allows something, if the user knows what.
-func (d *dock) allow(a Answer) (Answer, dockEvent) {
+func (d *dock) allow(a ask.Answer) (ask.Answer, dockEvent) {
 	if !d.complete() {
 		d.remark = fmt.Sprintf("%d more lines: press space to see them first", d.rows-d.seen)
-		return Answer{}, kept
+		return ask.Answer{}, kept
+	}
+	return d.give(a)
+}
+
+// give returns an answer, if it is a valid one.
+func (d *dock) give(a ask.Answer) (ask.Answer, dockEvent) {
+	if err := d.Check(a); err != nil {
+		d.remark = err.Error()
+		return ask.Answer{}, kept
 	}
 	return a, answered
 }
 
 // always shows the rule, which another key confirms.
-func (d *dock) always() (Answer, dockEvent) {
-	if len(d.Always) == 0 {
-		d.remark = "the agent suggests no rule for this"
-		return Answer{}, kept
+func (d *dock) always() (ask.Answer, dockEvent) {
+	a := ask.Answer{Kind: ask.AllowAlways}
+	for _, change := range d.Always {
+		a.Changes = append(a.Changes, change.Index)
 	}
-	if _, event := d.allow(Answer{}); event == kept {
-		return Answer{}, kept
+	if _, event := d.allow(a); event == kept {
+		return ask.Answer{}, kept
 	}
 	d.begin(narrowing, d.Rule)
 	d.at = 0
@@ -222,7 +208,7 @@ func (d *dock) always() (Answer, dockEvent) {
 	for i, change := range d.Always {
 		d.marked[i] = change.Marked
 	}
-	return Answer{}, kept
+	return ask.Answer{}, kept
 }
 
 func (d *dock) begin(mode questionMode, text string) {
@@ -232,19 +218,19 @@ func (d *dock) begin(mode questionMode, text string) {
 }
 
 // edit handles a key while a line is typed.
-func (d *dock) edit(name string, key compose.Key, ok bool) (Answer, dockEvent) {
+func (d *dock) edit(name string, key compose.Key, ok bool) (ask.Answer, dockEvent) {
 	switch {
 	case name == "esc":
 		d.mode = asking
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	case name == "enter":
 		return d.entered(strings.TrimSpace(d.line.Text()))
 	case d.mode == narrowing && d.mark(name):
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	case d.mode == narrowing && (d.Rule == "" || d.at != 0):
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	case !ok:
-		return Answer{}, foreign
+		return ask.Answer{}, foreign
 	}
 	if key.Code == compose.Paste {
 		key.Text = strings.Join(strings.Fields(key.Text), " ")
@@ -252,7 +238,7 @@ func (d *dock) edit(name string, key compose.Key, ok bool) (Answer, dockEvent) {
 	if key.Code != compose.Newline && key.Code != compose.Up && key.Code != compose.Down {
 		d.line.Press(key)
 	}
-	return Answer{}, kept
+	return ask.Answer{}, kept
 }
 
 // mark moves among the changes, and takes them or not. It reports whether the key does so.
@@ -270,45 +256,41 @@ func (d *dock) mark(name string) bool {
 	return true
 }
 
-// changes returns the changes that are marked.
-func (d *dock) changes() []int {
-	var marked []int
-	for i := range d.Always {
-		if d.marked[i] {
-			marked = append(marked, i)
-		}
-	}
-	return marked
-}
-
 // entered handles the line that was typed.
-func (d *dock) entered(text string) (Answer, dockEvent) {
+func (d *dock) entered(text string) (ask.Answer, dockEvent) {
 	switch d.mode {
 	case reasoning:
-		return Answer{Kind: Denied, Reason: text}, answered
+		return d.give(ask.Answer{Kind: ask.Denied, Reason: text})
 	case narrowing:
-		if d.hidden {
-			d.remark = "the window is too low to show the rule"
-			return Answer{}, kept
-		}
-		a := Answer{Kind: AllowedAlways, Changes: d.changes()}
-		if len(a.Changes) == 0 {
-			d.remark = "nothing is marked: esc goes back"
-			return Answer{}, kept
-		}
-		if d.Rule != "" && text != d.Rule && d.marked[0] {
-			if d.remark = d.Narrow(text); d.remark != "" {
-				return Answer{}, kept
-			}
-			a.Rule = text
-		}
-		return a, answered
+		return d.narrow(text)
 	}
 	if text == "" {
 		d.mode = asking
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	}
 	return d.chose(append(d.labels(), text))
+}
+
+// narrow returns the answer "always", with the rule that was typed if its change is marked.
+func (d *dock) narrow(rule string) (ask.Answer, dockEvent) {
+	a := ask.Answer{Kind: ask.AllowAlways}
+	for i, change := range d.Always {
+		if d.marked[i] {
+			a.Changes = append(a.Changes, change.Index)
+		}
+	}
+	switch {
+	case d.hidden:
+		d.remark = "the window is too low to show the rule"
+		return ask.Answer{}, kept
+	case d.Rule == "" || !d.marked[0] || rule == d.Rule:
+	case rule == "":
+		d.remark = "the rule is empty"
+		return ask.Answer{}, kept
+	default:
+		a.Rule = rule
+	}
+	return d.give(a)
 }
 
 // labels returns the options that are marked.
@@ -323,7 +305,7 @@ func (d *dock) labels() []string {
 }
 
 // choose handles a key at a question with options. The last one is to answer in own words.
-func (d *dock) choose(name string) (Answer, dockEvent) {
+func (d *dock) choose(name string) (ask.Answer, dockEvent) {
 	c := &d.Choices[d.part]
 	last := len(c.Options)
 	switch name {
@@ -332,44 +314,44 @@ func (d *dock) choose(name string) (Answer, dockEvent) {
 	case "down", "j":
 		d.at = min(d.at+1, last)
 	case "space":
-		if c.Multiple && d.at < last {
+		if c.MultiSelect && d.at < last {
 			d.marked[d.at] = !d.marked[d.at]
 		}
 	case "enter":
 		return d.pick()
 	case "n":
-		return Answer{Kind: Denied}, answered
+		return ask.Answer{Kind: ask.Denied}, answered
 	case "s":
-		return Answer{}, skipped
+		return ask.Answer{}, skipped
 	case "esc":
-		return Answer{}, left
+		return ask.Answer{}, left
 	default:
 		if len(name) != 1 || name < "1" || int(name[0]-'0') > last+1 {
-			return Answer{}, foreign
+			return ask.Answer{}, foreign
 		}
 		d.at = int(name[0] - '1')
 		switch {
-		case c.Multiple && d.at < last:
+		case c.MultiSelect && d.at < last:
 			d.marked[d.at] = !d.marked[d.at]
 		case d.partial: // it has to be seen: enter takes it
 		default:
 			return d.pick()
 		}
 	}
-	return Answer{}, kept
+	return ask.Answer{}, kept
 }
 
 // pick chooses the option under the cursor, or the marked options.
-func (d *dock) pick() (Answer, dockEvent) {
+func (d *dock) pick() (ask.Answer, dockEvent) {
 	c := &d.Choices[d.part]
 	if !d.complete() {
-		return d.allow(Answer{})
+		return d.allow(ask.Answer{})
 	}
 	labels := d.labels()
 	switch {
 	case d.at == len(c.Options):
 		d.begin(inWords, "")
-		return Answer{}, kept
+		return ask.Answer{}, kept
 	case len(labels) == 0:
 		labels = []string{c.Options[d.at].Label}
 	}
@@ -378,19 +360,19 @@ func (d *dock) pick() (Answer, dockEvent) {
 
 // chose takes an answer and moves to the next question with options. The last one is answered again
 // if the first answer did not reach its agent.
-func (d *dock) chose(labels []string) (Answer, dockEvent) {
+func (d *dock) chose(labels []string) (ask.Answer, dockEvent) {
 	d.chosen = append(slices.Clone(d.chosen[:d.part]), labels)
 	d.mode = asking
 	if d.part++; d.part == len(d.Choices) {
 		d.part--
-		return Answer{Kind: Chosen, Chosen: d.chosen}, answered
+		return d.give(ask.Answer{Kind: ask.Chosen, Chosen: d.chosen})
 	}
 	d.at, d.top, d.seen, d.rows = 0, 0, 0, 0
 	clear(d.marked)
-	return Answer{}, kept
+	return ask.Answer{}, kept
 }
 
 // isOpen reports whether a question is among others.
-func isOpen(id int, open []*Question) bool {
-	return slices.ContainsFunc(open, func(q *Question) bool { return q.ID == id })
+func isOpen(id string, open []*ask.Question) bool {
+	return slices.ContainsFunc(open, func(q *ask.Question) bool { return q.ID == id })
 }

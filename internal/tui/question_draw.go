@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
 )
 
 // drawDock draws a question in at most maxRows rows. The cursor is nil unless a line is typed.
 func (c *chat) drawDock(d *dock, width, maxRows int) ([]string, *paint.Cursor) {
-	p := dockPainter{dock: d, width: width, color: c.opts.Color, focused: c.focus.asks(), aside: c.aside(), unfocused: "ctrl+g to answer"}
+	p := dockPainter{
+		dock: d, width: width, color: c.opts.Color, lines: c.opts.Lines, focused: c.focus.asks(), aside: c.aside(), unfocused: "ctrl+g to answer",
+	}
 	return p.draw(maxRows)
 }
 
@@ -33,6 +36,7 @@ type dockPainter struct {
 	*dock
 	width   int
 	color   bool
+	lines   bool
 	focused bool
 	aside   string
 	cursor  *paint.Cursor // in the rows below the box
@@ -41,12 +45,12 @@ type dockPainter struct {
 }
 
 func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
-	sheet := p.sheet(p.width+1, p.color)
+	sheet := p.layOut(ask.Surface{Columns: p.width + 1, Color: p.color, Lines: p.lines})
 	p.partial = false
 	below := p.below()
 	const borders = 2
-	if maxRows-borders-len(below) < min(3, len(sheet.Rows)) && p.mode == asking {
-		below = p.compact(maxRows - 1 - min(2, len(sheet.Rows)))
+	if maxRows-borders-len(below) < min(3, len(sheet.body)) && p.mode == asking {
+		below = p.compact(maxRows - 1 - min(2, len(sheet.body)))
 	}
 	if p.mode != asking && maxRows < borders+1+len(below) { // the line that is typed counts most
 		return p.fitted(append([]string{sheet.Top(p.aside)}, below...), 1, maxRows)
@@ -57,7 +61,7 @@ func (p *dockPainter) draw(maxRows int) ([]string, *paint.Cursor) {
 
 // box draws the rows that there is room for, and its borders if there is more. Only rows that are
 // drawn count as seen.
-func (p *dockPainter) box(sheet Sheet, room int) []string {
+func (p *dockPainter) box(sheet *laidOut, room int) []string {
 	top, bottom := room > 1, room > 2
 	if top {
 		room--
@@ -65,8 +69,8 @@ func (p *dockPainter) box(sheet Sheet, room int) []string {
 	if bottom {
 		room--
 	}
-	p.page(len(sheet.Rows), room)
-	if slices.ContainsFunc(sheet.Rows, func(row string) bool { return tty.PaintedWidth(row) > p.width }) {
+	p.page(len(sheet.body), room)
+	if slices.ContainsFunc(sheet.body, func(row string) bool { return tty.PaintedWidth(row) > p.width }) {
 		p.seen = 0 // a very narrow screen does not show all of it
 	}
 	count := ""
@@ -80,7 +84,7 @@ func (p *dockPainter) box(sheet Sheet, room int) []string {
 	case top:
 		lines = append(lines, sheet.Top(cmp.Or(count, p.aside)))
 	}
-	lines = append(lines, sheet.Rows[p.top:p.top+p.shown]...)
+	lines = append(lines, sheet.body[p.top:p.top+p.shown]...)
 	if bottom {
 		lines = append(lines, sheet.Bottom(count))
 	}
@@ -193,7 +197,7 @@ func (p *dockPainter) options() []string {
 		if i == p.at {
 			mark, style = "> ", tty.Strong
 		}
-		if c.Multiple && i < len(c.Options) {
+		if c.MultiSelect && i < len(c.Options) {
 			box := "[ ] "
 			if p.marked[i] {
 				box = "[x] "
@@ -207,7 +211,7 @@ func (p *dockPainter) options() []string {
 		rows = append(rows, line)
 	}
 	help := "  number or enter answers  n no answer  esc back"
-	if c.Multiple {
+	if c.MultiSelect {
 		help = "  space marks  enter answers  n no answer  esc back"
 	}
 	return append(rows, p.dim(help))

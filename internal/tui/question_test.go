@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,52 +12,36 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/keymap"
-	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/permission"
+	"github.com/clewdev/clew/wire"
 )
 
-// boxed returns a sheet of lines.
-func boxed(title string, lines ...string) func(int, bool) Sheet {
-	return func(columns int, color bool) Sheet {
-		width := max(columns-1, 1)
-		rule := func(left, right string) string {
-			left, right = "+- "+left+" ", " "+right+" -+"
-			return tty.Waiting.Paint(tty.Cut(left+strings.Repeat("-", max(width-len(left)-len(right), 0))+right, width), color)
-		}
-		var rows []string
-		for _, line := range lines {
-			for _, row := range tty.Break(tty.CleanLine(line), max(width-4, 1)) {
-				rows = append(rows, tty.CutPainted("| "+row, width))
-			}
-		}
-		return Sheet{
-			Rows: rows, Top: func(aside string) string { return rule(title, aside) },
-			Bottom: func(count string) string { return rule("", count) },
-		}
+// commandQuestion is a question about a command, for which there is a rule.
+func commandQuestion(id int, command string) *ask.Question {
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
 	}
+	q := ask.New(&permission.Request{ToolName: "Bash", Input: wire.JSON(input), Suggestions: []permission.Update{
+		permission.AddRules("localSettings", "allow", permission.Rule{ToolName: "Bash", RuleContent: "go test:*"}),
+		permission.SetMode("session", "acceptEdits"),
+	}}, nil, ask.Workspace{})
+	q.ID = strconv.Itoa(id)
+	return q
 }
 
-// bashQuestion is a question about a command, for which there is a rule.
-func bashQuestion(id int) *Question {
-	return &Question{
-		ID: id, Sheet: boxed("Bash", "command: go test ./upload"),
-		Always: []Change{
-			{"adds Bash(go test:*) to .claude/settings.local.json", true}, {"sets permission mode acceptEdits for this session", false},
-		}, Rule: "Bash(go test:*)",
-		Narrow: func(rule string) string {
-			if !strings.HasPrefix(rule, "Bash(go test") {
-				return "the rule has to begin with Bash(go test"
-			}
-			return ""
-		},
-	}
-}
+func bashQuestion(id int) *ask.Question { return commandQuestion(id, "go test ./upload") }
 
-func colorQuestion(id int) *Question {
-	return &Question{ID: id, Choices: []Choice{
-		{Sheet: boxed("Question: Color", "Which color?"), Options: []Option{{"Red", "warm"}, {"Blue", "cold"}}},
-		{Sheet: boxed("Question: Size", "Which sizes?"), Options: []Option{{"S", ""}, {"M", ""}, {"L", ""}}, Multiple: true},
-	}}
+func colorQuestion(id int) *ask.Question {
+	q := ask.New(&permission.Request{ToolName: "AskUserQuestion"}, []clew.Question{
+		{Header: "Color", Question: "Which color?", Options: []clew.QuestionOption{{Label: "Red", Description: "warm"}, {Label: "Blue", Description: "cold"}}},
+		{Header: "Size", Question: "Which sizes?", Options: []clew.QuestionOption{{Label: "S"}, {Label: "M"}, {Label: "L"}}, MultiSelect: true},
+	}, ask.Workspace{})
+	q.ID = strconv.Itoa(id)
+	return q
 }
 
 // No key of a typed text answers a question, whenever that comes, and no key is lost.
@@ -109,7 +95,7 @@ var questionFocusCases = []struct {
 	do   func(c *testChat)
 	want string
 }{
-	{"by itself", func(c *testChat) { c.wait(time.Second); c.asks(bashQuestion(1)); c.wait(time.Second); c.press("y") }, "1:{1}"},
+	{"by itself", func(c *testChat) { c.wait(time.Second); c.asks(bashQuestion(1)); c.wait(time.Second); c.press("y") }, "1:{once}"},
 	{"too soon", func(c *testChat) {
 		c.wait(time.Second)
 		c.asks(bashQuestion(1))
@@ -122,9 +108,9 @@ var questionFocusCases = []struct {
 		c.press("y", "backspace")
 		c.wait(2 * time.Second)
 		c.press("y")
-	}, "1:{1}"},
+	}, "1:{once}"},
 	{"not while there is a text", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.wait(time.Minute); c.press("y") }, "text xy"},
-	{"by ctrl+g", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.press("ctrl+g", "y") }, "1:{1} text x"},
+	{"by ctrl+g", func(c *testChat) { c.press("x"); c.asks(bashQuestion(1)); c.press("ctrl+g", "y") }, "1:{once} text x"},
 	{"left by ctrl+g", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "ctrl+g")
@@ -145,7 +131,7 @@ var questionFocusCases = []struct {
 		c.asks(bashQuestion(2))
 		c.wait(2 * time.Second)
 		c.press("y")
-	}, "2:{1}"},
+	}, "2:{once}"},
 	{"left by other keys", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "h", "n", "y") }, "text hny"},
 	{"not while earlier prompts are searched", func(c *testChat) {
 		c.press("ctrl+r")
@@ -171,20 +157,20 @@ var questionFocusCases = []struct {
 		c.post(func(n *News) { n.Proposal = &Proposal{"lost "} })
 		c.press("y")
 	}, "text lost y"},
-	{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
-	{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{0 reason ny}"},
-	{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{1}"},
-	{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{2 changes [0]}"},
-	{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{2 changes [0 1]}"},
+	{"no", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "n") }, "1:{deny}"},
+	{"no, because", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "y", "enter") }, "1:{deny reason ny}"},
+	{"no reason after all", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "e", "n", "esc", "y") }, "1:{once}"},
+	{"always", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "enter") }, "1:{always changes [0]}"},
+	{"always, all of it", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "down", "tab", "enter") }, "1:{always changes [0 1]}"},
 	{"always, but not the rule", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "a", "tab", "enter", "down", "x", "tab", "enter")
-	}, "1:{2 changes [1]}"},
+	}, "1:{always changes [1]}"},
 	{"always needs a second key", func(c *testChat) { c.asks(bashQuestion(1)); c.press("ctrl+g", "a", "a", "y") }, ""},
 	{"always, narrower", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "a", "backspace", "backspace", "backspace", " ", ".", ":", "*", ")", "enter")
-	}, "1:{2 changes [0] rule Bash(go test .:*)}"},
+	}, "1:{always changes [0] rule Bash(go test .:*)}"},
 	{"always, not narrower", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "a", "ctrl+u", "B", "a", "s", "h", "enter")
@@ -193,21 +179,21 @@ var questionFocusCases = []struct {
 		c.asks(bashQuestion(1))
 		c.asks(bashQuestion(2))
 		c.press("ctrl+g", "y", "y")
-	}, "1:{1} text y"},
+	}, "1:{once} text y"},
 	{"the next one", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.asks(bashQuestion(2))
 		c.press("ctrl+g", "s")
 		c.wait(2 * time.Second)
 		c.press("n")
-	}, "2:{0}"},
+	}, "2:{deny}"},
 	{"answered, but still open", func(c *testChat) {
 		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "y")
 		c.postQuestions()
 		c.wait(2 * time.Second)
 		c.press("n")
-	}, "1:{1} text n"},
+	}, "1:{once} text n"},
 	{"withdrawn", func(c *testChat) {
 		q := bashQuestion(1)
 		c.asks(q)
@@ -228,27 +214,27 @@ var questionFocusCases = []struct {
 		c.press("ctrl+g", "2")
 		c.wait(2 * time.Second)
 		c.press("1", "3", "enter")
-	}, "1:{3 [[Blue] [S L]]}"},
+	}, "1:{choose [[Blue] [S L]]}"},
 	{"choices by arrows", func(c *testChat) {
 		c.asks(colorQuestion(1))
 		c.press("ctrl+g", "down", "enter")
 		c.wait(2 * time.Second)
 		c.press("down", "space", "enter")
-	}, "1:{3 [[Blue] [M]]}"},
+	}, "1:{choose [[Blue] [M]]}"},
 	{"own words", func(c *testChat) {
 		c.asks(colorQuestion(1))
 		c.press("ctrl+g", "3", "n", "o", "enter")
 		c.wait(2 * time.Second)
 		c.press("enter")
-	}, "1:{3 [[no] [S]]}"},
+	}, "1:{choose [[no] [S]]}"},
 	{"marks and own words", func(c *testChat) {
 		c.asks(colorQuestion(1))
 		c.press("ctrl+g", "1")
 		c.wait(2 * time.Second)
 		c.press("2", "4", "X", "L", "enter")
-	}, "1:{3 [[Red] [M XL]]}"},
+	}, "1:{choose [[Red] [M XL]]}"},
 	{"the next choice needs a look", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "2", "1") }, "text 1"},
-	{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{0}"},
+	{"no choice", func(c *testChat) { c.asks(colorQuestion(1)); c.press("ctrl+g", "n") }, "1:{deny}"},
 }
 
 // A question gets the focus when nobody types, and then its keys answer it.
@@ -271,7 +257,7 @@ func TestQuestionFocus(t *testing.T) {
 func (c *testChat) outcome() string {
 	var parts []string
 	for id, a := range c.answers {
-		text := fmt.Sprintf("%d:{%d", id, a.Kind)
+		text := fmt.Sprintf("%s:{%s", id, a.Kind)
 		if a.Reason != "" {
 			text += " reason " + a.Reason
 		}
@@ -297,13 +283,11 @@ func (c *testChat) outcome() string {
 func TestQuestionInPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
-		q := bashQuestion(1)
 		var lines []string
 		for i := range 40 {
 			lines = append(lines, fmt.Sprint("echo ", i))
 		}
-		q.Sheet = boxed("Bash", lines...)
-		c.asks(q)
+		c.asks(commandQuestion(1, strings.Join(lines, "\n")))
 		c.press("ctrl+g")
 		for presses := 0; ; presses++ {
 			c.press("y", "a")
@@ -318,7 +302,7 @@ func TestQuestionInPages(t *testing.T) {
 			}
 			c.press("space")
 		}
-		if got := c.answers[1]; got.Kind != AllowedOnce {
+		if got := c.answers["1"]; got.Kind != ask.AllowOnce {
 			t.Errorf("%+v", got)
 		}
 	}))
@@ -328,11 +312,8 @@ func TestQuestionInPages(t *testing.T) {
 func TestQuestionTooWide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
-		q := bashQuestion(1)
-		wide := q.Sheet(80, false)
-		q.Sheet = func(int, bool) Sheet { return wide }
-		c.width = 20
-		c.asks(q)
+		c.width = 3
+		c.asks(bashQuestion(1))
 		c.press("ctrl+g", "y")
 		if len(c.answers) > 0 {
 			t.Errorf("the answer is %+v", c.answers)
@@ -351,13 +332,11 @@ func TestQuestionSeen(t *testing.T) {
 	for height := 1; height <= 24; height++ {
 		synctest.Test(t, chatting(func(t *testing.T, c *testChat) {
 			c.height = height
-			q := bashQuestion(1)
 			var lines []string
 			for i := range 20 {
 				lines = append(lines, fmt.Sprintf("echo <%d>", i))
 			}
-			q.Sheet = boxed("Bash", lines...)
-			c.asks(q)
+			c.asks(commandQuestion(1, strings.Join(lines, "\n")))
 			c.press("ctrl+g")
 			var seen strings.Builder
 			for presses := 0; presses < 100 && len(c.answers) == 0; presses++ {
@@ -396,7 +375,7 @@ func TestQuestionLow(t *testing.T) {
 				}
 				c.press("enter")
 			}
-			if got := c.outcome(); got != "1:{3 [[Blue]]}" {
+			if got := c.outcome(); got != "1:{choose [[Blue]]}" {
 				t.Errorf("height %d: %q", height, got)
 			}
 		}))
@@ -416,7 +395,7 @@ func TestQuestionHidesNoRule(t *testing.T) {
 		}
 		c.height = 200
 		c.press("right", "enter")
-		if c.answers[1].Kind != AllowedAlways {
+		if c.answers["1"].Kind != ask.AllowAlways {
 			t.Errorf("the answers are %+v", c.answers)
 		}
 	}))

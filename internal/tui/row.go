@@ -139,7 +139,7 @@ func (r *rowScreen) fill() tea.Cmd {
 	switch {
 	case tab == render.TabRaw && r.entries == nil:
 		r.pending[tab] = true
-		return ask(r, func() tea.Msg {
+		return background(r, func() tea.Msg {
 			entries, err := r.readEntries(&row)
 			return filledMsg{tab: tab, entries: entries, err: err}
 		})
@@ -149,7 +149,7 @@ func (r *rowScreen) fill() tea.Cmd {
 			return nil
 		}
 		r.pending[tab] = true
-		return ask(r, func() tea.Msg {
+		return background(r, func() tea.Msg {
 			data, err := r.src.Spill(r.ctx, info, path)
 			return filledMsg{tab: tab, spilled: string(data), err: err}
 		})

@@ -79,9 +79,9 @@ type answer struct {
 	msg tea.Msg
 }
 
-// ask returns a command that does I/O for a screen, and returns the message for screen.update. A
-// nil message is dropped, and so is everything for a screen that was closed.
-func ask(to screen, io func() tea.Msg) tea.Cmd {
+// background returns a command that does I/O for a screen, and returns the message for
+// screen.update. A nil message is dropped, and so is everything for a screen that was closed.
+func background(to screen, io func() tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		if msg := io(); msg != nil {
 			return answer{to, msg}

@@ -100,7 +100,7 @@ func (s *searchScreen) search() tea.Cmd {
 	ctx, stop := context.WithCancel(s.ctx)
 	s.stop, s.steps = stop, make(chan [2]int64, 1)
 	number, src, steps := s.number, s.src, s.steps
-	return tea.Batch(ask(s, func() tea.Msg {
+	return tea.Batch(background(s, func() tea.Msg {
 		defer close(steps)
 		if pause.For(ctx, searchPause) != nil {
 			return nil
@@ -124,7 +124,7 @@ func (s *searchScreen) search() tea.Cmd {
 
 // waitForStep waits until more was read.
 func (s *searchScreen) waitForStep(number int, steps <-chan [2]int64) tea.Cmd {
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		step, ok := <-steps
 		if !ok {
 			return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
@@ -74,7 +74,7 @@ type snapshotMsg struct {
 }
 
 func (s *sessionScreen) start() tea.Cmd {
-	read := ask(s, func() tea.Msg {
+	read := background(s, func() tea.Msg {
 		follower := s.src.Follow(s.info)
 		context.AfterFunc(s.ctx, func() { _ = follower.Close() }) // it was open
 		return s.read(follower, true)
@@ -105,7 +105,7 @@ const lookInterval = 5 * time.Second
 
 // look checks after some time whether the session is open in an agent.
 func (s *sessionScreen) look(after time.Duration) tea.Cmd {
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		if pause.For(s.ctx, after) != nil {
 			return nil
 		}
@@ -158,7 +158,7 @@ func (s *sessionScreen) take(msg snapshotMsg) tea.Cmd {
 	}
 	wasLive := s.running != nil
 	s.snapshot = msg.snapshot
-	next := ask(s, func() tea.Msg { return s.read(s.follower, false) })
+	next := background(s, func() tea.Msg { return s.read(s.follower, false) })
 	if msg.snapshot.Transcript == nil {
 		return next
 	}
@@ -274,7 +274,7 @@ type sessionFacts struct {
 func (s *sessionScreen) count(after time.Duration) tea.Cmd {
 	s.counting = true
 	snapshot := s.snapshot
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		if pause.For(s.ctx, after) != nil {
 			return nil
 		}
@@ -289,16 +289,11 @@ func (s *sessionScreen) count(after time.Duration) tea.Cmd {
 // contextFill returns how full the context is after the last answer, in percent, or -1 if that is not
 // known.
 func contextFill(chunks []transcript.Chunk) int {
-	for i := range slices.Backward(chunks) {
-		c := &chunks[i]
-		if tokens := c.Usage.ContextTokens(); c.Type == transcript.AIChunk && tokens > 0 {
-			if window, ok := transcript.ContextWindow(c.Model); ok && tokens <= window {
-				return (100*tokens + window/2) / window
-			}
-			return -1
-		}
+	tokens, window, ok := render.ContextFill(chunks)
+	if !ok {
+		return -1
 	}
-	return -1
+	return (100*tokens + window/2) / window
 }
 
 // title returns the clean title of the session.

@@ -220,7 +220,7 @@ func (s *sessionScreen) run(kind view.ProgramKind) tea.Cmd {
 // export writes a page with the session.
 func (s *sessionScreen) export(show bool) tea.Cmd {
 	s.say("exporting …")
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		path, err := s.src.Export(s.ctx, s.info, show)
 		if err != nil {
 			return sayMsg("can't export the session: " + tty.Line(err.Error()))
@@ -237,7 +237,7 @@ func (s *sessionScreen) copyMarkdown(r *rows.Row) tea.Cmd {
 		return nil
 	}
 	name := rowName(r) + " as Markdown"
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		text, err := s.src.Markdown(s.ctx, s.info, lines)
 		if err != nil {
 			return sayMsg("can't copy: " + tty.Line(err.Error()))

@@ -69,6 +69,7 @@ func ShowSessions(ctx context.Context, t Terminal, src Source, opts Options, all
 // newSessions returns the screen. If all is set, it starts with the sessions of all projects.
 func newSessions(a *app, all bool) *sessionsScreen {
 	s := &sessionsScreen{base: newBase(a), tab: recentTab, scopeAll: all, scoped: all}
+	s.data.Listing = view.NewListing(s.ctx, a.src, &a.mu, a.opts.Now, nil)
 	s.data.Here = a.opts.Machine
 	s.preview.glances = map[string]*glance{}
 	return s
@@ -77,7 +78,7 @@ func newSessions(a *app, all bool) *sessionsScreen {
 func (s *sessionsScreen) scope() keymap.Scope { return keymap.InSessions }
 
 func (s *sessionsScreen) start() tea.Cmd {
-	return tea.Batch(s.watch(), s.findRunning(), s.findTrash(), s.connect(s))
+	return tea.Batch(s.watch(), s.findTrash(), s.connect(s))
 }
 
 // changed makes the rows again after the data changed.

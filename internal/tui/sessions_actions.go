@@ -88,7 +88,7 @@ func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) te
 	if a == keymap.Fork { // the other agent keeps its session
 		return s.confirm("Fork \""+tty.Fit(tty.Line(info.Title()), 40)+"\" in clew chat?", start)
 	}
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		r, open := openBy(ctx, src, info.ID)
 		return func() tea.Cmd {
 			if !open {
@@ -104,7 +104,7 @@ func (s *sessionsScreen) takeOver(a keymap.Action, info sessions.SessionInfo) te
 func (s *sessionsScreen) export(info sessions.SessionInfo, browse bool) tea.Cmd {
 	src, ctx := s.src, s.ctx
 	s.say("exporting ...")
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		path, err := src.Export(ctx, info, browse)
 		said := "exported to " + tty.Line(path)
 		if browse {
@@ -117,7 +117,7 @@ func (s *sessionsScreen) export(info sessions.SessionInfo, browse bool) tea.Cmd 
 // change changes a session, and reads it again.
 func (s *sessionsScreen) change(info sessions.SessionInfo, said string, io func(context.Context, Source) error) tea.Cmd {
 	src, ctx := s.src, s.ctx
-	return ask(s, func() tea.Msg { return doneMsg{said: said, err: io(ctx, src), key: info.Path} })
+	return background(s, func() tea.Msg { return doneMsg{said: said, err: io(ctx, src), key: info.Path} })
 }
 
 // delete moves a session to the trash if the user says yes, unless an agent has it open: that would
@@ -125,7 +125,7 @@ func (s *sessionsScreen) change(info sessions.SessionInfo, said string, io func(
 func (s *sessionsScreen) delete(info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
 	yes := func() tea.Cmd {
-		return ask(s, func() tea.Msg {
+		return background(s, func() tea.Msg {
 			if r, open := openBy(ctx, src, info.ID); open {
 				return doneMsg{err: isOpenError(r.PID)}
 			}
@@ -133,7 +133,7 @@ func (s *sessionsScreen) delete(info sessions.SessionInfo) tea.Cmd {
 			return doneMsg{said: said, err: src.Delete(ctx, info), trash: true, key: info.Path}
 		})
 	}
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		r, open := openBy(ctx, src, info.ID)
 		return func() tea.Cmd {
 			switch {
@@ -170,7 +170,8 @@ func (s *sessionsScreen) finish(msg doneMsg) tea.Cmd {
 	if msg.trash {
 		return tea.Batch(s.findTrash(), s.more())
 	}
-	return tea.Batch(s.findRunning(), s.more())
+	s.data.LookAgain()
+	return s.more()
 }
 
 func (s *sessionsScreen) actOnProject(a keymap.Action) tea.Cmd {
@@ -194,7 +195,7 @@ func (s *sessionsScreen) actOnTrash(a keymap.Action) tea.Cmd {
 		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(keymap.Rename) + " restores it")
 	case keymap.Rename:
 		src, ctx := s.src, s.ctx
-		return ask(s, func() tea.Msg {
+		return background(s, func() tea.Msg {
 			said := "restored \"" + tty.Fit(cmp.Or(tty.Line(t.Title), "(no title)"), 40) + "\""
 			return doneMsg{said: said, err: src.Restore(ctx, t), trash: true}
 		})

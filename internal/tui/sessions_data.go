@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -11,42 +9,23 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/usage"
 )
 
-// A sessionData holds the data of the sessions screen, and the state of pending reads.
+// A sessionData holds the data of the sessions screen.
 type sessionData struct {
-	view.List
+	*view.Listing
 	listed bool            // the list arrived
 	here   map[string]bool // names of the projects of this directory
 	trash  []sessions.TrashedSession
-	lists  chan listMsg // the newest list that was not looked at
-	err    error        // why the list is not complete
-
-	reading   bool // summaries are being read
-	measuring bool // figures are being counted
-}
-
-// A listMsg lists all sessions by their files.
-type listMsg struct {
-	infos []sessions.SessionInfo
-	here  map[string]bool // nil except for the first one
-	err   error
+	news   chan struct{} // has a value if the list changed
+	said   error         // why the list is not complete, as far as the user knows
 }
 
 // Messages to the sessions screen.
 type (
-	summariesMsg []view.Described
-	figuresMsg   struct {
-		infos   []sessions.SessionInfo
-		figures []*view.Figures
-	}
-	agentsMsg struct {
-		running []sessions.RunningSession
-		err     error
-		again   bool // it is the regular look
-	}
-	trashMsg struct {
+	listedMsg  map[string]bool // the list arrived; the names of the projects of this directory
+	changedMsg struct{}        // the list changed
+	trashMsg   struct {
 		trash []sessions.TrashedSession
 		err   error
 	}
@@ -56,59 +35,54 @@ type (
 	}
 )
 
-// watch starts the list, which is updated as sessions change, and waits for the first one.
+// listPace is the minimum time between two changes of the list that are shown.
+const listPace = 25 * time.Millisecond
+
+// watch starts the list, which is updated as sessions and agents change.
 func (s *sessionsScreen) watch() tea.Cmd {
-	s.data.lists = make(chan listMsg, 1)
-	ctx, src, lists := s.ctx, s.src, s.data.lists
-	return ask(s, func() tea.Msg {
-		go func() {
-			for infos, err := range src.List(ctx) {
-				msg := listMsg{infos: infos, err: err}
-				select {
-				case old := <-lists: // it is out of date, but not its error
-					msg.err = cmp.Or(msg.err, old.err)
-				default:
-				}
-				lists <- msg
-			}
-		}()
+	s.data.news = make(chan struct{}, 1)
+	ctx, src, list, news, mu := s.ctx, s.src, s.data.Listing, s.data.news, &s.mu
+	return background(s, func() tea.Msg {
+		list.Start()
 		here := src.Here(ctx)
-		msg := <-nextList(s)
-		msg.here = here
-		return msg
+		if list.Open(ctx) != nil {
+			return nil
+		}
+		mu.Unlock()
+		go func() {
+			_ = list.Watch(ctx, listPace, func(int) { // it ends with the screen
+				select {
+				case news <- struct{}{}:
+				default: // it is known
+				}
+			})
+		}()
+		return listedMsg(here)
 	})
 }
 
-// nextList returns the channel of lists, or a channel with a message if the screen is closed.
-func nextList(s *sessionsScreen) <-chan listMsg {
-	next := make(chan listMsg, 1)
-	select {
-	case msg := <-s.data.lists:
-		next <- msg
-	case <-s.ctx.Done():
-		next <- listMsg{err: s.ctx.Err()}
-	}
-	return next
-}
-
-// waitForList waits until the list changes.
-func (s *sessionsScreen) waitForList() tea.Cmd {
-	return ask(s, func() tea.Msg { return <-nextList(s) })
+// waitForNews waits until the list changes.
+func (s *sessionsScreen) waitForNews() tea.Cmd {
+	ctx, news := s.ctx, s.data.news
+	return background(s, func() tea.Msg {
+		select {
+		case <-news:
+			return changedMsg{}
+		case <-ctx.Done():
+			return nil
+		}
+	})
 }
 
 func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case listMsg:
+	case listedMsg:
 		s.takeList(msg)
-		return tea.Batch(s.waitForList(), s.more(), s.findRunning())
-	case summariesMsg:
-		s.data.reading = false
-		s.takeSummaries(msg)
-	case figuresMsg:
-		s.data.measuring = false
-		s.takeFigures(msg)
-	case agentsMsg:
-		return tea.Batch(s.takeRunning(msg), s.more())
+		return tea.Batch(s.waitForNews(), s.more())
+	case changedMsg:
+		s.tellError()
+		s.changed()
+		return tea.Batch(s.waitForNews(), s.more())
 	case trashMsg:
 		s.data.trash = msg.trash
 		if msg.err != nil {
@@ -127,20 +101,11 @@ func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 	return s.more()
 }
 
-// takeList takes a new list. Unchanged sessions keep their summaries and figures.
-func (s *sessionsScreen) takeList(msg listMsg) {
+// takeList takes the first list.
+func (s *sessionsScreen) takeList(here map[string]bool) {
 	d := &s.data
-	if msg.err != nil {
-		d.err = msg.err
-		s.say("the list is not complete: " + tty.Line(msg.err.Error()))
-	}
-	if msg.here != nil {
-		d.here = msg.here
-	}
-	if msg.infos != nil || !d.listed {
-		d.Take(msg.infos)
-	}
-	d.listed = true
+	d.here, d.listed = here, true
+	s.tellError()
 	if !s.scoped {
 		s.scoped = true
 		s.scopeAll = !slices.ContainsFunc(d.Order, func(e *view.Entry) bool { return d.here[e.Project] })
@@ -148,134 +113,38 @@ func (s *sessionsScreen) takeList(msg listMsg) {
 	s.changed()
 }
 
-// takeSummaries takes summaries. Sessions that changed since are read again.
-func (s *sessionsScreen) takeSummaries(found []view.Described) {
-	s.data.TakeSummaries(found)
-	s.changed()
-}
-
-func (s *sessionsScreen) takeFigures(msg figuresMsg) {
-	for i, info := range msg.infos {
-		if e := s.data.Find(info.Path); e != nil {
-			e.Figures = msg.figures[i]
-		}
+// tellError tells the user once why the list is not complete.
+func (s *sessionsScreen) tellError() {
+	if err := s.data.Err; err != nil && err != s.data.said { //nolint:errorlint // each error is told
+		s.data.said = err
+		s.say("the list is not complete: " + tty.Line(err.Error()))
 	}
-}
-
-// liveInterval is the interval of checks for running agents: a killed process does not change a
-// file. If no agent runs, the check is rarely needed, since an agent that starts soon changes the
-// list.
-const (
-	liveInterval = 10 * time.Second
-	idleInterval = time.Minute
-)
-
-func (s *sessionsScreen) takeRunning(msg agentsMsg) tea.Cmd {
-	running := view.Running(msg.running)
-	if !maps.Equal(running, s.data.Running) {
-		s.data.Running = running
-		s.changed()
-	}
-	if !msg.again {
-		return nil
-	}
-	interval := liveInterval
-	if len(running) == 0 {
-		interval = idleInterval
-	}
-	src, ctx := s.src, s.ctx
-	return tea.Tick(interval, func(time.Time) tea.Msg {
-		running, err := src.Running(ctx)
-		return answer{s, agentsMsg{running, err, true}}
-	})
-}
-
-// findRunning looks for sessions that agents have open. The first call starts regular checks.
-func (s *sessionsScreen) findRunning() tea.Cmd {
-	src, ctx, again := s.src, s.ctx, s.data.Running == nil
-	if again {
-		s.data.Running = map[string]sessions.RunningSession{}
-	}
-	return ask(s, func() tea.Msg {
-		running, err := src.Running(ctx)
-		return agentsMsg{running, err, again}
-	})
 }
 
 func (s *sessionsScreen) findTrash() tea.Cmd {
 	src, ctx := s.src, s.ctx
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		trash, err := src.Trash(ctx)
 		return trashMsg{trash, err}
 	})
 }
 
-const (
-	// readAtOnce is the number of summaries to read in addition to the visible ones, which takes
-	// some 20 ms.
-	readAtOnce = 400
-	// measuredAtOnce is the number of sessions to count at a time.
-	measuredAtOnce = 8
-)
-
-// more returns commands that read the data for the visible rows, and then the rest.
+// more has the data for the visible rows read.
 func (s *sessionsScreen) more() tea.Cmd {
-	return tea.Batch(s.readSummaries(), s.countFigures(), s.readGlance())
+	if s.data.listed {
+		s.data.Want(s.visibleEntries())
+	}
+	return s.readGlance()
 }
 
-// readSummaries reads the summaries of the visible rows or, if these are known, of others.
-func (s *sessionsScreen) readSummaries() tea.Cmd {
-	if s.data.reading || !s.data.listed {
-		return nil
-	}
-	wanted := s.visibleEntries(func(e *view.Entry) bool { return !e.Read && e.Path != "" })
-	if len(wanted) == 0 {
-		wanted = s.data.Unread(readAtOnce)
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	s.data.reading = true
-	src, ctx := s.src, s.ctx
-	return ask(s, func() tea.Msg {
-		var found summariesMsg
-		for _, info := range src.Summarize(ctx, wanted) {
-			found = append(found, view.Describe(info))
-		}
-		return found
-	})
-}
-
-// countFigures counts turns and cost of the visible rows.
-func (s *sessionsScreen) countFigures() tea.Cmd {
-	if s.data.measuring {
-		return nil
-	}
-	wanted := s.visibleEntries((*view.Entry).Uncounted)
-	if len(wanted) == 0 {
-		return nil
-	}
-	wanted = wanted[:min(measuredAtOnce, len(wanted))]
-	s.data.measuring = true
-	src, ctx := s.src, s.ctx
-	return ask(s, func() tea.Msg {
-		msg := figuresMsg{infos: wanted}
-		prices := usage.DefaultPrices()
-		for i, f := range src.Measure(ctx, wanted) {
-			msg.figures = append(msg.figures, view.Count(&wanted[i], &f, prices))
-		}
-		return msg
-	})
-}
-
-// visibleEntries returns the sessions on the screen for which a condition holds.
-func (s *sessionsScreen) visibleEntries(holds func(*view.Entry) bool) []sessions.SessionInfo {
-	var found []sessions.SessionInfo
+// visibleEntries returns the sessions on the screen.
+func (s *sessionsScreen) visibleEntries() []*view.Entry {
+	var found []*view.Entry
 	height := max(s.pick.height, 20)
 	from := max(s.pick.top, 0)
 	for _, item := range s.pick.lines[min(from, len(s.pick.lines)):min(from+height, len(s.pick.lines))] {
-		if item >= 0 && item < len(s.rows) && holds(s.rows[item]) {
-			found = append(found, s.rows[item].SessionInfo)
+		if item >= 0 && item < len(s.rows) {
+			found = append(found, s.rows[item])
 		}
 	}
 	return found

@@ -170,15 +170,12 @@ func readyScreens(t *testing.T, f *fakeSource) []screen {
 	list := func(tab tab, typed string) *sessionsScreen {
 		s := newSessions(a, true)
 		f.mu.Lock()
-		msg := listMsg{infos: f.infos}
+		infos := f.infos
 		f.mu.Unlock()
-		s.takeList(msg)
-		var all summariesMsg
-		for _, info := range f.Summarize(t.Context(), f.infos) {
-			all = append(all, view.Describe(info))
-		}
-		s.takeSummaries(all)
-		s.takeRunning(agentsMsg{running: f.running})
+		s.data.Take(infos)
+		s.takeList(nil)
+		s.data.TakeSummaries(view.DescribeAll(f.Summarize(t.Context(), f.infos)))
+		s.data.Running = view.Running(f.running)
 		s.data.trash = f.trash
 		s.changed()
 		s.show(tab)

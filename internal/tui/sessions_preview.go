@@ -106,8 +106,10 @@ func (s *sessionsScreen) readGlance() tea.Cmd {
 	if e := s.selected(); e != nil && s.preview.isShown() && wanted(e) {
 		return s.glanceAt(e.SessionInfo)
 	}
-	if live := s.visibleEntries(func(e *view.Entry) bool { return s.data.State(e).Live && wanted(e) }); len(live) > 0 {
-		return s.glanceAt(live[0])
+	for _, e := range s.visibleEntries() {
+		if s.data.State(e).Live && wanted(e) {
+			return s.glanceAt(e.SessionInfo)
+		}
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func (s *sessionsScreen) readGlance() tea.Cmd {
 func (s *sessionsScreen) glanceAt(info sessions.SessionInfo) tea.Cmd {
 	src, ctx := s.src, s.ctx
 	s.preview.reading = info.Path
-	return ask(s, func() tea.Msg {
+	return background(s, func() tea.Msg {
 		end, err := src.Glance(ctx, info)
 		return glanceMsg{info.Path, &glance{Glance: end, modified: info.Modified, err: err}}
 	})

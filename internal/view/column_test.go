@@ -46,3 +46,19 @@ func TestColumns(t *testing.T) {
 		t.Errorf("turns of a session in which an agent works: %q", got)
 	}
 }
+
+// The machine is shown if an archive has sessions of several.
+func TestMachineColumn(t *testing.T) { //nolint:paralleltest // the roots of archives belong to the process
+	sessions.SetArchiveRoots([]string{"/archive/desktop"})
+	t.Cleanup(func() { sessions.SetArchiveRoots(nil) })
+	l := view.List{Here: "laptop"}
+	l.Take([]sessions.SessionInfo{{ID: "1", Path: "/home/me/1.jsonl"}, {ID: "2", Path: "/archive/desktop/projects/p/2.jsonl"}})
+	machine := view.ColumnOf("machine")
+	if here, there := machine.Text(&l, l.Order[0]), machine.Text(&l, l.Order[1]); here != "laptop" || there != "desktop" || !l.Machines() {
+		t.Errorf("machines %q and %q, several: %t", here, there, l.Machines())
+	}
+	l.Take([]sessions.SessionInfo{{ID: "1", Path: "/home/me/1.jsonl"}})
+	if got := machine.Text(&l, l.Order[0]); got != "" || l.MachineName(l.Order[0]) != "laptop" {
+		t.Errorf("the only machine is shown as %q", got)
+	}
+}

@@ -74,6 +74,24 @@ type Figures struct {
 	Costs  usage.Costs
 }
 
+// DescribeAll describes sessions.
+func DescribeAll(infos []sessions.SessionInfo) []Described {
+	all := make([]Described, len(infos))
+	for i, info := range infos {
+		all[i] = Describe(info)
+	}
+	return all
+}
+
+// CountAll counts the figures of sessions at list prices.
+func CountAll(infos []sessions.SessionInfo, figures []sessions.Figures) []*Figures {
+	all, prices := make([]*Figures, len(figures)), usage.DefaultPrices()
+	for i := range figures {
+		all[i] = Count(&infos[i], &figures[i], prices)
+	}
+	return all
+}
+
 // Count returns the figures of a session.
 func Count(info *sessions.SessionInfo, f *sessions.Figures, prices usage.Prices) *Figures {
 	n := &Figures{Size: info.Size, Failed: f.Err != nil, Turns: f.Turns, Files: f.FilesChanged, Costs: usage.Cost(f.Calls, prices)}

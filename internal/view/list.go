@@ -76,6 +76,15 @@ func MachineIn(path string) string {
 	return ""
 }
 
+// TakeFigures takes the figures of sessions. A session that is no longer listed is left out.
+func (l *List) TakeFigures(infos []sessions.SessionInfo, figures []*Figures) {
+	for i := range figures {
+		if e := l.Find(infos[i].Path); e != nil {
+			e.Figures = figures[i]
+		}
+	}
+}
+
 // TakeSummaries takes sessions that were read. Sessions that changed since are read again.
 func (l *List) TakeSummaries(found []Described) {
 	for i := range found {

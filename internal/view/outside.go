@@ -55,9 +55,9 @@ func (s *Source) document(ctx context.Context, info *sessions.SessionInfo) (*exp
 }
 
 // images returns a function that reads the images of a call.
-func images(ctx context.Context, session *sessions.Session) func(string, *transcript.DisplayItem) []export.Image {
+func images(ctx context.Context, session *sessions.Session) func(string, *transcript.DisplayItem) []transcript.Image {
 	left := maxImages
-	return func(agent string, item *transcript.DisplayItem) []export.Image {
+	return func(agent string, item *transcript.DisplayItem) []transcript.Image {
 		entry, err := session.Entry(ctx, agent, item.ResultAt)
 		if err != nil {
 			return nil

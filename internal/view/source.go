@@ -3,14 +3,13 @@
 //
 // An [Entry] of a [List] has the texts of a session, its figures and cost, and the state of its agent. [Columns] are the
 // facts that all lists show. A filter (package fuzzy) matches title, project, branch, tag, ID and prompts, each of which
-// has to match by itself.
+// has to match by itself. A [Listing] keeps a list up to date, for the terminal and for pages.
 package view
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -37,6 +37,9 @@ type Options struct {
 	// HandOver is called before another program gets the terminal, and the returned function after
 	// it. It may be nil.
 	HandOver func() (back func())
+	// Held is called with the size of the transcripts that are kept in memory, in bytes, when it has
+	// changed; nil means that nothing is called. It must not block.
+	Held func(bytes int64)
 }
 
 // A Source has the sessions of the agent's own files. Its methods may be called from several
@@ -53,7 +56,7 @@ type Source struct {
 
 // New returns a source. The caller has to close it.
 func New(opts Options) *Source {
-	return &Source{opts: opts, hub: follow.New(nil), opened: map[string]*sessions.Session{}}
+	return &Source{opts: opts, hub: follow.New(&follow.Options{Held: opts.Held}), opened: map[string]*sessions.Session{}}
 }
 
 // Close ends everything that the source started.
@@ -115,7 +118,12 @@ func (s *Source) Trash(ctx context.Context) ([]sessions.TrashedSession, error) {
 }
 
 // Follow reads a session as it grows.
-func (s *Source) Follow(info sessions.SessionInfo) Follower { return s.hub.OpenFile(info.Path) }
+func (s *Source) Follow(info sessions.SessionInfo) Follower { return s.Reader(info) }
+
+// Reader is Follow for viewers that share the rows of the session.
+func (s *Source) Reader(info sessions.SessionInfo) *follow.Reader {
+	return s.hub.Open(info.Path, info.Size)
+}
 
 // options returns the location of a session.
 func options(info *sessions.SessionInfo) *sessions.Options {
@@ -236,7 +244,7 @@ func glanceOf(t *transcript.Transcript) (g Glance) {
 			g.Prompt = c.Text
 		case transcript.AIChunk:
 			if g.Answer == "" {
-				g.Answer = lastText(c)
+				g.Answer = lastText(c.Items)
 			}
 			if i == len(t.Chunks)-1 {
 				g.Call = openCall(c)
@@ -247,11 +255,9 @@ func glanceOf(t *transcript.Transcript) (g Glance) {
 }
 
 // lastText returns the last text of an answer.
-func lastText(c *transcript.Chunk) string {
-	for i := len(c.Items) - 1; i >= 0; i-- {
-		if c.Items[i].Type == transcript.ItemOutput && strings.TrimSpace(c.Items[i].Text) != "" {
-			return c.Items[i].Text
-		}
+func lastText(items []transcript.DisplayItem) string {
+	if last := transcript.FindLastOutput(items); last != nil && last.Type == transcript.LastOutputText {
+		return last.Text
 	}
 	return ""
 }
@@ -260,9 +266,9 @@ func lastText(c *transcript.Chunk) string {
 func openCall(c *transcript.Chunk) string {
 	for i := range c.Items {
 		item := &c.Items[i]
-		isCall := item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent
-		if isCall && !item.HasResult && !item.ResultLost {
-			return strings.TrimSpace(fmt.Sprintf("%s %s", item.ToolName, item.ToolSummary))
+		if item.IsCall() && !item.HasResult && !item.ResultLost {
+			line := render.Options{}.CallLine(item, nil)
+			return strings.TrimSpace(line.Name + " " + line.Summary)
 		}
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,18 +24,21 @@ type dataServer struct {
 	t   testing.TB
 	mux *http.ServeMux
 	end func()
+
+	held atomic.Int64 // bytes of the sessions in memory
 }
 
 func newDataServer(t testing.TB) *dataServer {
 	t.Helper()
-	source := view.New(view.Options{Dir: t.TempDir()})
+	d := &dataServer{t: t, mux: http.NewServeMux()}
+	source := view.New(view.Options{Dir: t.TempDir(), Held: d.held.Store})
 	s, err := New(Options{
 		Source: source, Zone: time.UTC, Now: func() time.Time { return testNow }, Origins: []string{"http://example.com"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &dataServer{Server: s, t: t, mux: http.NewServeMux()}
+	d.Server = s
 	d.end = sync.OnceFunc(func() {
 		if err := errors.Join(s.Close(), source.Close()); err != nil {
 			t.Error(err)

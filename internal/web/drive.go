@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/tty"
@@ -58,8 +59,8 @@ func inShort(prompts []drive.Prompt) []drive.Prompt {
 func withQuestions(s *drive.Status) agentData {
 	data := newAgentData(s)
 	data.Questions = []questionData{}
-	for i := range s.Questions {
-		data.Questions = append(data.Questions, newQuestionData(s, &s.Questions[i]))
+	for _, q := range s.Questions {
+		data.Questions = append(data.Questions, newQuestionData(s, q))
 	}
 	return data
 }
@@ -228,7 +229,7 @@ func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 
 		// Client is a name that the page has chosen for itself.
 		Client string
-		Answer drive.Answer
+		Answer ask.Answer
 	}
 	return driveOne(s, w, r, "answer", func(ctx context.Context, g *drive.Agent, b body) (answeredData, error) {
 		by := "another page"

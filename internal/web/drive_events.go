@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/tooluse"
+	"github.com/clewdev/clew/transcript"
 )
 
 // The names of the events about agents.
@@ -68,8 +70,8 @@ func (s *Server) tellOfAgent(before, now *drive.Status) {
 			s.publish(answeredEvent, "", answered(now, q.ID))
 		}
 	}
-	for i := range now.Questions {
-		if q := &now.Questions[i]; !isAsked(before, q.ID, q.Digest) {
+	for _, q := range now.Questions {
+		if !isAsked(before, q.ID, q.Digest) {
 			s.publish(questionEvent, "", newQuestionData(now, q))
 		}
 	}
@@ -80,9 +82,9 @@ func (s *Server) tellOfAgent(before, now *drive.Status) {
 
 // isAsked reports whether a question is open, as it is shown unless the digest is "".
 func isAsked(s *drive.Status, id, digest string) bool {
-	for i := range s.Questions {
-		if s.Questions[i].ID == id {
-			return digest == "" || s.Questions[i].Digest == digest
+	for _, q := range s.Questions {
+		if q.ID == id {
+			return digest == "" || q.Digest == digest
 		}
 	}
 	return false
@@ -157,7 +159,7 @@ type optionData struct {
 	Preview     string `json:"preview"`
 }
 
-func newQuestionData(s *drive.Status, q *drive.Question) questionData {
+func newQuestionData(s *drive.Status, q *ask.Question) questionData {
 	data := questionData{
 		Agent: s.Agent, Session: s.Session, Question: q.ID, Digest: q.Digest, Title: questionTitle(q), HTML: questionHTML(q),
 		Always: []changeData{}, Rule: q.Rule, Choices: []choiceData{}, TooLong: q.TooLong,
@@ -182,7 +184,7 @@ func newChoiceData(q *tooluse.Question) choiceData {
 }
 
 // questionTitle returns the asker and the request, for headings and screen readers.
-func questionTitle(q *drive.Question) string {
+func questionTitle(q *ask.Question) string {
 	who := "The agent"
 	if q.Subagent != "" {
 		who = "A subagent"
@@ -198,7 +200,7 @@ func questionTitle(q *drive.Question) string {
 
 // questionHTML returns the request verbatim: each input member by its exact name, and the diff of a
 // file in place of the members that it shows whole.
-func questionHTML(q *drive.Question) string {
+func questionHTML(q *ask.Question) string {
 	var m markup
 	if q.Reason != "" {
 		m.element("p", "note", q.Reason)
@@ -210,7 +212,9 @@ func questionHTML(q *drive.Question) string {
 		m.verbatim("input", q.Input)
 	}
 	for _, member := range q.Members {
-		m.verbatim(member.Name, member.Text())
+		if !member.Replaced || leavesOut(q.Diff, member) {
+			m.verbatim(member.Name, member.Text())
+		}
 	}
 	if q.Remark != "" {
 		m.element("p", "note", q.Remark)
@@ -222,6 +226,12 @@ func questionHTML(q *drive.Question) string {
 		m.element("p", "note", "without input")
 	}
 	return m.String()
+}
+
+// leavesOut reports whether the diff on a page may not show every character of a member: a diff of
+// the texts alone leaves out most unchanged lines, and pages remove color sequences.
+func leavesOut(d *transcript.FileDiff, member ask.Member) bool {
+	return d != nil && d.Relative || strings.Contains(strings.ToLower(member.Value), `\u001b`)
 }
 
 // verbatim writes a named text in which every character counts.

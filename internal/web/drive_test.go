@@ -19,6 +19,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
 	"github.com/clewdev/clew/internal/view"
@@ -382,5 +383,19 @@ func TestElsewhere(t *testing.T) {
 	}
 	if status, _ := d.send(http.MethodPost, "hook", map[string]any{"session": "../x", "tool": "Bash"}); status != http.StatusBadRequest {
 		t.Errorf("a bad session: %d", status)
+	}
+}
+
+// A diff does not take the place of texts that it does not show completely.
+func TestQuestionShowsAll(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ input, want string }{
+		{`{"file_path":"/a","old_string":"a","new_string":"a\u001b[8mhidden"}`, `\x1b[8mhidden`},
+		{`{"file_path":"/a","old_string":"far\n2\n3\n4\n5\n6\n","new_string":"far\n2\n3\n4\n5\n7\n"}`, "far"},
+	} {
+		q := ask.OfJob(&fleet.Question{Tool: "Edit", Input: []byte(tt.input)}, ask.MaxShown)
+		if got := questionHTML(q); q.Diff == nil || !strings.Contains(got, tt.want) {
+			t.Errorf("%q is missing in\n%s", tt.want, got)
+		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -27,8 +27,8 @@ type HookQuestion struct {
 // A HookAnswer is the answer to it. Without a behavior there is none: the other process asks its own
 // user.
 type HookAnswer struct {
-	Behavior clew.PermissionBehavior `json:"behavior"`
-	Message  string                  `json:"message"` // why it was denied
+	Behavior permission.Behavior `json:"behavior"`
+	Message  string              `json:"message"` // why it was denied
 }
 
 // Ask asks the server's pages, until one answers or the time is up.
@@ -64,10 +64,10 @@ func (s *Server) askElsewhere(w http.ResponseWriter, r *http.Request) error {
 		return s.driveError(err, "")
 	}
 	switch result := result.(type) {
-	case *clew.AllowResult:
-		return reply(w, HookAnswer{Behavior: clew.PermissionBehaviorAllow})
-	case *clew.DenyResult:
-		return reply(w, HookAnswer{clew.PermissionBehaviorDeny, result.Message})
+	case *permission.AllowResult:
+		return reply(w, HookAnswer{Behavior: permission.BehaviorAllow})
+	case *permission.DenyResult:
+		return reply(w, HookAnswer{permission.BehaviorDeny, result.Message})
 	}
 	return reply(w, HookAnswer{})
 }

@@ -81,16 +81,16 @@ func parseMatcher(values url.Values) (transcript.Matcher, error) {
 
 // find returns the rows with matches, in order.
 func (v *reading) find(ctx context.Context, matcher transcript.Matcher) *found {
-	result := &found{Revision: v.revision, Matches: []rowMatch{}}
+	result := &found{Revision: v.Revision, Matches: []rowMatch{}}
 	counts := map[int]int{}
 	last, lastRow := transcript.Place{}, -1
-	for m := range v.snapshot.Transcript.Find(stoppable{ctx, matcher}) {
+	for m := range v.Snapshot.Transcript.Find(stoppable{ctx, matcher}) {
 		if result.Count == maxMatches {
 			result.More = true
 			break
 		}
 		if lastRow < 0 || !samePlace(&last, &m.Place) {
-			at, ok := v.list.Find(m.Place)
+			at, ok := v.List.Find(m.Place)
 			if !ok {
 				continue
 			}
@@ -100,7 +100,7 @@ func (v *reading) find(ctx context.Context, matcher transcript.Matcher) *found {
 		counts[lastRow]++
 	}
 	for at, n := range counts {
-		result.Matches = append(result.Matches, rowMatch{Row: v.list.At(at).ID, Path: v.above(at), Index: v.topOf(at), N: n, at: at})
+		result.Matches = append(result.Matches, rowMatch{Row: v.List.At(at).ID, Path: v.above(at), Index: v.TopOf(at), N: n, at: at})
 	}
 	slices.SortFunc(result.Matches, func(a, b rowMatch) int { return a.at - b.at })
 	return result
@@ -114,8 +114,8 @@ func samePlace(a, b *transcript.Place) bool {
 // above returns the IDs of the rows that a row is below, the outermost first.
 func (v *reading) above(at int) []rows.ID {
 	path := []rows.ID{}
-	for i := v.list.At(at).Parent; i >= 0; i = v.list.At(i).Parent {
-		path = append(path, v.list.At(i).ID)
+	for i := v.List.At(at).Parent; i >= 0; i = v.List.At(i).Parent {
+		path = append(path, v.List.At(i).ID)
 	}
 	slices.Reverse(path)
 	return path

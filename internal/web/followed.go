@@ -109,6 +109,15 @@ func (f *followed) start(one *follower, loops ...func(context.Context) error) {
 	}
 }
 
+// background runs run, unless the server ends.
+func (f *followed) background(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.loops.Go(run)
+	}
+}
+
 // let ends a follower that has no more streams, after some time.
 func (f *followed) let(one *follower) {
 	one.streams--

@@ -10,17 +10,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/jobview"
-	"github.com/clewdev/clew/internal/permit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
-	"github.com/clewdev/clew/wire"
 )
 
 // isJobID reports whether id has the form of a job ID or a question ID.
@@ -100,7 +98,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	for _, q := range questions {
 		switch {
 		case q.Answer == nil && !j.State.Ended():
-			page.Questions = append(page.Questions, jobQuestion(q))
+			page.Questions = append(page.Questions, newQuestionData(&drive.Status{Agent: q.Job}, ask.OfJob(q, ask.MaxShown)))
 		case q.Answer != nil:
 			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(q.Answer.By), jobview.AnswerText(q.Answer)})
 		}
@@ -114,26 +112,12 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, page)
 }
 
-// jobQuestion returns a question in the form of a driven agent's question. It needs no digest: the
-// question that an ID names never changes.
-func jobQuestion(q *fleet.Question) questionData {
-	shown := drive.Question{ID: q.ID, Tool: q.Tool, Reason: q.Reason, Subagent: q.Subagent, Choices: jobview.OwnQuestions(q), TooLong: len(q.Input) > drive.MaxShown}
-	if len(shown.Choices) == 0 && !shown.TooLong {
-		members, err := permit.Members(wire.JSON(q.Input))
-		if err != nil {
-			shown.Input = string(q.Input)
-		}
-		shown.Members, _ = permit.MainFirst(members)
-	}
-	return newQuestionData(&drive.Status{Agent: q.Job}, &shown)
-}
-
 // answerJob answers a job question. The request names the question, which never changes, so that an
-// outdated page can't allow something else.
+// outdated page can't allow something else, and there is no need for a digest.
 func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Question string
-		Answer   drive.Answer
+		Answer   ask.Answer
 	}
 	if err := decodeBody(r, &body); err != nil {
 		return err
@@ -153,14 +137,14 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 		return refused(http.StatusNotFound, "the job has no such question")
 	}
 	q := questions[i]
-	answer, err := fleetAnswer(jobview.OwnQuestions(q), &body.Answer)
+	answer, err := ask.OfJob(q, ask.MaxShown).JobAnswer(body.Answer)
 	switch {
+	case errors.Is(err, ask.ErrTooLong):
+		return refused(http.StatusForbidden, "%v", err)
 	case err != nil:
-		return err
-	case answer.Allow && len(q.Input) > drive.MaxShown:
-		return refused(http.StatusForbidden, "%v", drive.ErrTooLong)
+		return refused(http.StatusBadRequest, "%v", err)
 	}
-	answered, err := f.Answer(ctx, job, q.ID, *answer)
+	answered, err := f.Answer(ctx, job, q.ID, answer)
 	switch {
 	case errors.Is(err, fleet.ErrAnswered) && answered != nil:
 		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer))
@@ -169,37 +153,6 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.audit(r, "answered", job, q.ID, jobview.AnswerText(answered.Answer), clip.Marked(q.Tool+" "+string(q.Input), maxQuoted))
 	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer)})
-}
-
-// maxReason is the maximum length of an answer's text, in bytes.
-const maxReason = 16 << 10
-
-// fleetAnswer returns the answer to a permission question or, if there are any, to the agent's own ones.
-func fleetAnswer(own []clew.Question, a *drive.Answer) (*fleet.Answer, error) {
-	size := len(a.Reason)
-	for _, words := range a.Chosen {
-		size += len(strings.Join(words, ", "))
-	}
-	isChoice := len(own) > 0
-	switch {
-	case size > maxReason:
-		return nil, refused(http.StatusBadRequest, "the answer is too long")
-	case a.Kind == drive.Denied, a.Kind == drive.Skipped && isChoice:
-		return &fleet.Answer{Text: a.Reason}, nil
-	case a.Kind == drive.AllowOnce && !isChoice:
-		return &fleet.Answer{Allow: true}, nil
-	case a.Kind == drive.Chosen && isChoice && len(a.Chosen) == len(own):
-		answer := &fleet.Answer{Allow: true, Answers: map[string]string{}}
-		for i, words := range a.Chosen {
-			if text := strings.TrimSpace(strings.Join(words, ", ")); text != "" {
-				answer.Answers[own[i].Question] = text
-			}
-		}
-		if len(answer.Answers) > 0 {
-			return answer, nil
-		}
-	}
-	return nil, refused(http.StatusBadRequest, "%q is no answer to this question", clip.Marked(a.Kind, maxQuoted))
 }
 
 // decideJob makes a decision about a job.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
-	"github.com/clewdev/clew/internal/drive"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/polltest"
@@ -369,7 +369,7 @@ func TestAnswerOwnQuestions(t *testing.T) {
 	}
 	for _, bad := range []map[string]any{
 		{"kind": "once"}, {"kind": "choose", "chosen": [][]string{{"A"}}}, {"kind": "choose", "chosen": [][]string{{}, {" "}}},
-		{"kind": "choose", "chosen": [][]string{{strings.Repeat("x", maxReason+1)}, {}}},
+		{"kind": "choose", "chosen": [][]string{{strings.Repeat("x", ask.MaxWords+1)}, {}}},
 	} {
 		if code := post(bad); code != http.StatusBadRequest {
 			t.Errorf("%.60v: %d", bad, code)
@@ -446,7 +446,7 @@ func (f longFleet) Questions(ctx context.Context, job string) iter.Seq2[*fleet.Q
 	return func(yield func(*fleet.Question, error) bool) {
 		for q, err := range f.Fleet.Questions(ctx, job) {
 			if err == nil {
-				q.Input = json.RawMessage(`{"command":"` + strings.Repeat("x", drive.MaxShown) + `"}`)
+				q.Input = json.RawMessage(`{"command":"` + strings.Repeat("x", ask.MaxShown) + `"}`)
 			}
 			if !yield(q, err) {
 				return
@@ -474,7 +474,7 @@ func TestAnswerTooLong(t *testing.T) {
 	answer := func(kind string) (int, map[string]any) {
 		return s.send(http.MethodPost, "jobs/a/answers", map[string]any{"question": "q1", "answer": map[string]any{"kind": kind}})
 	}
-	if code, body := answer("once"); code != http.StatusForbidden || !strings.Contains(fmt.Sprint(body), drive.ErrTooLong.Error()) {
+	if code, body := answer("once"); code != http.StatusForbidden || !strings.Contains(fmt.Sprint(body), ask.ErrTooLong.Error()) {
 		t.Errorf("allowed: %d %v", code, body)
 	}
 	if code, body := answer("deny"); code != http.StatusOK {

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/port"
 )
 
 // DefaultPort is the port of a server without an explicit address: CLEW on the keys of a telephone.
@@ -131,9 +133,9 @@ func (l *Listener) addOrigin(host string) {
 }
 
 // listenLoopback listens on the loopback addresses.
-func (l *Listener) listenLoopback(ctx context.Context, port string) error {
-	if port != "" {
-		n, err := strconv.ParseUint(port, 10, 16)
+func (l *Listener) listenLoopback(ctx context.Context, chosen string) error {
+	if chosen != "" {
+		n, err := strconv.ParseUint(chosen, 10, 16)
 		if err != nil {
 			return &AddressError{Reason: "--port must be a number from 0 to 65535"}
 		}
@@ -151,11 +153,11 @@ func (l *Listener) listenLoopback(ctx context.Context, port string) error {
 
 // listenPort listens on one port of both loopback addresses. If another program had it in one of
 // them, the browser could get that program's page for "localhost".
-func (l *Listener) listenPort(ctx context.Context, port int) error {
+func (l *Listener) listenPort(ctx context.Context, wanted int) error {
 	var config net.ListenConfig
-	first, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	first, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
 	if err != nil {
-		return inUse(port, err)
+		return inUse(wanted, err)
 	}
 	addr, _ := netip.ParseAddrPort(first.Addr().String()) // of an IP network
 	number := strconv.Itoa(int(addr.Port()))
@@ -163,7 +165,7 @@ func (l *Listener) listenPort(ctx context.Context, port int) error {
 	switch {
 	case err == nil:
 		l.listeners = []net.Listener{first, second}
-	case isInUse(err):
+	case port.InUse(err):
 		return errors.Join(inUse(int(addr.Port()), err), first.Close())
 	default: // there is no IPv6
 		l.listeners = []net.Listener{first}
@@ -175,17 +177,11 @@ func (l *Listener) listenPort(ctx context.Context, port int) error {
 }
 
 // inUse explains why a port can't be used.
-func inUse(port int, err error) error {
-	if !isInUse(err) {
+func inUse(number int, err error) error {
+	if !port.InUse(err) {
 		return err
 	}
-	return fmt.Errorf("port %d is in use: %w", port, syscall.EADDRINUSE)
-}
-
-// isInUse reports whether another program listens there. Windows uses a different error number.
-func isInUse(err error) bool {
-	const windows = syscall.Errno(10048)
-	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, windows)
+	return fmt.Errorf("port %d is in use: %w", number, syscall.EADDRINUSE)
 }
 
 // listenAt listens at an address given by the user.

@@ -21,7 +21,8 @@ func TestSameIDAddresses(t *testing.T) {
 	want := map[string]string{"a@-p": "/-p/a.jsonl", "b": "/-p/b.jsonl", "a@-q": "/-q/a.jsonl"}
 	for _, newest := range []string{"/-p/a.jsonl", "/-q/a.jsonl"} {
 		l := newListing(t.Context(), nil, nil)
-		l.take(infos)
+		l.Take(infos)
+		l.name()
 		got := map[string]string{}
 		for e, name := range l.names {
 			got[name] = e.Path

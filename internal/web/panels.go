@@ -31,7 +31,7 @@ func (s *Server) panel(w http.ResponseWriter, r *http.Request, write func(*marku
 
 // renderOptions returns the options for texts that the terminal shows as well.
 func (s *Server) renderOptions(v *reading) render.Options {
-	t := v.snapshot.Transcript
+	t := v.Snapshot.Transcript
 	return render.Options{Zone: s.opts.Zone, Dir: t.CWD, Day: t.Created}
 }
 
@@ -49,7 +49,7 @@ func (s *Server) outline(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer v.close()
-	entries := s.renderOptions(v).OutlineEntries(&v.list)
+	entries := s.renderOptions(v).OutlineEntries(&v.List)
 	v.close()
 	var m markup
 	m.raw(`<p class="navhead">Turns</p><ol>`)
@@ -118,7 +118,7 @@ func (s *Server) subagents(w http.ResponseWriter, r *http.Request) error {
 		columns := []column{
 			{"Agent", false}, {"State", false}, {"Calls", true}, {"Tokens", true}, {"Cost", true}, {"Duration", true}, {"Model", false},
 		}
-		entryTable(m, "Subagents, and what they did and cost", columns, s.renderOptions(v).AgentEntries(v.snapshot.Transcript, &v.list))
+		entryTable(m, "Subagents, and what they did and cost", columns, s.renderOptions(v).AgentEntries(v.Snapshot.Transcript, &v.List))
 		return nil
 	})
 }
@@ -127,7 +127,7 @@ func (s *Server) subagents(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) branches(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
 		columns := []column{{"Rewound", false}, {"Rows", true}, {"Time", true}}
-		entryTable(m, "Messages that rewinds have removed from the conversation", columns, s.renderOptions(v).BranchEntries(&v.list))
+		entryTable(m, "Messages that rewinds have removed from the conversation", columns, s.renderOptions(v).BranchEntries(&v.List))
 		return nil
 	})
 }
@@ -135,7 +135,7 @@ func (s *Server) branches(w http.ResponseWriter, r *http.Request) error {
 // sessionUsage answers with the tokens and the cost of a session, by model and by turn.
 func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
-		t := v.snapshot.Transcript
+		t := v.Snapshot.Transcript
 		report := usage.NewReport(t.Calls(), &usage.ReportOptions{By: []usage.Dimension{usage.ByModel}})
 		if report.Total.Calls == 0 {
 			m.element("p", "missing", "The transcript does not say what was used.")
@@ -145,14 +145,10 @@ func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 			{"Model", false}, {"Calls", true}, {"In", true}, {"Out", true}, {"Cache read", true}, {"Cache write", true}, {"Cost", true},
 		}
 		entryTable(m, "Usage by model", columns, render.ModelEntries(report)[1:])
-		u := &report.Total.Usage
-		if in := u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens; in > 0 {
-			m.element("p", "note", render.Percent(u.CacheReadTokens, in)+" of the input was read from the cache")
+		for _, text := range render.UsageRemarks(t, report) {
+			m.element("p", "note", text)
 		}
-		if account := render.Account(t); account != "" {
-			m.element("p", "note", account)
-		}
-		turns := s.renderOptions(v).TurnCosts(t, &v.list)[1:]
+		turns := s.renderOptions(v).TurnCosts(t, &v.List)[1:]
 		entryTable(m, "Usage by turn", []column{{"Turn", false}, {"Tokens", true}, {"Cost", true}}, turns)
 		return nil
 	})
@@ -161,7 +157,7 @@ func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 // contextUse answers with the growth of the context, turn by turn.
 func (s *Server) contextUse(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
-		report := v.snapshot.Transcript.Context()
+		report := v.Snapshot.Transcript.Context()
 		if len(report.Turns) == 0 {
 			m.element("p", "missing", "The transcript does not say what filled the context.")
 			return nil
@@ -169,7 +165,7 @@ func (s *Server) contextUse(w http.ResponseWriter, r *http.Request) error {
 		contextPlot(&report).write(m)
 		last := &report.Turns[len(report.Turns)-1]
 		contextTable(m, last)
-		entries := s.renderOptions(v).ContextTurns(&report, &v.list)[1:]
+		entries := s.renderOptions(v).ContextTurns(&report, &v.List)[1:]
 		for i := range entries {
 			if e := &entries[i]; len(e.Cells) > 0 {
 				e.Cells = e.Cells[1:] // the plot is the bar
@@ -182,11 +178,7 @@ func (s *Server) contextUse(w http.ResponseWriter, r *http.Request) error {
 
 // contextTable writes what fills the context at the end, by class.
 func contextTable(m *markup, last *transcript.ContextTurn) {
-	caption := "Context at the end: " + wording.Tokens(last.Tokens)
-	if last.Window > 0 {
-		caption += ", " + render.Percent(last.Tokens, last.Window) + " of " + wording.Rounded(last.Window)
-	}
-	m.tableHead(caption, []column{{"Class", false}, {"Tokens", true}, {"Share", true}})
+	m.tableHead(render.ContextTitle(last), []column{{"Class", false}, {"Tokens", true}, {"Share", true}})
 	for i, class := range render.ContextClasses() {
 		tokens := last.By[class]
 		if tokens == 0 {
@@ -233,17 +225,17 @@ func (s *Server) files(w http.ResponseWriter, r *http.Request) error {
 	}
 	path := r.URL.Query().Get("path")
 	return s.panel(w, r, func(m *markup, v *reading) error {
-		t := v.snapshot.Transcript
+		t := v.Snapshot.Transcript
 		chunks := t.Chunks
 		if r.URL.Query().Get("turn") != "" {
-			chunks = render.TurnChunks(t, turn)
+			chunks = transcript.InTurns(t.Chunks, turn, turn)
 		}
 		changes := transcript.Diffs(chunks)
 		if len(changes) == 0 {
 			m.element("p", "missing", "No file was changed.")
 			return nil
 		}
-		d := fileDrawer{markup: m, view: &export.View{Zone: s.opts.Zone, More: moreInParts}, dir: t.CWD, calls: render.CallRows(&v.list), left: maxPanelLines}
+		d := fileDrawer{markup: m, view: &export.View{Zone: s.opts.Zone, More: moreInParts}, dir: t.CWD, calls: render.CallRows(&v.List), left: maxPanelLines}
 		d.summary(changes)
 		for i := range changes[:min(len(changes), maxShownFiles)] {
 			if path == "" || changes[i].Path == path {

@@ -251,12 +251,13 @@ func rowMarkdown(r *http.Request, v *reading) (string, error) {
 		return row.Text, nil
 	}
 	c := *row.Chunk
+	c.Turn = row.Turn
 	if row.Item != nil {
 		item := *row.Item
 		item.Agents = nil
 		c.Items = []transcript.DisplayItem{item}
 	}
-	doc := export.New(&transcript.Transcript{}, &export.Options{Chunks: []transcript.Chunk{c}, Turn: row.Turn})
+	doc := export.New(&transcript.Transcript{}, &export.Options{Chunks: []transcript.Chunk{c}})
 	var b strings.Builder
 	err = export.Write(r.Context(), &b, doc, export.Markdown, &export.View{Thinking: true, Full: true})
 	text := b.String()

@@ -11,8 +11,6 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
-	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/usage"
 )
 
 // A rowData is a session row.
@@ -46,7 +44,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer v.close()
-	children := v.top
+	children := v.Top
 	if parent := r.URL.Query().Get("parent"); parent != "" {
 		at, err := v.index(parent)
 		if err != nil {
@@ -55,10 +53,10 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 		children = v.below(at)
 	}
 	from = min(from, len(children))
-	page := rowsPage{Revision: v.revision, Total: len(children), From: from, Loading: v.snapshot.Loading, Rows: []rowData{}}
+	page := rowsPage{Revision: v.Revision, Total: len(children), From: from, Loading: v.Snapshot.Loading, Rows: []rowData{}}
 	d := s.rowDrawer(v)
 	for _, i := range children[from:min(from+n, len(children))] {
-		row, err := d.row(v.list.At(i))
+		row, err := d.row(v.List.At(i))
 		if err != nil {
 			return err
 		}
@@ -70,7 +68,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 
 // index returns the index of the row with an ID that a request names.
 func (v *reading) index(id string) (int, error) {
-	at, ok := v.list.Index(rows.ID(id))
+	at, ok := v.List.Index(rows.ID(id))
 	if line, isLine := strings.CutPrefix(id, linePrefix); isLine {
 		at, ok = v.lineIndex(line)
 	}
@@ -102,8 +100,8 @@ func (v *reading) lineIndex(id string) (int, bool) {
 		return 0, false
 	}
 	found, best := -1, 0
-	for i := range v.list.Len() {
-		r := v.list.At(i)
+	for i := range v.List.Len() {
+		r := v.List.At(i)
 		if r.Agent != agent {
 			continue
 		}
@@ -122,13 +120,13 @@ func (v *reading) row(r *http.Request) (*rows.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.list.At(at), nil
+	return v.List.At(at), nil
 }
 
 // below returns the indexes of the rows whose parent is at an index.
 func (v *reading) below(at int) (children []int) {
-	end := at + 1 + v.list.At(at).Below
-	for i := at + 1; i < end; i += 1 + v.list.At(i).Below {
+	end := at + 1 + v.List.At(at).Below
+	for i := at + 1; i < end; i += 1 + v.List.At(i).Below {
 		children = append(children, i)
 	}
 	return children
@@ -143,19 +141,19 @@ type step struct {
 // path returns the rows from one at depth 0 to the one at an index.
 func (v *reading) path(at int) []step {
 	var path []step
-	for i := at; i >= 0; i = v.list.At(i).Parent {
-		path = append([]step{{Row: v.list.At(i).ID, Index: v.place(i)}}, path...)
+	for i := at; i >= 0; i = v.List.At(i).Parent {
+		path = append([]step{{Row: v.List.At(i).ID, Index: v.place(i)}}, path...)
 	}
 	return path
 }
 
 // place returns the place of a row among the rows with the same parent.
 func (v *reading) place(at int) (n int) {
-	parent := v.list.At(at).Parent
+	parent := v.List.At(at).Parent
 	if parent < 0 {
-		return v.topOf(at)
+		return v.TopOf(at)
 	}
-	for i := parent + 1; i < at; i += 1 + v.list.At(i).Below {
+	for i := parent + 1; i < at; i += 1 + v.List.At(i).Below {
 		n++
 	}
 	return n
@@ -184,15 +182,15 @@ func (s *Server) where(w http.ResponseWriter, r *http.Request) error {
 		return refused(http.StatusBadRequest, "step must be prompt or failure")
 	}
 	if match != nil {
-		if at = v.list.Next(at, match); isSet(query.Get("back")) {
+		if at = v.List.Next(at, match); isSet(query.Get("back")) {
 			at, _ = v.index(query.Get("row"))
-			at = v.list.Previous(at, match)
+			at = v.List.Previous(at, match)
 		}
 	}
 	if at < 0 {
 		return refused(http.StatusNotFound, "there is no such row")
 	}
-	revision, path := v.revision, v.path(at)
+	revision, path := v.Revision, v.path(at)
 	v.close()
 	return reply(w, struct {
 		Revision int    `json:"revision"`
@@ -209,14 +207,14 @@ type rowDrawer struct {
 	options render.Options
 	zone    *time.Location
 	day     int // the day of which times are shown without the date
-	facts   *facts
+	facts   *rows.Facts
 }
 
 func (s *Server) rowDrawer(v *reading) *rowDrawer {
-	t := v.snapshot.Transcript
+	t := v.Snapshot.Transcript
 	d := &rowDrawer{
 		reading: v, options: render.Options{Zone: s.opts.Zone, Dir: t.CWD}, zone: s.opts.Zone,
-		day: render.DayNumber(t.Created.In(s.opts.Zone)), facts: v.factsOf(),
+		day: render.DayNumber(t.Created.In(s.opts.Zone)), facts: v.Facts(),
 	}
 	return d
 }
@@ -307,7 +305,7 @@ func (d *rowDrawer) promptLine(m *markup, r *rows.Row) {
 	m.span("what", d.options.RowParts(r).Text)
 	m.span("note", render.Attached(r.Chunk))
 	if r.Depth == 0 {
-		m.span("note cost", d.facts.turns[r.Turn])
+		m.span("note cost", wording.CostOfCalls(d.facts.Turns[r.Turn]).Note())
 	}
 	d.time(m, r)
 }
@@ -330,49 +328,4 @@ func (d *rowDrawer) time(m *markup, r *rows.Row) {
 		layout = "2 Jan 15:04"
 	}
 	m.time(r.Time, at.Format(layout))
-}
-
-// facts holds the figures of a session.
-type facts struct {
-	prompts, calls, failed, agents int
-	work                           *rows.Work
-	turns                          map[int]string // the cost of each turn
-}
-
-// factsOf returns the facts of the session as it is. They are counted once for each revision.
-func (v *reading) factsOf() *facts {
-	v.counting.Lock()
-	defer v.counting.Unlock()
-	if v.facts != nil && v.counted == v.revision {
-		return v.facts
-	}
-	t := v.snapshot.Transcript
-	f := &facts{prompts: v.list.Turns(), work: rows.WorkOf(t), turns: turnCosts(t)}
-	for i := range v.list.Len() {
-		r := v.list.At(i)
-		switch {
-		case r.Kind == rows.Subagent || r.Kind == rows.Agent || r.Kind == rows.Unlinked:
-			f.agents++
-		}
-		if r.IsCall() {
-			f.calls++
-			if r.Failed() {
-				f.failed++
-			}
-		}
-	}
-	v.watched.facts, v.watched.counted = f, v.revision
-	return f
-}
-
-// turnCosts returns what each turn cost, for people.
-func turnCosts(t *transcript.Transcript) map[int]string {
-	costs := map[int]string{}
-	turns, _ := t.Turns()
-	prices := usage.DefaultPrices()
-	for i := range turns {
-		cost := usage.Cost(turns[i].Calls, prices)
-		costs[turns[i].Number] = wording.CostOfCalls(cost).Note()
-	}
-	return costs
 }

@@ -22,9 +22,9 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 	if err := l.open(r.Context()); err != nil {
 		return err
 	}
-	l.look(r.Context())
-	l.complete(r.Context(), l.list.Live())
-	live := l.list.Live()
+	l.Look(r.Context())
+	l.Complete(r.Context(), l.Live())
+	live := l.Live()
 	infos := make([]view.Entry, len(live))
 	for i, e := range live {
 		infos[i] = *e
@@ -37,7 +37,7 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 	defer l.mu.Unlock()
 	for i := range infos {
 		e := &infos[i]
-		state := l.list.State(e)
+		state := l.State(e)
 		agent := runningAgent{Session: e.ID, State: state.Text}
 		if state.Waits {
 			agent.Waits = state.Whole(calls[i])
@@ -88,7 +88,7 @@ func (s *Server) runningAgent(m *markup, e *view.Entry, state view.State, call s
 	m.span("state "+styleClasses[state.Style()], state.Whole(call))
 	m.span("note", state.How)
 	m.span("project", e.ProjectName)
-	if r, ok := s.listing.list.Running[e.ID]; ok {
+	if r, ok := s.listing.Running[e.ID]; ok {
 		m.span("path", r.CWD)
 		m.span("note", r.Entrypoint)
 		m.time(r.StatusSince, "since "+r.StatusSince.In(s.opts.Zone).Format("15:04"))

@@ -98,9 +98,6 @@ type Options struct {
 	Forwarded bool
 	// Rotated is called with each new token but the first; nil means that nothing is called.
 	Rotated func(token string)
-	// Held is called with the size of the transcripts that are kept in memory, in bytes, when it has
-	// changed; nil means that nothing is called. It must not block.
-	Held func(bytes int64)
 	// Audit gets a line for each request that answers a question or drives an agent; nil means that
 	// nothing is written.
 	Audit io.Writer
@@ -114,7 +111,6 @@ type Server struct {
 	assets  *assets
 	mux     *http.ServeMux
 	listing *listing
-	views   *views
 	used    usageCache
 	jobs    jobBoards
 
@@ -149,8 +145,7 @@ func New(opts Options) (*Server, error) {
 	s.followed = newFollowed(s)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.listing = newListing(s.ending, opts.Source, opts.Now)
-	s.listing.list.Here = opts.Machine
-	s.views = newViews(s.ending, &opts)
+	s.listing.Here = opts.Machine
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].path, s.serve(&routes[i])) // the method is checked after the origin
 	}
@@ -197,7 +192,6 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Close() error {
 	s.end()
 	s.followed.close()
-	s.listing.close()
-	s.views.close()
+	s.listing.Close()
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 	var m markup
 	s.head(&m, v)
 	head := sessionHead{
-		Revision: v.revision, Title: v.title(), Live: v.state.Live, Waiting: v.state.Waits, Total: len(v.top),
+		Revision: v.Revision, Title: v.title(), Live: v.state.Live, Waiting: v.state.Waits, Total: len(v.Top),
 		HTML: m.String(), Driven: s.drivenBy(v.entry.ID),
 	}
 	v.close()
@@ -45,7 +45,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 
 // title returns the title of the session, as far as it is known.
 func (v *reading) title() string {
-	t := v.snapshot.Transcript
+	t := v.Snapshot.Transcript
 	return cmp.Or(tty.Line(cmp.Or(t.Title, t.AITitle)), v.entry.Name)
 }
 
@@ -65,16 +65,16 @@ func (s *Server) head(m *markup, v *reading) {
 	m.raw(`<p class="resume"><span class="label">resume</span> <code data-command>`)
 	m.text(view.ResumeCommand(v.entry.SessionInfo))
 	m.raw("</code></p>")
-	if err := v.snapshot.Err; err != nil {
+	if err := v.Snapshot.Err; err != nil {
 		m.element("p", "missing", "Not everything can be read: "+err.Error())
 	}
-	if v.snapshot.Gone {
+	if v.Snapshot.Gone {
 		m.element("p", "missing", "The file of the session was deleted. This is what was read before.")
 	}
 }
 
 func (s *Server) facts(m *markup, v *reading) {
-	t := v.snapshot.Transcript
+	t := v.Snapshot.Transcript
 	m.raw(`<p class="facts">`)
 	fact(m, "project", t.CWD, path.Base(strings.ReplaceAll(t.CWD, `\`, "/")))
 	fact(m, "branch", "", render.BranchName(t.GitBranch))
@@ -120,16 +120,16 @@ func (s *Server) span(from, to time.Time) string {
 }
 
 func (s *Server) figures(m *markup, v *reading) {
-	f := v.factsOf()
+	f := v.Facts()
 	m.raw(`<dl class="figures">`)
-	figure(m, "turns", wording.Number(f.prompts), "")
+	figure(m, "turns", wording.Number(f.Prompts), "")
 	failed := ""
-	if f.failed > 0 {
-		failed = wording.Number(f.failed) + " failed"
+	if f.Failed > 0 {
+		failed = wording.Number(f.Failed) + " failed"
 	}
-	figure(m, "tool calls", wording.Number(f.calls), failed)
-	if f.agents > 0 {
-		figure(m, "subagents", wording.Number(f.agents), "")
+	figure(m, "tool calls", wording.Number(f.Calls), failed)
+	if f.Agents > 0 {
+		figure(m, "subagents", wording.Number(f.Agents), "")
 	}
 	if n := v.entry.Figures; n != nil && n.Files > 0 {
 		figure(m, "files changed", wording.Number(n.Files), "")
@@ -141,8 +141,8 @@ func (s *Server) figures(m *markup, v *reading) {
 		}
 		figure(m, "context", wording.Rounded(tokens), share)
 	}
-	figure(m, "tokens", wording.Rounded(f.work.Tokens), "")
-	figure(m, "cost", wording.Cost{Amount: f.work.Cost, Partial: f.work.UnknownCost}.Long(), "at list prices")
+	figure(m, "tokens", wording.Rounded(f.Work.Tokens), "")
+	figure(m, "cost", wording.Cost{Amount: f.Work.Cost, Partial: f.Work.UnknownCost}.Long(), "at list prices")
 	m.raw("</dl>")
 }
 
@@ -158,7 +158,7 @@ func figure(m *markup, name, value, note string) {
 
 // contextAtEnd returns the tokens of the context at the end, and of its window if that is known.
 func (v *reading) contextAtEnd() (tokens, window int) {
-	report := v.snapshot.Transcript.Context()
+	report := v.Snapshot.Transcript.Context()
 	if len(report.Turns) == 0 {
 		return 0, 0
 	}

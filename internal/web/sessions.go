@@ -118,13 +118,13 @@ func number(values url.Values, name string, otherwise int) (int, error) {
 // them out of the list.
 func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) {
 	l := s.listing
-	defer l.hurry()()
+	defer l.Hurry()()
 	trash, trashErr := s.opts.Source.Trash(ctx)
 	if err := l.open(ctx); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	l.look(ctx)
+	l.Look(ctx)
 	var all, part []listRow
 	var shown []*view.Entry
 	for range 3 {
@@ -136,24 +136,24 @@ func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) 
 				shown = append(shown, e)
 			}
 		}
-		if !l.complete(ctx, shown) {
+		if !l.Complete(ctx, shown) {
 			break
 		}
 	}
-	l.want(shown)
-	page := &listPage{Revision: l.revision, Total: len(all), Counts: s.listCounts(trash), Rows: part}
-	if err := cmp.Or(l.err, trashErr); err != nil {
+	l.Want(shown)
+	page := &listPage{Revision: l.Revision, Total: len(all), Counts: s.listCounts(trash), Rows: part}
+	if err := cmp.Or(l.Err, trashErr); err != nil {
 		page.Note = "the list is not complete: " + tty.Line(err.Error())
 	}
 	if !q.filter.Empty() {
-		page.Unread = len(l.list.Unread(len(l.list.Order)))
+		page.Unread = len(l.Unread(len(l.Order)))
 	}
 	s.drawList(q, part)
 	return page, nil
 }
 
 func (s *Server) listCounts(trash []sessions.TrashedSession) listCounts {
-	list := &s.listing.list
+	list := &s.listing.List
 	n := listCounts{Live: len(list.Live()), Projects: len(list.Projects()), Trash: len(trash)}
 	for _, e := range list.Order {
 		if !e.Hidden() {
@@ -165,7 +165,7 @@ func (s *Server) listCounts(trash []sessions.TrashedSession) listCounts {
 
 // listRows returns all rows in a tab that the filter accepts, not drawn yet.
 func (s *Server) listRows(q *listQuery, trash []sessions.TrashedSession) []listRow {
-	list := &s.listing.list
+	list := &s.listing.List
 	var found []listRow
 	switch q.tab {
 	case "live":
@@ -202,7 +202,7 @@ func (s *Server) entryRow(e *view.Entry) listRow {
 // recentRows returns the live sessions, then the others by day. With a filter, the best matches
 // come first and there are no headings.
 func (s *Server) recentRows(q *listQuery) []listRow {
-	list := &s.listing.list
+	list := &s.listing.List
 	var recent []*view.Entry
 	for _, e := range list.Order {
 		if !e.Hidden() && (q.project == "" || e.Project == q.project) {
@@ -236,7 +236,7 @@ func (s *Server) recentRows(q *listQuery) []listRow {
 // liveRows returns the live sessions of a project, or of all, below a heading.
 func (s *Server) liveRows(project string) []listRow {
 	var found []listRow
-	for _, e := range s.listing.list.Live() {
+	for _, e := range s.listing.Live() {
 		if project == "" || e.Project == project {
 			found = append(found, s.entryRow(e))
 		}
@@ -271,7 +271,7 @@ func filtered[T any](q fuzzy.Query, items []T, text func(T) fuzzy.Text) []T {
 // drawList makes the HTML of rows.
 func (s *Server) drawList(q *listQuery, part []listRow) {
 	now := s.now()
-	d := listDrawer{list: &s.listing.list, query: q.filter, now: now, byDay: q.tab == "recent" && q.filter.Empty()}
+	d := listDrawer{list: &s.listing.List, query: q.filter, now: now, byDay: q.tab == "recent" && q.filter.Empty()}
 	for i := range part {
 		row := &part[i]
 		var m markup
@@ -393,8 +393,11 @@ func (d *listDrawer) deleted(m *markup, t *sessions.TrashedSession) {
 	m.raw("</div>")
 }
 
+// listPace is the minimum time between two list changes that are sent.
+const listPace = 200 * time.Millisecond
+
 // followList calls changed with each new state of the list until ctx ends. The event stream calls it
 // once, while someone looks at a page.
 func (s *Server) followList(ctx context.Context, changed func(listChange)) error {
-	return s.listing.watch(ctx, func(revision int) { changed(listChange{Revision: revision}) })
+	return s.listing.Watch(ctx, listPace, func(revision int) { changed(listChange{Revision: revision}) })
 }

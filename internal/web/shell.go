@@ -39,7 +39,7 @@ var pageScripts = map[string]string{
 // shell answers with the page. Its script looks at the URL.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request) error {
 	if id := r.PathValue("id"); id != "" {
-		s.views.background(func() { s.expect(id) })
+		s.followed.background(func() { s.expect(id) })
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	scripts := s.assets.imports("app.js", cmp.Or(pageScripts[first], pageScripts[""]))

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -56,7 +56,8 @@ func (c *usageCache) forget(scan *sessions.UsageScan) {
 
 // A usageQuery is a request for a usage report.
 type usageQuery struct {
-	by           string
+	tools        bool            // tool calls are counted in place of answers
+	by           usage.Dimension // of answers
 	since, until time.Time
 }
 
@@ -71,18 +72,46 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var m markup
-	d := usageDrawer{markup: &m, s: s, q: q, scan: scan, prices: usage.DefaultPrices()}
-	d.calls = slices.DeleteFunc(slices.Clone(calls), func(c usage.Call) bool { return !q.has(c.Time) })
-	d.draw(r.Context())
+	prices := usage.DefaultPrices()
+	if q.tools {
+		writeTools(&m, stats.ScanTools(scan, q.since, q.until, prices, false))
+	} else {
+		calls = slices.DeleteFunc(slices.Clone(calls), func(c usage.Call) bool { return !q.has(c.Time) })
+		opts := &usage.ReportOptions{By: []usage.Dimension{q.by}, Location: s.opts.Zone, Prices: &prices}
+		report := stats.NewReport(scan, calls, opts, s.opts.Now())
+		report.Sort("")
+		if q.by == usage.ByProject {
+			report.Name(s.directories(r.Context()), nil, nil)
+		}
+		writeUsage(&m, report, q.by)
+	}
+	m.element("p", "note", "Costs are at list prices of "+prices.Date+", unless the transcript has the cost.")
+	if n := len(scan.Unread); n > 0 {
+		m.element("p", "missing", "Files that could not be read and do not count: "+wording.Number(n)+".")
+	}
 	return reply(w, fragment{m.String()})
 }
 
-func (s *Server) parseUsage(values url.Values) (*usageQuery, error) {
-	q := &usageQuery{by: cmp.Or(values.Get("by"), "day")}
-	if !slices.Contains([]string{"day", "model", "project", "tool", "block"}, q.by) {
-		return nil, refused(http.StatusBadRequest, "by must be day, model, project, tool or block")
+// directories returns the directories of projects by their names.
+func (s *Server) directories(ctx context.Context) map[string]string {
+	directories := map[string]string{}
+	l := s.listing
+	if l.open(ctx) == nil {
+		for _, p := range l.Projects() {
+			directories[p.Name] = p.Directory
+		}
+		l.mu.Unlock()
 	}
+	return directories
+}
+
+func (s *Server) parseUsage(values url.Values) (*usageQuery, error) {
+	by := cmp.Or(values.Get("by"), "day")
+	q := &usageQuery{tools: by == "tool"}
 	var err error
+	if q.by, err = usage.ParseDimension(by); err != nil && !q.tools {
+		return nil, refused(http.StatusBadRequest, "by must be tool or one of the groups of clew stats, such as day")
+	}
 	if q.since, err = s.parseDay(values, "since"); err != nil {
 		return nil, err
 	}
@@ -113,239 +142,120 @@ func (q *usageQuery) has(at time.Time) bool {
 	return !at.Before(q.since) && (q.until.IsZero() || at.Before(q.until))
 }
 
-// A usageDrawer writes a table of usage, and its plot.
-type usageDrawer struct {
-	*markup
-	s      *Server
-	q      *usageQuery
-	scan   *sessions.UsageScan
-	calls  []usage.Call
-	prices usage.Prices
-}
-
-func (d *usageDrawer) draw(ctx context.Context) {
-	if len(d.calls) == 0 && d.q.by != "tool" {
-		d.element("p", "missing", "No answers in that period.")
+// writeUsage writes a report by one dimension: its current block and limits, a plot and a table.
+func writeUsage(m *markup, r *stats.Report, by usage.Dimension) {
+	if len(r.Rows) == 0 {
+		m.element("p", "missing", "No answers in that period.")
 		return
 	}
-	switch d.q.by {
-	case "tool":
-		d.tools()
-	case "block":
-		d.blocks()
-	case "model":
-		d.groups(usage.ByModel, d.modelNames())
-	case "project":
-		d.groups(usage.ByProject, d.projectNames(ctx))
-	default:
-		d.groups(usage.ByDay, nil)
+	if b := r.Active(); b != nil {
+		writeBlock(m, b)
 	}
-	d.element("p", "note", "Costs are at list prices of "+d.prices.Date+", unless the transcript has the cost.")
-	if n := len(d.scan.Unread); n > 0 {
-		d.element("p", "missing", "Files that could not be read and do not count: "+wording.Number(n)+".")
+	for _, text := range r.Limits() {
+		m.element("p", "flag", text)
+	}
+	word := by.String()
+	if by == usage.ByBlock {
+		word = "five-hour block"
+	}
+	groups := slices.DeleteFunc(r.Groups(0), func(g *stats.Group) bool { return g.Gap })
+	bars := groups[:min(len(groups), maxBars)]
+	if stats.IsTime(by) {
+		bars = groups[max(len(groups)-maxBars, 0):]
+	}
+	p := &plot{title: "Cost by " + word}
+	for _, g := range bars {
+		p.bars = append(p.bars, bar{label: g.Label, value: int64(g.Totals.Cost), text: wording.CostOf(&g.Totals).Short()})
+	}
+	p.write(m)
+	if stats.IsTime(by) {
+		slices.Reverse(groups) // the newest one is read first
+	}
+	usageTable(m, r, word, groups)
+	if remark := r.PriceRemark(); remark != "" {
+		m.element("p", "note", remark)
 	}
 }
 
-// A usageRow is a row in the table.
-type usageRow struct {
-	name  string
-	note  string
-	rate  string
-	total usage.Totals
-}
-
-// groups writes the usage by a dimension. names has the names that differ from the keys.
-func (d *usageDrawer) groups(by usage.Dimension, names map[string]string) {
-	report := usage.NewReport(d.calls, &usage.ReportOptions{By: []usage.Dimension{by}, Location: d.s.opts.Zone, Prices: &d.prices})
-	list := make([]usageRow, 0, len(report.Rows))
-	for i := range report.Rows {
-		key := keyOf(&report.Rows[i].Key, by)
-		list = append(list, usageRow{name: cmp.Or(names[key], key, "(unknown)"), total: report.Rows[i].Totals})
+// writeBlock describes the progress of the current block and its projection.
+func writeBlock(m *markup, b *usage.FiveHourBlock) {
+	m.raw(`<dl class="figures">`)
+	figure(m, "this block", wording.CostOf(&b.Totals).Long(), "so far")
+	if b.Projection != nil && stats.HasRate(b) {
+		figure(m, "rate", wording.Money(b.Burn.CostPerHour)+"/h", wording.Rounded(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
+		figure(m, "projected", wording.Money(b.Projection.Cost), wording.Tokens(b.Projection.Tokens))
 	}
-	if by == usage.ByDay {
-		slices.SortFunc(list, func(a, b usageRow) int { return cmp.Compare(a.name, b.name) })
-	} else {
-		slices.SortStableFunc(list, func(a, b usageRow) int {
-			return cmp.Or(cmp.Compare(b.total.Cost, a.total.Cost), cmp.Compare(b.total.Usage.TotalTokens(), a.total.Usage.TotalTokens()))
-		})
-	}
-	d.plot("Cost by "+by.String(), list)
-	if by == usage.ByDay {
-		slices.Reverse(list) // the newest day is read first
-	}
-	d.table("Usage by "+by.String(), by.String(), list, &report.Total)
-}
-
-// keyOf returns the part of a key that a dimension is.
-func keyOf(k *usage.Key, by usage.Dimension) string {
-	switch by {
-	case usage.ByDay:
-		return k.Day
-	case usage.ByProject:
-		return k.Project
-	}
-	return k.Model
-}
-
-// modelNames returns the short names of models, unless several share one.
-func (d *usageDrawer) modelNames() map[string]string {
-	names := map[string]string{}
-	for i := range d.calls {
-		names[d.calls[i].Model] = render.ShortModel(d.calls[i].Model)
-	}
-	return distinct(names, nil)
-}
-
-// projectNames returns the names of projects in lists. For projects that share a name it returns
-// the directories.
-func (d *usageDrawer) projectNames(ctx context.Context) map[string]string {
-	names, directories := map[string]string{}, map[string]string{}
-	l := d.s.listing
-	if l.open(ctx) == nil {
-		for _, p := range l.list.Projects() {
-			names[p.Name], directories[p.Name] = p.Shown(), p.Directory
-		}
-		l.mu.Unlock()
-	}
-	return distinct(names, directories)
-}
-
-// distinct replaces the names that several keys share by longer ones, or by nothing.
-func distinct(names, longer map[string]string) map[string]string {
-	shared := stats.Shared(names)
-	for key, name := range names {
-		if shared[name] {
-			names[key] = longer[key]
-		}
-	}
-	return names
-}
-
-// blocks writes the five-hour blocks, the newest first, and the current one.
-func (d *usageDrawer) blocks() {
-	now := d.s.opts.Now()
-	blocks := usage.FiveHourBlocks(d.calls, &usage.FiveHourBlockOptions{Prices: &d.prices, Now: now})
-	var list []usageRow
-	var total usage.Totals
-	for i := range blocks {
-		b := &blocks[i]
-		if b.Gap {
-			continue
-		}
-		start, end := b.Start.In(d.s.opts.Zone), b.End.In(d.s.opts.Zone)
-		row := usageRow{name: start.Format("2006-01-02 15:04") + "–" + end.Format("15:04"), total: b.Totals}
-		if rate := stats.BlockRate(b); rate > 0 {
-			row.rate = wording.Money(rate) + "/h"
-		}
-		if b.Active {
-			row.note = "now"
-			d.active(b)
-		}
-		list = append(list, row)
-		total = total.Plus(b.Totals)
-	}
-	for _, l := range stats.OpenLimits(d.scan.Limits, now) {
-		d.element("p", "flag", stats.LimitName(&l)+" reached; it resets "+l.ResetsAt.In(d.s.opts.Zone).Format("2006-01-02 15:04"))
-	}
-	d.plot("Cost by block", list)
-	slices.Reverse(list)
-	d.table("Usage by five-hour block", "block", list, &total)
-}
-
-// active describes the progress of the current block and its projection.
-func (d *usageDrawer) active(b *usage.FiveHourBlock) {
-	d.raw(`<dl class="figures">`)
-	figure(d.markup, "this block", wording.CostOf(&b.Totals).Long(), "so far")
-	if b.Projection != nil && stats.BlockRate(b) > 0 {
-		figure(d.markup, "rate", wording.Money(b.Burn.CostPerHour)+"/h", wording.Rounded(int(b.Burn.TokensPerMinute+0.5))+" tokens/min")
-		figure(d.markup, "projected", wording.Money(b.Projection.Cost), wording.Tokens(b.Projection.Tokens))
-	}
-	d.raw("</dl>")
-}
-
-// plot writes a plot of costs.
-func (d *usageDrawer) plot(title string, list []usageRow) {
-	p := &plot{title: title}
-	for i := range list[max(len(list)-maxBars, 0):] {
-		row := &list[max(len(list)-maxBars, 0)+i]
-		p.bars = append(p.bars, bar{label: row.name, value: int64(row.total.Cost), text: wording.CostOf(&row.total).Short()})
-	}
-	p.write(d.markup)
+	m.raw("</dl>")
 }
 
 // maxUsageRows is the maximum number of table rows.
 const maxUsageRows = 1000
 
-func (d *usageDrawer) table(caption, first string, list []usageRow, total *usage.Totals) {
-	columns := []column{
-		{first, false}, {"Answers", true}, {"Input", true}, {"Output", true}, {"Cache read", true}, {"Cache write", true}, {"Cost", true},
+func usageTable(m *markup, r *stats.Report, word string, groups []*stats.Group) {
+	columns := figureColumns(strings.ToUpper(word[:1])+word[1:], stats.Figures)
+	if r.IsByBlock() {
+		columns = append(columns, column{"Per hour", true})
 	}
-	isBlock := first == "block"
-	if isBlock {
-		columns = append(columns, column{"Rate", true})
+	m.tableHead("Usage by "+word, columns)
+	row := func(g *stats.Group) {
+		last := []string{wording.CostOf(&g.Totals).Short()}
+		if r.IsByBlock() {
+			last = append(last, wording.Cost{Amount: g.Rate}.Note())
+		}
+		figureRow(m, g.Label, stats.Figures, &g.Totals, last...)
 	}
-	d.tableHead(caption, columns)
-	for i := range list[:min(len(list), maxUsageRows)] {
-		d.usageRow(&list[i], isBlock)
+	for _, g := range groups[:min(len(groups), maxUsageRows)] {
+		row(g)
 	}
-	if left := len(list) - maxUsageRows; left > 0 {
-		d.raw(`<tr><th scope="row">`)
-		d.text(wording.Count(left, "more row") + ", included in the total")
-		d.raw(`</th></tr>`)
+	if left := len(groups) - maxUsageRows; left > 0 {
+		m.raw(`<tr><th scope="row">`)
+		m.text(wording.Count(left, "more row") + ", included in the total")
+		m.raw(`</th></tr>`)
 	}
-	d.usageRow(&usageRow{name: "total", total: *total}, isBlock)
-	d.tableEnd()
+	row(&stats.Group{Label: "total", Totals: r.Total})
+	m.tableEnd()
 }
 
-func (d *usageDrawer) usageRow(row *usageRow, isBlock bool) {
-	d.raw(`<tr><th scope="row">`)
-	d.text(row.name)
-	d.span("note", row.note)
-	d.raw("</th>")
-	u := &row.total.Usage
-	d.element("td", "r", wording.Number(row.total.Calls))
-	for _, n := range []int{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens} {
-		d.element("td", "r", wording.Rounded(n))
+// figureColumns returns the columns of a table of figures and costs.
+func figureColumns[Sums any](first string, figures []stats.Figure[Sums]) []column {
+	columns := []column{{first, false}}
+	for i := range figures {
+		columns = append(columns, column{figures[i].Name, true})
 	}
-	d.element("td", "r", wording.CostOf(&row.total).Short())
-	if isBlock {
-		d.element("td", "r", row.rate)
-	}
-	d.raw("</tr>")
+	return append(columns, column{"Cost", true})
 }
 
-// tools writes the tool calls.
-func (d *usageDrawer) tools() {
-	list, total := stats.CountTools(d.scan.Tools.Calls(), d.q.since, d.q.until, d.prices, false)
-	if len(list) == 0 {
-		d.element("p", "missing", "No calls of tools in that period.")
+// figureRow writes a row of such a table. last has the cells after the figures.
+func figureRow[Sums any](m *markup, label string, figures []stats.Figure[Sums], of *Sums, last ...string) {
+	m.raw(`<tr><th scope="row">`)
+	m.text(label)
+	m.raw("</th>")
+	for i := range figures {
+		m.element("td", "r", figures[i].Text(of, true))
+	}
+	for _, text := range last {
+		m.element("td", "r", text)
+	}
+	m.raw("</tr>")
+}
+
+// writeTools writes the tool calls.
+func writeTools(m *markup, r *stats.ToolReport) {
+	if len(r.Rows) == 0 {
+		m.element("p", "missing", "No calls of tools in that period.")
 		return
 	}
-	stats.SortTools(list)
 	p := &plot{title: "Calls by tool"}
-	for i := range list[:min(len(list), maxBars/10)] {
-		p.bars = append(p.bars, bar{label: list[i].Tool, value: int64(list[i].Calls), text: wording.Count(list[i].Calls, "call")})
+	for i := range r.Rows[:min(len(r.Rows), maxBars/10)] {
+		p.bars = append(p.bars, bar{label: r.Rows[i].Tool, value: int64(r.Rows[i].Calls), text: wording.Count(r.Rows[i].Calls, "call")})
 	}
-	p.write(d.markup)
-	d.tableHead("Calls by tool", []column{
-		{"Tool", false}, {"Calls", true}, {"Failed", true}, {"Input tokens", true}, {"Result tokens", true}, {"Cost", true},
-	})
-	for i := range list[:min(len(list), maxUsageRows)] {
-		d.toolRow(list[i].Tool, &list[i].ToolSums)
+	p.write(m)
+	m.tableHead("Calls by tool", figureColumns("Tool", stats.ToolFigures))
+	for i := range r.Rows[:min(len(r.Rows), maxUsageRows)] {
+		row := &r.Rows[i]
+		figureRow(m, row.Tool, stats.ToolFigures, &row.ToolSums, row.Cost().Short())
 	}
-	d.toolRow("total", &total)
-	d.tableEnd()
-	d.element("p", "note", stats.ToolCostRemark)
-}
-
-func (d *usageDrawer) toolRow(name string, sums *stats.ToolSums) {
-	d.raw(`<tr><th scope="row">`)
-	d.text(name)
-	d.raw("</th>")
-	d.element("td", "r", wording.Number(sums.Calls))
-	d.element("td", "r", wording.Number(sums.Failed))
-	d.element("td", "r", wording.Rounded(sums.InputTokens))
-	d.element("td", "r", wording.Rounded(sums.ResultTokens))
-	d.element("td", "r", sums.Cost().Short())
-	d.raw("</tr>")
+	figureRow(m, "total", stats.ToolFigures, &r.Total, r.Total.Cost().Short())
+	m.tableEnd()
+	m.element("p", "note", stats.ToolCostRemark)
 }

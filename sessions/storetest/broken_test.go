@@ -203,14 +203,6 @@ var faultFlaws = map[string]flaw{
 			return f.Memory.Append(ctx, key, entries)
 		}
 	}},
-	"nothing is found under a bad key": {"faults/bad keys are refused", func(f *fakeStore) {
-		f.load = func(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
-			if key.Check() != nil {
-				return func(func(wire.JSON, error) bool) {}
-			}
-			return f.Memory.Load(ctx, key)
-		}
-	}},
 	"what is not an entry is left out": {
 		"faults/what is not an entry is refused with its append", onAppend(func(entries []wire.JSON) []wire.JSON {
 			return slices.DeleteFunc(entries, func(entry wire.JSON) bool {
@@ -225,16 +217,6 @@ var faultFlaws = map[string]flaw{
 		}
 	}},
 	"a cancelled append is torn": {"faults/an append that is cancelled is whole or not there", oneByOne(untilDeadline)},
-	"a cancelled append says something else": {
-		"faults/an append that is cancelled is whole or not there", func(f *fakeStore) {
-			f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-				if f.Memory.Append(ctx, key, entries) != nil {
-					return errFlaw
-				}
-				return nil
-			}
-		},
-	},
 	"a cancelled load looks whole": {"faults/a load that is cancelled says so", func(f *fakeStore) {
 		f.load = func(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 			return func(yield func(wire.JSON, error) bool) {

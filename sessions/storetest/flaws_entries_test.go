@@ -228,12 +228,6 @@ var uuidFlaws = map[string]flaw{
 	"UUIDs are compared as they are written": {"uuids/a UUID is compared as what it says", func(f *fakeStore) {
 		withoutUUIDs(f, func(entry wire.JSON) bool { return strings.Contains(string(entry), `\u`) })
 	}},
-	"UUIDs are compared without case": {
-		"uuids/a UUID is compared as what it says",
-		unlessKnown(func(key wire.SessionKey, entry wire.JSON) string {
-			return key.String() + strings.ToLower(uuidOf(entry))
-		}),
-	},
 	"odd UUIDs are refused": {"uuids/odd UUIDs", refusing(func(entries []wire.JSON) bool {
 		return slices.ContainsFunc(entries, func(entry wire.JSON) bool { return strings.ContainsAny(uuidOf(entry), "';*>") })
 	})},

@@ -91,13 +91,6 @@ var keyFlaws = map[string]flaw{
 			}
 		})(f)
 	}},
-	"there are no times": {
-		"keys/times are of now, and move on", onSessions(func(_ *fakeStore, _ string, found map[string]time.Time) {
-			for id := range found {
-				found[id] = time.Time{}
-			}
-		}),
-	},
 	"a subagent moves the time": {"keys/an append below leaves the time of the session", func(f *fakeStore) {
 		times := appended(f)
 		onSessions(func(_ *fakeStore, project string, found map[string]time.Time) {

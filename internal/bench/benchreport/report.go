@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Machine says what a benchmark ran on.
+// A Machine describes the Go version and the system that a benchmark used.
 type Machine struct {
 	Go     string `json:"go"`
 	System string `json:"system"`

@@ -37,7 +37,7 @@ type bench struct {
 	agent  string // the simulated one
 	host   string // ours, as a program
 	clew   host
-	reader host // ours, reading the text of what comes
+	reader host // ours, reading the text of the messages
 	bare   host
 	sdks   []host // of others, once they are installed
 	report *report
@@ -111,8 +111,8 @@ func (b *bench) simulated(load contest.Load) stage {
 // A series has what the hosts measured, by round.
 type series map[string][]contest.Query
 
-// measureRounds lets each host ask once unmeasured, to warm up what the system caches, and then
-// round after round. Each round begins with another host.
+// measureRounds lets each host ask once unmeasured, to warm up the system's caches, and then round
+// after round. Each round starts with another host.
 func (b *bench) measureRounds(ctx context.Context, on stage, hosts []host) (series, error) {
 	s := series{}
 	for round := range b.rounds + 1 {
@@ -152,7 +152,7 @@ func (st stage) ask(ctx context.Context, measured any, command ...string) error 
 	return nil
 }
 
-// median returns the median over the rounds of what figure makes of a host's queries.
+// median returns the median of a figure of a host's queries over the rounds.
 func (s series) median(name string, figure func(contest.Query) float64) float64 {
 	return benchreport.Median(s.figures(name, figure))
 }

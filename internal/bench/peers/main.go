@@ -3,9 +3,9 @@
 // of all sessions with the program that people use for that.
 //
 // It installs the others, each at one version, into a directory that it removes at the end. A peer
-// that cannot be installed is left out, and the report says so. Each host is a separate program and
-// starts again for each query. The hosts take turns, over the same agent: a simulated one that
-// writes as fast as its pipe takes it, or Claude Code over a scripted model. Ratios are medians
+// that cannot be installed is left out, and the report mentions it. Each host is a separate program
+// and starts again for each query. The hosts take turns, over the same agent: a simulated agent,
+// which writes as fast as its pipe takes it, or Claude Code over a scripted model. Ratios are medians
 // over the rounds of the ratio inside a round, so that noise from the rest of the machine hits both
 // sides.
 //

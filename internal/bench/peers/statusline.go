@@ -18,7 +18,7 @@ import (
 // statusRuns is how many lines each program prints.
 const statusRuns = 20
 
-// statusInput is an input with what all programs need, as Claude Code 2.1.325 writes it.
+// statusInput is an input with all fields that the programs need, as Claude Code 2.1.325 writes it.
 const statusInput = `{"session_id":"00765083-5b5f-4147-af0b-34dc3567d3f2","transcript_path":"%s","cwd":"%[2]s","model":{"id":"claude-opus-5-5",` +
 	`"display_name":"Opus 5.5"},"workspace":{"current_dir":"%[2]s","project_dir":"%[2]s","added_dirs":[]},"version":"2.1.325",` +
 	`"cost":{"total_cost_usd":0.065,"total_duration_ms":2412,"total_api_duration_ms":48,"total_lines_added":0,"total_lines_removed":0},` +

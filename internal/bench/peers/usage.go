@@ -160,7 +160,7 @@ func (b *bench) withClaude(ctx context.Context, measure func(stage) error) error
 	return err
 }
 
-// claudeVersion says which Claude Code it is: the pinned one, or the one that CLEW_AGENT names.
+// claudeVersion identifies Claude Code: the pinned version, or the path in CLEW_AGENT.
 func claudeVersion() string {
 	if named := os.Getenv("CLEW_AGENT"); named != "" {
 		return "at " + named

@@ -105,11 +105,11 @@ func (a *Agent) start(opts *clew.Options) clew.Connection {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	one := &agent{
-		all: a, in: in, out: out, session: opts.SessionID, over: make(chan struct{}), frames: make(chan string, 1000),
+		all: a, in: in, out: out, session: opts.Session.ID, over: make(chan struct{}), frames: make(chan string, 1000),
 		answered: make(chan string, 1000), stop: make(chan struct{}, 1), todo: make(chan *wire.UserMessage, 1000),
 	}
 	if one.session == "" {
-		one.session = opts.Resume
+		one.session = opts.Session.Resume
 	}
 	a.mu.Lock()
 	a.alive = append(a.alive, one)

@@ -46,7 +46,7 @@ func (t theme) draw(ctx context.Context, dir, picture string, columns int, windo
 	return browser.Shoot(ctx, page, picture, width, (height+3)*lineHeight)
 }
 
-// sequence is an escape sequence for styles, or one that a picture does not need.
+// sequence is an escape sequence for styles, or a sequence that a picture does not need.
 var sequence = regexp.MustCompile(`\x1b\[([0-9;:]*)m|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b[()][A-Z0-9]|[\x0e\x0f]`)
 
 // markUp returns the lines of a window as HTML.

@@ -1,6 +1,6 @@
-// Command beside makes pictures of the program beside Claude Code and ccusage on the same data.
-// Both clew and Claude Code run over a scripted model. Each terminal is a window of tmux, and
-// Chromium draws what the windows show. "make beside" runs it.
+// Command beside makes pictures of the program beside Claude Code on the same data. Both run over a
+// scripted model. Each terminal is a window of tmux, and Chromium draws what the windows show. "make
+// beside" runs it, and "make screens" runs it for pictures of the viewer alone.
 //
 // The pictures are for looking at, before a change of a screen is called finished: nothing compares
 // them, and they are not part of the repository.
@@ -90,7 +90,6 @@ func scenes() []scene {
 		{"run", (*stage).turn},
 		{"show", (*stage).show},
 		{"ls", (*stage).list},
-		{"stats", (*stage).stats},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdev/clew/internal/bench/peers/contest"
 	"github.com/clewdev/clew/internal/corpus"
 )
 
@@ -133,7 +132,7 @@ func (a *actor) session() (string, error) {
 	return strings.TrimSuffix(filepath.Base(found[0]), ".jsonl"), nil
 }
 
-// look runs a command of an actor in another terminal until it shows a text.
+// look runs an actor's command in another terminal until it shows a text.
 func (s *stage) look(ctx context.Context, a *actor, name, until string, command ...string) (string, error) {
 	t := s.terminal(name)
 	defer t.close(context.WithoutCancel(ctx))
@@ -152,7 +151,7 @@ func (s *stage) lived(ctx context.Context) (*actor, error) {
 	return a, err
 }
 
-// list shows the list of sessions.
+// list shows the session list.
 func (s *stage) list(ctx context.Context) (left, right window, err error) {
 	a, err := s.lived(ctx)
 	if err != nil {
@@ -174,24 +173,6 @@ func (s *stage) list(ctx context.Context) (left, right window, err error) {
 		return
 	}
 	right.lines, err = t.see(ctx, "esume")
-	return
-}
-
-// stats shows usage by day.
-func (s *stage) stats(ctx context.Context) (left, right window, err error) {
-	a, err := s.lived(ctx)
-	if err != nil {
-		return
-	}
-	program, err := contest.InstallCcusage(ctx, filepath.Join(s.dir, "npm"))
-	if err != nil {
-		return
-	}
-	left.title, right.title = "clew stats daily --last 12", "ccusage claude daily"
-	if left.lines, err = s.look(ctx, a, "stats", "otal", s.clew, "stats", "daily", "--last", "12"); err != nil {
-		return
-	}
-	right.lines, err = s.look(ctx, a, "ccusage", "otal", program, "claude", "daily", "--offline", "--color")
 	return
 }
 

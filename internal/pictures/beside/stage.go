@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A stage has the programs, and one actor for each of those that drive the agent.
+// A stage has the programs, and one actor for each program that drives the agent.
 type stage struct {
 	dir     string
 	columns int
@@ -54,7 +54,7 @@ type actor struct {
 	env     []string
 }
 
-// actor returns the actor with a name, and says whether it is new.
+// actor returns the actor with a name, and reports whether it is new.
 func (s *stage) actor(ctx context.Context, name string) (a *actor, fresh bool, err error) {
 	for _, a := range s.actors {
 		if a.name == name {

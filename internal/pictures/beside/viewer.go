@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// A look at the viewer: the keys that lead to a screen from the one before, and what is on it then.
+// A glance at the viewer: the keys that lead to a screen from the previous one, and a text on that
+// screen.
 type glance struct {
 	name string
 	keys []string // as tmux names them
 	see  string
 }
 
-// viewerGlances lead through the screens of the viewer, from the list of the sessions of the tour.
+// viewerGlances lead through the viewer's screens, from the session list of the tour.
 var viewerGlances = []glance{
 	{"sessions", nil, "Fix the flaky upload test"},
 	{"filter", []string{"/", "u", "p", "l"}, "upl"},
@@ -36,7 +37,7 @@ var viewerGlances = []glance{
 // The sizes of the terminals of the pictures.
 var viewerSizes = [][2]int{{80, 24}, {160, 50}, {40, 12}}
 
-// runViewer makes pictures of the screens of the viewer with the sessions of the tour.
+// runViewer makes pictures of the viewer's screens with the sessions of the tour.
 func runViewer(ctx context.Context, out, only string, _ int) error {
 	dir, err := os.MkdirTemp("", "viewer-")
 	if err != nil {

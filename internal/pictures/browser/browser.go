@@ -42,7 +42,7 @@ func Shoot(ctx context.Context, page, picture string, width, height int) error {
 		page = "file://" + filepath.ToSlash(page)
 	}
 	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
-		"--user-data-dir="+profile, "--screenshot="+picture, "--virtual-time-budget=10000", // for what a page loads
+		"--user-data-dir="+profile, "--screenshot="+picture, "--virtual-time-budget=10000", // for the page to load
 		fmt.Sprintf("--window-size=%d,%d", width, height), page)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", browser, err, out)

@@ -164,8 +164,8 @@ func TestRealModelNames(t *testing.T) {
 	}
 }
 
-// For an unknown model, the agent uses the price of its main model, and says so. The table has no
-// price.
+// For an unknown model, the agent uses the price of its main model, and reports that. The table has
+// no price.
 func TestRealUnknownModel(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()

@@ -31,7 +31,7 @@ func newChain(t *testing.T) *chain {
 func (c *chain) run(t *testing.T, resume string, prompts ...string) string {
 	t.Helper()
 	opts := *c.opts
-	opts.Resume = resume
+	opts.Session.Resume = resume
 	return c.with(t, &opts, prompts...)
 }
 
@@ -47,7 +47,7 @@ func (c *chain) with(t *testing.T, opts *clew.Options, prompts ...string) string
 	return s.ID()
 }
 
-// all returns each call of all sessions once, and all accounts.
+// all returns the calls of all sessions, each once, and all accounts.
 func (c *chain) all(t *testing.T) record {
 	t.Helper()
 	var r record
@@ -97,7 +97,7 @@ func TestRealAccountIsLostWithTheProcess(t *testing.T) {
 	c := newChain(t)
 	id := c.run(t, "", "One")
 	opts := *c.opts
-	opts.Resume = id
+	opts.Session.Resume = id
 	s := scene.Connect(t, &opts)
 	ask(t, s, "Two")
 	waitForCalls(t, c.model, 2)
@@ -125,7 +125,7 @@ func TestRealAccountOfFork(t *testing.T) {
 	c := newChain(t)
 	id := c.run(t, "", "One", "Two")
 	opts := *c.opts
-	opts.Resume, opts.ForkSession = id, true
+	opts.Session.Resume, opts.Session.Fork = id, true
 	fork := c.with(t, &opts, "Three")
 	c.run(t, id, "Four", "Five")
 	read(t, c.model)[fork].want(t, 3, 3)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
@@ -86,7 +87,7 @@ func (s *story) until(what string, ok func(drive.Status) bool) drive.Status {
 	}
 }
 
-func (s *story) answer(q drive.Question, a drive.Answer) {
+func (s *story) answer(q *ask.Question, a ask.Answer) {
 	s.t.Helper()
 	_, err := s.agent.Answer(s.t.Context(), drive.AnswerRequest{ID: s.id(), Question: q.ID, Digest: q.Digest, By: "test", Answer: a})
 	if err != nil {
@@ -125,7 +126,7 @@ func TestRealDrive(t *testing.T) {
 	if q.Tool != "Write" || q.Diff == nil || !q.Diff.Created {
 		t.Errorf("question %+v", q)
 	}
-	s.answer(q, drive.Answer{Kind: drive.AllowOnce})
+	s.answer(q, ask.Answer{Kind: ask.AllowOnce})
 	s.until("the first turn", sent(1))
 	if text, err := os.ReadFile(path); err != nil || string(text) != "noted\n" {
 		t.Errorf("the file has %q: %v", text, err)
@@ -158,7 +159,7 @@ func (s *story) choose() {
 	if len(q.Choices) != 1 || len(q.Choices[0].Options) != 2 {
 		s.t.Errorf("question %+v", q)
 	}
-	s.answer(q, drive.Answer{Kind: drive.Chosen, Chosen: [][]string{{"Blue"}}})
+	s.answer(q, ask.Answer{Kind: ask.Chosen, Chosen: [][]string{{"Blue"}}})
 	s.until("the answer", sent(3))
 }
 

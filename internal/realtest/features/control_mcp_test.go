@@ -227,7 +227,7 @@ func wantState(t *testing.T, s *clew.Session, server string, want clew.MCPState)
 	}
 }
 
-// Logging in a user begins with pages that are only named, so that nothing has to be reached.
+// Logging in a user starts with the addresses of pages, so that no server has to be reached.
 func TestRealClaudeAuth(t *testing.T) {
 	t.Parallel()
 	s := connect(t, clewtest.NewModel(t), nil)
@@ -286,8 +286,8 @@ func TestRealFreshToken(t *testing.T) {
 			}).Fail(http.StatusUnauthorized)
 			var record logbook
 			s := connect(t, model, &clew.Options{
-				Env:    append(env, "ANTHROPIC_API_KEY=", "CLAUDE_CODE_ENTRYPOINT=local-agent"),
-				Record: &record,
+				Env:   append(env, "ANTHROPIC_API_KEY=", "CLAUDE_CODE_ENTRYPOINT=local-agent"),
+				Debug: clew.DebugOptions{Record: &record},
 				OnOAuthToken: func(_ context.Context, req *clew.OAuthTokenRequest) (*clew.OAuthTokenResult, error) {
 					if req.TokenState != "refused" || req.RefusedCall != "model" {
 						t.Errorf("request %s", req.Raw())

@@ -32,7 +32,7 @@ func (s *controlled) testTasks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	output := must(s.TaskOutput(ctx, task))(t)
-	for output.TotalBytes == 0 { // the command has only just begun
+	for output.TotalBytes == 0 { // the command only just started
 		output = must(s.TaskOutput(ctx, task))(t)
 	}
 	if diff := cmp.Diff(&clew.TaskOutput{Output: "serving\n", TotalBytes: 8}, output); diff != "" {
@@ -130,13 +130,6 @@ func (s *controlled) testSession(t *testing.T) {
 		if err := s.SetHasSubscribers(t.Context(), watched); err != nil {
 			t.Error(err)
 		}
-	}
-	export := must(screens.Conversation(t.Context(), s))(t)
-	if !strings.Contains(export.Text, "Write a note") || !strings.HasSuffix(export.DefaultFilename, ".txt") {
-		t.Errorf("export %+v", export)
-	}
-	if plan := must(screens.Plan(t.Context(), s))(t); plan.Exists {
-		t.Errorf("plan %+v", plan)
 	}
 }
 
@@ -307,12 +300,6 @@ func (s *controlled) testSettings(t *testing.T) {
 }
 
 func (s *controlled) testRules(t *testing.T) {
-	hooks := must(screens.Hooks(t.Context(), s))(t)
-	if len(hooks.Hooks) != 1 || hooks.Hooks[0].Event != "PreToolUse" || hooks.Hooks[0].Matcher != "Grep" ||
-		hooks.Hooks[0].Timeout != 5*time.Second || hooks.Hooks[0].Editable == nil || len(hooks.Events) != 1 ||
-		len(hooks.Catalog) < 30 {
-		t.Errorf("hooks %+v", hooks)
-	}
 	rules := must(screens.PermissionRules(t.Context(), s))(t)
 	want := screens.PermissionRule{
 		Rule: "Read(./secret)", Behavior: "deny", Source: string(screens.LayerProject), Editability: "persistent",

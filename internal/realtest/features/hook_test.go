@@ -10,47 +10,49 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 )
 
 // preTool is the output of a hook that decides about a tool.
-func preTool(output clew.PreToolUseOutput) *clew.HookOutput {
-	return &clew.HookOutput{Specific: &output}
+func preTool(output hook.PreToolUseOutput) *hook.Output {
+	return &hook.Output{Specific: &output}
 }
 
 func TestRealHookPreToolUse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		output *clew.HookOutput
+		output *hook.Output
 		err    error
 		made   string // the file that there should be afterwards
 		asked  int    // how often it was left to CanUseTool
 		text   string // what the model is told if the tool did not run
 	}{
 		{name: "nothing", made: "nothing", asked: 1},
-		{name: "allow", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow}), made: "allow"},
-		{name: "deny", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorDeny, Reason: "not now"}),
+		{name: "allow", output: preTool(hook.PreToolUseOutput{Decision: permission.BehaviorAllow}), made: "allow"},
+		{name: "deny", output: preTool(hook.PreToolUseOutput{Decision: permission.BehaviorDeny, Reason: "not now"}),
 			text: "not now"},
-		{name: "change", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow,
+		{name: "change", output: preTool(hook.PreToolUseOutput{Decision: permission.BehaviorAllow,
 			UpdatedInput: map[string]string{"command": "touch one"}}), made: "one"},
-		{name: "replace", output: preTool(clew.PreToolUseOutput{
+		{name: "replace", output: preTool(hook.PreToolUseOutput{
 			UpdatedInput: map[string]string{"command": "touch two"}}), made: "two", asked: 1},
-		{name: "ask", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAsk}), made: "ask", asked: 1},
+		{name: "ask", output: preTool(hook.PreToolUseOutput{Decision: permission.BehaviorAsk}), made: "ask", asked: 1},
 		{name: "fail", err: errors.New("the hook broke"), made: "fail", asked: 1},
 		// Other fields of an asynchronous hook's output are ignored.
-		{name: "async", output: &clew.HookOutput{Async: true, Decision: clew.HookDecisionBlock}, made: "async", asked: 1},
+		{name: "async", output: &hook.Output{Async: true, Decision: hook.DecisionBlock}, made: "async", asked: 1},
 	}
-	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
+	model, calls, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
 	for _, tt := range tests {
 		touches(model, tt.name)
 	}
-	door := new(permissionCalls).say(clew.Allow(), nil)
-	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call, Hooks: hooksAt(clew.HookPreToolUse, hook.call)})
+	door := new(permissionCalls).say(permission.Allow(), nil)
+	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call, Hooks: hooksAt(hook.PreToolUse, calls.call)})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			hook.say(tt.output, tt.err)
+			calls.say(tt.output, tt.err)
 			result := only(t, ask(t, s, tt.name).toolResults())
-			if in := only(t, hook.calls()).Base(); in.RequestToolUseID != result.ToolUseID {
+			if in := only(t, calls.calls()).Base(); in.RequestToolUseID != result.ToolUseID {
 				t.Errorf("input %s", in.Raw())
 			}
 			if asked := len(door.calls()); asked != tt.asked {
@@ -70,15 +72,15 @@ func TestRealHookMatcher(t *testing.T) {
 	model, every, commands, edits := clewtest.NewModel(t), new(hookCalls), new(hookCalls), new(hookCalls)
 	model.On("Run it").Reply(bash("echo one"))
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
-	s := connect(t, model, &clew.Options{Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
-		{Hooks: []clew.HookFunc{every.call}},
-		{Matcher: "Bash|Read", Hooks: []clew.HookFunc{commands.call}},
-		{Matcher: "Edit|Write", Hooks: []clew.HookFunc{edits.call}},
+	s := connect(t, model, &clew.Options{Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {
+		{Hooks: []hook.Func{every.call}},
+		{Matcher: "Bash|Read", Hooks: []hook.Func{commands.call}},
+		{Matcher: "Edit|Write", Hooks: []hook.Func{edits.call}},
 	}}})
 	ask(t, s, "Run it")
 	only(t, every.calls())
 	call := only(t, commands.calls())
-	in, ok := call.(*clew.PreToolUseInput)
+	in, ok := call.(*hook.PreToolUseInput)
 	if !ok || in.ToolName != "Bash" || in.SessionID != s.ID() || in.TranscriptPath == "" {
 		t.Errorf("input %s", call.Raw())
 	}
@@ -96,16 +98,16 @@ func TestRealHookFails(t *testing.T) {
 	}))
 	touches(model, "broken")
 	broken, ended := new(hookCalls).say(nil, errors.New("out of order")), make(chan struct{})
-	slow := func(ctx context.Context, _ clew.HookInput) (*clew.HookOutput, error) {
+	slow := func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
 		defer close(ended)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	s := connect(t, model, &clew.Options{
 		Dir: dir, PermissionMode: clew.PermissionModeBypassPermissions,
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
-			{Matcher: "Bash", Hooks: []clew.HookFunc{broken.call}, OnFailure: clew.HookFailureBlock},
-			{Matcher: "Write", Hooks: []clew.HookFunc{slow}, Timeout: time.Second},
+		Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {
+			{Matcher: "Bash", Hooks: []hook.Func{broken.call}, OnFailure: hook.FailureBlock},
+			{Matcher: "Write", Hooks: []hook.Func{slow}, Timeout: time.Second},
 		}},
 	})
 	for _, name := range []string{"broken", "slow"} {
@@ -118,15 +120,15 @@ func TestRealHookFails(t *testing.T) {
 
 func TestRealHookPostToolUse(t *testing.T) {
 	t.Parallel()
-	model, hook := clewtest.NewModel(t), new(hookCalls)
+	model, calls := clewtest.NewModel(t), new(hookCalls)
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	model.On("").Reply(bash("echo one"))
-	s := connect(t, model, &clew.Options{Hooks: hooksAt(clew.HookPostToolUse, hook.call)})
+	s := connect(t, model, &clew.Options{Hooks: hooksAt(hook.PostToolUse, calls.call)})
 
-	hook.say(&clew.HookOutput{Specific: &clew.PostToolUseOutput{AdditionalContext: "It rains."}}, nil)
+	calls.say(&hook.Output{Specific: &hook.PostToolUseOutput{AdditionalContext: "It rains."}}, nil)
 	ask(t, s, "More")
-	call := only(t, hook.calls())
-	if in, ok := call.(*clew.PostToolUseInput); !ok || in.ToolName != "Bash" || in.ToolResponse == "" {
+	call := only(t, calls.calls())
+	if in, ok := call.(*hook.PostToolUseInput); !ok || in.ToolName != "Bash" || in.ToolResponse == "" {
 		t.Errorf("input %s", call.Raw())
 	}
 	wantText(t, "the request", string(newest(model).Body), "It rains.")
@@ -134,7 +136,7 @@ func TestRealHookPostToolUse(t *testing.T) {
 		t.Errorf("the model saw %q", got)
 	}
 
-	hook.say(&clew.HookOutput{Specific: &clew.PostToolUseOutput{UpdatedToolOutput: map[string]any{
+	calls.say(&hook.Output{Specific: &hook.PostToolUseOutput{UpdatedToolOutput: map[string]any{
 		"stdout": "two", "stderr": "", "interrupted": false,
 	}}}, nil)
 	ask(t, s, "Changed")
@@ -147,18 +149,18 @@ func TestRealHookPostToolUse(t *testing.T) {
 // answers a prompt.
 func TestRealHookDefers(t *testing.T) {
 	t.Parallel()
-	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
+	model, calls, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
 	touches(model, "file")
 	model.On("Thank you").Reply(clewtest.Text("You are welcome."))
-	opts := &clew.Options{Dir: dir, Hooks: hooksAt(clew.HookPreToolUse, hook.call)}
-	hook.say(preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorDefer}), nil)
+	opts := &clew.Options{Dir: dir, Hooks: hooksAt(hook.PreToolUse, calls.call)}
+	calls.say(preTool(hook.PreToolUseOutput{Decision: permission.BehaviorDefer}), nil)
 	result := query(t, model, "Make a file", opts).result
 	if open := result.DeferredToolUse; open == nil || open.Name != "Bash" || exists(dir, "file") {
 		t.Fatalf("result %s", result.Raw())
 	}
 
-	hook.say(preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow}), nil)
-	opts.Resume = result.SessionID
+	calls.say(preTool(hook.PreToolUseOutput{Decision: permission.BehaviorAllow}), nil)
+	opts.Session.Resume = result.SessionID
 	result = ask(t, connect(t, model, opts), "Thank you").result
 	if !exists(dir, "file") {
 		t.Error("the call was not taken up")
@@ -170,20 +172,20 @@ func TestRealHookDefers(t *testing.T) {
 
 func TestRealHookUserPromptSubmit(t *testing.T) {
 	t.Parallel()
-	model, hook := clewtest.NewModel(t).Reply("Fine."), new(hookCalls)
-	s := connect(t, model, &clew.Options{Hooks: hooksAt(clew.HookUserPromptSubmit, hook.call)})
+	model, calls := clewtest.NewModel(t).Reply("Fine."), new(hookCalls)
+	s := connect(t, model, &clew.Options{Hooks: hooksAt(hook.UserPromptSubmit, calls.call)})
 
-	hook.say(&clew.HookOutput{Specific: &clew.UserPromptSubmitOutput{AdditionalContext: "It rains."}}, nil)
+	calls.say(&hook.Output{Specific: &hook.UserPromptSubmitOutput{AdditionalContext: "It rains."}}, nil)
 	ask(t, s, "Go out")
-	call := only(t, hook.calls())
-	if in, ok := call.(*clew.UserPromptSubmitInput); !ok || in.Prompt != "Go out" {
+	call := only(t, calls.calls())
+	if in, ok := call.(*hook.UserPromptSubmitInput); !ok || in.Prompt != "Go out" {
 		t.Errorf("input %s", call.Raw())
 	}
 	wantText(t, "the request", string(newest(model).Body), "It rains.")
 
-	hook.say(&clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "stay at home"}, nil)
+	calls.say(&hook.Output{Decision: hook.DecisionBlock, Reason: "stay at home"}, nil)
 	wantText(t, "the result of a blocked prompt", ask(t, s, "Go out again").result.Result, "stay at home")
-	hook.say(&clew.HookOutput{Stop: true, StopReason: "enough of it"}, nil)
+	calls.say(&hook.Output{Stop: true, StopReason: "enough of it"}, nil)
 	wantText(t, "the result of a stopped turn", ask(t, s, "Go away").result.Result, "enough of it")
 	if n := len(model.Requests()); n != 1 {
 		t.Errorf("the model was asked %d times", n)
@@ -193,21 +195,21 @@ func TestRealHookUserPromptSubmit(t *testing.T) {
 // A hook sends the agent back to work, once.
 func TestRealHookStop(t *testing.T) {
 	t.Parallel()
-	model, hook := clewtest.NewModel(t), new(hookCalls)
+	model, calls := clewtest.NewModel(t), new(hookCalls)
 	model.On("do the other half").Reply(clewtest.Text("All done."))
 	model.On("Work").Reply(clewtest.Text("Half done."))
-	hook.answer = func(in clew.HookInput) (*clew.HookOutput, error) {
-		stop, ok := in.(*clew.StopInput)
+	calls.answer = func(in hook.Input) (*hook.Output, error) {
+		stop, ok := in.(*hook.StopInput)
 		switch {
 		case !ok:
 			return nil, errors.New("not the input of this event")
 		case stop.StopHookActive:
 			return nil, nil
 		}
-		return &clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "do the other half"}, nil
+		return &hook.Output{Decision: hook.DecisionBlock, Reason: "do the other half"}, nil
 	}
-	k := query(t, model, "Work", &clew.Options{Hooks: hooksAt(clew.HookStop, hook.call)})
-	if n := len(hook.calls()); n != 2 || k.result.Result != "All done." {
+	k := query(t, model, "Work", &clew.Options{Hooks: hooksAt(hook.Stop, calls.call)})
+	if n := len(calls.calls()); n != 2 || k.result.Result != "All done." {
 		t.Errorf("%d calls, result %q", n, k.result.Result)
 	}
 }
@@ -222,8 +224,8 @@ type callback[In, Out any] struct {
 
 // The callbacks that the agent has for its host.
 type (
-	permissionCalls  = callback[*clew.PermissionRequest, clew.PermissionResult]
-	hookCalls        = callback[clew.HookInput, *clew.HookOutput]
+	permissionCalls  = callback[*permission.Request, permission.Result]
+	hookCalls        = callback[hook.Input, *hook.Output]
 	questionCalls    = callback[*clew.QuestionRequest, *clew.QuestionResult]
 	elicitationCalls = callback[*clew.ElicitationRequest, *clew.ElicitationResult]
 )
@@ -238,7 +240,7 @@ func (c *callback[In, Out]) call(_ context.Context, in In) (out Out, err error) 
 	return c.answer(in)
 }
 
-// say sets the answer to what is asked from now on, and returns c.
+// say sets the answer to later requests, and returns c.
 func (c *callback[In, Out]) say(out Out, err error) *callback[In, Out] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,8 +258,8 @@ func (c *callback[In, Out]) calls() []In {
 }
 
 // hooksAt are hooks that run at one event, always.
-func hooksAt(event clew.HookEvent, hooks ...clew.HookFunc) map[clew.HookEvent][]clew.HookMatcher {
-	return map[clew.HookEvent][]clew.HookMatcher{event: {{Hooks: hooks}}}
+func hooksAt(event hook.Event, hooks ...hook.Func) map[hook.Event][]hook.Matcher {
+	return map[hook.Event][]hook.Matcher{event: {{Hooks: hooks}}}
 }
 
 // happens waits for an event that comes soon if it comes at all.

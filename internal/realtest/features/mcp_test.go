@@ -23,6 +23,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -42,7 +44,7 @@ func mcpReply(id wire.JSON, result string) wire.JSON {
 	return wire.JSON(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
 }
 
-// mcpText is the result of a tool.
+// mcpText is a tool result.
 func mcpText(text string) string { return fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text) }
 
 // mcpStart are the results with which a server with one tool introduces itself, by method.
@@ -72,7 +74,7 @@ func (adder) HandleMCP(_ context.Context, message wire.JSON) (wire.JSON, error) 
 
 func TestRealMCPInProcess(t *testing.T) {
 	t.Parallel()
-	model, door := clewtest.NewModel(t), new(permissionCalls).say(clew.Allow(), nil)
+	model, door := clewtest.NewModel(t), new(permissionCalls).say(permission.Allow(), nil)
 	model.On("small").Reply(clewtest.ToolUse("mcp__calc__add", map[string]int{"a": 1, "b": 2}))
 	model.On("big").Reply(clewtest.ToolUse("mcp__calc__add", map[string]int{"a": 100, "b": 2}))
 	model.OnToolResult("").Reply(clewtest.Text("I see."))
@@ -145,9 +147,9 @@ func TestRealElicitation(t *testing.T) {
 		answer *clew.ElicitationResult
 		want   string
 	}{
-		{&clew.ElicitationResult{Action: clew.ElicitationAccept, Content: map[string]string{"name": "Ada"}},
+		{&clew.ElicitationResult{Action: wire.ElicitationAccept, Content: map[string]string{"name": "Ada"}},
 			`{"action":"accept","content":{"name":"Ada"}}`},
-		{&clew.ElicitationResult{Action: clew.ElicitationDecline}, `{"action":"decline"}`},
+		{&clew.ElicitationResult{Action: wire.ElicitationDecline}, `{"action":"decline"}`},
 	} {
 		user.say(tt.answer, nil)
 		result := only(t, ask(t, s, "Register me").toolResults())
@@ -187,7 +189,7 @@ func TestRealParallelTools(t *testing.T) {
 	model.OnToolResult("").Reply(clewtest.Text("All ran."))
 	var waiting atomic.Int32
 	all := make(chan struct{})
-	meet := func(ctx context.Context, _ clew.HookInput) (*clew.HookOutput, error) {
+	meet := func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
 		if waiting.Add(1) == 3 {
 			close(all)
 		}
@@ -200,8 +202,8 @@ func TestRealParallelTools(t *testing.T) {
 	}
 	k := query(t, model, "Run them", &clew.Options{
 		AllowedTools: []string{"Bash"},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{meet}, Timeout: 10 * time.Minute, OnFailure: clew.HookFailureBlock}},
+		Hooks: map[hook.Event][]hook.Matcher{
+			hook.PreToolUse: {{Hooks: []hook.Func{meet}, Timeout: 10 * time.Minute, OnFailure: hook.FailureBlock}},
 		},
 	})
 	var got []string
@@ -239,7 +241,7 @@ func (g *gate) seen() []string {
 	return slices.Compact(slices.Clone(g.callers))
 }
 
-// Servers of every kind are there in the first turn, and one that can't be used is reported.
+// Servers of every kind are there in the first turn, and an unusable server is reported.
 func TestRealOptionsMCPServers(t *testing.T) {
 	t.Parallel()
 	greeter, err := url.Parse(serveGreeter(t))

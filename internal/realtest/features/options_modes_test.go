@@ -13,6 +13,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
@@ -38,8 +40,8 @@ func TestRealOptionsModes(t *testing.T) {
 		want setup
 	}{
 		"nothing":    {clew.Options{}, whole},
-		"bare":       {clew.Options{Bare: true, Debug: true}, setup{Mode: usual, Bash: true, Debug: true}},
-		"safe":       {clew.Options{SafeMode: true}, setup{Mode: usual, Bash: true, Write: true}},
+		"bare":       {clew.Options{Settings: clew.SettingsOptions{Bare: true}, Debug: clew.DebugOptions{Enabled: true}}, setup{Mode: usual, Bash: true, Debug: true}},
+		"safe":       {clew.Options{Settings: clew.SettingsOptions{SafeMode: true}}, setup{Mode: usual, Bash: true, Write: true}},
 		"restricted": {clew.Options{Restricted: true, Tools: []string{}}, setup{Mode: usual}},
 		"bypass":     {clew.Options{PermissionMode: bypass.Mode}, bypass},
 		"usual":      {clew.Options{PermissionMode: usual, PermissionPrompts: clew.PermissionPromptsNone}, whole},
@@ -72,22 +74,22 @@ func TestRealOptionsContinue(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Done.")
 	dir := t.TempDir()
-	opts := over(t, model, &clew.Options{Dir: dir, Continue: true})
+	opts := over(t, model, &clew.Options{Dir: dir, Session: clew.SessionOptions{Continue: true}})
 	_, err := clew.Run(t.Context(), "Go", opts)
-	if bad, ok := errors.AsType[*clew.OptionsError](err); !ok || bad.Option != "Continue" {
+	if bad, ok := errors.AsType[*clew.OptionsError](err); !ok || bad.Option != "Session.Continue" {
 		t.Fatalf("error %v", err)
 	}
-	opts.Continue = false
+	opts.Session.Continue = false
 	first, err := clew.Run(t.Context(), "Go", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Continue = true
+	opts.Session.Continue = true
 	second, err := clew.Run(t.Context(), "Go", opts)
 	if err != nil || second.SessionID != first.SessionID {
 		t.Errorf("session %v, error %v; want %s", second, err, first.SessionID)
 	}
-	opts.ForkSession = true
+	opts.Session.Fork = true
 	third, err := clew.Run(t.Context(), "Go", opts)
 	if err != nil || third.SessionID == first.SessionID {
 		t.Errorf("session %v, error %v; want another one", third, err)
@@ -266,7 +268,7 @@ func TestRealSettings(t *testing.T) {
 	k := query(t, model, "Make a file", &clew.Options{
 		Dir:            dir,
 		PermissionMode: clew.PermissionModeBypassPermissions,
-		Settings:       `{"permissions":{"deny":["Bash(touch *)"]}}`,
+		Settings:       clew.SettingsOptions{JSON: `{"permissions":{"deny":["Bash(touch *)"]}}`},
 	})
 	if result := only(t, k.toolResults()); !result.Failed() || exists(dir, "file") {
 		t.Errorf("result %s", result.Raw())
@@ -280,7 +282,7 @@ func TestRealSettingSources(t *testing.T) {
 			t.Parallel()
 			model, dir := clewtest.NewModel(t).Reply("Fine."), t.TempDir()
 			writeFiles(t, dir, map[string]string{"CLAUDE.md": "Be kind to cats.\n"})
-			query(t, model, "Go", &clew.Options{Dir: dir, SettingSources: sources})
+			query(t, model, "Go", &clew.Options{Dir: dir, Settings: clew.SettingsOptions{Sources: sources}})
 			read := strings.Contains(string(newest(model).Body), "Be kind to cats.")
 			if want := sources == nil; read != want {
 				t.Errorf("CLAUDE.md was read: %v", read)
@@ -296,8 +298,8 @@ func TestRealMaxTurnsAndBudget(t *testing.T) {
 		opts *clew.Options
 		want wire.ResultSubtype
 	}{
-		{"turns", &clew.Options{MaxTurns: 1}, wire.ResultErrorMaxTurns},
-		{"budget", &clew.Options{MaxBudgetUSD: 0.01}, wire.ResultErrorMaxBudgetUSD},
+		{"turns", &clew.Options{Limits: clew.Limits{MaxTurns: 1}}, wire.ResultErrorMaxTurns},
+		{"budget", &clew.Options{Limits: clew.Limits{MaxBudgetUSD: 0.01}}, wire.ResultErrorMaxBudgetUSD},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -333,7 +335,7 @@ func TestRealExtraArgsAndStderr(t *testing.T) {
 	var lines []string
 	query(t, model, "Go", &clew.Options{
 		ExtraArgs: []string{"--debug-to-stderr"},
-		Stderr:    func(line string) { lines = append(lines, line) },
+		Debug:     clew.DebugOptions{Stderr: func(line string) { lines = append(lines, line) }},
 	})
 	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "[DEBUG]") }) {
 		t.Errorf("lines %q", lines)
@@ -361,14 +363,14 @@ func TestRealRecord(t *testing.T) {
 	touches(model, "file")
 	var record bytes.Buffer
 	run := func(opts *clew.Options) *talk {
-		door, hook := new(permissionCalls).say(clew.Allow(), nil), new(hookCalls)
-		opts.CanUseTool, opts.Hooks = door.call, hooksAt(clew.HookPreToolUse, hook.call)
+		door, calls := new(permissionCalls).say(permission.Allow(), nil), new(hookCalls)
+		opts.CanUseTool, opts.Hooks = door.call, hooksAt(hook.PreToolUse, calls.call)
 		k := succeed(t, clew.Query(t.Context(), "Make a file", opts))
 		only(t, door.calls())
-		only(t, hook.calls())
+		only(t, calls.calls())
 		return k
 	}
-	first := run(over(t, model, &clew.Options{Record: &record}))
+	first := run(over(t, model, &clew.Options{Debug: clew.DebugOptions{Record: &record}}))
 	scenario, err := clewtest.ReadDialogue(&record)
 	if err != nil {
 		t.Fatal(err)
@@ -394,7 +396,7 @@ func kinds(k *talk) []string {
 	return list
 }
 
-// Runs share a budget: each is limited by what is left, and the next one is refused.
+// Runs share a budget: each is limited to the remaining amount, and the next one is refused.
 func TestRealBudget(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Done.")
@@ -404,7 +406,7 @@ func TestRealBudget(t *testing.T) {
 		t.Fatalf("result %v, error %v", first, err)
 	}
 	budget := &clew.Budget{LimitUSD: first.TotalCostUSD * 1.5}
-	opts.Budget = budget
+	opts.Limits.Budget = budget
 	if _, err = clew.Run(t.Context(), "Go", opts); err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +423,7 @@ func TestRealBudget(t *testing.T) {
 	}
 }
 
-// The structured result of a command says how it ended.
+// The structured result of a command has its exit code.
 func TestRealExitCode(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]int{"exit 3": 3, "true": 0} {

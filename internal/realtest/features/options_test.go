@@ -15,10 +15,11 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/sandbox"
 	"github.com/clewdev/clew/wire"
 )
 
-// An optionsRun is a run of Claude Code with options, and what was said in it.
+// An optionsRun is a run of Claude Code with options, and its dialogue.
 type optionsRun struct {
 	*talk
 	init *wire.InitMessage
@@ -30,7 +31,7 @@ type optionsRun struct {
 func runWith(t *testing.T, model *clewtest.Model, opts *clew.Options) *optionsRun {
 	t.Helper()
 	var record strings.Builder
-	opts.Record = &record
+	opts.Debug.Record = &record
 	r := &optionsRun{talk: query(t, model, "Go", opts), record: record.String()}
 	r.init = only(t, of[*wire.InitMessage](r.talk))
 	for line := range strings.Lines(r.record) {
@@ -69,21 +70,15 @@ func TestRealOptionsAllAtOnce(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	r := runWith(t, model, &clew.Options{
 		Dir:                             dir,
-		SessionID:                       id,
-		Ephemeral:                       true,
+		Session:                         clew.SessionOptions{ID: id, Ephemeral: true, Title: "A title"},
 		EnableFileCheckpointing:         true,
-		Title:                           "A title",
 		AddDirs:                         []string{other},
-		ProjectConfigRoot:               dir,
 		Model:                           "haiku",
 		FallbackModels:                  []string{"sonnet", "opus"},
 		Betas:                           []string{"context-1m-2025-08-07"},
 		Thinking:                        &clew.ThinkingConfig{Mode: clew.ThinkingAdaptive, Display: clew.ThinkingSummarized},
 		Effort:                          clew.EffortLow,
-		MaxTurns:                        3,
-		MaxBudgetUSD:                    0.5,
-		TaskBudget:                      50000,
-		AutoCompactTokens:               200000,
+		Limits:                          clew.Limits{MaxTurns: 3, MaxBudgetUSD: 0.5, TaskBudget: 50000, AutoCompactTokens: 200000},
 		SystemPrompt:                    &clew.SystemPrompt{Append: "Appended.", ExcludeDynamicSections: true, Fresh: true},
 		Tools:                           []string{"Bash", "Read", "Skill"},
 		AllowedTools:                    []string{"Bash(git log:*,x)", "mcp__a__b"},
@@ -95,7 +90,7 @@ func TestRealOptionsAllAtOnce(t *testing.T) {
 		PermissionPrompts:               clew.PermissionPromptsHost,
 		QuestionPreview:                 clew.PreviewHTML,
 		PlanModeInstructions:            "Plan.",
-		Sandbox:                         &clew.SandboxSettings{ExcludedCommands: []string{"git"}},
+		Sandbox:                         &sandbox.Settings{ExcludedCommands: []string{"git"}},
 		Agent:                           "reviewer",
 		Agents:                          realAgents(),
 		MCPConfigFiles:                  []string{config},
@@ -109,11 +104,8 @@ func TestRealOptionsAllAtOnce(t *testing.T) {
 		PromptSuggestions:               true,
 		AgentProgressSummaries:          true,
 		ReplayUserMessages:              true,
-		Settings:                        `{"outputStyle": "Explanatory"}`,
-		ManagedSettings:                 `{"permissions":{"deny":["Write"]}}`,
-		SettingSources:                  []clew.SettingSource{},
-		DebugCategories:                 []string{"hooks"},
-		DebugFile:                       debug,
+		Settings:                        clew.SettingsOptions{JSON: `{"outputStyle": "Explanatory"}`, Managed: `{"permissions":{"deny":["Write"]}}`, Sources: []clew.SettingSource{}, ProjectConfigRoot: dir},
+		Debug:                           clew.DebugOptions{Categories: []string{"hooks"}, File: debug},
 	})
 	if r.result.Result != "Done." {
 		t.Errorf("result %s", r.result.Raw())
@@ -219,8 +211,8 @@ func TestRealOptionsSystemPrompt(t *testing.T) {
 	}
 }
 
-// A host that is a tool of an agent starts another one as if it were none: the inner agent inherits
-// nothing of what the outer one gives its tools.
+// A host that is a tool of an agent starts another agent as if it were not: the inner agent
+// inherits nothing that the outer agent gives its tools.
 func TestRealOptionsInsideAnAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no env command")
@@ -239,7 +231,7 @@ func TestRealOptionsInsideAnAgent(t *testing.T) {
 }
 
 // runForVariables runs an agent with the variables of this process, and returns the variables that
-// it was given by option, and those that it gave a tool.
+// it got by option, and the variables that it gave a tool.
 func runForVariables(t *testing.T) (given, passedOn map[string]string) {
 	t.Helper()
 	model := clewtest.NewModel(t)

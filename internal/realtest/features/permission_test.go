@@ -9,6 +9,8 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -16,15 +18,15 @@ func TestRealPermissionAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		answer clew.PermissionResult
+		answer permission.Result
 		err    error
 		made   string // the file that there should be afterwards
 		text   string // what the model is told if it was denied
 	}{
-		{name: "allowed", answer: clew.Allow(), made: "allowed"},
-		{name: "changed", answer: clew.AllowWith(map[string]string{"command": "touch other"}), made: "other"},
-		{name: "denied", answer: clew.Deny("not today"), text: "not today"},
-		{name: "silent", answer: new(clew.DenyResult), text: "denied"},
+		{name: "allowed", answer: permission.Allow(), made: "allowed"},
+		{name: "changed", answer: permission.AllowWith(map[string]string{"command": "touch other"}), made: "other"},
+		{name: "denied", answer: permission.Deny("not today"), text: "not today"},
+		{name: "silent", answer: new(permission.DenyResult), text: "denied"},
 		{name: "undecided", err: errors.New("nobody is at home"), text: "nobody is at home"},
 	}
 	model, door, dir := clewtest.NewModel(t), new(permissionCalls), t.TempDir()
@@ -55,7 +57,7 @@ func TestRealPermissionDeniedWithInterrupt(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("Stop").Reply(bash("touch never"))
 	model.On("Go on").Reply(clewtest.Text("Going on."))
-	door, dir := new(permissionCalls).say(&clew.DenyResult{Message: "enough", Interrupt: true}, nil), t.TempDir()
+	door, dir := new(permissionCalls).say(&permission.DenyResult{Message: "enough", Interrupt: true}, nil), t.TempDir()
 	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
 	_, err := hear(s.Turn(t.Context(), clew.Text("Stop")))
 	var failed *clew.ResultError
@@ -78,15 +80,15 @@ func TestRealPermissionWithdrawn(t *testing.T) {
 	asked, withdrawn := make(chan struct{}), make(chan struct{})
 	s := connect(t, model, &clew.Options{
 		Dir: dir,
-		CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+		CanUseTool: func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 			close(asked)
 			<-ctx.Done()
 			close(withdrawn)
-			return clew.Deny("too late"), nil
+			return permission.Deny("too late"), nil
 		},
-		Hooks: hooksAt(clew.HookPermissionRequest, func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+		Hooks: hooksAt(hook.PermissionRequest, func(context.Context, hook.Input) (*hook.Output, error) {
 			happens(t, "the host is asked", asked)
-			return &clew.HookOutput{Specific: &clew.PermissionRequestOutput{Decision: clew.Allow()}}, nil
+			return &hook.Output{Specific: &hook.PermissionRequestOutput{Decision: permission.Allow()}}, nil
 		}),
 	})
 	if result := only(t, ask(t, s, "Make a file").toolResults()); result.Failed() || !exists(dir, "file") {
@@ -102,8 +104,8 @@ func TestRealPermissionSuggestions(t *testing.T) {
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	model.On("").Reply(bash("sh -c 'echo 2'"))
 	door, dir := new(permissionCalls), t.TempDir()
-	door.answer = func(req *clew.PermissionRequest) (clew.PermissionResult, error) {
-		return &clew.AllowResult{UpdatedPermissions: req.Suggestions}, nil
+	door.answer = func(req *permission.Request) (permission.Result, error) {
+		return &permission.AllowResult{UpdatedPermissions: req.Suggestions}, nil
 	}
 	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
 	for _, prompt := range []string{"Once", "Twice"} {
@@ -133,7 +135,7 @@ func TestRealPermissionModes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			t.Parallel()
-			model, door, dir := clewtest.NewModel(t), new(permissionCalls).say(clew.Deny("no"), nil), t.TempDir()
+			model, door, dir := clewtest.NewModel(t), new(permissionCalls).say(permission.Deny("no"), nil), t.TempDir()
 			model.On("Work").Reply(
 				clewtest.ToolUse("Write", map[string]string{"file_path": filepath.Join(dir, "written"), "content": "x"}),
 				bash("sh -c 'touch made'"))
@@ -150,8 +152,8 @@ func TestRealPermissionModes(t *testing.T) {
 }
 
 // allows lets the agent do everything.
-func allows(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-	return clew.Allow(), nil
+func allows(context.Context, *permission.Request) (permission.Result, error) {
+	return permission.Allow(), nil
 }
 
 // painting is what the model asks the user: one question with a single answer and one with several.
@@ -197,8 +199,8 @@ func TestRealQuestions(t *testing.T) {
 	}
 }
 
-// planFile is where the agent wants a plan, below its configuration directory. It says so in a
-// reminder.
+// planFile matches the path of a plan, below the agent's configuration directory. The agent names
+// it in a reminder.
 var planFile = regexp.MustCompile(`/plans/[a-z0-9-]+\.md`)
 
 // plans makes the model answer a prompt by writing a plan, to the file that the agent names.
@@ -219,7 +221,7 @@ func plans(model *clewtest.Model, prompt, plan string) {
 // The user wants the first plan improved and accepts it the second time.
 func TestRealPlan(t *testing.T) {
 	t.Parallel()
-	model, door := clewtest.NewModel(t), new(permissionCalls).say(clew.Deny("add tests"), nil)
+	model, door := clewtest.NewModel(t), new(permissionCalls).say(permission.Deny("add tests"), nil)
 	plans(model, "Plan it", "# Write a note\n")
 	model.OnToolResult("created successfully").Reply(clewtest.ToolUse("ExitPlanMode", nil))
 	model.OnToolResult("").Reply(clewtest.Text("I see."))
@@ -239,7 +241,7 @@ func TestRealPlan(t *testing.T) {
 		t.Errorf("%d changes of the mode", n)
 	}
 
-	door.say(clew.Allow(), nil)
+	door.say(permission.Allow(), nil)
 	accepted := ask(t, s, "Better now")
 	wantText(t, "the result", only(t, accepted.toolResults()).Text(), "approved your plan")
 	if status := only(t, of[*wire.StatusMessage](accepted)); status.PermissionMode != clew.PermissionModeDefault {

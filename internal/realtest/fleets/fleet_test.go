@@ -161,8 +161,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// A working directory has the files of the policy, which git ignores, and what its command makes. The
-// command runs only in a repository that is trusted.
+// A working directory has the policy's files, which git ignores, and the files that the policy's command
+// makes. The command runs only in a trusted repository.
 func TestSetup(t *testing.T) {
 	s := newStage(t)
 	trusted, other := repository(t), repository(t)
@@ -189,7 +189,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// A job whose command of the policy fails is queued again, and says what the command has printed.
+// A job is queued again if the policy's command fails, and has the command's output.
 func TestSetupFails(t *testing.T) {
 	s := newStage(t)
 	repo := repository(t)
@@ -257,7 +257,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// question waits for a question of a job.
+// question waits for a job question.
 func (s *stage) question(id string) (found *fleet.Question) {
 	s.Helper()
 	polltest.Until(s, "there is a question", func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// callerMarker is in all settings of the caller that must not reach the agent.
+// callerMarker is in all of the caller's settings that must not reach the agent.
 const callerMarker = "clewtest-private-of-the-caller"
 
 // plantHome makes a home with the settings, the credentials and the memory of a user of Claude

@@ -1,3 +1,3 @@
-// Package pools tests pools with the real agent over a scripted model. It has many callers, agents
-// that die, and checks of what the next caller of an agent can see.
+// Package pools tests pools with the real agent over a scripted model. It has many callers and
+// dying agents, and checks the state that the next caller of an agent can see.
 package pools

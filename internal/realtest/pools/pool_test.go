@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -51,9 +53,9 @@ func TestRealPoolAsksForPermission(t *testing.T) {
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	asked := make(chan string, 10)
 	opts := scene.Options(t, model, &clew.Options{
-		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+		CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 			asked <- req.ToolName
-			return clew.Allow(), nil
+			return permission.Allow(), nil
 		},
 	})
 	p := open(t, opts, nil)
@@ -123,9 +125,9 @@ func TestRealPoolOfFour(t *testing.T) {
 }
 
 // allow grants every permission, with these changes.
-func allow(changes ...clew.PermissionUpdate) clew.CanUseToolFunc {
-	return func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
-		return &clew.AllowResult{UpdatedPermissions: changes}, nil
+func allow(changes ...permission.Update) permission.Func {
+	return func(context.Context, *permission.Request) (permission.Result, error) {
+		return &permission.AllowResult{UpdatedPermissions: changes}, nil
 	}
 }
 
@@ -180,17 +182,17 @@ func TestRealPoolForgets(t *testing.T) {
 // A pool does not pass on an agent with state that /clear keeps: the next caller gets another
 // agent.
 func TestRealPoolPassesNothingOn(t *testing.T) {
-	session := clew.PermissionDestinationSession
+	session := permission.DestinationSession
 	for name, test := range map[string]struct {
 		use   wire.Block
-		allow clew.CanUseToolFunc
+		allow permission.Func
 	}{
 		"a rule": {
 			scene.Bash("touch one"),
-			allow(clew.AddRules(session, clew.PermissionBehaviorAllow, clew.PermissionRule{ToolName: "Write"})),
+			allow(permission.AddRules(session, permission.BehaviorAllow, permission.Rule{ToolName: "Write"})),
 		},
-		"a folder": {scene.Bash("touch one"), allow(clew.AddDirectories(session, os.TempDir()))},
-		"a mode":   {scene.Bash("touch one"), allow(clew.SetMode(session, clew.PermissionModeAcceptEdits))},
+		"a folder": {scene.Bash("touch one"), allow(permission.AddDirectories(session, os.TempDir()))},
+		"a mode":   {scene.Bash("touch one"), allow(permission.SetMode(session, clew.PermissionModeAcceptEdits))},
 		"a schedule": {
 			clewtest.ToolUse("CronCreate", map[string]any{"cron": "* * * * *", "prompt": "Again", "recurring": true}),
 			allow(),
@@ -207,7 +209,9 @@ func TestRealPoolPassesNothingOn(t *testing.T) {
 			model.On("First").Reply(test.use).Once()
 			model.OnToolResult("").Reply(clewtest.Text("Done."))
 			model.Reply("Yes.")
-			p := open(t, scene.Options(t, model, &clew.Options{CanUseTool: test.allow}), &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
+			opts := scene.Options(t, model, &clew.Options{CanUseTool: test.allow})
+			opts.Limits.CloseTimeout = time.Second // an agent with a command in the background exits only when it ends
+			p := open(t, opts, &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
 			ask(t, p, "First")
 			ask(t, p, "Second")
 			if got := p.Stats(); got.Reused != 0 || got.Started != 2 {

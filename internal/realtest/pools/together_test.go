@@ -29,7 +29,7 @@ func TestRealPoolWithEverything(t *testing.T) {
 	})
 	store := sessions.NewMemory()
 	p := open(t, scene.Options(t, model, &clew.Options{
-		Store: store, StoreProject: "p", Reconnect: new(clew.ReconnectOptions),
+		Store: clew.StoreOptions{Store: store, Project: "p"}, Reconnect: new(clew.ReconnectOptions),
 		MCPServers: map[string]clew.MCPServer{"birds": tools.Server(name)}, AllowedTools: []string{"mcp__birds__name"},
 	}), &clew.PoolOptions{MaxAgents: 2})
 

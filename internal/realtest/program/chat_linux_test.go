@@ -121,7 +121,7 @@ func (s *stage) pid() int {
 	return pid
 }
 
-// A chat goes on when its agent is killed, with the model that was chosen and what was said.
+// A chat continues after its agent is killed, with the chosen model and the conversation.
 func TestRealChat(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

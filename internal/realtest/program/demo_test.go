@@ -18,6 +18,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/record"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -25,10 +26,10 @@ import (
 // demoRecordings is where package demo keeps its recordings.
 const demoRecordings = "../../demo/recording"
 
-// demoAnswers are what the user says to the question of the demo, by the name of the recording.
-var demoAnswers = map[string]clew.PermissionResult{
-	"allowed": clew.Allow(),
-	"denied":  clew.Deny("The user denied this."),
+// demoAnswers are the user's answers to the demo's question, by the name of the recording.
+var demoAnswers = map[string]permission.Result{
+	"allowed": permission.Allow(),
+	"denied":  permission.Deny("The user denied this."),
 }
 
 // The recordings of the demo are what the agent does today.
@@ -85,7 +86,7 @@ func recordPast(t *testing.T, past *demo.Past) string {
 	})
 	opts := model.Options(work, model.ConfigDir())
 	var dialogue bytes.Buffer
-	opts.AgentPath, opts.Record, opts.AllowedTools = clewtest.RealAgent(t), &dialogue, []string{"Bash", "Edit", "Write"}
+	opts.AgentPath, opts.Debug.Record, opts.AllowedTools = clewtest.RealAgent(t), &dialogue, []string{"Bash", "Edit", "Write"}
 	session, err := clew.Connect(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -159,8 +160,8 @@ func recordDemo(t *testing.T, name string) string {
 	})
 	opts := model.Options(work, model.ConfigDir())
 	var dialogue bytes.Buffer
-	opts.AgentPath, opts.Record = clewtest.RealAgent(t), &dialogue
-	opts.CanUseTool = func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+	opts.AgentPath, opts.Debug.Record = clewtest.RealAgent(t), &dialogue
+	opts.CanUseTool = func(context.Context, *permission.Request) (permission.Result, error) {
 		return demoAnswers[name], nil
 	}
 	if _, err := clew.Run(t.Context(), demo.Prompt, opts); err != nil {
@@ -194,8 +195,8 @@ func dashed(path string) string {
 	return regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(path, "-")
 }
 
-// demoTexts returns what is of the scenario's own: the files of the project, line by line, and what
-// the model says.
+// demoTexts returns the scenario's own texts: the project files, line by line, and the model's
+// replies.
 func demoTexts(t *testing.T, dialogue string) []string {
 	t.Helper()
 	own := []string{demo.Prompt, demo.Finding, "FAIL  Hello, World!: got hello--world-, want hello-world"}

@@ -4,5 +4,5 @@ package program_test
 
 import "syscall"
 
-// detached has a program run without a terminal: those who run the tests are not asked.
+// detached runs a program without a terminal, so that it can't ask the person who runs the tests.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

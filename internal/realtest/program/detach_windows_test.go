@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// detached has a program run without a console: those who run the tests are not asked.
+// detached runs a program without a console, so that it can't ask the person who runs the tests.
 func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS}
 }

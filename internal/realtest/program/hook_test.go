@@ -119,7 +119,7 @@ func (p *webPage) asked() pageQuestion {
 	return q
 }
 
-// A page answers the question of an agent that was not started by the server.
+// A page answers a question from an agent that the server did not start.
 func TestRealHookPermission(t *testing.T) {
 	t.Parallel()
 	for kind, runs := range map[string]bool{"once": true, "deny": false} {

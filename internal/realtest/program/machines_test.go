@@ -66,7 +66,7 @@ func (m *machine) command(t *testing.T, args ...string) *exec.Cmd {
 func (m *machine) run(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
 	cmd := m.command(t, args...)
-	out, _ := cmd.CombinedOutput() // the code says whether it has failed
+	out, _ := cmd.CombinedOutput() // the exit code reports a failure
 	if strings.Contains(string(out), password) {
 		t.Errorf("clew %v prints a password: %s", args, out)
 	}
@@ -257,7 +257,7 @@ func (m *machine) port(t *testing.T) string {
 	return port
 }
 
-// refused checks what the program says if the server does not let it in, or is not the one that it should be.
+// refused checks the program's message if the server does not let it in, or is the wrong server.
 func (m *machine) refused(t *testing.T, host string) {
 	t.Helper()
 	otherPEM, _ := certificate(t, net.IPv4(127, 0, 0, 1))

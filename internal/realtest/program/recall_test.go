@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -32,8 +33,8 @@ func clewInPath(t *testing.T) string {
 	return dir
 }
 
-// An agent with the plugin finds what was said in an earlier session, after the usual question. It
-// finds neither the session that asks nor the result of a tool.
+// An agent with the plugin finds text from an earlier session, after the usual question. It finds
+// neither the asking session nor a tool result.
 func TestRealRecallPlugin(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -59,12 +60,12 @@ func TestRealRecallPlugin(t *testing.T) {
 	s := scene.Connect(t, scene.Options(t, model, &clew.Options{
 		Dir: dir, Plugins: []clew.PluginConfig{{Path: plugin}},
 		Env: []string{programVariable + "=1", "PATH=" + clewInPath(t) + string(filepath.ListSeparator) + os.Getenv("PATH")},
-		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+		CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 			if req.ToolName != recallTool {
 				t.Errorf("a question about %s", req.ToolName)
 			}
 			asked.Add(1)
-			return clew.Allow(), nil
+			return permission.Allow(), nil
 		},
 	}))
 	model.On("What did we decide").Reply(clewtest.ToolUse(recallTool, map[string]any{"query": "What port number did we choose for the proxy?"})).Once()

@@ -48,7 +48,7 @@ func (s *stage) interactive(t *testing.T) *chatScreen {
 	return k
 }
 
-// Claude Code shows the line that was installed, and what the day has cost once that is computed.
+// Claude Code shows the installed line, and the day's cost once it is computed.
 func TestRealStatusLine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

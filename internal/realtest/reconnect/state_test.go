@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
@@ -53,8 +54,8 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 	model.Reply("Yes.")
 	s := scene.Connect(t, over(t, model, &clew.Options{
 		AllowedTools: []string{"mcp__calc__count"},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{Hooks: []clew.HookFunc{
-			func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+		Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {{Hooks: []hook.Func{
+			func(context.Context, hook.Input) (*hook.Output, error) {
 				hooks.Add(1)
 				return nil, nil
 			},

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -59,7 +60,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 		{
 			name: "while a question is open", reply: []wire.Block{scene.Bash("touch file")}, during: question,
 			opts: &clew.Options{
-				CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+				CanUseTool: func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 					question <- struct{}{}
 					<-ctx.Done()
 					return nil, ctx.Err()
@@ -127,8 +128,8 @@ func TestRealKilledBetweenTurns(t *testing.T) {
 	}
 }
 
-// An agent that is killed as soon as it begins has written nothing. The conversation starts again,
-// under the same ID.
+// An agent that is killed as soon as it starts wrote nothing. The conversation starts again, under
+// the same ID.
 func TestRealKilledInItsFirstTurn(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")

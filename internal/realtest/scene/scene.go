@@ -27,9 +27,9 @@ func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Opti
 		o = *opts
 	}
 	o.AgentPath, o.InheritEnv = clewtest.RealAgent(t), []string{}
-	o.InitializeTimeout = cmp.Or(o.InitializeTimeout, patience)
-	o.ControlTimeout = cmp.Or(o.ControlTimeout, 3*time.Minute)
-	o.CloseTimeout = cmp.Or(o.CloseTimeout, patience)
+	o.Limits.InitializeTimeout = cmp.Or(o.Limits.InitializeTimeout, patience)
+	o.Limits.ControlTimeout = cmp.Or(o.Limits.ControlTimeout, 3*time.Minute)
+	o.Limits.CloseTimeout = cmp.Or(o.Limits.CloseTimeout, patience)
 	o.Env = append(model.Env(), o.Env...)
 	if o.Dir == "" {
 		o.Dir = Dir(t)
@@ -100,8 +100,8 @@ func Of[M wire.Message](messages []wire.Message) []M {
 	return found
 }
 
-// Said returns the texts of the user and of the model in a request, without those that the agent
-// has added.
+// Said returns the texts of the user and of the model in a request, without texts that the agent
+// added.
 func Said(r *clewtest.Request) []string {
 	var said []string
 	for _, msg := range r.Messages {
@@ -137,7 +137,7 @@ func Eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// Bash returns a call of the tool that runs a command.
+// Bash returns a tool call that runs a command.
 func Bash(command string) wire.Block {
 	return clewtest.ToolUse("Bash", map[string]string{"command": command, "description": "Run a command"})
 }

@@ -20,7 +20,7 @@ func BenchmarkRealMirror(b *testing.B) {
 	sessions := []*clew.Session{
 		floodedSession(b, clew.Options{}),
 		floodedSession(b, clew.Options{Transport: mirroring}),
-		floodedSession(b, clew.Options{Store: newMemory()}),
+		floodedSession(b, clew.Options{Store: clew.StoreOptions{Store: newMemory()}}),
 	}
 	took := make([][]time.Duration, len(sessions))
 	for b.Loop() {

@@ -59,7 +59,7 @@ func haveSession(t *testing.T, dir string, open func(*testing.T, string) (sessio
 	model := clewtest.NewModel(t)
 	delegates(model)
 	model.Reply("Yes.")
-	s := connect(t, over(t, model, clew.Options{Store: store, StoreProject: "p", AllowedTools: []string{"Agent"}}))
+	s := connect(t, over(t, model, clew.Options{Store: clew.StoreOptions{Store: store, Project: "p"}, AllowedTools: []string{"Agent"}}))
 	ask(t, s, "First")
 	ask(t, s, "Delegate")
 	closeSession(t, s)
@@ -81,7 +81,7 @@ func goOnAfterDeath(t *testing.T, dir, id string, open func(*testing.T, string) 
 	model.On("Hang").Hang()
 	model.Reply("Indeed.")
 	s := connect(t, over(t, model, clew.Options{
-		Store: store, StoreProject: "p", Resume: id, Reconnect: new(clew.ReconnectOptions),
+		Store: clew.StoreOptions{Store: store, Project: "p"}, Session: clew.SessionOptions{Resume: id}, Reconnect: new(clew.ReconnectOptions),
 	}))
 	ask(t, s, "Second")
 	dieInTurn(t, s, model)

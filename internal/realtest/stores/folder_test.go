@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -58,10 +59,10 @@ func TestRealFolder(t *testing.T) {
 	}
 	opts := p.resumes()
 	looked := false
-	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookUserPromptSubmit: {{
-		Hooks: []clew.HookFunc{func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+	opts.Hooks = map[hook.Event][]hook.Matcher{hook.UserPromptSubmit: {{
+		Hooks: []hook.Func{func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			looked = true
-			path := in.(*clew.UserPromptSubmitInput).TranscriptPath
+			path := in.(*hook.UserPromptSubmitInput).TranscriptPath
 			lookInto(t, temp, path)
 			return nil, nil
 		}},
@@ -122,7 +123,7 @@ func TestRealFolderIsRemoved(t *testing.T) {
 			return err
 		}, is[*clew.NotFoundError]},
 		{"refused", func(t *testing.T, _ *clewtest.Model, opts *clew.Options) error {
-			opts.ResumeAt = "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"
+			opts.Session.ResumeAt = "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"
 			_, err := clew.Connect(t.Context(), opts)
 			return err
 		}, is[*clew.ExitError]},
@@ -162,7 +163,7 @@ func TestRealFolderIsRemoved(t *testing.T) {
 	}
 }
 
-// is reports whether err is an error of a type.
+// is reports whether err is an E.
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

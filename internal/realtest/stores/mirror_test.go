@@ -32,8 +32,8 @@ func TestRealMirror(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]clew.Options{
 		"in batches": {},
-		"eagerly":    {StoreEager: true},
-		"elsewhere":  {StoreProject: "elsewhere"},
+		"eagerly":    {Store: clew.StoreOptions{Eager: true}},
+		"elsewhere":  {Store: clew.StoreOptions{Project: "elsewhere"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,14 +41,14 @@ func TestRealMirror(t *testing.T) {
 			delegates(model)
 			model.Reply("Yes.")
 			store := newMemory()
-			opts.Store, opts.AllowedTools = store, []string{"Agent"}
+			opts.Store.Store, opts.AllowedTools = store, []string{"Agent"}
 			s := connect(t, over(t, model, opts))
 			for _, prompt := range []string{"Hello", "Delegate"} {
 				result := ask(t, s, prompt)
 				wantAnswer(t, store, s.ID(), result.Result)
 			}
 			closeSession(t, s)
-			if n := wantSame(t, store, model.ConfigDir(), opts.StoreProject); n != 2 {
+			if n := wantSame(t, store, model.ConfigDir(), opts.Store.Project); n != 2 {
 				t.Errorf("%d transcripts, want that of the session and that of the subagent", n)
 			}
 		})
@@ -75,7 +75,7 @@ func TestRealMirrorOfTheEnd(t *testing.T) {
 			model.On("Hello").Reply(clewtest.Text("Yes."))
 			model.On("Wait").Hang()
 			store := newMemory()
-			s := connect(t, over(t, model, clew.Options{Store: store}))
+			s := connect(t, over(t, model, clew.Options{Store: clew.StoreOptions{Store: store}}))
 			ask(t, s, "Hello")
 			if _, err := s.Send(t.Context(), clew.Text("Wait")); err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRealMirrorOfTwoAgents(t *testing.T) {
 	model.On("Wait").Hang()
 	model.Reply("Yes.")
 	store := newMemory()
-	s := connect(t, over(t, model, clew.Options{Store: store, Reconnect: new(clew.ReconnectOptions), Title: "Mine"}))
+	s := connect(t, over(t, model, clew.Options{Store: clew.StoreOptions{Store: store}, Reconnect: new(clew.ReconnectOptions), Session: clew.SessionOptions{Title: "Mine"}}))
 	const turns = 25
 	for range turns {
 		ask(t, s, "Hello")

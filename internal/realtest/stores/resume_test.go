@@ -14,7 +14,7 @@ import (
 // A past is a session that has ended, and of which only the store is left.
 type past struct {
 	store *memory
-	opts  clew.Options // the options of that session, without a model
+	opts  clew.Options // that session's options, without a model
 	key   wire.SessionKey
 }
 
@@ -25,7 +25,7 @@ func newPast(t *testing.T, opts clew.Options) *past {
 	delegates(model)
 	model.Reply("Yes.")
 	p := &past{store: newMemory(), opts: opts}
-	p.opts.Store, p.opts.Dir, p.opts.AllowedTools = p.store, t.TempDir(), []string{"Agent"}
+	p.opts.Store.Store, p.opts.Dir, p.opts.AllowedTools = p.store, t.TempDir(), []string{"Agent"}
 	s := connect(t, over(t, model, p.opts))
 	ask(t, s, "First")
 	ask(t, s, "Delegate")
@@ -40,18 +40,18 @@ func newPast(t *testing.T, opts clew.Options) *past {
 // resumes returns options that resume by ID.
 func (p *past) resumes() clew.Options {
 	opts := p.opts
-	opts.Resume = p.key.SessionID
+	opts.Session.Resume = p.key.SessionID
 	return opts
 }
 
 // continues returns options that resume the newest session.
 func (p *past) continues() clew.Options {
 	opts := p.opts
-	opts.Continue = true
+	opts.Session.Continue = true
 	return opts
 }
 
-// said returns the conversation that a model was asked to continue, without the results of tools.
+// said returns the conversation that a model was asked to continue, without tool results.
 func said(model *clewtest.Model, prompt string) []string {
 	var texts []string
 	for _, r := range model.Requests() {
@@ -84,12 +84,12 @@ func TestRealResumeFromStore(t *testing.T) {
 		{"by ID", clew.Options{}, func(_ *testing.T, p *past) clew.Options { return p.resumes() }},
 		{"the newest", clew.Options{}, func(_ *testing.T, p *past) clew.Options { return p.continues() }},
 		{"a project with a name", named, func(_ *testing.T, p *past) clew.Options { return p.resumes() }},
-		{"in another folder", clew.Options{StoreProject: "shared"}, func(t *testing.T, p *past) clew.Options {
+		{"in another folder", clew.Options{Store: clew.StoreOptions{Project: "shared"}}, func(t *testing.T, p *past) clew.Options {
 			opts := p.resumes()
 			opts.Dir = t.TempDir()
 			return opts
 		}},
-		{"the newest, in another folder", clew.Options{StoreProject: "shared"}, func(t *testing.T, p *past) clew.Options {
+		{"the newest, in another folder", clew.Options{Store: clew.StoreOptions{Project: "shared"}}, func(t *testing.T, p *past) clew.Options {
 			opts := p.continues()
 			opts.Dir = t.TempDir()
 			return opts
@@ -120,7 +120,7 @@ func TestRealForkFromStore(t *testing.T) {
 	p := newPast(t, clew.Options{})
 	old := p.store.entries(p.key)
 	opts := p.resumes()
-	opts.ForkSession = true
+	opts.Session.Fork = true
 	id := p.goOn(t, opts)
 	if id == p.key.SessionID {
 		t.Error("the fork has the same ID")
@@ -130,7 +130,7 @@ func TestRealForkFromStore(t *testing.T) {
 	}
 	model := clewtest.NewModel(t).Reply("Certainly.")
 	opts = p.opts
-	opts.Resume = id
+	opts.Session.Resume = id
 	s := connect(t, over(t, model, opts))
 	ask(t, s, "Finally")
 	want := []string{"First", "Yes.", "Delegate", "It is three.", "Last", "Indeed.", "Finally"}
@@ -158,7 +158,7 @@ func (p *past) goOn(t *testing.T, opts clew.Options) (id string) {
 func TestRealResumeWithoutStore(t *testing.T) {
 	t.Parallel()
 	p := newPast(t, clew.Options{})
-	p.opts.Store = newMemory()
+	p.opts.Store.Store = newMemory()
 	model := clewtest.NewModel(t).Reply("Yes.")
 	_, err := clew.Connect(t.Context(), over(t, model, p.resumes()))
 	if err == nil || !strings.Contains(err.Error(), "No conversation found") {

@@ -51,7 +51,7 @@ func connect(t *testing.T, server clew.MCPServer) *stage {
 	st := &stage{model: clewtest.NewModel(t), record: new(dialogue)}
 	var err error
 	st.Session, err = clew.Connect(t.Context(), scene.Options(t, st.model, &clew.Options{
-		Record: st.record, AllowedTools: []string{"mcp__own", "mcp__other"},
+		Debug: clew.DebugOptions{Record: st.record}, AllowedTools: []string{"mcp__own", "mcp__other"},
 		MCPServers: map[string]clew.MCPServer{"own": server},
 	}))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/clewdev/clew/tools"
 )
 
-// A tool is called with what the model says, and whatever goes wrong is for the model to read. The
-// handshake was done before the agent was greeted, and the agent asks for none.
+// A tool gets the model's arguments, and the model reads every failure. The handshake was done
+// before the agent was greeted, and the agent asks for none.
 func TestRealTool(t *testing.T) {
 	t.Parallel()
 	breaks := tools.New("break", "", func(context.Context, any) (string, error) { panic("out of order") })
@@ -135,8 +135,7 @@ func (st *stage) waitForTool(t *testing.T, name string) {
 	}
 }
 
-// Servers that come later are greeted by the agent itself, and one that takes the place of another
-// is used at once.
+// The agent itself greets servers that come later, and uses a replacement server at once.
 func TestRealServersSetLater(t *testing.T) {
 	t.Parallel()
 	st := connect(t, tools.Server(adder("add")))

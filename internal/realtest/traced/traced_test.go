@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewotel"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/wire"
@@ -196,9 +197,9 @@ func TestRealNesting(t *testing.T) {
 	model.OnToolResult("second").Reply(clewtest.Text("Two.")).Usage(19, 43, 2, 4)
 	model.OnToolResult("Two.").Reply(clewtest.Text("One."))
 	model.Reply("All done.")
-	allow := func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil }
-	spans, result := delegate(t, model, &clew.Options{Hooks: map[clew.HookEvent][]clew.HookMatcher{
-		clew.HookPreToolUse: {{Matcher: "Bash", Hooks: []clew.HookFunc{allow}}},
+	allow := func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }
+	spans, result := delegate(t, model, &clew.Options{Hooks: map[hook.Event][]hook.Matcher{
+		hook.PreToolUse: {{Matcher: "Bash", Hooks: []hook.Func{allow}}},
 	}})
 	wantBelow(t, spans, map[string]int{
 		" > clew.session":                                   1,

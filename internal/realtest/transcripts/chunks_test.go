@@ -14,14 +14,16 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
-// outline describes chunks, each on one line: the tools, with ! for one that failed, and what the
-// user gets to see.
+// outline describes chunks, each on one line: the tools, with ! for a failed tool, and the text
+// that the user sees.
 func outline(chunks []transcript.Chunk) []string {
 	var lines []string
 	for _, c := range chunks {
@@ -89,8 +91,8 @@ func TestRealChunks(t *testing.T) {
 	p.wantAgreement(t, disk)
 }
 
-// interject sends prompts in the middle of turns: one that the agent reads with the result of a
-// tool, and one that waits for the end of the turn.
+// interject sends prompts in the middle of turns: the agent reads the first with a tool result, and
+// the second waits for the end of the turn.
 func (s *scene) interject(t *testing.T, dir string) {
 	t.Helper()
 	also, later := clew.Text("And this"), clew.Text("Afterwards")
@@ -166,7 +168,7 @@ func TestRealStructuredOutput(t *testing.T) {
 	p.wantAgreement(t, disk)
 }
 
-// The blocks of an answer are shown each, also where one begins like another.
+// Every block of an answer is shown, even if one starts like another.
 func TestRealBlocksAlike(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -195,18 +197,18 @@ func features(t *testing.T, model *clewtest.Model) *clew.Options {
 	opts.AllowedTools = []string{"Bash(echo *)", "Bash(until *)", "mcp__own", "Skill", "Edit", "TaskCreate"}
 	opts.CanUseTool, opts.OnQuestion = permit, answer
 	opts.MCPServers = map[string]clew.MCPServer{"own": tools.Server(tools.New("shout", "Shouts", shout))}
-	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{
-		clew.HookPreToolUse:       {{Matcher: "Bash", Hooks: []clew.HookFunc{block("echo blocked")}}},
-		clew.HookUserPromptSubmit: {{Hooks: []clew.HookFunc{block("Forbidden")}}},
+	opts.Hooks = map[hook.Event][]hook.Matcher{
+		hook.PreToolUse:       {{Matcher: "Bash", Hooks: []hook.Func{block("echo blocked")}}},
+		hook.UserPromptSubmit: {{Hooks: []hook.Func{block("Forbidden")}}},
 	}
 	return opts
 }
 
-func permit(_ context.Context, r *clew.PermissionRequest) (clew.PermissionResult, error) {
+func permit(_ context.Context, r *permission.Request) (permission.Result, error) {
 	if r.ToolName == "ExitPlanMode" {
-		return clew.Allow(), nil
+		return permission.Allow(), nil
 	}
-	return clew.Deny("not that one"), nil
+	return permission.Deny("not that one"), nil
 }
 
 func answer(context.Context, *clew.QuestionRequest) (*clew.QuestionResult, error) {
@@ -218,10 +220,10 @@ func shout(_ context.Context, in struct{ Word string }) (string, error) {
 }
 
 // block returns a hook that blocks inputs with the given words.
-func block(words string) clew.HookFunc {
-	return func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+func block(words string) hook.Func {
+	return func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		if strings.Contains(string(in.Raw()), words) {
-			return &clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "the hook says no"}, nil
+			return &hook.Output{Decision: hook.DecisionBlock, Reason: "the hook says no"}, nil
 		}
 		return nil, nil
 	}
@@ -261,8 +263,8 @@ func writeFile(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// A script makes the replies of the model. Each has a different usage, so that counting a copy
-// twice, or one that is not final, shows.
+// A script makes the model's replies. Each has a different usage, to expose a copy that is counted
+// twice, and a usage that is not final.
 type script struct {
 	model   *clewtest.Model
 	replies []reply

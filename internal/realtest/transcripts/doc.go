@@ -1,3 +1,3 @@
-// Package transcripts tests package sessions with what the real agent writes, and the real agent
-// with what package sessions writes.
+// Package transcripts tests package sessions with transcripts of the real agent, and the real agent
+// with transcripts of package sessions.
 package transcripts

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -68,7 +69,7 @@ func TestRealRewind(t *testing.T) {
 	p.wantAgreement(t, disk)
 	wantMessages(t, model, id, 4)
 
-	opts.Resume, opts.ResumeAt = id, first.PrecedingAssistantUUID
+	opts.Session.Resume, opts.Session.ResumeAt = id, first.PrecedingAssistantUUID
 	p = play(t, opts)
 	p.ask(t, "Five")
 	p.end(t)
@@ -111,7 +112,7 @@ type meddler struct {
 	errs  []error
 }
 
-func (m *meddler) allow(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (m *meddler) allow(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	infos, err := sessions.List(ctx, &sessions.ListOptions{Store: m.store})
@@ -129,11 +130,11 @@ func (m *meddler) allow(ctx context.Context, _ *clew.PermissionRequest) (clew.Pe
 		m.errs = append(m.errs, err,
 			sessions.Rename(ctx, info.ID, "Meddled", opts), sessions.Tag(ctx, info.ID, "meddled", opts))
 	}
-	return clew.Allow(), nil
+	return permission.Allow(), nil
 }
 
 // A session is renamed, tagged and forked while the agent works in it. The agent continues, and so
-// does one that resumes the session or a fork.
+// does an agent that resumes the session or a fork.
 func TestRealChangedWhileRunning(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -212,7 +213,7 @@ func TestRealRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := *p.opts
-	gone.Resume = p.id
+	gone.Session.Resume = p.id
 	if _, err := clew.Run(t.Context(), "Once more", &gone); err == nil {
 		t.Error("a deleted session was resumed")
 	}

@@ -57,7 +57,7 @@ func makePast(t *testing.T) *past {
 func (p *past) resume(t *testing.T, id, prompt string, env ...string) []string {
 	t.Helper()
 	opts := *p.opts
-	opts.Resume, opts.Env = id, append(opts.Env[:len(opts.Env):len(opts.Env)], env...)
+	opts.Session.Resume, opts.Env = id, append(opts.Env[:len(opts.Env):len(opts.Env)], env...)
 	if _, err := clew.Run(t.Context(), prompt, &opts); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func (p *past) testChanged(t *testing.T) {
 	}
 }
 
-// A session is running while its agent has it open, and what the agent says of itself is right.
+// A session is running while its agent has it open, and the agent's report about itself is right.
 func TestRealRunning(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

@@ -24,8 +24,8 @@ const (
 	theEnd = "The end"
 )
 
-// A live session has a turn with several tool calls at once, and one that starts a subagent in the
-// background.
+// A live session has a turn with several tool calls at once, and a turn that starts a subagent in
+// the background.
 type live struct {
 	opts    *clew.Options
 	builder *transcript.Builder // of its messages
@@ -46,7 +46,7 @@ func newLive(t *testing.T, model *clewtest.Model) *live {
 	return &live{
 		builder: transcript.NewBuilder(nil),
 		opts: over(t, model, &clew.Options{
-			PermissionMode: clew.PermissionModeBypassPermissions, SessionID: liveID,
+			PermissionMode: clew.PermissionModeBypassPermissions, Session: clew.SessionOptions{ID: liveID},
 		}),
 	}
 }
@@ -155,7 +155,7 @@ func followToEnd(
 // Differences between messages and entries are ignored.
 var notFollowed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
-	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "CallAt", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents"),
 }
 
 func (l *live) compare(t *testing.T, disk *transcript.Transcript) {

@@ -122,15 +122,15 @@ func (a *account) run(t *testing.T) {
 // again resumes the first session, and forks it.
 func (a *account) again(t *testing.T) {
 	opts := *a.opts
-	opts.Resume = a.id("first")
+	opts.Session.Resume = a.id("first")
 	a.next(t, &opts, "first", "Resumed")
-	opts.ForkSession = true
+	opts.Session.Fork = true
 	a.next(t, &opts, "fork", "Forked")
-	copied, err := sessions.Fork(t.Context(), opts.Resume, &sessions.ForkOptions{Store: projects(a.model)})
+	copied, err := sessions.Fork(t.Context(), opts.Session.Resume, &sessions.ForkOptions{Store: projects(a.model)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Resume, opts.ForkSession = copied, false
+	opts.Session.Resume, opts.Session.Fork = copied, false
 	a.next(t, &opts, "copy", "Copied")
 }
 

@@ -90,7 +90,7 @@ func TestRealRawControl(t *testing.T) {
 	}
 }
 
-// The commands of one session. The one that clears it comes last.
+// Commands run in one session. /clear comes last.
 func TestRealCommands(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -207,14 +207,15 @@ func TestRealFolderName(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	opts.Continue = true
+	opts.Session.Continue = true
 	ask(t, scene.Connect(t, opts), "Where")
 	if diff := cmp.Diff([]string{"Where", "Here.", "Where"}, scene.Said(model.Requests()[2])); diff != "" {
 		t.Errorf("the session that goes on (-want +got):\n%s", diff)
 	}
 }
 
-// Another program can start the agent: Wrap says how, and everything else stays the same.
+// Another program can start the agent: Wrap changes the command, and everything else stays the
+// same.
 func TestRealWrap(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

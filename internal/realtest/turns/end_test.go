@@ -86,7 +86,7 @@ func TestRealCloseDuringTool(t *testing.T) {
 	sleeper.wantGone(t)
 	wantWhole(t, readTranscript(t, model, s.ID()), "[Request interrupted by user for tool use]")
 
-	sleeper.opts.Resume = s.ID()
+	sleeper.opts.Session.Resume = s.ID()
 	ask(t, scene.Connect(t, sleeper.opts), "Go on").wantText(t, "Yes.")
 }
 

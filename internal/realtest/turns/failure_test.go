@@ -79,8 +79,8 @@ func TestRealLimits(t *testing.T) {
 		limit   func(*clew.Options)
 		subtype wire.ResultSubtype
 	}{
-		{"turns", func(o *clew.Options) { o.MaxTurns = 1 }, wire.ResultErrorMaxTurns},
-		{"budget", func(o *clew.Options) { o.MaxBudgetUSD = 0.000001 }, wire.ResultErrorMaxBudgetUSD},
+		{"turns", func(o *clew.Options) { o.Limits.MaxTurns = 1 }, wire.ResultErrorMaxTurns},
+		{"budget", func(o *clew.Options) { o.Limits.MaxBudgetUSD = 0.000001 }, wire.ResultErrorMaxBudgetUSD},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestRealIdle(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("Hang").Hang()
 	opts := options(t, model)
-	opts.IdleTimeout, opts.CloseTimeout = time.Second, 500*time.Millisecond
+	opts.Limits.IdleTimeout, opts.Limits.CloseTimeout = time.Second, 500*time.Millisecond
 	s, err := clew.Connect(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +130,11 @@ func TestRealOnIdle(t *testing.T) {
 	model.On("Hang").Hang().Once()
 	model.Reply("Fine.")
 	opts := options(t, model)
-	opts.IdleTimeout = time.Second
+	opts.Limits.IdleTimeout = time.Second
 	var s *clew.Session
 	var once sync.Once
-	opts.OnIdle = func(silence time.Duration) {
-		if silence < opts.IdleTimeout {
+	opts.Limits.OnIdle = func(silence time.Duration) {
+		if silence < opts.Limits.IdleTimeout {
 			t.Errorf("called after %v", silence)
 		}
 		if len(model.Requests()) > 0 { // a slow agent is also silent before it asks
@@ -193,7 +193,7 @@ func TestRealToolOutput(t *testing.T) {
 	t.Run("picture", func(t *testing.T) { testPicture(t, toolResult(t, s, "Read dot.png")) })
 }
 
-// toolResult runs a turn and returns the result of its tool.
+// toolResult runs a turn and returns its tool result.
 func toolResult(t *testing.T, s *clew.Session, prompt string) *wire.UserMessage {
 	t.Helper()
 	results := scene.Of[*wire.UserMessage](ask(t, s, prompt).messages)

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -68,7 +69,7 @@ func TestRealInterruptQuestion(t *testing.T) {
 	opts := options(t, model)
 	var s *clew.Session
 	withdrawn := make(chan struct{})
-	opts.CanUseTool = func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+	opts.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Result, error) {
 		interrupt(t, s) //nolint:contextcheck // ctx ends with it
 		<-ctx.Done()
 		close(withdrawn)

@@ -49,8 +49,8 @@ func (p *past) options(t *testing.T) *clew.Options {
 	return opts
 }
 
-// ask runs one more turn in a new process, and returns the ID of the session and what the model was
-// sent.
+// ask runs one more turn in a new process, and returns the session's ID and the conversation that
+// the model got.
 func (p *past) ask(t *testing.T, opts *clew.Options, prompt string) (id string, said []string) {
 	t.Helper()
 	s := scene.Connect(t, opts)
@@ -84,8 +84,8 @@ func (p *past) testResumed(t *testing.T) {
 		choose func(*clew.Options)
 		before []string
 	}{
-		{"Resumed", func(o *clew.Options) { o.Resume = p.id }, wholePast},
-		{"Continued", func(o *clew.Options) { o.Continue = true }, append(wholePast[:6:6], "Resumed", "Yes.")},
+		{"Resumed", func(o *clew.Options) { o.Session.Resume = p.id }, wholePast},
+		{"Continued", func(o *clew.Options) { o.Session.Continue = true }, append(wholePast[:6:6], "Resumed", "Yes.")},
 	}
 	for _, test := range tests {
 		opts := p.options(t)
@@ -114,15 +114,15 @@ func (p *past) testForked(t *testing.T) {
 		id     string // empty means a new one
 	}{
 		{"forked", func(*clew.Options) {}, wholePast, ""},
-		{"with an id", func(o *clew.Options) { o.SessionID = own }, wholePast, own},
-		{"at a message", func(o *clew.Options) { o.ResumeAt = p.answers[0] }, wholePast[:2], ""},
+		{"with an id", func(o *clew.Options) { o.Session.ID = own }, wholePast, own},
+		{"at a message", func(o *clew.Options) { o.Session.ResumeAt = p.answers[0] }, wholePast[:2], ""},
 		{"without a turn", func(o *clew.Options) {
-			o.ResumeAt, o.ResumeDropsTurn = p.answers[1], &p.prompts[2]
+			o.Session.ResumeAt, o.Session.ResumeDropsTurn = p.answers[1], &p.prompts[2]
 		}, wholePast[:4], ""},
 	}
 	for _, test := range tests {
 		opts := p.options(t)
-		opts.Resume, opts.ForkSession = p.id, true
+		opts.Session.Resume, opts.Session.Fork = p.id, true
 		test.choose(opts)
 		id, said := p.ask(t, opts, test.prompt)
 		if id == p.id || test.id != "" && id != test.id {
@@ -145,12 +145,12 @@ func (p *past) testRefused(t *testing.T) {
 		choose func(*clew.Options)
 		words  string
 	}{
-		{"no such session", func(o *clew.Options) { o.Resume = nobody }, "No conversation found with session ID: " + nobody},
-		{"no such message", func(o *clew.Options) { o.Resume, o.ResumeAt = p.id, nobody }, "No message found"},
+		{"no such session", func(o *clew.Options) { o.Session.Resume = nobody }, "No conversation found with session ID: " + nobody},
+		{"no such message", func(o *clew.Options) { o.Session.Resume, o.Session.ResumeAt = p.id, nobody }, "No message found"},
 		{"another turn", func(o *clew.Options) {
-			o.Resume, o.ResumeAt, o.ResumeDropsTurn = p.id, p.answers[1], &p.prompts[0]
+			o.Session.Resume, o.Session.ResumeAt, o.Session.ResumeDropsTurn = p.id, p.answers[1], &p.prompts[0]
 		}, "Resume rejected by --resume-drops-turn"},
-		{"an id that is taken", func(o *clew.Options) { o.SessionID = p.id }, "is already in use"},
+		{"an id that is taken", func(o *clew.Options) { o.Session.ID = p.id }, "is already in use"},
 	}
 	for _, test := range tests {
 		opts := p.options(t)
@@ -168,13 +168,13 @@ func TestRealSessionID(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")
 	opts := options(t, model)
-	opts.SessionID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a12"
+	opts.Session.ID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a12"
 	s := scene.Connect(t, opts)
-	if s.ID() != opts.SessionID {
+	if s.ID() != opts.Session.ID {
 		t.Errorf("before the first turn the id is %q", s.ID())
 	}
-	if got := ask(t, s, "Hello").result(t).SessionID; got != opts.SessionID || s.ID() != opts.SessionID {
+	if got := ask(t, s, "Hello").result(t).SessionID; got != opts.Session.ID || s.ID() != opts.Session.ID {
 		t.Errorf("the session is %q, the result says %q", s.ID(), got)
 	}
-	readTranscript(t, model, opts.SessionID)
+	readTranscript(t, model, opts.Session.ID)
 }

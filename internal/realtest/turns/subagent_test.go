@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
@@ -112,9 +114,9 @@ func TestRealQueryWaitsForSubagent(t *testing.T) {
 	opts := options(t, model)
 	opts.AllowedTools = []string{"Agent", "Bash"}
 	var calls atomic.Int32
-	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{
+	opts.Hooks = map[hook.Event][]hook.Matcher{hook.PreToolUse: {{
 		Matcher: "Bash",
-		Hooks: []clew.HookFunc{func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+		Hooks: []hook.Func{func(context.Context, hook.Input) (*hook.Output, error) {
 			calls.Add(1)
 			return nil, nil
 		}},
@@ -190,6 +192,7 @@ func TestRealRunWithABackgroundCommand(t *testing.T) {
 	model.On("Serve").Reply(clewtest.ToolUse("Bash", map[string]any{
 		"command": "touch begun; " + sleeper.sleep, "description": "Serve", "run_in_background": true,
 	}))
+	sleeper.opts.Limits.CloseTimeout = time.Second // the agent waits for the command until then
 	result, err := clew.Run(t.Context(), "Serve", sleeper.opts)
 	if err != nil || result.Result != "Yes." {
 		t.Errorf("result %v, error %v", result, err)

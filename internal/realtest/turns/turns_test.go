@@ -32,7 +32,7 @@ func options(t *testing.T, model *clewtest.Model) *clew.Options {
 			t.Logf("the dialogue:\n%s", record)
 		}
 	})
-	return scene.Options(t, model, &clew.Options{Record: record})
+	return scene.Options(t, model, &clew.Options{Debug: clew.DebugOptions{Record: record}})
 }
 
 // A dialogue is a recording that may still grow while it is read.
@@ -136,7 +136,8 @@ func (o *outcome) wantText(t *testing.T, want string) {
 	}
 }
 
-// wantInterrupted checks that the turn has ended with a result and an error that say so.
+// wantInterrupted checks that the turn ended with a result and an error that report an
+// interruption.
 func (o *outcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
 	t.Helper()
 	failed := failure(t, o.err)

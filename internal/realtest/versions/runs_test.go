@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 	rest(t, "limit of turns", func(t *testing.T, ctx context.Context) error {
 		model := clewtest.NewModel(t)
 		model.On("").Reply(scene.Bash("echo again"))
-		_, err := clew.Run(ctx, "Go", scene.Options(t, model, &clew.Options{MaxTurns: 1, AllowedTools: []string{"Bash"}}))
+		_, err := clew.Run(ctx, "Go", scene.Options(t, model, &clew.Options{Limits: clew.Limits{MaxTurns: 1}, AllowedTools: []string{"Bash"}}))
 		failed, ok := errors.AsType[*clew.ResultError](err)
 		return errIf(!ok || failed.Interrupted(), "error %v", err)
 	})
@@ -92,16 +92,16 @@ func systemPrompts(t *testing.T) {
 	})
 }
 
-// newerOptions are those that older versions do not have: each works or is refused.
+// newerOptions tests options that older versions lack: each works or is refused.
 func newerOptions(t *testing.T) {
 	for name, opts := range map[string]*clew.Options{
 		"tool aliases":        {ToolAliases: map[string]string{"Shell": "Bash"}},
-		"title":               {Title: "A title"},
+		"title":               {Session: clew.SessionOptions{Title: "A title"}},
 		"restricted":          {Restricted: true},
 		"verbatim prompts":    {VerbatimPrompts: true},
 		"plan instructions":   {PlanModeInstructions: "Plan."},
 		"no dynamic sections": {SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}},
-		"a store":             {Store: sessions.NewMemory()},
+		"a store":             {Store: clew.StoreOptions{Store: sessions.NewMemory()}},
 	} {
 		rest(t, name, func(t *testing.T, ctx context.Context) error {
 			_, _, err := run(ctx, t, opts)
@@ -113,8 +113,8 @@ func newerOptions(t *testing.T) {
 	}
 	t.Run("newer options at once", func(t *testing.T) {
 		_, _, err := run(t.Context(), t, &clew.Options{
-			ToolAliases: map[string]string{"Shell": "Bash"}, Title: "A title", Restricted: true, VerbatimPrompts: true,
-			PlanModeInstructions: "Plan.", SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}, Store: sessions.NewMemory(),
+			ToolAliases: map[string]string{"Shell": "Bash"}, Session: clew.SessionOptions{Title: "A title"}, Restricted: true, VerbatimPrompts: true,
+			PlanModeInstructions: "Plan.", SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}, Store: clew.StoreOptions{Store: sessions.NewMemory()},
 		})
 		if err != nil && !isRefusal(err) {
 			t.Error(err)
@@ -133,23 +133,23 @@ func TestResume(t *testing.T) {
 		return result, errors.Join(err, lacks("the request", string(scene.Newest(model).Body), "Remember the tree"))
 	}
 	scenario(t, "a chosen session ID", func(t *testing.T, ctx context.Context) error {
-		result, err := clew.Run(ctx, "Remember the tree", scene.Options(t, model, &clew.Options{Dir: dir, SessionID: id}))
+		result, err := clew.Run(ctx, "Remember the tree", scene.Options(t, model, &clew.Options{Dir: dir, Session: clew.SessionOptions{ID: id}}))
 		return errors.Join(err, errIf(err == nil && result.SessionID != id, "session %s", result.SessionID))
 	})
 	scenario(t, "resume", func(_ *testing.T, ctx context.Context) error {
-		result, err := again(ctx, clew.Options{Resume: id})
+		result, err := again(ctx, clew.Options{Session: clew.SessionOptions{Resume: id}})
 		return errors.Join(err, errIf(err == nil && result.SessionID != id, "another session"))
 	})
 	rest(t, "fork", func(_ *testing.T, ctx context.Context) error {
-		result, err := again(ctx, clew.Options{Resume: id, ForkSession: true})
+		result, err := again(ctx, clew.Options{Session: clew.SessionOptions{Resume: id, Fork: true}})
 		return errors.Join(err, errIf(err == nil && result.SessionID == id, "the same session"))
 	})
 	rest(t, "continue", func(_ *testing.T, ctx context.Context) error {
-		_, err := again(ctx, clew.Options{Continue: true})
+		_, err := again(ctx, clew.Options{Session: clew.SessionOptions{Continue: true}})
 		return err
 	})
 	rest(t, "no such session", func(t *testing.T, ctx context.Context) error {
-		_, err := clew.Run(ctx, "Hi", scene.Options(t, model, &clew.Options{Dir: dir, Resume: "99999999-2222-4333-8444-555555555555"}))
+		_, err := clew.Run(ctx, "Hi", scene.Options(t, model, &clew.Options{Dir: dir, Session: clew.SessionOptions{Resume: "99999999-2222-4333-8444-555555555555"}}))
 		return errIf(err == nil, "no error")
 	})
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/tools"
 )
@@ -29,39 +31,39 @@ type stage struct {
 // untilGo is a command that ends when there is a file go.
 const untilGo = "until [ -e go ]; do sleep 0.05; done; rm go"
 
-// newStage connects a session whose rules for tools come from names of files: a command that makes
-// "denied" is denied, and one that makes "changed" makes "other" instead.
+// newStage connects a session whose rules for tools come from file names: a command that makes
+// "denied" is denied, and a command that makes "changed" makes "other" instead.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	st := &stage{model: clewtest.NewModel(t), dir: scene.Dir(t)}
 	st.script()
-	hook := func(name string, out *clew.HookOutput) []clew.HookMatcher {
-		return []clew.HookMatcher{{Hooks: []clew.HookFunc{func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+	noted := func(name string, out *hook.Output) []hook.Matcher {
+		return []hook.Matcher{{Hooks: []hook.Func{func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			st.hooks.add(name)
-			if pre, ok := in.(*clew.PreToolUseInput); ok && strings.Contains(string(pre.ToolInput), "hooked") {
-				return &clew.HookOutput{Specific: &clew.PreToolUseOutput{Decision: clew.PermissionBehaviorDeny, Reason: "the hook says no"}}, nil
+			if pre, ok := in.(*hook.PreToolUseInput); ok && strings.Contains(string(pre.ToolInput), "hooked") {
+				return &hook.Output{Specific: &hook.PreToolUseOutput{Decision: permission.BehaviorDeny, Reason: "the hook says no"}}, nil
 			}
 			return out, nil
 		}}}}
 	}
 	st.Session = scene.Connect(t, scene.Options(t, st.model, &clew.Options{
 		Dir: st.dir, IncludePartialMessages: true, PermissionMode: clew.PermissionModeDefault,
-		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+		CanUseTool: func(_ context.Context, req *permission.Request) (permission.Result, error) {
 			switch input := string(req.Input); {
 			case strings.Contains(input, "denied"):
-				return clew.Deny("not today"), nil
+				return permission.Deny("not today"), nil
 			case strings.Contains(input, "changed"):
-				return clew.AllowWith(map[string]string{"command": "touch other"}), nil
+				return permission.AllowWith(map[string]string{"command": "touch other"}), nil
 			}
-			return clew.Allow(), nil
+			return permission.Allow(), nil
 		},
 		OnQuestion: func(context.Context, *clew.QuestionRequest) (*clew.QuestionResult, error) {
 			st.hooks.add("OnQuestion")
 			return &clew.QuestionResult{Answers: map[string][]string{"Which?": {"Red"}}}, nil
 		},
-		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: hook("PreToolUse", nil), clew.HookPostToolUse: hook("PostToolUse", nil),
-			clew.HookUserPromptSubmit: hook("UserPromptSubmit", nil), clew.HookStop: hook("Stop", nil),
+		Hooks: map[hook.Event][]hook.Matcher{
+			hook.PreToolUse: noted("PreToolUse", nil), hook.PostToolUse: noted("PostToolUse", nil),
+			hook.UserPromptSubmit: noted("UserPromptSubmit", nil), hook.Stop: noted("Stop", nil),
 		},
 		MCPServers: map[string]clew.MCPServer{"kit": tools.Server(
 			tools.New("double", "Doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil }),

@@ -18,8 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// reportVariable names a file that gets a line with the number of scenarios that passed, and of
-// those that were refused.
+// reportVariable names a file that gets a line with the numbers of passed and refused scenarios.
 const reportVariable = "CLEW_VERSIONS_REPORT"
 
 // A tally counts how scenarios ended.
@@ -67,7 +66,7 @@ func scenario(t *testing.T, name string, run func(t *testing.T, ctx context.Cont
 	})
 }
 
-// rest is like scenario, for what takes too long for every test run: an agent of its own for a check
+// rest is like scenario, for what takes too long for every test run: its own agent for a check
 // that other packages make with the simulated agent. "make versions" and "make test-rest" run it.
 func rest(t *testing.T, name string, run func(t *testing.T, ctx context.Context) error) {
 	t.Helper()
@@ -135,7 +134,7 @@ func there(dir, name string) bool {
 	return err == nil
 }
 
-// calls counts calls of a callback.
+// calls counts callback calls.
 type calls struct {
 	mu sync.Mutex
 	n  map[string]int

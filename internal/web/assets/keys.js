@@ -16,7 +16,7 @@ let bindings = [];
 const instead = { fold: "z", "fold-all": "Z", search: "s", palette: ":", "next-tab": ">", "previous-tab": "<" };
 
 /** Actions that only a terminal has, or that a browser has itself. */
-const foreign = new Set(["suspend", "quit", "repaint", "pager", "browse", "preview-place", "palette", "all-projects"]);
+const foreign = new Set(["suspend", "quit", "repaint", "pager", "browse", "preview-place", "palette", "all-projects", "fork", "jobs"]);
 
 /** @param {string} key */
 function isBrowsers(key) {

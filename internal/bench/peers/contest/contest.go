@@ -29,7 +29,7 @@ type Turns struct {
 	Connect time.Duration `json:"connect_ns"`
 	First   time.Duration `json:"first_ns"`
 	Second  time.Duration `json:"second_ns"`
-	// SameSession says that both turns came from one session.
+	// SameSession reports whether both turns came from one session.
 	SameSession bool `json:"same_session"`
 }
 

@@ -18,7 +18,7 @@ const LoadVariable = "PEERS_LOAD"
 // The kinds of load.
 const (
 	Events  = "events"  // stream events of 190 bytes, each with a few characters of text
-	Results = "results" // results of tools with 900 KB of text
+	Results = "results" // tool results with 900 KB of text
 	Answer  = "answer"  // one assistant message
 )
 
@@ -59,7 +59,7 @@ func (l Load) TextBytes() int {
 type Frames struct {
 	count int
 	size  int    // of each frame
-	id    int    // where in a frame its id begins
+	id    int    // the offset of the id in a frame
 	batch []byte // as many frames as are written at once
 }
 

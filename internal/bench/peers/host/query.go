@@ -5,11 +5,10 @@ import (
 	"errors"
 	"iter"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 	"github.com/clewdev/clew/wire"
 )
@@ -39,7 +38,7 @@ func measureQuery(messages iter.Seq2[wire.Message, error], read func(wire.Messag
 		}
 	}
 	q.End = time.Since(start)
-	q.Peak = peak()
+	q.Peak = benchreport.Peak(os.Getpid())
 	if q.Result == 0 {
 		return nil, errors.New("there was no result")
 	}
@@ -48,7 +47,7 @@ func measureQuery(messages iter.Seq2[wire.Message, error], read func(wire.Messag
 
 func nothing(wire.Message) int { return 0 }
 
-// textBytes reads the text of a message of the load, and says how long it is.
+// textBytes returns the length of the text in a message of the load.
 func textBytes(msg wire.Message) int {
 	n := 0
 	switch msg := msg.(type) {
@@ -62,19 +61,6 @@ func textBytes(msg wire.Message) int {
 		}
 	}
 	return n
-}
-
-// peak returns how many bytes of this process were in memory at most, or 0 where the system has no
-// such file.
-func peak() int {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	kilobytes, _ := strconv.Atoi(number)
-	return kilobytes << 10
 }
 
 // measureWarm asks a pool. Its agent has had a second to itself, as those of the other hosts have.

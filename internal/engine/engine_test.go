@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/internal/clikit"
+)
+
+// TestConnectChoosesEngine gives places that no engine can connect to, before anything is connected.
+func TestConnectChoosesEngine(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(secret, []byte(`{"user":"me","password":"hidden","rule":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		place Place
+		want  string
+	}{
+		"scheme":      {Place{Name: "http://fleet.example"}, `--fleet has the unknown scheme "http"`},
+		"no scheme":   {Place{Name: "me:hidden@a:4222,tls://b"}, "--fleet is not a valid URL"},
+		"no host":     {Place{Name: "tls://"}, "--fleet is not a valid URL"},
+		"user":        {Place{Name: "tls://me:hidden@fleet.example?sync=always"}, "--fleet has a user"},
+		"query":       {Place{Name: "TLS://fleet.example?sync=never"}, "the URL of --fleet has sync with a value that is unknown"},
+		"no sync":     {Place{Name: "wss://fleet.example"}, "a loss of power may lose jobs"},
+		"credentials": {Place{Name: "tls://fleet.example?sync=always", Credentials: secret}, `unknown field "rule"`},
+		"plaintext":   {Place{Name: "nats://fleet.example?sync=always"}, "natsfleet"},
+	} {
+		e, err := test.place.Connect(t.Context())
+		if e != nil || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
+	}
+	empty := Place{Name: t.TempDir()}
+	if e, err := empty.Connect(t.Context()); e != nil || !errors.Is(err, ErrNotRunning) || empty.Runs(t.Context()) {
+		t.Errorf("an empty directory: %v, %v", e, err)
+	}
+}
+
+// TestServe starts the server of a directory, which others then find.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	place := Place{Name: t.TempDir()}
+	if _, err := place.Serve(t.Context(), Server{Users: filepath.Join(place.Name, "missing")}); err == nil {
+		t.Error("a file of users that does not exist is no error")
+	}
+	server, err := place.Serve(t.Context(), Server{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close() //nolint:errcheck // only the test wrote
+	if !server.Serves() || !server.Private() || !place.Runs(t.Context()) {
+		t.Error("the server does not run")
+	}
+	client, err := place.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client.Serves() || client.URL() != server.URL() {
+		t.Errorf("the client is connected to %s", client.URL())
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	_, err := Place{Name: "nats://fleet.example?sync=always"}.Connect(t.Context())
+	if f := Explain(err); f == nil || f.Code != clikit.ExitUsage || !strings.Contains(f.Hint, "tls=off") {
+		t.Errorf("%v: %+v", err, f)
+	}
+	if f := Explain(errors.New("other")); f != nil {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,322 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A ListSource has the sessions of a [Listing], such as a [*Source].
+type ListSource interface {
+	// List yields the sessions by their files alone, the newest first, and again when they change.
+	List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error]
+	// Summarize returns the same sessions with their titles and prompts.
+	Summarize(ctx context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo
+	// Measure returns what sessions did and cost.
+	Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures
+	// Running returns the sessions that agents have open.
+	Running(ctx context.Context) ([]sessions.RunningSession, error)
+}
+
+// A Listing is a list that is kept up to date as files and agents change: names first, then the summaries and
+// figures of visible sessions, then the other summaries. A lock of its owner guards the list and the
+// fields; it is not held while something is read.
+type Listing struct {
+	List
+	// Err is why the list is not complete, or nil.
+	Err error
+	// Revision counts the changes.
+	Revision int
+
+	source ListSource
+	lock   sync.Locker
+	now    func() time.Time
+	taken  func()          // called after each list of files, with the lock held; may be nil
+	ctx    context.Context //nolint:containedctx // it ends with the owner
+	work   sync.WaitGroup
+	begin  sync.Once
+	listed chan struct{} // closed when the first list arrived
+	busy   atomic.Int32  // requests that someone waits for
+
+	// summaries and figures have a value if there is something to read.
+	summaries, figures chan struct{}
+	shown              []*Entry      // the visible sessions
+	looked             time.Time     // when Running was read
+	changed            chan struct{} // closed at the next change
+}
+
+// NewListing returns a listing that reads nothing before Start, Open or Watch, and nothing after ctx ended.
+// taken is called after each new list of files, with the lock held; it may be nil.
+func NewListing(ctx context.Context, source ListSource, lock sync.Locker, now func() time.Time, taken func()) *Listing {
+	return &Listing{
+		source: source, lock: lock, now: now, taken: taken, ctx: ctx, listed: make(chan struct{}),
+		summaries: make(chan struct{}, 1), figures: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
+}
+
+// Close waits until nothing is read any more. The context must have ended.
+func (l *Listing) Close() {
+	l.begin.Do(func() {}) // it won't start any more
+	l.work.Wait()
+}
+
+// ErrClosed is returned by a listing whose context ended.
+var ErrClosed = errors.New("view: the list is closed")
+
+// Start starts to read, and does not wait.
+func (l *Listing) Start() {
+	l.begin.Do(func() {
+		l.work.Go(l.follow)
+		l.work.Go(func() { l.keep(l.summaries, l.readSummaries) })
+		l.work.Go(func() { l.keep(l.figures, l.countFigures) })
+	})
+}
+
+// Open waits until the list is read, and returns with the lock held. The caller unlocks it.
+func (l *Listing) Open(ctx context.Context) error {
+	l.Start()
+	select {
+	case <-l.listed:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.ctx.Done():
+		return ErrClosed
+	}
+	l.lock.Lock()
+	return nil
+}
+
+// follow takes the file lists.
+func (l *Listing) follow() {
+	first := true
+	for infos, err := range l.source.List(l.ctx) {
+		l.lock.Lock()
+		if err != nil {
+			l.Err = err
+		}
+		if infos != nil || first {
+			l.Take(infos)
+			if l.taken != nil {
+				l.taken()
+			}
+		}
+		l.looked = time.Time{} // an agent that starts or ends changes files
+		l.change()
+		l.lock.Unlock()
+		if first {
+			close(l.listed)
+			first = false
+		}
+		rouse(l.summaries)
+	}
+	if first { // nothing could be listed
+		close(l.listed)
+	}
+}
+
+// change announces a changed list. The lock is held.
+func (l *Listing) change() {
+	l.Revision++
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// rouse wakes a reader.
+func rouse(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default: // it is known
+	}
+}
+
+const (
+	readAtOnce  = 100 // summaries, which takes some 5 ms
+	countAtOnce = 8   // sessions whose figures are counted at a time
+	quietTime   = 20 * time.Millisecond
+)
+
+// Hurry notes that someone waits for a request. Nothing else is read until the returned function is
+// called.
+func (l *Listing) Hurry() (done func()) {
+	l.busy.Add(1)
+	return func() { l.busy.Add(-1) }
+}
+
+// quiet waits until nobody waits for a request. It returns false if the owner ends.
+func (l *Listing) quiet() bool {
+	for l.busy.Load() > 0 {
+		if pause.For(l.ctx, quietTime) != nil {
+			return false
+		}
+	}
+	return l.ctx.Err() == nil
+}
+
+// keep reads each time it is woken, until there is nothing to read.
+func (l *Listing) keep(wake <-chan struct{}, read func() bool) {
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-wake:
+		}
+		for l.quiet() && read() {
+		}
+	}
+}
+
+// readSummaries reads the summaries of some sessions, visible ones first. It returns false if all have one.
+func (l *Listing) readSummaries() bool {
+	l.lock.Lock()
+	unread := l.visible((*Entry).unread)
+	if len(unread) == 0 {
+		unread = l.Unread(readAtOnce)
+	}
+	l.lock.Unlock()
+	if len(unread) == 0 {
+		return false
+	}
+	found := l.summarize(l.ctx, unread)
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.TakeSummaries(found)
+	l.change()
+	return l.ctx.Err() == nil
+}
+
+func (l *Listing) summarize(ctx context.Context, infos []sessions.SessionInfo) []Described {
+	found := l.source.Summarize(ctx, infos)
+	if ctx.Err() != nil {
+		return nil // the errors are not about the sessions
+	}
+	return DescribeAll(found)
+}
+
+// countFigures counts what some of the visible sessions did. It returns false if there are none.
+func (l *Listing) countFigures() bool {
+	l.lock.Lock()
+	infos := l.visible((*Entry).Uncounted)
+	infos = infos[:min(countAtOnce, len(infos))]
+	l.lock.Unlock()
+	if len(infos) == 0 {
+		return false
+	}
+	figures := CountAll(infos, l.source.Measure(l.ctx, infos))
+	if l.ctx.Err() != nil {
+		return false
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.TakeFigures(infos, figures)
+	l.change()
+	return true
+}
+
+// Want sets the visible sessions, which are read first and counted. The lock is held.
+func (l *Listing) Want(shown []*Entry) {
+	l.shown = shown
+	rouse(l.summaries)
+	rouse(l.figures)
+}
+
+// visible returns the visible sessions for which a condition holds.
+func (l *Listing) visible(holds func(*Entry) bool) (found []sessions.SessionInfo) {
+	for _, e := range l.shown {
+		if holds(e) && l.Find(e.Key()) == e {
+			found = append(found, e.SessionInfo)
+		}
+	}
+	return found
+}
+
+// unread reports whether the summary of a session can be read.
+func (e *Entry) unread() bool { return !e.Read && e.Path != "" }
+
+// Complete reads the summaries of sessions that are about to be shown, and reports whether one was
+// missing. The lock is held, but not while it reads.
+func (l *Listing) Complete(ctx context.Context, shown []*Entry) bool {
+	var missing []sessions.SessionInfo
+	for _, e := range shown {
+		if e.unread() {
+			missing = append(missing, e.SessionInfo)
+		}
+	}
+	if len(missing) == 0 {
+		return false
+	}
+	l.lock.Unlock()
+	found := l.summarize(ctx, missing)
+	l.lock.Lock()
+	l.TakeSummaries(found)
+	return len(found) > 0
+}
+
+const (
+	// freshRunning is the time for which known agent states count as current.
+	freshRunning = time.Second
+	// lookInterval is the interval at which agent states are read while someone looks: a killed
+	// process does not change a file. If no agent runs, that is rarely needed.
+	lookInterval     = 10 * time.Second
+	idleLookInterval = time.Minute
+)
+
+// Look reads what agents do, unless that is new. The lock is held, but not while it reads.
+func (l *Listing) Look(ctx context.Context) {
+	if now := l.now(); !l.looked.IsZero() && now.Sub(l.looked) < freshRunning {
+		return
+	}
+	l.looked = l.now()
+	l.lock.Unlock()
+	list, err := l.source.Running(ctx)
+	l.lock.Lock()
+	if err != nil && len(list) == 0 {
+		return // the last states are better than none
+	}
+	if running := Running(list); !maps.Equal(running, l.Running) {
+		l.Running = running
+		l.change()
+	}
+}
+
+// LookAgain has Watch read soon what agents do. The lock is held.
+func (l *Listing) LookAgain() {
+	l.looked = time.Time{}
+	l.change()
+}
+
+// Watch calls changed with each new revision until the context ends, but not twice within pace. It does not
+// hold the lock meanwhile.
+func (l *Listing) Watch(ctx context.Context, pace time.Duration, changed func(revision int)) error {
+	for last := -1; ; {
+		if err := l.Open(ctx); err != nil {
+			return err
+		}
+		l.Look(ctx)
+		revision, next, interval := l.Revision, l.changed, lookInterval
+		if len(l.Running) == 0 {
+			interval = idleLookInterval
+		}
+		l.lock.Unlock()
+		if revision != last {
+			changed(revision)
+			last = revision
+		}
+		if err := pause.For(ctx, pace); err != nil {
+			return err
+		}
+		again := time.NewTimer(interval)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		case <-next:
+		}
+		again.Stop()
+	}
+}

@@ -1,0 +1,175 @@
+package view_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A listSource has sessions in memory, and notes what is read.
+type listSource struct {
+	lists chan []sessions.SessionInfo
+
+	mu      sync.Mutex
+	read    []string
+	running []sessions.RunningSession
+	looks   int
+}
+
+func (s *listSource) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
+	return func(yield func([]sessions.SessionInfo, error) bool) {
+		for {
+			select {
+			case infos := <-s.lists:
+				if !yield(infos, nil) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (s *listSource) note(what string, infos []sessions.SessionInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read = append(s.read, fmt.Sprintf("%s %d from %s", what, len(infos), infos[0].ID))
+}
+
+func (s *listSource) notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.read)
+}
+
+func (s *listSource) Summarize(_ context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo {
+	s.note("summaries", infos)
+	return infos
+}
+
+func (s *listSource) Measure(_ context.Context, infos []sessions.SessionInfo) []sessions.Figures {
+	s.note("figures", infos)
+	return make([]sessions.Figures, len(infos))
+}
+
+func (s *listSource) Running(context.Context) ([]sessions.RunningSession, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	return s.running, nil
+}
+
+func (s *listSource) looked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
+func someInfos(n int) (infos []sessions.SessionInfo) {
+	for i := range n {
+		infos = append(infos, info(fmt.Sprint("s", i), time.Duration(i)*time.Hour))
+	}
+	return infos
+}
+
+// A listing reads names, then what is visible, then the rest, and nothing twice.
+func TestListing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1)}
+		var mu sync.Mutex
+		named := 0
+		l := view.NewListing(ctx, source, &mu, time.Now, func() { named++ })
+		done := l.Hurry() // a request waits
+		source.lists <- someInfos(150)
+		if err := l.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		l.Want(l.Order[140:])
+		mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := source.notes(); len(got) > 0 {
+			t.Errorf("during a request: %q", got)
+		}
+		done()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mu.Lock()
+		l.Want(l.Order[140:])
+		mu.Unlock()
+		synctest.Wait()
+		want := []string{"figures 8 from s140", "figures 2 from s148", "summaries 10 from s140", "summaries 100 from s0", "summaries 40 from s100"}
+		read := source.notes() // figures are counted while summaries are read
+		slices.SortStableFunc(read, func(a, b string) int { return cmp.Compare(a[0], b[0]) })
+		if diff := gocmp.Diff(want, read); diff != "" {
+			t.Errorf("reads (-want +got):\n%s", diff)
+		}
+		source.lists <- someInfos(145) // some visible sessions are gone
+		synctest.Wait()
+		if named != 2 || len(source.notes()) != len(want) {
+			t.Errorf("%d lists, reads %q", named, source.notes())
+		}
+		cancel()
+		l.Close()
+	})
+}
+
+// Watch reports changes, no faster than its pace, and looks at agents while it runs: more often if there are some.
+func TestWatchListing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1)}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(1)
+		revisions := make(chan int, 100)
+		ended := make(chan error)
+		go func() { ended <- l.Watch(ctx, time.Second, func(revision int) { revisions <- revision }) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := len(revisions); n == 0 || n > 3 {
+			t.Errorf("%d changes", n)
+		}
+		before := source.looked()
+		time.Sleep(10 * time.Minute)
+		if n := source.looked() - before; n < 9 || n > 11 {
+			t.Errorf("%d looks in ten minutes without an agent", n)
+		}
+		source.mu.Lock()
+		source.running = []sessions.RunningSession{{ID: "s0", Status: "busy"}}
+		source.mu.Unlock()
+		mu.Lock()
+		l.LookAgain()
+		mu.Unlock()
+		before = source.looked()
+		time.Sleep(10 * time.Minute)
+		if n := source.looked() - before; n < 50 || n > 65 {
+			t.Errorf("%d looks in ten minutes with an agent", n)
+		}
+		mu.Lock()
+		if !l.State(l.Order[0]).Working() {
+			t.Error("the agent is not seen")
+		}
+		mu.Unlock()
+		cancel()
+		if err := <-ended; err == nil {
+			t.Error("no error at the end")
+		}
+		l.Close()
+	})
+}
