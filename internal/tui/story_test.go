@@ -225,6 +225,22 @@ func (s *story) see(texts ...string) *story {
 	return s
 }
 
+// order waits until all texts are on the screen, each below the one before.
+func (s *story) order(texts ...string) *story {
+	s.t.Helper()
+	return s.waits("not below each other: "+strings.Join(texts, ", "), func() bool {
+		rest := s.term.Text()
+		for _, text := range texts {
+			_, below, found := strings.Cut(rest, text)
+			if !found {
+				return false
+			}
+			_, rest, _ = strings.Cut(below, "\n")
+		}
+		return true
+	})
+}
+
 // unseen waits until none of the texts is on the screen.
 func (s *story) unseen(texts ...string) *story {
 	s.t.Helper()
