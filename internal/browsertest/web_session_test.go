@@ -344,6 +344,27 @@ func TestPanelKeys(t *testing.T) {
 	}
 }
 
+// Keys that are pressed while rows load act on the rows that the keys before them select.
+func TestKeysWhileRowsLoad(t *testing.T) {
+	t.Parallel()
+	layPasts(t)
+	s := newViewerSite(t)
+	p := s.enter("/?filter=%27flaky")
+	p.until(`document.querySelector(".item a")?.textContent.includes("flaky")`)
+	p.press("enter")
+	p.until(`document.querySelector(".row.subagent")?.textContent.includes("calls")`)
+	p.run(`const real = fetch; window.held = []
+		window.fetch = async (url, options) => {
+			if (/[?&]parent=[^&]/.test(String(url))) await new Promise(release => held.push(release))
+			return real(url, options)
+		}
+		document.querySelector(".row.subagent").focus()`)
+	p.press("enter j j")
+	p.until(`held.length > 0`)
+	p.run(`held.forEach(release => release()); held.push = release => release()`)
+	p.until(`document.activeElement === document.querySelectorAll(".row.subagent > .below .row")[1]`)
+}
+
 // The rows of a subagent are below its call: they unfold there, and find leads into them.
 func TestSubagentRows(t *testing.T) {
 	t.Parallel()

@@ -360,6 +360,7 @@ export class RowList {
    * @returns {Promise<Row | null>}
    */
   async at(index) {
+    if (this.revision < 0) await this.load(0); // the total is not known yet
     if (index < 0 || index >= this.total) return null;
     const number = Math.floor(index / segmentSize);
     await this.load(number);

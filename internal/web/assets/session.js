@@ -29,6 +29,9 @@ const refreshPause = 5000;
  */
 const firstRows = new Map();
 
+/** The actions that select a row, or change what is below it. */
+const moves = new Set(["down", "up", "next-group", "previous-group", "next-failure", "previous-failure", "open", "fold", "back"]);
+
 /** Of how many sessions the first rows are kept. */
 const maxFirstRows = 8;
 
@@ -55,6 +58,8 @@ export class SessionPage {
     this.mode = "usual";
     /** @type {Row | null} */
     this.selected = null;
+    /** The last action that selects a row, until it is done. @type {Promise<any> | null} */
+    this.moving = null;
     /** The newest revision that an event has told. */
     this.revision = -1;
     this.unseen = 0;
@@ -357,10 +362,11 @@ export class SessionPage {
 
   /**
    * Selects the next row in a direction, and scrolls if it must.
+   * @param {Row | null} row
    * @param {number} direction
    */
-  async step(direction) {
-    let next = this.current();
+  async step(row, direction) {
+    let next = row;
     do next = next && await (direction > 0 ? this.after(next) : this.before(next));
     while (next && !next.isShown);
     if (!next) {
@@ -397,7 +403,7 @@ export class SessionPage {
   async before(row) {
     let r = await row.list.at(row.index - 1);
     if (!r) return this.parentOf(row);
-    while (r.open && r.below && r.below.total) {
+    while (r.open && r.below && await r.below.at(0)) {
       const child = await r.below.at(r.below.total - 1);
       if (!child) break;
       r = child;
@@ -483,14 +489,21 @@ export class SessionPage {
     if (this.panels.hasFocus() && this.panels.act(action)) return true;
     const act = this.actions[action];
     if (!act) return false;
-    Promise.resolve(act(this.current())).catch(complain);
+    const run = () => act(this.current());
+    // A key acts on the row that the keys before it select, even while that row is loaded.
+    const result = Promise.resolve(act.length && this.moving ? this.moving.then(run) : run()).catch(complain);
+    if (!moves.has(action)) return true;
+    this.moving = result;
+    result.then(() => {
+      if (this.moving === result) this.moving = null;
+    });
     return true;
   }
 
   /** @type {Record<string, (row: Row | null) => any>} */
   actions = {
-    down: () => this.step(1),
-    up: () => this.step(-1),
+    down: (row) => this.step(row, 1),
+    up: (row) => this.step(row, -1),
     "half-down": () => this.page(0.5),
     "half-up": () => this.page(-0.5),
     "page-down": () => this.page(0.9),
