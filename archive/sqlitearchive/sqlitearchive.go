@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -48,23 +47,28 @@ PRAGMA user_version = 1;
 
 // Open opens the archive in a file, and creates the file if it does not exist. Its directory must
 // exist. It returns an error if the file is another database, or of a newer version.
-func Open(ctx context.Context, path string) (*Target, error) { return open(ctx, path, os.O_CREATE) }
+func Open(ctx context.Context, path string) (*Target, error) { return open(ctx, path, true) }
 
 // OpenExisting is like [Open], but creates nothing: if there is no file, the error wraps
 // [archive.ErrNotFound]. A file that can't be written to is opened for reading.
-func OpenExisting(ctx context.Context, path string) (*Target, error) { return open(ctx, path, 0) }
+func OpenExisting(ctx context.Context, path string) (*Target, error) { return open(ctx, path, false) }
 
-func open(ctx context.Context, path string, create int) (*Target, error) {
+func open(ctx context.Context, path string, create bool) (*Target, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitearchive: %w", err)
 	}
 	mode := sqlitefile.ReadWrite
-	err = tryOpen(path, os.O_RDWR|create)
-	if errors.Is(err, fs.ErrNotExist) && create == 0 {
+	if create {
+		err = sqlitefile.Create(path)
+	}
+	if err == nil {
+		err = sqlitefile.Access(path, mode)
+	}
+	if errors.Is(err, fs.ErrNotExist) && !create {
 		return nil, fmt.Errorf("there is no archive in %s: %w", path, archive.ErrNotFound)
 	}
-	if err != nil && create == 0 && tryOpen(path, os.O_RDONLY) == nil {
+	if err != nil && !create && sqlitefile.Access(path, sqlitefile.ReadOnly) == nil {
 		mode, err = sqlitefile.ReadOnly, nil
 	}
 	if err != nil {
@@ -77,7 +81,7 @@ func open(ctx context.Context, path string, create int) (*Target, error) {
 	db.SetMaxOpenConns(1) // the goroutines of a process wait here instead of polling for a lock
 	t := &Target{db}
 	ready, err := isArchive(ctx, db)
-	if err == nil && !ready && create == 0 { // a process that crashed may have created it
+	if err == nil && !ready && !create { // a process that crashed may have created it
 		return nil, errors.Join(fmt.Errorf("there is no archive in %s: %w", path, archive.ErrNotFound), db.Close())
 	}
 	if err == nil && !ready {
@@ -87,14 +91,6 @@ func open(ctx context.Context, path string, create int) (*Target, error) {
 		return nil, fmt.Errorf("sqlitearchive: %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return t, nil
-}
-
-func tryOpen(path string, flags int) error {
-	file, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }
 
 // A rower is a database, or a transaction in one.

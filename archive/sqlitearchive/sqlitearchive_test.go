@@ -1,9 +1,12 @@
 package sqlitearchive_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"github.com/clewdev/clew/archive/archivetest"
 	"github.com/clewdev/clew/archive/sqlitearchive"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/sqlitefile"
 )
 
 func open(t *testing.T, path string) *sqlitearchive.Target {
@@ -171,6 +175,55 @@ func TestReadOnly(t *testing.T) {
 	}
 	if err := target.Put(t.Context(), strings.Repeat("0", 64), data); err == nil {
 		t.Error("it was written to")
+	}
+}
+
+// lockVariable makes the test binary another process, which tries to write to the archive that it names.
+const lockVariable = "CLEW_TEST_LOCK"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(lockVariable)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	_, err := begin(context.Background(), path)
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// begin starts to write to an archive.
+func begin(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := sqlitefile.Open(path, sqlitefile.ReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE")
+	return db, err
+}
+
+// TestOpenKeepsLocks opens an archive that another connection of this process writes to: that one keeps its lock.
+func TestOpenKeepsLocks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	open(t, path)
+	db, err := begin(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, open := range []func(context.Context, string) (*sqlitearchive.Target, error){sqlitearchive.Open, sqlitearchive.OpenExisting} {
+		target, err := open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		other := exec.CommandContext(t.Context(), os.Args[0])
+		other.Env = append(os.Environ(), lockVariable+"="+path)
+		if out, err := other.CombinedOutput(); err != nil || !strings.Contains(string(out), "locked") {
+			t.Errorf("another process started to write as well: %v\n%s", err, out)
+		}
 	}
 }
 

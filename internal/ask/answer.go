@@ -58,18 +58,27 @@ const MaxWords = 16 << 10
 
 var errStopped = errors.New("the user interrupted")
 
-// Check returns why an answer is not a valid one to the question, or nil.
-func (q *Question) Check(a Answer) error {
+// CheckSize returns an error if the texts of an answer are longer than [MaxWords].
+func CheckSize(a Answer) error {
 	size := len(a.Reason)
 	for _, words := range a.Chosen {
 		size += len(strings.Join(words, ", "))
 	}
+	if size > MaxWords {
+		return errors.New("the answer is too long")
+	}
+	return nil
+}
+
+// Check returns why an answer is not a valid one to the question, or nil.
+func (q *Question) Check(a Answer) error {
+	tooLong := CheckSize(a)
 	isChoice := len(q.Choices) > 0
 	switch {
 	case a.Stopped:
 		return nil
-	case size > MaxWords:
-		return errors.New("the answer is too long")
+	case tooLong != nil:
+		return tooLong
 	case a.Kind == Denied, a.Kind == Skipped && isChoice:
 		return nil
 	case q.TooLong:

@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	colors := clew.Question{Question: "Which?", Options: []clew.QuestionOption{{Label: "Red"}, {Label: "Blue"}}}
 	sizes := colors
-	sizes.MultiSelect = true
+	sizes.Question, sizes.MultiSelect = "Which sizes?", true
 	long := strings.Repeat("x", MaxWords+1)
 	call := New(ruleAndMode(), nil, Workspace{})
 	own := New(&permission.Request{ToolName: choiceTool}, []clew.Question{colors, sizes}, Workspace{})
@@ -141,6 +141,25 @@ func TestCheck(t *testing.T) {
 		if tt.q == huge && tt.fails && !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+}
+
+// The answer to a question names it by its text, so no question has the text of another one.
+func TestSameQuestion(t *testing.T) {
+	t.Parallel()
+	ask := func(text, label string) clew.Question {
+		return clew.Question{Question: text, Options: []clew.QuestionOption{{Label: label}}}
+	}
+	q := New(&permission.Request{ToolName: choiceTool}, []clew.Question{ask("Which?", "a"), ask("Why?", "b"), ask("Which?", "c")}, Workspace{})
+	if diff := cmp.Diff([]clew.Question{ask("Which?", "a"), ask("Why?", "b")}, q.Choices); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+	result, err := q.Choice(Answer{Kind: Chosen, Chosen: [][]string{{"a"}, {"b"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{"Which?": {"a"}, "Why?": {"b"}}, result.Answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 }
 

@@ -46,28 +46,21 @@ func pathOf(tool string, members []Member) (path string, ok bool) {
 	return path, path != "" && strings.TrimSpace(path) == path
 }
 
+// named returns the members of a name, however it is spelled.
+func named(members []Member, name string) (found []Member) {
+	for _, m := range members {
+		if strings.EqualFold(m.Name, name) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
 // isUnique reports whether there is exactly one member of a name, however it is spelled, and its
 // value is of a kind: JSON that starts with this character.
 func isUnique(members []Member, name string, kind byte) bool {
-	found := 0
-	for _, m := range members {
-		if strings.EqualFold(m.Name, name) {
-			found++
-			if m.Name != name || m.Value[0] != kind {
-				return false
-			}
-		}
-	}
-	return found == 1 && name != ""
-}
-
-// isRepeated reports whether several members have a name.
-func isRepeated(members []Member, name string) bool {
-	found := 0
-	for _, m := range members {
-		found += boolOrder(m.Name == name)
-	}
-	return found > 1
+	found := named(members, name)
+	return len(found) == 1 && name != "" && found[0].Name == name && found[0].Value[0] == kind
 }
 
 // effectOf returns the effect of a call on a file. There is no diff if it would not show
@@ -113,7 +106,7 @@ func isPlainChange(tool string, members []Member) bool {
 			return false
 		}
 	}
-	if isRepeated(members, "replace_all") {
+	if len(named(members, "replace_all")) > 1 {
 		return false
 	}
 	for _, m := range members {
@@ -132,7 +125,7 @@ func arePlainEdits(list string) bool {
 	err := json.Unmarshal([]byte(list), &edits)
 	for _, edit := range edits {
 		members, wrong := Members(edit)
-		if wrong != nil || isRepeated(members, "replace_all") || !isUnique(members, "old_string", '"') || !isUnique(members, "new_string", '"') {
+		if wrong != nil || len(named(members, "replace_all")) > 1 || !isUnique(members, "old_string", '"') || !isUnique(members, "new_string", '"') {
 			return false
 		}
 		for _, m := range members {

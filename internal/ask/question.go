@@ -49,7 +49,8 @@ type Question struct {
 	Always []Change
 	// Rule is the rule of the first change, if the user may narrow it, or "".
 	Rule string
-	// Choices are the agent's own questions. If there are any, the question is not about a tool.
+	// Choices are the agent's own questions, each with another text. If there are any, the question is not about
+	// a tool.
 	Choices []clew.Question
 	// TooLong means that not everything can be shown here. The question can only be denied then.
 	TooLong bool
@@ -87,7 +88,7 @@ func NewWorkspace(dir string) Workspace {
 // the agent. New reads the file that the call would change.
 func New(req *permission.Request, own []clew.Question, w Workspace) *Question {
 	q := &Question{
-		Tool: req.ToolName, Reason: req.DecisionReason, Subagent: req.AgentID, Choices: own,
+		Tool: req.ToolName, Reason: req.DecisionReason, Subagent: req.AgentID, Choices: distinct(own),
 		TooLong: w.MaxInput > 0 && len(req.Input) > w.MaxInput, req: req, dir: w.Dir,
 	}
 	if !q.TooLong && len(own) == 0 {
@@ -100,6 +101,18 @@ func New(req *permission.Request, own []clew.Question, w Workspace) *Question {
 	sum := sha256.Sum256(text)
 	q.Digest = hex.EncodeToString(sum[:])
 	return q
+}
+
+// distinct leaves out questions with the text of an earlier one. An answer names its question by the text, so such
+// a question can't have one.
+func distinct(own []clew.Question) []clew.Question {
+	var kept []clew.Question
+	for i := range own {
+		if !slices.ContainsFunc(kept, func(q clew.Question) bool { return q.Question == own[i].Question }) {
+			kept = append(kept, own[i])
+		}
+	}
+	return kept
 }
 
 // describe adds the effects of a call, and the changes of "always".

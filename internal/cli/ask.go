@@ -145,12 +145,20 @@ func (a *questioner) ask(ctx context.Context, q *ask.Question) (ask.Answer, erro
 		if err != nil {
 			return ask.Answer{}, err
 		}
-		switch r := s.replyTo(line); {
+		r := s.replyTo(line)
+		if r.why {
+			reason, err := a.answer(ctx, "", s.fitted("Tell the agent why, or what to do instead: "))
+			if err != nil {
+				return ask.Answer{}, err
+			}
+			r.answer = ask.Answer{Kind: ask.Denied, Reason: reason}
+		}
+		if ask.CheckSize(r.answer) != nil {
+			r = reply{refusal: answerTooLong}
+		}
+		switch {
 		case r.answer.Kind != "":
 			return r.answer, nil
-		case r.why:
-			line, err := a.answer(ctx, "", s.fitted("Tell the agent why, or what to do instead: "))
-			return ask.Answer{Kind: ask.Denied, Reason: line}, err
 		case r.help:
 			above = s.explanation() + s.repeat()
 		case r.refusal != "":
@@ -290,11 +298,15 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 	return q.Choice(answer)
 }
 
-// askChoices asks the agent's own questions one after the other. Some may be skipped.
+// answerTooLong is shown instead of sending an answer that is too long.
+const answerTooLong = "This answer is too long."
+
+// askChoices asks the agent's own questions one after the other. Some may be skipped. A question is asked again if
+// the answer has become too long with it.
 func (a *questioner) askChoices(ctx context.Context, q *ask.Question) (ask.Answer, error) {
 	answer := ask.Answer{Kind: ask.Skipped}
-	for i := range q.Choices {
-		aside := ""
+	for len(answer.Chosen) < len(q.Choices) {
+		i, aside := len(answer.Chosen), ""
 		if len(q.Choices) > 1 {
 			aside = fmt.Sprintf("question %d of %d", i+1, len(q.Choices))
 		}
@@ -303,6 +315,11 @@ func (a *questioner) askChoices(ctx context.Context, q *ask.Question) (ask.Answe
 			return ask.Answer{}, err
 		}
 		answer.Chosen = append(answer.Chosen, chosen)
+		if ask.CheckSize(answer) != nil {
+			answer.Chosen = answer.Chosen[:i]
+			a.say(answerTooLong + "\n")
+			continue
+		}
 		if len(chosen) > 0 {
 			answer.Kind = ask.Chosen
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
@@ -122,17 +123,47 @@ func (u *promptedUser) want() <-chan string {
 
 func (u *promptedUser) awaited() bool { return false }
 
-// askAt asks a user at a terminal of this size.
-func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *permission.Request) permission.Result {
+// at returns what asks the user at a terminal of this size.
+func (u *promptedUser) at(t *testing.T, columns, rows int) *questioner {
 	t.Helper()
 	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
 	a.workspace = ask.Workspace{Dir: "/repo", Read: u.read}
-	result, err := a.decide(t.Context(), req)
+	return a
+}
+
+// askAt asks a user at a terminal of this size.
+func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *permission.Request) permission.Result {
+	t.Helper()
+	result, err := u.at(t, columns, rows).decide(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
+}
+
+// An answer that is too long is not sent: the user answers again, and earlier answers are kept.
+func TestAskAgainIfTooLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", ask.MaxWords)
+	answering := func(lines ...string) *promptedUser {
+		return &promptedUser{answers: func(i int) string { return lines[i] }}
+	}
+	for _, lines := range [][]string{{"e", long + "x", "e", "Use staging."}, {"no, " + long, "no, Use staging."}} {
+		user := answering(lines...)
+		denied, ok := user.askAt(t, 80, 24, &permission.Request{ToolName: "Bash", Input: `{"command":"make"}`}).(*permission.DenyResult)
+		if !ok || !strings.HasSuffix(denied.Message, ": Use staging.") || !strings.Contains(strings.Join(user.said, ""), answerTooLong) {
+			t.Errorf("%+v, said %q", denied, user.said)
+		}
+	}
+	user := answering(long, "x", "2")
+	a := user.at(t, 80, 24)
+	req := &clew.QuestionRequest{Permission: &permission.Request{ToolName: "AskUserQuestion"}, Questions: []clew.Question{
+		{Question: "Which?", Options: []clew.QuestionOption{{Label: "Red"}}}, {Question: "How?", Options: []clew.QuestionOption{{Label: "a"}, {Label: ""}}},
+	}}
+	if _, err := a.choose(t.Context(), req); err != nil || len(user.wanted) != 3 || !strings.Contains(strings.Join(user.said, ""), answerTooLong) {
+		t.Errorf("%v after %d answers, said %q", err, len(user.wanted), user.said)
+	}
 }
 
 // An input that does not fit on the screen needs a whole word, or is shown to its end.

@@ -204,7 +204,8 @@ func TestFaultSignalWhileWaiting(t *testing.T) {
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := p.command(t, faultUse{line: strings.Replace(line, "PIPE", pipe, 1)})
+			cmd := p.command(t, faultUse{line: line})
+			cmd.Args[len(cmd.Args)-1] = pipe // its path may have a space
 			wait := p.start(t, cmd)
 			opened, err := os.OpenFile(pipe, os.O_WRONLY, 0) // once it is opened to be read
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/termio"
 )
 
@@ -58,7 +59,7 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 		case err != nil:
 			note = w.untrustedNote()
 		case yes:
-			return w.remember(), nil
+			return w.remember(ctx), nil
 		}
 	}
 	w.leaveOut(opts)
@@ -317,10 +318,10 @@ func readTrusted() ([]string, error) {
 
 // remember adds the directories to the trusted ones. If that fails, it returns a line for the user,
 // otherwise "".
-func (w *workplace) remember() (note string) {
+func (w *workplace) remember(ctx context.Context) (note string) {
 	path, err := stateFile(trustFileName)
 	if err == nil {
-		err = w.save(path)
+		err = w.save(ctx, path)
 	}
 	if err != nil {
 		return fmt.Sprintf("! cannot save the answer: %s: %v", path, clikit.Cause(err))
@@ -328,7 +329,16 @@ func (w *workplace) remember() (note string) {
 	return ""
 }
 
-func (w *workplace) save(path string) error {
+// save adds the directories to the file. Other processes that do so wait for this one.
+func (w *workplace) save(ctx context.Context, path string) (err error) {
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	lock, err := files.Lock(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.RemoveLocked(lock)) }()
 	all, err := readTrusted()
 	if err != nil {
 		return err

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // Only absolute paths of trusted_dirs count: an empty or relative element would trust whatever
@@ -59,5 +63,36 @@ func TestTrustAboveTheProject(t *testing.T) {
 	w.search(sub)
 	if !slices.Equal(w.dirs, []string{sub, top}) {
 		t.Errorf("the directories to trust are %q", w.dirs)
+	}
+}
+
+// Two processes that save an answer at once don't lose one: the second one waits for the first.
+func TestTrustIsSavedOneAtATime(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	path, err := stateFile(trustFileName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := &workplace{dirs: []string{filepath.Join(t.TempDir(), "first")}}, &workplace{dirs: []string{filepath.Join(t.TempDir(), "second")}}
+	if err := first.save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := files.TryLock(path + ".lock") // another process saves
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := second.save(ended, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("saved while another process does: %v", err)
+	}
+	if err := files.Unlock(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readTrusted(); err != nil || !slices.Equal(got, append(first.dirs, second.dirs...)) {
+		t.Errorf("%q, %v", got, err)
 	}
 }

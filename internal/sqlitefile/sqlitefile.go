@@ -42,6 +42,10 @@ func Open(path string, mode Mode, settings ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", source.String())
 }
 
+// Access returns an error unless this process may open the file in that mode. It does not open the file: to
+// close it would release the locks that another database of this process has on it.
+func Access(path string, mode Mode) error { return access(path, mode) }
+
 // creating is locked until a new file is closed again. Closing it later would release the locks
 // that another database of this process has on it by then.
 var creating sync.Mutex

@@ -136,20 +136,23 @@ func (t *jobTail) take(msg tailMsg, o render.Options) {
 		t.fit(o)
 		return
 	}
-	t.show(msg.frames)
+	t.show(msg.frames, o)
 }
 
 // fit draws the last frames again if the lines have another width.
 func (t *jobTail) fit(o render.Options) {
 	if len(t.frames) > 0 && t.width != o.Width {
 		t.width, t.shown, t.lines, t.cut = o.Width, jobview.NewConversation(o), nil, 0
-		t.show(t.frames)
+		t.show(t.frames, o)
 	}
 }
 
-func (t *jobTail) show(frames []agentFrame) {
+func (t *jobTail) show(frames []agentFrame, o render.Options) {
 	for _, f := range frames {
-		if f.attempt != t.shown.Attempt || t.shown.Len() >= maxTailMessages {
+		if t.shown.Len() >= maxTailMessages {
+			t.shown = jobview.NewConversation(o) // otherwise it keeps the ID of each message
+		}
+		if f.attempt != t.shown.Attempt {
 			t.shown.Begin(f.attempt, f.at)
 		}
 		text, _ := t.shown.Add(f.line, f.at)

@@ -140,3 +140,15 @@ func TestJobIsDrawnAgain(t *testing.T) {
 		t.Errorf("the time stands still:\n%s", before)
 	}
 }
+
+// What is kept of an agent's messages does not grow with their number.
+func TestJobTailIsBounded(t *testing.T) {
+	t.Parallel()
+	_, j := openJobScreen(t, someJobs(t), "runsxxxxxxxx")
+	for n := range maxTailMessages + 1 {
+		j.update(tailMsg{from: j.tail.watch, frames: []agentFrame{agentSays(t, n, "a sentence")}})
+	}
+	if j.tail.shown.Seen("0") || !j.tail.shown.Seen(fmt.Sprint(maxTailMessages)) {
+		t.Error("the IDs of all messages are kept")
+	}
+}

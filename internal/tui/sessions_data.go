@@ -81,7 +81,7 @@ func (s *sessionsScreen) update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(s.waitForNews(), s.more())
 	case changedMsg:
 		s.tellError()
-		s.changed()
+		s.refresh()
 		return tea.Batch(s.waitForNews(), s.more())
 	case trashMsg:
 		s.data.trash = msg.trash

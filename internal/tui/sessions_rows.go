@@ -93,6 +93,7 @@ func (s *sessionsScreen) listTop() int {
 }
 
 func (s *sessionsScreen) draw(width, height int) Frame {
+	s.refresh()
 	frame := Frame{Title: "clew"}
 	head, cursor := s.head(width)
 	frame.Lines = append(frame.Lines, head)

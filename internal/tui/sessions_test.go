@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/keymap"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -152,19 +154,55 @@ func TestSessionsOpenElsewhereStory(t *testing.T) {
 	}
 }
 
+// growSixth makes the sixth session of a story the second one, with another title.
+func growSixth(f *fakeSource) {
+	moved := f.infos[5]
+	moved.Modified, moved.Size = storyTime.Add(-time.Minute), 99
+	moved.AITitle = "Retry without a limit"
+	f.infos = append(append([]sessions.SessionInfo{f.infos[0], moved}, f.infos[1:5]...), f.infos[6:]...)
+}
+
+// A frame that is drawn before the message about a change shows the new titles in the new order.
+func TestFramesAreConsistent(t *testing.T) {
+	t.Parallel()
+	f, opts := someSessions(), storyOptions()
+	opts.Keys = keymap.Default()
+	ctx, cancel := context.WithCancel(t.Context())
+	a := &app{opts: opts, src: f, ctx: ctx, width: 80, height: 24, display: &display{}}
+	s := newSessions(a, true)
+	s.data.Start() // nothing sends messages about changes
+	t.Cleanup(s.data.Close)
+	t.Cleanup(cancel)
+	if err := s.data.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.takeList(nil)
+	a.mu.Unlock()
+	f.change(func() { growSixth(f) })
+	moved := "/sessions/" + id(6) + ".jsonl"
+	polltest.Until(t, "the session that grew has its new title", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return s.data.Find(moved).Name == "Retry without a limit"
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rest := strings.Join(s.draw(80, 24).Lines, "\n")
+	for _, text := range []string{"Migrate the store", "Retry without a limit", "Fix the flaky"} {
+		var found bool
+		if _, rest, found = strings.Cut(rest, text); !found {
+			t.Errorf("%q is not below the lines before", text)
+		}
+	}
+}
+
 // The list changes below the cursor without moving it.
 func TestSessionsChangeStory(t *testing.T) {
 	t.Parallel()
 	f := someSessions()
 	s := tell(t, f, 80, 20, listingAll)
 	s.see("Sort the changelog").press("j", "j").selected("Add a progress bar")
-	f.change(func() { // an older session grows
-		moved := f.infos[5]
-		moved.Modified, moved.Size = storyTime.Add(-time.Minute), 99
-		moved.AITitle = "Retry without a limit"
-		f.infos = append(append([]sessions.SessionInfo{f.infos[0], moved}, f.infos[1:5]...), f.infos[6:]...)
-	})
-	// A frame between the change and the new order shows the new title in the old place.
+	f.change(func() { growSixth(f) })
 	s.order("Migrate the store", "Retry without a limit", "Fix the flaky", "Add a progress bar").see("1m ago")
 	s.selected("Add a progress bar").press("k", "k").selected("Retry without")
 	f.change(func() { f.infos = f.infos[2:] }) // the selected one and the one before are gone

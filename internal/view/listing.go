@@ -267,14 +267,15 @@ const (
 	idleLookInterval = time.Minute
 )
 
-// Look reads what agents do, unless that is new. The lock is held, but not while it reads.
-func (l *Listing) Look(ctx context.Context) {
+// Look reads what agents do, unless that is new. It is read for everyone, even if the request that caused it
+// ends. The lock is held, but not while it reads.
+func (l *Listing) Look() {
 	if now := l.now(); !l.looked.IsZero() && now.Sub(l.looked) < freshRunning {
 		return
 	}
 	l.looked = l.now()
 	l.lock.Unlock()
-	list, err := l.source.Running(ctx)
+	list, err := l.source.Running(l.ctx)
 	l.lock.Lock()
 	if err != nil && len(list) == 0 {
 		return // the last states are better than none
@@ -298,7 +299,7 @@ func (l *Listing) Watch(ctx context.Context, pace time.Duration, changed func(re
 		if err := l.Open(ctx); err != nil {
 			return err
 		}
-		l.Look(ctx)
+		l.Look()
 		revision, next, interval := l.Revision, l.changed, lookInterval
 		if len(l.Running) == 0 {
 			interval = idleLookInterval

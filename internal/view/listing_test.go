@@ -25,6 +25,7 @@ type listSource struct {
 	read    []string
 	running []sessions.RunningSession
 	looks   int
+	held    chan struct{} // agents are read once it is closed; nil means at once
 }
 
 func (s *listSource) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
@@ -64,7 +65,14 @@ func (s *listSource) Measure(_ context.Context, infos []sessions.SessionInfo) []
 	return make([]sessions.Figures, len(infos))
 }
 
-func (s *listSource) Running(context.Context) ([]sessions.RunningSession, error) {
+func (s *listSource) Running(ctx context.Context) ([]sessions.RunningSession, error) {
+	if s.held != nil {
+		select {
+		case <-s.held:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
@@ -170,6 +178,36 @@ func TestWatchListing(t *testing.T) {
 		if err := <-ended; err == nil {
 			t.Error("no error at the end")
 		}
+		l.Close()
+	})
+}
+
+// A request that ends while it reads the states of agents doesn't cost others these states.
+func TestLookIsForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{
+			lists: make(chan []sessions.SessionInfo, 1), held: make(chan struct{}),
+			running: []sessions.RunningSession{{ID: "s0", Status: "busy"}},
+		}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(1)
+		request, end := context.WithCancel(ctx)
+		ended := make(chan error)
+		go func() { ended <- l.Watch(request, 0, func(int) {}) }()
+		synctest.Wait() // it looks
+		end()
+		synctest.Wait()
+		close(source.held)
+		<-ended
+		mu.Lock()
+		if !l.State(l.Order[0]).Working() {
+			t.Error("the agent is not seen")
+		}
+		mu.Unlock()
+		cancel()
 		l.Close()
 	})
 }

@@ -86,7 +86,7 @@ func (l *listing) find(ctx context.Context, id string) (view.Entry, view.State, 
 			hint: "It may have been deleted: look in the trash.",
 		}
 	}
-	l.Look(ctx)
+	l.Look()
 	l.Complete(ctx, []*view.Entry{e})
 	return *e, l.State(e), nil
 }

@@ -22,7 +22,7 @@ func (s *Server) running(w http.ResponseWriter, r *http.Request) error {
 	if err := l.open(r.Context()); err != nil {
 		return err
 	}
-	l.Look(r.Context())
+	l.Look()
 	l.Complete(r.Context(), l.Live())
 	live := l.Live()
 	infos := make([]view.Entry, len(live))

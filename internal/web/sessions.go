@@ -124,7 +124,7 @@ func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) 
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	l.Look(ctx)
+	l.Look()
 	var all, part []listRow
 	var shown []*view.Entry
 	for range 3 {

@@ -38,6 +38,9 @@ func newTrap(t *testing.T) *trap {
 	return tr
 }
 
+// command returns the program as a word of a shell: its path may have a space.
+func (tr *trap) command() string { return "'" + tr.program + "'" }
+
 // set puts the trap into all places of a repository from which git runs programs.
 func (tr *trap) set(t *testing.T, repo string) {
 	t.Helper()
@@ -52,7 +55,11 @@ func (tr *trap) set(t *testing.T, repo string) {
 		"core.pager", "core.sshCommand", "credential.helper", "gpg.program", "core.editor", "core.alternateRefsCommand", "uploadpack.packObjectsHook",
 		"remote.origin.uploadpack", "remote.origin.receivepack", "core.gitProxy", "merge.evil.driver",
 	} {
-		gitIn(t, repo, "config", setting, tr.program)
+		command := tr.command()
+		if setting == "gpg.program" || setting == "core.gitProxy" { // the others are for a shell
+			command = tr.program
+		}
+		gitIn(t, repo, "config", setting, command)
 	}
 	gitIn(t, repo, "config", "commit.gpgSign", "true")
 	gitIn(t, repo, "config", "core.hooksPath", filepath.Join(repo, ".git", "hooks"))
@@ -91,7 +98,7 @@ func TestAgentSettings(t *testing.T) {
 	tr.set(t, tree.Dir)
 	tr.set(t, filepath.Join(tree.Dir, "nested"))
 	for _, setting := range []string{"core.fsmonitor", "filter.evil.clean"} {
-		gitIn(t, filepath.Join(tree.Dir, "sub"), "config", setting, tr.program)
+		gitIn(t, filepath.Join(tree.Dir, "sub"), "config", setting, tr.command())
 	}
 	tr.ran(t)
 	write(t, tree.Dir, map[string]string{"a": "changed\n", "c": "three\n", "sub/s": "SUB\n", "sub/.gitattributes": evilAttributes})

@@ -183,7 +183,8 @@ function permission(q, answer) {
 function alwaysForm(q, answer) {
   if (!q.always.length || q.tooLong) return null;
   const boxes = q.always.map((c) => h("input", { type: "checkbox", checked: c.marked, value: String(c.index) }));
-  const rule = q.rule ? h("input", { type: "text", value: q.rule, "aria-label": "Rule, which can be narrowed", maxLength: 1000, spellcheck: false }) : null;
+  const rule = q.rule ? h("input", { type: "text", value: q.rule, "aria-label": "Rule, which can be narrowed", maxLength: 1000, spellcheck: false, required: true }) : null;
+  if (rule) boxes[0].addEventListener("change", () => { rule.disabled = !boxes[0].checked; }); // an empty one is then no error
   const form = h("form.more.always", { hidden: true },
     h("p", {}, "This allows the call, and changes the permissions for later ones:"),
     ...q.always.map((c, i) => h("label", {}, boxes[i], " ", h("code", {}, c.text))),
