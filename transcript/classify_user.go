@@ -112,6 +112,9 @@ func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(summaryText(p.text), p.text)}, ""
 	}
 	text, added := p.cutAdded()
+	if strings.HasPrefix(text, continued) {
+		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(text, p.text)}, ""
+	}
 	if text == "" && p.attachments() == 0 {
 		return nil, cmp.Or(added, noiseEmpty)
 	}
@@ -159,7 +162,7 @@ func (p *prompt) cutAdded() (text, kind string) {
 
 // continued is the prefix of the summary of a compacted conversation, including in versions that
 // don't mark it.
-const continued = "This session is being continued from a previous conversation that ran out of context"
+const continued = "This session is being continued from a previous conversation"
 
 // summaryText returns the summary of a conversation, without reminders at its edges and after the
 // sentence that the agent starts it with. The rest may quote a person.

@@ -301,6 +301,13 @@ func TestClassifySummaries(t *testing.T) {
 		{name: "marked", line: userLine(quoteText(text), `"isCompactSummary":true,"isVisibleInTranscriptOnly":true`), want: want},
 		{name: "not marked", line: saidLine(text), want: want},
 		{
+			name: "not marked, in other words, after a reminder",
+			line: saidLine("<system-reminder>x</system-reminder>\nThis session is being continued from a previous conversation. It: a."),
+			want: &CompactMsg{
+				Timestamp: lineTime, Summary: true, Text: "This session is being continued from a previous conversation. It: a.",
+			},
+		},
+		{
 			name: "marked, in other words", line: userLine(`[{"type":"text","text":"Talked."}]`, `"isCompactSummary":true`),
 			want: &CompactMsg{Timestamp: lineTime, Summary: true, Text: "Talked."},
 		}, {
