@@ -402,7 +402,7 @@ func (p *page) answer(c *transcript.Chunk) {
 	}
 	p.byline(cmp.Or(oneLine(strings.TrimPrefix(c.Model, "claude-"), 40), "Agent"), c, duration, context)
 	for i := range c.Items {
-		p.item(&c.Items[i])
+		p.item(c, &c.Items[i])
 	}
 	if len(c.Items) == 0 {
 		p.prose(c.Text)

@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-func (p *page) item(i *transcript.DisplayItem) {
+func (p *page) item(c *transcript.Chunk, i *transcript.DisplayItem) {
 	if p.full() {
 		return
 	}
@@ -28,7 +28,7 @@ func (p *page) item(i *transcript.DisplayItem) {
 	case transcript.ItemThinking:
 		p.thinking(i)
 	case transcript.ItemToolCall, transcript.ItemSubagent:
-		p.call(i)
+		p.call(c, i)
 	case transcript.ItemTeammateMessage:
 		p.teammate(i)
 	default:
@@ -57,13 +57,13 @@ func (p *page) teammate(i *transcript.DisplayItem) {
 }
 
 // call writes a tool call. Small changes of files are open, since readers look for them.
-func (p *page) call(i *transcript.DisplayItem) {
+func (p *page) call(c *transcript.Chunk, i *transcript.DisplayItem) {
 	diffs := i.Diffs()
 	open := p.open()
 	if lines := diffLines(diffs); lines > 0 && lines <= 40 {
 		open = " open"
 	}
-	line := render.Options{Dir: p.doc.CWD}.CallLine(i, diffs)
+	line := render.Options{Dir: p.doc.CWD}.CallLine(c, i, diffs)
 	p.raw(`<details class="tool` + callStates[line.State] + `"` + open + `><summary>`)
 	p.callLine(&line, i.DurationMs)
 	p.raw(`</summary><div class="body">`)
@@ -106,7 +106,7 @@ func (p *page) callLine(line *render.CallLine, ms int64) {
 }
 
 // callStates are the classes of calls that are not done.
-var callStates = map[rows.State]string{rows.Failed: " failed", rows.NoResult: " pending"}
+var callStates = map[rows.State]string{rows.Failed: " failed", rows.NoResult: " pending", rows.Interrupted: " failed"}
 
 // input writes a tool input, in a form that suits the tool.
 func (p *page) input(i *transcript.DisplayItem) {
@@ -171,7 +171,7 @@ func (p *page) result(i *transcript.DisplayItem) {
 		class += " err"
 	}
 	if strings.TrimSpace(text) == "" {
-		if i.HasResult && i.ResultImages == 0 {
+		if i.HasResult && i.ResultImages == 0 && !i.InBackground() {
 			p.raw(`<p class="missing">no output</p>`)
 		}
 		return

@@ -148,14 +148,14 @@ func attachedLine(c *transcript.Chunk) string {
 
 func (s *markdownWriter) items(c *transcript.Chunk) {
 	for i := range c.Items {
-		s.item(&c.Items[i])
+		s.item(c, &c.Items[i])
 	}
 	if len(c.Items) == 0 {
 		s.prose(c.Text)
 	}
 }
 
-func (s *markdownWriter) item(i *transcript.DisplayItem) {
+func (s *markdownWriter) item(c *transcript.Chunk, i *transcript.DisplayItem) {
 	if s.ended() {
 		return
 	}
@@ -166,7 +166,7 @@ func (s *markdownWriter) item(i *transcript.DisplayItem) {
 			s.quote(i.Text)
 		}
 	case transcript.ItemToolCall, transcript.ItemSubagent:
-		s.call(i)
+		s.call(c, i)
 	case transcript.ItemTeammateMessage:
 		s.block("**" + inline(cmp.Or(oneLine(i.TeammateID, 60), "teammate")) + "**")
 		s.quote(i.Text)
@@ -175,9 +175,9 @@ func (s *markdownWriter) item(i *transcript.DisplayItem) {
 	}
 }
 
-func (s *markdownWriter) call(i *transcript.DisplayItem) {
+func (s *markdownWriter) call(c *transcript.Chunk, i *transcript.DisplayItem) {
 	diffs := i.Diffs()
-	line := render.Options{Dir: s.dir}.CallLine(i, diffs)
+	line := render.Options{Dir: s.dir}.CallLine(c, i, diffs)
 	text := "**" + inline(oneLine(line.Name, 60)) + "**"
 	if line.Summary != "" {
 		text += " " + code(oneLine(line.Summary, 160))

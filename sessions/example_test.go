@@ -184,7 +184,6 @@ func ExampleTail() {
 	// Output:
 	// session: user, 0 items
 	// session: ai, 3 items
-	// session: system, 0 items
 	// session: ai, 1 items
 	// Count files: user, 0 items
 	// Count files: ai, 3 items

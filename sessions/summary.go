@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -46,8 +47,14 @@ type Summary struct {
 	// prompt.
 	FirstCommand string `json:"first_command,omitempty"`
 	// LastPrompt is the last text that the user wrote, cut like FirstPrompt. Older agents did not
-	// record it.
+	// record it. In a fork it is the last text that the user wrote there, if there is one.
 	LastPrompt string `json:"last_prompt,omitempty"`
+	// ForkedFrom is the ID of the session that this one is a fork of. It is empty if the session is
+	// not a fork, and for forks by agents before 2.1.326, which did not record it.
+	ForkedFrom string `json:"forked_from,omitempty"`
+	// OwnPrompt reports that LastPrompt was written in the fork. The agent keeps the last prompt of
+	// the other session beside it.
+	OwnPrompt bool `json:"own_prompt,omitempty"`
 	// CustomTitle is the last title that the user gave, see [Rename]. It is empty if the user gave
 	// none.
 	CustomTitle string `json:"custom_title,omitempty"`
@@ -108,9 +115,11 @@ func (s *Summary) add(entry []byte) {
 	s.TeamName = cmp.Or(s.TeamName, short(h.team))
 	s.AgentName = cmp.Or(short(h.agent), s.AgentName)
 	s.follow(&h)
+	s.addOrigin(&h)
 	switch h.kind {
 	case "user":
 		s.addPrompt(&h)
+		s.addForkPrompt(&h)
 	case "assistant":
 		s.addModel(&h)
 	case "custom-title":
@@ -139,6 +148,27 @@ func (s *Summary) addTime(h *head) {
 	}
 }
 
+// addOrigin sets the session that this one is a fork of. Each copied entry of a fork by a program
+// names it, and each copied answer in a fork by the agent. In a fork of a fork the last copies name
+// the nearest one.
+func (s *Summary) addOrigin(h *head) {
+	from := cmp.Or(unquoted(jsonlex.Lookup(h.forkedFrom, 0, entrylex.KeySessionID)), h.requestSession)
+	if from != h.session && sessionfile.IsUUID(from) {
+		s.ForkedFrom = from
+	}
+}
+
+// addForkPrompt sets the last prompt of a fork if the user wrote it there: copies are older than the
+// first line of the fork.
+func (s *Summary) addForkPrompt(h *head) {
+	if s.ForkedFrom == "" || h.forkedFrom != nil || h.meta || h.compactSummary || h.sidechain || h.created().Before(s.Created) {
+		return
+	}
+	if prompt, _ := readPrompt(h.message); prompt != "" {
+		s.LastPrompt, s.OwnPrompt = prompt, true
+	}
+}
+
 // addModel sets the model of an answer. It ignores answers of subagents in the same file.
 func (s *Summary) addModel(h *head) {
 	model := unquoted(jsonlex.Lookup(h.message, 0, "model"))
@@ -159,6 +189,9 @@ func (s *Summary) addPrompt(h *head) {
 
 // addLastPrompt sets the last prompt, unless the agent wrote it. The agent has cut long ones.
 func (s *Summary) addLastPrompt(h *head) {
+	if s.OwnPrompt {
+		return
+	}
 	content, err := json.Marshal(h.lastPrompt)
 	if err != nil {
 		return
@@ -473,11 +506,11 @@ var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 type head struct {
 	kind, subtype, uuid, parent, time, session     string
 	cwd, gitBranch, version, permissionMode        string
-	team, agent, entrypoint                        string
+	team, agent, entrypoint, requestSession        string
 	customTitle, aiTitle, lastPrompt, summary, tag string
 	sidechain, meta, compactSummary                bool
 	message, compaction                            []byte   // slices of the entry
-	toolResult                                     []byte   // also a slice of the entry
+	toolResult, forkedFrom                         []byte   // also slices of the entry
 	retracted                                      []string // UUIDs of entries that this one retracts
 }
 
@@ -537,6 +570,8 @@ func (h *head) text(key []byte) *string {
 		return &h.aiTitle
 	case entrylex.KeyLastPrompt:
 		return &h.lastPrompt
+	case entrylex.KeyRequestSession:
+		return &h.requestSession
 	case entrylex.KeySummary:
 		return &h.summary
 	case entrylex.KeyTag:
@@ -567,6 +602,8 @@ func (h *head) raw(key, value []byte) {
 		h.compaction = value
 	case entrylex.KeyToolUseResult:
 		h.toolResult = value
+	case entrylex.KeyForkedFrom:
+		h.forkedFrom = value
 	case entrylex.KeySupersedesUUIDs, entrylex.KeyRetractedMessageUUIDs, entrylex.KeyRefusedUserMessageUUID:
 		h.retracted = append(h.retracted, entryfacts.Texts(value)...)
 	}

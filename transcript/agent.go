@@ -153,6 +153,18 @@ func (a *Agent) prompt() string {
 	return ""
 }
 
+// answer returns the last text that the agent wrote, if its last turn ended with one.
+func (a *Agent) answer() string {
+	if !a.started() {
+		return ""
+	}
+	chunks := a.Transcript.Chunks
+	if out := FindLastOutput(chunks[len(chunks)-1].Items); out != nil && out.Type == LastOutputText {
+		return out.Text
+	}
+	return ""
+}
+
 // greeting returns the message of another agent that a teammate starts with, or nil.
 func (a *Agent) greeting() *DisplayItem {
 	if !a.started() {

@@ -68,10 +68,14 @@ func TestCallOf(t *testing.T) {
 		{"usage of another type", `{"type":"assistant","message":{"id":"m","usage":null}}`, nil},
 		{"searches of a tool",
 			`{"type":"user","sessionId":"s","agentId":"a","isSidechain":true,"timestamp":"2026-11-15T00:00:01Z",` +
-				`"message":{"content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t"}]},"toolUseResult":{"query":"go","searchCount":3}}`,
+				`"message":{"content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t"}]},"toolUseResult":{"query":"go","results":[],"searchCount":3}}`,
 			&usage.Call{ToolUseID: "t", Time: at(1), Usage: usage.Usage{WebSearches: 3}, Sidechain: true, SessionID: "s", AgentID: "a"}},
+		{
+			"a number of searches in the result of another tool",
+			`{"type":"user","message":{"content":[{"tool_use_id":"t"}]},"toolUseResult":{"searchCount":3,"results":[]}}`, nil,
+		},
 		{"searches of nobody", `{"type":"user","message":{"content":[]},"toolUseResult":{"searchCount":3}}`, nil},
-		{"no searches", `{"type":"user","message":{"content":[{"tool_use_id":"t"}]},"toolUseResult":{"searchCount":0}}`, nil},
+		{"no searches", `{"type":"user","message":{"content":[{"tool_use_id":"t"}]},"toolUseResult":{"query":"go","results":[],"searchCount":0}}`, nil},
 		{"a result of a tool", `{"type":"user","message":{"id":"m","usage":{"output_tokens":6}}}`, nil},
 	}
 	for _, tt := range tests {

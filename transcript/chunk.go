@@ -276,6 +276,11 @@ type DisplayItem struct {
 	// can start several. Their conversations are in [Agent.Transcript].
 	Agents []*Agent `json:"agents,omitempty"`
 
+	// Report is the agent's report that a subagent in the background ended. It is nil while the
+	// subagent runs, if the report is missing, and for all other calls. A subagent that is resumed
+	// ends again: the last report counts.
+	Report *TaskReport `json:"report,omitempty"`
+
 	// TeammateID is the name of the teammate that sent a message, see [TeammateMsg.TeammateID].
 	TeammateID string `json:"teammate,omitempty"`
 	// TeammateColor is the color in which the agent shows the teammate, such as "blue". It is "" if
@@ -394,14 +399,48 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 }
 
 // ShownResult returns the part of the result of a call that is meant for people: all of the output
-// if it is known, and of a subagent the report. See [AgentReport].
+// if it is known, and of a subagent the report. See [AgentReport]. The result of a call that starts
+// a subagent in the background is a note for the model: instead, it returns what the subagent
+// answered, or "" if that is not known yet.
 func (i *DisplayItem) ShownResult() string {
 	text := cmp.Or(i.Output, i.ToolResult)
+	if i.InBackground() {
+		return i.backgroundAnswer()
+	}
 	if i.Type == ItemSubagent {
 		return AgentReport(text)
 	}
 	return text
 }
+
+// InBackground reports whether the item is a call that started a subagent in the background. Its
+// result came at once, and [DisplayItem.Report] comes at the end.
+func (i *DisplayItem) InBackground() bool {
+	return i.Type == ItemSubagent && i.HasResult && !i.ToolError &&
+		(i.Status == "async_launched" || i.Status == "" && strings.HasPrefix(i.ToolResult, "Async agent launched successfully"))
+}
+
+// backgroundAnswer returns the answer of a subagent in the background: from the report, or else from
+// its transcript. If it did not complete, the summary of the report comes first.
+func (i *DisplayItem) backgroundAnswer() string {
+	var summary, answer string
+	if r := i.Report; r != nil {
+		answer = AgentReport(r.Result)
+		if r.Status != taskCompleted {
+			summary = r.Summary
+		}
+	}
+	if answer == "" && len(i.Agents) == 1 && i.Agents[0] != nil && !i.Agents[0].Ongoing() {
+		answer = i.Agents[0].answer()
+	}
+	return joinLines(summary, answer)
+}
+
+// Statuses in the reports of tasks.
+const (
+	taskCompleted = "completed"
+	taskKilled    = "killed"
+)
 
 // IsCommand reports whether the item is a call that runs a command. Its result is more than the files
 // that it changed.

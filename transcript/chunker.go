@@ -17,6 +17,9 @@ type chunker struct {
 	// calls are the places of the items of calls, by ID, so that a result finds its call whatever
 	// is between them.
 	calls map[string]itemIndex
+	// background are the places of the calls that started subagents in the background, by the IDs
+	// of the subagents.
+	background map[string]itemIndex
 	// pending are the calls of the last answer that had calls.
 	pending []itemIndex
 
@@ -58,6 +61,9 @@ func (c *chunker) add(d *digest) {
 			Images: m.Images, Documents: m.Documents, Queued: m.Queued,
 		})
 	case *SystemMsg:
+		if m = c.reported(d, m); m == nil {
+			return
+		}
 		c.push(d, Chunk{Type: SystemChunk, Text: m.Output, Stderr: m.Stderr, IsError: m.IsError})
 	case *CompactMsg:
 		c.addCompact(d, m)
@@ -100,6 +106,55 @@ func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 	})
 	c.extend(i, d.time)
 	c.count(i, d)
+}
+
+// startBackground records the call that started a subagent in the background.
+func (c *chunker) startBackground(agent string, at itemIndex) {
+	if agent == "" {
+		return
+	}
+	if c.background == nil {
+		c.background = map[string]itemIndex{}
+	}
+	c.background[agent] = at
+}
+
+// reported gives the reports of subagents in the background to the calls that started them. It
+// returns the message without these, or nil if nothing else is in it. The next answer starts another
+// chunk: the reports started it.
+func (c *chunker) reported(d *digest, m *SystemMsg) *SystemMsg {
+	var rest []string
+	home, killed := -1, false
+	for i := range m.Tasks {
+		task := &m.Tasks[i]
+		at, ok := c.background[task.TaskID]
+		if !ok {
+			at, ok = c.calls[task.ToolUseID]
+			ok = ok && c.item(at).InBackground()
+		}
+		if !ok {
+			rest, killed = append(rest, task.Summary), killed || task.Status == taskKilled
+			continue
+		}
+		item := c.item(at)
+		item.Report, item.DurationMs = task, task.DurationMs
+		if item.DurationMs == 0 {
+			item.DurationMs = millisBetween(item.Timestamp, d.time)
+		}
+		home = max(home, at.chunk)
+		c.touch(at.chunk)
+	}
+	switch {
+	case home < 0:
+		return m
+	case len(rest) == 0:
+		c.seal()
+		c.count(home, d)
+		return nil
+	}
+	left := *m
+	left.Output, left.IsError = joinLines(rest...), killed
+	return &left
 }
 
 // addCompact adds the boundary or the summary of a compaction to the other one if that is the last
@@ -257,6 +312,14 @@ func (c *chunker) drop(n int) {
 		}
 		at.chunk -= n
 		c.calls[id] = at
+	}
+	for id, at := range c.background {
+		if at.chunk < n {
+			delete(c.background, id)
+			continue
+		}
+		at.chunk -= n
+		c.background[id] = at
 	}
 	kept := c.pending[:0]
 	for _, at := range c.pending {
@@ -476,6 +539,10 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	item.DurationMs = millisBetween(item.Timestamp, d.time)
 	item.setOutcome(d, p)
 	item.countTokens()
+	if item.InBackground() {
+		item.DurationMs = 0 // it is the time of the start
+		c.startBackground(item.AgentID, at)
+	}
 	c.distrustDurations(at)
 	c.touch(at.chunk)
 	return at.chunk

@@ -345,7 +345,10 @@ func TestClassifyAttachments(t *testing.T) {
 			name: "queued picture", want: queued("[Image]", 1),
 			line: attachmentLine(`{"type":"queued_command","prompt":[{"type":"image","source":{}}]}`),
 		}, {
-			name: "queued notification", want: sawError("Stopped"),
+			name: "queued notification", want: &SystemMsg{
+				Timestamp: lineTime, Output: "Stopped", IsError: true,
+				Tasks: []TaskReport{{Time: lineTime, Status: "killed", Summary: "Stopped"}},
+			},
 			line: attachmentLine(`{"type":"queued_command","commandMode":"task-notification",` +
 				`"prompt":"<task-notification><status>killed</status><summary>Stopped</summary></task-notification>"}`),
 		}, {

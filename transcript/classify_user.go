@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clewdev/clew/internal/entryfacts"
@@ -111,6 +112,9 @@ func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(summaryText(p.text), p.text)}, ""
 	}
 	text, added := p.cutAdded()
+	if strings.HasPrefix(text, continued) {
+		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(text, p.text)}, ""
+	}
 	if text == "" && p.attachments() == 0 {
 		return nil, cmp.Or(added, noiseEmpty)
 	}
@@ -158,7 +162,7 @@ func (p *prompt) cutAdded() (text, kind string) {
 
 // continued is the prefix of the summary of a compacted conversation, including in versions that
 // don't mark it.
-const continued = "This session is being continued from a previous conversation that ran out of context"
+const continued = "This session is being continued from a previous conversation"
 
 // summaryText returns the summary of a conversation, without reminders at its edges and after the
 // sentence that the agent starts it with. The rest may quote a person.
@@ -270,6 +274,7 @@ func joinLines(texts ...string) string {
 // prompt; a killed task makes the message an error.
 func notification(e *Entry, text string) (ClassifiedMsg, string) {
 	var summaries []string
+	var tasks []TaskReport
 	killed := false
 	for entryfacts.IsNotification(text) {
 		var inner string
@@ -279,14 +284,35 @@ func notification(e *Entry, text string) (ClassifiedMsg, string) {
 		if summary == "" {
 			summary = withoutTags(inner)
 		}
-		summaries = append(summaries, own(summary, inner))
-		killed = killed || entryfacts.Element(inner, "status") == "killed"
+		task := readTaskReport(inner)
+		task.Time, task.Summary = e.Timestamp, own(summary, inner)
+		tasks, summaries = append(tasks, task), append(summaries, task.Summary)
+		killed = killed || task.Status == taskKilled
 	}
 	all := joinLines(summaries...)
 	if all == "" {
 		return nil, noiseEmpty
 	}
-	return &SystemMsg{Timestamp: e.Timestamp, Output: all, IsError: killed}, ""
+	return &SystemMsg{Timestamp: e.Timestamp, Output: all, IsError: killed, Tasks: tasks}, ""
+}
+
+// readTaskReport reads the text of a task-notification element, except its summary. The answer of a
+// subagent stands before the usage, and may have tags in it.
+func readTaskReport(inner string) TaskReport {
+	head, rest, found := strings.Cut(inner, "<result>")
+	task := TaskReport{
+		TaskID:    strings.Clone(entryfacts.Element(head, "task-id")),
+		ToolUseID: strings.Clone(entryfacts.Element(head, "tool-use-id")),
+		Status:    strings.Clone(entryfacts.Element(head, "status")),
+	}
+	tail := inner
+	if end := strings.LastIndex(rest, "</result>"); found && end >= 0 {
+		task.Result, tail = strings.TrimSpace(strings.Clone(rest[:end])), rest[end:]
+	}
+	if ms, err := strconv.ParseInt(entryfacts.Element(tail, "duration_ms"), 10, 64); err == nil && ms > 0 {
+		task.DurationMs = ms
+	}
+	return task
 }
 
 const teammateTag = "teammate-message"

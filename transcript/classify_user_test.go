@@ -258,21 +258,33 @@ func TestClassifyNotifications(t *testing.T) {
 	note := func(members string) string {
 		return saidLine("<task-notification>\n<task-id>ab45</task-id>\n" + members + "\n</task-notification>")
 	}
+	reports := func(id string, tasks ...TaskReport) *SystemMsg {
+		m := &SystemMsg{Timestamp: lineTime, Tasks: tasks}
+		for i := range tasks {
+			tasks[i].TaskID, tasks[i].Time = id, lineTime
+			m.Output = joinLines(m.Output, tasks[i].Summary)
+			m.IsError = m.IsError || tasks[i].Status == "killed"
+		}
+		return m
+	}
 	runClassify(t, classifier{maxResult: -1}, []classifyCase{
 		{
-			name: "completed", want: &SystemMsg{Timestamp: lineTime, Output: `Agent "Count files" finished`},
-			line: note("<status>completed</status>\n<summary>Agent \"Count files\" finished</summary>\n<result>All.</result>"),
+			name: "completed", want: reports("ab45", TaskReport{
+				Status: "completed", Summary: `Agent "Count files" finished`, Result: "All <b>7</b>.</result>", DurationMs: 423,
+			}),
+			line: note("<status>completed</status>\n<summary>Agent \"Count files\" finished</summary>\n<note>n</note>\n" +
+				"<result>All <b>7</b>.</result></result>\n<usage><duration_ms>423</duration_ms></usage>"),
 		}, {
-			name: "killed", want: &SystemMsg{Timestamp: lineTime, Output: "Stopped", IsError: true},
+			name: "killed", want: reports("ab45", TaskReport{Status: "killed", Summary: "Stopped"}),
 			line: note("<status>killed</status><summary>Stopped</summary>"),
 		}, {
-			name: "failed", want: &SystemMsg{Timestamp: lineTime, Output: "Exit code 1"},
+			name: "failed", want: reports("ab45", TaskReport{Status: "failed", Summary: "Exit code 1"}),
 			line: note("<status>failed</status><summary>Exit code 1</summary>"),
 		}, {
-			name: "without a summary", want: &SystemMsg{Timestamp: lineTime, Output: "ab45\ncompleted: 1 < 2"},
+			name: "without a summary", want: reports("ab45", TaskReport{Status: "completed", Summary: "ab45\ncompleted: 1 < 2"}),
 			line: note("<status>completed</status>: 1 < 2"),
 		}, {
-			name: "two", want: &SystemMsg{Timestamp: lineTime, Output: "a\nb", IsError: true},
+			name: "two", want: reports("", TaskReport{Summary: "a"}, TaskReport{Status: "killed", Summary: "b"}),
 			line: saidLine("<task-notification><summary>a</summary></task-notification>\n" +
 				"<task-notification><status>killed</status><summary>b</summary></task-notification>"),
 		},
@@ -288,6 +300,13 @@ func TestClassifySummaries(t *testing.T) {
 	runClassify(t, classifier{maxResult: -1}, []classifyCase{
 		{name: "marked", line: userLine(quoteText(text), `"isCompactSummary":true,"isVisibleInTranscriptOnly":true`), want: want},
 		{name: "not marked", line: saidLine(text), want: want},
+		{
+			name: "not marked, in other words, after a reminder",
+			line: saidLine("<system-reminder>x</system-reminder>\nThis session is being continued from a previous conversation. It: a."),
+			want: &CompactMsg{
+				Timestamp: lineTime, Summary: true, Text: "This session is being continued from a previous conversation. It: a.",
+			},
+		},
 		{
 			name: "marked, in other words", line: userLine(`[{"type":"text","text":"Talked."}]`, `"isCompactSummary":true`),
 			want: &CompactMsg{Timestamp: lineTime, Summary: true, Text: "Talked."},

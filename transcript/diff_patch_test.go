@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,6 +54,106 @@ func (c *changeCall) check(t *testing.T, before, after string) {
 		}
 		if got, err := d.Apply(before); err != nil || got != after {
 			t.Errorf("%s: %v (-want +got):\n%s\n%s\n%s", name, err, cmp.Diff(after, got), d, c.result)
+		}
+		if got := patchedText(d.Hunks, before); got != after {
+			t.Errorf("%s: the hunks by themselves (-want +got):\n%s\n%s\n%s", name, cmp.Diff(after, got), d, c.result)
+		}
+	}
+}
+
+// patchedText returns a text after the changes of hunks. It knows nothing of [FileDiff.Apply], and
+// marks where a hunk has another line than the text.
+func patchedText(hunks []tooluse.Hunk, text string) string {
+	var after strings.Builder
+	at := 1 // the number of the first line of the rest
+	next := func() (line string) {
+		line, text, _ = strings.Cut(text, "\n")
+		at++
+		return line
+	}
+	for _, h := range hunks {
+		first := h.OldStart
+		if h.OldLines == 0 {
+			first++ // the hunk stands after that line
+		}
+		for at < first {
+			after.WriteString(next() + "\n")
+		}
+		for i, line := range h.Lines {
+			switch line[0] {
+			case ' ', '-':
+				whole := text
+				if was := next(); was != line[1:] {
+					return fmt.Sprintf("line %d is %q, and the hunk has %q", at-1, was, line)
+				}
+				ended := len(whole) > len(line)-1
+				if marked := i+1 < len(h.Lines) && h.Lines[i+1] == noNewline; marked == ended {
+					return fmt.Sprintf("line %d: marked as without an end is %t", at-1, marked)
+				}
+			}
+			switch line[0] {
+			case ' ', '+':
+				after.WriteString(line[1:] + "\n")
+			case '\\':
+				if h.Lines[i-1][0] != '-' {
+					whole := strings.TrimSuffix(after.String(), "\n")
+					after.Reset()
+					after.WriteString(whole)
+				}
+			}
+		}
+	}
+	return after.String() + text
+}
+
+// TestGitAppliesEdits gives the unified diffs of random calls to git, all in one patch.
+func TestGitAppliesEdits(t *testing.T) {
+	t.Parallel()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	r := soak.Rand(t)
+	var patch strings.Builder
+	after := map[string]string{}
+	for n := range soak.Size(200, 5000) {
+		before := randomCode(r)
+		edit := randomStringEdit(r, before)
+		text, _ := replaceString(before, edit)
+		name := fmt.Sprintf("file %d.go", n)
+		call := newEdit("Edit", before, text, []tooluse.StringEdit{edit}, true)
+		switch {
+		case n%8 == 0: // a new file
+			before, call = "", newWrite(nil, text, true)
+		case n%3 == 0:
+			call = newWrite(&before, text, true)
+		}
+		if before == text {
+			continue
+		}
+		d, ok := call.items()["whole result"].Diff()
+		if !ok {
+			t.Fatalf("no diff: %s", call.result)
+		}
+		d.Path = name
+		patch.WriteString(d.String())
+		if after[name] = text; !d.Created {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), git, "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", "-")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(patch.String())
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, want := range after {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 }

@@ -300,6 +300,7 @@ func TestSanitize(t *testing.T) {
 		"<command-args>x</command-args><command-name>/y</command-name>":                       "/y x",
 		"<command-name>pdf</command-name>":                                                    "/pdf",
 		"<command-name> </command-name>":                                                      "",
+		"<command-message>foo</command-message> is the XML wrapper.":                          "<command-message>foo</command-message> is the XML wrapper.",
 		"<command-message>review is running</command-message>":                                "",
 		"run <command-name>/x</command-name> <command-args>y</command-args> now":              "run <command-name>/x</command-name> <command-args>y</command-args> now",
 		"<bash-input>ls -l</bash-input>":                                                      "ls -l",

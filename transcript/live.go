@@ -622,9 +622,12 @@ func (s *liveState) notification(msg *wire.TaskNotificationMessage) *liveLine {
 	if msg.SkipTranscript || msg.Ambient || awaited {
 		return nil
 	}
-	summary, result := msg.Summary, ""
+	summary, result, spent := msg.Summary, "", ""
 	if description, ok := s.agents[msg.TaskID]; ok {
 		summary, result = agentEnd(description, msg.Status), msg.Summary
+	}
+	if msg.Usage != nil {
+		spent = fmt.Sprintf("<duration_ms>%d</duration_ms>", msg.Usage.Duration.Duration().Milliseconds())
 	}
 	var text strings.Builder
 	text.WriteString("<task-notification>\n")
@@ -635,6 +638,7 @@ func (s *liveState) notification(msg *wire.TaskNotificationMessage) *liveLine {
 		{"status", string(msg.Status)},
 		{"summary", summary},
 		{"result", result},
+		{"usage", spent},
 	} {
 		if part[1] != "" {
 			fmt.Fprintf(&text, "<%s>%s</%s>\n", part[0], part[1], part[0])

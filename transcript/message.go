@@ -130,6 +130,27 @@ type SystemMsg struct {
 	// IsError reports whether the message is about something that failed. A command with any
 	// standard error counts as failed.
 	IsError bool
+	// Tasks are the reports of tasks in the background that the message has, or nil. Output has the
+	// same in words.
+	Tasks []TaskReport
+}
+
+// A TaskReport is the agent's report that a task in the background ended, such as a subagent.
+type TaskReport struct {
+	// TaskID is the ID of the task. For a subagent it is the ID of the subagent.
+	TaskID string `json:"-"`
+	// ToolUseID is the ID of the call that started the task, or "" in older versions.
+	ToolUseID string `json:"-"`
+	// Time is the time of the report, or the zero time.
+	Time time.Time `json:"time,omitzero"`
+	// Status is the end of the task: "completed", "failed", "killed" or "stopped".
+	Status string `json:"status"`
+	// Summary describes the end in a sentence.
+	Summary string `json:"summary,omitempty"`
+	// Result is the answer of a subagent, or "".
+	Result string `json:"result,omitempty"`
+	// DurationMs is the time that the task took, in milliseconds, or 0 if the report does not say.
+	DurationMs int64 `json:"duration_ms,omitempty"`
 }
 
 // A TeammateMsg is a message of another agent of the team.

@@ -74,10 +74,10 @@ func Sanitize(text string) string {
 			return joinLines(strings.TrimSpace(inner), strings.TrimSpace(rest))
 		}
 	case "command-name", "command-message", "command-args":
-		command, rest := entryfacts.TypedCommand(text)
-		if command != "" || name != "command-args" {
-			return joinLines(command, rest)
+		if !entryfacts.IsCommand(text) { // a person wrote about the tag
+			return text
 		}
+		return joinLines(entryfacts.TypedCommand(text))
 	}
 	return text
 }

@@ -391,7 +391,8 @@ func TestTallySearches(t *testing.T) {
 		"two results":        {searchLines(0, found, found), []int{4, 0}},
 		"counted before":     {searchLines(2, found), []int{2, 0}},
 		"lines twice":        {append(searchLines(0, found), searchLines(0, found)...), []int{2, 0}},
-		"no number":          {searchLines(0, `{"searchCount":"2"}`, `{"searchCount":-2}`, `"searchCount"`, `{"other":{"searchCount":3}}`), []int{0, 0}},
+		"no number":          {searchLines(0, `{"query":"go","results":[],"searchCount":"2"}`,
+			`{"query":"go","results":[],"searchCount":-2}`, `"searchCount"`, `{"other":{"searchCount":3}}`), []int{0, 0}},
 		"without an answer":  {searchLines(0, found)[1:2], []int{2}},
 		"in another session": {[]string{searchLines(0)[0], strings.Replace(searchLines(0, found)[1], `"sessionId":"s"`, `"sessionId":"x"`, 1)}, []int{0, 2}},
 	} {
@@ -432,7 +433,7 @@ func TestSearchesCost(t *testing.T) {
 		}
 		return Cost(tally.Calls(), DefaultPrices()).Total
 	}
-	with, without := cost(searchLines(0, `{"searchCount":1}`)), cost(searchLines(0))
+	with, without := cost(searchLines(0, `{"query":"go","results":[],"searchCount":1}`)), cost(searchLines(0))
 	if with-without != Dollar/100 {
 		t.Errorf("a search costs %v", with-without)
 	}

@@ -528,7 +528,7 @@ func (l *lsList) title(row *view.Entry) string {
 	if row.Err != nil {
 		return tty.Line("cannot read: " + clikit.Cause(row.Err).Error())
 	}
-	return tty.Line(row.Title())
+	return view.TitleOf(&row.Summary)
 }
 
 // age returns the time since a session changed, or in a group of another day the time of day.

@@ -268,8 +268,18 @@ func Element(text, name string) string {
 	return strings.TrimSpace(inner)
 }
 
-// IsCommand reports whether a text begins with the tags around a slash command.
+// IsCommand reports whether a text begins with the tags around a slash command: they name one, or
+// nothing follows them. Other text is a person's, about such a tag.
 func IsCommand(text string) bool {
+	if !beginsCommand(text) {
+		return false
+	}
+	command, rest := TypedCommand(text)
+	return command != "" || rest == ""
+}
+
+// beginsCommand reports whether a text begins with a tag that the agent writes for a slash command.
+func beginsCommand(text string) bool {
 	switch LeadingTag(text) {
 	case "command-name", "command-message", "command-args":
 		return true
@@ -280,7 +290,7 @@ func IsCommand(text string) bool {
 // TypedCommand returns a command as the user typed it, and the text after its tags, or "" if text
 // does not name one. The names of skills have no slash in some versions.
 func TypedCommand(text string) (command, rest string) {
-	if !IsCommand(text) {
+	if !beginsCommand(text) {
 		return "", text
 	}
 	var name, args string

@@ -97,14 +97,16 @@ func (r *Reader) Number() int {
 }
 
 // Searches returns how many searches the structured result of a tool reports, or 0. The agent runs
-// them in calls of the model that the transcript does not have.
+// them in calls of the model that the transcript does not have. Only the result of WebSearch counts:
+// it has its query and a list of results beside the number.
 func Searches(result []byte) int {
 	if !bytes.Contains(result, []byte(`Count"`)) { // begins with a rare byte, which is found faster
 		return 0
 	}
 	var r Reader
 	r.Reset(jsonlex.Lookup(result, 0, "searchCount"))
-	if c := r.Peek(); c < '0' || c > '9' {
+	if c := r.Peek(); c < '0' || c > '9' || FirstByte(wire.JSON(jsonlex.Lookup(result, 0, "query"))) != '"' ||
+		FirstByte(wire.JSON(jsonlex.Lookup(result, 0, "results"))) != '[' {
 		return 0
 	}
 	return r.count()

@@ -27,6 +27,7 @@ const (
 	KeyAgentName      = "agentName"
 	KeySessionKind    = "sessionKind"
 	KeyForkedFrom     = "forkedFrom"
+	KeyRequestSession = "requestSessionId"
 
 	// Marks of a line of the conversation.
 	KeyIsSidechain       = "isSidechain"

@@ -19,23 +19,18 @@ type CallLine struct {
 	Name string
 	// Summary describes the call. It is "" if it says no more than the name.
 	Summary string
-	// State is Done, Failed or NoResult.
+	// State is the state of the call in a session that no agent has open.
 	State rows.State
 	// Added and Removed are the numbers of changed lines.
 	Added, Removed int
 }
 
-// CallLine returns the words of a call, with the changes that it made.
-func (o Options) CallLine(i *transcript.DisplayItem, diffs []transcript.FileDiff) CallLine {
-	line := CallLine{Name: callName(i), Summary: o.callSummary(i, diffs)}
+// CallLine returns the words of a call, with the changes that it made. c is the chunk of the call,
+// or nil if it is not known.
+func (o Options) CallLine(c *transcript.Chunk, i *transcript.DisplayItem, diffs []transcript.FileDiff) CallLine {
+	line := CallLine{Name: callName(i), Summary: o.callSummary(i, diffs), State: rows.StateOf(c, i)}
 	if line.Summary == line.Name {
 		line.Summary = ""
-	}
-	switch {
-	case i.ToolError:
-		line.State = rows.Failed
-	case !i.HasResult:
-		line.State = rows.NoResult
 	}
 	for k := range diffs {
 		line.Added, line.Removed = line.Added+diffs[k].Added, line.Removed+diffs[k].Removed

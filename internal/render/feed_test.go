@@ -207,7 +207,7 @@ func TestPicturesInResult(t *testing.T) {
 				{Type: transcript.ItemToolCall, ToolName: "Read", HasResult: true, ToolResult: "pixels", ResultImages: images},
 				{Type: transcript.ItemOutput, ToolID: "x", Text: "pixels", ResultImages: images},
 			} {
-				got := Options{Expand: expand}.item(&item, new(group))
+				got := Options{Expand: expand}.item(nil, &item, new(group))
 				if !strings.Contains(got, "pixels\n") || !strings.Contains(got, want) || strings.Contains(got, "[") != (images > 0) {
 					t.Errorf("%d images: %q", images, got)
 				}

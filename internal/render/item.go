@@ -21,8 +21,8 @@ const (
 
 // item returns the lines of an item. An empty line sets it apart from the last group, which item
 // updates.
-func (o Options) item(i *transcript.DisplayItem, last *group) string {
-	text, group := o.in(2).body(i)
+func (o Options) item(c *transcript.Chunk, i *transcript.DisplayItem, last *group) string {
+	text, group := o.in(2).body(c, i)
 	if text == "" {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (o Options) item(i *transcript.DisplayItem, last *group) string {
 	return text
 }
 
-func (o Options) body(i *transcript.DisplayItem) (string, group) {
+func (o Options) body(c *transcript.Chunk, i *transcript.DisplayItem) (string, group) {
 	switch i.Type {
 	case transcript.ItemThinking:
 		if !o.Thinking {
@@ -41,7 +41,7 @@ func (o Options) body(i *transcript.DisplayItem) (string, group) {
 		}
 		return o.line(tty.Dim, "~ thinking") + o.in(2).block(tty.Dim, i.Text), textGroup
 	case transcript.ItemToolCall, transcript.ItemSubagent:
-		return o.call(i), callGroup
+		return o.call(c, i), callGroup
 	case transcript.ItemTeammateMessage:
 		return o.line(tty.Dim, "@ "+tty.Line(i.TeammateID)) + o.in(2).prose(i.Text), textGroup
 	}
@@ -56,10 +56,10 @@ func (o Options) body(i *transcript.DisplayItem) (string, group) {
 const nameColumns = 7
 
 // call returns the lines of a tool call, its result and its subagents.
-func (o Options) call(i *transcript.DisplayItem) string {
+func (o Options) call(c *transcript.Chunk, i *transcript.DisplayItem) string {
 	below := o.in(nameColumns)
 	diffs := i.Diffs()
-	line := o.CallLine(i, diffs)
+	line := o.CallLine(c, i, diffs)
 	text := o.row(line.Name, line.Summary, o.notes(line.outcome(), rows.WorkOfAgents(i.Agents), i.DurationMs))
 	if o.Expand {
 		text += below.block(tty.Dim, string(i.ToolInput))

@@ -158,7 +158,7 @@ func (f *Feed) Interject(line string) string {
 // next returns an item, without the text of it that was shown already.
 func (f *Feed) next(i *transcript.DisplayItem) string {
 	if f.composer == nil {
-		return f.item(i, &f.last)
+		return f.item(nil, i, &f.last)
 	}
 	grown := f.grown.String()
 	rest, begun := strings.CutPrefix(i.Text, grown)
@@ -169,5 +169,5 @@ func (f *Feed) next(i *transcript.DisplayItem) string {
 	case strings.TrimSpace(i.Text) == strings.TrimSpace(grown):
 		return f.Stop()
 	}
-	return f.Stop() + f.item(i, &f.last)
+	return f.Stop() + f.item(nil, i, &f.last)
 }

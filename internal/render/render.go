@@ -48,7 +48,7 @@ func (o Options) Chunk(c *transcript.Chunk) string {
 	b.WriteString(o.head(c))
 	last := noGroup
 	for i := range c.Items {
-		b.WriteString(o.item(&c.Items[i], &last))
+		b.WriteString(o.item(c, &c.Items[i], &last))
 	}
 	b.WriteString(o.tail(c))
 	return b.String()

@@ -114,7 +114,7 @@ func (o Options) RowParts(r *rows.Row) RowParts {
 	case rows.Thinking:
 		return RowParts{Style: tty.Dim, Name: "thinking", Text: thought(r.Text), Notes: o.rowNotes(r, nil)}
 	case rows.Call, rows.Subagent:
-		line := o.CallLine(r.Item, rowDiffs(r.Item))
+		line := o.CallLine(r.Chunk, r.Item, rowDiffs(r.Item))
 		return RowParts{Name: line.Name, Text: line.Summary, Notes: o.rowNotes(r, line.changes()), isCall: true}
 	case rows.Agent, rows.Unlinked:
 		return RowParts{Name: "Agent", Text: agentWhat(r.AgentRef), Notes: o.rowNotes(r, nil), isCall: true}

@@ -113,7 +113,7 @@ func (o Options) openingColumns(r *rows.Row, columns int) int {
 func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	const short = 1024
 	i := r.Item
-	result := linesOf(i.ToolResult, "\n", columns, limit)
+	result := linesOf(i.ShownResult(), "\n", columns, limit)
 	if result == 0 && len(i.ToolInput)+len(i.Structured)+len(i.Patch) <= short {
 		return o.countBody(r)
 	}

@@ -27,7 +27,7 @@ const maxRow = 100
 // Begun returns the row of a call that started, without an outcome.
 func (o Options) Begun(c *RunningCall) string {
 	o = o.running(c)
-	line := o.CallLine(&c.DisplayItem, nil)
+	line := o.CallLine(nil, &c.DisplayItem, nil)
 	return o.row(line.Name, line.Summary, nil)
 }
 
@@ -35,7 +35,7 @@ func (o Options) Begun(c *RunningCall) string {
 // failure. If it was announced, the row is one of its subagent's.
 func (o Options) Ended(c *RunningCall) string {
 	o = o.running(c)
-	line := o.CallLine(&c.DisplayItem, c.Diffs())
+	line := o.CallLine(nil, &c.DisplayItem, c.Diffs())
 	outcome := line.outcome()
 	if c.Denied {
 		outcome = []Note{{tty.Failure, "denied"}}

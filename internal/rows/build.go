@@ -212,19 +212,62 @@ func (b *builder) call(row Row, c *transcript.Chunk, open bool) {
 
 // state returns how a call went.
 func (b *builder) state(item *transcript.DisplayItem, c *transcript.Chunk, open bool) State {
+	state := StateOf(c, item)
+	switch {
+	case item.InBackground():
+		if b.runsInBackground(item) {
+			return Running
+		}
+	case state == Done && b.anyRuns(item.Agents), // an older agent, or a workflow
+		state == NoResult && open && b.live && !item.ResultLost:
+		return Running
+	}
+	return state
+}
+
+// runsInBackground reports whether the subagent of a call in the background is running: it is not
+// reported as ended, or was resumed after it completed.
+func (b *builder) runsInBackground(item *transcript.DisplayItem) bool {
+	if item.Report == nil && len(item.Agents) == 0 { // its transcript is not there yet
+		return b.list.Live
+	}
+	return (item.Report == nil || StateOf(nil, item) == Done) && b.anyRuns(item.Agents)
+}
+
+// StateOf returns how a call went, in a session that no agent has open. c is the chunk of the call,
+// or nil if it is not known.
+func StateOf(c *transcript.Chunk, item *transcript.DisplayItem) State {
 	switch {
 	case item.ToolError:
 		return Failed
-	case item.HasResult && b.anyRuns(item.Agents): // in the background
-		return Running
+	case item.InBackground():
+		return backgroundState(item)
 	case item.HasResult:
 		return Done
-	case c.Interrupted:
+	case c != nil && c.Interrupted:
 		return Interrupted
-	case open && b.live && !item.ResultLost:
-		return Running
 	}
 	return NoResult
+}
+
+// backgroundState returns how a subagent in the background ended: as reported, or else by its
+// transcript.
+func backgroundState(item *transcript.DisplayItem) State {
+	if item.Report == nil {
+		for _, a := range item.Agents {
+			if a != nil && a.Transcript != nil && !a.Ongoing() {
+				return Done
+			}
+		}
+		return NoResult
+	}
+	switch item.Report.Status {
+	case "failed":
+		return Failed
+	case "killed", "stopped":
+		return Interrupted
+	}
+	return Done
 }
 
 // anyRuns reports whether one of the subagents is still running, in a session that is open.

@@ -220,7 +220,7 @@ func sameItem(a, b *transcript.DisplayItem) bool {
 	}
 	return a.HasResult == b.HasResult && a.ToolError == b.ToolError && a.ResultImages == b.ResultImages &&
 		a.ToolInput == b.ToolInput && a.ToolResult == b.ToolResult && a.Structured == b.Structured && a.Patch == b.Patch &&
-		a.Status == b.Status && a.AgentID == b.AgentID && len(a.Agents) == len(b.Agents)
+		a.Status == b.Status && a.Report == b.Report && a.AgentID == b.AgentID && len(a.Agents) == len(b.Agents)
 }
 
 // sameChunk compares what the layouts show of chunks that have no items.

@@ -184,6 +184,7 @@ func (f *facts) item(item *transcript.DisplayItem) {
 	f.add(len(item.Text) + len(item.ToolInput))
 	f.add(len(item.ToolResult))
 	f.flag(item.HasResult)
+	f.flag(item.Report != nil)
 	for _, a := range item.Agents {
 		f.agent(a)
 	}

@@ -253,3 +253,41 @@ func TestChanged(t *testing.T) {
 		t.Errorf("times are wrong: %v, %v", l.At(0).Time, l.At(2).Duration)
 	}
 }
+
+// The state of a subagent in the background follows its report, and not the result of the call, which
+// came at once.
+func TestBackgroundStates(t *testing.T) {
+	t.Parallel()
+	going := &transcript.Agent{ID: "a", Transcript: &transcript.Transcript{Chunks: []transcript.Chunk{{Type: transcript.UserChunk, Text: "p"}}}}
+	ended := &transcript.Agent{ID: "a", Meta: transcript.AgentMeta{Finished: true}, Transcript: going.Transcript}
+	for _, tt := range []struct {
+		status     string
+		agent      *transcript.Agent
+		live, read State
+	}{
+		{"", nil, Running, NoResult},
+		{"", going, Running, NoResult},
+		{"", ended, Done, Done},
+		{"completed", ended, Done, Done},
+		{"completed", going, Running, Done}, // it was resumed
+		{"failed", going, Failed, Failed},
+		{"killed", going, Interrupted, Interrupted},
+		{"stopped", going, Interrupted, Interrupted},
+	} {
+		item := transcript.DisplayItem{Type: transcript.ItemSubagent, ToolName: "Agent", ToolID: "x", HasResult: true, Status: "async_launched"}
+		if tt.status != "" {
+			item.Report = &transcript.TaskReport{Status: tt.status}
+		}
+		if tt.agent != nil {
+			item.Agents = []*transcript.Agent{tt.agent}
+		}
+		parsed := &transcript.Transcript{Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Items: []transcript.DisplayItem{item}}}}
+		for live, want := range map[bool]State{true: tt.live, false: tt.read} {
+			l := List{Live: live}
+			l.Update(parsed, 0)
+			if got := l.At(0).State; got != want {
+				t.Errorf("report %q, agent %v, live %v: %v, want %v", tt.status, tt.agent, live, got, want)
+			}
+		}
+	}
+}

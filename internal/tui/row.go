@@ -285,7 +285,7 @@ func (r *rowScreen) plain() string {
 	case r.tab == render.TabResult && r.spilled != "":
 		return r.spilled
 	case r.tab == render.TabResult && item != nil:
-		return item.ToolResult
+		return item.ShownResult()
 	case r.tab == render.TabRaw && r.entries != nil:
 		var b strings.Builder
 		for _, entry := range r.entries {

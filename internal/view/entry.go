@@ -35,11 +35,20 @@ type Described struct {
 // Named returns a session that was read with its names, for lists without a filter.
 func Named(info sessions.SessionInfo) Described {
 	d := Described{SessionInfo: info, ProjectName: tty.Line(render.ProjectName(info.CWD, info.Project))}
-	d.Name = cmp.Or(tty.Line(info.Title()), "(no title)")
+	d.Name = cmp.Or(TitleOf(&info.Summary), "(no title)")
 	if info.Err != nil {
 		d.Name = tty.Line("cannot read: " + info.Err.Error())
 	}
 	return d
+}
+
+// TitleOf returns the title of a session, cleaned and in one line, or "". The title of a fork says so.
+func TitleOf(s *sessions.Summary) string {
+	title := tty.Line(s.Title())
+	if s.ForkedFrom == "" || title == "" || strings.HasSuffix(title, "(fork)") {
+		return title
+	}
+	return "fork: " + title
 }
 
 // Describe prepares all texts of a session that was read.

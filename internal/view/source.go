@@ -267,7 +267,7 @@ func openCall(c *transcript.Chunk) string {
 	for i := range c.Items {
 		item := &c.Items[i]
 		if item.IsCall() && !item.HasResult && !item.ResultLost {
-			line := render.Options{}.CallLine(item, nil)
+			line := render.Options{}.CallLine(c, item, nil)
 			return strings.TrimSpace(line.Name + " " + line.Summary)
 		}
 	}
