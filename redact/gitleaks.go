@@ -38,7 +38,7 @@ func (g *gitleaksRule) rule() Rule {
 	r := Rule{Name: "service-key", anchors: g.Anchors, back: g.Back, pattern: g.Pattern, entropy: g.Entropy}
 	r.About = "keys and tokens of 200 other services, by prefix or by the name of the service before them"
 	if g.Word {
-		r.before = notInBase64
+		r.before, r.broken = notInBase64, true
 	}
 	r.wanted = func(value string) bool { return isKey(value) && !isWords(value) }
 	if g.Named {

@@ -179,6 +179,10 @@ var redactions = map[string]struct {
 			"token: undefined", "secrets: of the trade", "password=${PASSWORD}",
 		},
 	},
+	"base64": {
+		map[string]string{"a dG9rZW49Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXZXN3laOWJDMWRFM2ZHNQ== b": "a [redacted:base64] b"},
+		[]string{"dGhlIHRva2VuIG9mIGEgcGFzc3dvcmQgaXMgc2VjcmV0", "dG9rZW4", "a token=x password"},
+	},
 	"kubernetes-secret": {
 		map[string]string{
 			"kind: Secret\ndata:\n  user: YWRtaW4=\n  other: \"c2VjcmV0\"\ntype: Opaque\n": "kind: Secret\ndata:\n  user: [redacted:kubernetes-secret]\n  other: \"[redacted:kubernetes-secret]\"\ntype: Opaque\n",

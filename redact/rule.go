@@ -39,6 +39,8 @@ type Rule struct {
 	named func(around, value string) bool
 	// entropy is the least entropy of a match, in bits per character.
 	entropy float64
+	// broken marks a key that is also found if it is broken by line ends.
+	broken bool
 	// custom finds the matches in place of pattern, before and wanted, in texts that have an
 	// anchor.
 	custom func(text string) [][2]int
@@ -70,8 +72,9 @@ type ruleTable struct {
 // allRules makes the rules when they are first needed, and each rule compiles its pattern when its
 // first anchor is found. A program that never sees anything like a secret pays nothing.
 var allRules = sync.OnceValue(func() *ruleTable {
-	t := &ruleTable{rules: slices.Concat(wideRules(), keyRules(), tokenRules(), headerRules(), settingRules(), serviceRules(),
-		wideSettings(), personalRules())}
+	t := new(ruleTable)
+	t.rules = slices.Concat(wideRules(), keyRules(), tokenRules(), headerRules(), settingRules(), serviceRules(),
+		t.encodedRules(), wideSettings(), personalRules())
 	var anchors [][]string
 	for i := range t.rules {
 		rule := &t.rules[i]
@@ -196,13 +199,19 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 	from := prefix{text: text[start:], limit: max(*left, minPrefix)}
 	match := r.match(&from)
 	*left -= from.at
+	if r.broken {
+		if span, found := r.acrossLines(text, start, match, left); found {
+			*end = span[1]
+			return append(spans, span)
+		}
+	}
 	if match == nil {
 		return spans
 	}
 	*end = start + match[1]
 	first, last := group(match)
 	found := text[start+first : start+last]
-	if r.wanted != nil && !r.wanted(found) || r.named != nil && !r.named(text[start:start+first], found) || r.entropy > 0 && entropy(found) < r.entropy {
+	if !r.accepts(text[start:start+first], found) {
 		return spans
 	}
 	if from.limit < len(from.text) && last >= from.limit-utf8.UTFMax {
@@ -212,6 +221,12 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 		}
 	}
 	return append(spans, [2]int{start + first, start + last})
+}
+
+// accepts reports whether a match is a secret. around is the text from the anchor to the match.
+func (r *Rule) accepts(around, found string) bool {
+	return (r.wanted == nil || r.wanted(found)) && (r.named == nil || r.named(around, found)) &&
+		(r.entropy == 0 || entropy(found) >= r.entropy)
 }
 
 // group returns the bounds of the first group that matched, or of the whole match.

@@ -56,7 +56,7 @@ func tokenRules() []Rule {
 		}
 		rules = append(rules, Rule{
 			Name: "service-token", About: "tokens of other services: hvs...., SG...., dop_v1_..., gsk_..., shpat_..., AGE-SECRET-KEY-...",
-			anchors: anchors, before: start, wanted: func(match string) bool { return hasDigit(match) && isKey(match) }, pattern: pattern,
+			anchors: anchors, before: start, broken: true, wanted: func(match string) bool { return hasDigit(match) && isKey(match) }, pattern: pattern,
 		})
 	}
 	for _, pattern := range tokenPatterns {
