@@ -15,41 +15,46 @@ func keyRules() []Rule {
 		},
 		{
 			Name: "anthropic-key", About: "Anthropic keys and tokens: sk-ant-...",
-			anchors: []string{"sk-ant-"}, before: wordStart, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
+			anchors: []string{"sk-ant-"}, before: wordStart, broken: true, wanted: isKey, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
 		},
 		{
 			Name: "openai-key", About: "keys for OpenAI and similar services: sk-..., sk-proj-...",
-			anchors: []string{"sk-"}, before: nameStart, wanted: hasDigit,
+			anchors: []string{"sk-"}, before: nameStart, broken: true, wanted: func(match string) bool { return hasDigit(match) && isKey(match) },
 			pattern: `sk-(?:(?:proj|svcacct|admin|or-v1|live|test)-)?[A-Za-z0-9_]{20,}[A-Za-z0-9_-]*`,
 		},
 		{
 			Name: "github-token", About: "GitHub and GitLab tokens: ghp_..., github_pat_..., glpat-...",
-			anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, before: wordStart,
+			anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, before: wordStart, broken: true, wanted: isKey,
 			pattern: `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}`,
 		},
 		{
 			Name: "slack-token", About: "Slack tokens and webhooks: xoxb-..., hooks.slack.com/services/...",
-			anchors: []string{"xox", "xapp-", "hooks.slack.com/"}, before: wordStart,
-			pattern: `xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]+)`,
+			anchors: []string{"xox", "xapp-"}, before: wordStart, broken: true, wanted: func(match string) bool { return isKey(match) && !isWords(match) },
+			pattern: `xox[abceoprs]-[A-Za-z0-9-]{16,}|xapp-[A-Za-z0-9-]{10,}`,
+		},
+		{
+			Name: "slack-token", anchors: []string{"hooks.slack.com/"}, before: wordStart,
+			pattern: `hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]+)`,
 		},
 		{
 			Name: "aws-key", About: "AWS access keys and their secrets: AKIA..., ASIA...",
-			anchors: []string{"akia", "asia"}, before: wordStart,
+			anchors: []string{"akia", "asia"}, before: wordStart, broken: true, wanted: isKey,
 			pattern: `(?:AKIA|ASIA)[A-Z0-9]{16}\b(?:[\s:,;|]{1,4}[A-Za-z0-9/+]{40}\b)?`,
 		},
 		{
 			Name: "google-key", About: "Google keys and tokens: AIza..., ya29...., GOCSPX-...",
-			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart,
-			pattern: `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
+			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart, broken: true, wanted: isKey,
+			pattern: `AIza[A-Za-z0-9_-]{35}(?:[^\w-]|$)|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
 		},
 		{
 			Name: "package-token", About: "npm, PyPI, Hugging Face and Stripe tokens: npm_..., pypi-..., hf_..., sk_live_...",
-			anchors: []string{"npm_", "pypi-", "hf_", "sk_live_", "sk_test_", "rk_live_", "rk_test_"}, before: wordStart,
+			anchors: []string{"npm_", "pypi-", "hf_", "sk_live_", "sk_test_", "rk_live_", "rk_test_"}, before: wordStart, broken: true,
+			wanted:  func(match string) bool { return isKey(match) && !isWords(match) },
 			pattern: `npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|hf_[A-Za-z0-9]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
 		},
 		{
 			Name: "jwt", About: "JSON web tokens: eyJ....eyJ....",
-			anchors: []string{"eyj"}, before: nameStart,
+			anchors: []string{"eyj"}, before: nameStart, broken: true,
 			pattern: `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`,
 		},
 	}

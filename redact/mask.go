@@ -43,14 +43,15 @@ func maskOnce(text string) string {
 func wideRules() []Rule {
 	return []Rule{
 		// Keys with a well-known prefix.
-		{anchors: []string{"sk-ant-"}, pattern: `sk-ant-([A-Za-z0-9_-]+)`},
+		{anchors: []string{"sk-ant-"}, broken: true, pattern: `sk-ant-([A-Za-z0-9_-]+)`},
 		{
 			anchors: []string{"sk-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza"},
 			before:  wordStart,
+			broken:  true,
 			pattern: `(?:sk-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza)([A-Za-z0-9_-]{12,})`,
 		},
 		// A JSON web token.
-		{anchors: []string{"eyj"}, before: wordStart, pattern: `eyJ([A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)`},
+		{anchors: []string{"eyj"}, before: wordStart, broken: true, pattern: `eyJ([A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)`},
 		// The user and the password of a URL.
 		{anchors: []string{"://"}, pattern: `://([^\s/?#"'<>]+)@`},
 		// The authentication scheme before the value of a header stays.

@@ -118,7 +118,7 @@ var redactions = map[string]struct {
 			"GITHUB_TOKEN=abcd1234 make":             "GITHUB_TOKEN=[redacted:env] make",
 			`DB_PASSWORD="two words" x`:              `DB_PASSWORD="[redacted:env]" x`,
 			"DB_PASS=hunter":                         "DB_PASS=[redacted:env]",
-			"STRIPE_KEY: abcd":                       "STRIPE_KEY: [redacted:env]",
+			"STRIPE_KEY: abcd1234":                   "STRIPE_KEY: [redacted:env]",
 			"export AWS_SECRET_ACCESS_KEY='a/b+c=d'": "export AWS_SECRET_ACCESS_KEY='[redacted:env]'",
 		},
 		[]string{"MAX_TOKENS=4096", "TOKEN=$OTHER", "API_KEY=", "API_KEY=<your key>", "KEYBOARD=qwerty", "SSH_AUTH_SOCK=/tmp/x.sock"},
@@ -169,7 +169,7 @@ var redactions = map[string]struct {
 			"client-key-data: LS0tLS1CRUdJT":   "client-key-data: [redacted:setting]",
 			`apiKey := "abcd1234"`:             `apiKey := "[redacted:setting]"`,
 			`:password => "abcd"`:              `:password => "[redacted:setting]"`,
-			`x["api_key"] = "abcd"`:            `x["api_key"] = "[redacted:setting]"`,
+			`x["api_key"] = "abcd1234"`:        `x["api_key"] = "[redacted:setting]"`,
 			"<password>abcd</password>":        "<password>[redacted:setting]</password>",
 			`"pass": "abcd"`:                   `"pass": "[redacted:setting]"`,
 			"AccountKey=abcd1234==;x":          "AccountKey=[redacted:setting];x",
@@ -178,6 +178,10 @@ var redactions = map[string]struct {
 			"password: string;", "token := lexer.next()", `"input_tokens": "12345"`, "the password is required", "token = config.token",
 			"token: undefined", "secrets: of the trade", "password=${PASSWORD}",
 		},
+	},
+	"base64": {
+		map[string]string{"a dG9rZW49Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXZXN3laOWJDMWRFM2ZHNQ== b": "a [redacted:base64] b"},
+		[]string{"dGhlIHRva2VuIG9mIGEgcGFzc3dvcmQgaXMgc2VjcmV0", "dG9rZW4", "a token=x password"},
 	},
 	"kubernetes-secret": {
 		map[string]string{
@@ -190,7 +194,7 @@ var redactions = map[string]struct {
 		map[string]string{
 			`"accountUuid": "0a1b2c3d-0000"`:        `"accountUuid": "[redacted:account]"`,
 			"organization_name=Acme-Inc":            "organization_name=[redacted:account]",
-			"arn:aws:iam::123456789012:role/deploy": "arn:aws:iam::[redacted:account]:role/deploy",
+			"arn:aws:iam::481273960524:role/deploy": "arn:aws:iam::[redacted:account]:role/deploy",
 		},
 		[]string{"my account: fine", "organization of the code", "arn:aws:s3:::bucket", "user_agent: Mozilla"},
 	},

@@ -31,10 +31,16 @@ type Rule struct {
 	with string
 	// before reports whether a match counts after the given text; nil means that it always does.
 	before func(text string) bool
+	// starts is like before, for the whole text and the offset of the match.
+	starts func(text string, at int) bool
 	// wanted reports whether a match is a secret; nil means that every match is.
 	wanted func(match string) bool
+	// named is like wanted, for a value after a name. around is the text from the anchor to the value.
+	named func(around, value string) bool
 	// entropy is the least entropy of a match, in bits per character.
 	entropy float64
+	// broken marks a key that is also found if it is broken by line ends.
+	broken bool
 	// custom finds the matches in place of pattern, before and wanted, in texts that have an
 	// anchor.
 	custom func(text string) [][2]int
@@ -66,8 +72,9 @@ type ruleTable struct {
 // allRules makes the rules when they are first needed, and each rule compiles its pattern when its
 // first anchor is found. A program that never sees anything like a secret pays nothing.
 var allRules = sync.OnceValue(func() *ruleTable {
-	t := &ruleTable{rules: slices.Concat(wideRules(), keyRules(), tokenRules(), headerRules(), settingRules(), serviceRules(),
-		wideSettings(), personalRules())}
+	t := new(ruleTable)
+	t.rules = slices.Concat(wideRules(), keyRules(), tokenRules(), headerRules(), settingRules(), serviceRules(),
+		t.encodedRules(), wideSettings(), personalRules())
 	var anchors [][]string
 	for i := range t.rules {
 		rule := &t.rules[i]
@@ -186,19 +193,25 @@ func (p *prefix) ReadRune() (r rune, size int, err error) {
 // tryAt appends the match at start, and sets end to its end. It takes what it read of the text off
 // left.
 func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][2]int {
-	if start > 0 && r.before != nil && !r.before(text[:start]) {
+	if start > 0 && r.before != nil && !r.before(text[:start]) || r.starts != nil && !r.starts(text, start) {
 		return spans
 	}
 	from := prefix{text: text[start:], limit: max(*left, minPrefix)}
 	match := r.match(&from)
 	*left -= from.at
+	if r.broken {
+		if span, found := r.acrossLines(text, start, match, left); found {
+			*end = span[1]
+			return append(spans, span)
+		}
+	}
 	if match == nil {
 		return spans
 	}
 	*end = start + match[1]
 	first, last := group(match)
 	found := text[start+first : start+last]
-	if r.wanted != nil && !r.wanted(found) || r.entropy > 0 && entropy(found) < r.entropy {
+	if !r.accepts(text[start:start+first], found) {
 		return spans
 	}
 	if from.limit < len(from.text) && last >= from.limit-utf8.UTFMax {
@@ -208,6 +221,12 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 		}
 	}
 	return append(spans, [2]int{start + first, start + last})
+}
+
+// accepts reports whether a match is a secret. around is the text from the anchor to the match.
+func (r *Rule) accepts(around, found string) bool {
+	return (r.wanted == nil || r.wanted(found)) && (r.named == nil || r.named(around, found)) &&
+		(r.entropy == 0 || entropy(found) >= r.entropy)
 }
 
 // group returns the bounds of the first group that matched, or of the whole match.
@@ -249,6 +268,20 @@ func wordStart(before string) bool {
 func nameStart(before string) bool {
 	last := before[len(before)-1]
 	return !isAlphanumeric(last) && last != '-' && last != '_' || endsEscape(before)
+}
+
+// notInBase64 is like wordStart, for tokens that could be a part of other data: it reports whether the
+// text before is not the beginning of a longer text in base64.
+func notInBase64(before string) bool {
+	if !wordStart(before) {
+		return false
+	}
+	if n := len(before); n > 1 && before[n-1] == '+' && isAlphanumeric(before[n-2]) {
+		return false
+	}
+	before = strings.TrimRight(before[max(0, len(before)-128):], "\r\n")
+	run := len(before) - len(strings.TrimRight(before, base64Letters))
+	return run < 24 || strings.ContainsAny(before[len(before)-run:], "=")
 }
 
 // longestEscape bounds the escapes that endsEscape recognizes.

@@ -13,7 +13,7 @@ func headerRules() []Rule {
 		{
 			Name: "authorization", About: "Authorization, Cookie and x-api-key headers, Basic and Bearer tokens, URL signatures",
 			anchors: []string{"authorization", "cookie", "x-api-key", "bearer ", "basic ", "sig=", "signature="},
-			before:  wordStart, wanted: isHeaderValue,
+			before:  wordStart, named: isHeaderValue,
 			pattern: `(?i)(?:authorization|cookie|x-api-key)\\*["']?\s*[:=]\s*\\*["']?([^\r\n"'\\]{6,})` +
 				`|cookie\s+\\*["']([^\r\n"'\\]{6,})|bearer\s+([A-Za-z0-9._~+/=-]{12,})|basic\s+([A-Za-z0-9+/]{12,}={0,2})` +
 				`|sig(?:nature)?=([A-Za-z0-9%+/_=-]{16,})`,
@@ -27,13 +27,20 @@ func headerRules() []Rule {
 }
 
 // isHeaderValue reports whether a match is the value of a header, not prose or code about headers.
-func isHeaderValue(match string) bool {
-	if strings.ContainsAny(match, "()[]{}") {
-		return false // code
+func isHeaderValue(around, value string) bool {
+	if strings.ContainsAny(value, "()[]{}<>") {
+		return false // code, or a placeholder
 	}
-	scheme, rest, _ := strings.Cut(match, " ")
+	name := strings.ToLower(around)
+	scheme, rest, _ := strings.Cut(value, " ")
 	signed := (strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "bearer")) && len(rest) >= 8
-	return isValue(match) && !strings.HasPrefix(match, "0x") && (signed || hasDigit(match) || isBasic(match) || len(match) >= 20 && !strings.Contains(match, " "))
+	switch {
+	case signed && (!isValue(rest) || isPlaceholder(rest)), isReference(value), isPlaceholder(value):
+		return false
+	case strings.HasPrefix(name, "cookie") && !strings.Contains(value, "="):
+		return false
+	}
+	return isValue(value) && !strings.HasPrefix(value, "0x") && (signed || hasDigit(value) || isBasic(value) || len(value) >= 20 && !strings.Contains(value, " "))
 }
 
 // isBasic reports whether text is a name and a password in base64, as in HTTP basic authentication.

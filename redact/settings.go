@@ -1,10 +1,10 @@
 package redact
 
 import (
+	"encoding/base64"
 	"regexp"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // secretWords end the names of secrets.
@@ -40,45 +40,53 @@ var secretAnchors = []string{
 // settingRules find secrets by the name before them.
 func settingRules() []Rule {
 	const named = `(?i)(?:` + secretWords + `)` + afterName
-	setting := func(wanted func(string) bool, pattern string) Rule {
+	setting := func(judge func(around, value string) bool, pattern string) Rule {
 		return Rule{
 			Name: "setting", About: "values of settings with secret names: password: ..., \"apiKey\": \"...\", --token=...",
-			anchors: secretAnchors, wanted: wanted, pattern: named + pattern,
+			anchors: secretAnchors, before: secretStart, named: judge, pattern: named + pattern,
 		}
 	}
 	argument := setting(isQuotedSecret, `\\*["']\s*,\s*(?:`+quotedValue+`)\s*\)`)
-	argument.before = firstArgument
+	argument.before = func(before string) bool { return firstArgument(before) && secretStart(before) }
+	record := Rule{
+		Name: "option", anchors: []string{"login"}, before: recordStart, wanted: isValue,
+		pattern: `(?i)login[ \t\r\n]+\S{1,100}[ \t\r\n]+password[ \t\r\n]+([^\s#]+)`,
+	}
 	return []Rule{
 		{
 			Name: "env", About: "values of variables with secret names: GITHUB_TOKEN=..., DB_PASSWORD=...",
-			anchors: append([]string{"_pwd", "_pw", "_pat"}, secretAnchors...), wanted: isSecretValue,
+			anchors: append([]string{"_pwd", "_pw", "_pat"}, secretAnchors...), named: isVariable,
 			pattern: `(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|SECRET|TOKEN|API_?KEY|ACCESS_KEY(?:_ID)?|SECRET_KEY_BASE|CREDENTIALS?|CREDS|_PAT|_KEY)` +
 				`(?:_?[0-9]+|_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|V[0-9]))?` +
 				`(?:=|[ \t]*(?:\?=|::?=)[ \t]*|\\*["']?:[ \t]*|%3D)(?:` + quotedValue + `|` + bareValue + `)`,
 		},
-		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:(?:[:?+.]|\|\||\?\?)?=>?|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
-		setting(isSecretValue, `\\*["']?\]?(?:=|[ \t]*\?=[ \t]*|(?:%22)?%3[AD](?:%2[02])*)`+bareValue+`(?:[^(\[{]|$)`),
-		setting(isSecretValue, `\\*["']?\]?:[ \t]+`+bareValue+`[ \t]*(?:[\r\n#]|$)`),
-		setting(isRandom, `\\*["']?\]?:[ \t]+`+bareValue+`(?:[^(\[{]|$)`),
-		setting(isSecretValue, `(?:\\*["'])?>(?:<!\[CDATA\[)?([^<>\s\]]{4,})(?:\]\]>)?</`),
+		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:(?:[:?+.]|\|\||\?\?)?=>?|:{1,3}=|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
+		setting(isBareSecret, `\\*["']?\]?(?:=|[ \t]*\?=[ \t]*|(?:%22)?%3[AD](?:%2[02])*)`+bareValue+`(?:[^(\[{]|$)`),
+		setting(isBareSecret, `\\*["']?\]?:[ \t]+`+bareValue+`[ \t]*(?:[\r\n#]|$)`),
+		setting(isRandomSecret, `\\*["']?\]?:[ \t]+`+bareValue+`(?:[^(\[{]|$)`),
+		setting(isBareSecret, `(?:\\*["'])?>\s*(?:<!\[CDATA\[)?([^<>\s\]]{4,})(?:\]\]>)?\s*</`),
 		argument,
 		setting(isQuotedSecret, `["']\s+value=(?:`+quotedValue+`)`),
-		setting(isValue, `:[ \t]*[|>][+-]?[ \t]*\r?\n[ \t]+([^\r\n]{4,}(?:\r?\n[ \t]+[^\s:]+)*)`),
+		setting(isBlockSecret, `:[ \t]*[|>][+-]?[ \t]*\r?\n[ \t]+([^\r\n]{4,}(?:\r?\n[ \t]+[^\s:]+)*)`),
 		{
 			Name: "option", About: "passwords after options and names: -u name:..., --token ..., password ..., secret_key = ...",
 			anchors: append([]string{"--", " -u", " -b ", "pwd", "sshpass", "docker login", "podman login", "mysql", "mariadb", "redis-cli"}, secretAnchors...),
-			wanted:  isRandom, pattern: optionPattern,
+			named:   isOption, pattern: optionPattern,
 		},
+		record,
 		{
 			Name:    "option",
-			anchors: []string{"login", ":5432:", ":5433:", ":6432:", ":*:", "?key=", "&key=", "?pass=", "&pass=", "identified by"},
+			anchors: []string{":5432:", ":5433:", ":6432:", ":*:", "?key=", "&key=", "?pass=", "&pass=", "identified by"},
 			wanted:  isValue, pattern: recordPattern,
 		},
-		{Name: "kubernetes-secret", About: "values of Kubernetes secrets in YAML", anchors: []string{"kind: secret", "kind: \"secret"}, custom: kubernetesSecrets},
+		{
+			Name: "kubernetes-secret", About: "values of Kubernetes secrets in YAML",
+			anchors: []string{"kind: secret", "kind: \"secret", "kind: 'secret"}, custom: kubernetesSecrets,
+		},
 		{
 			Name: "account", personal: true, About: "IDs and names of accounts and organizations, including AWS",
 			anchors: []string{"account", "billing", "organi", "org", "user", "email", "credential", "arn:aws"},
-			wanted:  isSecretValue,
+			named:   isAccount,
 			pattern: `(?i)(?:` + accountWords + `)\\*["']?\s*[:=]\s*(?:` + quotedValue + `|` + bareValue + `)` +
 				`|arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:([0-9]{12})`,
 		},
@@ -98,23 +106,10 @@ const optionPattern = `(?i)(?:\s-u\s*|--user[ =])\\*["']?[^\s:"'$/]{1,64}:\\*["'
 	`|(?:` + secretWords + `)(?:[ \t]+is)?[ \t]+["']?([^\s"'\\<>(){}\[\],;:=]{8,})` +
 	`|(?:` + secretWords + `)[ \t]+[?:]?=[ \t]+([^\s"'\\<>(){}\[\],;]{6,})[ \t]*(?:[\r\n]|$)`
 
-// recordPattern finds passwords by the form of the whole record: lines of .netrc and .pgpass,
-// queries of URLs and statements of SQL.
-const recordPattern = `(?i)login[ \t\r\n]+\S{1,100}[ \t\r\n]+password[ \t\r\n]+([^\s#]+)` +
-	`|:(?:5432|5433|6432|\*):[^:\s]{1,100}:[^:\s]{1,100}:([^\s:"'<>]{4,})` +
+// recordPattern finds passwords by the form of the whole record: lines of .pgpass, queries of URLs
+// and statements of SQL.
+const recordPattern = `(?i):(?:5432|5433|6432|\*):[^:\s]{1,100}:[^:\s]{1,100}:([^\s:"'<>]{4,})` +
 	`|[?&](?:key|pass)=([A-Za-z0-9._~%-]{12,})|identified by '([^'\r\n]{4,})'`
-
-// isRandom is like isSecretValue, for a value where an ordinary word could stand. The value must
-// have both letters and digits, which words don't.
-func isRandom(value string) bool {
-	letters := strings.ContainsFunc(value, unicode.IsLetter)
-	return letters && hasDigit(value) && isSecretValue(value) || isBasic(value)
-}
-
-// isRandomNotPath is like isRandom, for a value that could be a path.
-func isRandomNotPath(value string) bool {
-	return isRandom(value) && !strings.ContainsAny(value[:1], "/~.") && !strings.Contains(value, `:\`)
-}
 
 // A memberRule finds the value of a member of a JSON object by the name of the member.
 type memberRule struct {
@@ -143,27 +138,6 @@ func ruleOfMember(name, value string) string {
 	return ""
 }
 
-// isValue reports whether value is a real one: not a variable, a placeholder or a text that was
-// redacted before.
-func isValue(value string) bool {
-	value = strings.TrimSpace(value)
-	switch {
-	case value == "", strings.HasPrefix(value, markStart), strings.Contains(value, "[redacted"):
-		return false
-	case strings.ContainsAny(value[:1], "$<%{"), strings.Trim(value, "*x.•") == "":
-		return false
-	}
-	return true
-}
-
-// codeWords are the words that follow a name in code, where a setting would have its value.
-var codeWords = map[string]bool{
-	"string": true, "number": true, "boolean": true, "bool": true, "byte": true, "bytes": true, "null": true, "none": true,
-	"true": true, "false": true, "undefined": true, "object": true, "optional": true, "required": true, "str": true,
-	"self": true, "this": true, "await": true, "func": true, "interface": true, "[]byte": true, "default": true,
-	"secret": true, "password": true, "token": true,
-}
-
 // firstArgument reports whether text ends with the beginning of a function's first argument, a
 // string: setProperty("db.
 func firstArgument(text string) bool {
@@ -173,24 +147,29 @@ func firstArgument(text string) bool {
 	return strings.HasSuffix(strings.TrimRight(text, `\ `), "(")
 }
 
-// isSecretValue is like isValue, for a value in code or prose: a type or an expression is not one.
-func isSecretValue(value string) bool { return isWord(value) && !isExpression(value) }
-
-// isQuotedSecret is like isSecretValue, for a value in quotes, which is not an expression.
-func isQuotedSecret(value string) bool { return isWord(value) }
-
-// isWord reports whether value is a real one and not a word of a programming language.
-func isWord(value string) bool {
-	word := strings.ToLower(strings.Trim(value, " .,:;!?*"))
-	return isValue(value) && !codeWords[word] && len(word) >= 4
+// secretStart reports whether the name of a secret can continue after the given text: not after words
+// that make it the name of something that everyone sees.
+func secretStart(before string) bool {
+	name := strings.TrimRight(strings.ToLower(before[max(0, len(before)-24):]), "_-.")
+	for _, word := range []string{"public", "csrf", "xsrf", "authenticity", "page", "continuation"} {
+		if strings.HasSuffix(name, word) {
+			return false
+		}
+	}
+	return true
 }
 
-var expression = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[a-z][A-Za-z]*(?:\.[A-Za-z_]+)+|process\.env.*|os\.(?:environ|Getenv).*|[=*].*|[a-z]+[A-Z][A-Za-z]*|-?0x[0-9a-fA-F]{1,16}|` +
-		`[a-z]+\.[A-Za-z0-9.]*[A-Za-z](?i:key|secret|token|password)[0-9]*|[A-Za-z0-9]*[A-Za-z](?:Key|Secret|Token|Password)[0-9]*)$`)
-})
-
-func isExpression(value string) bool { return len(value) < 80 && expression().MatchString(value) }
+// recordStart reports whether a record of .netrc can continue after the given text: after the name of
+// a machine, or at the beginning of a line.
+func recordStart(before string) bool {
+	line := before[max(0, len(before)-128):]
+	if i := strings.LastIndexAny(line, "\r\n"); i >= 0 {
+		line = line[i+1:]
+	}
+	words := strings.Fields(line)
+	n := len(words)
+	return n == 0 || words[n-1] == "default" || n > 1 && words[n-2] == "machine"
+}
 
 // kubernetesData matches the line that starts the values of a secret, and kubernetesKind the line
 // that reports that an object is one.
@@ -241,11 +220,19 @@ func yamlValues(text string, start, end int, spans [][2]int) [][2]int {
 		}
 		left := len(value) - len(strings.TrimLeft(value, " \t\"'"))
 		value = strings.TrimRight(value[left:], " \t\r\"'")
-		if len(value) >= 4 && isValue(value) && !strings.Contains(line, markStart) {
+		if len(value) >= 4 && value[0] != '#' && isValue(value) && len(decoded(value)) >= 4 && !isPlaceholder(value) && !strings.Contains(line, markStart) {
 			first := at + len(name) + left
 			spans = append(spans, [2]int{first, first + len(value)})
 		}
 		at += len(line)
 	}
 	return spans
+}
+
+// decoded returns what a value in base64 stands for, or the value itself.
+func decoded(value string) string {
+	if text, err := base64.StdEncoding.DecodeString(value); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	return value
 }

@@ -36,23 +36,27 @@ var tokenPatterns = []string{
 	// Messages and documents.
 	`SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{20,}`, `xkeysib-[a-f0-9]{60,}-[A-Za-z0-9]{12,}`, `xsmtpsib-[a-f0-9]{60,}-[A-Za-z0-9]{12,}`,
 	`re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}`, `key-[a-f0-9]{32}\b`, `AC[a-f0-9]{32}:[a-f0-9]{32}`, `pat-(?:na|eu)[0-9]-[0-9a-f-]{36}`,
-	`00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}`, `secret_[A-Za-z0-9]{43}\b`, `ntn_[A-Za-z0-9]{40,}`, `fig[do]r?_[A-Za-z0-9_-]{36,}`,
+	`00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}`, `secret_[A-Za-z0-9]{43}\b`, `ntn_[A-Za-z0-9]{40,48}\b`, `fig[do]r?_[A-Za-z0-9_-]{36,}`,
 	`sl\.[A-Za-z0-9_-]{60,}`, `CFPAT-[A-Za-z0-9_-]{40,}`, `EAA[A-Za-z0-9]{60,}`, `IGQ[A-Za-z0-9_-]{60,}`,
 	`api/webhooks/([0-9]{8,}/[A-Za-z0-9_-]{20,})`, `api\.telegram\.org/bot([0-9]{6,}:[A-Za-z0-9_-]{20,})`,
 	`tfp_[A-Za-z0-9_.=-]{40,}`,
 	// Measurements and features.
 	`NR(?:AK|JS|II|RA|AL)-[A-Za-z0-9-]{19,}`, `hc[abm]ik_[A-Za-z0-9]{50,}`, `hc[a-z]lk_[A-Za-z0-9]{50,}`, `ph[cxs]_[A-Za-z0-9]{32,}`, `sdk-[0-9a-f]{8}-[0-9a-f-]{27}`,
 	`api-[0-9a-f]{8}-[0-9a-f-]{27}`, `mob-[0-9a-f]{8}-[0-9a-f-]{27}`, `secret-[A-Za-z0-9]{40,}`, `gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}`,
-	`sntry[su]_[A-Za-z0-9+/=_]{40,}`, `sk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{20,}`, `dt0[a-z][0-9]{2}\.[A-Z0-9]{20,}\.[A-Z0-9]{50,}`,
+	`sk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{20,}`, `dt0[a-z][0-9]{2}\.[A-Z0-9]{20,}\.[A-Z0-9]{50,}`,
 }
 
 // tokenRules find the tokens of tokenPatterns, and the tokens of Discord's bots.
 func tokenRules() []Rule {
 	var rules []Rule
 	add := func(anchors []string, pattern string) {
+		start := notInBase64
+		if strings.HasPrefix(pattern, "(?:live|test)_") { // the end of other names
+			start = nameStart
+		}
 		rules = append(rules, Rule{
 			Name: "service-token", About: "tokens of other services: hvs...., SG...., dop_v1_..., gsk_..., shpat_..., AGE-SECRET-KEY-...",
-			anchors: anchors, before: wordStart, wanted: hasDigit, pattern: pattern,
+			anchors: anchors, before: start, broken: true, wanted: func(match string) bool { return hasDigit(match) && isKey(match) }, pattern: pattern,
 		})
 	}
 	for _, pattern := range tokenPatterns {

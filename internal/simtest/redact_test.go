@@ -38,6 +38,8 @@ var secrets = []struct{ rule, secret, text string }{
 	{"github-token", "abcdefghijklmnopqrstuvwxyz0123456789", "refused \x1b[32mghp_abcdefghijklmnopqrstuvwxyz0123456789\x1b[0m"},
 	{"env", "qwertz", "DB_PASSWORD=\x1b[33mqwertz\x1b[0m"},
 	{"kubernetes-secret", "YWRtaW5hZG1pbg", "apiVersion: v1\nkind: Secret\ndata:\n  user: YWRtaW5hZG1pbg\n"},
+	{"base64", "dG9rZW49Z2hwX2FCM2RFNWdIN2pL", "sent dG9rZW49Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXZXN3laOWJDMWRFM2ZHNQ=="},
+	{"github-token", "9klmnop4rst8uvwxyz", "refused ghp_abcdefghij0123456\n78" + "9klmnop4rst8uvwxyz"},
 	{"option", "s3cretpass", "curl -u admin:s3cretpass https://x.example"},
 }
 
