@@ -60,7 +60,7 @@ func (c *changeCall) check(t *testing.T, before, after string) {
 // file after this one.
 func TestRecordedEdits(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../testdata/recorded/2.1.325/tool_edits.txt")
+	text, err := os.ReadFile("../testdata/recorded/2.1.326/tool_edits.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

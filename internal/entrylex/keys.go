@@ -27,6 +27,8 @@ const (
 	KeyAgentName      = "agentName"
 	KeySessionKind    = "sessionKind"
 	KeyForkedFrom     = "forkedFrom"
+	// The session whose request an answer came from, if it is another one.
+	KeyRequestSessionID = "requestSessionId"
 
 	// Marks of a line of the conversation.
 	KeyIsSidechain       = "isSidechain"
@@ -41,6 +43,7 @@ const (
 	KeyAttachment      = "attachment"
 	KeyData            = "data"
 	KeyToolUseResult   = "toolUseResult"
+	KeyMCPMeta         = "mcpMeta"
 	KeyContent         = "content"
 	KeyCompactMetadata = "compactMetadata"
 	KeyCostUSD         = "costUSD"
