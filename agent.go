@@ -118,9 +118,16 @@ func (a *agent) sendInitialize(ctx context.Context, plan *launchPlan) error {
 	s.callback.mcp.Ready()
 	a.forgetVersion()
 	a.checkSent(plan.version)
-	a.checkVersion(cmp.Or(info.Version, plan.version))
+	found := cmp.Or(info.Version, plan.version)
+	if found == "" { // old agents don't report it here
+		found = plan.options.agentVersion(ctx, false)
+	}
+	if err := plan.options.checkOld(found); err != nil {
+		return err
+	}
+	a.checkVersion(found)
 	if plan.version == "" {
-		if err := plan.options.checkUnplanned(info.Version); err != nil {
+		if err := plan.options.checkUnplanned(found); err != nil {
 			return err
 		}
 	}
@@ -190,6 +197,13 @@ func (a *agent) checkSent(found string) {
 	if err := checkPrompt(prompt, found); err != nil {
 		a.session.log.Warn("the agent ignores a part of a prompt: its version was not known", "error", err)
 	}
+}
+
+// knownVersion returns the version of the newest process, or "" while it is not known.
+func (a *agent) knownVersion() string {
+	a.checking.Lock()
+	defer a.checking.Unlock()
+	return a.version
 }
 
 // learnVersion sets the version unless it is known, and returns the prompt that is to be checked

@@ -16,7 +16,7 @@ import (
 )
 
 // MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one
-// is used all the same, with a warning to [Options.Logger].
+// is refused unless [Options.AllowOldAgent] is set.
 const MinAgentVersion = "2.1.50"
 
 // The first versions of Claude Code that do things in another way than those before.
@@ -26,6 +26,13 @@ const (
 	namesPrompts = "2.1.260"
 	// listsSystemPrompt takes a custom system prompt as a list, older ones only as a text.
 	listsSystemPrompt = "2.1.110"
+	// cancelsQueue can remove all prompts from its queue with an interrupt.
+	cancelsQueue = "2.1.219"
+	// blocksOnFailure can block when a hook fails.
+	blocksOnFailure = "2.1.317"
+	// addsConnected answers a request for in-process servers when it is connected to them. Older
+	// versions may answer before.
+	addsConnected = "2.1.326"
 )
 
 // olderThan reports whether a version is known and older than another one.
@@ -58,7 +65,7 @@ func (o *Options) agentVersion(ctx context.Context, onePrompt bool) string {
 // is an [*OptionsError] about an option that the version does not have.
 func (p *launchPlan) adapt(found string, onePrompt bool) error {
 	p.version = found
-	if err := p.options.checkVersion(found); err != nil {
+	if err := cmp.Or(p.options.checkOld(found), p.options.checkVersion(found)); err != nil {
 		return err
 	}
 	const replay = "--replay-user-messages"
@@ -71,6 +78,19 @@ func (p *launchPlan) adapt(found string, onePrompt bool) error {
 		p.body.SystemPrompt = strings.Join(list, "\n\n")
 	}
 	return nil
+}
+
+// checkOld returns an [*OptionsError] if an agent of that version is older than this package is
+// meant for, unless the options allow that. An unknown version is taken for a new one.
+func (o *Options) checkOld(found string) error {
+	if o.AllowOldAgent || !version.Valid(found) || !olderThan(found, MinAgentVersion) {
+		return nil
+	}
+	option := "AgentPath"
+	if o.AgentVersion != "" {
+		option = "AgentVersion"
+	}
+	return badOption(option, "Claude Code %s is too old: update it to version %s or newer, or set AllowOldAgent", found, MinAgentVersion)
 }
 
 // dependsOnVersion reports whether an option is set that some versions do not have, or get in
@@ -112,9 +132,10 @@ type optionVersion struct {
 	set    func(*Options) bool
 }
 
-// optionVersions lists what versions from MinAgentVersion on ignore without an error. Flags are not
+// optionVersions lists what versions ignore without an error. Flags are not
 // listed: the agent refuses unknown flags. docs/production.md has this table.
 var optionVersions = slices.Concat([]optionVersion{
+	{"SystemPrompt", "Custom or Append", MinAgentVersion, promptHas(func(p *SystemPrompt) bool { return p.Custom != nil || p.Append != "" })},
 	{"SystemPrompt", "ExcludeDynamicSections", "2.1.97", promptHas(func(p *SystemPrompt) bool { return p.ExcludeDynamicSections })},
 	{"SystemPrompt", "Fresh", "2.1.300", promptHas(func(p *SystemPrompt) bool { return p.Fresh })},
 	{"Session.Title", "", "2.1.113", func(o *Options) bool { return o.Session.Title != "" }},
@@ -170,7 +191,8 @@ var optionVersions = slices.Concat([]optionVersion{
 	hookVersions("2.1.150", "PostToolBatch", "UserPromptExpansion"),
 	hookVersions("2.1.200", "MessageDisplay"),
 	hookVersions("2.1.250", "DirectoryAdded"),
-	hookVersions("2.1.300", "PreModelSwitch", "PostModelSwitch"))
+	hookVersions("2.1.300", "PreModelSwitch", "PostModelSwitch"),
+	[]optionVersion{{"Hooks", "OnFailure", blocksOnFailure, func(o *Options) bool { return blocksOnHookFailure(o.Hooks) }}})
 
 func promptHas(test func(*SystemPrompt) bool) func(*Options) bool {
 	return func(o *Options) bool { return o.SystemPrompt != nil && test(o.SystemPrompt) }

@@ -76,7 +76,7 @@ func TestOptionsOfOtherVersions(t *testing.T) {
 	o.Hooks = make(map[hook.Event][]hook.Matcher)
 	for _, v := range optionVersions {
 		if v.option == "Hooks" {
-			o.Hooks[hook.Event(v.part)] = []hook.Matcher{{}}
+			o.Hooks[hook.Event(v.part)] = []hook.Matcher{{OnFailure: hook.FailureBlock}}
 		}
 	}
 	o.MCPServers = map[string]MCPServer{
@@ -86,11 +86,11 @@ func TestOptionsOfOtherVersions(t *testing.T) {
 		if !v.set(o) || v.set(new(Options)) {
 			t.Errorf("%s %s: set %t, and %t without options", v.option, v.part, v.set(o), v.set(new(Options)))
 		}
-		if !version.Valid(v.since) || version.Compare(v.since, MinAgentVersion) <= 0 {
+		if !version.Valid(v.since) || version.Compare(v.since, MinAgentVersion) < 0 {
 			t.Errorf("%s %s: since %s", v.option, v.part, v.since)
 		}
 	}
-	for _, found := range []string{"2.1.300", "2.1.325", ""} {
+	for _, found := range []string{"2.1.317", "2.1.326", ""} {
 		if err := o.checkVersion(found); err != nil {
 			t.Errorf("%q: %v", found, err)
 		}

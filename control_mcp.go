@@ -2,9 +2,12 @@ package clew
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clewdev/clew/internal/mcphost"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -97,7 +100,9 @@ type MCPToolAnnotations struct {
 
 // SetMCPServers replaces the MCP servers that the session got from its host so far; nil means none.
 // The servers of settings and plugins stay. It waits until the agent tries to connect to the new
-// ones.
+// ones, and until the tools of in-process servers can be used. Claude Code before 2.1.326 is asked
+// for that, again and again until [Limits.ControlTimeout]; an agent of an unknown version is not, see
+// [Options.AgentVersion].
 //
 // The servers are copied, and checked like [Options.MCPServers]; the error of the check is an
 // [*OptionsError]. The connections of in-process servers that are removed or replaced are closed at
@@ -123,8 +128,42 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 	}
 	replaced := host.Replace(inside)
 	defer host.CloseRemoved() // last, because the context may be that of a call
-	return change, s.announce(ctx, replaced)
+	if err := s.announce(ctx, replaced); err != nil {
+		return change, err
+	}
+	return change, s.awaitServers(ctx, inside)
 }
+
+// awaitServers waits until the agent no longer is connecting to in-process servers, if it is of a
+// version that answers before.
+func (s *Session) awaitServers(ctx context.Context, servers map[string]mcphost.Server) error {
+	if len(servers) == 0 || !olderThan(s.agent.knownVersion(), addsConnected) {
+		return nil
+	}
+	limit := s.opts.controlTimeout()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("clew: MCP servers not connected within %v: %w",
+		limit, context.DeadlineExceeded))
+	defer cancel()
+	for ctx.Err() == nil {
+		status, err := s.MCPStatus(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(status, func(server MCPServerStatus) bool {
+			_, own := servers[server.Name]
+			return own && server.State == MCPStatePending
+		}) {
+			return nil
+		}
+		if pause.For(ctx, serverInterval) != nil {
+			break
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// serverInterval is the time between two questions whether servers are connected.
+const serverInterval = 20 * time.Millisecond
 
 // announce reports to the agent that servers replaced others. The agent does not notice that.
 func (s *Session) announce(ctx context.Context, servers []string) error {

@@ -17,13 +17,18 @@ func (s *Session) Interrupt(ctx context.Context, opts *InterruptOptions) (*Inter
 	if opts == nil || !opts.CancelQueued {
 		return call[InterruptReceipt](ctx, s, "interrupt", nil)
 	}
+	if found := s.agent.knownVersion(); olderThan(found, cancelsQueue) {
+		return nil, badOption("InterruptOptions.CancelQueued", "Claude Code %s would run the queued prompts: use version %s or newer",
+			found, cancelsQueue)
+	}
 	return call[InterruptReceipt](ctx, s, "interrupt", interruptRequest{CancelQueued: true})
 }
 
 // InterruptOptions configure [Session.Interrupt].
 type InterruptOptions struct {
-	// CancelQueued also removes all prompts from the queue. An agent without the capability
-	// interrupt_cancel_queued_v1 leaves them there.
+	// CancelQueued also removes all prompts from the queue. Claude Code before 2.1.219 can't do
+	// that: the interrupt is an [*OptionsError] then, and nothing is sent. An agent whose version is
+	// not known is taken for a new one, see [Options.AgentVersion].
 	CancelQueued bool
 }
 

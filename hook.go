@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,8 @@ func (s *Session) checkHooksApplied(info *ServerInfo) error {
 	case len(s.opts.Hooks) > 0 && applied != nil && !*applied:
 		return badOption("Hooks", "the agent did not apply them")
 	case blocksOnHookFailure(s.opts.Hooks) && !info.HookOnFailureSupported:
-		return badOption("Hooks", "this agent is too old for OnFailure: a failing hook would block nothing")
+		return badOption("Hooks", "Claude Code %s has no OnFailure, and a failing hook would block nothing: use version %s or newer",
+			cmp.Or(info.Version, s.agent.knownVersion(), "of this version"), blocksOnFailure)
 	}
 	return nil
 }

@@ -38,6 +38,10 @@ type Options struct {
 	// that the binary is asked with --version, once until it changes; a Transport of your own and a
 	// [ProcessTransport.Wrap] are not asked, and their agents are taken for new ones.
 	AgentVersion string
+	// AllowOldAgent starts agents that are older than [MinAgentVersion] as well, with a warning to
+	// Logger: they are not tested, and may ignore more than the options that are refused. False
+	// makes such an agent an [*OptionsError].
+	AllowOldAgent bool
 	// Transport starts the agent. Nil means as a child process.
 	Transport Transport
 	// Dir is the agent's working directory, and becomes PWD. Empty means the working directory of

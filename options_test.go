@@ -117,7 +117,7 @@ func fillKind(v reflect.Value) {
 func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
-		"AgentPath", "AgentVersion", "Limits.ControlTimeout", "Transport", "InheritEnv", "Logger", "Limits.IdleTimeout", "Limits.OnIdle", "Limits.InitializeTimeout", "Limits.MaxFrameBytes",
+		"AgentPath", "AgentVersion", "AllowOldAgent", "Limits.ControlTimeout", "Transport", "InheritEnv", "Logger", "Limits.IdleTimeout", "Limits.OnIdle", "Limits.InitializeTimeout", "Limits.MaxFrameBytes",
 		"Limits.MaxBacklogBytes", "Debug.Record", "VerbatimPrompts", "Reconnect", "Store.Project", "Store.Eager", "Store.Timeout",
 		"KeepBackground", "Trace",
 		// Hooks are parameters of initializeRequest.

@@ -59,10 +59,14 @@ type ServerInfo struct {
 	FastModeDisabledReason wire.FastModeDisabledReason `json:"fast_mode_disabled_reason"`
 
 	// HooksApplied reports whether the agent uses [Options.Hooks]. Nil means that there are none,
-	// or that the agent does not report it. The next three fields are alike.
+	// or that the agent does not report it. The next four fields are alike.
 	HooksApplied *bool `json:"hooks_applied"`
 	// PluginsApplied reports whether the agent uses [Options.Plugins].
 	PluginsApplied *bool `json:"plugins_applied"`
+	// MCPServersApplied reports whether the agent uses MCP servers of the initialize request, from
+	// Claude Code 2.1.326 on. It is nil since [Options.MCPServers] follow in a request of their own,
+	// which older versions know as well.
+	MCPServersApplied *bool `json:"mcp_servers_applied"`
 	// ManagedSettingsApplied reports whether the agent uses [SettingsOptions.Managed].
 	ManagedSettingsApplied *bool `json:"managed_settings_applied"`
 	// WorkspaceTrustRecorded reports whether the agent recorded that the user trusts the directory.
@@ -76,6 +80,9 @@ type ServerInfo struct {
 	// HookOnFailureSupported reports whether a hook can block when it fails: see
 	// [hook.Matcher.OnFailure].
 	HookOnFailureSupported bool `json:"hook_on_failure_supported"`
+	// HooksWhenUnansweredKept is the number of matchers with a reaction to hooks that give no
+	// answer, which Clew does not send. Agents up to Claude Code 2.1.325 do not report it.
+	HooksWhenUnansweredKept int `json:"hooks_when_unanswered_kept"`
 	// OtherHookAskOutranksHost reports whether the reason of another hook is shown if that hook and
 	// a hook of the host both want the user to be asked about a tool.
 	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host"`

@@ -17,7 +17,7 @@ import (
 
 // AgentVersion is the version of Claude Code that this package is tested with, and that [RealAgent]
 // looks for.
-const AgentVersion = "2.1.325"
+const AgentVersion = "2.1.326"
 
 // modulePath is this module, whose repository keeps Claude Code in its cache directory.
 const modulePath = "github.com/clewdev/clew"

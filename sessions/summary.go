@@ -570,7 +570,7 @@ func (h *head) text(key []byte) *string {
 		return &h.aiTitle
 	case entrylex.KeyLastPrompt:
 		return &h.lastPrompt
-	case entrylex.KeyRequestSession:
+	case entrylex.KeyRequestSessionID:
 		return &h.requestSession
 	case entrylex.KeySummary:
 		return &h.summary

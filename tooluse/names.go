@@ -2,7 +2,7 @@ package tooluse
 
 import "slices"
 
-// The names of the built-in tools of Claude Code 2.1.325, for permission rules, hooks, and options
+// The names of the built-in tools of Claude Code 2.1.326, for permission rules, hooks, and options
 // such as clew.Options.Tools. Which of them an agent has depends on its version, its settings and
 // the options: wire.InitMessage.Tools lists them.
 const (
@@ -31,7 +31,6 @@ const (
 	ToolPowerShell               = "PowerShell"
 	ToolProjects                 = "Projects"
 	ToolProposeSkills            = "propose_skills"
-	ToolProposeGoal              = "ProposeGoal"
 	ToolPushNotification         = "PushNotification"
 	ToolRead                     = "Read"
 	ToolReadMCPResourceDir       = "ReadMcpResourceDirTool"
@@ -44,6 +43,7 @@ const (
 	ToolSendMessage              = "SendMessage"
 	ToolSendUserFile             = "SendUserFile"
 	ToolSendUserMessage          = "SendUserMessage"
+	ToolSetGoal                  = "SetGoal"
 	ToolShareOnboardingGuide     = "ShareOnboardingGuide"
 	ToolShowOnboardingRolePicker = "ShowOnboardingRolePicker"
 	ToolSkill                    = "Skill"
@@ -90,7 +90,6 @@ var builtIn = []string{
 	ToolOfferChromeSetup,
 	ToolPowerShell,
 	ToolProjects,
-	ToolProposeGoal,
 	ToolPushNotification,
 	ToolRead,
 	ToolReadMCPResourceDir,
@@ -103,6 +102,7 @@ var builtIn = []string{
 	ToolSendMessage,
 	ToolSendUserFile,
 	ToolSendUserMessage,
+	ToolSetGoal,
 	ToolShareOnboardingGuide,
 	ToolShowOnboardingRolePicker,
 	ToolSkill,

@@ -185,6 +185,30 @@ type ArtifactInput struct {
 	Contract     wire.JSON `json:"contract"`
 }
 
+// An ArtifactResult is the outcome of publishing a page. The results of other actions have other
+// members, of which this type has none.
+type ArtifactResult struct {
+	// URL is the address of the page, and Path the file that was published.
+	URL  string `json:"url"`
+	Path string `json:"path"`
+	// ArtifactID is the ID of the page, and Version the ID of what was published.
+	ArtifactID string `json:"artifact_id"`
+	Version    string `json:"version"`
+	// Title is the title of the page.
+	Title string `json:"title"`
+	// Updated reports whether the page existed, and Unchanged whether it had this content already.
+	Updated   bool `json:"updated"`
+	Unchanged bool `json:"unchanged"`
+	// Audience is the group of people who can read the page, such as "owner".
+	Audience string `json:"audience"`
+	// FolderAudience is "others" if more people can read the folder of a page whose Audience is its
+	// owner, "unknown" if the agent can't tell, and else empty. It is empty up to Claude Code
+	// 2.1.325.
+	FolderAudience string `json:"folder_audience"`
+	// Warnings are remarks for people.
+	Warnings []string `json:"warnings"`
+}
+
 // A ProjectsInput works with the documents of a project in the cloud.
 type ProjectsInput struct {
 	// Method is project_info, project_read, project_search, project_write, project_delete,
@@ -241,11 +265,13 @@ type SkillEdit struct {
 	NewString string `json:"new_string"`
 }
 
-// A ProposeGoalInput proposes a goal that the agent works towards.
-type ProposeGoalInput struct {
+// A SetGoalInput sets a goal that the agent works towards. Up to Claude Code 2.1.325 the tool is
+// ProposeGoal.
+type SetGoalInput struct {
 	// Condition is the condition under which the goal is reached.
 	Condition string `json:"condition"`
-	// AskUser is false if the goal is set without asking. Nil means true.
+	// AskUser is false if the goal is set without asking. Nil means true, and while a goal is active
+	// the user is asked in any case.
 	AskUser *bool `json:"ask_user"`
 }
 
@@ -278,6 +304,6 @@ func (*ArtifactInput) toolInput()                 {}
 func (*ProjectsInput) toolInput()                 {}
 func (*ClaudeDesignInput) toolInput()             {}
 func (*ProposeSkillsInput) toolInput()            {}
-func (*ProposeGoalInput) toolInput()              {}
+func (*SetGoalInput) toolInput()                  {}
 func (*OfferChromeSetupInput) toolInput()         {}
 func (*ShowOnboardingRolePickerInput) toolInput() {}

@@ -98,7 +98,8 @@ var inputs = map[string]func() Input{
 	"ClaudeDesign":             newInput[ClaudeDesignInput],
 	"propose_skills":           newInput[ProposeSkillsInput],
 	"ProposeSkills":            newInput[ProposeSkillsInput],
-	"ProposeGoal":              newInput[ProposeGoalInput],
+	"SetGoal":                  newInput[SetGoalInput],
+	"ProposeGoal":              newInput[SetGoalInput],
 	"OfferChromeSetup":         newInput[OfferChromeSetupInput],
 	"ShowOnboardingRolePicker": newInput[ShowOnboardingRolePickerInput],
 }
@@ -252,6 +253,7 @@ var results = map[string]func() Result{
 	"SendMessage":     newResult[SendMessageResult],
 	"AskUserQuestion": newResult[AskUserQuestionResult],
 	"ExitPlanMode":    newResult[ExitPlanModeResult],
+	"Artifact":        newResult[ArtifactResult],
 }
 
 func newResult[T any, P interface {
@@ -292,6 +294,7 @@ func (*TeamDeleteResult) toolResult()      {}
 func (*SendMessageResult) toolResult()     {}
 func (*AskUserQuestionResult) toolResult() {}
 func (*ExitPlanModeResult) toolResult()    {}
+func (*ArtifactResult) toolResult()        {}
 
 // A Category is the kind of work that a tool does. There may be others than those below.
 type Category string

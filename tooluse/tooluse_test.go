@@ -120,6 +120,14 @@ func TestDecodeResult(t *testing.T) {
 		want             Result
 	}{
 		{"Bash", `"Error: not today"`, &TextResult{"Error: not today"}},
+		{
+			"Artifact", `{"url":"https://x/a","path":"/a.html","artifact_id":"a","version":"2","title":"T","updated":true,"unchanged":true,` +
+				`"audience":"owner","folder_audience":"others","warnings":["w"],"seq":3}`,
+			&ArtifactResult{
+				URL: "https://x/a", Path: "/a.html", ArtifactID: "a", Version: "2", Title: "T", Updated: true, Unchanged: true,
+				Audience: "owner", FolderAudience: "others", Warnings: []string{"w"},
+			},
+		},
 		{"mcp__calc__add", `[{"type":"text","text":"3"}]`, nil},
 		{"mcp__calc__add", `{"sum":3}`, &OtherResult{"mcp__calc__add", `{"sum":3}`}},
 		{"Bash", `null`, &OtherResult{"Bash", `null`}},
@@ -468,7 +476,8 @@ func inputsOfServices() []inputCase {
 		{"ClaudeDesign", `{"operation":"list","arguments":{}}`, &ClaudeDesignInput{Operation: "list", Arguments: `{}`}},
 		{"propose_skills", `{"proposals":[{"name":"n","kind":"improvement","target":"t","edits":[{"old_string":"a","new_string":"b"}]}]}`,
 			&ProposeSkillsInput{Proposals: []SkillProposal{{Name: "n", Kind: "improvement", Target: "t", Edits: []SkillEdit{{"a", "b"}}}}}},
-		{"ProposeGoal", `{"condition":"c","ask_user":false}`, &ProposeGoalInput{Condition: "c", AskUser: &no}},
+		{"SetGoal", `{"condition":"c","ask_user":false}`, &SetGoalInput{Condition: "c", AskUser: &no}},
+		{"ProposeGoal", `{"condition":"c"}`, &SetGoalInput{Condition: "c"}}, // up to 2.1.325
 		{"OfferChromeSetup", `{"reason":"r"}`, &OfferChromeSetupInput{Reason: "r"}},
 		{"ShowOnboardingRolePicker", `{}`, &ShowOnboardingRolePickerInput{}},
 		{"ListMcpResources", `{}`, &ListMCPResourcesInput{}},

@@ -162,7 +162,7 @@ func TestGitAppliesEdits(t *testing.T) {
 // file after this one.
 func TestRecordedEdits(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../testdata/recorded/2.1.325/tool_edits.txt")
+	text, err := os.ReadFile("../testdata/recorded/2.1.326/tool_edits.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

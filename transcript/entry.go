@@ -65,6 +65,9 @@ type Entry struct {
 	// RequestID is the ID of the request to the API that an answer came from, such as "req_011C…".
 	// Some gateways give none.
 	RequestID string
+	// RequestSessionID is the ID of the session that paid for the answer, if that is not SessionID:
+	// the entry was copied into a fork. It is "" on other entries, and up to Claude Code 2.1.325.
+	RequestSessionID string
 	// TeamName is the name of the team whose member wrote the entry, or "".
 	TeamName string
 	// AgentName is the name of that member. The agent of a session without a team may also have a
@@ -110,6 +113,9 @@ type Entry struct {
 	// ToolUseResult is the structured result of a tool: an object, a list or a string. It is nil if
 	// the entry has none. Package tooluse decodes it.
 	ToolUseResult json.RawMessage
+	// MCPMeta is an object with what an MCP server sent beside the content of its result, such as
+	// _meta and structuredContent. It is nil if the entry has none.
+	MCPMeta json.RawMessage
 	// Attachment is the object that an entry of type attachment adds for the model.
 	Attachment json.RawMessage
 	// AttachmentType is the type in Attachment, such as "queued_command", "file" or "hook_success".

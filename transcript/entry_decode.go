@@ -120,6 +120,8 @@ func (d *entryDecoder) member(key []byte) {
 		e.PromptID = d.Word()
 	case entrylex.KeyRequestID:
 		e.RequestID = d.Word()
+	case entrylex.KeyRequestSessionID:
+		e.RequestSessionID = d.Word()
 	case entrylex.KeyTeamName:
 		e.TeamName = d.Word()
 	case entrylex.KeyAgentName:
@@ -152,6 +154,8 @@ func (d *entryDecoder) member(key []byte) {
 		e.Data, e.DataType = d.typed()
 	case entrylex.KeyToolUseResult:
 		d.resultMember()
+	case entrylex.KeyMCPMeta:
+		e.MCPMeta = d.Skip()
 	case entrylex.KeyContent:
 		e.Content = d.Skip()
 	case entrylex.KeyCompactMetadata:

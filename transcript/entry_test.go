@@ -26,14 +26,14 @@ func TestDecodeEntry(t *testing.T) {
 			"all of the envelope", `{"parentUuid":"p","logicalParentUuid":"lp","leafUuid":"l","isSidechain":true,"isMeta":true,` +
 				`"isCompactSummary":true,"isApiErrorMessage":true,"type":"user","subtype":"s","uuid":"u",` +
 				`"timestamp":"2026-11-15T00:44:42.913Z","sessionId":"s1","agentId":"a1","cwd":"/home","gitBranch":"main",` +
-				`"version":"2.1.325","permissionMode":"plan","promptId":"pr","requestId":"rq","teamName":"t","agentName":"n",` +
-				`"sourceToolUseID":"toolu_1","toolUseResult":[1],"content":"c","data":{"type":"d"},"compactMetadata":{}}`,
+				`"version":"2.1.325","permissionMode":"plan","promptId":"pr","requestId":"rq","requestSessionId":"s0","teamName":"t","agentName":"n",` +
+				`"sourceToolUseID":"toolu_1","toolUseResult":[1],"mcpMeta":{"_meta":{}},"content":"c","data":{"type":"d"},"compactMetadata":{}}`,
 			Entry{
 				ParentUUID: "p", LogicalParentUUID: "lp", LeafUUID: "l", IsSidechain: true, IsMeta: true,
 				IsCompactSummary: true, IsAPIErrorMessage: true, Type: "user", Subtype: "s", UUID: "u",
 				Timestamp: time.Date(2026, 11, 15, 0, 44, 42, 913e6, time.UTC), SessionID: "s1", AgentID: "a1", CWD: "/home",
-				GitBranch: "main", Version: "2.1.325", PermissionMode: "plan", PromptID: "pr", RequestID: "rq",
-				TeamName: "t", AgentName: "n", SourceToolUseID: "toolu_1", ToolUseResult: json.RawMessage(`[1]`),
+				GitBranch: "main", Version: "2.1.325", PermissionMode: "plan", PromptID: "pr", RequestID: "rq", RequestSessionID: "s0",
+				TeamName: "t", AgentName: "n", SourceToolUseID: "toolu_1", ToolUseResult: json.RawMessage(`[1]`), MCPMeta: json.RawMessage(`{"_meta":{}}`),
 				Content: json.RawMessage(`"c"`), Data: json.RawMessage(`{"type":"d"}`), DataType: "d",
 				CompactMetadata: json.RawMessage(`{}`),
 			},

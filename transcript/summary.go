@@ -514,6 +514,7 @@ var summaries = map[string]func(*summarizer){
 	"Projects":       pair("method", " ", "path", "query"),
 	"ClaudeDesign":   one("operation"),
 	"ProposeGoal":    one("condition"),
+	"SetGoal":        one("condition"),
 	"propose_skills": func(s *summarizer) { s.counted("proposals", "skill") },
 }
 

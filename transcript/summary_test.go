@@ -221,7 +221,7 @@ func TestToolSummaryKnowsTheBuiltInTools(t *testing.T) {
 		"EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "ListMcpResourcesTool", "LSP", "Monitor",
 		"NotebookEdit", "PowerShell", "Projects", "propose_skills", "ProposeGoal", "PushNotification", "Read",
 		"ReadMcpResourceDirTool", "ReadMcpResourceTool", "RemoteTrigger", "ReportFindings", "ScheduleWakeup",
-		"SendFeedback", "SendMessage", "SendUserFile", "SendUserMessage", "Skill", "TaskCreate", "TaskGet", "TaskStop",
+		"SendFeedback", "SendMessage", "SendUserFile", "SendUserMessage", "SetGoal", "Skill", "TaskCreate", "TaskGet", "TaskStop",
 		"TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
 	}
 	for _, name := range with {

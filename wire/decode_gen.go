@@ -3047,6 +3047,8 @@ func (v *TaskNotificationMessage) decode(d *decoder) {
 			}
 		case "summary":
 			v.Summary = d.str()
+		case "summary_is_report":
+			v.SummaryIsReport = d.boolean()
 		case "usage":
 			v.Usage = pointerTo[TaskUsage](d)
 		case "resource_links":

@@ -173,6 +173,10 @@ type TaskNotificationMessage struct {
 	OutputFile string `json:"output_file" wire:"required"`
 	// Summary is the outcome in words. For a subagent it is the final text.
 	Summary string `json:"summary"`
+	// SummaryIsReport reports whether Summary is the report of a subagent that nothing waits for, to
+	// be shown as it is. A later notification of the same task replaces it. It is false for other
+	// summaries, and up to Claude Code 2.1.325.
+	SummaryIsReport bool `json:"summary_is_report"`
 	// Usage is the usage of the task, or nil.
 	Usage *TaskUsage `json:"usage"`
 	// ResourceLinks are MCP resources that the task made, at most 50.

@@ -27,7 +27,7 @@ import (
 )
 
 // testedAgent is the version of Claude Code with which clew is tested.
-const testedAgent = "2.1.325"
+const testedAgent = "2.1.326"
 
 func checkBuild(context.Context) []diagnosis {
 	b := readBuild()

@@ -292,7 +292,7 @@ var optionsWithoutFlag = map[string]string{
 	"QuestionPreview": "is markdown on a terminal", "VerbatimPrompts": "is for prompts of programs",
 	"Session.ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
 	"PlanModeInstructions": "has no flag of the agent", "AgentProgressSummaries": "has no flag of the agent",
-	"AgentVersion": "is asked of the agent", "Limits.ControlTimeout": "suits as it is",
+	"AgentVersion": "is asked of the agent", "AllowOldAgent": "is for programs that know their agent", "Limits.ControlTimeout": "suits as it is",
 	"Limits.CloseTimeout": "suits as it is", "Limits.MaxFrameBytes": "suits as it is", "Limits.MaxBacklogBytes": "suits as it is",
 	"IncludePartialMessages": "depends on the format, too",
 }

@@ -27,7 +27,8 @@ const (
 	KeyAgentName      = "agentName"
 	KeySessionKind    = "sessionKind"
 	KeyForkedFrom     = "forkedFrom"
-	KeyRequestSession = "requestSessionId"
+	// The session whose request an answer came from, if it is another one.
+	KeyRequestSessionID = "requestSessionId"
 
 	// Marks of a line of the conversation.
 	KeyIsSidechain       = "isSidechain"
@@ -42,6 +43,7 @@ const (
 	KeyAttachment      = "attachment"
 	KeyData            = "data"
 	KeyToolUseResult   = "toolUseResult"
+	KeyMCPMeta         = "mcpMeta"
 	KeyContent         = "content"
 	KeyCompactMetadata = "compactMetadata"
 	KeyCostUSD         = "costUSD"

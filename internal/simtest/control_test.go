@@ -308,7 +308,8 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 		"not applied, and a misfit before": {
 			`{"commands":["x"],"hooks_applied":false,"hook_on_failure_supported":true}`, "did not apply",
 		},
-		"too old": {`{"hooks_applied":true}`, "too old for OnFailure"},
+		"too old":               {`{"hooks_applied":true,"claude_code_version":"2.1.300"}`, "Claude Code 2.1.300 may ignore OnFailure: use version 2.1.317"},
+		"of an unknown version": {`{"hooks_applied":true}`, "use version 2.1.317 or newer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

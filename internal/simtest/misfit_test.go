@@ -23,7 +23,7 @@ var otherTypes = []string{"null", `"x"`, "7", "1e400", "true", `{"x":7}`, `[{"x"
 // recordedResult returns the fields of a recorded result.
 func recordedResult(t *testing.T) map[string]json.RawMessage {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/recorded/2.1.325/tool_bash.txt")
+	text, err := os.ReadFile("../../testdata/recorded/" + clewtest.AgentVersion + "/tool_bash.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -309,8 +309,8 @@ func TestTurnInsideOfATurn(t *testing.T) {
 	})
 }
 
-// An agent that is too old is used nevertheless, with a warning. It reports its version when it is
-// initialized, or in its first turn.
+// An agent that is too old is used, with a warning, if the options allow it, or if it reports its
+// version only in its first turn.
 func TestOldAgentIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for version, warned := range map[string]bool{
@@ -331,7 +331,7 @@ func TestOldAgentIsWarnedOf(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
-				s, _ := simulate(t, answering(hello), &clew.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				s, _ := simulate(t, answering(hello), &clew.Options{AllowOldAgent: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				wantClosed(t, s)
 				wantOldAgent(t, log.String(), version, warned)
 			})

@@ -286,7 +286,7 @@ func TestOldAgentGetsNoWithdrawal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(controlRequest("c", `{"subtype":"list_models"}`)).
-			Expect(promptFrame("p", "Hi")).Send(resultFrame("done")), &clew.Options{AgentVersion: "2.0.76"})
+			Expect(promptFrame("p", "Hi")).Send(resultFrame("done")), &clew.Options{AgentVersion: "2.0.76", AllowOldAgent: true})
 		if _, err := s.Models(t.Context()); err == nil {
 			t.Error("there is an answer")
 		}
@@ -436,6 +436,99 @@ func TestSetModelOfOlderAgents(t *testing.T) {
 			if got, err := s.SetModel(t.Context(), tt[0]); got != tt[1] || err != nil {
 				t.Errorf("%s became %q, %v", tt[0], got, err)
 			}
+		}
+	})
+}
+
+// An interrupt that is to cancel the queue is refused, and not sent, if the agent would run the queue.
+func TestCancelQueuedOfANewerAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := simulate(t, connected().
+			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).Send(controlSuccess("i", `{}`)), &clew.Options{AgentVersion: "2.1.200"})
+		_, err := s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true})
+		refused, ok := errors.AsType[*clew.OptionsError](err)
+		if !ok || refused.Option != "InterruptOptions.CancelQueued" || !strings.Contains(refused.Reason, "2.1.200") ||
+			!strings.Contains(refused.Reason, "use version 2.1.219 or newer") {
+			t.Errorf("error %v", err)
+		}
+		if _, err := s.Interrupt(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := simulate(t, connected().Expect(controlRequest("i", `{"subtype":"interrupt","cancel_queued":true}`)).
+			Send(controlSuccess("i", `{"cancelled":["p"]}`)), &clew.Options{AgentVersion: "2.1.219"})
+		receipt, err := s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true})
+		if err != nil || len(receipt.Canceled) != 1 {
+			t.Errorf("receipt %+v, error %v", receipt, err)
+		}
+	})
+}
+
+// An agent that is older than the oldest supported version does not start, whoever names its version,
+// unless the options allow it. With them, an option that it ignores is refused.
+func TestOldAgentIsRefused(t *testing.T) {
+	t.Parallel()
+	const reason = "Claude Code 2.0.76 is too old: update it to version " + clew.MinAgentVersion + " or newer"
+	reported := func() *clewtest.Scenario {
+		return answering(`"subtype":"success","response":{"claude_code_version":"2.0.76"}`)
+	}
+	refusal := func(t *testing.T, err error, option string) {
+		t.Helper()
+		if refused, ok := errors.AsType[*clew.OptionsError](err); !ok || refused.Option != option || !strings.Contains(refused.Reason, "2.0.76") ||
+			!strings.Contains(refused.Reason, clew.MinAgentVersion) {
+			t.Errorf("error %v, want an error of option %s with %q", err, option, reason)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, err := clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, nil), &clew.Options{AgentVersion: "2.0.76"}))
+		refusal(t, err, "AgentVersion")
+		_, err = clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, reported()), nil))
+		refusal(t, err, "AgentPath")
+		_, err = clew.Run(t.Context(), "Hi", inMemory(clewtest.NewAgent(t, reported()), nil))
+		refusal(t, err, "AgentPath")
+		_, err = clew.NewPool(t.Context(), inMemory(clewtest.NewAgent(t, nil), &clew.Options{AgentVersion: "2.0.76"}), &clew.PoolOptions{MaxUses: 3})
+		refusal(t, err, "AgentVersion")
+		_, err = clew.Connect(t.Context(), inMemory(clewtest.NewAgent(t, nil), &clew.Options{
+			AgentVersion: "2.0.76", AllowOldAgent: true, SystemPrompt: &clew.SystemPrompt{Custom: []string{"Be brief."}},
+		}))
+		refusal(t, err, "SystemPrompt")
+	})
+}
+
+// A version that answers before it is connected to a server of this process is asked until it is.
+func TestAddedServerIsUsable(t *testing.T) {
+	t.Parallel()
+	status := func(id, state string) string {
+		return controlSuccess(id, `{"mcpServers":[{"name":"other","status":"pending"},{"name":"own","status":"`+state+`"}]}`)
+	}
+	asked := func(id string) string { return controlRequest(id, `{"subtype":"mcp_status"}`) }
+	for _, end := range []string{"connected", "failed"} {
+		synctest.Test(t, func(t *testing.T) {
+			s, agent := simulate(t, connected().
+				Expect(setServers("s")).Send(serversSet("s")).
+				Expect(asked("a")).Send(status("a", "pending")).
+				Expect(asked("b")).Send(status("b", "pending")).
+				Expect(asked("c")).Send(status("c", end)), &clew.Options{AgentVersion: "2.1.88"})
+			_, err := s.SetMCPServers(t.Context(), ownServers(map[string]clew.MCPOpener{"own": new(mcpServer)}).MCPServers)
+			if err != nil {
+				t.Error(err)
+			}
+			wantClosed(t, s)
+			_ = agent
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		scenario := connected().Expect(setServers("s")).Send(serversSet("s"))
+		for i := range 3 { // 0, 20 and 40 ms after the request
+			id := fmt.Sprint(i)
+			scenario = scenario.Expect(asked(id)).Send(status(id, "pending"))
+		}
+		s, _ := simulate(t, scenario, &clew.Options{AgentVersion: "2.1.88", Limits: clew.Limits{ControlTimeout: 50 * time.Millisecond}})
+		change, err := s.SetMCPServers(t.Context(), ownServers(map[string]clew.MCPOpener{"own": new(mcpServer)}).MCPServers)
+		if change == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not connected within 50ms") {
+			t.Errorf("change %v, error %v", change, err)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/hook"
 	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
 )
@@ -101,7 +102,10 @@ func newerOptions(t *testing.T) {
 		"verbatim prompts":    {VerbatimPrompts: true},
 		"plan instructions":   {PlanModeInstructions: "Plan."},
 		"no dynamic sections": {SystemPrompt: &clew.SystemPrompt{ExcludeDynamicSections: true}},
-		"a store":             {Store: clew.StoreOptions{Store: sessions.NewMemory()}},
+		"a hook that blocks": {Hooks: map[hook.Event][]hook.Matcher{hook.PreToolUse: {{
+			Hooks: []hook.Func{func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }}, OnFailure: hook.FailureBlock,
+		}}}},
+		"a store": {Store: clew.StoreOptions{Store: sessions.NewMemory()}},
 	} {
 		rest(t, name, func(t *testing.T, ctx context.Context) error {
 			_, _, err := run(ctx, t, opts)

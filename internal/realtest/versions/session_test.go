@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -289,6 +290,25 @@ func interrupts(t *testing.T, st *stage) {
 		return st.duringSlowTurn(ctx, func() error { _, err := st.Interrupt(ctx, nil); return err })
 	})
 	scenario(t, "after an interrupt", func(_ *testing.T, ctx context.Context) error { return says(ctx, st.Session, "Are you there?", "Yes.") })
+	scenario(t, "interrupt and cancel the queue", func(_ *testing.T, ctx context.Context) error {
+		return st.duringSlowTurn(ctx, func() error {
+			// The agent has the prompt when it answers a request that was sent later.
+			prompt := clew.Text("Never")
+			prompt.UUID = "00000000-0000-4000-8000-000000000002"
+			if _, err := st.Send(ctx, prompt); err != nil {
+				return err
+			}
+			if _, err := st.MCPStatus(ctx); err != nil {
+				return err
+			}
+			receipt, err := st.Interrupt(ctx, &clew.InterruptOptions{CancelQueued: true})
+			if err != nil { // the prompt will be answered
+				_, ierr := st.Interrupt(ctx, nil)
+				return errors.Join(err, ierr)
+			}
+			return errIf(!slices.Contains(receipt.Canceled, prompt.UUID), "canceled %q", receipt.Canceled)
+		})
+	})
 	scenario(t, "the context of a turn ends", func(_ *testing.T, ctx context.Context) error {
 		short, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -326,6 +346,19 @@ func requests(t *testing.T, st *stage) {
 	scenario(t, "MCP status", func(_ *testing.T, ctx context.Context) error {
 		servers, err := st.MCPStatus(ctx)
 		return errors.Join(err, errIf(err == nil && (len(servers) != 1 || servers[0].Name != "kit"), "servers %v", servers))
+	})
+	scenario(t, "a server that is added", func(_ *testing.T, ctx context.Context) error {
+		kit := func(name string) clew.MCPServer {
+			return tools.Server(tools.New(name, "Does it", func(context.Context, struct{}) (string, error) { return name, nil }))
+		}
+		for _, name := range []string{"first", "second", "third"} {
+			_, err := st.SetMCPServers(ctx, map[string]clew.MCPServer{name: kit("tool")})
+			err = errors.Join(err, says(ctx, st.Session, "Hi", "Hello."))
+			if err = errors.Join(err, lacks("the request", string(scene.Newest(st.model).Body), "mcp__"+name+"__tool")); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	scenario(t, "context usage", func(_ *testing.T, ctx context.Context) error {
 		_, err := screens.Context(ctx, st, nil)
