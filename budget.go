@@ -16,7 +16,7 @@ import (
 //
 //	budget := &clew.Budget{LimitUSD: 5}
 //	for _, task := range tasks {
-//		result, err := clew.Run(ctx, task, &clew.Options{Budget: budget})
+//		result, err := clew.Run(ctx, task, &clew.Options{Limits: clew.Limits{Budget: budget}})
 //
 // Each result adds its cost. Once the budget is spent, no agent starts and no prompt is sent: the
 // error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is the amount left at its start.

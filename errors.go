@@ -218,15 +218,15 @@ func (e *ResultError) lines() []string {
 }
 
 // A LostError reports that a prompt or a request was lost with an agent that died. With
-// [Options.Reconnect], the session continues with another agent. The dead agent may have acted on
-// the prompt: check before you send it again.
+// [Options.Reconnect], the session continues with another agent, and a [Pool] has others. The dead
+// agent may have acted on the prompt: check before you send it again.
 type LostError struct {
 	// Exit describes the end of the agent.
 	Exit *ExitError
 }
 
 func (e *LostError) Error() string {
-	return "clew: lost because the agent died and is being replaced: " + e.Exit.Error()
+	return "clew: lost because the agent died: " + e.Exit.Error()
 }
 
 // Unwrap returns e.Exit.

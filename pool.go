@@ -59,6 +59,7 @@ type Pool struct {
 	failures  int                     // how many agents in a row failed to start or died before they served a caller
 	notBefore time.Time               // when agents for future callers may be started
 	refill    *time.Timer             // starts them then, or nil
+	opened    bool                    // NewPool has returned it
 	draining  bool
 	closed    bool
 	errs      []error // for Close to return
@@ -96,7 +97,7 @@ func (p *Pool) start(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wanted = p.config.Warm
+	p.opened, p.wanted = true, p.config.Warm
 	p.pause(0)       // no agent is in use yet
 	p.putBack(first) //nolint:contextcheck // agents live as long as the pool
 	return nil
@@ -105,8 +106,15 @@ func (p *Pool) start(ctx context.Context) error {
 // Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop
 // starts, and each loop takes its own agent. If the agent may serve another conversation, the
 // sequence does not wait for its exit: it ends when the prompt is answered and no background task
-// will start another turn. The errors are the errors of the function, [ErrPoolClosed], and, while
-// the caller waits, the error of ctx or of an agent that could not be started.
+// will start another turn.
+//
+// A prompt that did not reach its agent, because the agent died, goes to the next one. If the agent
+// dies later, the error is a [*LostError]: the agent may have acted on the prompt, so it is not sent
+// again. An agent that dies when everything is answered is no error. The others are the errors of
+// the function, [ErrPoolClosed], and, while the caller waits, the error of ctx or of agents that
+// could not be started. An agent that can't be started is tried again: callers get the error only
+// if a new start can't help, such as an [*OptionsError], or if starts keep failing: MaxAgents and
+// eight more in a row.
 func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		a, id, err := p.ask(ctx, prompt)
@@ -165,17 +173,23 @@ type Claim struct {
 // be changed, such as tools, hooks, MCP servers and the system prompt: those need another pool.
 //
 // If the agent refuses a part of the claim, the session is closed and the error names the part: it
-// wraps a [*ControlError] or an [*UntrustedError]. claim may be nil.
+// wraps a [*ControlError] or an [*UntrustedError]. An agent that dies before that is replaced by the
+// next one. claim may be nil.
 func (p *Pool) Claim(ctx context.Context, claim *Claim) (*Session, error) {
-	s, err := p.Connect(ctx)
-	if err != nil || claim == nil {
-		return s, err
-	}
-	if err := claim.apply(ctx, s); err != nil {
+	for taken := 1; ; taken++ {
+		s, err := p.Connect(ctx)
+		if err != nil || claim == nil {
+			return s, err
+		}
+		if err = claim.apply(ctx, s); err == nil {
+			return s, nil
+		}
+		died := s.Err() != nil || isLost(err)
 		s.Close() //nolint:errcheck // why the claim was refused says more
-		return nil, fmt.Errorf("clew: claiming an agent of the pool: %w", err)
+		if !died || ctx.Err() != nil || taken == maxTaken {
+			return nil, fmt.Errorf("clew: claiming an agent of the pool: %w", err)
+		}
 	}
-	return s, nil
 }
 
 // apply applies the claim to a session. The directory comes first, because it has settings.
@@ -203,8 +217,12 @@ func (c *Claim) apply(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent died
-// before the prompt reached it, another one is tried.
+// maxTaken is how many agents a caller takes, one after the other, when each dies before it is given
+// anything.
+const maxTaken = 10
+
+// ask takes an agent, gives it the prompt, and returns the ID of the prompt. A prompt that did not
+// reach its agent goes to the next one. One that may have reached it is never sent again.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
 		return nil, "", err // no agent is needed to find that out
@@ -212,24 +230,38 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 	if err := p.opts.Limits.Budget.err(); err != nil {
 		return nil, "", err
 	}
-	const agents = 3
-	for range agents {
+	for range maxTaken {
 		if a, err = p.take(ctx); err != nil {
 			return nil, "", err
 		}
-		if id, err = a.session.Send(ctx, prompt); err == nil {
+		var reached bool
+		if id, reached, err = a.session.send(ctx, prompt); err == nil {
 			return a, id, nil
 		}
 		_, unfit := errors.AsType[*OptionsError](err)
 		if unfit && p.returnUnused(a) { //nolint:contextcheck // agents live as long as the pool
-			break
+			return nil, "", err
 		}
 		a.session.Close() //nolint:errcheck // why the prompt was not sent says more
-		if ctx.Err() != nil || unfit || errors.Is(err, ErrBudgetSpent) {
-			break
+		switch {
+		case reached:
+			return nil, "", lostWith(err)
+		case ctx.Err() != nil, unfit, errors.Is(err, ErrBudgetSpent):
+			return nil, "", err
 		}
 	}
-	return nil, "", err
+	return nil, "", fmt.Errorf("clew: no agent of the pool got the prompt, %d of them failed before: %w", maxTaken, err)
+}
+
+// lostWith returns the error of a caller whose agent ended with err after it was given the prompt.
+func lostWith(err error) error {
+	if exit, ok := err.(*ExitError); ok { //nolint:errorlint // a failed result that wraps one was an answer
+		return &LostError{Exit: exit}
+	}
+	if errors.Is(err, ErrClosed) {
+		return ErrPoolClosed
+	}
+	return err
 }
 
 // PoolOptions configure how many agents a [Pool] keeps, and for how long. The zero value means the
@@ -446,7 +478,9 @@ func (p *Pool) run(ctx context.Context, c *poolRun, yield func(wire.Message, err
 	}
 	for msg, err := range s.Messages(ctx) { //nolint:contextcheck // agents live as long as the pool
 		if err != nil {
-			yield(nil, join(err, s.closeForLosses()))
+			if err = join(p.endOf(c, err), s.closeForLosses()); err != nil {
+				yield(nil, err)
+			}
 			return
 		}
 		settled := c.see(msg)
@@ -466,6 +500,16 @@ func (p *Pool) run(ctx context.Context, c *poolRun, yield func(wire.Message, err
 	if errors.Is(s.Err(), ErrClosed) {
 		yield(nil, join(ErrPoolClosed, s.closeForLosses()))
 	}
+}
+
+// endOf returns the error of a run whose agent ended with err.
+func (p *Pool) endOf(c *poolRun, err error) error {
+	err = lostWith(err)
+	if !isLost(err) || !c.seen.answered() || c.seen.working() {
+		return err
+	}
+	p.log.Warn("an agent of the pool has died after its last answer", "error", err)
+	return c.seen.turns().err(nil)
 }
 
 // see follows a message. It reports whether everything is answered with it.

@@ -324,13 +324,31 @@ func (p *Pool) serve() {
 	}
 }
 
+// extraStarts is how many starts may fail in a row, apart from those that fail at the same time,
+// before callers get the reason.
+const extraStarts = 8
+
 // refuse fails the first waiter because an agent could not be started, unless enough others are
-// being started. The lock is held.
+// being started, or another start may succeed. The lock is held.
 func (p *Pool) refuse(err error) {
-	if len(p.line) > p.coming() {
-		p.line[0].settle(nil, err)
-		p.line = p.line[1:]
+	if len(p.line) <= p.coming() {
+		return
 	}
+	if p.opened && !isFinal(err) {
+		if p.failures < p.config.MaxAgents+extraStarts {
+			return
+		}
+		err = fmt.Errorf("clew: agents of the pool can't be started, %d in a row failed: %w", p.failures, err)
+	}
+	p.line[0].settle(nil, err)
+	p.line = p.line[1:]
+}
+
+// isFinal reports whether a start failed for a reason that does not pass.
+func isFinal(err error) bool {
+	_, unfit := errors.AsType[*OptionsError](err)
+	_, missing := errors.AsType[*NotFoundError](err)
+	return unfit || missing
 }
 
 const (

@@ -192,11 +192,21 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 // [*OptionsError], and nothing is sent, if the version of the agent would ignore a part of the
 // prompt, such as ClientComposed.
 func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
+	id, _, err = s.send(ctx, prompt)
+	return id, err
+}
+
+// send is like Send, and also reports whether the agent may have got the prompt.
+func (s *Session) send(ctx context.Context, prompt *wire.UserMessage) (id string, reached bool, err error) {
 	frame, id, err := s.queuePrompt(ctx, prompt, nil)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return id, s.waitSent(ctx, frame, id)
+	err = s.waitSent(ctx, frame, id)
+	if err != nil && ctx.Err() != nil { // it may be on its way
+		return id, !frame.Withdrawn(), err
+	}
+	return id, frame.Reached(), err
 }
 
 // queuePrompt queues a prompt for the agent, and its turn, if it has one, among the readers.

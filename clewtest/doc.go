@@ -69,12 +69,13 @@
 // [ReadDialogue], or build it:
 //
 //	func TestGreeting(t *testing.T) {
-//		agent := clewtest.NewAgent(t, new(clewtest.Scenario).
-//			Expect(`{"type":"user","message":{"content":"Hi"}}`).
-//			Send(`{"type":"result","subtype":"success","result":"Hello"}`))
+//		agent := clewtest.NewAgent(t, new(clewtest.Scenario).Initialize().Prompt("Hi").Answer("Hello"))
 //
-//		cmd := agent.Command(t.Context())
-//		...
+//		opts := &clew.Options{AgentPath: agent.Path(), Env: agent.Env()}
+//		result, err := clew.Run(t.Context(), "Hi", opts)
+//		if err != nil || result.Result != "Hello" {
+//			t.Errorf("result %v, error %v", result, err)
+//		}
 //	}
 //
 // [Agent.Command] is a process: the test binary itself, which plays the agent instead of running

@@ -23,11 +23,10 @@ const Any = "<any>"
 // host, which frames it sends, and how it ends. It is read from a dialogue file, see
 // [ReadDialogue], or built:
 //
-//	s := new(clewtest.Scenario).
-//		Expect(`{"type":"user","message":{"content":"Hi"}}`).
-//		Send(`{"type":"result","subtype":"success","result":"Hello"}`)
+//	s := new(clewtest.Scenario).Initialize().Prompt("Hi").Answer("Hello")
 //
-// A frame is given as JSON text (a string or []byte), as a [wire.Message], or as any value that
+// [Scenario.Initialize], [Scenario.Prompt] and [Scenario.Answer] are the frames of an ordinary run.
+// [Scenario.Expect] and [Scenario.Send] add any others. A frame is given as JSON text (a string or []byte), as a [wire.Message], or as any value that
 // marshals to a JSON object. Anything else is an error, which the scenario keeps and [NewAgent]
 // reports.
 //
@@ -36,7 +35,8 @@ const Any = "<any>"
 // An expected frame names what must be there: each of its members must be in the host's frame with
 // the same value, at every depth. Other members don't matter, nor does the order of members. Lists
 // must have the same length. A member that is null in the scenario may be missing, and the value
-// [Any] fits every value. In a text, *** stands for any text, since recordings have it in place of
+// [Any] fits every value. The content of a prompt may be a text or a list with one text block: they
+// mean the same. In a text, *** stands for any text, since recordings have it in place of
 // secrets. Frames come in the order of the scenario, except within
 // [Scenario.ExpectAny]. A keep_alive frame that the scenario does not name is skipped.
 //
@@ -69,6 +69,47 @@ const Any = "<any>"
 type Scenario struct {
 	engine simagent.Scenario
 	err    error // the first one
+}
+
+// Initialize adds the handshake that starts every session of an SDK: the agent waits for the request
+// initialize, and accepts it. A host that only writes prompts to the agent, as a script does, sends
+// none.
+func (s *Scenario) Initialize() *Scenario {
+	step, err := simagent.Expect(initializeRequest)
+	s.add(step, err)
+	step, err = simagent.Send(initializeResponse)
+	return s.add(step, err)
+}
+
+const (
+	initializeRequest  = `{"type":"control_request","request_id":"` + Any + `","request":{"subtype":"initialize"}}`
+	initializeResponse = `{"type":"control_response","response":{"subtype":"success","request_id":"` + Any +
+		`","response":{"commands":[],"agents":[],"models":[],"output_style":"default","available_output_styles":["default"],"account":{}}}}`
+)
+
+// Prompt adds a prompt that the agent waits for. The text may be [Any]. For a prompt with an image or
+// a document, use [Scenario.Expect].
+func (s *Scenario) Prompt(text string) *Scenario {
+	step, err := simagent.Expect(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
+	return s.add(step, err)
+}
+
+// Answer adds a turn of the agent that is only text: the message that starts it, the answer, and the
+// result. The session has the ID "session".
+func (s *Scenario) Answer(text string) *Scenario {
+	for _, frame := range []map[string]any{
+		{"type": "system", "subtype": "init", "cwd": "/", "model": "claude-test", "permissionMode": "default", "tools": []string{}},
+		{"type": "assistant", "message": map[string]any{
+			"id": "message", "type": "message", "role": "assistant", "model": "claude-test",
+			"content": []any{map[string]any{"type": "text", "text": text}},
+		}},
+		{"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": text, "total_cost_usd": 0},
+	} {
+		frame["session_id"] = "session"
+		step, err := simagent.Send(frame)
+		s.add(step, err)
+	}
+	return s
 }
 
 // Expect adds a host frame that the agent waits for.

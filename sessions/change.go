@@ -114,7 +114,7 @@ type ForkOptions struct {
 //	if err != nil {
 //		return err
 //	}
-//	s, err := clew.Connect(ctx, &clew.Options{Resume: id})
+//	s, err := clew.Connect(ctx, &clew.Options{Session: clew.SessionOptions{Resume: id}})
 //
 // Tool calls without a result are left out, since an agent could not continue from there. If there
 // is no message with the UUID opts.UpTo, the error wraps [ErrNotFound].

@@ -67,7 +67,7 @@ type Folder struct {
 // ~/.claude/projects.
 //
 //	store := sessions.NewFolder("/var/lib/app/sessions")
-//	s, err := clew.Connect(ctx, &clew.Options{Store: store})
+//	s, err := clew.Connect(ctx, &clew.Options{Store: clew.StoreOptions{Store: store}})
 func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
 // String returns the path of the directory. It is the dir of [NewFolder], unchanged.

@@ -43,7 +43,7 @@ type memoryTranscript struct {
 // NewMemory returns an empty store. It is the same as new(Memory).
 //
 //	store := sessions.NewMemory()
-//	s, err := clew.Connect(ctx, &clew.Options{Store: store})
+//	s, err := clew.Connect(ctx, &clew.Options{Store: clew.StoreOptions{Store: store}})
 func NewMemory() *Memory { return new(Memory) }
 
 // Append adds entries to a transcript. It keeps the strings as they are, without copying them. See

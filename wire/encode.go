@@ -140,6 +140,7 @@ func (e *encoder) fail(err error) {
 // A member is a member of an object. Its text is JSON.
 type member struct {
 	name  string
+	key   []byte // its name as it was read, with quotes, or nil
 	text  []byte
 	twice bool // it was read more than once
 }
@@ -158,7 +159,7 @@ func (e *encoder) node(v reflect.Value, tags []string) []byte {
 	var d decoder
 	_ = d.whole(raw, func() { before.Interface().(node).decode(&d) }) //nolint:forcetypeassert // all structs are nodes
 	before = before.Elem()
-	all := read(text)
+	all := read(text, namesOf(v))
 	if isTidy(all, tags) && reflect.DeepEqual(before.Interface(), v.Interface()) {
 		return text
 	}
@@ -186,8 +187,8 @@ func (e *encoder) delta(v deltaEvent, index int, kind string) []byte {
 	was := encoder{asRead: true}
 	then := reflect.ValueOf(before).Elem()
 	delta := jsonlex.Lookup(text, 0, "delta")
-	return overlay(read(text), event(int(then.FieldByName("Index").Int()), delta),
-		event(index, overlay(read(delta), was.members(then, false), now)))
+	return overlay(read(text, []string{"type", "index", "delta"}), event(int(then.FieldByName("Index").Int()), delta),
+		event(index, overlay(read(delta, namesOf(then)), was.members(then, false), now)))
 }
 
 // tagNames are the members that select the variant of a sum.
@@ -201,27 +202,55 @@ func tagged(tags []string) []member {
 	return all
 }
 
-// read returns the members of an object. Of several with one name, the last one counts.
-func read(text []byte) []member {
+// read returns the members of an object. Of several with one of the names, the last one counts. All
+// others stay, even if their names decode to the same text, as those with half an emoji do.
+func read(text []byte, names []string) []member {
 	var all []member
 	index := map[string]int{}
 	var l jsonlex.Lexer
 	l.Reset(text)
+	from := 0
 	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
-		name := string(key)
-		i, twice := index[name]
-		if !twice {
-			i = len(all)
-			index[name] = i
-			all = append(all, member{name: name})
+		m := member{name: string(key), key: quoted(text[from:l.Pos()])}
+		m.text = l.Skip()
+		from = l.Pos()
+		i, twice := index[m.name]
+		switch {
+		case twice:
+			all[i].text, all[i].twice = m.text, true
+			continue
+		case slices.Contains(names, m.name):
+			index[m.name] = len(all)
 		}
-		all[i].text, all[i].twice = l.Skip(), twice
+		all = append(all, m)
 	}
 	return all
 }
 
+// quoted returns the text from the first quote to the last one.
+func quoted(text []byte) []byte {
+	return text[bytes.IndexByte(text, '"') : bytes.LastIndexByte(text, '"')+1]
+}
+
+// namesOf returns the names of all members that a struct reads.
+func namesOf(v reflect.Value) []string {
+	names := slices.Clone(tagNames[:])
+	for _, f := range fieldsOf(v.Type()) {
+		t := v.Type().Field(f.index).Type
+		switch {
+		case f.inline:
+			names = append(names, namesOf(reflect.Zero(t.Elem()))...)
+		case f.name == "message" && isFlat(v):
+			names = append(names, namesOf(v.Field(f.index))...)
+		default:
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // isTidy reports whether an object has the members of the tags, which a struct that encoding/json read
-// may lack, and each member once.
+// may lack, and each known member once.
 func isTidy(all []member, tags []string) bool {
 	found := 0
 	for _, m := range all {
@@ -242,7 +271,12 @@ func object(all []member) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(jsonlex.AppendQuote(out, m.name), ':'), m.text...)
+		if m.key != nil {
+			out = append(out, m.key...)
+		} else {
+			out = jsonlex.AppendQuote(out, m.name)
+		}
+		out = append(append(out, ':'), m.text...)
 	}
 	return append(out, '}')
 }

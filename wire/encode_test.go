@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,6 +90,38 @@ func TestUnknownFieldsSurviveAtAllDepths(t *testing.T) {
 	}
 	if again.Content.Text() != "b" || again.Usage.InputTokens != 5 {
 		t.Errorf("text %q, tokens %d", again.Content.Text(), again.Usage.InputTokens)
+	}
+}
+
+// Unknown members with one name all stay, even if only their decoded names are the same. Of known
+// ones, the last one counts.
+func TestRepeatedFieldsSurvive(t *testing.T) {
+	const unknown = `"\ud800":1,"\ud801":2,"x":3,"x":4,"\u0078":5`
+	for frame, want := range map[string]string{
+		`{"type":"result","subtype":"success",` + unknown + `,"result":"a"}`:               `{"type":"result","subtype":"success",` + unknown + `,"result":"b"}`,
+		`{"type":"result","subtype":"success","result":"z", "x" : 3 , "result":"a","x":4}`: `{"type":"result","subtype":"success","result":"b","x":3,"x":4}`,
+	} {
+		msg := decodeAs[*wire.ResultMessage](t, frame)
+		if strings.Count(frame, `"result":`) == 1 {
+			if got := string(encoded(t, msg)); got != frame {
+				t.Errorf("unchanged: %s", got)
+			}
+		}
+		msg.Result = "b"
+		if got := string(encoded(t, msg)); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// The same in an event, whose members lie at two depths.
+func TestRepeatedFieldsOfEventsSurvive(t *testing.T) {
+	const frame = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"x":1,"x":2,` +
+		`"delta":{"type":"text_delta","\ud800":1,"\udfff":2,"text":"a"}},"session_id":"s","y":1,"y":2}`
+	msg := decodeAs[*wire.StreamEventMessage](t, frame)
+	msg.Event.(*wire.TextDeltaEvent).Text = "b"
+	if got, want := string(encoded(t, msg)), strings.Replace(frame, `"text":"a"`, `"text":"b"`, 1); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -56,6 +56,7 @@ type QueuedFrame struct {
 	written   chan struct{}
 	err       error
 	withdrawn bool
+	complete  bool // the agent may have all of it
 }
 
 // NewOutbox returns an outbox to dst. When a write fails, failed is called once, and may block. It
@@ -114,6 +115,10 @@ func ContextError(ctx context.Context) error {
 // Withdrawn reports whether Wait, which must have returned, withdrew the frame. If not, the agent
 // may still get the frame.
 func (f *QueuedFrame) Withdrawn() bool { return f.withdrawn }
+
+// Reached reports whether the agent may have got the frame, after Wait returned something else than
+// the error of its context. A frame that was cut off did not reach it: it lacks its closing brace.
+func (f *QueuedFrame) Reached() bool { return f.complete }
 
 func (o *Outbox) withdraw(f *QueuedFrame) {
 	o.mu.Lock()
@@ -248,7 +253,9 @@ func (o *Outbox) start() {
 // run writes to one agent until there is nothing left, or a write fails.
 func (o *Outbox) run(w *writer) {
 	for frames := o.next(w); frames != nil; frames = o.next(w) {
-		if _, err := w.dst.Write(join(frames)); err != nil {
+		n, err := w.dst.Write(join(frames))
+		markComplete(frames, n)
+		if err != nil {
 			if o.writeFailed(w, frames) {
 				o.failed(err)
 			}
@@ -358,6 +365,15 @@ func join(frames []*QueuedFrame) []byte {
 		all = append(all, f.frame...)
 	}
 	return all
+}
+
+// markComplete marks the frames that the first n bytes of all of them contain. A frame without its
+// line end counts.
+func markComplete(frames []*QueuedFrame, n int) {
+	for _, f := range frames {
+		f.complete = n >= len(f.frame)-1
+		n -= len(f.frame)
+	}
 }
 
 func settle(frames []*QueuedFrame, err error) {

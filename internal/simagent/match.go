@@ -79,6 +79,9 @@ func (m *matcher) value(at string, want, got any) {
 		m.id(at, field, w, got)
 		return
 	}
+	if m.head.Type == "user" && at == "/message/content" {
+		want, got = sameForm(want, got)
+	}
 	switch w := want.(type) {
 	case map[string]any:
 		if g, ok := got.(map[string]any); ok {
@@ -100,6 +103,26 @@ func (m *matcher) value(at string, want, got any) {
 		}
 	}
 	m.differ(at, encodeJSON(want), encodeJSON(got))
+}
+
+// sameForm returns the contents of two prompts in the same form if one of them is a text: a text
+// means a list with one text block.
+func sameForm(want, got any) (any, any) {
+	wanted, isText := want.(string)
+	list, isList := got.([]any)
+	switch {
+	case isText && isList && want != Any:
+		return textBlocks(wanted), list
+	case !isText && !isList:
+		if text, ok := got.(string); ok {
+			return want, textBlocks(text)
+		}
+	}
+	return want, got
+}
+
+func textBlocks(text string) []any {
+	return []any{map[string]any{"type": "text", "text": text}}
 }
 
 // masked stands in recordings for a secret.

@@ -27,6 +27,7 @@ import (
 //   - "rule", "plan" and "schedule", after which something remains that /clear does not remove
 //   - "stubborn" and "stuck", after which /clear leaves the conversation or the session
 //   - "deaf", after which it answers nothing
+//   - "answer and die", after whose answer it dies
 type fakeTransport struct {
 	// slow is the start time of an agent, and broken returns the reason why the nth one, counted
 	// from 1, can't start.
@@ -34,6 +35,8 @@ type fakeTransport struct {
 	broken func(n int) error
 	// mirrors has the agents write something down at each /clear.
 	mirrors bool
+	// write writes a frame to an agent, unless it is nil.
+	write func(a *fakeAgent, frame []byte) (int, error)
 	// cost is the cost of a conversation.
 	cost float64
 
@@ -121,9 +124,15 @@ type fakeAgent struct {
 	rules, mode                   string // what /clear leaves
 }
 
-func (a *fakeAgent) Read(p []byte) (int, error)  { return a.out.Read(p) }
-func (a *fakeAgent) Write(p []byte) (int, error) { return a.in.Write(p) }
-func (a *fakeAgent) CloseWrite() error           { return a.in.Close() }
+func (a *fakeAgent) Read(p []byte) (int, error) { return a.out.Read(p) }
+func (a *fakeAgent) CloseWrite() error          { return a.in.Close() }
+
+func (a *fakeAgent) Write(p []byte) (int, error) {
+	if a.transport.write != nil {
+		return a.transport.write(a, p)
+	}
+	return a.in.Write(p)
+}
 
 // closeTimeout is the time that a fake agent has to end.
 const closeTimeout = time.Second
@@ -240,6 +249,9 @@ func (a *fakeAgent) turn(id, prompt string) bool {
 	}
 	mode := a.mode
 	a.change(prompt)
+	if prompt == "answer and die" {
+		defer a.kill()
+	}
 	return a.say(
 		fmt.Sprintf(`{"type":"system","subtype":"init","session_id":%q,"permissionMode":%q}`, a.session, mode),
 		assistantFrame("You said "+prompt),

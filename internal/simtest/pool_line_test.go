@@ -360,7 +360,7 @@ func TestPoolReplacesWhatItOwns(t *testing.T) {
 			t.Errorf("stats %+v", stats)
 		}
 		_, err := p.Run(t.Context(), clew.Text("die"))
-		if exit := wantExit(t, err); exit.Reason != "was killed" || isLostError(err) {
+		if exit := wantExit(t, err); exit.Reason != "was killed" || !isLostError(err) {
 			t.Errorf("error %v", err)
 		}
 		wantRun(t.Context(), t, p, "three")

@@ -21,6 +21,8 @@ const (
 	SeedVariable = "CLEW_SEED"
 	// RestVariable is the environment variable that asks for the tests of "make test-rest". Any value will do.
 	RestVariable = "CLEW_REST"
+	// LengthVariable is the environment variable that has the length of [Length], such as "3m".
+	LengthVariable = "CLEW_SOAK_LENGTH"
 	// FiguresVariable is the environment variable that names a file for figures.
 	FiguresVariable = "CLEW_SOAK_FIGURES"
 )
@@ -51,6 +53,21 @@ func Search(tb testing.TB) *rand.Rand {
 		tb.Skip(SkipReason)
 	}
 	return Rand(tb)
+}
+
+// Length returns how long a search runs that goes on as long as it is let: usual, unless
+// CLEW_SOAK_LENGTH has another time.
+func Length(tb testing.TB, usual time.Duration) time.Duration {
+	tb.Helper()
+	text := os.Getenv(LengthVariable)
+	if text == "" {
+		return usual
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", LengthVariable, err)
+	}
+	return length
 }
 
 // Rest marks a test that takes too long for every test run: it skips the test unless the environment

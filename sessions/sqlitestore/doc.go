@@ -10,7 +10,7 @@
 //		return err
 //	}
 //	defer store.Close()
-//	result, err := clew.Run(ctx, "Explain this repo", &clew.Options{Store: store})
+//	result, err := clew.Run(ctx, "Explain this repo", &clew.Options{Store: clew.StoreOptions{Store: store}})
 //
 // # The file
 //
