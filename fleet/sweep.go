@@ -119,6 +119,11 @@ func (w *Worker) chores() []chore {
 			all = append(all, chore{key: "job " + j.ID, since: j.Changed, now: now, do: func(ctx context.Context) { do(ctx, j) }})
 		}
 	}
+	for id, why := range w.refusals() {
+		if j := w.view.job(id); j != nil && j.State == Queued && w.view.isRefused(j) {
+			all = append(all, chore{key: "refused " + id, since: j.Changed, do: func(ctx context.Context) { w.refuse(ctx, j, why) }})
+		}
+	}
 	for _, q := range w.view.openQuestions() {
 		j := w.view.job(q.Job)
 		if !time.Now().Before(q.Until) || j == nil || !j.waitsFor(q) {
@@ -282,6 +287,14 @@ func (w *Worker) try(ctx context.Context, j *Job, e Event) bool {
 		w.log.Warn("the record can't be written", "job", j.ID, "error", err)
 	}
 	return err == nil
+}
+
+// refuse records that no live worker takes a queued job. The view may lag, so the record decides: it
+// must not have changed since.
+func (w *Worker) refuse(ctx context.Context, j *Job, why string) {
+	if is, _, err := w.fleet.get(ctx, j.ID); err == nil && is.State == Queued && is.Changed.Equal(j.Changed) {
+		w.try(ctx, j, Refuse{why})
+	}
 }
 
 // takeAway takes a job away from a worker that is dead, or from this one, which does not run it.
