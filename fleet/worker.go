@@ -239,7 +239,8 @@ func (w *Worker) askRunner(ctx context.Context) {
 // setProblem takes note of why the worker can run no jobs, or that it can.
 func (w *Worker) setProblem(err error) {
 	w.mu.Lock()
-	changed := !w.asked || problemText(w.problem) != problemText(err)
+	wasAsked := w.asked
+	changed := !wasAsked || problemText(w.problem) != problemText(err)
 	w.asked, w.problem = true, err
 	w.mu.Unlock()
 	if !changed {
@@ -247,6 +248,8 @@ func (w *Worker) setProblem(err error) {
 	}
 	if err != nil {
 		w.log.Warn("the worker takes no jobs", "error", err)
+	} else if wasAsked {
+		w.log.Info("the worker takes jobs again")
 	}
 	w.tell()
 	w.view.poke()

@@ -140,7 +140,7 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 		Host: host, PID: os.Getpid(), Version: o.Version, Slots: o.slots, Queues: o.queues,
 		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Logger: log,
 	})
-	o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL())
+	runner.checked = func(problem error) { o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL(), problem) }
 	return o.work(ctx, w, runner)
 }
 
@@ -320,8 +320,9 @@ func (o *workerOptions) runner(
 	return &watchedRunner{Runner: runner, jobs: make(map[string]string)}, failure(ctx, err)
 }
 
-// greet prints the worker's duties, and the way to submit jobs. server is the URL of the server.
-func (o *workerOptions) greet(accounts []string, server string) {
+// greet prints the worker's duties, or why it takes no jobs, and the way to submit jobs. server is the URL of the
+// server.
+func (o *workerOptions) greet(accounts []string, server string, problem error) {
 	if o.json {
 		return
 	}
@@ -330,6 +331,10 @@ func (o *workerOptions) greet(accounts []string, server string) {
 		queues = "the queues " + strings.Join(o.queues, ", ")
 	}
 	text := fmt.Sprintf("takes jobs of %s, %d at a time, for %s", queues, o.slots, wording.Count(len(accounts), "account"))
+	style := tty.Success
+	if problem != nil {
+		text, style = "takes no jobs: "+clikit.Printable(problem.Error())+"\nIt checks again every ten seconds.", tty.Failure
+	}
 	text += "\nFrom another terminal:  " + o.submitCommand()
 	if _, port, err := net.SplitHostPort(cmp.Or(o.listen, ":")); err == nil && port != "" {
 		host, _ := os.Hostname()
@@ -340,7 +345,7 @@ func (o *workerOptions) greet(accounts []string, server string) {
 	} else if !strings.Contains(o.fleet, "://") {
 		text += "\nFrom another machine:   see --listen in \"clew worker --help\""
 	}
-	clikit.Remark(o.Err, tty.Success, "clew worker", text)
+	clikit.Remark(o.Err, style, "clew worker", text)
 }
 
 // submitCommand is the command that submits a job to this worker.
