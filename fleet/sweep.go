@@ -413,26 +413,38 @@ func (w *Worker) removeSilent(ctx context.Context, id string) {
 	}
 }
 
-// removeOld removes the jobs that ended long ago. Each worker starts with its own part of them, and
-// takes the leftovers of others some hours later.
-func (w *Worker) removeOld(ctx context.Context) {
-	before := time.Now().Add(-w.opts.Retain)
+// engineTime returns about the time by the clock of the engine: when it last stored the lease of this worker.
+func (w *Worker) engineTime(ctx context.Context) (at time.Time, lease string, err error) {
 	w.mu.Lock()
-	own := w.lease
+	lease = w.lease
 	w.mu.Unlock()
+	r, err := w.fleet.engine.Get(ctx, Workers, lease)
+	return r.Time, lease, err
+}
+
+// removeOld removes the jobs that ended long ago. Each worker starts with its own part of them, and
+// takes the leftovers of others some hours later. The engine's clock counts, at both ends: the clock of
+// one machine may be a month ahead.
+func (w *Worker) removeOld(ctx context.Context) {
+	at, own, err := w.engineTime(ctx)
+	if err != nil {
+		w.log.Warn("old jobs are not removed, since the time of the server is not known", "error", err)
+		return
+	}
+	before := at.Add(-w.opts.Retain)
 	live := w.view.live()
 	var old []string
-	for s, err := range w.fleet.Jobs(ctx) {
+	for r, err := range w.fleet.engine.List(ctx, Jobs, "", func(string) bool { return false }) {
 		if err != nil {
 			w.log.Warn("some jobs can't be listed", "error", err)
 			break // those before the error can be removed
 		}
-		if !s.State.Ended() || !s.Changed.Before(before) {
+		if !summaryOf(r.Key, r.Label).State.Ended() || !r.Time.Before(before) {
 			continue
 		}
-		late := time.Duration(min(rankOf(s.ID, own, live), maxRank)) * 2 * time.Hour
-		if s.Changed.Add(late).Before(before) {
-			old = append(old, s.ID)
+		late := time.Duration(min(rankOf(r.Key, own, live), maxRank)) * 2 * time.Hour
+		if r.Time.Add(late).Before(before) {
+			old = append(old, r.Key)
 		}
 	}
 	for _, id := range old {
