@@ -2,7 +2,9 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -197,5 +199,64 @@ func TestSlowChore(t *testing.T) {
 		reach(t, f, lost.ID, fleet.Lost)
 		dying.Reconnect()
 		time.Sleep(time.Minute) // of the bubble, so that the worker registers again
+	})
+}
+
+// A skewed engine is an engine whose clock differs from that of its workers.
+type skewed struct {
+	fleet.Engine
+	by time.Duration
+}
+
+func (e skewed) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
+	r, err := e.Engine.Get(ctx, t, key)
+	r.Time = r.Time.Add(e.by)
+	return r, err
+}
+
+func (e skewed) List(ctx context.Context, t fleet.Table, group string, wants func(string) bool) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		for r, err := range e.Engine.List(ctx, t, group, wants) {
+			r.Time = r.Time.Add(e.by)
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestRetentionByTheEnginesClock has a worker whose clock is forty days ahead of the engine's. It drops jobs when they
+// are old by the engine's clock, and not before.
+func TestRetentionByTheEnginesClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := newFleet()
+		const day = 24 * time.Hour
+		f := fleet.Open(e, "tester")
+		old := submit(t, f, &fleet.Spec{Queue: "nobody"})
+		if _, err := f.Cancel(t.Context(), old.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		// The record was written by a machine whose clock was forty days behind.
+		r, err := e.Get(t.Context(), fleet.Jobs, old.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := job(t, f, old.ID)
+		j.Changed = j.Changed.Add(-40 * day)
+		if r.Data, err = json.Marshal(j); err != nil {
+			t.Fatal(err)
+		}
+		r.Label = j.Summary().Label()
+		if _, err := e.Set(t.Context(), fleet.Jobs, r); err != nil {
+			t.Fatal(err)
+		}
+		work(t, skewed{e, -40 * day}, &runner{}, &fleet.WorkerOptions{Retain: 3 * time.Hour})
+		time.Sleep(2*time.Hour + time.Minute) // it looks every hour
+		job(t, f, old.ID)
+		time.Sleep(3 * time.Hour)
+		if _, err := f.Job(t.Context(), old.ID); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("the old job is still there: %v", err)
+		}
 	})
 }

@@ -40,6 +40,8 @@
 //
 //	blocked          queued, failed       the jobs before it ended
 //	queued           claimed              by a worker, whose attempt gets the next number
+//	                 waiting              if no live worker takes it
+//	                 failed               after ten such tries in a row
 //	claimed          running              by the same worker
 //	                 queued, waiting      if the worker is gone or can't start it: no prompt was sent
 //	                 failed               after ten such attempts in a row

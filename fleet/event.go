@@ -29,8 +29,9 @@ func (e *StateError) Error() string {
 	return text
 }
 
-// An Event is something that happens to a job. It is one of [Unblock], [Claim], [Begin], [Release],
-// [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Requeue], [Cancel] and [Late].
+// An Event is something that happens to a job. It is one of [Unblock], [Claim], [Refuse], [Begin],
+// [Release], [Report], [Finish], [Pause], [Wake], [Park], [Answered], [Lose], [Requeue], [Cancel] and
+// [Late].
 type Event interface {
 	// name returns the event as a participle, such as "claimed".
 	name() string
@@ -56,6 +57,10 @@ type Unblock struct {
 
 // Claim gives the job to a worker, which prepares an attempt.
 type Claim struct{ Worker string }
+
+// Refuse records that no live worker takes the queued job, and why. The job waits before it is queued
+// again, longer each time, like after a [Release] by a worker.
+type Refuse struct{ Text string }
 
 // An Owner names the attempt that an event is about, and its worker.
 type Owner struct {
@@ -180,6 +185,7 @@ type Late struct {
 
 func (Unblock) name() string  { return "unblocked" }
 func (Claim) name() string    { return "claimed" }
+func (Refuse) name() string   { return "refused" }
 func (Begin) name() string    { return "begun" }
 func (Release) name() string  { return "released" }
 func (Report) name() string   { return "reported on" }
@@ -334,13 +340,37 @@ func (e Release) apply(j *Job, at time.Time) error {
 		return nil
 	}
 	j.toQueue(j.Next, e.Cause, e.Text)
-	if e.Cause == ByWorker && j.State == Queued {
-		j.State, j.Until = Waiting, at.Add(releasePause(j.Releases))
+	if e.Cause == ByWorker {
+		j.rest(at)
 	}
 	return nil
 }
 
-// releasePause returns the wait of a job after workers in a row could not start it: 1, 2, 4 … 256
+// rest lets a queued job wait after tries in a row that did not start it.
+func (j *Job) rest(at time.Time) {
+	if j.State == Queued {
+		j.State, j.Until = Waiting, at.Add(releasePause(j.Releases))
+	}
+}
+
+func (e Refuse) apply(j *Job, at time.Time) error {
+	if err := j.only(e, Queued); err != nil {
+		return err
+	}
+	j.Releases++
+	if j.Releases >= maxReleases {
+		j.fail(ByPolicy, e.Text)
+		return nil
+	}
+	j.toQueue(j.Next, ByPolicy, e.Text)
+	j.rest(at)
+	return nil
+}
+
+// notStarted reports whether the last try did not start the job.
+func (j *Job) notStarted() bool { return j.Cause == ByWorker || j.Cause == ByPolicy }
+
+// releasePause returns the wait of a job after tries in a row that did not start it: 1, 2, 4 … 256
 // seconds.
 func releasePause(releases int) time.Duration {
 	return time.Second << max(0, min(releases, maxReleases)-1)
@@ -447,7 +477,7 @@ func (e Wake) apply(j *Job, at time.Time) error {
 		return j.refuse(e, "until "+j.Until.Format(time.RFC3339))
 	}
 	text := ""
-	if j.Cause == ByWorker {
+	if j.notStarted() {
 		text = j.Text // still what there is to say
 	}
 	j.toQueue(j.Next, j.Cause, text)

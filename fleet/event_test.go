@@ -73,6 +73,7 @@ func TestTransitions(t *testing.T) {
 		{Unblock{}, map[State]State{Blocked: Queued}},
 		{Unblock{Failed: "a"}, map[State]State{Blocked: Failed}},
 		{Claim{"w2"}, map[State]State{Queued: Claimed}},
+		{Refuse{"no"}, map[State]State{Queued: Waiting}},
 		{Begin{first, "s", "p", ""}, map[State]State{Claimed: Running}},
 		{Release{1, ByLoss, ""}, map[State]State{Claimed: Queued}},
 		{Release{1, ByShutdown, ""}, map[State]State{Claimed: Queued}},
@@ -301,7 +302,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 var allEvents = []Event{
-	Unblock{}, Claim{}, Begin{}, Release{}, Report{}, Finish{}, Pause{}, Wake{}, Park{}, Answered{"q"}, Lose{}, Requeue{}, Cancel{}, Late{},
+	Unblock{}, Claim{}, Refuse{}, Begin{}, Release{}, Report{}, Finish{}, Pause{}, Wake{}, Park{}, Answered{"q"}, Lose{}, Requeue{}, Cancel{}, Late{},
 }
 
 func randomJob(r *rand.Rand) *Job {
@@ -328,6 +329,11 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 		return Unblock{Failed: []string{"", "a"}[r.IntN(2)]}
 	case Claim:
 		return Claim{[]string{worker, "w2"}[r.IntN(2)]}
+	case Refuse:
+		if r.IntN(4) > 0 { // or few jobs get far
+			return Claim{worker}
+		}
+		return Refuse{"no"}
 	case Begin:
 		return Begin{o, "s", "p", ""}
 	case Report:

@@ -40,6 +40,7 @@ type Cause string
 const (
 	ByWorker     Cause = "worker"     // the worker could not prepare the attempt
 	ByMachine    Cause = "machine"    // the worker can run no job at all
+	ByPolicy     Cause = "policy"     // no worker takes the job
 	ByLoss       Cause = "loss"       // the worker is gone
 	ByExit       Cause = "exit"       // the agent ended without a result
 	ByLimit      Cause = "limit"      // of the account, until its reset
@@ -87,7 +88,7 @@ type Job struct {
 	// Pauses counts the waits in a row for limits, and Paused adds up their time.
 	Pauses int      `json:"pauses,omitempty"`
 	Paused Duration `json:"paused,omitempty"`
-	// Releases counts the workers in a row that could not start the job.
+	// Releases counts the tries in a row that did not start the job.
 	Releases int `json:"releases,omitempty"`
 	// Question is the question that the job waits for in Asking.
 	Question string `json:"question,omitempty"`

@@ -42,6 +42,11 @@ type WorkerInfo struct {
 	Renewed time.Time `json:"-"`
 }
 
+// Serves reports whether the worker is there for the jobs of a queue and an account.
+func (w *WorkerInfo) Serves(queue, account string) bool {
+	return slices.Contains(w.Queues, queue) && (w.Accounts == nil || slices.Contains(w.Accounts, account))
+}
+
 // Workers returns the records of the workers. A worker that did not renew its lease for some time
 // may be dead. If a record can't be read, only ID and Renewed are known.
 func (f *Fleet) Workers(ctx context.Context) ([]*WorkerInfo, error) {

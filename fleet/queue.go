@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // A queue has the queued jobs in the order in which workers take them. It is not sorted again for each change.
@@ -74,7 +75,17 @@ const maxInserted = 32
 
 func (q *queue) isGone(j *Job) bool { return q.jobs[j.ID] != j }
 
-// compareQueued orders queued jobs: the most important first, and then the oldest.
+// compareQueued orders queued jobs: the most important first, and then the oldest. A job that the last
+// try did not start goes behind the jobs that were there when it was queued again: otherwise jobs that
+// can't start, the oldest ones, would take every free slot before the others.
 func compareQueued(a, b *Job) int {
-	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.lined().Compare(b.lined()), cmp.Compare(a.ID, b.ID))
+}
+
+// lined returns the time at which a queued job took its place in the order.
+func (j *Job) lined() time.Time {
+	if j.notStarted() {
+		return j.Changed
+	}
+	return j.Created
 }

@@ -96,7 +96,7 @@ func (s *tally) check(t *testing.T, seeds int) {
 
 // allSteps are the steps of jobs that many simulations take.
 var allSteps = []string{
-	"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to canceled", "claimed to queued", "claimed to waiting",
+	"blocked to queued", "blocked to failed", "blocked to canceled", "queued to claimed", "queued to waiting", "queued to canceled", "claimed to queued", "claimed to waiting",
 	"claimed to running", "running to running", "running to queued", "running to waiting", "running to asking", "running to lost",
 	"running to done", "running to failed", "running to canceled", "waiting to queued", "asking to queued", "lost to queued",
 	"lost to canceled", "failed to queued", "done to done",

@@ -119,6 +119,11 @@ func (w *Worker) chores() []chore {
 			all = append(all, chore{key: "job " + j.ID, since: j.Changed, now: now, do: func(ctx context.Context) { do(ctx, j) }})
 		}
 	}
+	for id, why := range w.refusals() {
+		if j := w.view.job(id); j != nil && j.State == Queued && w.view.isRefused(j) {
+			all = append(all, chore{key: "refused " + id, since: j.Changed, do: func(ctx context.Context) { w.refuse(ctx, j, why) }})
+		}
+	}
 	for _, q := range w.view.openQuestions() {
 		j := w.view.job(q.Job)
 		if !time.Now().Before(q.Until) || j == nil || !j.waitsFor(q) {
@@ -284,6 +289,14 @@ func (w *Worker) try(ctx context.Context, j *Job, e Event) bool {
 	return err == nil
 }
 
+// refuse records that no live worker takes a queued job. The view may lag, so the record decides: it
+// must not have changed since.
+func (w *Worker) refuse(ctx context.Context, j *Job, why string) {
+	if is, _, err := w.fleet.get(ctx, j.ID); err == nil && is.State == Queued && is.Changed.Equal(j.Changed) {
+		w.try(ctx, j, Refuse{why})
+	}
+}
+
 // takeAway takes a job away from a worker that is dead, or from this one, which does not run it.
 func (w *Worker) takeAway(ctx context.Context, j *Job) {
 	w.mu.Lock()
@@ -400,26 +413,38 @@ func (w *Worker) removeSilent(ctx context.Context, id string) {
 	}
 }
 
-// removeOld removes the jobs that ended long ago. Each worker starts with its own part of them, and
-// takes the leftovers of others some hours later.
-func (w *Worker) removeOld(ctx context.Context) {
-	before := time.Now().Add(-w.opts.Retain)
+// engineTime returns about the time by the clock of the engine: when it last stored the lease of this worker.
+func (w *Worker) engineTime(ctx context.Context) (at time.Time, lease string, err error) {
 	w.mu.Lock()
-	own := w.lease
+	lease = w.lease
 	w.mu.Unlock()
+	r, err := w.fleet.engine.Get(ctx, Workers, lease)
+	return r.Time, lease, err
+}
+
+// removeOld removes the jobs that ended long ago. Each worker starts with its own part of them, and
+// takes the leftovers of others some hours later. The engine's clock counts, at both ends: the clock of
+// one machine may be a month ahead.
+func (w *Worker) removeOld(ctx context.Context) {
+	at, own, err := w.engineTime(ctx)
+	if err != nil {
+		w.log.Warn("old jobs are not removed, since the time of the server is not known", "error", err)
+		return
+	}
+	before := at.Add(-w.opts.Retain)
 	live := w.view.live()
 	var old []string
-	for s, err := range w.fleet.Jobs(ctx) {
+	for r, err := range w.fleet.engine.List(ctx, Jobs, "", func(string) bool { return false }) {
 		if err != nil {
 			w.log.Warn("some jobs can't be listed", "error", err)
 			break // those before the error can be removed
 		}
-		if !s.State.Ended() || !s.Changed.Before(before) {
+		if !summaryOf(r.Key, r.Label).State.Ended() || !r.Time.Before(before) {
 			continue
 		}
-		late := time.Duration(min(rankOf(s.ID, own, live), maxRank)) * 2 * time.Hour
-		if s.Changed.Add(late).Before(before) {
-			old = append(old, s.ID)
+		late := time.Duration(min(rankOf(r.Key, own, live), maxRank)) * 2 * time.Hour
+		if r.Time.Add(late).Before(before) {
+			old = append(old, r.Key)
 		}
 	}
 	for _, id := range old {

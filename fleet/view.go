@@ -330,6 +330,25 @@ func (v *view) live() (ids []string) {
 	return ids
 }
 
+// isRefused reports whether there are live workers for the queue and the account of a job, and all of
+// them refuse it. A worker that can run no jobs now may take it later.
+func (v *view) isRefused(j *Job) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found := false
+	for _, s := range v.workers {
+		w := s.info
+		if w == nil || w.Draining || nowInstant().steady(s.at) >= time.Duration(w.Lease) || !w.Serves(j.Spec.queue(), j.Spec.account()) {
+			continue
+		}
+		if w.Refused[j.ID] == "" {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
 // silent returns the workers whose records are unchanged for some time.
 func (v *view) silent(since time.Duration) (ids []string) {
 	v.mu.Lock()

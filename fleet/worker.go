@@ -204,8 +204,16 @@ func (w *Worker) info(started time.Time) *WorkerInfo {
 	defer w.mu.Unlock()
 	return &WorkerInfo{
 		Host: w.opts.Host, PID: w.opts.PID, Version: w.opts.Version, Started: started, Slots: w.opts.Slots, Busy: len(w.running),
-		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Problem: problemText(w.problem), Refused: maps.Clone(w.refused),
+		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Problem: w.problemNow(), Refused: maps.Clone(w.refused),
 	}
+}
+
+// problemNow returns why the worker can run no job, or "". The lock is held.
+func (w *Worker) problemNow() string {
+	if !w.asked {
+		return "it is checking whether it can run jobs"
+	}
+	return problemText(w.problem)
 }
 
 func problemText(err error) string {
@@ -231,7 +239,8 @@ func (w *Worker) askRunner(ctx context.Context) {
 // setProblem takes note of why the worker can run no jobs, or that it can.
 func (w *Worker) setProblem(err error) {
 	w.mu.Lock()
-	changed := !w.asked || problemText(w.problem) != problemText(err)
+	wasAsked := w.asked
+	changed := !wasAsked || problemText(w.problem) != problemText(err)
 	w.asked, w.problem = true, err
 	w.mu.Unlock()
 	if !changed {
@@ -239,6 +248,8 @@ func (w *Worker) setProblem(err error) {
 	}
 	if err != nil {
 		w.log.Warn("the worker takes no jobs", "error", err)
+	} else if wasAsked {
+		w.log.Info("the worker takes jobs again")
 	}
 	w.tell()
 	w.view.poke()
@@ -274,6 +285,7 @@ func (w *Worker) takeJobs(ctx, acting context.Context, l *lease, jobs *sync.Wait
 			return
 		case <-w.view.changed:
 		case <-tick.C:
+			w.noteRefused()
 		}
 	}
 }
@@ -321,7 +333,6 @@ func (w *Worker) choose(n int) []*Job {
 // accepted returns the first n jobs that the worker may take and that the runner takes.
 func (w *Worker) accepted(n int) []*Job {
 	var taken []*Job
-	refused := make(map[string]string)
 	at := time.Now()
 	for last := (*Job)(nil); len(taken) < n; {
 		jobs := w.view.candidates(last, n-len(taken), func(j *Job) bool { return w.may(j, at) })
@@ -329,14 +340,25 @@ func (w *Worker) accepted(n int) []*Job {
 			break
 		}
 		for _, j := range jobs {
-			err := w.runner.Check(j)
-			switch {
-			case err == nil:
+			if w.runner.Check(j) == nil {
 				taken = append(taken, j)
-			case len(refused) < maxRefused:
-				refused[j.ID] = cut(err.Error(), maxOld)
 			}
 			last = j
+		}
+	}
+	return taken
+}
+
+// noteRefused puts the queued jobs that the runner does not take into the record of the worker, with
+// the reason. It does so while all slots are taken, too: otherwise nobody would know until one is free.
+func (w *Worker) noteRefused() {
+	refused := make(map[string]string)
+	if w.isReady() && w.view.isComplete() && !w.isDraining() {
+		at := time.Now()
+		for _, j := range w.view.candidates(nil, maxChecked, func(j *Job) bool { return w.may(j, at) }) {
+			if err := w.runner.Check(j); err != nil && len(refused) < maxRefused {
+				refused[j.ID] = cut(err.Error(), maxSaid)
+			}
 		}
 	}
 	w.mu.Lock()
@@ -346,7 +368,13 @@ func (w *Worker) accepted(n int) []*Job {
 	if changed {
 		w.tell()
 	}
-	return taken
+}
+
+// refusals returns the refused jobs with their reasons.
+func (w *Worker) refusals() map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.refused)
 }
 
 // rank orders jobs differently for each worker.
@@ -356,8 +384,11 @@ func (w *Worker) rank(j *Job) uint64 {
 	return h.Sum64()
 }
 
-// maxRefused is the maximum number of refused jobs in a worker's record.
-const maxRefused = 20
+// The maximum number of refused jobs in a worker's record, and of queued jobs that are checked for it.
+const (
+	maxRefused = 100
+	maxChecked = 1000
+)
 
 // may reports whether this worker takes a queued job now.
 func (w *Worker) may(j *Job, at time.Time) bool {

@@ -650,9 +650,8 @@ func TestWorkerTellsSoon(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		j := submit(t, f, &fleet.Spec{})
 		time.Sleep(3 * time.Second)
-		workers, err := f.Workers(t.Context())
-		if err != nil || len(workers) != 1 || workers[0].Refused[j.ID] != "no such repository here" {
-			t.Errorf("%+v, %v", workers, err)
+		if j = job(t, f, j.ID); j.Cause != fleet.ByPolicy || j.Text != "no such repository here" {
+			t.Errorf("the job is %s by %s: %s", j.State, j.Cause, j.Text)
 		}
 	})
 }

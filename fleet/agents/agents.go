@@ -24,19 +24,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/worktree"
-	"github.com/clewdev/clew/wire"
 )
 
 // Options configures a [Runner].
@@ -74,9 +73,10 @@ type Runner struct {
 
 	probing chan struct{} // has an element while somebody starts an agent to see whether that works
 
-	mu      sync.Mutex
-	problem error     // why no agent can be started
-	probed  time.Time // when that was last seen
+	mu       sync.Mutex
+	problem  error            // why no agent can be started
+	accounts map[string]error // those of the worker whose agents can't work, and why
+	probed   time.Time        // when that was last seen
 }
 
 // New returns a runner. It removes the working directories that earlier workers left in
@@ -126,19 +126,22 @@ func (r *Runner) Check(j *fleet.Job) error {
 	if j.Next == fleet.Continued && r.opts.Store == nil {
 		return errors.New("it continues a session, and this worker has no store")
 	}
-	return nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accounts[accountOf(&j.Spec)]
 }
 
-// Ready implements [fleet.Runner]. While the disk is too full, no job can run. After an agent could not be started,
-// another one is, without a prompt, until that works.
+// Ready implements [fleet.Runner]. While the disk is too full, no job can run. At first, and after an agent could not
+// be started, one is started without a prompt, for each account, until that works: this shows whether the agent is
+// there, is new enough and has credentials.
 func (r *Runner) Ready(ctx context.Context) error {
 	if err := r.root.CheckDisk(); err != nil {
 		return err
 	}
 	r.mu.Lock()
-	problem := r.problem
+	isWell := !r.probed.IsZero() && r.problem == nil && len(r.accounts) == 0
 	r.mu.Unlock()
-	if problem == nil {
+	if isWell {
 		return nil
 	}
 	return r.probe(ctx)
@@ -150,7 +153,7 @@ const (
 	probeAge  = 5 * time.Second // how long the result of one holds
 )
 
-// probe starts an agent as for a job without a repository, and returns why that does not work, or nil.
+// probe starts an agent for each account, as for a job without a repository, and returns why no job can run, or nil.
 func (r *Runner) probe(ctx context.Context) error {
 	select {
 	case r.probing <- struct{}{}:
@@ -164,18 +167,59 @@ func (r *Runner) probe(ctx context.Context) error {
 	if recent {
 		return problem
 	}
-	err := r.startAndEnd(ctx)
+	names := slices.Sorted(maps.Keys(r.opts.Accounts))
+	if len(names) == 0 {
+		names = []string{fleet.DefaultAccount}
+	}
+	failed := make(map[string]error)
+	var err error
+	for _, name := range names {
+		var login *loginError
+		if err = r.startAndEnd(ctx, name); errors.As(err, &login) {
+			failed[name] = err
+		} else if err != nil {
+			break
+		}
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if len(failed) < len(names) && len(failed) > 0 && errors.As(err, new(*loginError)) {
+		err = nil // the others can work
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.problem, r.probed = err, time.Now()
+	if err == nil && len(failed) > 0 && len(r.accounts) == 0 {
+		r.log.Warn("jobs of some accounts are not taken", "error", errors.Join(slices.Collect(maps.Values(failed))...))
+	}
+	r.problem, r.accounts, r.probed = err, failed, time.Now()
 	return err
 }
 
-// startAndEnd starts an agent, and ends it when it waits for a prompt.
-func (r *Runner) startAndEnd(ctx context.Context) error {
+// A loginError reports that the agent of an account has no credentials.
+type loginError struct{ account string }
+
+func (e *loginError) Error() string {
+	return "Claude Code has no credentials for the account " + e.account +
+		": log in with \"claude auth login\", or give the worker ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+}
+
+// checkAgent returns why an agent that was started can't run jobs, or nil.
+func checkAgent(info *clew.ServerInfo, account string) error {
+	const none = "none"
+	a := &info.Account
+	switch {
+	case !info.HookOnFailureSupported:
+		return fmt.Errorf("Claude Code %s is too old for jobs: update it to a version after 2.1.300", //nolint:staticcheck // a name
+			cmp.Or(info.Version, "of this version"))
+	case a.APIProvider == "firstParty" && (a.TokenSource == "" || a.TokenSource == none) && (a.APIKeySource == "" || a.APIKeySource == none):
+		return &loginError{account}
+	}
+	return nil
+}
+
+// startAndEnd starts an agent for an account, and ends it when it waits for a prompt.
+func (r *Runner) startAndEnd(ctx context.Context, account string) error {
 	dir, err := os.MkdirTemp(r.plainDir(), "probe-")
 	if err != nil {
 		return err
@@ -185,24 +229,22 @@ func (r *Runner) startAndEnd(ctx context.Context) error {
 			r.log.Warn("a directory could not be removed", "error", err)
 		}
 	}()
-	task := &fleet.Task{Job: &fleet.Job{ID: "probe", Attempts: make([]fleet.Attempt, 1)}, Number: 1}
+	job := &fleet.Job{ID: "probe", Spec: fleet.Spec{Account: account}, Attempts: make([]fleet.Attempt, 1)}
+	task := &fleet.Task{Job: job, Number: 1}
 	n := &run{runner: r, task: task, dir: dir, session: newid.UUID()}
 	opts, err := n.options()
 	if err != nil {
 		return err
 	}
-	opts.Store = clew.StoreOptions{}
+	opts.Store, opts.Hooks = clew.StoreOptions{}, nil // an agent that is too old for the hooks of jobs shall say its version
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	var waits atomic.Bool
-	nothing := iter.Seq[*wire.UserMessage](func(func(*wire.UserMessage) bool) { waits.Store(true) })
-	for _, failure := range clew.Query(ctx, nothing, opts) {
-		err = failure
+	s, err := clew.Connect(ctx, opts)
+	if err != nil {
+		return err
 	}
-	if waits.Load() {
-		return nil
-	}
-	return cmpError(err, "the agent has ended before its prompt")
+	defer s.Close() //nolint:errcheck // it waited for a prompt
+	return checkAgent(s.Info(), account)
 }
 
 // sweepPlain removes working directories without a repository that are unused for a long time, left

@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,8 +38,11 @@ func TestAgentsDoNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		s.start = never
 		s.work()
+		time.Sleep(time.Minute) // until it knows that agents start
+		s.mu.Lock()
+		s.start = never
+		s.mu.Unlock()
 		id := s.submit(fleet.Hold)
 		time.Sleep(time.Hour)
 		j, err := s.Job(t.Context(), id)
@@ -61,6 +65,71 @@ func TestAgentsDoNotStart(t *testing.T) {
 		s.mu.Unlock()
 		if j := s.checkDone(s.submit(fleet.Hold)); len(j.Attempts) != 2 || j.Attempts[0].Cause != fleet.ByWorker {
 			t.Errorf("%+v", j.Attempts)
+		}
+	})
+}
+
+// Before a worker takes anything, it starts an agent and learns from it whether it can run jobs. Otherwise it takes
+// none, without an attempt, and says why in words that help.
+func TestAgentIsChecked(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		start    func() error
+		greeting string
+		problem  string
+	}{
+		"missing": {never, "", errFault.Error()},
+		"too old": {failing(0), `{"claude_code_version":"2.1.300"}`, "Claude Code 2.1.300 is too old for jobs: update it"},
+		"nobody": {
+			failing(0), `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`,
+			"no credentials for the account default",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.start, s.greeting = tt.start, func([]string) string { return tt.greeting }
+				s.work()
+				id := s.submit(fleet.Hold)
+				time.Sleep(time.Minute)
+				if j, err := s.Job(t.Context(), id); err != nil || j.State != fleet.Queued || len(j.Attempts) > 0 {
+					t.Errorf("%+v, %v", j, err)
+				}
+				workers, err := s.Workers(t.Context())
+				if err != nil || len(workers) != 1 || !strings.Contains(workers[0].Problem, tt.problem) {
+					t.Fatalf("%v, %v", workers, err)
+				}
+				s.mu.Lock()
+				s.start, s.greeting = failing(0), able
+				s.mu.Unlock()
+				s.checkDone(id)
+			})
+		})
+	}
+}
+
+// A worker does not take the jobs of an account without credentials, and takes those of others: without, the first
+// such job would hold the account on all machines.
+func TestAccountWithoutLogin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.accounts = map[string][]string{"a": {"KEY=a"}, "b": nil, fleet.DefaultAccount: {"KEY=d"}}
+		s.greeting = func(env []string) string {
+			if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "KEY=") }) {
+				return `{"hook_on_failure_supported":true,"account":{"apiKeySource":"KEY","tokenSource":"none","apiProvider":"firstParty"}}`
+			}
+			return `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`
+		}
+		s.work()
+		bad, err := s.Submit(t.Context(), &fleet.Spec{Prompt: "Work.", Account: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.checkDone(s.submit(fleet.Hold))
+		if j := s.reach(bad.ID, fleet.Failed); j.Cause != fleet.ByPolicy || !strings.Contains(j.Text, "no credentials for the account b") || len(j.Attempts) > 0 {
+			t.Errorf("%s by %s after %d attempts: %s", j.State, j.Cause, len(j.Attempts), j.Text)
 		}
 	})
 }

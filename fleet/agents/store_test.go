@@ -41,6 +41,9 @@ type stage struct {
 	append func() error            // before entries are stored
 	start  func() error            // before an agent is started
 	renew  func() error            // before the lease is renewed
+
+	greeting func(env []string) string // what an agent says about itself
+	accounts map[string][]string
 }
 
 // A faultyEngine is the engine of the worker.
@@ -94,7 +97,7 @@ func newStage(t *testing.T) *stage {
 	e := memfleet.New()
 	return &stage{
 		T: t, Fleet: fleet.Open(e, "tester"), client: e.Client(nil), store: new(sessions.Memory), dir: t.TempDir(), repo: repository(t),
-		put: func(string) error { return nil }, append: failing(0), start: failing(0), renew: failing(0),
+		put: func(string) error { return nil }, append: failing(0), start: failing(0), renew: failing(0), greeting: able,
 	}
 }
 
@@ -123,7 +126,7 @@ func (s *stage) runner() *agents.Runner {
 	s.Helper()
 	r, err := agents.New(s.Context(), &agents.Options{
 		Base: &clew.Options{Transport: clew.TransportFunc(s.startAgent)}, Dir: s.dir, Store: &faultyStore{s.store, s},
-		Policy: agents.Policy{Repos: []string{"*"}}, MinFree: -1, MinFreeShare: -1, Logger: s.log(),
+		Policy: agents.Policy{Repos: []string{"*"}}, MinFree: -1, MinFreeShare: -1, Logger: s.log(), Accounts: s.accounts,
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -156,7 +159,7 @@ func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connect
 	}
 	scenario := new(clewtest.Scenario).
 		Expect(`{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}`).
-		Send(`{"type":"control_response","response":{"subtype":"success","request_id":"init","response":{"hook_on_failure_supported":true}}}`)
+		Send(`{"type":"control_response","response":{"subtype":"success","request_id":"init","response":` + s.greetingOf(launch) + `}}`)
 	if strings.HasPrefix(filepath.Base(launch.Dir), "probe-") {
 		return clewtest.NewAgent(s, scenario).Conn(), nil
 	}
@@ -176,6 +179,15 @@ func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connect
 		return clewtest.NewAgent(s, s.calls(scenario)).Conn(), nil
 	}
 	return clewtest.NewAgent(s, scenario.Send(worked)).Conn(), nil
+}
+
+// able is the greeting of an agent that can run jobs.
+func able([]string) string { return `{"hook_on_failure_supported":true}` }
+
+func (s *stage) greetingOf(launch *clew.Launch) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.greeting(launch.Env)
 }
 
 // worked is the result of an agent.

@@ -29,7 +29,7 @@ func eventOf(before, next *fleet.Job) fleet.Event {
 
 // candidates returns the events that may lead from one record to another.
 func candidates(before, next *fleet.Job) []fleet.Event {
-	events := []fleet.Event{fleet.Wake{}, fleet.Answered{Question: before.Question}, fleet.Unblock{}}
+	events := []fleet.Event{fleet.Wake{}, fleet.Answered{Question: before.Question}, fleet.Unblock{}, fleet.Refuse{Text: next.Text}}
 	for _, id := range next.Spec.After {
 		events = append(events, fleet.Unblock{Failed: id})
 	}

@@ -45,8 +45,8 @@ func (o *Options) checkListen() error {
 	if isLoopback(host) || o.Certificate != "" && len(o.Users) > 0 {
 		return nil
 	}
-	return fmt.Errorf("others can reach %s: set Certificate and Key, so that connections are encrypted, and Users, "+
-		"so that not everybody can connect; or listen on 127.0.0.1", o.Listen)
+	return fmt.Errorf("listen at %s: %w: set Certificate and Key, so that connections are encrypted, and Users, "+
+		"so that not everybody can connect; or listen on 127.0.0.1", o.Listen, ErrExposed)
 }
 
 func isLoopback(host string) bool {

@@ -178,6 +178,13 @@ var (
 // ErrUnauthorized is wrapped by the error of [Open] if the server does not accept the user or the password.
 var ErrUnauthorized = nats.ErrAuthorization
 
+// ErrForbidden is wrapped by the errors of requests that the server does not allow the user: see [Role].
+var ErrForbidden = nats.ErrPermissionViolation
+
+// ErrExposed is wrapped by the error of [Open] if other machines could reach the server of a directory without TLS or
+// without users.
+var ErrExposed = errors.New("others can reach it")
+
 // checkURL returns an error if a connection would not be safe from others.
 func (o *Options) checkURL() error {
 	if o.URL == "" || o.finder != nil { // a directory has its own checks

@@ -320,7 +320,7 @@ func (o *serveOptions) serve(ctx context.Context, listener *web.Listener, agents
 		}
 		err = errors.Join(err, server.Close(), source.Close(), log.Close(), place.Close())
 	}()
-	if err := place.write(server.Describe(listener)); err != nil { // other commands don't find the server then
+	if err := place.write(ctx, server.Describe(listener)); err != nil { // other commands don't find the server then
 		o.say("! cannot write the file for \"clew serve --link\": %s", clikit.Printable(err.Error()))
 	}
 	if err := o.greet(ctx, server, listener, place); err != nil {
@@ -495,13 +495,14 @@ type servePlace struct {
 }
 
 // write writes the file by which other commands find the server.
-func (p *servePlace) write(r *web.Running) (err error) {
+func (p *servePlace) write(ctx context.Context, r *web.Running) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = r
 	if p.dir, err = runtimeDir(); err != nil {
 		return err
 	}
+	_ = web.RemoveDead(ctx, p.dir) // what stays is only in the way
 	path, err := r.Write(p.dir)
 	if err == nil {
 		p.files = append(p.files, path)
@@ -527,7 +528,7 @@ func (p *servePlace) openPage(ctx context.Context, url string) error {
 	if p.dir == "" {
 		return errors.New("there is no directory for the page")
 	}
-	file, err := os.CreateTemp(p.dir, "open-*.html") // with 0600
+	file, err := os.CreateTemp(p.dir, web.OpenPattern) // with 0600
 	if err != nil {
 		return err
 	}

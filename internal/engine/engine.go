@@ -102,6 +102,9 @@ func (p Place) Serve(ctx context.Context, s Server) (Engine, error) {
 	if p.IsURL() {
 		return p.Connect(ctx)
 	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	opts := &natsfleet.Options{Dir: p.Name, Listen: s.Listen, Certificate: s.Certificate, Key: s.Key}
 	var err error
 	if opts.Users, err = readUsers(s.Users); err != nil {

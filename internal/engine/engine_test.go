@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 )
 
@@ -76,5 +77,49 @@ func TestExplain(t *testing.T) {
 	}
 	if f := Explain(errors.New("other")); f != nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What is wrong with the flags of a server is said in the words of the flags, and what a role may not do in a sentence
+// that says which role may.
+func TestErrorsNameFlags(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		server Server
+		want   string
+	}{
+		{Server{Listen: "0.0.0.0:4222"}, "--listen 0.0.0.0:4222 lets other machines reach the server"},
+		{Server{Listen: "0.0.0.0:4222", Certificate: "c", Key: "k"}, "lets other machines reach"},
+		{Server{Listen: "127.0.0.1:0", Certificate: "c"}, "--tls-cert and --tls-key belong together"},
+		{Server{Listen: "4222"}, "--listen must be HOST:PORT"},
+		{Server{Listen: "127.0.0.1:99999"}, "--listen must be HOST:PORT"},
+	} {
+		if _, err := (Place{Name: t.TempDir()}).Serve(t.Context(), tt.server); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v", tt.server, err)
+		}
+	}
+	const password = "0123456789abcdef"
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users.json")
+	if err := os.WriteFile(users, []byte(`[{"name":"w","password":"`+password+`","role":"watch"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := Place{Name: filepath.Join(dir, "fleet")}.Serve(t.Context(), Server{Users: users})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close() //nolint:errcheck // only the test wrote
+	mine := filepath.Join(dir, "mine.json")
+	if err := os.WriteFile(mine, []byte(`{"user":"w","password":"`+password+`","role":"watch"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := Place{Name: server.URL() + "?sync=always", Credentials: mine}.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close() //nolint:errcheck // it wrote nothing
+	_, err = fleet.Open(client, "w").Submit(t.Context(), &fleet.Spec{Prompt: "Work."})
+	if f := Explain(err); f == nil || strings.Contains(f.Err.Error(), "Permissions Violation") || !strings.Contains(f.Hint, `"submit"`) {
+		t.Errorf("%v: %+v", err, f)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/clewdev/clew/fleet/natsfleet"
@@ -166,6 +168,33 @@ const insecureHint = `Another machine needs a URL with tls://, and --fleet-crede
 network that nobody else can reach, add tls=off and auth=off to the URL, such as
 "nats://10.0.0.7:4222?sync=always&tls=off&auth=off".`
 
+const forbiddenHint = `The role "watch" may only read. Submitting jobs and deciding about them needs the role
+"submit", and "clew worker" the role "work". Roles are in the file of --users of the
+worker with the server, and "role" in the file of --fleet-credentials must be the same.`
+
+// check returns an error in the words of the flags if a server can't be started with them.
+func (s *Server) check() error {
+	if s.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case err != nil:
+		return clikit.UsageError("--listen must be HOST:PORT, such as 0.0.0.0:4222", "")
+	case (s.Certificate == "") != (s.Key == ""):
+		return clikit.UsageError("--tls-cert and --tls-key belong together", "")
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || s.Certificate != "" && s.Users != "" {
+		return nil
+	}
+	return clikit.UsageError("--listen "+clikit.Printable(s.Listen)+" lets other machines reach the server",
+		"Give --tls-cert and --tls-key, so that connections are encrypted, and --users, so that not\neverybody can connect. Or listen on 127.0.0.1.")
+}
+
 // Explain returns the exit code, the text and the remedy for an error of an engine, or nil. A part
 // that is zero is as for other errors.
 func Explain(err error) *clikit.Failure {
@@ -175,6 +204,8 @@ func Explain(err error) *clikit.Failure {
 		return &clikit.Failure{Code: clikit.ExitUsage, Err: natsfleet.ErrPlaintext, Hint: insecureHint}
 	case errors.Is(err, natsfleet.ErrAnonymous):
 		return &clikit.Failure{Code: clikit.ExitUsage, Err: natsfleet.ErrAnonymous, Hint: insecureHint}
+	case errors.Is(err, natsfleet.ErrForbidden):
+		return &clikit.Failure{Err: errors.New("the server does not allow this to the user of --fleet-credentials"), Hint: forbiddenHint}
 	case errors.Is(err, natsfleet.ErrUnauthorized):
 		return &clikit.Failure{Hint: "Check the user, the password and the role in the file of --fleet-credentials."}
 	case unknownServer:

@@ -21,7 +21,9 @@ import (
 type jobsPatchOptions struct {
 	place
 	apply   bool
+	links   bool
 	attempt int
+	changes []agents.Change // that were applied
 	json    bool
 }
 
@@ -31,7 +33,9 @@ or, if a file does not fit, nothing. The index and the commits stay as they are.
 
 --apply needs a job that is done, or --attempt for the changes of an attempt; a
 repository with the commit that the job started from; and no uncommitted changes in the
-files of the patch.`
+files of the patch. It lists new programs, changed modes and links. It refuses patches
+with symbolic links, unless --allow-links is given and they stay in the repository, with
+submodules, and with files in .git.`
 
 func newJobsPatch(p *Program) *cobra.Command {
 	o := &jobsPatchOptions{place: place{Program: p}}
@@ -47,6 +51,7 @@ func newJobsPatch(p *Program) *cobra.Command {
 	o.addFlags(cmd)
 	cmd.ValidArgsFunction = o.completeJobs(1, nil)
 	clikit.AddOnOff(cmd, &o.apply, "apply", "apply the patch here")
+	clikit.AddOnOff(cmd, &o.links, "allow-links", "with --apply, allow symbolic links that stay in the repository")
 	cmd.Flags().IntVar(&o.attempt, "attempt", 0, "`number` of the attempt (default the last one with a patch)")
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object with the patch")
 	return cmd
@@ -136,8 +141,14 @@ func (o *jobsPatchOptions) applyHere(ctx context.Context, j *fleet.Job, a *fleet
 	if err := clean(ctx, top, patch); err != nil {
 		return failure(ctx, err)
 	}
-	err = agents.Apply(ctx, ".", bytes.NewReader(patch))
+	o.changes, err = agents.Apply(ctx, ".", bytes.NewReader(patch), &agents.ApplyOptions{Links: o.links})
 	out := failure(ctx, err)
+	if f, ok := errors.AsType[*clikit.Failure](out); ok && errors.Is(err, agents.ErrUnsafe) {
+		f.Hint = "Nothing was changed. Read the patch: " + o.flags().command("jobs", "patch", j.ID, "--attempt", strconv.Itoa(a.Number))
+		if errors.Is(err, agents.ErrLink) {
+			f.Hint += "\nIts links stay in the repository; --allow-links applies them."
+		}
+	}
 	if f, ok := errors.AsType[*clikit.Failure](out); ok && errors.Is(err, agents.ErrPatch) {
 		f.Hint = "Nothing was changed. To merge it, with marks where it conflicts: " + apply + " --3way"
 		if a.Base != "" {
@@ -193,9 +204,12 @@ func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) e
 			delete(out, "patch")
 			out["patch_base64"] = patch
 		}
+		if o.apply {
+			out["changes"] = o.changes
+		}
 		return written(clikit.WriteJSON(o.Out, out))
 	case o.apply:
-		_, err := fmt.Fprintf(o.Out, "applied what job %s has changed: %s\n", j.ID, wording.Count(bytes.Count(patch, []byte("\ndiff --git "))+1, "file"))
+		_, err := fmt.Fprintf(o.Out, "applied what job %s has changed: %s\n%s", j.ID, wording.Count(len(o.changes), "file"), modes(o.changes))
 		return written(err)
 	case clikit.IsTerminal(o.Out):
 		_, err := fmt.Fprint(o.Out, paintPatch(string(patch), clikit.Colored(o.Out)))
@@ -203,6 +217,27 @@ func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) e
 	}
 	_, err := o.Out.Write(patch) // for another program, byte for byte
 	return written(err)
+}
+
+// modes lists the changes that are more than texts.
+func modes(changes []agents.Change) string {
+	const executable, link, none, file = "100755", "120000", "000000", "100644"
+	names := map[string]string{executable: "program", link: "symbolic link", file: "file"}
+	var b strings.Builder
+	for _, c := range changes {
+		what := "is now a " + names[c.NewMode] + ", and was a " + names[c.OldMode]
+		switch {
+		case c.OldMode == c.NewMode && c.NewMode != link, c.NewMode == none, c.OldMode == none && c.NewMode == file:
+			continue
+		case c.OldMode == none || c.OldMode == c.NewMode:
+			what = "is a " + names[c.NewMode]
+		}
+		if c.NewMode == link {
+			what += ", to " + c.Target
+		}
+		b.WriteString("  " + clikit.Printable(c.Path+" "+what) + "\n")
+	}
+	return b.String()
 }
 
 // paintPatch returns a patch as a terminal can show it.

@@ -10,6 +10,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A patch does not change a file that has changes of the user, whatever it does to the file.
@@ -83,5 +84,49 @@ func TestApplyHint(t *testing.T) {
 	job.Spec.Repo = nil
 	if err := o.applyHere(t.Context(), job, &fleet.Attempt{Number: 1}, []byte(patch)); err == nil {
 		t.Error("the patch of a job without a repository is applied")
+	}
+}
+
+// A patch is an agent's work. What makes links or submodules is refused with the name of the file, and nothing of it is
+// applied; what makes programs is applied and said.
+func TestApplyShowsModes(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=me", "-c", "user.email=me@host", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		if _, err := git(t.Context(), dir, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	created := func(name, mode, text string) string {
+		return "diff --git a/" + name + " b/" + name + "\nnew file mode " + mode + "\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+" + text + "\n\\ No newline at end of file\n"
+	}
+	job := &fleet.Job{ID: "a", Spec: fleet.Spec{Repo: &fleet.Repo{URL: "https://host/a.git"}}}
+	for _, tt := range []struct {
+		name, patch      string
+		links            bool
+		err, hint, shown string
+	}{
+		{"outside", created("ok", "100644", "x") + created("evil", "120000", "/etc/passwd"), true, `"evil" would be a symbolic link to "/etc/passwd"`, "Nothing was changed", ""},
+		{"inside", created("way", "120000", "docs"), false, `"way" would be a symbolic link to "docs"`, "--allow-links", ""},
+		{"allowed", created("way", "120000", "docs"), true, "", "", "1 file\n  way is a symbolic link, to docs\n"},
+		{"program", created("run.sh", "100755", "x") + created("plain", "100644", "x"), false, "", "", "2 files\n  run.sh is a program\n"},
+	} {
+		o := &jobsPatchOptions{apply: true, links: tt.links}
+		err := o.applyHere(t.Context(), job, &fleet.Attempt{Number: 1}, []byte(tt.patch))
+		if tt.err == "" {
+			if shown := wording.Count(len(o.changes), "file") + "\n" + modes(o.changes); err != nil || shown != tt.shown {
+				t.Errorf("%s: %q, %v", tt.name, shown, err)
+			}
+			continue
+		}
+		f, ok := errors.AsType[*clikit.Failure](err)
+		if !ok || !strings.Contains(f.Err.Error(), tt.err) || !strings.Contains(f.Hint, tt.hint) {
+			t.Errorf("%s: %+v", tt.name, err)
+		}
+		for _, file := range []string{"ok", "evil"} {
+			if _, err := os.Lstat(filepath.Join(dir, file)); err == nil {
+				t.Errorf("%s: %s is there", tt.name, file)
+			}
+		}
 	}
 }

@@ -34,6 +34,7 @@ type workerOptions struct {
 	queues       []string
 	accounts     []string
 	drainTimeout time.Duration
+	retain       time.Duration
 	policy       string
 	dir          string
 	minFree      clikit.ByteSize
@@ -88,6 +89,7 @@ func newWorker(p *Program) *cobra.Command {
 	set.StringArrayVar(&o.queues, "queue", nil, "take jobs of the queue with this `name` (default \""+fleet.DefaultQueue+"\"); repeatable")
 	set.StringArrayVar(&o.accounts, "account", nil, "take jobs of this `account`, with the variables of a file: NAME or NAME=FILE; repeatable")
 	set.DurationVar(&o.drainTimeout, "drain-timeout", 0, "after Ctrl-C, let jobs run for this `duration`; 0 means until they end")
+	set.DurationVar(&o.retain, "retain", 30*24*time.Hour, "remove jobs, with their patches, this `duration` after their end; 0 means never")
 	set.StringVar(&o.policy, "policy", "", "JSON `file` with the policy: what jobs may use")
 	set.StringVar(&o.dir, "dir", "", "`directory` for the working directories of jobs (default beside the jobs)")
 	set.Var(&o.minFree, "min-free", "minimum free disk `space` to accept jobs (default: 5 GB or 10 %, whichever is more)")
@@ -138,9 +140,9 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 	host, _ := os.Hostname() // it is for people
 	w := fleet.NewWorker(c.engine, runner, &fleet.WorkerOptions{
 		Host: host, PID: os.Getpid(), Version: o.Version, Slots: o.slots, Queues: o.queues,
-		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Logger: log,
+		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Retain: cmp.Or(o.retain, -1), Logger: log,
 	})
-	o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL())
+	runner.checked = func(problem error) { o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL(), problem) }
 	return o.work(ctx, w, runner)
 }
 
@@ -149,6 +151,8 @@ func (o *workerOptions) check() error {
 	switch {
 	case o.slots < 1:
 		return clikit.UsageError("--slots must be 1 or more", "")
+	case o.retain < 0:
+		return clikit.UsageError("--retain must be 0 or more", "")
 	case remote && (o.listen != "" || o.users != "" || o.cert != "" || o.key != ""):
 		return clikit.UsageError("--listen, --tls-cert, --tls-key and --users are for a fleet of this machine", "Leave out --fleet.")
 	case o.listen == "" && (o.users != "" || o.cert != "" || o.key != ""):
@@ -320,8 +324,9 @@ func (o *workerOptions) runner(
 	return &watchedRunner{Runner: runner, jobs: make(map[string]string)}, failure(ctx, err)
 }
 
-// greet prints the worker's duties, and the way to submit jobs. server is the URL of the server.
-func (o *workerOptions) greet(accounts []string, server string) {
+// greet prints the worker's duties, or why it takes no jobs, and the way to submit jobs. server is the URL of the
+// server.
+func (o *workerOptions) greet(accounts []string, server string, problem error) {
 	if o.json {
 		return
 	}
@@ -330,6 +335,10 @@ func (o *workerOptions) greet(accounts []string, server string) {
 		queues = "the queues " + strings.Join(o.queues, ", ")
 	}
 	text := fmt.Sprintf("takes jobs of %s, %d at a time, for %s", queues, o.slots, wording.Count(len(accounts), "account"))
+	style := tty.Success
+	if problem != nil {
+		text, style = "takes no jobs: "+clikit.Printable(problem.Error())+"\nIt checks again every ten seconds.", tty.Failure
+	}
 	text += "\nFrom another terminal:  " + o.submitCommand()
 	if _, port, err := net.SplitHostPort(cmp.Or(o.listen, ":")); err == nil && port != "" {
 		host, _ := os.Hostname()
@@ -340,7 +349,7 @@ func (o *workerOptions) greet(accounts []string, server string) {
 	} else if !strings.Contains(o.fleet, "://") {
 		text += "\nFrom another machine:   see --listen in \"clew worker --help\""
 	}
-	clikit.Remark(o.Err, tty.Success, "clew worker", text)
+	clikit.Remark(o.Err, style, "clew worker", text)
 }
 
 // submitCommand is the command that submits a job to this worker.

@@ -14,7 +14,7 @@ func TestGreetPort(t *testing.T) {
 		p := &Program{}
 		p.Err = &out
 		o := &workerOptions{place: place{Program: p}, listen: listen, queues: []string{"default"}}
-		o.greet([]string{"default"}, "tls://127.0.0.1:40123")
+		o.greet([]string{"default"}, "tls://127.0.0.1:40123", nil)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("--listen %q: %s", listen, out.String())
 		}

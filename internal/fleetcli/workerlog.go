@@ -22,9 +22,20 @@ import (
 // A watchedRunner knows which jobs run.
 type watchedRunner struct {
 	fleet.Runner
+	checked func(problem error) // is called once, when it is known whether jobs can run
+	once    sync.Once
 
 	mu   sync.Mutex
 	jobs map[string]string // titles, by ID
+}
+
+// Ready implements [fleet.Runner].
+func (r *watchedRunner) Ready(ctx context.Context) error {
+	err := r.Runner.Ready(ctx)
+	if ctx.Err() == nil {
+		r.once.Do(func() { r.checked(err) })
+	}
+	return err
 }
 
 // Prepare implements [fleet.Runner].

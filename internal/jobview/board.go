@@ -314,6 +314,9 @@ func NewRow(s *fleet.Summary, asked bool) Row {
 		return Row{Summary: s, rank: len(ranks) * priorities, since: -s.Changed.UnixMilli()}
 	}
 	r := Row{Summary: s, Asks: asked || s.State == fleet.Asking, since: s.Created.UnixMilli()}
+	if s.State == fleet.Queued && (s.Cause == fleet.ByWorker || s.Cause == fleet.ByPolicy) {
+		r.since = s.Changed.UnixMilli() // it went to the end of the queue
+	}
 	rank := -1
 	if !r.Asks {
 		rank = slices.Index(ranks, s.State)

@@ -79,7 +79,7 @@ func (s *Surroundings) Reason(r Row) string {
 	case r.State == fleet.Waiting:
 		return s.waits(r.Summary)
 	}
-	if r.Text != "" && (r.Cause == fleet.ByWorker || r.Cause == fleet.ByStorage) {
+	if r.Text != "" && (r.Cause == fleet.ByWorker || r.Cause == fleet.ByPolicy || r.Cause == fleet.ByStorage) {
 		return Cause(r.Cause) + ": " + r.Text
 	}
 	return Cause(r.Cause)
@@ -89,6 +89,7 @@ func (s *Surroundings) Reason(r Row) string {
 var causes = map[fleet.Cause]string{
 	fleet.ByWorker:     "no worker could begin it",
 	fleet.ByMachine:    "the worker could run no jobs",
+	fleet.ByPolicy:     "no worker takes it",
 	fleet.ByLoss:       "the worker is gone",
 	fleet.ByExit:       "the agent ended without a result",
 	fleet.ByLimit:      "it has waited too often for a limit",
@@ -138,7 +139,7 @@ func (s *Surroundings) waits(j *fleet.Summary) string {
 		return "too many requests; goes on at " + Clock(j.Until, s.At)
 	case fleet.ByAccount:
 		return s.held(j.Account)
-	case fleet.ByWorker:
+	case fleet.ByWorker, fleet.ByPolicy:
 		return notBegun(j) + "; is tried again at " + Clock(j.Until, s.At)
 	}
 	return "goes on at " + Clock(j.Until, s.At)
@@ -154,13 +155,18 @@ func (s *Surroundings) held(account string) string {
 
 // notBegun explains why an attempt of a job could not start, or returns "".
 func notBegun(j *fleet.Summary) string {
-	if j.Cause != fleet.ByWorker && j.Cause != fleet.ByMachine || j.Text == "" {
+	switch {
+	case j.Text == "":
 		return ""
+	case j.Cause == fleet.ByPolicy:
+		return "refused: " + j.Text
+	case j.Cause == fleet.ByWorker, j.Cause == fleet.ByMachine:
+		return "could not begin: " + j.Text
 	}
-	return "could not begin: " + j.Text
+	return ""
 }
 
-// queued explains why no worker takes a job.
+// queued explains why no worker has taken a queued job.
 func (s *Surroundings) queued(j *fleet.Summary) string {
 	if !s.Known {
 		return cmp.Or(notBegun(j), "waits for a worker")
@@ -189,7 +195,7 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	if texts := refusals(ready, j.ID); len(texts) > 0 {
 		return "refused: " + texts[0]
 	}
-	return notBegun(j)
+	return cmp.Or(notBegun(j), "waits for a free worker")
 }
 
 // Account explains why no job of an account starts, or returns "".
@@ -207,11 +213,15 @@ func (s *Surroundings) Account(name string) string {
 	return why
 }
 
-// refusals are the reasons of workers that don't take a job.
+// refusals are the reasons of workers that don't take a job, or nil if one of them takes it.
 func refusals(workers []*fleet.WorkerInfo, id string) []string {
 	var all []string
 	for _, w := range workers {
-		if why, ok := w.Refused[id]; ok && !slices.Contains(all, why) {
+		why, ok := w.Refused[id]
+		if !ok {
+			return nil
+		}
+		if !slices.Contains(all, why) {
 			all = append(all, why)
 		}
 	}

@@ -38,18 +38,25 @@ func TestReasonSaysWhy(t *testing.T) {
 	t.Parallel()
 	until := testNow.Add(time.Minute)
 	well := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}}}
+	refusing := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Refused: map[string]string{"j": "not allowed"}}}
 	ill := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Problem: "claude is not there"}}
 	for _, tt := range []struct {
 		job     fleet.Summary
 		workers []*fleet.WorkerInfo
 		want    string
 	}{
-		{fleet.Summary{State: fleet.Queued}, well, ""},
+		{fleet.Summary{State: fleet.Queued}, well, "waits for a free worker"},
+		{fleet.Summary{ID: "j", State: fleet.Queued}, refusing, "refused: not allowed"},
+		{fleet.Summary{ID: "j", State: fleet.Queued}, append(refusing, well...), "waits for a free worker"},
+		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPolicy, Text: "not allowed"}, well, "refused: not allowed"},
+		{fleet.Summary{State: fleet.Waiting, Cause: fleet.ByPolicy, Text: "not allowed", Until: until}, well,
+			"refused: not allowed; is tried again at " + Clock(until, testNow)},
+		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByPolicy, Text: "not allowed"}, well, "no worker takes it: not allowed"},
 		{fleet.Summary{State: fleet.Queued}, ill, "a can run no jobs: claude is not there"},
-		{fleet.Summary{State: fleet.Queued}, append(ill, well...), ""},
+		{fleet.Summary{State: fleet.Queued}, append(ill, well...), "waits for a free worker"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByWorker, Text: "no such repository"}, well, "could not begin: no such repository"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByMachine, Text: "no room"}, well, "could not begin: no room"},
-		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPerson, Text: "again"}, well, ""},
+		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPerson, Text: "again"}, well, "waits for a free worker"},
 		{fleet.Summary{State: fleet.Waiting, Cause: fleet.ByWorker, Text: "no such repository", Until: until}, well,
 			"could not begin: no such repository; is tried again at " + Clock(until, testNow)},
 		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByWorker, Text: "no such repository"}, well, "no worker could begin it: no such repository"},

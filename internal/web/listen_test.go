@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -250,5 +251,41 @@ func checkRunning(t *testing.T, s *Server, l *Listener, dir string) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "serve-1.json")); err == nil {
 		t.Error("the file of a server that has ended is still there")
+	}
+}
+
+// A server that starts removes the files of those that were killed, and leaves those of processes that are alive.
+func TestRemoveDead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const dead = 1<<22 + 1 // more than a process ID can be
+	files := map[string]string{
+		runningFile(dead):        fmt.Sprintf(`{"address":"127.0.0.1:1","token":"t","pid":%d}`, dead),
+		runningFile(os.Getpid()): fmt.Sprintf(`{"address":"127.0.0.1:1","token":"t","pid":%d}`, os.Getpid()),
+		"open-old.html":          "", "open-new.html": "", "other.json": "{}",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "open-old.html"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveDead(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for name := range files {
+		_, err := os.Stat(filepath.Join(dir, name))
+		if isGone := name == runningFile(dead) || name == "open-old.html"; (err != nil) != isGone {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := RemoveDead(t.Context(), filepath.Join(dir, "missing")); err != nil {
+		t.Error(err)
 	}
 }

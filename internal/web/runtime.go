@@ -87,8 +87,32 @@ func (r *Running) Write(dir string) (path string, err error) {
 }
 
 // FindRunning returns the servers whose files are in a directory and which proved their identity.
-// It removes the files of servers that ended.
+// It removes the files of servers that ended: a server that was killed could not.
 func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
+	return findRunning(ctx, dir, func(*Running) bool { return true })
+}
+
+// RemoveDead removes the files that servers left which were killed: with their tokens, and pages with codes that are no
+// longer valid. It asks no process that is alive.
+func RemoveDead(ctx context.Context, dir string) error {
+	_, err := findRunning(ctx, dir, func(r *Running) bool { return !drive.Alive(r.PID) })
+	if err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, OpenPattern))
+	for _, path := range pages {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > CodeLifetime {
+			_ = os.Remove(path) // it is only in the way
+		}
+	}
+	return err
+}
+
+// OpenPattern is the pattern of the names of pages that lead a browser to a server.
+const OpenPattern = "open-*.html"
+
+// findRunning is [FindRunning] for some of the servers.
+func findRunning(ctx context.Context, dir string, wanted func(*Running) bool) ([]*Running, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -103,7 +127,7 @@ func FindRunning(ctx context.Context, dir string) ([]*Running, error) {
 		}
 		path := filepath.Join(dir, e.Name())
 		r, err := readRunning(path)
-		if err != nil {
+		if err != nil || !wanted(r) {
 			continue
 		}
 		switch err := r.probe(ctx); {

@@ -1,0 +1,151 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+)
+
+// Twenty jobs can't start: their repositories can't be reached, which takes a while to find out, their
+// agent does not start, or the policy refuses them. Good jobs behind them wait for one try of each at
+// most, and not for their pauses. The bad ones fail after some tries, each with its reason.
+func TestBadJobsHoldUpNothing(t *testing.T) {
+	t.Parallel()
+	const fetch = 20 * time.Second
+	reasons := map[string]string{"fetch": "the repository can't be reached", "agent": "the agent does not start", "policy": "the policy does not allow the tool Bash"}
+	causes := map[string]fleet.Cause{"fetch": fleet.ByWorker, "agent": fleet.ByWorker, "policy": fleet.ByPolicy}
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		r := &runner{
+			check: func(j *fleet.Job) error {
+				if j.Spec.Title == "policy" {
+					return errors.New(reasons["policy"])
+				}
+				return nil
+			},
+			prepare: func(ctx context.Context, task *fleet.Task) error {
+				title := task.Job.Spec.Title
+				if title == "fetch" {
+					time.Sleep(fetch)
+				}
+				if why := reasons[title]; why != "" {
+					return errors.New(why)
+				}
+				return nil
+			},
+			do: func(context.Context, *fleet.Task) fleet.Event { return say("done") },
+		}
+		bad := map[string][]string{}
+		for range 10 {
+			bad["fetch"] = append(bad["fetch"], submit(t, f, &fleet.Spec{Title: "fetch"}).ID)
+		}
+		for range 5 {
+			bad["agent"] = append(bad["agent"], submit(t, f, &fleet.Spec{Title: "agent"}).ID)
+			bad["policy"] = append(bad["policy"], submit(t, f, &fleet.Spec{Title: "policy"}).ID)
+		}
+		var good []string
+		for range 20 {
+			good = append(good, submit(t, f, &fleet.Spec{Title: "good"}).ID)
+		}
+		for range 2 {
+			work(t, e, r, &fleet.WorkerOptions{Slots: 2})
+		}
+		began := time.Now()
+		for _, id := range good {
+			reach(t, f, id, fleet.Done)
+		}
+		if took, most := time.Since(began), 3*fetch+5*time.Second; took > most { // by the clock of the bubble
+			t.Errorf("the good jobs were done after %v; one try of each bad job takes %v", took, most)
+		}
+		for kind, ids := range bad {
+			for _, id := range ids {
+				if j := reach(t, f, id, fleet.Failed); j.Cause != causes[kind] || j.Text != reasons[kind] || j.Releases != 10 {
+					t.Errorf("%s: a bad job has failed by %s after %d tries: %s", kind, j.Cause, j.Releases, j.Text)
+				}
+			}
+		}
+	})
+}
+
+// A job that one worker refuses and another one may take, although not now, is not counted as refused.
+func TestOneWorkerMayTakeIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		work(t, e, &runner{check: func(*fleet.Job) error { return errors.New("not here") }}, nil)
+		free := make(chan struct{})
+		work(t, e, &runner{do: func(_ context.Context, task *fleet.Task) fleet.Event {
+			if task.Job.Spec.Title == "first" {
+				<-free
+			}
+			return say("done")
+		}}, nil)
+		reach(t, f, submit(t, f, &fleet.Spec{Title: "first"}).ID, fleet.Running)
+		second := submit(t, f, &fleet.Spec{})
+		time.Sleep(time.Hour)
+		if j := job(t, f, second.ID); j.State != fleet.Queued || j.Releases != 0 {
+			t.Errorf("the job is %s by %s after %d tries", j.State, j.Cause, j.Releases)
+		}
+		close(free)
+		reach(t, f, second.ID, fleet.Done)
+	})
+}
+
+// A worker whose slots are all taken says which jobs it will not take, however many there are before them.
+func TestBusyWorkerRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		r := &runner{
+			check: func(j *fleet.Job) error {
+				if j.Spec.Title == "bad" {
+					return errors.New("not allowed")
+				}
+				return nil
+			},
+			do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+				<-ctx.Done()
+				return fleet.Lose{Cause: fleet.ByShutdown}
+			},
+		}
+		work(t, e, r, nil)
+		reach(t, f, submit(t, f, &fleet.Spec{}).ID, fleet.Running)
+		for range 10 {
+			submit(t, f, &fleet.Spec{})
+		}
+		bad := submit(t, f, &fleet.Spec{Title: "bad"})
+		if j := reach(t, f, bad.ID, fleet.Waiting); j.Cause != fleet.ByPolicy || j.Text != "not allowed" || time.Since(j.Created) > 5*time.Second {
+			t.Errorf("after %v the job waits by %s: %s", time.Since(j.Created), j.Cause, j.Text)
+		}
+	})
+}
+
+// A worker takes nothing, and says so, before it knows whether it can run jobs.
+func TestWorkerChecksFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		checked := make(chan struct{})
+		r := &runner{
+			ready: func() error {
+				<-checked
+				return nil
+			},
+			do: func(context.Context, *fleet.Task) fleet.Event { return say("done") },
+		}
+		work(t, e, r, nil)
+		j := submit(t, f, &fleet.Spec{})
+		time.Sleep(time.Minute)
+		workers, err := f.Workers(t.Context())
+		if err != nil || len(workers) != 1 || workers[0].Problem == "" || job(t, f, j.ID).State != fleet.Queued {
+			t.Errorf("%v, %v", fmt.Sprintf("%+v", workers), err)
+		}
+		close(checked)
+		reach(t, f, j.ID, fleet.Done)
+	})
+}
