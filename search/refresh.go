@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -117,7 +118,8 @@ type batch struct {
 	locations []location
 	words     [][]byte
 	pairs     []pairFilter
-	size      int // of the words
+	fresh     []string // see wordSet
+	size      int      // of the words
 	end       bool
 	err       error // the file could not be read to its end
 }
@@ -133,7 +135,11 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	batches := p.start(ctx, progress)
+	fresh := map[string]bool{}
 	for b := range batches {
+		for _, word := range b.fresh {
+			fresh[word] = true
+		}
 		if err == nil && b.err != nil {
 			unread = append(unread, b.err)
 		}
@@ -143,7 +149,25 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 			}
 		}
 	}
+	if err == nil {
+		err = addVocabulary(w, fresh)
+	}
 	return unread, err
+}
+
+// addVocabulary adds words to those that the index knows.
+func addVocabulary(w *sqlite.Writer, words map[string]bool) error {
+	byKey := map[string][]string{}
+	for word := range words {
+		key := formKey(word)
+		byKey[key] = append(byKey[key], word)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if err := w.AddVocabulary(key, byKey[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start starts goroutines that read the files. The channel is closed when all end.
@@ -161,6 +185,7 @@ func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-ch
 	for range min(max(runtime.GOMAXPROCS(0), 2), len(p.changes)) {
 		group.Go(func() {
 			b := &batcher{out: batches, reader: newReader()}
+			b.collects = true
 			b.reader.progress = report
 			for i := int(next.Add(1)) - 1; i < len(p.changes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				b.read(ctx, &p.changes[i])
@@ -193,7 +218,7 @@ func (b *batcher) read(ctx context.Context, c *change) {
 		b.batch.words, b.batch.size = append(b.batch.words, words), b.batch.size+len(words)
 		b.batch.pairs = append(b.batch.pairs, newPairFilter(b.wordSet.pairs.list))
 		if len(b.batch.locations) == segmentPassages || b.batch.size > segmentBytes {
-			b.out <- b.batch
+			b.send()
 			b.batch = &batch{change: c}
 		}
 		return ctx.Err()
@@ -203,6 +228,12 @@ func (b *batcher) read(ctx context.Context, c *change) {
 		err = ctx.Err()
 	}
 	b.batch.end, b.batch.err = true, err
+	b.send()
+}
+
+// send passes the batch on, with the words that are new since the last one.
+func (b *batcher) send() {
+	b.batch.fresh, b.fresh = b.fresh, nil
 	b.out <- b.batch
 }
 
