@@ -187,7 +187,7 @@ func isFunctionWord(p *phrase) bool {
 var functionWords = func() map[string]bool {
 	const all = `
 		a an the and or of to in on at is are was were be been it its this that these those i we you he she they my our your me us
-		do does did how what when where which who why with for from by as if then than so but can could should would will have has
+		do does did how what when where which who why with for from by as if then than so but can could should would will may might must shall have has
 		had there their them into about der das und ist nicht mit für dem den le les des une est dans el los las una para con del`
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(all) {

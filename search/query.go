@@ -81,6 +81,9 @@ type Query struct {
 	// PerSession is the most hits of one session, for the order Relevance. There are more of them if
 	// the result would have fewer than Limit hits otherwise. 0 or less means no limit.
 	PerSession int
+	// PerTurn is the most hits of one turn, for a query by [Parse]. 0 or less means 1: the text of the
+	// turn that has the most words.
+	PerTurn int
 	// Now is the time against which the age of hits counts, for the order Relevance. The zero time
 	// means the time of the search.
 	Now time.Time
@@ -207,7 +210,7 @@ func (p *phrase) pairs(list []pair) []pair {
 
 // exact reports whether the words of a passage decide whether it matches, without its text.
 func (q *Query) exact() bool {
-	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 })
+	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 && (!q.typed || p.required) })
 }
 
 // expression returns the expression for the full-text index.

@@ -22,8 +22,9 @@ type turnKey struct {
 type turn struct {
 	key   turnKey
 	group *group
-	lead  *candidate // the passage with the most words
-	value float32    // of the lead
+	// texts are the passages with the most words, the best first: the turn's place, and more of them
+	// if the query wants several.
+	texts []*candidate
 	// cover is how much of each word of the query the turn has, and best what that counts.
 	cover, best []float32
 	excluded    bool
@@ -136,28 +137,35 @@ func (r *turnRanking) add(g *group, c *candidate) {
 		t.best[i] = max(t.best[i], fits[tier]*fit)
 		value += float32(r.query.phrases[i].weight) * fits[tier]
 	}
-	value *= 0.6 + 0.4*fit
-	keep := t.leads(c, value)
+	c.value = value * (0.6 + 0.4*fit)
+	keep := c.value > 0 && (len(t.texts) < max(r.query.PerTurn, 1) || c.leads(t.texts[len(t.texts)-1]))
 	verify := c.masks.exact&r.verify != 0 && len(t.others) < maxOthers
 	if !keep && !verify {
 		return
 	}
 	kept := *c
-	if keep {
-		t.lead, t.value = &kept, value
-	}
 	if verify {
 		t.others = append(t.others, &kept)
 	}
+	if keep {
+		at, _ := slices.BinarySearchFunc(t.texts, &kept, func(a, b *candidate) int {
+			if a.leads(b) {
+				return -1
+			}
+			return 1
+		})
+		t.texts = slices.Insert(t.texts, at, &kept)
+		t.texts = t.texts[:min(len(t.texts), max(r.query.PerTurn, 1))]
+	}
 }
 
-// leads reports whether a passage is better than the lead.
-func (t *turn) leads(c *candidate, value float32) bool {
-	if t.lead == nil || value != t.value {
-		return value > t.value
+// leads reports whether a passage is better than another one of its turn.
+func (c *candidate) leads(other *candidate) bool {
+	if c.value != other.value {
+		return c.value > other.value
 	}
-	return cmp.Or(cmp.Compare(t.lead.role().weight(), c.role().weight()),
-		cmp.Compare(c.location.words, t.lead.location.words), c.compare(t.lead)) < 0
+	return cmp.Or(cmp.Compare(other.role().weight(), c.role().weight()),
+		cmp.Compare(c.location.words, other.location.words), c.compare(other)) < 0
 }
 
 // maxOthers is the most texts of a turn that are read for a phrase.
@@ -228,7 +236,7 @@ func (r *turnRanking) wanted() (list []*turn, shares []float64) {
 	r.weights = r.weigh()
 	var most float64
 	for _, t := range r.turns {
-		if t.excluded || t.lead == nil || !t.has(r.required) {
+		if t.excluded || len(t.texts) == 0 || !t.has(r.required) {
 			continue
 		}
 		share := r.sum(func(i int) float32 { return t.cover[i] })
@@ -261,7 +269,7 @@ func (r *turnRanking) rank(now int64) {
 	titles, anywhere := map[*group][]float32{}, map[*group][]float32{}
 	for _, t := range r.turns {
 		of := anywhere
-		if t.lead != nil && t.lead.role() == Title {
+		if len(t.texts) > 0 && t.texts[0].role() == Title {
 			of = titles
 		}
 		if of[t.group] == nil {
@@ -283,13 +291,15 @@ func (r *turnRanking) rank(now int64) {
 			}
 			return best
 		})
-		c := t.lead
-		c.turn, c.share = t, shares[n]
-		alone := r.sum(func(i int) float32 { return fits[c.masks.tier(i)] })
-		c.base = math.Pow(fit, fitExponent) * (1 + alone) * c.location.turnScore(now)
-		c.score = c.base * guessed
-		t.group.matched++
-		t.group.waiting.list = append(t.group.waiting.list, c)
+		for _, c := range t.texts {
+			c.turn, c.share = t, shares[n]
+			alone := r.sum(func(i int) float32 { return fits[c.masks.tier(i)] })
+			c.base = math.Pow(fit, fitExponent) * (1 + alone) * c.location.turnScore(now)
+			c.base *= float64(c.value / t.texts[0].value)
+			c.score = c.base * guessed
+		}
+		t.group.matched += len(t.texts)
+		t.group.waiting.list = append(t.group.waiting.list, t.texts...)
 	}
 }
 
@@ -370,8 +380,8 @@ func (r *relevance) newestTurns(read func(*candidate) bool) []*candidate {
 	waiting := queue[*candidate]{before: func(a, b *candidate) bool { return a.compare(b) < 0 }}
 	for i, t := range list {
 		if shares[i] >= most*allCover {
-			t.lead.turn, t.lead.share = t, shares[i]
-			waiting.list = append(waiting.list, t.lead)
+			t.texts[0].turn, t.texts[0].share = t, shares[i]
+			waiting.list = append(waiting.list, t.texts[0])
 		}
 	}
 	heap.Init(&waiting)

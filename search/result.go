@@ -145,6 +145,7 @@ type candidate struct {
 	base, near float64 // the score without the closeness of the words, and that closeness
 	score      float64
 	masks      masks   // the words of a query by Parse
+	value      float32 // how many of these it has
 	turn       *turn   // of a hit of such a query
 	share      float64 // of the query: see Hit.Share
 	segment    int64   // the passage in the index

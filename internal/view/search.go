@@ -145,7 +145,7 @@ func parseQuery(text string) (query *search.Query, project string, err error) {
 	if last := &args[len(args)-1]; strings.HasSuffix(text, *last) && openEnded(*last) {
 		*last += "*"
 	}
-	query, err = search.Words(args...)
+	query, err = search.Parse(strings.Join(args, " "))
 	if err != nil {
 		return nil, "", err
 	}
@@ -153,11 +153,12 @@ func parseQuery(text string) (query *search.Query, project string, err error) {
 	return query, project, nil
 }
 
-// openEnded reports whether a word may continue: it ends with a letter or a digit, and has two of
-// them.
+// openEnded reports whether a short word may continue: it ends with a letter or a digit, and has two
+// or three of them. Longer words find words that start with them in any case.
 func openEnded(word string) bool {
 	r, _ := utf8.DecodeLastRuneInString(word)
-	return utf8.RuneCountInString(word) > 1 && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)
+	n := utf8.RuneCountInString(word)
+	return n > 1 && n < 4 && !strings.HasPrefix(word, "-") && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)
 }
 
 // splitWords splits a text at spaces that are not in double quotes.
