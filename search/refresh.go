@@ -36,6 +36,8 @@ type plan struct {
 	changes []change
 	gone    []int64
 	bytes   int64
+	// before and later are the bytes of the steps before and after this one.
+	before, later int64
 }
 
 func (p *plan) empty() bool { return len(p.changes)+len(p.gone) == 0 }
@@ -63,6 +65,41 @@ func compare(files []sessions.File, known map[string]sqlite.File) *plan {
 		return cmp.Or(cmp.Compare(b.file.Info.Size(), a.file.Info.Size()), cmp.Compare(a.file.Path, b.file.Path))
 	})
 	return p
+}
+
+// stepBytes is the size of the transcripts that are read in one step.
+const stepBytes = 96 << 20
+
+// steps divides an update.
+type steps struct {
+	tried map[string]bool // the paths of the files of earlier steps: some can't be read
+	done  int64           // bytes of these
+}
+
+// next leaves the newest changes of a plan for one step, and reports whether there are more.
+func (s *steps) next(p *plan) (more bool) {
+	p.changes = slices.DeleteFunc(p.changes, func(c change) bool { return s.tried[c.file.Path] })
+	newest := slices.Clone(p.changes)
+	slices.SortStableFunc(newest, func(a, b change) int { return b.file.Info.ModTime().Compare(a.file.Info.ModTime()) })
+	var size int64
+	for i := range newest {
+		f := newest[i].file
+		if size < stepBytes {
+			s.tried[f.Path] = true
+		} else {
+			p.later += f.Info.Size()
+		}
+		size += f.Info.Size()
+	}
+	before := len(p.changes)
+	p.changes = slices.DeleteFunc(p.changes, func(c change) bool { return !s.tried[c.file.Path] })
+	return len(p.changes) < before
+}
+
+// started counts the bytes of a step.
+func (s *steps) started(p *plan) {
+	p.before = s.done
+	s.done += p.bytes
 }
 
 // begin finds out where to start reading each file.
@@ -177,7 +214,7 @@ func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-ch
 	var reporting sync.Mutex
 	report := func(n int) {
 		if sum := done.Add(int64(n)); progress != nil && reporting.TryLock() {
-			progress(min(sum, p.bytes), p.bytes)
+			progress(p.before+min(sum, p.bytes), p.before+p.bytes+p.later)
 			reporting.Unlock()
 		}
 	}
