@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,9 +43,10 @@ func BenchmarkSearch(b *testing.B) {
 		{"common word", []string{"cache"}},
 		{"two common words", []string{"cache", "error"}},
 		{"phrase", []string{"fmt.Errorf"}},
+		{"five words", []string{"cache", "error", "handlers", "timeouts", "tokens"}},
 	} {
 		for _, order := range []Order{Relevance, Newest} {
-			q, err := Words(bench.words...)
+			q, err := Parse(strings.Join(bench.words, " "))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -54,6 +54,8 @@ type Index struct {
 	Progress func(done, total int64)
 	// Note is called with a sentence when the index had to be rebuilt. It may be nil.
 	Note func(text string)
+
+	steps *steps // of an Update, after each of which others can search
 }
 
 // ErrBusy means that another process is writing the index. It is returned wrapped.
@@ -81,7 +83,8 @@ func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*R
 }
 
 // Update updates the index for the files, which replace its earlier ones, like [Index.Search]. It
-// returns the errors of files that could not be read, and an error as from Search.
+// returns the errors of files that could not be read, and an error as from Search. The newest files come
+// first, and [Index.Lookup] finds what was read so far.
 func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []error, err error) {
 	if err := os.MkdirAll(filepath.Dir(x.Path), 0o700); err != nil {
 		return nil, err
@@ -92,7 +95,9 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		_, unread, err = x.refresh(ctx, db, files)
+		stepwise := *x
+		stepwise.steps = &steps{tried: map[string]bool{}}
+		_, unread, err = stepwise.refresh(ctx, db, files)
 		return err
 	})
 	return unread, err
@@ -184,36 +189,46 @@ func (x *Index) refresh(
 			return known, nil, err
 		}
 	}
-	created := db.New
-	unread, err = x.write(ctx, db, files)
-	if err != nil && created && !errors.Is(err, ErrBusy) {
-		return nil, nil, errors.Join(err, sqlite.Remove(x.Path))
-	}
-	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return nil, nil, err
+	for more := true; more; {
+		created := db.New
+		var list []error
+		list, more, err = x.write(ctx, db, files)
+		if err != nil && created && !errors.Is(err, ErrBusy) {
+			return nil, nil, errors.Join(err, sqlite.Remove(x.Path))
+		}
+		if unread = append(unread, list...); cmp.Or(err, ctx.Err()) != nil {
+			return nil, nil, cmp.Or(err, ctx.Err())
+		}
 	}
 	known, err = db.Files(ctx)
 	return known, unread, err
 }
 
-func (x *Index) write(ctx context.Context, db *sqlite.DB, files []sessions.File) (unread []error, err error) {
+// write writes the changes of the files, or a part of them. It reports whether there are more.
+func (x *Index) write(ctx context.Context, db *sqlite.DB, files []sessions.File) (unread []error, more bool, err error) {
 	w, err := db.Write(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer w.Abandon()
 	known, err := db.Files(context.WithoutCancel(ctx)) // another process may have written in between
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	p := compare(files, known)
+	if x.steps != nil {
+		more = x.steps.next(p)
+	}
 	if err := p.begin(context.WithoutCancel(ctx), db); err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	if x.steps != nil {
+		x.steps.started(p)
 	}
 	if unread, err = p.refresh(ctx, w, x.Progress); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return unread, w.Commit()
+	return unread, more, w.Commit()
 }
 
 // byID returns the files by their ID in the index.

@@ -58,9 +58,9 @@ func words(t *testing.T, args ...string) *Query {
 	return q
 }
 
-func anyOf(t *testing.T, args ...string) *Query {
+func parsed(t *testing.T, args ...string) *Query {
 	t.Helper()
-	q, err := AnyOf(args...)
+	q, err := Parse(strings.Join(args, " "))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,9 @@ func TestIndexEqualsScan(t *testing.T) {
 			words(t, pairs[i]), words(t, pairs[i], a), words(t, begun(pairs[i])+"*"))
 	}
 	queries = append(queries, words(t, "cache", "error"), words(t, "error", "cache", "fmt.Errorf"), words(t, "fmt.Errorf"), words(t, "return err"))
-	queries = append(queries, anyOf(t, "cache", "error", list[0], "nowhere"), anyOf(t, "fmt.Errorf", "cach*"), anyOf(t, list[1], list[2]+"*"))
+	queries = append(queries, parsed(t, "cache", "error", list[0], "nowhere"), parsed(t, "fmt.Errorf", "cach*"), parsed(t, list[1], list[2]+"*"))
 	for i := range 5 {
-		queries = append(queries, anyOf(t, list[i:i+4]...))
+		queries = append(queries, parsed(t, list[i:i+4]...))
 	}
 	middle := files[0].Info.ModTime()
 	for i, q := range queries {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/clewdev/clew/search/internal/sqlite"
 	"github.com/clewdev/clew/sessions"
@@ -42,7 +44,7 @@ type found struct {
 	segment sqlite.Segment
 	file    *sessions.File
 	numbers []int
-	masks   []uint64    // the words that each has, for a query for any of its words
+	masks   []masks     // the words that each has, for a query by Parse
 	owner   *spillOwner // of a spill
 }
 
@@ -54,7 +56,7 @@ func (l *lookup) search(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.query.Order == Relevance {
+	if l.query.Order == Relevance || l.query.typed {
 		return l.relevant(ctx, matched)
 	}
 	return l.newest(ctx, matched)
@@ -107,13 +109,9 @@ func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error)
 		return nil, err
 	}
 	texts := &indexedTexts{ctx: ctx, lookup: l, best: best, filters: map[int64][]pairFilter{}}
-	groups := best.take(texts.read)
-	if texts.err != nil {
-		return nil, texts.err
-	}
 	var turns turnCounter
-	result, err := best.result(groups, func(c *candidate) (Hit, error) { return l.hit(ctx, c, &turns) })
-	if err != nil {
+	result, err := best.hits(texts.read, func(c *candidate) (Hit, error) { return l.hit(ctx, c, &turns) })
+	if err = cmp.Or(texts.err, err); err != nil {
 		return nil, err
 	}
 	result.AtMost, result.Unread = result.More > 0 && !l.query.exact(), l.faults
@@ -154,8 +152,8 @@ func (t *indexedTexts) read(c *candidate) bool {
 		return false
 	}
 	text, ok := t.lookup.text(c)
-	if t.best.query.any {
-		return ok && t.best.readAny(&t.lookup.tokenizer, c, text)
+	if t.best.turns != nil {
+		return ok && t.best.readTurn(&t.lookup.tokenizer, c, text, t.lookup.text)
 	}
 	if ok = ok && c.take(text, t.lookup.query.find(&t.lookup.tokenizer, text)); ok {
 		c.score = c.base * t.best.near.in(&t.lookup.tokenizer, text)
@@ -177,14 +175,12 @@ func (l *lookup) collect(ctx context.Context, matched []found, best *relevance) 
 		ids[i] = m.segment.ID
 		segments[ids[i]], groups[ids[i]] = m, best.group(m.file.Project, session)
 	}
-	return l.db.Contents(ctx, ids, func(id int64, locations []byte) error {
+	return l.db.Contents(ctx, sqlite.Locations, ids, func(id int64, locations []byte) error {
 		g := groups[id]
 		return l.each(ctx, segments[id], &content{locations: locations}, func(c *candidate) {
 			g.count++
-			g.matched++
-			if l.query.any {
-				best.countWords(c.mask)
-			} else {
+			if best.turns == nil {
+				g.matched++
 				best.score(c)
 			}
 			best.add(g, c)
@@ -218,8 +214,8 @@ func (l *lookup) match(ctx context.Context) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.query.any && l.query.Order == Relevance {
-		return l.matchAny(ctx, segments)
+	if l.query.typed {
+		return l.matchTyped(ctx, segments)
 	}
 	numbers, err := l.db.Match(ctx, l.query.table(), l.query.expression())
 	if err != nil {
@@ -228,38 +224,132 @@ func (l *lookup) match(ctx context.Context) ([]found, error) {
 	return l.wanted(ctx, segments, numbers)
 }
 
-// matchAny is like match, and finds out which of the words each passage has.
-func (l *lookup) matchAny(ctx context.Context, segments map[int64]sqlite.Segment) ([]found, error) {
-	masks := map[int64][]uint64{}
-	numbers := map[int64][]int{}
+// matchTyped is like match for a query by Parse, and finds out which of the words each passage has, and
+// in which form.
+func (l *lookup) matchTyped(ctx context.Context, segments map[int64]sqlite.Segment) ([]found, error) {
+	forms, parts, err := l.longerWords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has := map[int64][]masks{}
+	match := func(terms []string, add func(*masks)) error {
+		if len(terms) == 0 {
+			return nil
+		}
+		matched, err := l.db.Match(ctx, l.query.table(), l.query.narrowed(terms))
+		for id, with := range matched {
+			if n := slices.Max(with) + 1 - len(has[id]); n > 0 {
+				has[id] = append(has[id], make([]masks, n)...)
+			}
+			for _, number := range with {
+				add(&has[id][number])
+			}
+		}
+		return err
+	}
 	for i := range l.query.phrases {
-		matched, err := l.db.Match(ctx, l.query.table(), l.query.alone(i).expression())
+		bit := uint64(1) << i
+		err := errors.Join(
+			match(l.query.phrases[i].expressions(), func(m *masks) { m.exact |= bit }),
+			match(anyWord(forms[i]), func(m *masks) { m.form |= bit }),
+			match(anyWord(parts[i]), func(m *masks) { m.part |= bit }))
 		if err != nil {
 			return nil, err
 		}
-		for id, with := range matched {
-			last := slices.Max(with)
-			if n := last + 1 - len(masks[id]); n > 0 {
-				masks[id] = append(masks[id], make([]uint64, n)...)
-			}
-			for _, number := range with {
-				masks[id][number] |= 1 << i
-			}
-		}
 	}
-	for id, list := range masks {
-		for number, mask := range list {
-			if mask != 0 {
+	if err := l.pair(ctx, has); err != nil {
+		return nil, err
+	}
+	numbers := map[int64][]int{}
+	for id, list := range has {
+		for number, m := range list {
+			if m.any() != 0 {
 				numbers[id] = append(numbers[id], number)
 			}
 		}
-		masks[id] = slices.DeleteFunc(list, func(mask uint64) bool { return mask == 0 })
+		has[id] = slices.DeleteFunc(list, func(m masks) bool { return m.any() == 0 })
 	}
 	list, err := l.wanted(ctx, segments, numbers)
 	for i := range list {
-		list[i].masks = masks[list[i].segment.ID]
+		list[i].masks = has[list[i].segment.ID]
 	}
 	return list, err
+}
+
+// pair removes the phrases from masks whose words are not side by side, by the filters of passages.
+func (l *lookup) pair(ctx context.Context, has map[int64][]masks) error {
+	pairs := make([][]pair, len(l.query.phrases))
+	var phrases uint64
+	for i := range l.query.phrases {
+		if pairs[i] = l.query.phrases[i].pairs(nil); len(pairs[i]) > 0 {
+			phrases |= 1 << i
+		}
+	}
+	var ids []int64
+	for id, list := range has {
+		if slices.ContainsFunc(list, func(m masks) bool { return m.exact&phrases != 0 }) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return l.db.Contents(ctx, sqlite.Filters, ids, func(id int64, data []byte) (err error) {
+		if l.filters, err = decodeFilters(l.filters[:0], data); err != nil {
+			return err
+		}
+		list := has[id]
+		if len(l.filters) < len(list) {
+			return errDamaged
+		}
+		for n := range list {
+			for mask := list[n].exact & phrases; mask != 0; mask &= mask - 1 {
+				if i := bits.TrailingZeros64(mask); !l.filters[n].mayHave(pairs[i]) {
+					list[n].exact &^= 1 << i
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// anyWord returns the expression for any of the words, or nil for none.
+func anyWord(words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	return []string{`("` + strings.Join(words, `" OR "`) + `")`}
+}
+
+// longerWords returns the other forms of each word of the query, and the words that it is a part of.
+func (l *lookup) longerWords(ctx context.Context) (forms, parts [][]string, err error) {
+	phrases := l.query.phrases
+	forms, parts = make([][]string, len(phrases)), make([][]string, len(phrases))
+	err = l.db.Vocabulary(ctx, func(key, words string) {
+		for i := range phrases {
+			p := &phrases[i]
+			switch {
+			case !p.loose:
+			case p.key == key:
+				for word := range strings.FieldsSeq(words) {
+					switch p.fits([]byte(word), 0) {
+					case form:
+						forms[i] = append(forms[i], word)
+					case part:
+						parts[i] = append(parts[i], word)
+					default:
+					}
+				}
+			case p.letters >= minPart && strings.Contains(words, p.words[0]):
+				for word := range strings.FieldsSeq(words) {
+					if isPart(p.letters, p.words[0], word) {
+						parts[i] = append(parts[i], word)
+					}
+				}
+			}
+		}
+	})
+	return forms, parts, err
 }
 
 // wanted returns the segments that may have hits, the newest first, with the numbers of their
@@ -382,7 +472,7 @@ func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*
 		}
 		c.location, c.segment, c.number = locations[n], m.segment.ID, n
 		if m.masks != nil {
-			c.mask = m.masks[i]
+			c.masks = m.masks[i]
 		}
 		m.owner.locate(&c.location)
 		if l.query.wantsLocation(&c.location) {

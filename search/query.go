@@ -53,12 +53,12 @@ func ParseRole(name string) (Role, error) {
 	return Role(i), nil
 }
 
-// A Query describes what to find. [Words] and [Pattern] return one, whose fields may then be set. A
+// A Query describes what to find. [Parse], [Words] and [Pattern] return one, whose fields may then be set. A
 // passage has to match all of them.
 type Query struct {
 	phrases []phrase
 	pattern *regexp.Regexp
-	any     bool // a passage needs one of the words, which are phrases of one word each
+	typed   bool // made by Parse: hits are turns
 
 	// Role is the kind of passage to find. The zero value means any.
 	Role Role
@@ -81,6 +81,9 @@ type Query struct {
 	// PerSession is the most hits of one session, for the order Relevance. There are more of them if
 	// the result would have fewer than Limit hits otherwise. 0 or less means no limit.
 	PerSession int
+	// PerTurn is the most hits of one turn, for a query by [Parse]. 0 or less means 1: the text of the
+	// turn that has the most words.
+	PerTurn int
 	// Now is the time against which the age of hits counts, for the order Relevance. The zero time
 	// means the time of the search.
 	Now time.Time
@@ -90,6 +93,14 @@ type Query struct {
 type phrase struct {
 	words  []string
 	prefix bool // the last word is a prefix
+
+	// The following are for queries by Parse.
+	required, excluded bool
+	weight             float64
+	text               string // as it was typed
+	loose              bool   // other forms of the word count, and longer words
+	stem, key          string // of a loose word: see stem and formKey
+	letters            int    // of a loose word
 }
 
 // Pattern returns a query for texts that a regular expression of package regexp matches. Only
@@ -124,37 +135,10 @@ func Words(args ...string) (*Query, error) {
 	return q, nil
 }
 
-// AnyOf returns a query for texts that have at least one of the words. With the order [Relevance],
-// texts that have more of them come first, and words that few texts have count more: see
-// [Hit.Share]. Words that follow each other need not do so in a text. A trailing * makes the last
-// word of an argument a prefix. It returns an error if there are no words, or more than 64.
-func AnyOf(args ...string) (*Query, error) {
-	q := &Query{any: true}
-	for _, arg := range args {
-		p := newPhrase(arg)
-		for i, word := range p.words {
-			term := phrase{words: []string{word}, prefix: p.prefix && i == len(p.words)-1}
-			if !slices.ContainsFunc(q.phrases, func(p phrase) bool { return p.words[0] == word && p.prefix == term.prefix }) {
-				q.phrases = append(q.phrases, term)
-			}
-		}
-	}
-	switch {
-	case len(q.phrases) == 0:
-		return nil, errors.New("search: the query contains no words")
-	case len(q.phrases) > maxAny:
-		return nil, fmt.Errorf("search: the query contains %d words, and at most %d can be searched for at once", len(q.phrases), maxAny)
-	}
-	return q, nil
-}
-
-// maxAny is the most words of a query for any of them.
-const maxAny = 64
-
-// check returns an error for a query that was not made by [Words] or [Pattern].
+// check returns an error for a query that no function made.
 func (q *Query) check() error {
 	if q == nil || q.phrases == nil && q.pattern == nil {
-		return errors.New("search: the query is empty: make it with Words or Pattern")
+		return errors.New("search: the query is empty: make it with Parse, Words or Pattern")
 	}
 	return nil
 }
@@ -203,43 +187,57 @@ func newPhrase(text string) phrase {
 // unknown.
 func (q *Query) pairs() []pair {
 	var list []pair
-	if q.any {
+	if q.typed {
 		return nil
 	}
-	for _, p := range q.phrases {
-		words := p.words
-		if p.prefix {
-			words = words[:len(words)-1]
-		}
-		for i := 1; i < len(words); i++ {
-			list = append(list, pairOf(wordSum(words[i-1]), wordSum(words[i])))
-		}
+	for i := range q.phrases {
+		list = q.phrases[i].pairs(list)
+	}
+	return list
+}
+
+// pairs appends the pairs of a phrase to a list.
+func (p *phrase) pairs(list []pair) []pair {
+	words := p.words
+	if p.prefix {
+		words = words[:len(words)-1]
+	}
+	for i := 1; i < len(words); i++ {
+		list = append(list, pairOf(wordSum(words[i-1]), wordSum(words[i])))
 	}
 	return list
 }
 
 // exact reports whether the words of a passage decide whether it matches, without its text.
 func (q *Query) exact() bool {
-	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 })
+	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 && (!q.typed || p.required) })
 }
 
 // expression returns the expression for the full-text index.
 func (q *Query) expression() string {
 	var terms []string
-	for _, p := range q.phrases {
-		for i, word := range p.words {
-			term := `"` + word + `"`
-			if p.prefix && i == len(p.words)-1 {
-				term += " *"
-			}
-			terms = append(terms, term)
-		}
+	for i := range q.phrases {
+		terms = append(terms, q.phrases[i].expressions()...)
 	}
 	slices.Sort(terms)
-	terms = slices.Compact(terms)
-	if q.any {
-		terms = []string{"(" + strings.Join(terms, " OR ") + ")"}
+	return q.narrowed(slices.Compact(terms))
+}
+
+// expressions returns the expressions for the words of a phrase.
+func (p *phrase) expressions() []string {
+	var terms []string
+	for i, word := range p.words {
+		term := `"` + word + `"`
+		if p.prefix && i == len(p.words)-1 {
+			term += " *"
+		}
+		terms = append(terms, term)
 	}
+	return terms
+}
+
+// narrowed returns the expression for all of the terms in passages that the query wants.
+func (q *Query) narrowed(terms []string) string {
 	source := q.Source
 	if source == Said {
 		source = AnySource // it has a table of its own
@@ -259,13 +257,6 @@ func (q *Query) table() sqlite.Table {
 		return sqlite.Said
 	}
 	return sqlite.Words
-}
-
-// alone returns the query for one of the words.
-func (q *Query) alone(i int) *Query {
-	one := *q
-	one.phrases = q.phrases[i : i+1]
-	return &one
 }
 
 // marks returns words for the role, the source and the tool of a passage. No text contains such a
@@ -297,19 +288,39 @@ const maxSpans = 100
 // the pattern of the query only, and none of its fields.
 func (q *Query) Find(text string) []Span { return q.find(new(tokenizer), text) }
 
-// find returns the matches in a text, or nil if a word or phrase of the query is missing.
+// find returns the matches in a text, or nil if a word or phrase of the query is missing. For a query
+// by Parse, one of them suffices.
 func (q *Query) find(c *tokenizer, text string) []Span {
-	spans, _ := q.findMask(c, text)
+	spans, _ := q.findAll(c, text)
 	return spans
 }
 
-// findMask also returns which of the first words and phrases were found, as bits.
-func (q *Query) findMask(c *tokenizer, text string) ([]Span, uint64) {
+// masks has a bit for each word and phrase that a text has, by how well the best one fits.
+type masks struct{ exact, form, part uint64 }
+
+func (m masks) any() uint64 { return m.exact | m.form | m.part }
+
+// tiers returns how well the words of a text fit.
+func (m masks) tier(i int) tier {
+	switch bit := uint64(1) << i; {
+	case m.exact&bit != 0:
+		return exact
+	case m.form&bit != 0:
+		return form
+	case m.part&bit != 0:
+		return part
+	}
+	return none
+}
+
+// findAll also returns which of the words and phrases of a query by Parse were found.
+func (q *Query) findAll(c *tokenizer, text string) ([]Span, masks) {
+	var m masks
 	if q.pattern != nil {
-		return q.findPattern(text), 0
+		return q.findPattern(text), m
 	}
 	var spans []Span
-	found := make([]bool, len(q.phrases))
+	found := make([]tier, len(q.phrases))
 	var begun []attempt
 	for start, end := c.next(text, 0); end > 0; start, end = c.next(text, end) {
 		going := begun[:0]
@@ -319,20 +330,27 @@ func (q *Query) findMask(c *tokenizer, text string) ([]Span, uint64) {
 		for i := range q.phrases {
 			going = q.step(c, attempt{phrase: i, start: start}, end, going, found, &spans)
 		}
-		if begun = going; len(spans) >= maxSpans && !slices.Contains(found, false) {
+		if begun = going; len(spans) >= maxSpans && !slices.ContainsFunc(found, func(t tier) bool { return t != exact }) {
 			break
 		}
 	}
-	if slices.Contains(found, false) && !q.any {
-		return nil, 0
+	if slices.Contains(found, none) && !q.typed {
+		return nil, m
 	}
-	var mask uint64
-	for i, ok := range found[:min(len(found), maxAny)] {
-		if ok {
-			mask |= 1 << i
+	if q.typed {
+		for i, tier := range found {
+			bit := uint64(1) << i
+			switch tier {
+			case exact:
+				m.exact |= bit
+			case form:
+				m.form |= bit
+			case part:
+				m.part |= bit
+			}
 		}
 	}
-	return tidy(spans), mask
+	return tidy(spans), m
 }
 
 // An attempt is a phrase whose first words were found.
@@ -340,29 +358,51 @@ type attempt struct{ phrase, words, start int }
 
 // step tries an attempt on the next word, which ends at end. An attempt that needs more words is
 // added to going.
-func (q *Query) step(c *tokenizer, a attempt, end int, going []attempt, found []bool, spans *[]Span) []attempt {
+func (q *Query) step(c *tokenizer, a attempt, end int, going []attempt, found []tier, spans *[]Span) []attempt {
 	p := &q.phrases[a.phrase]
 	last := a.words == len(p.words)-1
-	if !p.fits(c.word, a.words) {
+	t := p.fits(c.word, a.words)
+	if t == none {
 		return going
 	}
 	if !last {
 		a.words++
 		return append(going, a)
 	}
-	if !found[a.phrase] || len(*spans) < maxSpans {
+	was := found[a.phrase]
+	if !p.excluded && (was == none || t < was || len(*spans) < maxSpans) {
 		*spans = append(*spans, Span{a.start, end})
 	}
-	found[a.phrase] = true
+	if was == none || t < was {
+		found[a.phrase] = t
+	}
 	return going
 }
 
-func (p *phrase) fits(word []byte, i int) bool {
+// fits returns how well a word fits the word of the phrase with a number.
+func (p *phrase) fits(word []byte, i int) tier {
 	wanted := p.words[i]
-	if p.prefix && i == len(p.words)-1 {
-		return len(word) >= len(wanted) && string(word[:len(wanted)]) == wanted
+	switch {
+	case string(word) == wanted:
+		return exact
+	case p.loose:
+		return p.loosely(word)
+	case p.prefix && i == len(p.words)-1 && len(word) >= len(wanted) && string(word[:len(wanted)]) == wanted:
+		return exact
 	}
-	return string(word) == wanted
+	return none
+}
+
+// loosely is like fits, for another word than a loose one.
+func (p *phrase) loosely(word []byte) tier {
+	sameStart := word[0] == p.key[0] || word[0] >= utf8.RuneSelf
+	if sameStart && hasForms(word) && formKey(string(word)) == p.key && stem(string(word)) == p.stem {
+		return form
+	}
+	if isPart(p.letters, p.words[0], word) {
+		return part
+	}
+	return none
 }
 
 func (q *Query) findPattern(text string) []Span {
@@ -512,6 +552,10 @@ type wordSet struct {
 	count int    // of its words, each once
 	total int    // of its words
 	words []byte // with a space after each
+
+	collects bool     // the following is wanted
+	fresh    []string // words that have forms, and were in no text before, as far as recent knows
+	recent   []uint64 // the hashes of some words of texts before, by their last bits
 }
 
 type slot struct{ text, start, end uint32 }
@@ -519,7 +563,10 @@ type slot struct{ text, start, end uint32 }
 // of returns the words of a text, after the marks. The result is valid until the next call.
 func (v *wordSet) of(text string, marks ...string) []byte {
 	if v.slots == nil || v.text == math.MaxUint32 {
-		v.seed, v.slots, v.text = maphash.MakeSeed(), make([]slot, 1<<10), 0
+		if v.slots == nil {
+			v.seed = maphash.MakeSeed()
+		}
+		v.slots, v.text = make([]slot, 1<<10), 0
 	}
 	v.text, v.count, v.total, v.words = v.text+1, 0, 0, v.words[:0]
 	v.pairs.begin()
@@ -532,12 +579,31 @@ func (v *wordSet) of(text string, marks ...string) []byte {
 		if at := v.slot(v.word); at.text != v.text {
 			start := len(v.words)
 			v.words = append(v.words, v.word...)
+			v.note(v.word)
 			*at = slot{v.text, uint32(start), uint32(len(v.words))} //nolint:gosec // no text is that long
 			v.words = append(v.words, ' ')
 			v.grow()
 		}
 	}
 	return v.words
+}
+
+// recentWords is the number of words that are remembered.
+const recentWords = 1 << 15
+
+// note adds a word to the fresh ones.
+func (v *wordSet) note(word []byte) {
+	if !v.collects || !hasForms(word) {
+		return
+	}
+	if v.recent == nil {
+		v.recent = make([]uint64, recentWords)
+	}
+	sum := maphash.Bytes(v.seed, word)
+	if at := &v.recent[sum%recentWords]; *at != sum {
+		*at = sum
+		v.fresh = append(v.fresh, string(word))
+	}
 }
 
 // slot returns the slot of a word, or the empty slot for it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 )
@@ -56,11 +55,7 @@ func (p *location) score(agent bool, now int64) float64 {
 	if agent {
 		score *= agentWeight
 	}
-	if p.time != 0 {
-		age := max(0, time.Duration(now-p.time)*time.Millisecond)
-		score *= 1 + 1/(1+float64(age)/float64(recencyUnit))
-	}
-	return score
+	return score * (1 + p.recent(now))
 }
 
 // A closeness measures how close the words of a query are to each other in texts.
@@ -117,7 +112,7 @@ func (q *Query) window(t *tokenizer, text string) int {
 		going := begun[:0]
 		for _, a := range begun {
 			p := &q.phrases[a.phrase]
-			if !p.fits(t.word, a.words) {
+			if p.fits(t.word, a.words) == none {
 				continue
 			}
 			if a.words++; a.words < len(p.words) {
@@ -141,9 +136,9 @@ func (q *Query) window(t *tokenizer, text string) int {
 // best ones by everything else.
 const maxCompared = 256
 
-// maxComparedAny is the same for a query for any of its words, whose order depends on the words that a
-// text has more than on how close they are.
-const maxComparedAny = 64
+// maxComparedTurns is the same for turns, whose order depends on the words that they have more than on
+// how close these are.
+const maxComparedTurns = 64
 
 // A relevance finds the most relevant hits. Candidates are added first, and then taken.
 type relevance struct {
@@ -152,7 +147,8 @@ type relevance struct {
 	now    int64
 	exact  bool // all candidates are hits
 	groups map[groupKey]*group
-	counts []int // for a query for any of its words: the texts that have each
+	turns  *turnRanking // of a query by Parse
+	left   int          // the turns that newestTurns did not take
 }
 
 type groupKey struct{ project, session string }
@@ -177,72 +173,10 @@ func newRelevance(q *Query, exact bool) *relevance {
 		now = time.Now()
 	}
 	r := &relevance{query: q, near: newCloseness(q), now: now.UnixMilli(), exact: exact, groups: map[groupKey]*group{}}
-	if q.any {
-		r.exact, r.counts = false, make([]int, len(q.phrases)) // all are kept, until it is known how rare words are
+	if q.typed {
+		r.turns = newTurnRanking(q)
 	}
 	return r
-}
-
-// countWords counts the words that a candidate has.
-func (r *relevance) countWords(mask uint64) {
-	for ; mask != 0; mask &= mask - 1 {
-		r.counts[bits.TrailingZeros64(mask)]++
-	}
-}
-
-// weights returns what each word counts: see [Hit.Share].
-func (r *relevance) weights() []float64 {
-	list := make([]float64, len(r.counts))
-	most := slices.Max(r.counts)
-	for i, n := range r.counts {
-		if n > 0 {
-			list[i] = math.Log2(2 + float64(most)/float64(n))
-		}
-	}
-	return list
-}
-
-// share returns the part of the weights that words have.
-func share(weights []float64, mask uint64) float64 {
-	var sum, all float64
-	for i, w := range weights {
-		if all += w; mask&(1<<i) != 0 {
-			sum += w
-		}
-	}
-	return sum / max(all, math.SmallestNonzeroFloat64)
-}
-
-// weigh gives all candidates their scores, for a query for any of its words.
-func (r *relevance) weigh() {
-	weights := r.weights()
-	for _, g := range r.groups {
-		for _, c := range g.waiting.list {
-			c.share = share(weights, c.mask)
-			c.base = r.base(c) * math.Pow(c.share, shareExponent)
-			c.score = c.base * guessed
-		}
-	}
-}
-
-// shareExponent makes texts with more of the words come before others, nearly always.
-const shareExponent = 3
-
-// readAny records the matches in the text of a candidate of a query for any of its words, and sets
-// its score by their closeness. It returns false if the text no longer has the words.
-func (r *relevance) readAny(t *tokenizer, c *candidate, text string) bool {
-	spans, mask := r.query.findMask(t, text)
-	if mask != c.mask || !c.take(text, spans) {
-		return false
-	}
-	had := &Query{}
-	for i, p := range r.query.phrases {
-		if mask&(1<<i) != 0 {
-			had.phrases = append(had.phrases, p)
-		}
-	}
-	c.score = c.base * newCloseness(had).in(t, text)
-	return true
 }
 
 func (r *relevance) group(project, session string) *group {
@@ -275,8 +209,13 @@ func (r *relevance) base(c *candidate) float64 {
 	return c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
 }
 
-// add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
+// add adds a candidate with a score to a group, or one without to its turn. It makes a copy if it keeps
+// the candidate.
 func (r *relevance) add(g *group, c *candidate) {
+	if r.turns != nil {
+		r.turns.add(g, c)
+		return
+	}
 	most := r.depth(r.query.Limit)
 	switch list := g.waiting.list; {
 	case !r.exact || most == 0:
@@ -295,13 +234,13 @@ func (r *relevance) add(g *group, c *candidate) {
 // reports whether one is a hit, and sets its score by its text. If there are too few sessions for all
 // hits that the query wants, it takes more of each.
 func (r *relevance) take(read func(*candidate) bool) []*group {
-	if r.query.any {
-		r.weigh()
+	if r.turns != nil {
+		r.turns.rank(r.now)
 	}
 	for _, g := range r.groups {
 		g.factor, g.waiting.before = g.bonus(), bestFirst
-		if r.query.any {
-			g.factor = 1 // how many texts have one of many words says nothing
+		if r.turns != nil {
+			g.factor = 1 // how many turns have some of the words says nothing
 		}
 		heap.Init(&g.waiting)
 	}
@@ -357,8 +296,8 @@ func (r *relevance) step(g *group, read func(*candidate) bool) bool {
 // enough reports whether the hits that were taken suffice for the result.
 func (r *relevance) enough(compared, shown int) bool {
 	most := maxCompared
-	if r.query.any {
-		most = maxComparedAny
+	if r.turns != nil {
+		most = maxComparedTurns
 	}
 	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= most)
 }
@@ -399,6 +338,24 @@ func (r *relevance) sorted(most int) []*group {
 // bonus returns what the number of hits in a session counts in their scores.
 func (g *group) bonus() float64 {
 	return 1 + doubledBonus*min(math.Log2(float64(max(g.count, 1))), maxDoubled)
+}
+
+// hits takes the candidates and makes the result. read reports whether one is a hit, and sets its score
+// by its text.
+func (r *relevance) hits(read func(*candidate) bool, hit func(*candidate) (Hit, error)) (*Result, error) {
+	if r.turns == nil || r.query.Order == Relevance {
+		return r.result(r.take(read), hit)
+	}
+	result := new(Result)
+	for _, c := range r.newestTurns(read) {
+		h, err := hit(c)
+		if err != nil {
+			return nil, err
+		}
+		result.Hits = append(result.Hits, h)
+	}
+	result.More = r.left
+	return result, nil
 }
 
 // result makes the hits and counts what is left.

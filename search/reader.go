@@ -186,6 +186,7 @@ func (r *reader) entry(e *transcript.Entry, time int64) {
 			r.state.Turns++
 		}
 		p.nth, p.role, p.source, p.turn, p.tool = int64(i), passage.role, passage.source, r.state.Turns, ""
+		p.output = passage.role == Tool && passage.tool == ""
 		if r.foreign || r.state.Member {
 			p.source = Other
 		}
@@ -248,7 +249,7 @@ func recordsRewind(e *transcript.Entry) bool {
 // spill reads a spill in pieces. It skips a file that does not look like text.
 func (r *reader) spill(ctx context.Context, file *os.File) error {
 	piece := make([]byte, pieceSize)
-	p := location{role: Tool, source: Other, line: 1, time: r.state.Time}
+	p := location{role: Tool, source: Other, output: true, line: 1, time: r.state.Time}
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(io.NewSectionReader(file, p.offset, pieceSize), piece)
 		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, checksumSize)], 0) >= 0 {

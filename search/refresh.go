@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -35,6 +36,8 @@ type plan struct {
 	changes []change
 	gone    []int64
 	bytes   int64
+	// before and later are the bytes of the steps before and after this one.
+	before, later int64
 }
 
 func (p *plan) empty() bool { return len(p.changes)+len(p.gone) == 0 }
@@ -62,6 +65,41 @@ func compare(files []sessions.File, known map[string]sqlite.File) *plan {
 		return cmp.Or(cmp.Compare(b.file.Info.Size(), a.file.Info.Size()), cmp.Compare(a.file.Path, b.file.Path))
 	})
 	return p
+}
+
+// stepBytes is the size of the transcripts that are read in one step.
+const stepBytes = 96 << 20
+
+// steps divides an update.
+type steps struct {
+	tried map[string]bool // the paths of the files of earlier steps: some can't be read
+	done  int64           // bytes of these
+}
+
+// next leaves the newest changes of a plan for one step, and reports whether there are more.
+func (s *steps) next(p *plan) (more bool) {
+	p.changes = slices.DeleteFunc(p.changes, func(c change) bool { return s.tried[c.file.Path] })
+	newest := slices.Clone(p.changes)
+	slices.SortStableFunc(newest, func(a, b change) int { return b.file.Info.ModTime().Compare(a.file.Info.ModTime()) })
+	var size int64
+	for i := range newest {
+		f := newest[i].file
+		if size < stepBytes {
+			s.tried[f.Path] = true
+		} else {
+			p.later += f.Info.Size()
+		}
+		size += f.Info.Size()
+	}
+	before := len(p.changes)
+	p.changes = slices.DeleteFunc(p.changes, func(c change) bool { return !s.tried[c.file.Path] })
+	return len(p.changes) < before
+}
+
+// started counts the bytes of a step.
+func (s *steps) started(p *plan) {
+	p.before = s.done
+	s.done += p.bytes
 }
 
 // begin finds out where to start reading each file.
@@ -117,7 +155,8 @@ type batch struct {
 	locations []location
 	words     [][]byte
 	pairs     []pairFilter
-	size      int // of the words
+	fresh     []string // see wordSet
+	size      int      // of the words
 	end       bool
 	err       error // the file could not be read to its end
 }
@@ -133,7 +172,11 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	batches := p.start(ctx, progress)
+	fresh := map[string]bool{}
 	for b := range batches {
+		for _, word := range b.fresh {
+			fresh[word] = true
+		}
 		if err == nil && b.err != nil {
 			unread = append(unread, b.err)
 		}
@@ -143,7 +186,25 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 			}
 		}
 	}
+	if err == nil {
+		err = addVocabulary(w, fresh)
+	}
 	return unread, err
+}
+
+// addVocabulary adds words to those that the index knows.
+func addVocabulary(w *sqlite.Writer, words map[string]bool) error {
+	byKey := map[string][]string{}
+	for word := range words {
+		key := formKey(word)
+		byKey[key] = append(byKey[key], word)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if err := w.AddVocabulary(key, byKey[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start starts goroutines that read the files. The channel is closed when all end.
@@ -153,7 +214,7 @@ func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-ch
 	var reporting sync.Mutex
 	report := func(n int) {
 		if sum := done.Add(int64(n)); progress != nil && reporting.TryLock() {
-			progress(min(sum, p.bytes), p.bytes)
+			progress(p.before+min(sum, p.bytes), p.before+p.bytes+p.later)
 			reporting.Unlock()
 		}
 	}
@@ -161,6 +222,7 @@ func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-ch
 	for range min(max(runtime.GOMAXPROCS(0), 2), len(p.changes)) {
 		group.Go(func() {
 			b := &batcher{out: batches, reader: newReader()}
+			b.collects = true
 			b.reader.progress = report
 			for i := int(next.Add(1)) - 1; i < len(p.changes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				b.read(ctx, &p.changes[i])
@@ -193,7 +255,7 @@ func (b *batcher) read(ctx context.Context, c *change) {
 		b.batch.words, b.batch.size = append(b.batch.words, words), b.batch.size+len(words)
 		b.batch.pairs = append(b.batch.pairs, newPairFilter(b.wordSet.pairs.list))
 		if len(b.batch.locations) == segmentPassages || b.batch.size > segmentBytes {
-			b.out <- b.batch
+			b.send()
 			b.batch = &batch{change: c}
 		}
 		return ctx.Err()
@@ -203,6 +265,12 @@ func (b *batcher) read(ctx context.Context, c *change) {
 		err = ctx.Err()
 	}
 	b.batch.end, b.batch.err = true, err
+	b.send()
+}
+
+// send passes the batch on, with the words that are new since the last one.
+func (b *batcher) send() {
+	b.batch.fresh, b.fresh = b.fresh, nil
 	b.out <- b.batch
 }
 

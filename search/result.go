@@ -144,7 +144,9 @@ type candidate struct {
 
 	base, near float64 // the score without the closeness of the words, and that closeness
 	score      float64
-	mask       uint64  // the words of a query for any of them
+	masks      masks   // the words of a query by Parse
+	value      float32 // how many of these it has
+	turn       *turn   // of a hit of such a query
 	share      float64 // of the query: see Hit.Share
 	segment    int64   // the passage in the index
 	number     int
@@ -181,7 +183,7 @@ func (c *candidate) hit(ctx context.Context, turns *turnCounter) Hit {
 		Directory: c.state.Directory, Line: int(c.location.line), Role: c.location.role, Tool: c.location.tool, Text: c.text, Matches: c.matches,
 		Offset: c.location.offset, Source: c.location.source, Share: 1,
 	}
-	if c.mask != 0 {
+	if c.turn != nil {
 		h.Share = c.share
 	}
 	if c.location.time != 0 {
@@ -289,10 +291,14 @@ type location struct {
 	tool   string
 	agent  string // the subagent, for its entries in the session's own transcript
 	words  int64  // the number of its words
+	output bool   // it is the output of a tool or of a command
 }
 
-// sourceShift is the position of the source in the byte of the role.
-const sourceShift = 4
+// sourceShift is the position of the source in the byte of the role, and outputBit a bit of it.
+const (
+	sourceShift = 4
+	outputBit   = 1 << 7
+)
 
 var errDamaged = errors.New("search: a segment is damaged")
 
@@ -312,7 +318,11 @@ func encodeLocations(locations []location) []byte {
 	var last location
 	for i := range locations {
 		p := &locations[i]
-		body = append(body, byte(p.role)|byte(p.source)<<sourceShift)
+		kind := byte(p.role) | byte(p.source)<<sourceShift
+		if p.output {
+			kind |= outputBit
+		}
+		body = append(body, kind)
 		for _, n := range []int64{p.offset - last.offset, p.line - last.line, p.time - last.time, p.turn - last.turn, p.length, p.nth, p.words} {
 			body = binary.AppendVarint(body, n)
 		}
@@ -350,7 +360,7 @@ func decodeLocations(locations []location, data []byte) ([]location, error) {
 	var last location
 	for i := 0; i < count && !r.bad; i++ {
 		kind := r.byte()
-		p := location{role: Role(kind & (1<<sourceShift - 1)), source: Source(kind >> sourceShift)}
+		p := location{role: Role(kind & (1<<sourceShift - 1)), source: Source(kind &^ outputBit >> sourceShift), output: kind&outputBit != 0}
 		p.offset, p.line = last.offset+r.number(), last.line+r.number()
 		p.time, p.turn = last.time+r.number(), last.turn+r.number()
 		p.length, p.nth, p.words = r.number(), r.number(), r.number()

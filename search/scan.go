@@ -175,9 +175,6 @@ func (s *scan) merge(w *scanWorker, key groupKey) {
 	g.count += w.group.count
 	g.matched += w.group.matched
 	for _, c := range w.group.waiting.list {
-		if s.query.any {
-			s.best.countWords(c.mask)
-		}
 		s.best.add(g, c)
 	}
 }
@@ -189,8 +186,8 @@ func (w *scanWorker) passage(p *location, text string) {
 	if w.owner != nil {
 		c.state = w.owner.from
 	}
-	if s.query.any && s.query.Order == Relevance {
-		w.passageWithAny(c, text)
+	if s.query.typed {
+		w.passageOfTurn(c, text)
 		return
 	}
 	matches := c.take(text, s.query.find(&w.tokenizer, text))
@@ -214,43 +211,52 @@ func (w *scanWorker) passage(p *location, text string) {
 	}
 }
 
-// passageWithAny adds a passage, for a query for any of its words. Its text is read again if it is
-// one of the best, which is not known yet.
-func (w *scanWorker) passageWithAny(c *candidate, text string) {
-	if _, c.mask = w.scan.query.findMask(&w.tokenizer, text); c.mask == 0 {
+// passageOfTurn adds a passage, for a query by Parse. Its text is read again if it is one of the best,
+// which is not known yet.
+func (w *scanWorker) passageOfTurn(c *candidate, text string) {
+	if _, c.masks = w.scan.query.findAll(&w.tokenizer, text); c.masks.any() == 0 {
 		return
 	}
 	w.of(text)
 	c.location.words = int64(w.wordSet.total)
 	w.group.count++
-	w.group.matched++
 	w.group.waiting.list = append(w.group.waiting.list, c)
 }
 
-// readAny reads the text of a candidate again.
-func (s *scan) readAny(reader *reader, files *fileCache, t *tokenizer, c *candidate) bool {
-	file, err := files.open(c.file.Path)
+// A scannedTurns reads the texts of turns again.
+type scannedTurns struct {
+	best      *relevance
+	reader    *reader
+	files     fileCache
+	tokenizer tokenizer
+}
+
+func (s *scannedTurns) text(c *candidate) (string, bool) {
+	file, err := s.files.open(c.file.Path)
 	if err != nil {
-		return false // it was there before
+		return "", false // it was there before
 	}
-	text, ok := reader.text(file, &c.location, c.file.Spill)
-	return ok && s.best.readAny(t, c, text)
+	return s.reader.text(file, &c.location, c.file.Spill)
+}
+
+func (s *scannedTurns) read(c *candidate) bool {
+	text, ok := s.text(c)
+	return ok && s.best.readTurn(&s.tokenizer, c, text, s.text)
 }
 
 func (s *scan) result(ctx context.Context) (*Result, error) {
 	var turns turnCounter
+	hit := func(c *candidate) (Hit, error) { return c.hit(ctx, &turns), nil }
+	if s.query.typed {
+		texts := &scannedTurns{best: s.best, reader: newReader()}
+		defer texts.files.close()
+		return s.best.hits(texts.read, hit)
+	}
 	if s.query.Order == Relevance {
-		read := func(c *candidate) bool {
+		return s.best.hits(func(c *candidate) bool {
 			c.score = c.base * c.near
 			return true
-		}
-		if s.query.any {
-			files, reader, t := new(fileCache), newReader(), new(tokenizer)
-			defer files.close()
-			read = func(c *candidate) bool { return s.readAny(reader, files, t, c) }
-		}
-		groups := s.best.take(read)
-		return s.best.result(groups, func(c *candidate) (Hit, error) { return c.hit(ctx, &turns), nil })
+		}, hit)
 	}
 	result := &Result{More: s.newest.total - len(s.newest.list)}
 	for _, c := range s.newest.sorted() {

@@ -2,13 +2,10 @@ package search
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/transcript"
 )
@@ -83,44 +80,6 @@ func TestSourceOfTeammates(t *testing.T) {
 		q.Source = Said
 		if got, err := d.index.Search(t.Context(), filesBelow(t, d.dir), q); err != nil || len(got.Hits) != 0 {
 			t.Errorf("hits %+v, error %v", got.Hits, err)
-		}
-	}
-}
-
-// Texts with more of the words come first, and rare words count more.
-func TestAnyOf(t *testing.T) {
-	t.Parallel()
-	d := newFixture(t)
-	d.write(deskSession+".jsonl", promptLine(1, "apple tree")+promptLine(2, "apple")+promptLine(3, "apple tree house")+
-		promptLine(4, "the house")+promptLine(5, "apple")+promptLine(6, "appliance"), os.O_APPEND)
-	for args, want := range map[string][]int{
-		"apple tree house":  {3, 1, 4, 5, 2}, // one that has tree is before one that has house, which is newer
-		"zebra house":       {4, 3},
-		"appl*":             {6, 5, 2, 1, 3},
-		"HOUSE house.house": {4, 3},
-		"zebra":             nil,
-	} {
-		q := anyOf(t, strings.Fields(args)...)
-		q.Order, q.Limit = Relevance, 10
-		got, err := d.index.Search(t.Context(), filesBelow(t, d.dir), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []int
-		for _, h := range got.Hits {
-			lines = append(lines, h.Line)
-		}
-		if diff := cmp.Diff(want, lines); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", args, diff)
-		}
-	}
-	many := ""
-	for i := range 65 {
-		many += fmt.Sprint(i, " ")
-	}
-	for _, args := range [][]string{nil, {"", "..."}, {many}} {
-		if _, err := AnyOf(args...); err == nil {
-			t.Errorf("%q is a query", args)
 		}
 	}
 }

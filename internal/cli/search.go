@@ -66,16 +66,21 @@ of tools, subagents, and long results that the agent has saved in separate files
 The best results come first, three of each session if there are many. On a terminal,
 they are grouped by session, with the title and the age of each.
 
-Titles and prompts count more than answers, and answers more than other texts. Short
-texts, words that are close to each other, new texts, and sessions with many results
-count more as well. To see the newest results first, use --sort newest. To see more
-of one session, use --session ID.
+A result is a turn: a prompt with its answers, thinking and tool calls. It may have
+the words in several of these texts. Turns with all words come first, then those with
+most of them. Prompts, answers and titles count more than calls, and outputs of tools
+least. Words that are rare or close to each other count more, and new turns a little.
+To see the newest results first, use --sort newest: it shows turns with all words.
+To see more of one session, use --session ID.
 
-A text matches if it contains all words; case is ignored. An argument with
-spaces is a phrase, and so is a name such as main.go or parse_line: its words must
-follow each other. A * at the end also matches longer words. An argument may
-contain several words and "phrases" in double quotes. To find parts of words, use
---regex. In languages without spaces between words, parts are found as well.
+Case is ignored. Other forms of a word are found, and longer words with it: leaks for
+leak, WebSocket for socket. A name such as main.go or parse_line is found as it is
+and, much later, by its words. The following is exact:
+  "login page"  an argument with spaces: these words side by side
+  'valid*'      a word that starts with valid
+  ' -draft'     leave out turns with this word
+An argument may contain several of them: 'deadlock "login page" -draft'. If nothing
+has the words of a phrase side by side, the words are searched for.
 
 Each result shows the session, the time, the project, the turn or the subagent,
 and the kind of text. To read more:
@@ -194,6 +199,11 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	result, err := o.search(ctx, files, query)
+	if err == nil && len(result.Hits) == 0 && !o.regex && slices.ContainsFunc(args, isPhrase) {
+		if result, err = o.loosely(ctx, files, query, args); err == nil && len(result.Hits) > 0 {
+			o.note("nothing has the words side by side; these have all or most of them")
+		}
+	}
 	if result == nil {
 		return err
 	}
@@ -205,6 +215,19 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return o.reportGaps(result, unlisted)
+}
+
+// loosely searches for the words of phrases, wherever they are in a turn.
+func (o *searchOptions) loosely(ctx context.Context, files []sessions.File, exact *search.Query, args []string) (*search.Result, error) {
+	q, err := search.Parse(strings.Join(args, " "))
+	if err != nil {
+		return nil, err
+	}
+	if q, err = o.filtered(q); err != nil {
+		return nil, err
+	}
+	q.Projects, q.Sessions = exact.Projects, exact.Sessions
+	return o.search(ctx, files, q)
 }
 
 // choose limits the query to the session of the flag.
@@ -234,7 +257,7 @@ func (o *searchOptions) choose(q *search.Query, files []sessions.File) error {
 // query returns the query for the arguments and flags.
 func (o *searchOptions) query(args []string) (*search.Query, error) {
 	if !o.regex {
-		q, err := search.Words(args...)
+		q, err := search.Parse(queryText(args))
 		if err != nil {
 			return nil, clikit.UsageError(queryError(err), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
 		}
@@ -248,6 +271,26 @@ func (o *searchOptions) query(args []string) (*search.Query, error) {
 		return nil, clikit.UsageError(queryError(err), "")
 	}
 	return o.filtered(q)
+}
+
+// queryText returns the arguments as one query. An argument with spaces is a phrase, unless it has the
+// marks of a query itself.
+func queryText(args []string) string {
+	list := slices.Clone(args)
+	for i, arg := range list {
+		if isPhrase(arg) {
+			body, prefix := strings.CutSuffix(strings.TrimSpace(arg), "*")
+			list[i] = `"` + body + `"`
+			if prefix {
+				list[i] += "*"
+			}
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func isPhrase(arg string) bool {
+	return len(strings.Fields(arg)) > 1 && !strings.Contains(arg, `"`) && !strings.Contains(" "+arg, " -")
 }
 
 // queryError describes the error in a query. The name of the command is printed before it.
@@ -682,7 +725,7 @@ func validInPlace(text string) string {
 func excerptOf(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
 	e := h.Excerpt(2 * columns)
-	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
+	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends, Markdown: h.Role != search.Tool}
 	for _, m := range e.Matches {
 		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
 	}

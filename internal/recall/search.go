@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,16 +87,12 @@ func (r *Recall) query(req *SearchRequest) (*search.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := terms(req.Query)
-	if len(words) == 0 {
-		words = strings.Fields(req.Query) // it is better than nothing
-	}
-	q, err := search.AnyOf(words...)
+	q, err := search.Parse(cmp.Or(terms(req.Query), req.Query)) // any words are better than nothing
 	if err != nil {
 		return nil, errors.New("the query has no words to search for: give names or words that the text may have")
 	}
 	q.Source, q.Order, q.Since, q.Now = source, search.Relevance, req.Since, r.opts.Now()
-	q.Limit, q.PerSession = 2*limit, hitsASession // forks repeat texts
+	q.Limit, q.PerSession, q.PerTurn = 2*limit, hitsASession, hitsASession // forks repeat texts
 	return q, nil
 }
 

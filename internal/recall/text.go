@@ -132,73 +132,28 @@ func other(role search.Role, tool string, called bool) string {
 // maxTerms is the maximum number of search words from a question.
 const maxTerms = 24
 
-// terms returns the search words in a question: without words that every text has, and so that
-// other forms of a word are found as well.
-func terms(question string) []string {
+// terms returns a question without words that every question has. Nothing in it is exact but phrases
+// in double quotes.
+func terms(question string) string {
 	var list []string
-	last := "" // the word before, if it is a plain one
+	quoted := false
 	for field := range strings.FieldsSeq(question) {
-		if len(list) >= maxTerms {
-			break
+		within := quoted || strings.HasPrefix(field, `"`)
+		if strings.Count(field, `"`)%2 == 1 {
+			quoted = !quoted
+		}
+		if within {
+			list = append(list, field)
+			continue
 		}
 		field = strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 		word := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(field, "’", "'")), "'s")
-		switch {
-		case word == "" || stopWords()[word] || strings.HasSuffix(word, "n't"):
-			last = ""
-			continue
-		case strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }):
-			list, last = append(list, word), "" // a name, a number or code, as it is
+		if word == "" || stopWords()[word] || strings.HasSuffix(word, "n't") || len(list) >= maxTerms {
 			continue
 		}
-		list = append(list, stem(word))
-		list = append(list, humps(field)...)
-		if last != "" {
-			list = append(list, last+word) // some write "time out" and others timeout
-		}
-		last = word
+		list = append(list, field[:min(len(field), len(word))])
 	}
-	return list
-}
-
-// endings are the endings of words that other forms don't have, the longest first.
-var endings = []string{
-	"ations", "ation", "ments", "ingly", "ment", "ions", "ings", "ing", "ies", "ied", "ion", "ers", "ed", "es", "er", "ly", "s", "y", "e",
-}
-
-// minStem is the length of the shortest beginning of a word that stands for all of its forms.
-const minStem = 4
-
-// stem returns a prefix of an English word, with a * for all words that start with it.
-func stem(word string) string {
-	if utf8.RuneCountInString(word) < minStem {
-		return word
-	}
-	for _, ending := range endings {
-		if begin, ok := strings.CutSuffix(word, ending); ok && utf8.RuneCountInString(begin) >= minStem {
-			return begin + "*"
-		}
-	}
-	return word + "*"
-}
-
-// humps returns the words in a name such as parseLine, or nil.
-func humps(name string) []string {
-	var list []string
-	start := 0
-	for i, r := range name {
-		if i > start && unicode.IsUpper(r) {
-			before, _ := utf8.DecodeLastRuneInString(name[:i])
-			if unicode.IsLower(before) {
-				list = append(list, strings.ToLower(name[start:i]))
-				start = i
-			}
-		}
-	}
-	if start == 0 {
-		return nil
-	}
-	return append(list, strings.ToLower(name[start:]))
+	return strings.Join(list, " ")
 }
 
 // stopWords are words that carry no information about the subject of a question.

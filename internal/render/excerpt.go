@@ -13,12 +13,21 @@ type Excerpt struct {
 	Text         string
 	Matches      [][2]int // beginnings and ends in Text, in order
 	Begins, Ends bool     // it is at the beginning or at the end of the text
+	Markdown     bool     // marks for headings and bold text are left out
 }
+
+// markdownMarks matches what Markdown has only for the looks of a text.
+var markdownMarks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?m)\\*\\*|^#{1,6} |^```[a-z]*\n?")
+})
+
+// PlainProse returns a part of a Markdown text without marks for headings, bold text and code blocks.
+func PlainProse(text string) string { return markdownMarks().ReplaceAllString(text, "") }
 
 // Line returns the excerpt on one line of at most so many columns, of which there are at least two.
 // The matches are painted.
 func (e *Excerpt) Line(columns int, color bool) string {
-	line := excerptLine{columns: columns, color: color}
+	line := excerptLine{columns: columns, color: color, markdown: e.Markdown}
 	if !e.Begins {
 		line.write("…", false)
 	}
@@ -40,14 +49,18 @@ var colorCodes = sync.OnceValue(func() *regexp.Regexp {
 
 // An excerptLine puts pieces of a text on one line.
 type excerptLine struct {
-	out     strings.Builder
-	columns int // that are left
-	color   bool
-	space   bool // the last character is a space, or there is none
-	full    bool
+	out      strings.Builder
+	columns  int // that are left
+	color    bool
+	space    bool // the last character is a space, or there is none
+	full     bool
+	markdown bool
 }
 
 func (l *excerptLine) write(text string, marked bool) {
+	if l.markdown {
+		text = PlainProse(text)
+	}
 	text = l.squeeze(tty.Clean(colorCodes().ReplaceAllString(text, "")))
 	if l.full || text == "" {
 		return

@@ -60,6 +60,8 @@ type (
 const (
 	// searchPause is the time to wait for another key before a search starts.
 	searchPause = 80 * time.Millisecond
+	// indexPause is the time to wait before a search is repeated while the index is being built.
+	indexPause = 700 * time.Millisecond
 	// searchLimit is the maximum number of results.
 	searchLimit = 100
 )
@@ -87,7 +89,10 @@ func (s *searchScreen) cancelSearch() {
 }
 
 // search looks for the words a moment after the last key. It ends a search that runs.
-func (s *searchScreen) search() tea.Cmd {
+func (s *searchScreen) search() tea.Cmd { return s.searchAfter(searchPause) }
+
+// searchAfter looks for the words after a pause.
+func (s *searchScreen) searchAfter(wait time.Duration) tea.Cmd {
 	s.cancelSearch()
 	s.number++
 	s.done, s.total, s.err = 0, 0, nil
@@ -102,7 +107,7 @@ func (s *searchScreen) search() tea.Cmd {
 	number, src, steps := s.number, s.src, s.steps
 	return tea.Batch(background(s, func() tea.Msg {
 		defer close(steps)
-		if pause.For(ctx, searchPause) != nil {
+		if pause.For(ctx, wait) != nil {
 			return nil
 		}
 		found, err := src.Search(ctx, words, searchLimit, func(done, total int64) {
@@ -140,6 +145,9 @@ func (s *searchScreen) update(msg tea.Msg) tea.Cmd {
 			s.cancelSearch()
 			s.done, s.total = 0, 0
 			s.take(msg)
+			if s.found != nil && s.found.Indexing != nil {
+				return s.searchAfter(indexPause) // the index has more by then
+			}
 		}
 	case stepMsg:
 		if msg.number == s.number && s.stop != nil {
@@ -150,7 +158,10 @@ func (s *searchScreen) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// take shows a result. If the same words are searched again, the same hit stays selected.
 func (s *searchScreen) take(msg resultMsg) {
+	again := msg.words == s.asked
+	selected, before := s.pick.selected, s.hits
 	s.found, s.asked, s.err = msg.found, msg.words, msg.err
 	s.hits = nil
 	var lines []int
@@ -165,6 +176,14 @@ func (s *searchScreen) take(msg resultMsg) {
 	}
 	s.pick = pick{height: s.pick.height}
 	s.pick.set(lines)
+	if !again || selected >= len(before) {
+		return
+	}
+	for i := range s.hits {
+		if a, b := s.hits[i].hit, before[selected].hit; a.SessionID == b.SessionID && a.Line == b.Line && a.AgentID == b.AgentID {
+			s.pick.choose(i)
+		}
+	}
 }
 
 func (s *searchScreen) do(a keymap.Action) tea.Cmd {
@@ -216,7 +235,7 @@ func (s *searchScreen) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 		s.typing = false
 		return nil, true
 	case "enter":
-		if s.stop == nil && len(s.hits) > 0 {
+		if (s.stop == nil || s.indexing() != nil) && len(s.hits) > 0 {
 			s.typing = false
 			return s.do(keymap.Open), true
 		}
@@ -291,9 +310,19 @@ func (s *searchScreen) hints() []string {
 	return s.app.hints(keymap.InSearch)
 }
 
+// indexing returns the progress of the index, if the results are those of a part of it.
+func (s *searchScreen) indexing() *view.Indexing {
+	if s.found == nil || s.asked != strings.TrimSpace(s.words.String()) {
+		return nil
+	}
+	return s.found.Indexing
+}
+
 // status returns the number of results, or the progress of the search.
 func (s *searchScreen) status() string {
-	switch {
+	switch indexing := s.indexing(); {
+	case indexing != nil:
+		return fmt.Sprintf("%s results so far, reading sessions, %d %%", wording.Number(len(s.hits)+s.found.More), indexing.Percent())
 	case s.stop != nil && s.total > 0:
 		return fmt.Sprintf("reading sessions, %d %%", 100*s.done/s.total)
 	case s.stop != nil:
@@ -331,11 +360,13 @@ func (s *searchScreen) results(width, height int) []string {
 }
 
 func (s *searchScreen) nothing(width int) []string {
-	text, style := "Words to find in prompts, answers, tools and their results. \"In quotes\" is a phrase, and a* the beginning of a word. "+
+	text, style := "Words to find in prompts, answers, tools and their results. \"In quotes\" is a phrase, a* the beginning of a word, and -this is left out. "+
 		"role:prompt, tool:Bash and project:NAME narrow the search.", tty.Dim
 	switch {
 	case s.err != nil:
 		text, style = strings.TrimPrefix(s.err.Error(), "search: "), tty.Failure
+	case s.indexing() != nil:
+		text = "No results so far. The first search reads all sessions and builds an index of their words."
 	case s.stop != nil && s.found == nil && s.total > 0:
 		text = "The first search reads all sessions and builds an index of their words."
 	case s.stop != nil && s.found == nil:
@@ -405,7 +436,7 @@ func excerptLine(h *search.Hit, columns int, color bool) string {
 	if len(h.Text) < columns { // all of it fits
 		e = search.Excerpt{Text: h.Text, Matches: h.Matches, Begins: true, Ends: true}
 	}
-	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends}
+	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends, Markdown: h.Role != search.Tool}
 	for _, m := range e.Matches {
 		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
 	}

@@ -71,7 +71,7 @@ func (l *fileList) list(ctx context.Context) ([]sessions.File, error) {
 const sessionHits = 3
 
 // Search finds words in all sessions. The words may be narrowed by role:prompt, tool:Bash and
-// project:NAME.
+// project:NAME. It does not wait for an index that lacks much: see [Found.Indexing].
 func (s *Source) Search(ctx context.Context, words string, limit int, progress func(done, total int64)) (*Found, error) {
 	query, project, err := parseQuery(words)
 	if err != nil || query == nil {
@@ -89,8 +89,7 @@ func (s *Source) Search(ctx context.Context, words string, limit int, progress f
 	if err != nil {
 		return nil, err
 	}
-	index := &search.Index{Path: path, Progress: progress}
-	result, err := index.Search(ctx, files, query)
+	result, indexing, err := s.lookUp(ctx, path, files, query, progress)
 	switch {
 	case errors.Is(err, search.ErrBusy):
 		return nil, errors.New("another clew is writing the index: try again in a moment")
@@ -98,10 +97,104 @@ func (s *Source) Search(ctx context.Context, words string, limit int, progress f
 		return nil, err
 	}
 	found := foundIn(ctx, result)
+	found.Indexing = indexing
 	if n := len(result.Unread); n > 0 || unlisted != nil {
 		found.Note = fmt.Sprintf("%d files could not be read.", max(n, 1))
 	}
 	return found, nil
+}
+
+// quickUpdate is the size of transcripts that a search reads before it answers. If more are not in the
+// index, it answers with what the index has.
+const quickUpdate = 16 << 20
+
+// lookUp searches the index. If much is missing in it, an update starts, and its progress is returned.
+func (s *Source) lookUp(
+	ctx context.Context, path string, files []sessions.File, q *search.Query, progress func(done, total int64),
+) (*search.Result, *Indexing, error) {
+	index := &search.Index{Path: path, Progress: progress}
+	result, err := index.Lookup(ctx, files, q)
+	var missing int64
+	if err != nil {
+		result = new(search.Result)
+		for i := range files {
+			missing += files[i].Info.Size()
+		}
+	}
+	for _, f := range result.Outdated {
+		missing += f.Info.Size()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case err == nil && len(result.Outdated) == 0:
+		return result, nil, nil
+	case missing <= quickUpdate && !s.index.runs():
+		result, err := index.Search(ctx, files, q)
+		return result, nil, err
+	}
+	indexing, err := s.index.update(path, files)
+	return result, indexing, err
+}
+
+// An indexer updates the index in the background, once at a time. The zero value is ready.
+type indexer struct {
+	mu          sync.Mutex // guards the fields below
+	stop        context.CancelFunc
+	running     bool
+	closed      bool
+	done, total int64
+	err         error // of the last update, until it was returned
+
+	group sync.WaitGroup
+}
+
+func (x *indexer) runs() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.running
+}
+
+// update starts an update, unless there is one, and returns its progress, or the error of the last one.
+func (x *indexer) update(path string, files []sessions.File) (*Indexing, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.closed:
+		return nil, context.Canceled
+	case x.running:
+		return &Indexing{x.done, x.total}, nil
+	case x.err != nil:
+		err := x.err
+		x.err = nil
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	x.stop, x.running, x.done, x.total = stop, true, 0, 0
+	index := &search.Index{Path: path, Progress: func(done, total int64) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.done, x.total = done, total
+	}}
+	x.group.Go(func() {
+		defer stop()
+		_, err := index.Update(ctx, files) // a search reports files that can't be read
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.running, x.err = false, err
+	})
+	return &Indexing{}, nil
+}
+
+// close ends an update, and waits for it.
+func (x *indexer) close() {
+	x.mu.Lock()
+	x.closed = true
+	if x.stop != nil {
+		x.stop()
+	}
+	x.mu.Unlock()
+	x.group.Wait()
 }
 
 // projectsLike returns the projects whose names have a text.
@@ -145,7 +238,7 @@ func parseQuery(text string) (query *search.Query, project string, err error) {
 	if last := &args[len(args)-1]; strings.HasSuffix(text, *last) && openEnded(*last) {
 		*last += "*"
 	}
-	query, err = search.Words(args...)
+	query, err = search.Parse(strings.Join(args, " "))
 	if err != nil {
 		return nil, "", err
 	}
@@ -153,11 +246,12 @@ func parseQuery(text string) (query *search.Query, project string, err error) {
 	return query, project, nil
 }
 
-// openEnded reports whether a word may continue: it ends with a letter or a digit, and has two of
-// them.
+// openEnded reports whether a short word may continue: it ends with a letter or a digit, and has two
+// or three of them. Longer words find words that start with them in any case.
 func openEnded(word string) bool {
 	r, _ := utf8.DecodeLastRuneInString(word)
-	return utf8.RuneCountInString(word) > 1 && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)
+	n := utf8.RuneCountInString(word)
+	return n > 1 && n < 4 && !strings.HasPrefix(word, "-") && !strings.ContainsRune(`*"'.,:;!?()[]{}`, r)
 }
 
 // splitWords splits a text at spaces that are not in double quotes.

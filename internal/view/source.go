@@ -52,6 +52,7 @@ type Source struct {
 	opened map[string]*sessions.Session // by path, to read entries and spills
 
 	files fileList
+	index indexer
 }
 
 // New returns a source. The caller has to close it.
@@ -61,6 +62,7 @@ func New(opts Options) *Source {
 
 // Close ends everything that the source started.
 func (s *Source) Close() error {
+	s.index.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := []error{s.hub.Close()}

@@ -258,7 +258,7 @@ func TestEntry(t *testing.T) {
 func TestSearch(t *testing.T) {
 	s, _ := newSource(t)
 	for words, want := range map[string]int{
-		"parser": 2, "pars": 2, "parser zzz": 0, "role:prompt parser": 2, "role:answer parser": 0, "tool:Bash test": 2, "tool:Read test": 0,
+		"parser": 2, "pars": 2, "parser zzz": 2, "zzz": 0, "parser -look": 0, "parser -zzz": 2, `"parser zzz"`: 0, "role:prompt parser": 2, "role:answer parser": 0, "tool:Bash test": 2, "tool:Read test": 0,
 		"project:work look": 1, `"look at" it`: 2, "": 0, "role:prompt": 0,
 	} {
 		found, err := s.Search(t.Context(), words, 10, nil)

@@ -27,7 +27,16 @@ type Found struct {
 	Sessions []FoundSession
 	More     int    // further results
 	Note     string // a note for the user, such as that files could not be read
+	// Indexing is set while the index is being built: these are the results of what it has. A later
+	// search has more.
+	Indexing *Indexing
 }
+
+// An Indexing is the progress of the index, in bytes of transcripts.
+type Indexing struct{ Done, Total int64 }
+
+// Percent returns the share that was read.
+func (i *Indexing) Percent() int64 { return 100 * i.Done / max(i.Total, 1) }
 
 // A FoundSession is a session with results.
 type FoundSession struct {

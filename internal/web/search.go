@@ -49,7 +49,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		fragment
 		Total int    `json:"total"` // the hits that can be asked for
 		Note  string `json:"note"`
-	}{fragment{d.String()}, min(d.total+result.More, maxHits), result.Note})
+		// Indexing is the share of the transcripts that the index has, in percent, while it is being
+		// built, and absent otherwise.
+		Indexing *int64 `json:"indexing,omitempty"`
+	}{fragment{d.String()}, min(d.total+result.More, maxHits), result.Note, indexingPercent(result.Indexing)})
+}
+
+func indexingPercent(i *view.Indexing) *int64 {
+	if i == nil {
+		return nil
+	}
+	n := i.Percent()
+	return &n
 }
 
 // sessionNames returns the IDs of sessions in addresses by their paths.
@@ -123,19 +134,25 @@ func (d *foundDrawer) hit(address string, h *search.Hit) {
 	d.span("where", view.HitPlace(h))
 	d.raw(`<span class="excerpt">`)
 	e := h.Excerpt(maxExcerpt)
+	plain := func(text string) string {
+		if h.Role != search.Tool {
+			text = render.PlainProse(text)
+		}
+		return inLine(text)
+	}
 	if !e.Begins {
 		d.raw("… ")
 	}
 	at := 0
 	for _, m := range e.Matches {
 		from, to := min(max(m.Start, at), len(e.Text)), min(max(m.End, at), len(e.Text))
-		d.clean(inLine(e.Text[at:from]))
+		d.clean(plain(e.Text[at:from]))
 		d.raw("<mark>")
-		d.clean(inLine(e.Text[from:to]))
+		d.clean(plain(e.Text[from:to]))
 		d.raw("</mark>")
 		at = to
 	}
-	d.clean(inLine(e.Text[at:]))
+	d.clean(plain(e.Text[at:]))
 	if !e.Ends {
 		d.raw(" …")
 	}

@@ -64,18 +64,27 @@ class SearchPage {
       return;
     }
     try {
+      if (!this.results.hasChildNodes()) this.note.textContent = "Searching…";
       const answer = await get("search", { q: this.query, from: this.from, n: pageSize });
       if (visit !== this.visits) return;
       if (!more) this.results.replaceChildren();
       this.results.append(fragment(answer.html));
       this.from += pageSize;
       this.more.hidden = this.from >= answer.total;
-      this.note.textContent = answer.note || (answer.total ? "" : "Nothing was found.");
+      this.note.textContent = this.noteOf(answer);
+      if (answer.indexing !== undefined && !more) setTimeout(() => { if (visit === this.visits) this.load(); }, 700);
     } catch (error) {
       if (visit !== this.visits) return;
       this.note.textContent = /** @type {Error} */ (error).message;
       complain(error);
     }
+  }
+
+  /** @param {{note: string, total: number, indexing?: number}} answer */
+  noteOf(answer) {
+    if (answer.indexing !== undefined)
+      return `${answer.total ? "These are the results so far." : "Nothing was found so far."} Reading sessions: ${answer.indexing} %.`;
+    return answer.note || (answer.total ? "" : "Nothing was found.");
   }
 
   /** @param {number} by */

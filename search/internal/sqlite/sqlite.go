@@ -24,7 +24,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 10
+const version = 11
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
@@ -70,6 +70,7 @@ CREATE TABLE parts (
 	places BLOB NOT NULL, filters BLOB NOT NULL
 );
 CREATE INDEX parts_file ON parts (file);
+CREATE TABLE vocabulary (key TEXT PRIMARY KEY, words TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(
 	text, content='', contentless_delete=1, detail=none, tokenize='ascii'
 );
@@ -309,24 +310,34 @@ func (d *DB) Filters(ctx context.Context, segment int64) (data []byte, err error
 	return oneOf(d.filters.QueryRowContext(ctx, segment), segment)
 }
 
-// Contents calls visit with the encoded locations of segments. They are valid until visit returns.
-func (d *DB) Contents(ctx context.Context, segments []int64, visit func(id int64, locations []byte) error) error {
+// A Column is a column of segments.
+type Column string
+
+// The columns.
+const (
+	Locations Column = "places"
+	Filters   Column = "filters"
+)
+
+// Contents calls visit with the encoded locations or filters of segments. They are valid until visit
+// returns.
+func (d *DB) Contents(ctx context.Context, column Column, segments []int64, visit func(id int64, data []byte) error) error {
 	ids, err := json.Marshal(segments)
 	if err != nil {
 		return err
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT id, places FROM parts WHERE id IN (SELECT value FROM json_each(?))", string(ids))
+	rows, err := d.conn.QueryContext(ctx, fmt.Sprintf("SELECT id, %s FROM parts WHERE id IN (SELECT value FROM json_each(?))", column), string(ids))
 	if err != nil {
 		return classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id int64
-		var locations sql.RawBytes
-		if err := rows.Scan(&id, &locations); err != nil {
+		var data sql.RawBytes
+		if err := rows.Scan(&id, &data); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		if err := visit(id, locations); err != nil {
+		if err := visit(id, data); err != nil {
 			return err
 		}
 	}
@@ -344,6 +355,23 @@ func oneOf(row *sql.Row, segment int64) (data []byte, err error) {
 		return nil, fmt.Errorf("%w: segment %d is missing", ErrDamaged, segment)
 	}
 	return data, classify(err)
+}
+
+// Vocabulary calls visit with the words that passages have, with spaces between them, by a key.
+func (d *DB) Vocabulary(ctx context.Context, visit func(key, words string)) error {
+	rows, err := d.conn.QueryContext(ctx, "SELECT key, words FROM vocabulary")
+	if err != nil {
+		return classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, words string
+		if err := rows.Scan(&key, &words); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		visit(key, words)
+	}
+	return classify(rows.Err())
 }
 
 // Match returns, for each segment, the numbers of the passages of a table that match an FTS5

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // A Writer changes an index, in one transaction. It must not be used by several goroutines at once.
@@ -123,6 +125,27 @@ func (w *Writer) Add(p Segment, c *Content) error {
 		}
 	}
 	return nil
+}
+
+// AddVocabulary adds words with a key, unless they are there.
+func (w *Writer) AddVocabulary(key string, words []string) error {
+	var there string
+	err := w.db.conn.QueryRowContext(w.ctx, "SELECT words FROM vocabulary WHERE key = ?", key).Scan(&there)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return classify(err)
+	}
+	known := map[string]bool{}
+	for word := range strings.FieldsSeq(there) {
+		known[word] = true
+	}
+	fresh := slices.DeleteFunc(words, func(word string) bool { return known[word] })
+	if len(fresh) == 0 {
+		return nil
+	}
+	slices.Sort(fresh)
+	there = strings.TrimSpace(there + " " + strings.Join(slices.Compact(fresh), " "))
+	_, err = w.db.conn.ExecContext(w.ctx, "INSERT OR REPLACE INTO vocabulary (key, words) VALUES (?, ?)", key, there)
+	return classify(err)
 }
 
 // Drop removes a file.
