@@ -218,7 +218,7 @@ func TestOpenKeepsLocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer target.Close()
+		t.Cleanup(func() { _ = target.Close() }) // it was only opened
 		other := exec.CommandContext(t.Context(), os.Args[0])
 		other.Env = append(os.Environ(), lockVariable+"="+path)
 		if out, err := other.CombinedOutput(); err != nil || !strings.Contains(string(out), "locked") {

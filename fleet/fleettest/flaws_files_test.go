@@ -191,6 +191,7 @@ var fileFlaws = map[string]flaw{
 				return err
 			}
 			half := len(data) / 2
+			ctx = context.WithoutCancel(ctx) // it writes both parts, however busy the machine is
 			mu.Lock()
 			writers++
 			isFirst := writers == 1
