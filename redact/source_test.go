@@ -18,7 +18,7 @@ func goroot(tb testing.TB) string {
 	if build.Default.GOROOT != "" {
 		return build.Default.GOROOT
 	}
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := exec.CommandContext(tb.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
 		tb.Fatal(err)
 	}
