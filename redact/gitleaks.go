@@ -40,7 +40,8 @@ func (g *gitleaksRule) rule() Rule {
 	if g.Word {
 		r.before, r.broken = notInBase64, true
 	}
-	r.wanted = func(value string) bool { return isKey(value) && !isWords(value) }
+	short := len(g.Anchors[0]) <= 2 // as in selectors
+	r.wanted = func(value string) bool { return isKey(value) && !isWords(value) && (!short || hasDigit(value)) }
 	if g.Named {
 		r.pattern = `(?i)(?:` + strings.Join(g.Anchors, "|") + `)` + restOfName + equals + `(` + g.Pattern + `)` + endOfValue
 		r.wanted = func(value string) bool { return hasDigit(value) && isKey(value) }

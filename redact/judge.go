@@ -102,7 +102,7 @@ func isCounted(number string) bool {
 
 // isToken reports whether a value can be a key or a token: it is not made of words.
 func isToken(value string) bool {
-	if len(value) < 6 || !isWord(value) || strings.ContainsFunc(value, unicode.IsSpace) || isReference(value) || !isKey(value) || strings.Contains(strings.ToLower(value), "abcdefghijklm") {
+	if len(value) < 6 || !isWord(value) || strings.ContainsFunc(value, unicode.IsSpace) || isReference(value) || !isKey(value) || hasAlphabet(value) {
 		return false
 	}
 	return !isWords(value) || isBasic(value)
@@ -127,25 +127,42 @@ func isReference(value string) bool {
 
 func isLetter(c byte) bool { return isAlphanumeric(c) && !isDigit(c) }
 
-// isPlaceholder reports whether a value stands for a secret in an example: most of it is one
-// character, as in xxxxxxxx, or it ends with dots.
+// isPlaceholder reports whether a value stands for a secret in an example: it has xxxxxxxx or ########,
+// most of it is one character, or it ends with dots.
 func isPlaceholder(value string) bool {
-	run, longest, all := 0, 0, 0
+	const fillers = "xX*#"
+	run, longest, filled, all := 0, 0, 0, 0
 	for i := range len(value) {
+		c := value[i]
+		filler := strings.IndexByte(fillers, c) >= 0
 		switch {
-		case isUpper(value[i]) && value[i] != 'X' && value[i] != 'A':
+		case isUpper(c) && c != 'X' && c != 'A':
 			run = 0 // as in the alphabets of some keys
-		case i > 0 && value[i] == value[i-1]:
+		case i > 0 && c == value[i-1]:
 			run++
 		default:
 			run = 1
 		}
 		longest = max(longest, run)
-		if value[i] == 'x' || value[i] == 'X' || value[i] == '*' || value[i] == '#' {
+		if filler {
+			filled = max(filled, run)
 			all++
 		}
 	}
-	return longest >= 8 && 3*longest >= len(value) || all >= 6 && 2*all >= len(value) || strings.HasSuffix(value, "..")
+	return filled >= 8 || longest >= 8 && 3*longest >= len(value) || all >= 6 && 2*all >= len(value) || strings.HasSuffix(value, "..")
+}
+
+// hasAlphabet reports whether a value has ten letters in the order of the alphabet, as examples do.
+func hasAlphabet(value string) bool {
+	run := 1
+	for i := 1; i < len(value) && run < 10; i++ {
+		if isLetter(value[i]) && value[i]|0x20 == value[i-1]|0x20+1 {
+			run++
+		} else {
+			run = 1
+		}
+	}
+	return run >= 10
 }
 
 // isRandom is like isSecretValue, for a value where an ordinary word could stand. The value must

@@ -15,7 +15,9 @@ func keyRules() []Rule {
 		},
 		{
 			Name: "anthropic-key", About: "Anthropic keys and tokens: sk-ant-...",
-			anchors: []string{"sk-ant-"}, before: wordStart, broken: true, wanted: isKey, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
+			anchors: []string{"sk-ant-"}, before: wordStart, broken: true,
+			wanted:  func(match string) bool { return isKey(match) && !hasAlphabet(match) },
+			pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
 		},
 		{
 			Name: "openai-key", About: "keys for OpenAI and similar services: sk-..., sk-proj-...",
@@ -30,7 +32,7 @@ func keyRules() []Rule {
 		{
 			Name: "slack-token", About: "Slack tokens and webhooks: xoxb-..., hooks.slack.com/services/...",
 			anchors: []string{"xox", "xapp-"}, before: wordStart, broken: true, wanted: func(match string) bool { return isKey(match) && !isWords(match) },
-			pattern: `xox[abceoprs]-[A-Za-z0-9-]{16,}|xapp-[A-Za-z0-9-]{10,}`,
+			pattern: `xox[abceoprs]-[A-Za-z0-9-]{16,}#*|xapp-[A-Za-z0-9-]{10,}`,
 		},
 		{
 			Name: "slack-token", anchors: []string{"hooks.slack.com/"}, before: wordStart,

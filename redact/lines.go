@@ -66,6 +66,9 @@ func breakLength(text string) int {
 func (r *Rule) acrossLines(text string, start int, match []int, left *int) (span [2]int, found bool) {
 	rest := text[start:min(len(text), start+maxBroken)]
 	n := keyLength(rest)
+	if n == len(rest) || strings.IndexByte("\r\n\\\"'`", rest[n]) < 0 {
+		return span, false
+	}
 	if match != nil {
 		if _, last := group(match); last != n {
 			return span, false

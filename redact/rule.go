@@ -276,6 +276,9 @@ func notInBase64(before string) bool {
 	if !wordStart(before) {
 		return false
 	}
+	if strings.IndexByte("+/\r\n", before[len(before)-1]) < 0 {
+		return true
+	}
 	if n := len(before); n > 1 && before[n-1] == '+' && isAlphanumeric(before[n-2]) {
 		return false
 	}

@@ -3,6 +3,7 @@ package redact
 import (
 	"go/build"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,12 +12,25 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
+// goroot returns the directory of Go. A binary that was built with -trimpath does not know it.
+func goroot(tb testing.TB) string {
+	tb.Helper()
+	if build.Default.GOROOT != "" {
+		return build.Default.GOROOT
+	}
+	out, err := exec.CommandContext(tb.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // sources returns the text of one in so many files of Go's standard library and tools.
 func sources(tb testing.TB, oneIn int) []string {
 	tb.Helper()
 	var texts []string
 	files := 0
-	err := filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src"), func(path string, entry os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(goroot(tb), "src"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}

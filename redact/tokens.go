@@ -56,7 +56,7 @@ func tokenRules() []Rule {
 		}
 		rules = append(rules, Rule{
 			Name: "service-token", About: "tokens of other services: hvs...., SG...., dop_v1_..., gsk_..., shpat_..., AGE-SECRET-KEY-...",
-			anchors: anchors, before: start, broken: true, wanted: func(match string) bool { return hasDigit(match) && isKey(match) }, pattern: pattern,
+			anchors: anchors, before: start, broken: true, wanted: isServiceToken, pattern: pattern,
 		})
 	}
 	for _, pattern := range tokenPatterns {
@@ -64,6 +64,12 @@ func tokenRules() []Rule {
 	}
 	add(digitsInBase64(), `[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}`)
 	return rules
+}
+
+// isServiceToken reports whether a match is the token of a service. The keys of Anthropic have their
+// own rule.
+func isServiceToken(match string) bool {
+	return hasDigit(match) && isKey(match) && !strings.HasPrefix(match, "sk-ant-")
 }
 
 // digitsInBase64 returns how numbers in base64 start, in lower case. Tokens of Discord's bots start
