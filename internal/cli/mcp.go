@@ -111,7 +111,7 @@ func askingDirs(context.Context) []string {
 type (
 	recallSearch struct {
 		Query   string `json:"query" jsonschema:"a question, or words that the text may have"`
-		Project string `json:"project,omitempty" jsonschema:"empty: this project; *: all; or a name"`
+		Project string `json:"project,omitempty" jsonschema:"empty: all projects; .: this one; or a name"`
 		Since   string `json:"since,omitempty" jsonschema:"a day such as 2026-11-01, or an age such as 7d"`
 		In      string `json:"in,omitempty" jsonschema:"what to search; default said: prompts and answers"`
 		Limit   int    `json:"limit,omitempty" jsonschema:"default 8, at most 20"`
@@ -124,7 +124,7 @@ type (
 		Results   bool   `json:"results,omitempty" jsonschema:"whole tool results, not their first lines"`
 	}
 	recallSessions struct {
-		Project string `json:"project,omitempty" jsonschema:"empty: this project; *: all; or a name"`
+		Project string `json:"project,omitempty" jsonschema:"empty: all projects; .: this one; or a name"`
 		Since   string `json:"since,omitempty" jsonschema:"a day such as 2026-11-01, or an age such as 7d"`
 		Limit   int    `json:"limit,omitempty" jsonschema:"default 10, at most 30"`
 	}
@@ -139,7 +139,7 @@ func (o *mcpOptions) tools(r *recall.Recall) []*tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			req := recall.SearchRequest{Query: in.Query, Project: in.Project, Since: since, In: in.In, Limit: in.Limit}
+			req := recall.SearchRequest{Query: in.Query, Project: o.project(in.Project), Since: since, In: in.In, Limit: in.Limit}
 			return r.Search(ctx, req, func(done, total int64) {
 				tools.Progress(ctx, float64(done), float64(total), "reading transcripts for the index")
 			})
@@ -154,13 +154,25 @@ func (o *mcpOptions) tools(r *recall.Recall) []*tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			return r.Sessions(ctx, recall.SessionsRequest{Project: in.Project, Since: since, Limit: in.Limit})
+			return r.Sessions(ctx, recall.SessionsRequest{Project: o.project(in.Project), Since: since, Limit: in.Limit})
 		})
 	all := []*tools.Tool{search.SearchHint("memory history past earlier session recall remember"), read, list}
 	for _, tool := range all {
 		tool.ReadOnly().Destructive(false).Idempotent().OpenWorld(false).Refine(o.refine)
 	}
 	return all
+}
+
+// project returns the project of a request: with --all, all projects unless the request names one.
+// Without --all, requests have no such field.
+func (o *mcpOptions) project(name string) string {
+	switch {
+	case !o.all || name == ".":
+		return ""
+	case name == "":
+		return recall.EveryProject
+	}
+	return name
 }
 
 // refine removes the features that the server was not started with from a tool's schema.

@@ -76,6 +76,18 @@ func callMCP(t *testing.T, args []string, calls ...string) []string {
 	return texts
 }
 
+// With --all, requests look up all projects unless they name one.
+func TestMCPAllProjects(t *testing.T) {
+	hostileHome(t)
+	texts := callMCP(t, []string{"--all"}, "sessions", `{}`, "sessions", `{"project":"*"}`, "sessions", `{"project":"."}`)
+	if texts[0] != texts[1] || texts[0] == texts[2] {
+		t.Errorf("no project: %s\nall: %s\nthis one: %s", texts[0], texts[1], texts[2])
+	}
+	if own := callMCP(t, nil, "sessions", `{}`); own[0] != texts[2] {
+		t.Errorf("without --all: %s\nthis project: %s", own[0], texts[2])
+	}
+}
+
 // Hostile texts of sessions are harmless in all answers, also where the user asked for everything.
 func TestMCPHostile(t *testing.T) {
 	hostileHome(t)

@@ -1,5 +1,5 @@
 // Package hookedit edits the text of the agent's settings file. It adds and removes a hook, and
-// sets a member. Everything else keeps its order and text, except for the spaces between members.
+// sets a member. Everything else keeps its text: what was added and is removed again leaves no trace.
 package hookedit
 
 import (
@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-
-	"github.com/clewdev/clew/internal/ask"
-	"github.com/clewdev/clew/wire"
 )
 
 // A Hook is a command that the agent runs at an event.
@@ -37,78 +35,15 @@ type matcher struct {
 // Add returns the settings with the hook, for all tools. They are the same if they have it already.
 func Add(settings string, h Hook) (string, error) {
 	if strings.TrimSpace(settings) == "" {
-		settings = "{}"
+		return laidOut(Add("{}", h))
 	}
 	if removed, err := Remove(settings, h); err != nil || removed != settings {
 		return settings, err
 	}
-	return edit(settings, h.Event, func(list []json.RawMessage) ([]json.RawMessage, error) {
-		added, err := json.Marshal(matcher{"*", []command{{"command", h.Command, h.Timeout}}})
-		return append(list, added), err
-	})
-}
-
-// Remove returns the settings without the hook. They are the same if they don't have it.
-func Remove(settings string, h Hook) (string, error) {
-	if strings.TrimSpace(settings) == "" {
-		return settings, nil
-	}
-	found := false
-	edited, err := edit(settings, h.Event, func(list []json.RawMessage) ([]json.RawMessage, error) {
-		var left []json.RawMessage
-		for _, entry := range list {
-			rest, has, err := without(entry, h.Command)
-			if err != nil {
-				return nil, err
-			}
-			found = found || has
-			if rest != nil {
-				left = append(left, rest)
-			}
-		}
-		return left, nil
-	})
-	if err != nil || !found {
-		return settings, err
-	}
-	return edited, nil
-}
-
-// without removes a command from what the settings have for an event. It returns nil if nothing is
-// left.
-func without(entry json.RawMessage, text string) (rest json.RawMessage, found bool, err error) {
-	members, err := object(string(entry))
+	added, err := json.Marshal(matcher{"*", []command{{"command", h.Command, h.Timeout}}})
 	if err != nil {
-		return nil, false, err
+		return "", err
 	}
-	i := slices.IndexFunc(members, func(m ask.Member) bool { return m.Name == "hooks" })
-	if i < 0 {
-		return entry, false, nil
-	}
-	var hooks, left []json.RawMessage
-	if err := json.Unmarshal([]byte(members[i].Value), &hooks); err != nil {
-		return nil, false, errors.New("the hooks of the settings are not as the agent reads them")
-	}
-	for _, hook := range hooks {
-		var c command
-		if json.Unmarshal(hook, &c) == nil && c.Type == "command" && c.Command == text {
-			found = true
-		} else {
-			left = append(left, hook)
-		}
-	}
-	if !found {
-		return entry, false, nil
-	}
-	if len(left) == 0 {
-		return nil, true, nil
-	}
-	members[i].Value = array(left)
-	return json.RawMessage(join(members)), true, nil
-}
-
-// edit changes what the settings have for an event. A list that becomes empty is left out.
-func edit(settings, event string, change func([]json.RawMessage) ([]json.RawMessage, error)) (string, error) {
 	top, err := object(settings)
 	if err != nil {
 		return "", err
@@ -117,25 +52,85 @@ func edit(settings, event string, change func([]json.RawMessage) ([]json.RawMess
 	if err != nil {
 		return "", err
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal([]byte(valueOr(hooks, event, "[]")), &list); err != nil {
-		return "", fmt.Errorf("the hooks for %s are not a list", event)
+	list, err := parse(valueOr(hooks, h.Event, "[]"), '[')
+	if err != nil {
+		return "", fmt.Errorf("the hooks for %s are not a list", h.Event)
 	}
-	if list, err = change(list); err != nil {
-		return "", err
+	if len(list.parts) == 0 {
+		return top.set("hooks", hooks.set(h.Event, "["+string(added)+"]")), nil
 	}
-	hooks = set(hooks, event, array(list), len(list) == 0)
-	top = set(top, "hooks", join(hooks), len(hooks) == 0)
-	return written(top)
+	return top.set("hooks", hooks.set(h.Event, list.add("", string(added)))), nil
 }
 
-// written returns the text of settings.
-func written(top []ask.Member) (string, error) {
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(join(top)), "", "  "); err != nil {
+// Remove returns the settings without the hook. They are the same if they don't have it. A list or
+// an object that becomes empty is removed as well.
+func Remove(settings string, h Hook) (string, error) {
+	if strings.TrimSpace(settings) == "" {
+		return settings, nil
+	}
+	top, err := object(settings)
+	if err != nil {
 		return "", err
 	}
-	return b.String() + "\n", nil
+	hooks, err := object(valueOr(top, "hooks", "{}"))
+	if err != nil {
+		return "", err
+	}
+	list, err := parse(valueOr(hooks, h.Event, "[]"), '[')
+	if err != nil {
+		return "", fmt.Errorf("the hooks for %s are not a list", h.Event)
+	}
+	left, found := list, false
+	for i := len(list.parts) - 1; i >= 0; i-- {
+		rest, has, err := without(list.value(i), h.Command)
+		if err != nil {
+			return "", err
+		}
+		if has {
+			found = true
+			left = left.replace(i, rest)
+		}
+	}
+	if !found {
+		return settings, nil
+	}
+	hooksLeft := hooks.set(h.Event, left.unlessEmpty())
+	rest, err := object(hooksLeft)
+	if err != nil {
+		return "", err
+	}
+	return top.set("hooks", rest.unlessEmpty()), nil
+}
+
+// without removes a command from what the settings have for an event. It returns "" if nothing is
+// left.
+func without(entry, text string) (rest string, found bool, err error) {
+	members, err := object(entry)
+	if err != nil {
+		return "", false, err
+	}
+	value := valueOr(members, "hooks", "")
+	if value == "" {
+		return entry, false, nil
+	}
+	hooks, err := parse(value, '[')
+	if err != nil {
+		return "", false, errors.New("the hooks of the settings are not as the agent reads them")
+	}
+	left := hooks
+	for i := len(hooks.parts) - 1; i >= 0; i-- {
+		var c command
+		if json.Unmarshal([]byte(hooks.value(i)), &c) == nil && c.Type == "command" && c.Command == text {
+			left, found = left.replace(i, ""), true
+		}
+	}
+	switch {
+	case !found:
+		return entry, false, nil
+	case len(left.parts) == 0:
+		return "", true, nil
+	}
+	return members.set("hooks", left.text), true, nil
 }
 
 // Member returns the value of a member of the settings, or "" if they don't have it.
@@ -151,68 +146,182 @@ func Member(settings, name string) (value string, err error) {
 // the value is "".
 func SetMember(settings, name, value string) (string, error) {
 	if strings.TrimSpace(settings) == "" {
-		settings = "{}"
+		return laidOut(SetMember("{}", name, value))
 	}
 	top, err := object(settings)
 	if err != nil {
 		return "", err
 	}
-	return written(set(top, name, value, value == ""))
+	return top.set(name, value), nil
 }
 
-// object returns the members of an object, each name of which it has once.
-func object(text string) ([]ask.Member, error) {
-	members, err := ask.Members(wire.JSON(text))
+// laidOut returns settings that were empty before, on several lines.
+func laidOut(settings string, err error) (string, error) {
+	var b bytes.Buffer
+	if err := errors.Join(err, json.Indent(&b, []byte(settings), "", "  ")); err != nil {
+		return "", err
+	}
+	return b.String() + "\n", nil
+}
+
+// A container is the text of an object or a list, and the places of its parts.
+type container struct {
+	text  string
+	open  int // after its bracket
+	parts []part
+}
+
+// A part is a member of an object or an element of a list: text[start:end], with the value from
+// value on.
+type part struct {
+	name              string
+	start, value, end int
+}
+
+var errNoContainer = errors.New("another value is there")
+
+// parse returns the parts of a text that starts with a bracket.
+func parse(text string, bracket json.Delim) (container, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	if start, err := d.Token(); err != nil || start != bracket {
+		return container{}, errNoContainer
+	}
+	at := func() int { // where the next token starts
+		end := int(d.InputOffset())
+		return end + len(text[end:]) - len(strings.TrimLeft(text[end:], " \t\r\n,:"))
+	}
+	c := container{text: text, open: int(d.InputOffset())}
+	for d.More() {
+		p := part{start: at()}
+		if bracket == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return container{}, err
+			}
+			p.name = fmt.Sprint(name)
+		}
+		p.value = at()
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return container{}, err
+		}
+		p.end = p.value + len(value)
+		c.parts = append(c.parts, p)
+	}
+	if _, err := d.Token(); err != nil {
+		return container{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return container{}, errNoContainer
+	}
+	return c, nil
+}
+
+// value returns the text of the value of a part.
+func (c container) value(i int) string { return c.text[c.parts[i].value:c.parts[i].end] }
+
+// unlessEmpty returns the text, or "" if it has no parts.
+func (c container) unlessEmpty() string {
+	if len(c.parts) == 0 {
+		return ""
+	}
+	return c.text
+}
+
+// set returns the text of an object with a member in its place, or at the end, or without the member
+// if the value is "".
+func (c container) set(name, value string) string {
+	i := slices.IndexFunc(c.parts, func(p part) bool { return p.name == name })
+	switch {
+	case i >= 0:
+		return c.replace(i, value).text
+	case value == "":
+		return c.text
+	}
+	return c.add(name, value)
+}
+
+// replace returns the container with another value of a part, or without the part and its comma if
+// the value is "". The places of the parts before i are right afterwards, and their number.
+func (c container) replace(i int, value string) container {
+	text, p := c.text, c.parts[i]
+	if value != "" {
+		c.text = text[:p.value] + value + text[p.end:]
+		return c
+	}
+	switch {
+	case i > 0:
+		c.text = text[:c.parts[i-1].end] + text[p.end:]
+	case len(c.parts) > 1:
+		next := strings.TrimLeft(text[p.end:], " \t\r\n,") // the next part may have moved
+		c.text = text[:p.start] + next
+	case p.start > c.open: // the only part, on its own lines
+		c.text = text[:c.open] + strings.TrimLeft(text[p.end:], " \t\r\n")
+	default:
+		c.text = text[:c.open] + text[p.end:]
+	}
+	c.parts = slices.Delete(slices.Clone(c.parts), i, i+1)
+	return c
+}
+
+// add returns the text with a part at the end, set off like the last one, and on several lines if
+// that one starts a line.
+func (c container) add(name, value string) string {
+	if name != "" {
+		quoted, _ := json.Marshal(name) // a string
+		value = string(quoted) + ": " + value
+	}
+	if len(c.parts) == 0 {
+		return c.text[:c.open] + value + c.text[c.open:]
+	}
+	last := c.parts[len(c.parts)-1]
+	before := c.text[:last.start]
+	apart := before[len(strings.TrimRight(before, " \t\r\n")):]
+	if at := strings.LastIndexByte(apart, '\n'); at >= 0 {
+		value = indented(value, apart[at+1:])
+	}
+	return c.text[:last.end] + "," + apart + value + c.text[last.end:]
+}
+
+// indented returns a part whose lines have an indentation, except for the first. The name stays.
+func indented(text, indent string) string {
+	name, value := "", text
+	if strings.HasPrefix(text, `"`) {
+		name, value, _ = strings.Cut(text, ": ")
+		name += ": "
+	}
+	unit := "  "
+	if strings.HasPrefix(indent, "\t") {
+		unit = "\t"
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(value), indent, unit) != nil {
+		return text
+	}
+	return name + b.String()
+}
+
+// object returns an object, each name of which it has once.
+func object(text string) (container, error) {
+	c, err := parse(text, '{')
 	if err != nil {
-		return nil, errors.New("the settings are not a JSON object")
+		return container{}, errors.New("the settings are not a JSON object")
 	}
 	seen := map[string]bool{}
-	for _, m := range members {
-		if seen[m.Name] {
-			return nil, fmt.Errorf("the settings have the member %q twice", m.Name)
+	for _, p := range c.parts {
+		if seen[p.name] {
+			return container{}, fmt.Errorf("the settings have the member %q twice", p.name)
 		}
-		seen[m.Name] = true
+		seen[p.name] = true
 	}
-	return members, nil
+	return c, nil
 }
 
-func valueOr(members []ask.Member, name, other string) string {
-	for _, m := range members {
-		if m.Name == name {
-			return m.Value
+func valueOr(c container, name, other string) string {
+	for i, p := range c.parts {
+		if p.name == name {
+			return c.value(i)
 		}
 	}
 	return other
-}
-
-// set sets a member in its place, or at the end, or removes it.
-func set(members []ask.Member, name, value string, remove bool) []ask.Member {
-	i := slices.IndexFunc(members, func(m ask.Member) bool { return m.Name == name })
-	switch {
-	case remove && i >= 0:
-		return slices.Delete(members, i, i+1)
-	case remove:
-		return members
-	case i >= 0:
-		members[i].Value = value
-		return members
-	}
-	return append(members, ask.Member{Name: name, Value: value})
-}
-
-func join(members []ask.Member) string {
-	parts := make([]string, len(members))
-	for i, m := range members {
-		name, _ := json.Marshal(m.Name) // it was JSON
-		parts[i] = string(name) + ":" + m.Value
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func array(values []json.RawMessage) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = string(v)
-	}
-	return "[" + strings.Join(parts, ",") + "]"
 }

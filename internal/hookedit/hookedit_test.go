@@ -37,7 +37,7 @@ const others = `{
 // Adding and removing leaves the settings as they were, whatever else they have.
 func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
-	for before, after := range map[string]string{"": "{}\n", "{}\n": "{}\n", others: others, `{"hooks":{}}`: "{}\n"} {
+	for before, after := range map[string]string{"": "{}\n", "{}\n": "{}\n", others: others, `{"hooks":{}}`: "{}"} {
 		added, err := hookedit.Add(before, hook)
 		if err != nil || added == before {
 			t.Fatalf("%q: %v", before, err)
@@ -85,22 +85,7 @@ func TestRemoveOne(t *testing.T) {
 	t.Parallel()
 	const both = `{"hooks":{"PermissionRequest":[{"matcher":"*","hooks":[{"type":"command","command":"clew hook permission"},{"type":"command","command":"other"}]}]}}`
 	got, err := hookedit.Remove(both, hook)
-	want := `{
-  "hooks": {
-    "PermissionRequest": [
-      {
-        "matcher": "*",
-        "hooks": [
-          {
-            "type": "command",
-            "command": "other"
-          }
-        ]
-      }
-    ]
-  }
-}
-`
+	const want = `{"hooks":{"PermissionRequest":[{"matcher":"*","hooks":[{"type":"command","command":"other"}]}]}}`
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
@@ -116,5 +101,40 @@ func TestUnreadable(t *testing.T) {
 		if got, err := hookedit.Add(settings, hook); err == nil {
 			t.Errorf("%s became %s", settings, got)
 		}
+	}
+}
+
+// What was added and is removed again leaves the settings as they were, byte for byte.
+func TestNoTrace(t *testing.T) {
+	t.Parallel()
+	hook := hookedit.Hook{Event: "PermissionRequest", Command: "clew hook permission", Timeout: 60}
+	for _, settings := range []string{
+		"{}", `{}` + "\n", "{ }", "{\n}\n", `{"model":"opus"}`, `{ "model" : "opus" , "a":[1,2] }`,
+		"{\n    \"model\": \"opus\",\n    \"a\": [1,\n2]\n}", "{\r\n\t\"model\": \"opus\"\r\n}\r\n", "\n{\"a\":1\n,\"b\":2\n}",
+		`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`,
+		"{\n  \"hooks\": {\n    \"PermissionRequest\": [\n      {\"matcher\":\"Bash\",  \"hooks\":[]}\n    ]\n  },\n  \"z\": 1e3\n}\n",
+	} {
+		added, err := hookedit.Add(settings, hook)
+		if err != nil || added == settings {
+			t.Fatalf("%q: %q, %v", settings, added, err)
+		}
+		if removed, err := hookedit.Remove(added, hook); removed != settings || err != nil {
+			t.Errorf("hook: %q became %q, and then %q, %v", settings, added, removed, err)
+		}
+		set, err := hookedit.SetMember(settings, "statusLine", `{"type":"command","command":"clew"}`)
+		if value, _ := hookedit.Member(set, "statusLine"); err != nil || value == "" {
+			t.Fatalf("%q: %q, %v", settings, set, err)
+		}
+		if removed, err := hookedit.SetMember(set, "statusLine", ""); removed != settings || err != nil {
+			t.Errorf("member: %q became %q, and then %q, %v", settings, set, removed, err)
+		}
+	}
+	const before = "{\"a\":1,\n \"statusLine\" : {\"x\":  1},\"b\":2}"
+	set, err := hookedit.SetMember(before, "statusLine", `{"y":2}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := hookedit.SetMember(set, "statusLine", `{"x":  1}`); back != before || err != nil {
+		t.Errorf("replaced: %q, %v", back, err)
 	}
 }
