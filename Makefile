@@ -75,6 +75,10 @@ soak-fleet: ## Run the proofs of fleets in full: 10,000 seeds, 10,000 jobs with 
 versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the table of docs/compatibility.md
 	.ci/versions $(VERSIONS)
 
+.PHONY: adopt
+adopt: agent ## List what is new in the version of Claude Code that VERSION names (default latest), from its packages and new recordings
+	@go run ./internal/adopt "$(or $(VERSION),latest)"
+
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
 	$(GOLANGCI) run ./...

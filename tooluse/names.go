@@ -124,7 +124,8 @@ var builtIn = []string{
 
 // formerNames maps tool names of older agents to the present names.
 var formerNames = map[string]string{
-	"Task": ToolAgent, "KillShell": ToolTaskStop, "KillBash": ToolTaskStop, "ListPeers": ToolListAgents,
+	"ProposeGoal": ToolSetGoal,
+	"Task":        ToolAgent, "KillShell": ToolTaskStop, "KillBash": ToolTaskStop, "ListPeers": ToolListAgents,
 	"Brief": ToolSendUserMessage, "ListMcpResources": ToolListMCPResources, "ReadMcpResource": ToolReadMCPResource,
 	"ReadMcpResourceDir": ToolReadMCPResourceDir,
 }

@@ -353,6 +353,6 @@ var hookEvents = []string{
 	"MessageDisplay",
 }
 
-// HookEvents returns the names of all events that hooks of Claude Code 2.1.325 can have. The
+// HookEvents returns the names of all events that hooks of Claude Code 2.1.326 can have. The
 // constants of type hook.Event are the same. The list is new at each call.
 func HookEvents() []string { return slices.Clone(hookEvents) }

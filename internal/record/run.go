@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"os/exec"
@@ -55,6 +56,11 @@ func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	if err := p.play(ctx, agent); err != nil {
 		tb.Fatalf("%s: %v\nstderr: %s\n%s", s.Name, err, p.stderr.String(), shorten(p.rec))
 	}
+	if dir := os.Getenv("CLEW_RECORD_TO"); dir != "" {
+		if err := keepTranscripts(filepath.Join(dir, "transcripts"), s.Name, stage.Model.ConfigDir()); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	if left := leftovers(stage.Model.ConfigDir()); len(left) > 0 {
 		tb.Errorf("%s: still running: %q", s.Name, left)
 	}
@@ -62,6 +68,25 @@ func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	done.header(s, p.version())
 	done.Lines = append(done.Lines, p.rec.Lines...)
 	return done, newRedactor(stage, s, p.rec)
+}
+
+// keepTranscripts copies the transcripts of a run, of the session and its subagents.
+func keepTranscripts(dir, name, configDir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	n := 0
+	return filepath.WalkDir(filepath.Join(configDir, "projects"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		n++
+		return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", name, n)), text, 0o600)
+	})
 }
 
 // workDir makes the directory that the agent works in. Its path has no links, like the path that
