@@ -212,8 +212,8 @@ type Options struct {
 	IncludePartialMessages bool
 	// IncludeHookEvents makes the agent report the hooks that it runs: --include-hook-events.
 	IncludeHookEvents bool
-	// ForwardSubagentText makes the agent send the text of its subagents: initialize
-	// forwardSubagentText.
+	// ForwardSubagentText makes the agent send the text of its subagents, and everything that their
+	// own subagents do: initialize forwardSubagentText.
 	ForwardSubagentText bool
 	// PromptSuggestions makes the agent suggest a next prompt after each turn: initialize
 	// promptSuggestions.
@@ -378,8 +378,10 @@ type SettingsOptions struct {
 
 // DebugOptions help to find faults. See [Options.Debug].
 type DebugOptions struct {
-	// Stderr gets each line that the agent writes to its standard error, without the line end.
-	// Calls don't overlap. Nil keeps only the end of the output, for errors.
+	// Stderr gets the lines that the agent writes to its standard error, without their line ends. The
+	// agent never waits for it: while more than a megabyte waits, further lines are left out, and
+	// one line in their place has their number. Calls don't overlap. Nil keeps only the end of the
+	// output, for errors.
 	Stderr func(line string)
 	// Enabled makes the agent write a debug log: --debug.
 	Enabled bool

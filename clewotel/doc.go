@@ -18,7 +18,9 @@
 //     is a child of the span in its own context and is linked with the session, unless that span is
 //     also the parent of the session: then the turn is a child of the session. The same holds for a
 //     turn without a span. Turns that the agent starts by itself are children of the session. A
-//     subagent is a child of the call that started it, at any depth, and may outlive it.
+//     subagent is a child of the call that started it, at any depth, and may outlive it. The agent
+//     reports the answers and calls of a subagent that another subagent started only if
+//     [clew.Options.ForwardSubagentText] is set; otherwise its span has no children.
 //   - "chat MODEL" is an answer of a model, a child of the agent that asked for it. It starts when
 //     that agent had everything to ask: with the prompt, or the last result of a tool.
 //   - "execute_tool TOOL" is a tool call, from the call to its result, a child of its agent.

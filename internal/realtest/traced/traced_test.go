@@ -186,10 +186,25 @@ func delegate(t *testing.T, model *clewtest.Model, opts *clew.Options) (*tracete
 	return own, results[len(results)-1]
 }
 
-// A subagent of a subagent is below the call that started it. The agent shows none of its answers and
-// calls, but counts its tokens, and asks hooks about its calls.
-func TestRealNesting(t *testing.T) {
+// With ForwardSubagentText, the calls of a subagent of a subagent are below it.
+func TestRealNestingForwarded(t *testing.T) {
 	t.Parallel()
+	model := nested(t)
+	spans, result := delegate(t, model, &clew.Options{ForwardSubagentText: true})
+	wantBelow(t, spans, map[string]int{
+		" > clew.session":                                   1,
+		"clew.session > invoke_agent claude-code":           1,
+		"invoke_agent claude-code > execute_tool Agent":     1,
+		"execute_tool Agent > invoke_agent general-purpose": 2,
+		"invoke_agent general-purpose > execute_tool Agent": 1,
+		"invoke_agent general-purpose > execute_tool Bash":  1,
+	})
+	wantTokens(t, spans, result)
+}
+
+// nested returns a model for a subagent that starts another one, which runs a command.
+func nested(t *testing.T) *clewtest.Model {
+	t.Helper()
 	model := clewtest.NewModel(t)
 	model.On("Delegate").Reply(subagent("INNER one", "opus")).Usage(11, 31, 7, 3)
 	model.On("INNER one").Reply(subagent("DEEP two", "opus")).Usage(13, 37, 5, 2)
@@ -197,6 +212,14 @@ func TestRealNesting(t *testing.T) {
 	model.OnToolResult("second").Reply(clewtest.Text("Two.")).Usage(19, 43, 2, 4)
 	model.OnToolResult("Two.").Reply(clewtest.Text("One."))
 	model.Reply("All done.")
+	return model
+}
+
+// A subagent of a subagent is below the call that started it. Without ForwardSubagentText, the agent
+// shows none of its answers and calls, but counts its tokens, and asks hooks about its calls.
+func TestRealNesting(t *testing.T) {
+	t.Parallel()
+	model := nested(t)
 	allow := func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }
 	spans, result := delegate(t, model, &clew.Options{Hooks: map[hook.Event][]hook.Matcher{
 		hook.PreToolUse: {{Matcher: "Bash", Hooks: []hook.Func{allow}}},
