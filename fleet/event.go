@@ -164,8 +164,8 @@ type Lose struct {
 
 // Requeue is a person's decision to continue a lost or failed job.
 type Requeue struct {
-	By, Why string
-	Start   Start
+	By, User, Why string // see [Note]
+	Start         Start
 	// BudgetUSD is the new budget of the job, and MaxTurns how many turns each attempt has from now on; 0
 	// leaves them.
 	BudgetUSD float64
@@ -173,7 +173,7 @@ type Requeue struct {
 }
 
 // Cancel is the wish of a person to end a job. A worker that holds it ends it.
-type Cancel struct{ By, Why string }
+type Cancel struct{ By, User, Why string }
 
 // Late records a result of an attempt that no longer counts. It is kept as a note, and its patch
 // with the attempt.
@@ -599,7 +599,7 @@ func (e Requeue) apply(j *Job, at time.Time) error {
 	if failedBefore {
 		j.move(Blocked, ByDependency, "")
 	}
-	j.note(Note{At: at, By: e.By, Text: e.Why})
+	j.note(Note{At: at, By: e.By, User: e.User, Text: e.Why})
 	return nil
 }
 
@@ -613,7 +613,7 @@ func (e Cancel) apply(j *Job, at time.Time) error {
 	if e.By == "" {
 		return j.refuse(e, "by nobody")
 	}
-	n := Note{At: at, By: e.By, Text: cut(e.Why, maxText)}
+	n := Note{At: at, By: e.By, User: e.User, Text: cut(e.Why, maxText)}
 	j.Cancel = &n
 	j.note(n)
 	if !j.State.Held() {

@@ -72,7 +72,8 @@ const (
 type Job struct {
 	ID      string    `json:"id"`
 	Spec    Spec      `json:"spec"`
-	By      string    `json:"by,omitempty"` // the submitter
+	By      string    `json:"by,omitempty"`   // the submitter
+	User    string    `json:"user,omitempty"` // the submitter, as the server authenticated it: see [Decision]
 	State   State     `json:"state"`
 	Cause   Cause     `json:"cause,omitempty"`
 	Text    string    `json:"text,omitempty"` // what there is to say about the cause, for people
@@ -142,7 +143,8 @@ type Result struct {
 // A Note is a person's decision, or something that does not change the job.
 type Note struct {
 	At      time.Time `json:"at"`
-	By      string    `json:"by"` // a person or a worker, or "policy"
+	By      string    `json:"by"`             // a person or a worker, or "policy"
+	User    string    `json:"user,omitempty"` // a person, as the server authenticated it: see [Decision]
 	Text    string    `json:"text,omitempty"`
 	Attempt int       `json:"attempt,omitempty"` // that it is about
 	Result  *Result   `json:"result,omitempty"`  // that came too late
