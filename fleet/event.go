@@ -92,6 +92,7 @@ type Report struct {
 	Status   string
 	Text     string // why the attempt continues, such as work that can't be stored yet
 	Snapshot string
+	Restored string // what became of the files of the attempt that this one continues
 	CostUSD  float64
 }
 
@@ -288,7 +289,7 @@ func (e Claim) apply(j *Job, at time.Time) error {
 	}
 	for i := range j.Attempts[:max(0, len(j.Attempts)-2)] { // the record stays small; its history has all
 		a := &j.Attempts[i]
-		a.Text, a.Status, a.Result = cut(a.Text, maxOld), "", nil
+		a.Text, a.Status, a.Restored, a.Result = cut(a.Text, maxOld), "", cut(a.Restored, maxOld), nil
 	}
 	j.Attempts = append(j.Attempts, Attempt{Number: len(j.Attempts) + 1, Worker: e.Worker, Start: j.Next, Claimed: at})
 	j.move(Claimed, "", "")
@@ -408,6 +409,9 @@ func (e Report) apply(j *Job, _ time.Time) error {
 	}
 	if e.Snapshot != "" {
 		a.Snapshot = e.Snapshot
+	}
+	if e.Restored != "" {
+		a.Restored = cut(e.Restored, maxText)
 	}
 	if e.CostUSD > 0 {
 		a.CostUSD = e.CostUSD

@@ -121,6 +121,8 @@ type Attempt struct {
 	Text    string    `json:"text,omitempty"`
 	// Status is the last known activity of the agent, such as the retry of a request.
 	Status string `json:"status,omitempty"`
+	// Restored says what became of the files of the attempt that this one continues, unless they are all there.
+	Restored string `json:"restored,omitempty"`
 	// Base is the commit that the agent started from, Snapshot names a file with its work, and
 	// Patch one with the difference between the two.
 	Base     string  `json:"base,omitempty"`

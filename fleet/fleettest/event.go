@@ -66,7 +66,7 @@ func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 		fleet.Claim{Worker: a.Worker},
 		fleet.Begin{Owner: owner, Session: a.Session, Prompt: a.Prompt, Base: a.Base},
 		fleet.Release{Attempt: a.Number, Cause: a.Cause, Text: a.Text},
-		fleet.Report{Owner: owner, Status: a.Status, Text: next.Text, Snapshot: a.Snapshot, CostUSD: a.CostUSD},
+		fleet.Report{Owner: owner, Status: a.Status, Text: next.Text, Snapshot: a.Snapshot, Restored: a.Restored, CostUSD: a.CostUSD},
 		fleet.Park{Owner: owner, Question: question, CostUSD: a.CostUSD},
 	}
 	for _, stored := range []bool{false, true} {

@@ -198,7 +198,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, subject := range publish {
-		if !strings.HasPrefix(subject, "$JS.") && subject != "TEAM_SERVER.DISK" {
+		if !strings.HasPrefix(subject, "$JS.") && subject != "TEAM_SERVER.DISK" && subject != "$SYS.REQ.USER.INFO" {
 			t.Errorf("a watcher may publish to %s", subject)
 		}
 	}

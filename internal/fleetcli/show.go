@@ -224,6 +224,7 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.row("worker", v.workerText(a.Worker))
 	p.row("began", joinParts(timeText(a.Claimed, v.around.At), startText(a)))
 	p.row("session", a.Session)
+	p.row("files", a.Restored)
 	p.row("status", a.Status)
 	if a.CostUSD > 0 {
 		p.row("cost", wording.Dollars(a.CostUSD).Long())
