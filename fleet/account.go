@@ -70,14 +70,24 @@ func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
 
 // Release lets the jobs of an account start again.
 func (f *Fleet) Release(ctx context.Context, account string) error {
-	return f.changeAccount(ctx, account, func(a *Account) {
-		a.Until, a.Cause, a.Text, a.Held, a.By = time.Time{}, "", "", false, f.by
+	if err := checkAccount(account); err != nil {
+		return err
+	}
+	return f.deciding(ctx, Decision{What: "release", Account: account}, func(string) error {
+		return f.changeAccount(ctx, account, func(a *Account) {
+			a.Until, a.Cause, a.Text, a.Held, a.By = time.Time{}, "", "", false, f.by
+		})
 	})
 }
 
 // SetDaily sets how much the jobs of an account may cost on a day; 0 means no limit.
 func (f *Fleet) SetDaily(ctx context.Context, account string, usd float64) error {
-	return f.changeAccount(ctx, account, func(a *Account) { a.DailyUSD, a.By = usd, f.by })
+	if err := checkAccount(account); err != nil {
+		return err
+	}
+	return f.deciding(ctx, Decision{What: "daily budget", Account: account, BudgetUSD: &usd}, func(string) error {
+		return f.changeAccount(ctx, account, func(a *Account) { a.DailyUSD, a.By = usd, f.by })
+	})
 }
 
 // block lets no job of an account start before a time.
@@ -129,9 +139,16 @@ func accountOf(r Record) (*Account, error) {
 	return a, nil
 }
 
-func (f *Fleet) changeAccount(ctx context.Context, name string, change func(*Account)) error {
+func checkAccount(name string) error {
 	if err := errors.Join(checkName("the account", name), refuse(name == "", "the account has no name")); err != nil {
 		return fmt.Errorf("fleet: %w", err)
+	}
+	return nil
+}
+
+func (f *Fleet) changeAccount(ctx context.Context, name string, change func(*Account)) error {
+	if err := checkAccount(name); err != nil {
+		return err
 	}
 	for try := 1; ; {
 		a := &Account{Name: name}

@@ -61,10 +61,11 @@ const (
 	Workers   Table = "workers"   // by the ID of the worker, which is new at each start
 	Accounts  Table = "accounts"  // by name
 	Questions Table = "questions" // by the ID of the job, a dot and the ID of the question
+	Decisions Table = "decisions" // by the ID of the job, or "account-" and a name, a dot and an ID
 )
 
 // Tables are all tables.
-var Tables = []Table{Jobs, Workers, Accounts, Questions}
+var Tables = []Table{Jobs, Workers, Accounts, Questions, Decisions}
 
 // A Record is the data of a key in an engine. Keys and the names of files consist of letters,
 // digits and "-", "_" and "."; names of files also have "/".

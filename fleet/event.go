@@ -92,6 +92,7 @@ type Report struct {
 	Status   string
 	Text     string // why the attempt continues, such as work that can't be stored yet
 	Snapshot string
+	Restored string // what became of the files of the attempt that this one continues
 	CostUSD  float64
 }
 
@@ -164,8 +165,8 @@ type Lose struct {
 
 // Requeue is a person's decision to continue a lost or failed job.
 type Requeue struct {
-	By, Why string
-	Start   Start
+	By, User, Why string // see [Note]
+	Start         Start
 	// BudgetUSD is the new budget of the job, and MaxTurns how many turns each attempt has from now on; 0
 	// leaves them.
 	BudgetUSD float64
@@ -173,7 +174,7 @@ type Requeue struct {
 }
 
 // Cancel is the wish of a person to end a job. A worker that holds it ends it.
-type Cancel struct{ By, Why string }
+type Cancel struct{ By, User, Why string }
 
 // Late records a result of an attempt that no longer counts. It is kept as a note, and its patch
 // with the attempt.
@@ -288,7 +289,7 @@ func (e Claim) apply(j *Job, at time.Time) error {
 	}
 	for i := range j.Attempts[:max(0, len(j.Attempts)-2)] { // the record stays small; its history has all
 		a := &j.Attempts[i]
-		a.Text, a.Status, a.Result = cut(a.Text, maxOld), "", nil
+		a.Text, a.Status, a.Restored, a.Result = cut(a.Text, maxOld), "", cut(a.Restored, maxOld), nil
 	}
 	j.Attempts = append(j.Attempts, Attempt{Number: len(j.Attempts) + 1, Worker: e.Worker, Start: j.Next, Claimed: at})
 	j.move(Claimed, "", "")
@@ -408,6 +409,9 @@ func (e Report) apply(j *Job, _ time.Time) error {
 	}
 	if e.Snapshot != "" {
 		a.Snapshot = e.Snapshot
+	}
+	if e.Restored != "" {
+		a.Restored = cut(e.Restored, maxText)
 	}
 	if e.CostUSD > 0 {
 		a.CostUSD = e.CostUSD
@@ -599,7 +603,7 @@ func (e Requeue) apply(j *Job, at time.Time) error {
 	if failedBefore {
 		j.move(Blocked, ByDependency, "")
 	}
-	j.note(Note{At: at, By: e.By, Text: e.Why})
+	j.note(Note{At: at, By: e.By, User: e.User, Text: e.Why})
 	return nil
 }
 
@@ -613,7 +617,7 @@ func (e Cancel) apply(j *Job, at time.Time) error {
 	if e.By == "" {
 		return j.refuse(e, "by nobody")
 	}
-	n := Note{At: at, By: e.By, Text: cut(e.Why, maxText)}
+	n := Note{At: at, By: e.By, User: e.User, Text: cut(e.Why, maxText)}
 	j.Cancel = &n
 	j.note(n)
 	if !j.State.Held() {

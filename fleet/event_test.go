@@ -58,7 +58,7 @@ func jobs(t testing.TB) map[State]*Job {
 		Lost:     must(t, running, Lose{Attempt: 1, Cause: ByLoss, Stored: true}),
 		Done:     must(t, running, Finish{Owner: first, Cause: ByResult, Result: Result{Text: "ok"}}),
 		Failed:   must(t, running, Finish{Owner: first, Cause: ByBudget, Stored: true}),
-		Canceled: must(t, queued, Cancel{"me", ""}),
+		Canceled: must(t, queued, Cancel{By: "me"}),
 	}
 }
 
@@ -104,7 +104,7 @@ func TestTransitions(t *testing.T) {
 		{Release{1, ByBudget, ""}, map[State]State{Claimed: Failed}},
 		{Answered{"another"}, nil},
 		{Begin{Owner: first}, nil},
-		{Cancel{"me", ""}, map[State]State{
+		{Cancel{By: "me"}, map[State]State{
 			Blocked: Canceled, Queued: Canceled, Claimed: Claimed, Running: Running, Waiting: Canceled, Asking: Canceled, Lost: Canceled,
 		}},
 		{Late{Owner: first}, map[State]State{
@@ -223,7 +223,7 @@ func TestCancel(t *testing.T) {
 	o := Owner{worker, 1}
 	claimed := must(t, newJob("j", &Spec{Prompt: "p", OnLost: Restart, Attempts: 9}, "me", start), Claim{worker})
 	running := must(t, claimed, Begin{o, "s", "p", ""})
-	wish := Cancel{"me", "not needed"}
+	wish := Cancel{By: "me", Why: "not needed"}
 	if _, err := must(t, claimed, wish).Apply(Begin{o, "s", "p", ""}, start); err == nil {
 		t.Error("a canceled job was begun")
 	}
@@ -364,7 +364,7 @@ func randomEvent(r *rand.Rand, j *Job, at time.Time) Event {
 		if r.IntN(4) > 0 { // or few jobs get far
 			return Wake{}
 		}
-		return Cancel{"me", ""}
+		return Cancel{By: "me"}
 	default:
 		return Late{o, result, "patch"}
 	}

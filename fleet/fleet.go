@@ -12,6 +12,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/internal/pause"
@@ -22,6 +23,9 @@ import (
 type Fleet struct {
 	engine Engine
 	by     string
+
+	mu       sync.Mutex
+	identity *string // whom the server authenticated, once it is known
 }
 
 // Open returns the fleet whose records an engine keeps. Decisions are made in the name of by, such
@@ -37,7 +41,12 @@ func (f *Fleet) Submit(ctx context.Context, spec *Spec) (*Job, error) {
 	if err := spec.Check(); err != nil {
 		return nil, fmt.Errorf("fleet: the job can't be submitted: %w", err)
 	}
+	user, err := f.user(ctx)
+	if err != nil {
+		return nil, err
+	}
 	j := newJob(idOf(spec), spec, f.by, now())
+	j.User = user
 	return f.create(ctx, j)
 }
 
@@ -93,11 +102,16 @@ func (f *Fleet) SubmitAll(ctx context.Context, specs []*Spec) ([]*Job, error) {
 }
 
 func (f *Fleet) submitPart(ctx context.Context, specs []*Spec) ([]*Job, error) {
+	user, err := f.user(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var records []Record
 	jobs := make([]*Job, len(specs))
 	isNew := make(map[string]bool)
 	for i, s := range specs {
 		jobs[i] = newJob(idOf(s), s, f.by, now())
+		jobs[i].User = user
 		if isNew[jobs[i].ID] {
 			continue // the same key twice
 		}
@@ -273,27 +287,48 @@ func (f *Fleet) watchJob(ctx context.Context, id string) iter.Seq2[*Job, error] 
 
 // Cancel cancels a job. One that a worker holds is ended by the worker, or when its lease is over.
 func (f *Fleet) Cancel(ctx context.Context, id, why string) (*Job, error) {
-	return f.decide(ctx, id, Cancel{By: f.by, Why: why})
+	return f.decide(ctx, id, Decision{What: "cancel", Why: why}, func(user string) Event { return Cancel{f.by, user, why} })
 }
 
 // Requeue continues a lost or failed job.
 func (f *Fleet) Requeue(ctx context.Context, id string, e Requeue) (*Job, error) {
-	e.By = f.by
-	return f.decide(ctx, id, e)
+	d := Decision{What: "resume", Why: e.Why, MaxTurns: e.MaxTurns}
+	if e.Start == Fresh {
+		d.What = "retry"
+	}
+	if e.BudgetUSD > 0 {
+		d.BudgetUSD = &e.BudgetUSD
+	}
+	return f.decide(ctx, id, d, func(user string) Event {
+		e.By, e.User = f.by, user
+		return e
+	})
 }
 
 // decide lets an event happen to a job whose ID may be shortened.
-func (f *Fleet) decide(ctx context.Context, id string, e Event) (*Job, error) {
+func (f *Fleet) decide(ctx context.Context, id string, d Decision, event func(user string) Event) (next *Job, err error) {
 	j, err := f.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return f.change(ctx, j.ID, e)
+	d.Job = j.ID
+	err = f.deciding(ctx, d, func(user string) error {
+		next, err = f.change(ctx, j.ID, event(user))
+		return err
+	})
+	return next, err
 }
 
-// Drop removes an ended job with everything that belongs to it but its session. It also removes a
-// job whose record can't be read.
+// Drop removes an ended job with everything that belongs to it but its session and the decisions about it. It also
+// removes a job whose record can't be read.
 func (f *Fleet) Drop(ctx context.Context, id string) error {
+	return f.dropWith(ctx, id, func(id string, drop func() error) error {
+		return f.deciding(ctx, Decision{What: "drop", Job: id}, func(string) error { return drop() })
+	})
+}
+
+// dropWith removes an ended job by a function that gets its whole ID.
+func (f *Fleet) dropWith(ctx context.Context, id string, do func(id string, drop func() error) error) error {
 	if err := checkName("the job", id); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
@@ -313,7 +348,7 @@ func (f *Fleet) Drop(ctx context.Context, id string) error {
 	if j, err := jobOf(r); err == nil && !j.State.Ended() {
 		return &StateError{j.ID, j.State, "dropped", "cancel it first"}
 	}
-	return f.drop(ctx, id, r.Revision)
+	return do(id, func() error { return f.drop(ctx, id, r.Revision) })
 }
 
 func (f *Fleet) drop(ctx context.Context, id string, revision uint64) error {

@@ -72,7 +72,8 @@ const (
 type Job struct {
 	ID      string    `json:"id"`
 	Spec    Spec      `json:"spec"`
-	By      string    `json:"by,omitempty"` // the submitter
+	By      string    `json:"by,omitempty"`   // the submitter
+	User    string    `json:"user,omitempty"` // the submitter, as the server authenticated it: see [Decision]
 	State   State     `json:"state"`
 	Cause   Cause     `json:"cause,omitempty"`
 	Text    string    `json:"text,omitempty"` // what there is to say about the cause, for people
@@ -120,6 +121,8 @@ type Attempt struct {
 	Text    string    `json:"text,omitempty"`
 	// Status is the last known activity of the agent, such as the retry of a request.
 	Status string `json:"status,omitempty"`
+	// Restored says what became of the files of the attempt that this one continues, unless they are all there.
+	Restored string `json:"restored,omitempty"`
 	// Base is the commit that the agent started from, Snapshot names a file with its work, and
 	// Patch one with the difference between the two.
 	Base     string  `json:"base,omitempty"`
@@ -142,7 +145,8 @@ type Result struct {
 // A Note is a person's decision, or something that does not change the job.
 type Note struct {
 	At      time.Time `json:"at"`
-	By      string    `json:"by"` // a person or a worker, or "policy"
+	By      string    `json:"by"`             // a person or a worker, or "policy"
+	User    string    `json:"user,omitempty"` // a person, as the server authenticated it: see [Decision]
 	Text    string    `json:"text,omitempty"`
 	Attempt int       `json:"attempt,omitempty"` // that it is about
 	Result  *Result   `json:"result,omitempty"`  // that came too late

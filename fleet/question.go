@@ -32,6 +32,7 @@ type Question struct {
 type Answer struct {
 	At    time.Time `json:"at"`
 	By    string    `json:"by"`
+	User  string    `json:"user,omitempty"` // as the server authenticated it: see [Decision]
 	Allow bool      `json:"allow"`
 	// Text is the message for the agent when Allow is false.
 	Text string `json:"text,omitempty"`
@@ -153,8 +154,18 @@ func (f *Fleet) QuestionChanges(ctx context.Context) iter.Seq2[*QuestionChange, 
 
 // Answer answers a question. If it has an answer already, the error wraps [ErrAnswered].
 func (f *Fleet) Answer(ctx context.Context, job, id string, a Answer) (*Question, error) {
-	a.At, a.By, a.Expired = now(), f.by, false
-	return f.answer(ctx, job+"."+id, &a)
+	key := job + "." + id
+	is, _, err := f.question(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	d := Decision{What: "answer", Job: job, Question: id, Tool: is.Tool, Allow: &a.Allow, Why: a.Text}
+	err = f.deciding(ctx, d, func(user string) error {
+		a.At, a.By, a.User, a.Expired = now(), f.by, user, false
+		is, err = f.answer(ctx, key, &a)
+		return err
+	})
+	return is, err
 }
 
 func (f *Fleet) answer(ctx context.Context, key string, a *Answer) (*Question, error) {

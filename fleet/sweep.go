@@ -448,7 +448,8 @@ func (w *Worker) removeOld(ctx context.Context) {
 		}
 	}
 	for _, id := range old {
-		if err := w.fleet.Drop(ctx, id); err != nil && ctx.Err() == nil {
+		err := w.fleet.dropWith(ctx, id, func(_ string, drop func() error) error { return drop() })
+		if err != nil && ctx.Err() == nil {
 			w.log.Warn("an old job can't be removed", "job", id, "error", err)
 		}
 	}

@@ -59,10 +59,13 @@ func (v *view) poke() {
 	}
 }
 
-// follow keeps the view of all tables up to date until the context ends.
+// viewed are the tables that decide about jobs.
+var viewed = []Table{Jobs, Workers, Accounts, Questions}
+
+// follow keeps the view up to date until the context ends.
 func (v *view) follow(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, t := range Tables {
+	for _, t := range viewed {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				if err := v.followTable(ctx, t); err != nil && ctx.Err() == nil {
@@ -227,7 +230,7 @@ func (v *view) takeJob(r Record) error {
 func (v *view) isComplete() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return len(v.complete) == len(Tables)
+	return len(v.complete) == len(viewed)
 }
 
 // job returns an open job, or nil.

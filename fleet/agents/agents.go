@@ -52,7 +52,7 @@ type Options struct {
 	// Accounts are the environment variables of each account, such as those with its key.
 	Accounts map[string][]string
 	// SnapshotEvery is the interval at which the work of a running agent is stored; 0 means 5
-	// minutes.
+	// minutes. It is also stored after calls of tools, at most every ten seconds.
 	SnapshotEvery time.Duration
 	// MinFree and MinFreeShare are how much of the disk must be free: see [fleet.Runner]. 0 means 5 GB
 	// and a tenth; less than 0 means no minimum.
@@ -80,8 +80,9 @@ type Runner struct {
 }
 
 // New returns a runner. It removes the working directories that earlier workers left in
-// Options.Dir, unless they are in use. Directories without a repository, or with files that could
-// not be stored, stay for a week.
+// Options.Dir, unless they are in use, or were within a day: the next attempt of a job whose worker
+// died continues with its files. Directories without a repository, or with files that could not be
+// stored, stay for a week.
 func New(ctx context.Context, o *Options) (*Runner, error) {
 	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1)}
 	if r.log == nil {
@@ -106,7 +107,7 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 
 // sweep removes the unused working directories, except those left on purpose.
 func (r *Runner) sweep(ctx context.Context) {
-	removed, err := r.root.Sweep(ctx, func(string) bool { return false })
+	removed, err := r.root.Sweep(ctx, r.isFresh)
 	if err != nil {
 		r.log.Warn("left working directories could not be removed", "error", err)
 	}

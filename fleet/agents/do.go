@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,6 +29,13 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	}
 	n.last.Store(time.Now().UnixNano())
 	close(n.send)
+	if n.restored != "" {
+		n.report(ctx, fleet.Report{Restored: n.restored})
+	}
+	if f := n.former; f != nil && f.former != nil {
+		n.snapshot(ctx)
+		f.close(n, !n.unsaved)
+	}
 	live := ctx // ends when the worker loses its lease or is stopped
 	cause := n.wait(ctx)
 	if cause != nil {
@@ -72,7 +80,7 @@ func (n *run) parked(live context.Context, question string, o *outcome) fleet.Ev
 func (n *run) wait(ctx context.Context) error {
 	check := time.NewTicker(time.Second)
 	defer check.Stop()
-	begun, stored := time.Now(), time.Now()
+	begun, stored, rest := time.Now(), time.Now(), callPause
 	for {
 		select {
 		case <-n.ended:
@@ -86,12 +94,22 @@ func (n *run) wait(ctx context.Context) error {
 			return errWall
 		case n.idle > 0 && n.asking.Load() == 0 && time.Since(time.Unix(0, n.last.Load())) > n.idle:
 			return errIdle
-		case time.Since(stored) > n.runner.opts.SnapshotEvery:
+		case time.Since(stored) > n.runner.opts.SnapshotEvery, n.changed.Load() && time.Since(stored) > rest:
+			n.changed.Store(false)
+			before := time.Now()
 			n.snapshot(ctx)
 			stored = time.Now()
+			rest = max(callPause, snapshotShare*stored.Sub(before))
 		}
 	}
 }
+
+// The minimum time between snapshots, and its ratio to the time that a snapshot takes, so that large ones don't keep
+// the worker busy.
+const (
+	callPause     = 10 * time.Second
+	snapshotShare = 20
+)
 
 // cutOff is the end of an attempt that was ended from outside.
 func (n *run) cutOff(live context.Context, cause error) fleet.Event {
@@ -276,12 +294,20 @@ func (n *run) tell(ctx context.Context, msg wire.Message) {
 	if raw := msg.Raw(); len(raw) > 0 && len(raw) <= maxFrame {
 		n.task.Publish(ctx, []byte(raw)) //nolint:errcheck // viewers have the stored session
 	}
+	if m, ok := msg.(*wire.UserMessage); ok && slices.ContainsFunc(m.Content, isResult) {
+		n.changed.Store(true)
+	}
 	if m, ok := msg.(*wire.APIRetryMessage); ok {
 		status := fmt.Sprintf("repeats a request: %s, HTTP %d, %d of %d", m.Error, m.ErrorStatus, m.Attempt, m.MaxRetries)
 		if err := n.task.Report(ctx, fleet.Report{Status: status}); err != nil {
 			n.runner.log.Warn("the status could not be written", "job", n.task.Job.ID, "error", err)
 		}
 	}
+}
+
+func isResult(b wire.Block) bool {
+	_, ok := b.(*wire.ToolResultBlock)
+	return ok
 }
 
 // maxFrame is the largest frame that viewers get; the session has the others.

@@ -137,13 +137,16 @@ func (n *run) promptText(ctx context.Context) string {
 	case fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount:
 		b.WriteString("You were stopped by a limit of the account, which is over now.")
 	case fleet.ByQuestion: // the agent continues the call by itself, before it reads this
-		return "The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; otherwise continue."
+		return strings.TrimSpace("The call that had to wait was decided about meanwhile. If all is done, repeat your last answer; otherwise continue. " + n.restored)
 	case fleet.ByBudget, fleet.ByTurns, fleet.ByTime:
 		b.WriteString("You were stopped by a limit of this job, and may continue.")
 	case fleet.ByResult, fleet.ByAgent, fleet.ByPerson, fleet.ByTranscript:
 		b.WriteString("You had stopped, and are asked to continue.")
 	default:
 		fmt.Fprintf(&b, "The machine that you ran on was lost at %s.", from.Ended.Format(time.RFC3339))
+	}
+	if n.restored != "" {
+		b.WriteString(" " + n.restored)
 	}
 	n.addLastCall(ctx, &b, from)
 	if last := len(j.Notes) - 1; last >= 0 && j.Notes[last].By != "policy" && j.Notes[last].Text != "" && j.Notes[last].Result == nil {

@@ -34,6 +34,8 @@ type run struct {
 
 	session, prompt string
 	text            string // of the prompt
+	former          *restored
+	restored        string // what became of the files of the attempt that this one continues, or ""
 	wall, idle      time.Duration
 
 	stop  context.CancelCauseFunc // ends the agent
@@ -41,6 +43,7 @@ type run struct {
 	ready chan struct{}           // closed when the agent waits for the prompt
 	send  chan struct{}           // closed to send the prompt
 
+	changed  atomic.Bool  // a call may have changed files since the last snapshot
 	last     atomic.Int64 // when the agent was last heard, in Unix nanoseconds
 	asking   atomic.Int32 // how many questions wait for an answer
 	mu       sync.Mutex
@@ -105,15 +108,11 @@ func (n *run) makeDir(ctx context.Context) error {
 		req.Copy = n.runner.opts.Policy.Copy
 	}
 	if from := n.from(); from != nil && from.Base != "" {
-		req.Ref = from.Base
-		if from.Snapshot != "" {
-			bundle, err := n.task.Open(ctx, from.Snapshot)
-			if err != nil {
-				return err
-			}
-			defer bundle.Close()
-			req.Snapshot = bundle
+		var err error
+		if n.former, err = n.restore(ctx, from); err != nil {
+			return err
 		}
+		req.Ref, req.Snapshot, n.restored = from.Base, n.former.files, n.former.text
 	}
 	tree, err := n.runner.root.Add(ctx, req)
 	if err != nil {
@@ -125,7 +124,7 @@ func (n *run) makeDir(ctx context.Context) error {
 
 // name returns the name of the working directory.
 func (n *run) name() string {
-	return fmt.Sprintf("%s-%d-%s", n.task.Job.ID, n.task.Number, n.session[:8])
+	return treeName(n.task.Job.ID, n.task.Number, n.session)
 }
 
 // from returns the attempt that this one continues, or nil.
@@ -322,6 +321,7 @@ func (n *run) Close() {
 		n.stop(errClosed)
 		<-n.ended
 	}
+	n.former.close(n, false)
 	n.keeper.close()
 	var err error
 	switch {

@@ -29,6 +29,7 @@ import (
 type stage struct {
 	*testing.T
 	*fleet.Fleet
+	engine  *memfleet.Engine
 	client  *memfleet.Client // of the worker
 	store   *sessions.Memory
 	dir     string // of the worker
@@ -96,7 +97,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	e := memfleet.New()
 	return &stage{
-		T: t, Fleet: fleet.Open(e, "tester"), client: e.Client(nil), store: new(sessions.Memory), dir: t.TempDir(), repo: repository(t),
+		T: t, Fleet: fleet.Open(e, "tester"), engine: e, client: e.Client(nil), store: new(sessions.Memory), dir: t.TempDir(), repo: repository(t),
 		put: func(string) error { return nil }, append: failing(0), start: failing(0), renew: failing(0), greeting: able,
 	}
 }
@@ -225,13 +226,8 @@ func (s *stage) reach(id string, want fleet.State) *fleet.Job {
 func (s *stage) checkDone(id string) *fleet.Job {
 	s.Helper()
 	j := s.reach(id, fleet.Done)
-	r, err := s.File(s.Context(), j.Attempt().Patch)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer r.Close()
-	if patch, err := io.ReadAll(r); err != nil || !strings.Contains(string(patch), "+work\n") {
-		s.Errorf("the patch is %q, %v", patch, err)
+	if patch := s.patch(j); !strings.Contains(patch, "+work\n") {
+		s.Errorf("the patch is %q", patch)
 	}
 	var entries []string
 	for entry, err := range s.store.Load(s.Context(), wire.SessionKey{Project: agents.Project, SessionID: s.session}) {
@@ -248,6 +244,21 @@ func (s *stage) checkDone(id string) *fleet.Job {
 		s.Errorf("there are still %q", trees)
 	}
 	return j
+}
+
+// patch returns the patch of the last attempt.
+func (s *stage) patch(j *fleet.Job) string {
+	s.Helper()
+	r, err := s.File(s.Context(), j.Attempt().Patch)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer r.Close()
+	patch, err := io.ReadAll(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(patch)
 }
 
 // trees returns the files that agents wrote and that still exist.

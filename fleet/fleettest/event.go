@@ -34,13 +34,13 @@ func candidates(before, next *fleet.Job) []fleet.Event {
 		events = append(events, fleet.Unblock{Failed: id})
 	}
 	if next.Cancel != nil {
-		events = append(events, fleet.Cancel{By: next.Cancel.By, Why: next.Cancel.Text})
+		events = append(events, fleet.Cancel{By: next.Cancel.By, User: next.Cancel.User, Why: next.Cancel.Text})
 	}
 	if len(next.Notes) > 0 {
 		n := next.Notes[len(next.Notes)-1]
 		events = append(events,
-			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next},
-			fleet.Requeue{By: n.By, Why: n.Text, Start: next.Next, BudgetUSD: next.Spec.Limits.BudgetUSD, MaxTurns: next.Spec.Agent.MaxTurns})
+			fleet.Requeue{By: n.By, User: n.User, Why: n.Text, Start: next.Next},
+			fleet.Requeue{By: n.By, User: n.User, Why: n.Text, Start: next.Next, BudgetUSD: next.Spec.Limits.BudgetUSD, MaxTurns: next.Spec.Agent.MaxTurns})
 		if n.Result != nil {
 			late := fleet.Late{Owner: fleet.Owner{Worker: n.By, Attempt: n.Attempt}, Result: *n.Result}
 			if n.Attempt > 0 && n.Attempt <= len(next.Attempts) {
@@ -66,7 +66,7 @@ func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 		fleet.Claim{Worker: a.Worker},
 		fleet.Begin{Owner: owner, Session: a.Session, Prompt: a.Prompt, Base: a.Base},
 		fleet.Release{Attempt: a.Number, Cause: a.Cause, Text: a.Text},
-		fleet.Report{Owner: owner, Status: a.Status, Text: next.Text, Snapshot: a.Snapshot, CostUSD: a.CostUSD},
+		fleet.Report{Owner: owner, Status: a.Status, Text: next.Text, Snapshot: a.Snapshot, Restored: a.Restored, CostUSD: a.CostUSD},
 		fleet.Park{Owner: owner, Question: question, CostUSD: a.CostUSD},
 	}
 	for _, stored := range []bool{false, true} {

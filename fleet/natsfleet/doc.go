@@ -55,6 +55,7 @@
 //	CLEW_WORKERS.<key>      of workers; only the last ones of each are kept
 //	CLEW_ACCOUNTS.<key>     of accounts
 //	CLEW_QUESTIONS.<job>.<question>    of questions
+//	CLEW_DECISIONS.<job>.<decision>    of decisions of people, which stay
 //	CLEW_FILES.I.<name>     what describes a file; an element of the name is a token
 //	CLEW_FILES.C.<name>.<version>    the parts of a file
 //	CLEW_SESSIONS.>         transcripts, see package natsstore

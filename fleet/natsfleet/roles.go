@@ -47,7 +47,7 @@ func Permissions(name string, r Role) (publish, subscribe []string, err error) {
 	case !slices.Contains([]Role{Watch, Submit, Work}, r):
 		return nil, nil, fmt.Errorf("natsfleet: there is no role %q; roles are %s, %s and %s", r, Watch, Submit, Work)
 	}
-	publish = []string{"$JS.API.INFO", e.diskSubject()}
+	publish = []string{"$JS.API.INFO", e.diskSubject(), identitySubject}
 	streams := []string{e.fileStream(), e.sessionStream()}
 	for _, t := range fleet.Tables {
 		streams = append(streams, e.tableStream(t))

@@ -198,7 +198,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, subject := range publish {
-		if !strings.HasPrefix(subject, "$JS.") && subject != "TEAM_SERVER.DISK" {
+		if !strings.HasPrefix(subject, "$JS.") && subject != "TEAM_SERVER.DISK" && subject != "$SYS.REQ.USER.INFO" {
 			t.Errorf("a watcher may publish to %s", subject)
 		}
 	}
@@ -238,5 +238,41 @@ func TestRoleWithoutStreams(t *testing.T) {
 	}
 	if _, err := e.Store(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestIdentity asks the server who is connected. It names users, and has no name for the programs of the user who owns
+// the directory, nor for anybody if it has no users.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	const password = "0123456789abcdef"
+	dir := t.TempDir()
+	owner := open(t, &natsfleet.Options{Dir: dir, Users: []natsfleet.User{
+		{Name: "alice", Password: password, Role: natsfleet.Submit}, {Name: "bob", Password: password, Role: natsfleet.Watch},
+	}})
+	engines := map[string]*natsfleet.Engine{
+		"alice": open(t, &natsfleet.Options{URL: owner.URL(), User: "alice", Password: password, Role: natsfleet.Submit, SyncAlways: true}),
+		"bob":   open(t, &natsfleet.Options{URL: owner.URL(), User: "bob", Password: password, Role: natsfleet.Watch, SyncAlways: true}),
+		"":      owner,
+	}
+	for want, e := range engines {
+		if got, err := e.Identity(t.Context()); got != want || err != nil {
+			t.Errorf("got %q, want %q, %v", got, want, err)
+		}
+	}
+	alice := fleet.Open(engines["alice"], "root@build")
+	j, err := alice.Submit(t.Context(), &fleet.Spec{Prompt: "Work."})
+	if err != nil || j.User != "alice" {
+		t.Fatalf("%+v, %v", j, err)
+	}
+	if _, err := alice.Cancel(t.Context(), j.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.Open(engines["bob"], "bob").Cancel(t.Context(), j.ID, ""); !errors.Is(err, natsfleet.ErrForbidden) {
+		t.Errorf("a watcher cancels: %v", err)
+	}
+	all, err := fleet.Open(engines["bob"], "bob").Decisions(t.Context(), j.ID)
+	if err != nil || len(all) != 1 || all[0].User != "alice" || all[0].What != "cancel" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

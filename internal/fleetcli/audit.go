@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -19,90 +21,89 @@ type jobsAuditOptions struct {
 	json bool
 }
 
-const jobsAuditHelp = `Compare the records of all jobs with their histories, with the files that they name, and
-with the sessions in the store. It reports
-  - a record that is damaged, and a change that is missing in a history
-  - a file that a record names and that is not there
-  - a job whose session is not in the store
-  - a session in the store whose job is not known, such as one that was dropped
+const jobsAuditHelp = `List what people decided about jobs and accounts, the oldest first: answers to
+questions, cancellations, resumed, retried and dropped jobs, budgets. With an ID, list
+only the decisions about this job. Decisions stay when their job is removed, which needs
+the whole ID then.
 
-It exits with code 1 if it has found anything but sessions without a job. It changes
-nothing.`
+The first name is the user whom the server authenticated. Without users (see --users in
+"clew worker --help") it is what the program said, and marked as unverified.`
 
 func newJobsAudit(p *Program) *cobra.Command {
 	o := &jobsAuditOptions{place: place{Program: p}}
 	cmd := &cobra.Command{
-		Use:     "audit",
-		Short:   "Check the records of all jobs",
-		Long:    jobsAuditHelp,
-		Example: `  clew jobs audit`,
-		Args:    clikit.AtMost(0),
-		RunE:    clikit.RunE(o.run),
+		Use:   "audit [ID]",
+		Short: "Show who decided what",
+		Long:  jobsAuditHelp,
+		Example: `  clew jobs audit
+  clew jobs audit m4k --json`,
+		Args: clikit.AtMost(1),
+		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	clikit.AddOnOff(cmd, &o.json, "json", "print each finding as a JSON object")
+	cmd.ValidArgsFunction = o.completeJobs(1, nil)
+	clikit.AddOnOff(cmd, &o.json, "json", "print each decision as a JSON object")
 	return cmd
 }
 
-func (o *jobsAuditOptions) run(ctx context.Context, _ []string) error {
+func (o *jobsAuditOptions) run(ctx context.Context, args []string) error {
 	c, err := o.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	store, err := c.store(ctx)
-	if err != nil {
-		return err
+	id := ""
+	if len(args) > 0 {
+		j, err := c.find(ctx, args[0])
+		switch {
+		case err == nil:
+			id = j.ID
+		case errors.Is(err, fleet.ErrNotFound): // it may be gone
+			id = args[0]
+		default:
+			return err
+		}
 	}
-	activity := clikit.StartActivity(o.Err, "reading the sessions")
-	defer activity.End()
-	stored, err := store.Sessions(ctx, agents.Project)
+	all, err := c.Decisions(ctx, id)
 	if err != nil {
 		return failure(ctx, err)
 	}
+	if id != "" && len(all) == 0 {
+		if _, err := c.find(ctx, id); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriter(o.Out)
-	jobs, bad, orphans := 0, 0, 0
-	for f, err := range c.Audit(ctx, stored) {
-		if err != nil {
-			_ = out.Flush() // the first error says more
-			return failure(ctx, err)
-		}
-		if f.Text == "" { // a job was checked
-			jobs++
-			activity.Now(fmt.Sprintf("checked %s", wording.Count(jobs, "job")))
-			continue
-		}
-		if f.Job == "" {
-			orphans++
+	now, color := time.Now(), clikit.Colored(o.Out)
+	for _, d := range all {
+		if o.json {
+			err = clikit.WriteJSON(out, d)
 		} else {
-			bad++
+			_, err = fmt.Fprintln(out, decisionLine(d, now, color))
 		}
-		activity.Hide()
-		if err := o.print(out, f); err != nil {
+		if err != nil {
 			return clikit.OutputError(err)
 		}
 	}
-	activity.End()
-	if !o.json {
-		_, _ = fmt.Fprintf(out, "%s and %s checked\n", wording.Count(jobs, "job"), wording.Count(len(stored), "session")) // Flush has the error
-	}
-	if err := out.Flush(); err != nil {
-		return clikit.OutputError(err)
-	}
-	if bad > 0 {
-		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New("problems found: " + fmt.Sprint(bad)), Hint: `"clew fleet doctor" checks the servers.`}
-	}
-	return nil
+	return written(out.Flush())
 }
 
-func (o *jobsAuditOptions) print(out *bufio.Writer, f fleet.Flaw) error {
-	if o.json {
-		return clikit.WriteJSON(out, f)
+// decisionLine is a decision as a line.
+func decisionLine(d *fleet.Decision, now time.Time, color bool) string {
+	about := "job " + d.Job
+	if d.Job == "" {
+		about = "account " + d.Account
 	}
-	about := "session " + f.Session
-	if f.Job != "" {
-		about = "job " + f.Job
+	what := d.What
+	if d.Allow != nil {
+		what = jobview.AnswerText(&fleet.Answer{Allow: *d.Allow}) + " " + d.Tool + " (question " + d.Question + ")"
 	}
-	_, err := fmt.Fprintln(out, clikit.Printable(about+": "+f.Text))
-	return err
+	if d.BudgetUSD != nil {
+		what += " " + wording.Dollars(*d.BudgetUSD).Cents()
+	}
+	if d.MaxTurns > 0 {
+		what += " with " + wording.Count(d.MaxTurns, "turn")
+	}
+	text := joinParts(about+": "+what, clikit.Clip(d.Why), prefixed("failed: ", clikit.Clip(d.Failed)))
+	return tty.Dim.Paint(d.At.In(now.Location()).Format(time.DateTime), color) + "  " + clikit.Printable(jobview.Who(d.User, d.By)+"  "+text)
 }

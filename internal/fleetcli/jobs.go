@@ -68,7 +68,7 @@ func newJobs(p *Program) *cobra.Command {
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per job, in no order")
 	cmd.AddCommand(
 		newJobsShow(p), newJobsTail(p), newJobsPatch(p), newJobsApprove(p),
-		newJobsCancel(p), newJobsResume(p), newJobsRetry(p), newJobsDrop(p), newJobsAudit(p),
+		newJobsCancel(p), newJobsResume(p), newJobsRetry(p), newJobsDrop(p), newJobsAudit(p), newJobsCheck(p),
 	)
 	return cmd
 }

@@ -86,6 +86,7 @@ type jobView struct {
 	Reason    string            `json:"reason,omitempty"`
 	Refused   map[string]string `json:"refused,omitempty"` // by worker
 	Questions []*fleet.Question `json:"questions,omitempty"`
+	Answered  []*fleet.Question `json:"answered,omitempty"`
 	Remark    string            `json:"remark,omitempty"` // that some questions can't be read
 
 	around *surroundings
@@ -104,8 +105,15 @@ func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
 			v.Refused[workerName(w)] = why
 		}
 	}
-	v.Questions, v.Remark, err = c.open(ctx, j)
-	return v, err
+	all, remark, err := jobview.Questions(ctx, c.Fleet, j.ID)
+	v.Questions, v.Remark = jobview.Open(j, all), remark
+	for _, q := range all {
+		if q.Answer != nil {
+			v.Answered = append(v.Answered, q)
+		}
+	}
+	slices.SortFunc(v.Answered, func(a, b *fleet.Question) int { return a.Answer.At.Compare(b.Answer.At) })
+	return v, failure(ctx, err)
 }
 
 func workerName(w *fleet.WorkerInfo) string { return strings.TrimSpace(w.Host + " " + w.ID) }
@@ -125,9 +133,9 @@ func (v *jobView) text(columns int, color bool) string {
 		p.row("because", j.Text)
 	}
 	if j.Cancel != nil && !j.State.Ended() {
-		p.row("cancel", "wanted by "+j.Cancel.By+"; its worker ends it")
+		p.row("cancel", "wanted by "+jobview.Who(j.Cancel.User, j.Cancel.By)+"; its worker ends it")
 	}
-	p.row("submitted", timeText(j.Created, v.around.At)+" by "+j.By)
+	p.row("submitted", timeText(j.Created, v.around.At)+" by "+jobview.Who(j.User, j.By))
 	p.row("queue", joinParts(j.Summary().Queue, "account "+j.Summary().Account, priorityText(j.Spec.Priority)))
 	v.addSpec(p)
 	if j.Spec.Title != "" || j.Summary().Title != strings.TrimSpace(j.Spec.Prompt) {
@@ -140,13 +148,16 @@ func (v *jobView) text(columns int, color bool) string {
 	for _, q := range v.Questions {
 		v.addQuestion(p, q)
 	}
+	for _, q := range v.Answered {
+		v.addAnswer(p, q)
+	}
 	for i := range j.Attempts {
 		v.addAttempt(p, &j.Attempts[i])
 	}
 	for _, n := range j.Notes {
-		text := timeText(n.At, v.around.At) + " " + n.By + ": " + n.Text
+		text := timeText(n.At, v.around.At) + " " + jobview.Who(n.User, n.By) + ": " + n.Text
 		if n.Result != nil {
-			text += "a result came too late: " + clikit.Clip(n.Result.Text)
+			text = timeText(n.At, v.around.At) + " " + n.By + ": a result came too late: " + clikit.Clip(n.Result.Text)
 		}
 		p.row("note", text)
 	}
@@ -213,6 +224,7 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.row("worker", v.workerText(a.Worker))
 	p.row("began", joinParts(timeText(a.Claimed, v.around.At), startText(a)))
 	p.row("session", a.Session)
+	p.row("files", a.Restored)
 	p.row("status", a.Status)
 	if a.CostUSD > 0 {
 		p.row("cost", wording.Dollars(a.CostUSD).Long())
@@ -244,6 +256,16 @@ func (v *jobView) addQuestion(p *page, q *fleet.Question) {
 	}
 	p.exact(text.String())
 	p.command("answer", answerCommand(v.flags, q))
+}
+
+// addAnswer adds who answered a question, and how.
+func (v *jobView) addAnswer(p *page, q *fleet.Question) {
+	a := q.Answer
+	text := timeText(a.At, v.around.At) + " " + jobview.AnswerText(a)
+	if !a.Expired {
+		text += " by " + jobview.Who(a.User, a.By) + prefixed(": ", clikit.Clip(a.Text))
+	}
+	p.row("answered", q.ID+" "+q.Tool+" "+text)
 }
 
 func startText(a *fleet.Attempt) string {

@@ -229,6 +229,18 @@ func refusals(workers []*fleet.WorkerInfo, id string) []string {
 	return all
 }
 
+// Who names a person: the user whom the server authenticated, with the name that the person's program gave, or that
+// name alone, for which nothing vouches.
+func Who(user, by string) string {
+	switch {
+	case by == "policy":
+		return by
+	case user == "":
+		return by + " (unverified)"
+	}
+	return user + " (" + by + ")"
+}
+
 // Style is the style of a state in lists.
 func Style(s fleet.State) tty.Style {
 	switch s {

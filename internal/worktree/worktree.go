@@ -204,6 +204,17 @@ func (t *Tree) record() (rec record, err error) {
 	return rec, nil
 }
 
+// Used returns when a tree was made, or its last snapshot, or the zero time if there is none of that name.
+func (r *Root) Used(name string) (last time.Time) {
+	t := r.newTree(name)
+	for _, path := range []string{t.recordPath(), t.indexPath()} {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 // Sweep removes the trees for which keep returns false, and the unfinished trees of killed
 // processes, and returns their names. It leaves trees in use, and trees kept by [Tree.Keep]. It
 // also removes mirrors unused for long, and the leftovers of killed processes in others. A failed

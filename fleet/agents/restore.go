@@ -1,0 +1,113 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/worktree"
+)
+
+// restored is what a working directory starts with that continues another attempt.
+type restored struct {
+	files  io.Reader      // a snapshot, or nil for the base
+	bundle io.Closer      // of files, or nil
+	former *worktree.Tree // the working directory of the attempt, locked, or nil
+	text   string         // for the agent and the record; "" if nothing can be missing
+}
+
+// close releases what was read. The working directory of the attempt before goes only if its files are stored, or are
+// the base: until then an attempt that does not begin leaves them to the next one.
+func (r *restored) close(n *run, isStored bool) {
+	if r == nil {
+		return
+	}
+	var errs []error
+	if r.bundle != nil {
+		errs = append(errs, r.bundle.Close())
+	}
+	if r.former != nil && isStored {
+		errs = append(errs, r.former.Remove())
+	} else if r.former != nil {
+		errs = append(errs, r.former.Close())
+	}
+	r.bundle, r.former = nil, nil
+	if err := errors.Join(errs...); err != nil {
+		n.runner.log.Warn("the files of an earlier attempt could not be closed", "job", n.task.Job.ID, "error", err)
+	}
+}
+
+// restore finds the files of the attempt that this one continues: in its working directory, if its worker died on this
+// machine, else in its last snapshot.
+func (n *run) restore(ctx context.Context, from *fleet.Attempt) (*restored, error) {
+	isCut := from.Cause == fleet.ByLoss || from.Cause == fleet.ByExit || from.Cause == fleet.ByShutdown
+	if isCut {
+		if r := n.salvage(ctx, from); r != nil {
+			return r, nil
+		}
+	}
+	r := &restored{}
+	if isCut {
+		r.text = "All changes to the files are lost: they are as in the commit " + from.Base + "."
+	}
+	if from.Snapshot == "" {
+		return r, nil
+	}
+	bundle, err := n.task.Open(ctx, from.Snapshot)
+	if errors.Is(err, fleet.ErrNotFound) {
+		r.text = "The snapshot of the files is gone, and all changes with it: they are as in the commit " + from.Base + "."
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.files, r.bundle = bundle, bundle
+	if isCut {
+		r.text = "The files are as in their last snapshot: changes after it are lost, and files that git ignores."
+	}
+	return r, nil
+}
+
+// salvage returns the files in the working directory of an attempt whose worker is dead, or nil. The directory is locked
+// while a process has it, so that none that is only slow is taken for dead.
+func (n *run) salvage(ctx context.Context, from *fleet.Attempt) *restored {
+	if len(from.Session) < sessionPart {
+		return nil
+	}
+	tree, err := n.runner.root.Tree(treeName(n.task.Job.ID, from.Number, from.Session))
+	if err != nil {
+		return nil
+	}
+	r := &restored{former: tree, text: "The files are as you left them, but for files that git ignores, which are lost."}
+	var bundle bytes.Buffer
+	s, err := tree.Snapshot(ctx)
+	if err == nil {
+		if err = tree.Bundle(ctx, s.Commit, &bundle, 0); err == nil {
+			r.files = &bundle
+		}
+	}
+	if err == nil || errors.Is(err, worktree.ErrNothing) {
+		return r
+	}
+	n.runner.log.Warn("the files of an earlier attempt can't be read", "job", n.task.Job.ID, "error", err)
+	r.close(n, false)
+	return nil
+}
+
+// salvageTime is the time for which the working directory of a dead attempt stays on its machine for the next one.
+const salvageTime = 24 * time.Hour
+
+// isFresh reports whether a working directory was in use a short time ago.
+func (r *Runner) isFresh(name string) bool { return time.Since(r.root.Used(name)) < salvageTime }
+
+// sessionPart is the length of the part of a session's ID in the name of a working directory.
+const sessionPart = 8
+
+// treeName returns the name of the working directory of an attempt.
+func treeName(job string, attempt int, session string) string {
+	return fmt.Sprintf("%s-%d-%s", job, attempt, session[:sessionPart])
+}

@@ -1,0 +1,100 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/fleet"
+)
+
+// An identified engine is an engine whose server knows its users.
+type identified struct {
+	fleet.Engine
+	user string
+}
+
+func (e identified) Identity(context.Context) (string, error) { return e.user, nil }
+
+// TestDecisions has two people decide about jobs and an account. Each decision has the name that the server knows, even
+// after the job is gone, and what became of it.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	e, nobody := newFleet()
+	alice, bob := fleet.Open(identified{e, "alice"}, "root@build"), fleet.Open(identified{e, "bob"}, "root@build")
+	j := submit(t, alice, &fleet.Spec{})
+	if j.User != "alice" || j.By != "root@build" {
+		t.Errorf("submitted by %q, %q", j.User, j.By)
+	}
+	question := fleet.Record{Key: j.ID + ".q", Label: "open", Data: []byte(`{"job":"` + j.ID + `","id":"q","tool":"Bash"}`)}
+	if _, err := e.Set(t.Context(), fleet.Questions, question); err != nil {
+		t.Fatal(err)
+	}
+	q, err := bob.Answer(t.Context(), j.ID, "q", fleet.Answer{Allow: true})
+	if err != nil || q.Answer.User != "bob" {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if _, err := alice.Answer(t.Context(), j.ID, "q", fleet.Answer{Text: "No."}); !errors.Is(err, fleet.ErrAnswered) {
+		t.Error(err)
+	}
+	canceled, err := alice.Cancel(t.Context(), j.ID, "enough")
+	if err != nil || canceled.Cancel.User != "alice" || canceled.Notes[0].User != "alice" {
+		t.Errorf("%+v, %v", canceled, err)
+	}
+	if err := bob.SetDaily(t.Context(), "default", 5); err != nil {
+		t.Error(err)
+	}
+	if err := nobody.Drop(t.Context(), j.ID); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	all, err := nobody.Decisions(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		failed := ""
+		if d.Failed != "" {
+			failed = " failed"
+		}
+		if d.At.IsZero() || d.Job != "" && d.Job != j.ID {
+			t.Errorf("%+v", d)
+		}
+		got = append(got, fmt.Sprintf("%s by %q %q%s", d.What, d.User, d.By, failed))
+	}
+	want := `answer by "alice" "root@build" failed
+answer by "bob" "root@build"
+cancel by "alice" "root@build"
+daily budget by "bob" "root@build"
+drop by "" "tester"`
+	slices.Sort(got) // clocks may stand still
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if of, err := nobody.Decisions(t.Context(), j.ID); err != nil || len(of) != 4 {
+		t.Errorf("the job has %d decisions, %v", len(of), err)
+	}
+}
+
+// forgetful is an engine that can't keep decisions.
+type forgetful struct{ fleet.Engine }
+
+func (e forgetful) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
+	if t == fleet.Decisions {
+		return nil, errors.New("no room")
+	}
+	return e.Engine.Set(ctx, t, records...)
+}
+
+// A decision that can't be recorded does not happen.
+func TestUnrecordedDecision(t *testing.T) {
+	t.Parallel()
+	e, f := newFleet()
+	j := submit(t, f, &fleet.Spec{})
+	if _, err := fleet.Open(forgetful{e}, "me").Cancel(t.Context(), j.ID, ""); err == nil || job(t, f, j.ID).State != fleet.Queued {
+		t.Errorf("%v", err)
+	}
+}
