@@ -2,7 +2,7 @@
 // and tool results, by reading the files ([Scan]) or with an index of them ([Index]). Both have the
 // same results.
 //
-//	q, err := search.Words("login page", "valid*")
+//	q, err := search.Parse("slow login page")
 //	…
 //	result, err := search.Scan(ctx, files, q, nil) // files of sessions.Files
 //	for _, hit := range result.Hits {
@@ -27,6 +27,10 @@
 // deleted and rebuilt; a second file has its checksum, since SQLite does not notice all damage.
 // Long results in separate files are linked to their calls when a search needs them, since either
 // file may be read first.
+//
+// A query by [Parse] finds turns. The index lists the words that there are, so that other forms of
+// a word and longer words are looked up when a query has it: the index has no stems, and words stay
+// exact where they have to. A turn has the best of its passages for each word.
 //
 // The order of results is a score that is the same with and without an index: see [Hit.Score]. The
 // rank of FTS5 (bm25) would only count lengths, since the index has each word once. Only the best

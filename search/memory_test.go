@@ -253,3 +253,26 @@ func BenchmarkMemory(b *testing.B) {
 		})
 	}
 }
+
+// Whatever is typed, the query finds its own words, and its marks are in the text.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{`a "b c" -d e*`, `-"x y" z`, `"`, `- -- "" *`, "验证码 看不清", "internal/web/auth.go:12", "\x00\xff a\u0301", "parseHTTPLine", strings.Repeat("word ", 80)} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, query, text string) {
+		q, err := Parse(query)
+		if err != nil {
+			return
+		}
+		if len(q.phrases) > maxTerms || q.wanted() == 0 {
+			t.Fatalf("%q has %d terms", query, len(q.phrases))
+		}
+		for _, in := range []string{query, text} {
+			for _, span := range q.Find(in) {
+				if span.Start < 0 || span.End > len(in) || span.Start >= span.End {
+					t.Errorf("%q: a match from %d to %d of %d", query, span.Start, span.End, len(in))
+				}
+			}
+		}
+	})
+}

@@ -380,8 +380,10 @@ func (r *relevance) newestTurns(read func(*candidate) bool) []*candidate {
 	waiting := queue[*candidate]{before: func(a, b *candidate) bool { return a.compare(b) < 0 }}
 	for i, t := range list {
 		if shares[i] >= most*allCover {
-			t.texts[0].turn, t.texts[0].share = t, shares[i]
-			waiting.list = append(waiting.list, t.texts[0])
+			for _, c := range t.texts {
+				c.turn, c.share = t, shares[i]
+			}
+			waiting.list = append(waiting.list, t.texts...)
 		}
 	}
 	heap.Init(&waiting)

@@ -37,9 +37,10 @@ type Hit struct {
 	Tool string // name of the tool, for its input or result
 	// Source is the writer of the passage.
 	Source Source
-	// Share is the part of the query that the text has, from 0 to 1, for a query made with [AnyOf]
-	// and the order [Relevance]. Each word counts log2(2 + m/n), if n texts have it, and the word
-	// that most texts have is in m of them. For other queries it is 1.
+	// Share is the part of the query that the turn has, from 0 to 1, for a query by [Parse]. Each word
+	// counts log2(2 + m/n), if n texts have it, and the word that most texts have is in m of them.
+	// A word that is only a part of a longer one, or only in an output, counts less. For other
+	// queries it is 1.
 	Share float64
 	// Score is the relevance of the hit, for the order [Relevance], or 0. It is the product of the
 	// following. A text counts by its role: 3 for a title, 2 for a prompt, 1.5 for an answer and 1
@@ -49,9 +50,13 @@ type Hit struct {
 	// them has w. For a query made with [AnyOf], these are the words that the text has. What is new
 	// counts up to twice as much, 1.5 times after a week and 1.2 times after a month: 1 +
 	// 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five of them
-	// at most. How rare words are does not matter, since each hit has all of them. With a query
-	// made with [AnyOf], the number of hits does not matter, and the score is multiplied by the
-	// third power of Share.
+	// at most. How rare words are does not matter, since each hit has all of them.
+	//
+	// For a query by [Parse], the score is the third power of the part of the query that the turn
+	// has, where a word counts less in thinking, calls and most of all in outputs, and a little if
+	// only the title or another turn has it. It is up to twice as much if one text has all of these
+	// words, and if they are close to each other; a fifth more for a prompt, and a seventh for new
+	// turns.
 	Score float64
 	// Text is the passage, or the most relevant section of a long one.
 	Text string

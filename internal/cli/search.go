@@ -67,10 +67,11 @@ The best results come first, three of each session if there are many. On a termi
 they are grouped by session, with the title and the age of each.
 
 A result is a turn: a prompt with its answers, thinking and tool calls. It may have
-the words in several of these texts. Turns with all words come first, then those with
-most of them. Prompts, answers and titles count more than calls, and outputs of tools
+the words in several of these texts, and the one with the most words is shown (with
+--session, --sort newest or --limit 0 all of them). Turns with all words come first,
+then those with most of them. Prompts, answers and titles count more than calls, and outputs of tools
 least. Words that are rare or close to each other count more, and new turns a little.
-To see the newest results first, use --sort newest: it shows turns with all words.
+To see the newest results first, use --sort newest.
 To see more of one session, use --session ID.
 
 Case is ignored. Other forms of a word are found, and longer words with it: leaks for
@@ -312,6 +313,9 @@ func (o *searchOptions) filtered(q *search.Query) (*search.Query, error) {
 	}
 	if o.session == "" && o.limit > 0 {
 		q.PerSession = sessionHits
+	}
+	if o.order.newest || o.session != "" || o.limit == 0 {
+		q.PerTurn = math.MaxInt // for people who look at everything
 	}
 	return q, nil
 }

@@ -12,7 +12,7 @@
 // The index of the search decides whose text a passage is ([search.Source]), entry by entry, and
 // [search.Passages] decides the same again when a text is read, so that there is no second opinion.
 //
-// A question is a bag of words ([search.AnyOf]): without the words that all texts have, by prefixes
+// A question is a query as people type them ([search.Parse]): without the words that all texts have, by prefixes
 // of words, and ranked by how many of them a text has and how rare they are. A query that needs all
 // words finds nothing for most questions.
 //
