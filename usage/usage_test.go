@@ -387,11 +387,11 @@ func TestTallySearches(t *testing.T) {
 		lines []string
 		want  []int
 	}{
-		"one result":         {searchLines(0, found), []int{2, 0}},
-		"two results":        {searchLines(0, found, found), []int{4, 0}},
-		"counted before":     {searchLines(2, found), []int{2, 0}},
-		"lines twice":        {append(searchLines(0, found), searchLines(0, found)...), []int{2, 0}},
-		"no number":          {searchLines(0, `{"query":"go","results":[],"searchCount":"2"}`,
+		"one result":     {searchLines(0, found), []int{2, 0}},
+		"two results":    {searchLines(0, found, found), []int{4, 0}},
+		"counted before": {searchLines(2, found), []int{2, 0}},
+		"lines twice":    {append(searchLines(0, found), searchLines(0, found)...), []int{2, 0}},
+		"no number": {searchLines(0, `{"query":"go","results":[],"searchCount":"2"}`,
 			`{"query":"go","results":[],"searchCount":-2}`, `"searchCount"`, `{"other":{"searchCount":3}}`), []int{0, 0}},
 		"without an answer":  {searchLines(0, found)[1:2], []int{2}},
 		"in another session": {[]string{searchLines(0)[0], strings.Replace(searchLines(0, found)[1], `"sessionId":"s"`, `"sessionId":"x"`, 1)}, []int{0, 2}},
