@@ -358,7 +358,7 @@ func quoteJSON(text string) string {
 // A secret in any field is in no format.
 func TestRedactedDocument(t *testing.T) {
 	t.Parallel()
-	const secret = "key sk-ant-api03-SECRETSECRET of ann@SECRET.example in /home/SECRET/x, TOKEN=SECRET1234"
+	const secret = "key sk-ant-api03-SECRETSECRET of ann@SECRET.example in /home/SECRET/x, TOKEN=SECRETq7Zx9Lk2"
 	doc := filledDocument(secret)
 	eachItem(doc, func(i *transcript.DisplayItem) {
 		i.Images = []transcript.Image{{MediaType: "image/png", Data: []byte("SECRET")}}

@@ -47,10 +47,9 @@ type Hit struct {
 	// for others, and in subagents three quarters of that. A text of n words is divided by 1 +
 	// log2(1+n/50)/4, so that a short one counts more. Words that are close to each other count up
 	// to twice as much: 1 + q/w, if the query has q words, and the shortest section with all of
-	// them has w. For a query made with [AnyOf], these are the words that the text has. What is new
-	// counts up to twice as much, 1.5 times after a week and 1.2 times after a month: 1 +
-	// 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five of them
-	// at most. How rare words are does not matter, since each hit has all of them.
+	// them has w. What is new counts up to twice as much, 1.5 times after a week and 1.2 times after
+	// a month: 1 + 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and
+	// five of them at most. How rare words are does not matter, since each hit has all of them.
 	//
 	// For a query by [Parse], the score is the third power of the part of the query that the turn
 	// has, where a word counts less in thinking, calls and most of all in outputs, and a little if

@@ -108,7 +108,7 @@ var systemExamples = []example{
 	}`},
 	{"system/task_notification", new(wire.TaskNotificationMessage), `{
 		"type": "system", "subtype": "task_notification", "task_id": "t1", "run_id": "r1", "tool_use_id": "toolu_1",
-		"status": "stopped", "reason": "worker_restart", "output_file": "/tmp/out", "summary": "stopped",
+		"status": "stopped", "reason": "worker_restart", "output_file": "/tmp/out", "summary": "stopped", "summary_is_report": true,
 		"usage": {"total_tokens": 100, "tool_uses": 2, "duration_ms": 3000},
 		"resource_links": [{
 			"uri": "file:///a", "name": "a", "title": "A", "description": "the a", "mimeType": "text/plain",

@@ -130,14 +130,18 @@ const exampleKey = "example-49853"
 
 // exampleJobs maps commands to the initial state of the job in their examples.
 var exampleJobs = map[string]string{
-	"cancel": "queued", "show": "done", "tail": "done", "patch": "done", "drop": "done", "approve": "asks", "resume": "budget", "retry": "lost",
+	"audit": "done", "cancel": "queued", "show": "done", "tail": "done", "patch": "done", "drop": "done", "approve": "asks", "resume": "budget", "retry": "lost",
 }
 
 // tryJobs runs a line about jobs. Another worker runs the submitted jobs.
 func (p *examplePlace) tryJobs(t *testing.T, line string) {
 	t.Helper()
 	if words := strings.Fields(line); len(words) > 3 && words[1] == "jobs" && words[3] == "m4k" {
-		j := p.fleet.make(t, exampleJobs[words[2]], &fleet.Spec{Prompt: "Fix the test.", Key: exampleKey})
+		ending := exampleJobs[words[2]]
+		if ending == "" {
+			t.Fatalf("exampleJobs has no state for %q", words[2])
+		}
+		j := p.fleet.make(t, ending, &fleet.Spec{Prompt: "Fix the test.", Key: exampleKey})
 		defer func() {
 			_, _ = p.fleet.Cancel(t.Context(), j.ID, "")                                                    // it may have ended
 			if _, err := p.fleet.Wait(t.Context(), j.ID); err == nil || errors.Is(err, fleet.ErrNotFound) { // or be gone

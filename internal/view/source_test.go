@@ -24,7 +24,7 @@ const (
 // entries are lines of a transcript: a prompt, an answer, and a call without a result.
 func entries(id, cwd string) string {
 	user := `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix the parser, my key is sk-ant-api03-` +
-		strings.Repeat("a", 95) + `"},"uuid":"u1","timestamp":"2026-11-15T10:00:01Z","cwd":"` + cwd + `","sessionId":"` + id + `"}`
+		strings.Repeat("aB3dE5gH7jK9mN1pQ3s", 5) + `"},"uuid":"u1","timestamp":"2026-11-15T10:00:01Z","cwd":"` + cwd + `","sessionId":"` + id + `"}`
 	text := `{"parentUuid":"u1","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5",` +
 		`"content":[{"type":"text","text":"I look at **it**."}]},"uuid":"u2","timestamp":"2026-11-15T10:00:02Z","cwd":"` + cwd + `","sessionId":"` + id + `"}`
 	call := `{"parentUuid":"u2","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5",` +

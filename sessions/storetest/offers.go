@@ -92,11 +92,11 @@ var conversation = []wire.JSON{
 	`{"type":"user","uuid":"0","isSidechain":true,"timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code",` +
 		`"gitBranch":"main","teamName":"red","message":{"role":"user","content":"<command-name>/model</command-name>"}}`,
 	`{"type":"user","uuid":"1","parentUuid":"0","version":"2.1.1","permissionMode":"plan","entrypoint":"cli","agentName":"scout",` +
-		`"message":{"role":"user","content":"First prompt"}}`,
+		`"forkedFrom":{"sessionId":"0c8f7a52-6a3e-4c57-9d8b-3f1e2d4c5b6a","messageUuid":"9"},"message":{"role":"user","content":"First prompt"}}`,
 	`{"type":"assistant","uuid":"2","parentUuid":"1","timestamp":"2026-03-01T10:00:01Z","gitBranch":"main",` +
 		`"message":{"role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"Yes"},` +
 		`{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]}}`,
-	`{"type":"user","uuid":"3","parentUuid":"2","gitBranch":"feature",` +
+	`{"type":"user","uuid":"3","parentUuid":"2","timestamp":"2026-03-01T10:00:02Z","gitBranch":"feature",` +
 		`"message":{"role":"user","content":[{"type":"text","text":"Second prompt"}]}}`,
 	`{"type":"summary","summary":"A recap","leafUuid":"3"}`,
 	`{"type":"ai-title","aiTitle":"A title"}`,
