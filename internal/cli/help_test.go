@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/golden"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/shelltest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
@@ -150,7 +151,27 @@ func (p *examplePlace) tryJobs(t *testing.T, line string) {
 		}()
 	}
 	others := &stateRunner{p.fleet, func(j *fleet.Job) bool { return j.Spec.Key != exampleKey }, endings["plain"]}
-	p.fleet.work(t, others, false, func(context.Context) { p.tryLine(t, line) }) //nolint:contextcheck // a line has the context of its test
+	p.fleet.work(t, others, false, func(context.Context) {
+		p.tryLine(t, line) //nolint:contextcheck // a line has the context of its test
+		polltest.Until(t, "the submitted jobs end", func() bool { return p.ended(t) })
+	})
+}
+
+// ended reports whether all jobs that examples have submitted have ended.
+func (p *examplePlace) ended(t *testing.T) bool {
+	t.Helper()
+	for listed, err := range p.fleet.Jobs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listed.State.Ended() {
+			continue
+		}
+		if j, err := p.fleet.Job(t.Context(), listed.ID); err != nil || j.Spec.Key != exampleKey && !j.State.Ended() {
+			return false
+		}
+	}
+	return true
 }
 
 func makeDir(t *testing.T, path string) string {
@@ -235,7 +256,7 @@ const (
 {"type":"result","subtype":"success","is_error":false,"result":"Yes.","structured_output":{},"session_id":"s","uuid":"r"}
 `
 	exampleAgent = `case "$*" in
---version) echo "2.1.325 (Claude Code)"; exit ;;
+--version) echo "2.1.326 (Claude Code)"; exit ;;
 -p*) cat ../stream; exit ;;
 "mcp add "*) # a server is what follows --, and one that has no client ends
 	while [ "$1" != -- ]; do shift; done
@@ -248,7 +269,7 @@ while read -r line; do
 	case $line in
 	*'"type":"control_request"'*)
 		id=$(printf '%s' "$line" | sed 's/.*"request_id":"\([^"]*\)".*/\1/')
-		echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{}}}' ;;
+		echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"hook_on_failure_supported":true}}}' ;;
 	*'"type":"user"'*) cat ../stream ;;
 	esac
 done`

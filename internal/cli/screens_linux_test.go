@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/golden"
 )
 
-const demoID = "5d28e683-c1d1-4ab6-b85e-c610f9d6813f"
+const demoID = "fe1c50fa-6881-44fe-a606-49409bf17026"
 
 // demoHome makes a home of a user with the session of the demo in it.
 func demoHome(t *testing.T) string {
@@ -53,7 +53,7 @@ func TestTerminalScreen(t *testing.T) {
 	for name, line := range map[string]string{
 		"show_context":    "show ID --context",
 		"show_diff":       "show ID --diff",
-		"show_agent":      "show ID --agent abf2",
+		"show_agent":      "show ID --agent a258",
 		"show_none":       "show nope",
 		"export":          "export ID -o page.html --redact --force",
 		"export_exists":   "export ID -o .claude",

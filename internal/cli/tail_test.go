@@ -113,7 +113,7 @@ func tailedScreen(t *testing.T, main, agent string, expand bool) string {
 				_, _ = sub.Write([]byte(agent))
 				yield(&sessions.Update{
 					First: sub.Changed(), Transcript: sub.Transcript(),
-					Agent: &transcript.Agent{ID: "abf26500b15910f7c", Transcript: sub.Transcript(), Meta: transcript.AgentMeta{AgentType: "Explore"}},
+					Agent: &transcript.Agent{ID: "a258fd7193f66bd85", Transcript: sub.Transcript(), Meta: transcript.AgentMeta{AgentType: "Explore"}},
 				}, nil)
 			}
 			yield(&sessions.Update{First: shown.Changed(), Transcript: shown.Transcript()}, nil)
@@ -133,7 +133,7 @@ func tailedScreen(t *testing.T, main, agent string, expand bool) string {
 func tailedTexts(t *testing.T) (main, agent string) {
 	t.Helper()
 	var texts []string
-	for _, name := range []string{"transcript.jsonl", "subagents/agent-abf26500b15910f7c.jsonl"} {
+	for _, name := range []string{"transcript.jsonl", "subagents/agent-a258fd7193f66bd85.jsonl"} {
 		text, err := os.ReadFile("../demo/recording/allowed/" + name)
 		if err != nil {
 			t.Fatal(err)

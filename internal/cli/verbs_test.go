@@ -141,7 +141,7 @@ func testFunctions(t *testing.T) map[string]bool {
 
 // doctorFindings are findings of all states, with short and long texts.
 var doctorFindings = []diagnosis{
-	{Check: "agent", State: stateOK, Found: "/usr/local/bin/claude, version 2.1.325, which clew is tested with"},
+	{Check: "agent", State: stateOK, Found: "/usr/local/bin/claude, version 2.1.326, which clew is tested with"},
 	{
 		Check: "agent settings", State: stateNote, Found: "cleanupPeriodDays is not set: the agent deletes transcripts after 30 days",
 		Advice: `Set "cleanupPeriodDays" in ~/.claude/settings.json to keep them longer.`,

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -230,16 +231,23 @@ func refusals(workers []*fleet.WorkerInfo, id string) []string {
 }
 
 // Who names a person: the user whom the server authenticated, with the name that the person's program gave, or that
-// name alone, for which nothing vouches.
+// name alone, for which nothing vouches. Of the public key of a fleet without users it shows the beginning.
 func Who(user, by string) string {
 	switch {
 	case by == "policy":
 		return by
 	case user == "":
 		return by + " (unverified)"
+	case publicKey.MatchString(user):
+		user = "key " + user[:shownKey]
 	}
 	return user + " (" + by + ")"
 }
+
+// publicKey matches the public key of a user of NATS, and shownKey is how much of one is shown.
+var publicKey = regexp.MustCompile(`^U[A-Z2-7]{55}$`)
+
+const shownKey = 8
 
 // Style is the style of a state in lists.
 func Style(s fleet.State) tty.Style {

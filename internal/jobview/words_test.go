@@ -1,6 +1,7 @@
 package jobview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,22 @@ func TestReasonSaysWhy(t *testing.T) {
 		s := Surroundings{At: testNow, Known: true, Workers: tt.workers}
 		if got := s.Reason(NewRow(&tt.job, false)); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+func TestWho(t *testing.T) {
+	t.Parallel()
+	key := "U" + strings.Repeat("BPAS6", 11)
+	for _, test := range []struct{ user, by, want string }{
+		{"", "ann@host", "ann@host (unverified)"},
+		{"ann", "root@host", "ann (root@host)"},
+		{key, "ann@host", "key UBPAS6BP (ann@host)"},
+		{key[:55], "ann@host", key[:55] + " (ann@host)"},
+		{"ann", "policy", "policy"},
+	} {
+		if got := Who(test.user, test.by); got != test.want {
+			t.Errorf("Who(%q, %q) is %q, want %q", test.user, test.by, got, test.want)
 		}
 	}
 }
