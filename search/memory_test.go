@@ -44,7 +44,7 @@ type memoryWriter struct {
 func (w *memoryWriter) line(format string, args ...any) {
 	w.lines++
 	w.at = w.at.Add(17 * time.Second)
-	fmt.Fprintf(w, `{"uuid":"u%d","timestamp":"%s",`+format+"}\n", append([]any{w.lines, w.at.Format(time.RFC3339)}, args...)...)
+	_, _ = fmt.Fprintf(w, `{"uuid":"u%d","timestamp":"%s",`+format+"}\n", append([]any{w.lines, w.at.Format(time.RFC3339)}, args...)...)
 }
 
 // text adds a line of a topic or of the noise. Its first character is its kind.

@@ -133,7 +133,7 @@ func (s *Source) lookUp(
 		result, err := index.Search(ctx, files, q)
 		return result, nil, err
 	}
-	indexing, err := s.index.update(path, files)
+	indexing, err := s.index.update(path, files) //nolint:contextcheck // the update outlives the search
 	return result, indexing, err
 }
 

@@ -40,7 +40,7 @@ func TestRealPoolAgentsKilled(t *testing.T) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				prompt := fmt.Sprintf("Is %d.%d a number?", caller, n)
-				result, err := p.Run(t.Context(), clew.Text(prompt))
+				result, err := p.Run(t.Context(), clew.Text(prompt)) //nolint:contextcheck // ctx ends new prompts only
 				given := agents.timesGiven(prompt)
 				switch {
 				case err == nil && given == 1 && result.Result == "Yes.":
