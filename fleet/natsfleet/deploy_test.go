@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/golden"
@@ -401,7 +402,27 @@ func TestStreamFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"JOBS", "WORKERS", "ACCOUNTS", "QUESTIONS", "FILES", "SESSIONS"} {
+	names := []string{"FILES", "SESSIONS"}
+	for _, table := range fleet.Tables {
+		names = append(names, strings.ToUpper(string(table)))
+	}
+	var want, got []string
+	for _, name := range names {
+		want = append(want, "streams/CLEW_"+name+".json")
+	}
+	for _, generated := range list(readYAML(t, "kustomization.yaml")[0], "configMapGenerator") {
+		if text(generated, "name") == "clew-streams" {
+			for _, file := range list(generated, "files") {
+				got = append(got, file.(string))
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kustomization.yaml names other streams than Open creates (-want +got):\n%s", diff)
+	}
+	for _, name := range names {
 		stream, err := js.Stream(t.Context(), "CLEW_"+name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
