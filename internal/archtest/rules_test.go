@@ -79,6 +79,12 @@ var (
 		"go.opentelemetry.io": "otel",
 	}
 
+	// storageEngines keep fleets, archives and sessions.
+	storageEngines = []string{
+		module + "/fleet/natsfleet", module + "/archive/natsarchive", module + "/archive/sqlitearchive",
+		module + "/sessions/natsstore", module + "/sessions/sqlitestore",
+	}
+
 	// vagueNames do not describe the purpose of a package.
 	vagueNames = []string{"util", "common", "shared", "helpers", "types", "models", "pkg"}
 )
@@ -186,12 +192,12 @@ func pages(g graph, n node) []string {
 	return g.reach(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "pages need no terminal")
 }
 
-// fleets keeps the engines of fleets behind one interface: the URL chooses one.
+// fleets keeps the engines of fleets and archives behind interfaces: the scheme of a name chooses one.
 func fleets(_ graph, n node) []string {
 	if !inFolders(n.ImportPath, programFolders) || n.ImportPath == module+"/internal/engine" {
 		return nil
 	}
-	return direct(n, func(imp string) bool { return within(imp, module+"/fleet/natsfleet") }, "only internal/engine imports an engine of fleets")
+	return direct(n, func(imp string) bool { return withinAny(imp, storageEngines) }, "only internal/engine imports an engine of fleets or archives")
 }
 
 // pipe keeps the control engine and the host of MCP servers runnable over an in-memory pipe.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -92,11 +93,11 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 	if o.cron || o.systemd {
 		return o.printSchedule()
 	}
-	name, err := archiveNamed(o.to)
+	at, err := archiveNamed(o.to)
 	if err != nil {
 		return err
 	}
-	target, err := o.open(ctx, name)
+	target, err := o.open(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -104,17 +105,17 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 		if err := target.Close(); err != nil {
 			return err
 		}
-		return o.saveAgain(ctx, name)
+		return o.saveAgain(ctx, at)
 	}
 	defer target.Close() //nolint:errcheck // the data is on disk
 	a := archive.New(target)
 	switch {
 	case o.status:
-		return o.printStatus(ctx, a, name)
+		return o.printStatus(ctx, a, at)
 	case o.verify:
-		return o.printVerified(ctx, a, name)
+		return o.printVerified(ctx, a, at)
 	}
-	return o.save(ctx, a, name, o.machineName())
+	return o.save(ctx, a, at, o.machineName())
 }
 
 // machineName returns the name under which sessions are saved. The first time, it stores the host's
@@ -137,17 +138,17 @@ func (o *archiveOptions) machineName() string {
 }
 
 // open opens the archive. One that does not exist is created if something will be written.
-func (o *archiveOptions) open(ctx context.Context, name string) (archive.Target, error) {
-	target, err := openTarget(ctx, name, false)
+func (o *archiveOptions) open(ctx context.Context, at engine.Archive) (archive.Target, error) {
+	target, err := at.Open(ctx, false)
 	if !errors.Is(err, archive.ErrNotFound) || o.status || o.verify || o.dryRun {
 		if o.dryRun && errors.Is(err, archive.ErrNotFound) {
 			return nothingSaved{}, nil
 		}
 		return target, err
 	}
-	target, err = openTarget(ctx, name, true)
+	target, err = at.Open(ctx, true)
 	if err == nil && o.to == "" && os.Getenv("CLEW_ARCHIVE") == "" {
-		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", "created an archive in "+clikit.Printable(name)+
+		clikit.Remark(o.streams.Err, tty.Waiting, "clew archive", "created an archive in "+clikit.Printable(at.Name)+
 			". To read it with all commands, set archive to this directory in the settings, or CLEW_ARCHIVE.")
 	}
 	return target, err
@@ -181,7 +182,7 @@ type savedRecord struct {
 }
 
 // save saves once, and prints the result.
-func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, machine string) error {
+func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, at engine.Archive, machine string) error {
 	begun := clock()
 	show, clearBar := barOn(o.streams)
 	want := &archive.SaveOptions{Machine: machine, DryRun: o.dryRun}
@@ -194,7 +195,7 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, name, mac
 		return archiveError(ctx, err)
 	}
 	r := savedRecord{
-		Archive: shownTarget(name), Machine: report.Machine, DryRun: o.dryRun, Sessions: report.Sessions, New: report.New,
+		Archive: at.Shown(), Machine: report.Machine, DryRun: o.dryRun, Sessions: report.Sessions, New: report.New,
 		Changed: report.Changed, Bytes: report.Bytes, NewBytes: report.NewBytes, Stored: report.Stored,
 		Rewritten: report.Rewritten, Seconds: clock().Sub(begun).Seconds(),
 	}
@@ -279,7 +280,7 @@ const lastRetry = 5 * time.Minute
 
 // saveAgain saves, and saves again each time sessions change, until it is interrupted. If the
 // archive fails, it tries again, at longer and longer intervals.
-func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
+func (o *archiveOptions) saveAgain(ctx context.Context, at engine.Archive) error {
 	machine := o.machineName()
 	changed := make(chan struct{}, 1)
 	go func() {
@@ -296,7 +297,7 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 			return nil
 		case <-changed:
 		}
-		err := o.saveAfter(ctx, wait, name, machine)
+		err := o.saveAfter(ctx, wait, at, machine)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // that is how it ends
 		}
@@ -308,12 +309,12 @@ func (o *archiveOptions) saveAgain(ctx context.Context, name string) error {
 
 // saveAfter waits and saves, until that succeeds. It returns an error if the context ends, or if
 // nobody reads the output.
-func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name, machine string) error {
+func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, at engine.Archive, machine string) error {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
-		err := o.saveOnce(ctx, name, machine)
+		err := o.saveOnce(ctx, at, machine)
 		_, unread := errors.AsType[unreadError](err)
 		switch {
 		case ctx.Err() != nil:
@@ -331,12 +332,12 @@ func (o *archiveOptions) saveAfter(ctx context.Context, wait time.Duration, name
 
 // saveOnce opens the archive, which was there before, and saves. A disk that is no longer mounted does
 // not become a new archive.
-func (o *archiveOptions) saveOnce(ctx context.Context, name, machine string) error {
-	target, err := openTarget(ctx, name, false)
+func (o *archiveOptions) saveOnce(ctx context.Context, at engine.Archive, machine string) error {
+	target, err := at.Open(ctx, false)
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.save(ctx, archive.New(target), name, machine), target.Close())
+	return errors.Join(o.save(ctx, archive.New(target), at, machine), target.Close())
 }
 
 // remarkWatch warns about an error of --watch.
@@ -358,19 +359,19 @@ type statusRecord struct {
 	Problems  []string          `json:"problems,omitempty"`
 }
 
-func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, name string) error {
+func (o *archiveOptions) printStatus(ctx context.Context, a *archive.Archive, at engine.Archive) error {
 	machines, problems, err := a.Machines(ctx)
 	if err != nil {
 		return archiveError(ctx, err)
 	}
-	r := statusRecord{Archive: shownTarget(name), Machines: append([]archive.Machine{}, machines...)}
+	r := statusRecord{Archive: at.Shown(), Machines: append([]archive.Machine{}, machines...)}
 	for f, err := range sessions.Files(ctx, nil) {
 		if err == nil { // files that can't be read are reported when saving
 			r.LiveBytes += f.Info.Size()
 		}
 	}
 	live, _ := sessions.Roots()
-	r.Cache, _ = cacheOf(name, live) // without one there is nothing in it
+	r.Cache, _ = cacheOf(at.Name, live) // without one there is nothing in it
 	_ = filepath.WalkDir(r.Cache, func(_ string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			if info, err := entry.Info(); err == nil {
@@ -416,7 +417,7 @@ type verifiedRecord struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, name string) error {
+func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, at engine.Archive) error {
 	show, clearBar := barOn(o.streams)
 	var progress func(done, all int)
 	if show != nil {
@@ -427,7 +428,7 @@ func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, 
 	if err != nil {
 		return archiveError(ctx, err)
 	}
-	r := verifiedRecord{Archive: shownTarget(name), Sessions: report.Sessions, Files: report.Files, Bytes: report.Bytes}
+	r := verifiedRecord{Archive: at.Shown(), Sessions: report.Sessions, Files: report.Files, Bytes: report.Bytes}
 	for _, p := range report.Problems {
 		r.Problems = append(r.Problems, clikit.Printable(p.Err.Error()))
 	}
@@ -468,18 +469,18 @@ func (o *archiveOptions) scheduled() ([]string, error) {
 		}
 		args = append(args, "--config", file)
 	}
-	to := o.to
-	if setting, ok := o.st.values["archive"]; to == "" && (setting.Variable != "" || !ok && os.Getenv("XDG_DATA_HOME") != "") {
+	to := engine.Archive{Name: o.to}
+	if setting, ok := o.st.values["archive"]; to.Name == "" && (setting.Variable != "" || !ok && os.Getenv("XDG_DATA_HOME") != "") {
 		if to, err = archiveNamed(""); err != nil {
 			return nil, err
 		}
 	}
-	if to != "" {
-		if isServer(to) && shownTarget(to) != strings.TrimRight(to, "/") {
+	if to.Name != "" {
+		if to.HasPassword() {
 			return nil, clikit.UsageError("the archive's password would be readable by others",
 				"Set archive in clew.yaml instead of giving --to or CLEW_ARCHIVE. Then the line needs no --to.")
 		}
-		args = append(args, "--to", absoluteTarget(to))
+		args = append(args, "--to", to.Absolute().Name)
 	}
 	if machine := cmp.Or(o.machine, o.st.variable("machine")); machine != "" {
 		args = append(args, "--machine", machine)

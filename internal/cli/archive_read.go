@@ -9,18 +9,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/archive"
-	"github.com/clewdev/clew/archive/natsarchive"
-	"github.com/clewdev/clew/archive/sqlitearchive"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -103,11 +100,11 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, err := archiveNamed(o.st.from)
+	at, err := archiveNamed(o.st.from)
 	if err != nil {
 		return err
 	}
-	target, err := openTarget(ctx, name, false)
+	target, err := at.Open(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -190,12 +187,20 @@ func archiveError(ctx context.Context, err error) error {
 	return f
 }
 
-// archiveNamed returns the name of an archive: the given one, the one in the settings, or a
-// directory with the user's data.
-func archiveNamed(given string) (string, error) {
-	if name := cmp.Or(given, os.Getenv("CLEW_ARCHIVE")); name != "" {
-		return absoluteTarget(name), nil
+// archiveNamed returns the given archive, the one in the settings, or the user's.
+func archiveNamed(given string) (engine.Archive, error) {
+	name := cmp.Or(given, os.Getenv("CLEW_ARCHIVE"))
+	if name == "" {
+		var err error
+		if name, err = userArchive(); err != nil {
+			return engine.Archive{}, err
+		}
 	}
+	return engine.Archive{Name: name}.Absolute(), nil
+}
+
+// userArchive returns the directory of an archive with the user's data.
+func userArchive() (string, error) {
 	home, err := os.UserHomeDir()
 	data := os.Getenv("XDG_DATA_HOME")
 	switch {
@@ -210,85 +215,6 @@ func archiveNamed(given string) (string, error) {
 	}
 	return filepath.Join(home, ".local", "share", "clew", "archive"), nil
 }
-
-const sqliteScheme = "sqlite:"
-
-// serverURL matches the start of a name that is not a path. A name with a misspelled scheme may
-// contain a password.
-var serverURL = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:\s*((nats|tls|ws|wss):|[a-z][a-z0-9+.-]+://))`)
-})
-
-func isServer(name string) bool {
-	return !strings.HasPrefix(name, sqliteScheme) && serverURL().MatchString(name)
-}
-
-// absoluteTarget makes the path of an archive absolute, so that it is the same from any directory.
-func absoluteTarget(name string) string {
-	if isServer(name) {
-		return name
-	}
-	path, isSQLite := strings.CutPrefix(name, sqliteScheme)
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		if home, err := os.UserHomeDir(); err == nil {
-			path = filepath.Join(home, rest)
-		}
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if isSQLite {
-		return sqliteScheme + path
-	}
-	return path
-}
-
-// shownTarget returns the name of an archive without a password.
-func shownTarget(name string) string {
-	if isServer(name) {
-		return natsarchive.Redacted(name)
-	}
-	return name
-}
-
-// openTarget opens an archive, and may create it.
-func openTarget(ctx context.Context, name string, create bool) (archive.Target, error) {
-	var target archive.Target
-	var err error
-	switch path, isSQLite := strings.CutPrefix(name, sqliteScheme); {
-	case isServer(name) && create:
-		target, err = natsarchive.Open(ctx, name, nil)
-	case isServer(name):
-		target, err = natsarchive.OpenExisting(ctx, name, nil)
-	case isSQLite && create:
-		target, err = sqlitearchive.Open(ctx, path)
-	case isSQLite:
-		target, err = sqlitearchive.OpenExisting(ctx, path)
-	case create:
-		target, err = archive.OpenDir(path)
-	default:
-		target, err = archive.OpenExistingDir(path)
-	}
-	if err == nil {
-		return target, nil
-	}
-	text := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "archive: "), ": "+archive.ErrNotFound.Error())
-	f := &clikit.Failure{Code: clikit.ExitInput, Err: &namedError{clikit.Printable(text), err}}
-	if errors.Is(err, archive.ErrNotFound) {
-		f.Hint = `Run "clew archive" to create one, or name another archive.`
-	}
-	return nil, f
-}
-
-// A namedError is an error with another text.
-type namedError struct {
-	text string
-	err  error
-}
-
-func (e *namedError) Error() string { return e.text }
-
-func (e *namedError) Unwrap() error { return e.err }
 
 // addFromFlag adds --from to all commands.
 func addFromFlag(root *cobra.Command, from *string) {
@@ -320,8 +246,8 @@ func (s *settings) readArchive(cmd *cobra.Command) error {
 		sessions.SetArchiveRoots(nil)
 		return nil
 	}
-	name := absoluteTarget(cmp.Or(s.from, os.Getenv("CLEW_ARCHIVE")))
-	roots, err := s.unpack(cmd, name)
+	at := engine.Archive{Name: cmp.Or(s.from, os.Getenv("CLEW_ARCHIVE"))}.Absolute()
+	roots, err := s.unpack(cmd, at)
 	var f *clikit.Failure
 	switch {
 	case cmd.Context().Err() != nil:
@@ -341,18 +267,18 @@ func (s *settings) readArchive(cmd *cobra.Command) error {
 }
 
 // unpack unpacks an archive to the user's cache, and returns the directories of its machines.
-func (s *settings) unpack(cmd *cobra.Command, name string) ([]string, error) {
+func (s *settings) unpack(cmd *cobra.Command, at engine.Archive) ([]string, error) {
 	ctx := cmd.Context()
 	sessions.SetArchiveRoots(nil)
 	live, err := sessions.Roots()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := cacheOf(name, live)
+	dir, err := cacheOf(at.Name, live)
 	if err != nil {
 		return nil, err
 	}
-	target, err := openTarget(ctx, name, false)
+	target, err := at.Open(ctx, false)
 	if err != nil {
 		return nil, err
 	}

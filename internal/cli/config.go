@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 )
@@ -188,7 +189,7 @@ func settingRows(c *config.Config, apiKey string) []settingRow {
 // shownValue returns a value without the archive's password.
 func shownValue(v config.Value) config.Value {
 	if v.Setting.Key == "archive" && len(v.Texts) > 0 {
-		v.Texts = []string{shownTarget(v.Texts[0])}
+		v.Texts = []string{engine.Archive{Name: v.Texts[0]}.Shown()}
 	}
 	return v
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
-	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
@@ -24,22 +24,22 @@ import (
 // A testFleet is a fleet whose server runs in the process of the test.
 type testFleet struct {
 	*fleet.Fleet
-	engine *natsfleet.Engine
+	engine engine.Engine
 }
 
 // openTestFleet starts a fleet on a directory. It ends with the test.
 func openTestFleet(t testing.TB, dir string) *testFleet {
 	t.Helper()
-	engine, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	e, err := engine.Place{Name: dir}.Serve(t.Context(), engine.Server{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
+		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &testFleet{fleet.Open(engine, "tester@host"), engine}
+	return &testFleet{fleet.Open(e, "tester@host"), e}
 }
 
 // A stateRunner brings one job into a state, in place of an agent.

@@ -97,8 +97,7 @@ func newServe(s Streams, st *settings) *cobra.Command {
 	set.StringVar(&o.address.Listen, "listen", "", "listen at this `address`, such as 192.0.2.7:2539; others than loopback need a certificate")
 	set.StringVar(&o.address.CertFile, "tls-cert", "", "`file` with the certificate for TLS")
 	set.StringVar(&o.address.KeyFile, "tls-key", "", "`file` with the key of the certificate")
-	set.StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
-	set.StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
+	fleetcli.AddFlags(cmd, &o.fleet, &o.fleetCredentials)
 	set.StringVar(&o.address.PublicURL, "public-url", "", "`URL` by which a proxy reaches the server")
 	return cmd
 }

@@ -73,8 +73,7 @@ func newView(s Streams, st *settings) *cobra.Command {
 // addFlags adds the flags that bare clew has as well.
 func (o *viewOptions) addFlags(cmd *cobra.Command) {
 	clikit.AddOnOff(cmd, &o.noMouse, "no-mouse", "leave the mouse to the terminal, which can then select text with it")
-	cmd.Flags().StringVar(&o.fleet, "fleet", "", "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
-	cmd.Flags().StringVar(&o.fleetCredentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
+	fleetcli.AddFlags(cmd, &o.fleet, &o.fleetCredentials)
 	o.cmd = cmd
 }
 

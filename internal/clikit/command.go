@@ -62,6 +62,17 @@ func (f *Failure) Error() string { return f.Command + ": " + f.Err.Error() }
 // Unwrap returns the error without the name of the command.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// A ShownError is an error with a text that a terminal can show.
+type ShownError struct {
+	Text string
+	Err  error
+}
+
+func (e *ShownError) Error() string { return e.Text }
+
+// Unwrap returns the error.
+func (e *ShownError) Unwrap() error { return e.Err }
+
 // A Runner runs a command with its arguments.
 type Runner func(ctx context.Context, args []string) error
 

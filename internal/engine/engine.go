@@ -1,5 +1,5 @@
-// Package engine opens the fleet engine that a URL or a directory names. The scheme of the URL
-// chooses the engine; commands know only the interface.
+// Package engine opens the fleets and the archives that URLs, files and directories name. The scheme of
+// a name chooses the implementation; commands know only the interfaces.
 package engine
 
 import (
@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
 	"strings"
 
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/sessions"
 )
@@ -31,10 +29,18 @@ type Engine interface {
 	Serves() bool
 	// Private reports whether only this user can submit jobs.
 	Private() bool
+	// Remote returns the URL by which another machine reaches the server at its address to listen,
+	// where this machine has the name host. It is "" if the address has no port.
+	Remote(listen, host string) string
 }
 
 // A Finding is the state of one property of the servers.
-type Finding = natsfleet.Finding
+type Finding struct {
+	Subject string `json:"subject"` // such as "sync" or the name of a stream
+	OK      bool   `json:"ok"`
+	Text    string `json:"text"`          // a sentence
+	Fix     string `json:"fix,omitempty"` // a remedy, unless it is OK
+}
 
 // A Place locates a fleet.
 type Place struct {
@@ -56,14 +62,29 @@ var schemes = map[string]func(context.Context, Place) (Engine, error){
 	"nats": connectNATS, "tls": connectNATS, "ws": connectNATS, "wss": connectNATS,
 }
 
+// directories opens the fleets in directories of this machine.
+var directories = struct {
+	runs    func(ctx context.Context, dir string) bool
+	connect func(ctx context.Context, dir string) (Engine, error)
+	serve   func(ctx context.Context, dir string, s Server) (Engine, error)
+}{runsNATS, connectDirNATS, serveNATS}
+
+// names are the prefixes of the errors of engines.
+var names = []string{"natsfleet: ", "natsstore: "}
+
+// TrimName returns the text of an error without the name of an engine at its start.
+func TrimName(text string) string {
+	for _, name := range names {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
+}
+
 // IsURL reports whether a place is a URL, not a directory.
 func (p Place) IsURL() bool { return strings.Contains(p.Name, "://") }
 
 // Runs reports whether a server runs in the directory of a place, as far as that is known.
-func (p Place) Runs(ctx context.Context) bool {
-	_, err := natsfleet.Find(ctx, p.Name)
-	return !errors.Is(err, fs.ErrNotExist)
-}
+func (p Place) Runs(ctx context.Context) bool { return directories.runs(ctx, p.Name) }
 
 // ErrNotRunning is the error of a directory in which no server runs.
 var ErrNotRunning = errors.New("no server runs there")
@@ -75,14 +96,7 @@ var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 // caller has to close the engine.
 func (p Place) Connect(ctx context.Context) (Engine, error) {
 	if !p.IsURL() {
-		opts, err := natsfleet.Find(ctx, p.Name)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: %w", ErrNotRunning, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return openNATS(ctx, opts)
+		return directories.connect(ctx, p.Name)
 	}
 	scheme, _, _ := strings.Cut(p.Name, "://")
 	connect := schemes[strings.ToLower(scheme)]
@@ -102,13 +116,5 @@ func (p Place) Serve(ctx context.Context, s Server) (Engine, error) {
 	if p.IsURL() {
 		return p.Connect(ctx)
 	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	opts := &natsfleet.Options{Dir: p.Name, Listen: s.Listen, Certificate: s.Certificate, Key: s.Key}
-	var err error
-	if opts.Users, err = readUsers(s.Users); err != nil {
-		return nil, err
-	}
-	return openNATS(ctx, opts)
+	return directories.serve(ctx, p.Name, s)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,15 @@ func TestServe(t *testing.T) {
 	defer server.Close() //nolint:errcheck // only the test wrote
 	if !server.Serves() || !server.Private() || !place.Runs(t.Context()) {
 		t.Error("the server does not run")
+	}
+	at, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for listen, want := range map[string]string{"": "", "0.0.0.0:0": "tls://machine:" + at.Port() + "?sync=always"} {
+		if got := server.Remote(listen, "machine"); got != want {
+			t.Errorf("other machines connect to %q for --listen %q", got, listen)
+		}
 	}
 	client, err := place.Connect(t.Context())
 	if err != nil {

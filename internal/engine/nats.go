@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -25,13 +26,67 @@ func connectNATS(ctx context.Context, p Place) (Engine, error) {
 	return openNATS(ctx, opts)
 }
 
-// openNATS opens an engine. A nil pointer must not become an Engine.
+// runsNATS reports whether a server runs in a directory, as far as that is known.
+func runsNATS(ctx context.Context, dir string) bool {
+	_, err := natsfleet.Find(ctx, dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// connectDirNATS connects to the server that runs in a directory.
+func connectDirNATS(ctx context.Context, dir string) (Engine, error) {
+	opts, err := natsfleet.Find(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openNATS(ctx, opts)
+}
+
+// serveNATS connects to the server that runs in a directory, or starts one.
+func serveNATS(ctx context.Context, dir string, s Server) (Engine, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	opts := &natsfleet.Options{Dir: dir, Listen: s.Listen, Certificate: s.Certificate, Key: s.Key}
+	var err error
+	if opts.Users, err = readUsers(s.Users); err != nil {
+		return nil, err
+	}
+	return openNATS(ctx, opts)
+}
+
+// openNATS opens an engine.
 func openNATS(ctx context.Context, opts *natsfleet.Options) (Engine, error) {
 	e, err := natsfleet.Open(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return e, nil
+	return natsEngine{e}, nil
+}
+
+// A natsEngine is an [Engine] with NATS servers.
+type natsEngine struct{ *natsfleet.Engine }
+
+func (e natsEngine) Doctor(ctx context.Context) ([]Finding, error) {
+	found, err := e.Engine.Doctor(ctx)
+	var findings []Finding
+	for _, f := range found {
+		findings = append(findings, Finding(f))
+	}
+	return findings, err
+}
+
+func (e natsEngine) Remote(listen, host string) string {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "" {
+		return ""
+	}
+	if at, err := url.Parse(e.URL()); err == nil && at.Port() != "" {
+		port = at.Port() // listen may leave it to the system, with 0
+	}
+	return "tls://" + net.JoinHostPort(host, port) + "?sync=always"
 }
 
 const syncHint = `Add ?sync=always to the URL if the servers have "sync_interval: always" in the section

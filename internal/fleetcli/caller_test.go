@@ -18,8 +18,8 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
-	"github.com/clewdev/clew/fleet/natsfleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/polltest"
 )
 
@@ -106,7 +106,7 @@ func runAs(t *testing.T, role, job string, commands [][]string) (errs []string) 
 func TestAgentsDecideNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, err := natsfleet.Open(t.Context(), &natsfleet.Options{Dir: dir})
+	e, err := engine.Place{Name: dir}.Serve(t.Context(), engine.Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

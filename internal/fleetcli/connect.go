@@ -29,9 +29,21 @@ type place struct {
 
 func (p *place) addFlags(cmd *cobra.Command) {
 	p.cmd = cmd
-	cmd.Flags().StringVar(&p.fleet, "fleet", "", "`URL` or directory of the fleet (default: this machine's)")
-	cmd.Flags().StringVar(&p.credentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
+	addFlags(cmd, &p.fleet, &p.credentials, "`URL` or directory of the fleet (default: this machine's)")
 }
+
+// AddFlags adds --fleet and --fleet-credentials to a command that shows jobs among other things.
+func AddFlags(cmd *cobra.Command, name, credentials *string) {
+	addFlags(cmd, name, credentials, "show the jobs of the fleet at this `URL` or directory (default: this machine's, if it runs)")
+}
+
+func addFlags(cmd *cobra.Command, name, credentials *string, usage string) {
+	cmd.Flags().StringVar(name, "fleet", "", usage)
+	cmd.Flags().StringVar(credentials, "fleet-credentials", "", "`file` with the credentials for the URL of --fleet")
+}
+
+// isRemote reports whether the fleet is at a URL, not in a directory of this machine.
+func (p *place) isRemote() bool { return engine.Place{Name: p.fleet}.IsURL() }
 
 // fleetFlags are the flags that select the same fleet in another command, quoted for a shell.
 type fleetFlags string
@@ -166,16 +178,6 @@ func who() string {
 	return name
 }
 
-// A shownError is an error with a text that a terminal can show.
-type shownError struct {
-	text string
-	err  error
-}
-
-func (e *shownError) Error() string { return e.text }
-
-func (e *shownError) Unwrap() error { return e.err }
-
 // failure turns a fleet error into an error for people.
 func failure(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*clikit.Failure](err); ok || err == nil {
@@ -184,11 +186,9 @@ func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return clikit.Stopped()
 	}
-	text := err.Error()
-	for _, prefix := range []string{"fleet: ", "natsfleet: ", "agents: "} {
-		text = strings.TrimPrefix(text, prefix)
-	}
-	f := &clikit.Failure{Code: clikit.ExitFailed, Err: &shownError{clikit.Printable(text), err}}
+	text := engine.TrimName(strings.TrimPrefix(err.Error(), "fleet: "))
+	text = clikit.Printable(strings.TrimPrefix(text, "agents: "))
+	f := &clikit.Failure{Code: clikit.ExitFailed, Err: &clikit.ShownError{Text: text, Err: err}}
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.Code, f.Hint = clikit.ExitInput, `Run "clew jobs --all" to list all jobs.`

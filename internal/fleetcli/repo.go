@@ -80,7 +80,7 @@ func (o *submitOptions) localRepository(ctx context.Context, repo *fleet.Repo) e
 		clikit.Remark(o.Err, tty.Waiting, "clew submit",
 			fmt.Sprintf("the agent does not see uncommitted changes: %s in %s", wording.Count(n, "file"), clikit.Printable(repo.URL)))
 	}
-	if strings.Contains(o.fleet, "://") {
+	if o.isRemote() {
 		clikit.Remark(o.Err, tty.Waiting, "clew submit",
 			"the repository is a path: a worker on another machine needs it at the same place, and a policy that allows it")
 	}

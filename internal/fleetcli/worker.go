@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -142,18 +140,19 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 		Host: host, PID: os.Getpid(), Version: o.Version, Slots: o.slots, Queues: o.queues,
 		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Retain: cmp.Or(o.retain, -1), Logger: log,
 	})
-	runner.checked = func(problem error) { o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.URL(), problem) }
+	runner.checked = func(problem error) {
+		o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.Remote(o.listen, host), problem)
+	}
 	return o.work(ctx, w, runner)
 }
 
 func (o *workerOptions) check() error {
-	remote := strings.Contains(o.fleet, "://")
 	switch {
 	case o.slots < 1:
 		return clikit.UsageError("--slots must be 1 or more", "")
 	case o.retain < 0:
 		return clikit.UsageError("--retain must be 0 or more", "")
-	case remote && (o.listen != "" || o.users != "" || o.cert != "" || o.key != ""):
+	case o.isRemote() && (o.listen != "" || o.users != "" || o.cert != "" || o.key != ""):
 		return clikit.UsageError("--listen, --tls-cert, --tls-key and --users are for a fleet of this machine", "Leave out --fleet.")
 	case o.listen == "" && (o.users != "" || o.cert != "" || o.key != ""):
 		return clikit.UsageError("--users, --tls-cert and --tls-key need --listen", "")
@@ -324,9 +323,9 @@ func (o *workerOptions) runner(
 	return &watchedRunner{Runner: runner, jobs: make(map[string]string)}, failure(ctx, err)
 }
 
-// greet prints the worker's duties, or why it takes no jobs, and the way to submit jobs. server is the URL of the
-// server.
-func (o *workerOptions) greet(accounts []string, server string, problem error) {
+// greet prints the worker's duties, or why it takes no jobs, and the way to submit jobs. remote is the
+// URL for other machines, or "" if the worker does not serve them.
+func (o *workerOptions) greet(accounts []string, remote string, problem error) {
 	if o.json {
 		return
 	}
@@ -340,13 +339,9 @@ func (o *workerOptions) greet(accounts []string, server string, problem error) {
 		text, style = "takes no jobs: "+clikit.Printable(problem.Error())+"\nIt checks again every ten seconds.", tty.Failure
 	}
 	text += "\nFrom another terminal:  " + o.submitCommand()
-	if _, port, err := net.SplitHostPort(cmp.Or(o.listen, ":")); err == nil && port != "" {
-		host, _ := os.Hostname()
-		if at, err := url.Parse(server); err == nil && at.Port() != "" {
-			port = at.Port() // --listen may leave it to the system, with 0
-		}
-		text += fmt.Sprintf("\nFrom another machine:   clew submit --fleet 'tls://%s:%s?sync=always' --fleet-credentials FILE \"PROMPT\"", host, port)
-	} else if !strings.Contains(o.fleet, "://") {
+	if remote != "" {
+		text += fmt.Sprintf("\nFrom another machine:   clew submit --fleet '%s' --fleet-credentials FILE \"PROMPT\"", remote)
+	} else if !o.isRemote() {
 		text += "\nFrom another machine:   see --listen in \"clew worker --help\""
 	}
 	clikit.Remark(o.Err, style, "clew worker", text)
