@@ -38,7 +38,7 @@ func (g *gitleaksRule) rule() Rule {
 	r := Rule{Name: "service-key", anchors: g.Anchors, back: g.Back, pattern: g.Pattern, entropy: g.Entropy}
 	r.About = "keys and tokens of 200 other services, by prefix or by the name of the service before them"
 	if g.Word {
-		r.before, r.broken = notInBase64, true
+		r.before, r.broken, r.alone = wordStart, true, true
 	}
 	short := len(g.Anchors[0]) <= 2 // as in selectors
 	r.wanted = func(value string) bool { return isKey(value) && !isWords(value) && (!short || hasDigit(value)) }

@@ -100,7 +100,7 @@ func (r *Rule) acrossLines(text string, start int, match []int, left *int) (span
 		return span, false
 	}
 	first, last := group(whole)
-	if last <= n || first >= n || isWords(joined[first:last]) || !r.accepts(joined[:first], joined[first:last]) {
+	if last <= n || first >= n || isWords(joined[first:last]) || !r.accepts(text[:start], joined[:first], joined[first:last]) {
 		return span, false
 	}
 	for i, end := range ends {

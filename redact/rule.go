@@ -41,6 +41,8 @@ type Rule struct {
 	entropy float64
 	// broken marks a key that is also found if it is broken by line ends.
 	broken bool
+	// alone marks a key that does not count if it is a part of longer data in base64.
+	alone bool
 	// custom finds the matches in place of pattern, before and wanted, in texts that have an
 	// anchor.
 	custom func(text string) [][2]int
@@ -211,7 +213,7 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 	*end = start + match[1]
 	first, last := group(match)
 	found := text[start+first : start+last]
-	if !r.accepts(text[start:start+first], found) {
+	if !r.accepts(text[:start], text[start:start+first], found) {
 		return spans
 	}
 	if from.limit < len(from.text) && last >= from.limit-utf8.UTFMax {
@@ -223,11 +225,40 @@ func (r *Rule) tryAt(text string, start int, end, left *int, spans [][2]int) [][
 	return append(spans, [2]int{start + first, start + last})
 }
 
-// accepts reports whether a match is a secret. around is the text from the anchor to the match.
-func (r *Rule) accepts(around, found string) bool {
+// accepts reports whether a match is a secret. around is the text from the anchor to the match, and
+// before the text before the anchor.
+func (r *Rule) accepts(before, around, found string) bool {
 	return (r.wanted == nil || r.wanted(found)) && (r.named == nil || r.named(around, found)) &&
-		(r.entropy == 0 || entropy(found) >= r.entropy)
+		(r.entropy == 0 || entropy(found) >= r.entropy) && !(r.alone && r.inBase64(before, found))
 }
+
+const (
+	// minData is the length of the shortest line that counts as data in base64. Programs break such
+	// data into lines of 64 or 76 characters.
+	minData = 60
+	// maxData bounds the text before a match that is looked at.
+	maxData = 256
+)
+
+// inBase64 reports whether a match is a part of longer data in base64: it has only characters of
+// base64, and so has the text before it on its line, or the whole line before. Paths, hashes and
+// other keys of the rule are no such data.
+func (r *Rule) inBase64(before, found string) bool {
+	if !hasOnlyBase64(found) {
+		return false
+	}
+	lines := strings.Split(before[max(0, len(before)-maxData):], "\n")
+	last := len(lines) - 1
+	data := lines[last][len(strings.TrimRight(lines[last], base64Letters)):]
+	if last > 0 && data == lines[last] && len(data) < minData {
+		data = strings.TrimSuffix(lines[last-1], "\r")
+	}
+	hash := data == strings.ToLower(data) || data == strings.ToUpper(data)
+	return len(data) >= minData && hasOnlyBase64(data) && !hash && !isWords(data) && !r.startsWithAnchor(data)
+}
+
+// hasOnlyBase64 reports whether a text has no other characters than those of base64.
+func hasOnlyBase64(text string) bool { return strings.Trim(text, base64Letters) == "" }
 
 // group returns the bounds of the first group that matched, or of the whole match.
 func group(match []int) (start, end int) {
@@ -268,23 +299,6 @@ func wordStart(before string) bool {
 func nameStart(before string) bool {
 	last := before[len(before)-1]
 	return !isAlphanumeric(last) && last != '-' && last != '_' || endsEscape(before)
-}
-
-// notInBase64 is like wordStart, for tokens that could be a part of other data: it reports whether the
-// text before is not the beginning of a longer text in base64.
-func notInBase64(before string) bool {
-	if !wordStart(before) {
-		return false
-	}
-	if strings.IndexByte("+/\r\n", before[len(before)-1]) < 0 {
-		return true
-	}
-	if n := len(before); n > 1 && before[n-1] == '+' && isAlphanumeric(before[n-2]) {
-		return false
-	}
-	before = strings.TrimRight(before[max(0, len(before)-128):], "\r\n")
-	run := len(before) - len(strings.TrimRight(before, base64Letters))
-	return run < 24 || strings.ContainsAny(before[len(before)-run:], "=")
 }
 
 // longestEscape bounds the escapes that endsEscape recognizes.

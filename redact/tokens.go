@@ -50,13 +50,13 @@ var tokenPatterns = []string{
 func tokenRules() []Rule {
 	var rules []Rule
 	add := func(anchors []string, pattern string) {
-		start := notInBase64
+		start := wordStart
 		if strings.HasPrefix(pattern, "(?:live|test)_") { // the end of other names
 			start = nameStart
 		}
 		rules = append(rules, Rule{
 			Name: "service-token", About: "tokens of other services: hvs...., SG...., dop_v1_..., gsk_..., shpat_..., AGE-SECRET-KEY-...",
-			anchors: anchors, before: start, broken: true, wanted: isServiceToken, pattern: pattern,
+			anchors: anchors, before: start, broken: true, alone: true, wanted: isServiceToken, pattern: pattern,
 		})
 	}
 	for _, pattern := range tokenPatterns {
