@@ -16,12 +16,20 @@ func isPersonal(name string) bool {
 	return strings.Contains(strings.ToLower(name), "pass") || strings.Contains(strings.ToLower(name), "pw")
 }
 
+// isSampleOf reports whether a value after a name stands for a secret in an example.
+func isSampleOf(around, value string) bool {
+	if isPersonal(around) {
+		return isSamplePassword(value)
+	}
+	return isSample(value)
+}
+
 // isVariable judges the value of an environment variable. In a shell or a file of settings, a
 // variable that has the name of a secret has one as its value, except in an example.
 func isVariable(around, value string) bool {
 	name := strings.TrimRight(around, `\"'`)
 	if strings.HasSuffix(name, "=") && !strings.HasPrefix(strings.ToLower(name), "_key") && !strings.ContainsAny(name[len(name)-2:], ":?") {
-		return isSecretValue(value) && !isSample(value) && !isPlaceholder(value)
+		return isSecretValue(value) && !isSampleOf(around, value) && !isPlaceholder(value)
 	}
 	return isNamedSecret(around, value)
 }
@@ -29,7 +37,7 @@ func isVariable(around, value string) bool {
 // isQuotedSecret judges a value in quotes, which is not an expression.
 func isQuotedSecret(around, value string) bool {
 	if isPersonal(around) {
-		return isWord(value) && !isSample(value) && !isText(value)
+		return isWord(value) && !isSamplePassword(value) && !isText(value)
 	}
 	return isToken(value)
 }
@@ -37,7 +45,7 @@ func isQuotedSecret(around, value string) bool {
 // isBareSecret judges a value without quotes, which may be an expression.
 func isBareSecret(around, value string) bool {
 	if isPersonal(around) {
-		return isSecretValue(value) && !isSample(value)
+		return isSecretValue(value) && !isSamplePassword(value)
 	}
 	return isToken(value) && !isExpression(value)
 }

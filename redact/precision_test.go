@@ -206,6 +206,30 @@ func TestNamedSecretsAreFound(t *testing.T) {
 	}
 }
 
+// A password that a person chose is a secret, however weak it is, and a placeholder is none.
+func TestWeakPasswords(t *testing.T) {
+	t.Parallel()
+	notations := []string{"DB_PASSWORD=%s\n", "password: %s\n", "{\"password\": \"%s\"}", "https://ann:%s@host/x", "password = '%s'", "<password>%s</password>"}
+	for _, notation := range notations {
+		for _, value := range []string{"Password123", "Secret2024", "Test1234", "mypassword", "foobar", "Secret-Token-1"} {
+			if text := fmt.Sprintf(notation, value); strings.Contains(new(Redactor).Text(text), value) {
+				t.Errorf("%q stays", text)
+			}
+		}
+		for _, value := range []string{"your-password", "changeme", "example", "test-password", "db_password", "password", "xxxx"} {
+			text := fmt.Sprintf(notation, value)
+			if got := new(Redactor).Text(text); got != text {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+	for _, text := range []string{"DB_PASSWORD=<password>", "https://user:pass@host/x", "password: ${PASSWORD}"} {
+		if got := new(Redactor).Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 // Code, prose, versions, types and placeholders after the name of a secret are none.
 func TestNamesAreNotSecrets(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func headerRules() []Rule {
 		},
 		{
 			Name: "url-password", About: "passwords and tokens in URLs: https://name:password@host, https://token@host",
-			anchors: []string{"://"}, wanted: func(value string) bool { return isValue(value) && !isSample(value) },
+			anchors: []string{"://"}, wanted: func(value string) bool { return isValue(value) && !isSamplePassword(value) },
 			pattern: `://(?:([A-Za-z0-9_.-]{20,}(?::[^\s/@"'<>]*)?)|[^\s/:@"'<>\[]*:([^\s/@"'<>]+))@`,
 		},
 	}

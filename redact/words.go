@@ -2,7 +2,9 @@ package redact
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // letterPairs has how rare each pair of characters is in names and words, as the comments and the
@@ -50,11 +52,11 @@ func pairKind(c byte) int {
 
 // sampleWords are the words that names of tests and examples consist of. They cost nothing.
 var sampleWords = map[string]bool{
-	"abc": true, "access": true, "api": true, "apikey": true, "app": true, "auth": true, "authkey": true, "bar": true, "bot": true, "client": true,
-	"cred": true, "creds": true, "credential": true, "credentials": true, "db": true, "def": true, "demo": true, "dummy": true, "env": true,
-	"example": true, "fake": true, "foo": true, "ghi": true, "here": true, "id": true, "invalid": true, "jwt": true, "key": true, "my": true,
-	"new": true, "oauth": true, "old": true, "pass": true, "passwd": true, "password": true, "private": true, "pwd": true, "sample": true,
-	"secret": true, "some": true, "test": true, "testing": true, "the": true, "token": true, "user": true, "valid": true, "value": true,
+	"abc": true, "access": true, "api": true, "apikey": true, "app": true, "auth": true, "authkey": true, "bar": true, "bot": true, "change": true,
+	"client": true, "cred": true, "creds": true, "credential": true, "credentials": true, "db": true, "def": true, "demo": true, "dummy": true, "env": true,
+	"example": true, "fake": true, "foo": true, "ghi": true, "here": true, "id": true, "invalid": true, "jwt": true, "key": true, "me": true, "my": true,
+	"new": true, "oauth": true, "old": true, "pass": true, "passwd": true, "password": true, "placeholder": true, "private": true, "pwd": true,
+	"replace": true, "sample": true, "secret": true, "some": true, "test": true, "testing": true, "the": true, "token": true, "user": true, "valid": true, "value": true,
 	"wrong": true, "xyz": true, "your": true,
 }
 
@@ -80,6 +82,26 @@ func hasManyDigits(value string) bool {
 func isSample(value string) bool {
 	bits, n := wordBits(value)
 	return n > 0 && bits == 0
+}
+
+// exampleWords are the sample words that make a password one of an example, and passwordWords those
+// that a setting with a password ends with.
+var (
+	exampleWords  = []string{"change", "dummy", "example", "fake", "here", "invalid", "placeholder", "replace", "sample", "test", "wrong", "your"}
+	passwordWords = []string{"credentials", "key", "pass", "passwd", "password", "pwd", "secret", "token"}
+)
+
+// isSamplePassword is like isSample, for a password. People choose weak passwords such as Password123
+// from the same words. A placeholder has no digits. It has a word of examples, as in your-password, or
+// is the name of a password, as in password and db_password.
+func isSamplePassword(value string) bool {
+	if hasDigit(value) || !isSample(value) {
+		return false
+	}
+	value = strings.ToLower(value)
+	isIn := func(word string) bool { return strings.Contains(value, word) }
+	last := value[strings.LastIndexFunc(value, func(r rune) bool { return !unicode.IsLetter(r) })+1:]
+	return slices.ContainsFunc(exampleWords, isIn) || slices.Contains(passwordWords, last)
 }
 
 // wordBits returns the cost of a value, in quarters of a bit, and its number of letters and digits.
