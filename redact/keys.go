@@ -46,7 +46,7 @@ func keyRules() []Rule {
 		{
 			Name: "google-key", About: "Google keys and tokens: AIza..., ya29...., GOCSPX-...",
 			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart, broken: true, wanted: isKey,
-			pattern: `AIza[A-Za-z0-9_-]{35}(?:[^\w-]|$)|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
+			pattern: `(AIza[A-Za-z0-9_-]{35})(?:[^\w-]|$)|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
 		},
 		{
 			Name: "package-token", About: "npm, PyPI, Hugging Face and Stripe tokens: npm_..., pypi-..., hf_..., sk_live_...",

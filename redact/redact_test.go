@@ -63,10 +63,14 @@ var redactions = map[string]struct {
 	},
 	"google-key": {
 		map[string]string{
-			"AIzaSyA-1234567890abcdefghijklmnopqrstu": "[redacted:google-key]",
-			"ya29.a0AfH6SMBabcdefghijklmnop":          "[redacted:google-key]",
+			"AIzaSyA-1234567890abcdefghijklmnopqrstu":       "[redacted:google-key]",
+			"AIzaSyA-1234567890abcdefghijklmnopqrstu\nnext": "[redacted:google-key]\nnext",
+			"ya29.a0AfH6SMBabcdefghijklmnop":                "[redacted:google-key]",
 		},
-		[]string{"AIza", "GOCSPX-", "xAIzaSyA-1234567890abcdefghijklmnopqrstu"},
+		[]string{
+			"AIza", "GOCSPX-", "xAIzaSyA-1234567890abcdefghijklmnopqrstu",
+			"AIzaSyabcdefghijklmnopqrstuvwxyz1234567", "AIzaSyabcdefghijklmnopqrstuvwxyz1234567, which is public",
+		},
 	},
 	"package-token": {
 		map[string]string{
