@@ -121,7 +121,7 @@ func TestIndexEqualsScan(t *testing.T) {
 	queries = append(queries, words(t, "cache", "error"), words(t, "error", "cache", "fmt.Errorf"), words(t, "fmt.Errorf"), words(t, "return err"))
 	queries = append(queries, parsed(t, "cache", "error", list[0], "nowhere"), parsed(t, "fmt.Errorf", "cach*"), parsed(t, list[1], list[2]+"*"))
 	for i := range 5 {
-		queries = append(queries, parsed(t, list[i:i+4]...))
+		queries = append(queries, parsed(t, list[i:i+4]...), parsed(t, "cache", "error", `-"`+pairs[i]+`"`))
 	}
 	middle := files[0].Info.ModTime()
 	for i, q := range queries {

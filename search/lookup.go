@@ -105,6 +105,9 @@ func (l *lookup) newest(ctx context.Context, matched []found) (*Result, error) {
 // relevant returns the most relevant hits.
 func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error) {
 	best := newRelevance(l.query, l.query.exact())
+	if best.turns != nil {
+		best.turns.text = l.text
+	}
 	if err := l.collect(ctx, matched, best); err != nil {
 		return nil, err
 	}
@@ -153,7 +156,7 @@ func (t *indexedTexts) read(c *candidate) bool {
 	}
 	text, ok := t.lookup.text(c)
 	if t.best.turns != nil {
-		return ok && t.best.readTurn(&t.lookup.tokenizer, c, text, t.lookup.text)
+		return ok && t.best.readTurn(&t.lookup.tokenizer, c, text)
 	}
 	if ok = ok && c.take(text, t.lookup.query.find(&t.lookup.tokenizer, text)); ok {
 		c.score = c.base * t.best.near.in(&t.lookup.tokenizer, text)

@@ -210,7 +210,7 @@ func (p *phrase) pairs(list []pair) []pair {
 
 // exact reports whether the words of a passage decide whether it matches, without its text.
 func (q *Query) exact() bool {
-	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 && (!q.typed || p.required) })
+	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 && (!q.typed || p.required || p.excluded) })
 }
 
 // expression returns the expression for the full-text index.

@@ -174,7 +174,7 @@ func newRelevance(q *Query, exact bool) *relevance {
 	}
 	r := &relevance{query: q, near: newCloseness(q), now: now.UnixMilli(), exact: exact, groups: map[groupKey]*group{}}
 	if q.typed {
-		r.turns = newTurnRanking(q)
+		r.turns = newTurnRanking(q, exact)
 	}
 	return r
 }

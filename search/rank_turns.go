@@ -28,8 +28,11 @@ type turn struct {
 	// cover is how much of each word of the query the turn has, and best what that counts.
 	cover, best []float32
 	excluded    bool
-	// others are passages with phrases that the turn must have, for which its texts have to be read.
+	// others are passages with phrases that the turn must or must not have, for which its texts have to
+	// be read.
 	others []*candidate
+	// read reports whether that was done.
+	read bool
 }
 
 // A turnRanking ranks turns, for queries by Parse.
@@ -44,9 +47,14 @@ type turnRanking struct {
 	excluded uint64
 	verify   uint64 // those of them that only the texts can tell
 	weights  []float64
+
+	tokenizer tokenizer
+	text      func(*candidate) (string, bool) // returns the text of a passage, if it can be read
 }
 
-func newTurnRanking(q *Query) *turnRanking {
+// newTurnRanking returns a ranking of passages whose masks are right, if exact is true. Otherwise they
+// may have phrases by mistake.
+func newTurnRanking(q *Query, exact bool) *turnRanking {
 	n := len(q.phrases)
 	t := &turnRanking{query: q, turns: map[turnKey]*turn{}, counts: make([]int, n), parts: make([]int, n)}
 	for i := range q.phrases {
@@ -56,9 +64,9 @@ func newTurnRanking(q *Query) *turnRanking {
 			t.excluded |= bit
 		case p.required:
 			t.required |= bit
-			if len(p.words) > 1 {
-				t.verify |= bit
-			}
+		}
+		if !exact && len(p.words) > 1 {
+			t.verify |= bit & (t.excluded | t.required)
 		}
 	}
 	return t
@@ -120,12 +128,9 @@ var fits = [...]float32{none: 0, exact: 1, form: formFit, part: partFit}
 // add adds a passage that has some of the words. It makes a copy if it keeps the candidate.
 func (r *turnRanking) add(g *group, c *candidate) {
 	t := r.turnOf(g, c)
-	if c.masks.exact&r.excluded != 0 {
-		t.excluded = true
-		c.masks.exact &^= r.excluded
-	}
+	t.excluded = t.excluded || c.masks.exact&r.excluded&^r.verify != 0
 	fit, value := c.fit(), float32(0)
-	for mask := c.masks.any(); mask != 0; mask &= mask - 1 {
+	for mask := c.masks.any() &^ r.excluded; mask != 0; mask &= mask - 1 {
 		i := bits.TrailingZeros64(mask)
 		tier := c.masks.tier(i)
 		if tier == part {
@@ -170,6 +175,33 @@ func (c *candidate) leads(other *candidate) bool {
 
 // maxOthers is the most texts of a turn that are read for a phrase.
 const maxOthers = 16
+
+// confirmed reports whether the texts of a turn have the phrases that it must have, and none that it
+// must not have. The text of the given passage, which may be nil, was read already and has these words.
+func (r *turnRanking) confirmed(t *turn, passage *candidate, has masks) bool {
+	if t.read || len(t.others) == 0 {
+		return !t.excluded
+	}
+	t.read = true
+	missing := r.verify & r.required
+	for _, other := range t.others {
+		if other.masks.exact&r.verify&(missing|r.excluded) == 0 || t.excluded {
+			continue
+		}
+		in := has
+		if other != passage {
+			text, ok := r.text(other)
+			if !ok {
+				continue
+			}
+			_, in = r.query.findAll(&r.tokenizer, text)
+		}
+		missing &^= in.exact
+		t.excluded = in.exact&r.excluded != 0
+	}
+	t.excluded = t.excluded || missing != 0
+	return !t.excluded
+}
 
 func (c *candidate) role() Role { return c.location.role }
 
@@ -234,23 +266,37 @@ func (r *turnRanking) sum(fit func(i int) float32) float64 {
 // wanted returns the turns that may be hits, and how many of the words each has.
 func (r *turnRanking) wanted() (list []*turn, shares []float64) {
 	r.weights = r.weigh()
-	var most float64
 	for _, t := range r.turns {
 		if t.excluded || len(t.texts) == 0 || !t.has(r.required) {
 			continue
 		}
-		share := r.sum(func(i int) float32 { return t.cover[i] })
-		most = max(most, share)
-		list, shares = append(list, t), append(shares, share)
+		list, shares = append(list, t), append(shares, r.sum(func(i int) float32 { return t.cover[i] }))
 	}
-	kept := 0
+	kept, most := 0, r.most(list, shares)
 	for i, t := range list {
-		if shares[i] >= minCover*most {
+		if shares[i] > 0 && shares[i] >= minCover*most {
 			list[kept], shares[kept] = t, shares[i]
 			kept++
 		}
 	}
 	return list[:kept], shares[:kept]
+}
+
+// most returns the share of the best turn. It sets the shares of better ones, whose texts it read and
+// which are no hits, to 0.
+func (r *turnRanking) most(list []*turn, shares []float64) float64 {
+	for {
+		best := 0
+		for i, share := range shares {
+			if share > shares[best] {
+				best = i
+			}
+		}
+		if len(list) == 0 || shares[best] == 0 || r.confirmed(list[best], nil, masks{}) {
+			return append(shares, 0)[best]
+		}
+		shares[best] = 0
+	}
 }
 
 // has reports whether a turn has words and phrases, as far as the index knows.
@@ -334,23 +380,10 @@ func (p *location) recent(now int64) float64 {
 }
 
 // readTurn records the matches in the text of a turn's best passage, and sets the score by their
-// closeness. It returns false if the turn is no hit. read returns the text of another passage.
-func (r *relevance) readTurn(t *tokenizer, c *candidate, text string, read func(*candidate) (string, bool)) bool {
+// closeness. It returns false if the turn is no hit.
+func (r *relevance) readTurn(t *tokenizer, c *candidate, text string) bool {
 	spans, has := r.query.findAll(t, text)
-	if has.any() == 0 || !c.take(text, spans) {
-		return false
-	}
-	missing := r.turns.verify &^ has.exact
-	for _, other := range c.turn.others {
-		if missing&other.masks.exact == 0 {
-			continue
-		}
-		if text, ok := read(other); ok {
-			_, in := r.query.findAll(t, text)
-			missing &^= in.exact
-		}
-	}
-	if missing != 0 {
+	if has.any() == 0 || !c.take(text, spans) || !r.turns.confirmed(c.turn, c, has) {
 		return false
 	}
 	near := &Query{typed: true}

@@ -231,17 +231,13 @@ type scannedTurns struct {
 	tokenizer tokenizer
 }
 
-func (s *scannedTurns) text(c *candidate) (string, bool) {
+func (s *scannedTurns) read(c *candidate) bool {
 	file, err := s.files.open(c.file.Path)
 	if err != nil {
-		return "", false // it was there before
+		return false // it was there before
 	}
-	return s.reader.text(file, &c.location, c.file.Spill)
-}
-
-func (s *scannedTurns) read(c *candidate) bool {
-	text, ok := s.text(c)
-	return ok && s.best.readTurn(&s.tokenizer, c, text, s.text)
+	text, ok := s.reader.text(file, &c.location, c.file.Spill)
+	return ok && s.best.readTurn(&s.tokenizer, c, text)
 }
 
 func (s *scan) result(ctx context.Context) (*Result, error) {
