@@ -48,6 +48,12 @@ func Parse(text string) (*Query, error) {
 		p.loosen()
 		q.addTerm(p, 1)
 	}
+	switch typed := len(q.phrases); {
+	case q.wanted() == 0:
+		return nil, errors.New("search: the query contains no words to find")
+	case typed > maxTerms:
+		return nil, fmt.Errorf("search: the query contains %d words, and at most %d can be searched for at once", typed, maxTerms)
+	}
 	for i := range informative {
 		q.addParts(&informative[i])
 	}
@@ -56,12 +62,6 @@ func Parse(text string) (*Query, error) {
 		if a.joins() && b.joins() { // some write time out, and others timeout
 			q.addTerm(phrase{words: []string{a.words[0] + b.words[0]}}, partWeight)
 		}
-	}
-	switch wanted := q.wanted(); {
-	case wanted == 0:
-		return nil, errors.New("search: the query contains no words to find")
-	case len(q.phrases) > maxTerms:
-		return nil, fmt.Errorf("search: the query contains %d words, and at most %d can be searched for at once", wanted, maxTerms)
 	}
 	return q, nil
 }
@@ -115,13 +115,13 @@ func fieldsOf(text string) []typedField {
 	return list
 }
 
-// addTerm adds a word or phrase, unless the query has it.
+// addTerm adds a word or phrase, unless the query has it. It adds no part if there are too many.
 func (q *Query) addTerm(p phrase, weight float64) {
 	p.weight = weight
 	same := func(other phrase) bool {
 		return slices.Equal(other.words, p.words) && other.prefix == p.prefix && other.excluded == p.excluded && other.required == p.required
 	}
-	if !slices.ContainsFunc(q.phrases, same) {
+	if full := weight < 1 && len(q.phrases) >= maxTerms; !full && !slices.ContainsFunc(q.phrases, same) {
 		q.phrases = append(q.phrases, p)
 	}
 }
