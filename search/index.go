@@ -41,9 +41,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/clewdev/clew/search/internal/sqlite"
 	"github.com/clewdev/clew/sessions"
@@ -59,7 +61,8 @@ type Index struct {
 	// Note is called with a sentence when the index had to be rebuilt. It may be nil.
 	Note func(text string)
 
-	steps *steps // of an Update, after each of which others can search
+	steps     *steps // of an Update, after each of which others can search
+	firstStep int64  // see firstStep
 }
 
 // ErrBusy means that another process is writing the index. It is returned wrapped.
@@ -100,7 +103,7 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		stepwise := *x
-		stepwise.steps = &steps{tried: map[string]bool{}}
+		stepwise.steps = &steps{size: cmp.Or(x.firstStep, firstStep), tried: map[string]bool{}}
 		_, unread, err = stepwise.refresh(ctx, db, files)
 		return err
 	})
@@ -109,7 +112,7 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 
 // Lookup runs a query on the index as it is, so that nobody waits for new content in the files. It
 // finds passages of these files only. [Result.Outdated] lists the files that changed since the
-// index was updated. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is
+// index was updated, without those that could not be read then: these are in [Result.Unread]. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is
 // an error as well, and [Index.Update] rebuilds it.
 func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
 	if err := q.checkIndexed(); err != nil {
@@ -137,9 +140,20 @@ func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (re
 		return nil, err
 	}
 	result.Updated = info.ModTime()
-	for _, change := range compare(files, known).changes {
-		result.Outdated = append(result.Outdated, change.file)
+	p := compare(files, known)
+	p.changes = slices.DeleteFunc(p.changes, func(c change) bool {
+		if c.unreadable() {
+			result.Unread = append(result.Unread, fmt.Errorf("search: %s could not be read when the index was updated", c.file.Path))
+		}
+		return c.unreadable()
+	})
+	for i := range p.changes {
+		result.Outdated = append(result.Outdated, p.changes[i].file)
 	}
+	if err := p.begin(ctx, db); err != nil {
+		return nil, err
+	}
+	result.OutdatedBytes = p.bytes
 	return result, nil
 }
 

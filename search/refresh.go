@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"runtime"
@@ -67,11 +68,17 @@ func compare(files []sessions.File, known map[string]sqlite.File) *plan {
 	return p
 }
 
-// stepBytes is the size of the transcripts that are read in one step.
-const stepBytes = 96 << 20
+// firstStep is the size of the transcripts that are read in the first step, and maxStep in one of the
+// last. Each step is twice as large as the one before: others can soon search what is new, and the end of
+// a step has a cost.
+const (
+	firstStep = 8 << 20
+	maxStep   = 96 << 20
+)
 
 // steps divides an update.
 type steps struct {
+	size  int64           // of the next one
 	tried map[string]bool // the paths of the files of earlier steps: some can't be read
 	done  int64           // bytes of these
 }
@@ -84,13 +91,14 @@ func (s *steps) next(p *plan) (more bool) {
 	var size int64
 	for i := range newest {
 		f := newest[i].file
-		if size < stepBytes {
+		if size < s.size {
 			s.tried[f.Path] = true
 		} else {
 			p.later += f.Info.Size()
 		}
 		size += f.Info.Size()
 	}
+	s.size = min(2*s.size, maxStep)
 	before := len(p.changes)
 	p.changes = slices.DeleteFunc(p.changes, func(c change) bool { return !s.tried[c.file.Path] })
 	return len(p.changes) < before
@@ -313,18 +321,31 @@ func (b *batch) write(w *sqlite.Writer) error {
 		return nil
 	}
 	if b.err != nil {
-		return c.forget(w)
+		return c.forget(w, b.err)
 	}
 	return c.keep(w)
 }
 
-// forget marks the file in the index, so that it is read again.
-func (c *change) forget(w *sqlite.Writer) error {
+// unreadSize is the size of a file in the index that was not read to its end. It has the time of the
+// file if that was not possible, and none if there was no time for it.
+const unreadSize = -1
+
+// forget marks the file in the index, so that it is read again. cause is why it could not be read.
+func (c *change) forget(w *sqlite.Writer, cause error) error {
 	if err := w.Empty(c.known.ID); err != nil {
 		return err
 	}
-	_, err := w.Put(&sqlite.File{ID: c.known.ID, Path: c.file.Path, Size: -1, State: []byte("{}")})
+	file := &sqlite.File{ID: c.known.ID, Path: c.file.Path, Size: unreadSize, State: []byte("{}")}
+	if !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		file.Modified = c.file.Info.ModTime().UnixNano()
+	}
+	_, err := w.Put(file)
 	return err
+}
+
+// unreadable reports whether the file could not be read for the index, and did not change since.
+func (c *change) unreadable() bool {
+	return c.known.Size == unreadSize && c.known.Modified == c.file.Info.ModTime().UnixNano()
 }
 
 func (c *change) keep(w *sqlite.Writer) error {

@@ -127,9 +127,11 @@ type Result struct {
 	AtMost bool // some of the further hits may not match
 
 	// Updated is the time the index was last updated, and Outdated are the files that changed
-	// since, for a result of [Index.Lookup]. What is new in these files was not searched.
-	Updated  time.Time
-	Outdated []*sessions.File
+	// since, for a result of [Index.Lookup]. What is new in these files was not searched: it has
+	// OutdatedBytes.
+	Updated       time.Time
+	Outdated      []*sessions.File
+	OutdatedBytes int64
 	// Unread are the errors of files that could not be read.
 	Unread []error
 }
