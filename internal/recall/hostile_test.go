@@ -208,8 +208,10 @@ func TestTerms(t *testing.T) {
 		"what's the parser's time-out":              "parser time-out",
 		`who said "we will see" about -draft pages`: `"we will see" draft pages`,
 		"the of and": "",
-		"HTTP 404":   "HTTP 404",
-		"Straßen":    "Straßen",
+		"what’s l’été and the parser’s THE BUILD'S time-out": "l’été parser BUILD time-out",
+		"d’accord, don’t ask Ann’S":                          "d’accord Ann",
+		"HTTP 404":                                           "HTTP 404",
+		"Straßen":                                            "Straßen",
 	} {
 		if got := terms(question); got != want {
 			t.Errorf("%q: %q, want %q", question, got, want)

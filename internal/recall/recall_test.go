@@ -338,6 +338,10 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := fmt.Sprintf("%s@%d", s[:8], len(first)+1)
+	var phrases strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&phrases, "\"w%d\" ", i)
+	}
 	for _, test := range []struct {
 		name, want string
 		call       func() (string, error)
@@ -345,6 +349,9 @@ func TestMistakes(t *testing.T) {
 		{"no words", "no words", func() (string, error) { return r.Search(t.Context(), SearchRequest{Query: "?!"}, nil) }},
 		{"long query", "at most 1000", func() (string, error) {
 			return r.Search(t.Context(), SearchRequest{Query: strings.Repeat("x", 2000)}, nil)
+		}},
+		{"many phrases", "contains 100 words", func() (string, error) {
+			return r.Search(t.Context(), SearchRequest{Query: phrases.String()}, nil)
 		}},
 		{"limit", "between 1 and 20", func() (string, error) { return r.Search(t.Context(), SearchRequest{Query: "x", Limit: 99}, nil) }},
 		{"in", "must be said", func() (string, error) { return r.Search(t.Context(), SearchRequest{Query: "x", In: "all"}, nil) }},

@@ -89,7 +89,7 @@ func (r *Recall) query(req *SearchRequest) (*search.Query, error) {
 	}
 	q, err := search.Parse(cmp.Or(terms(req.Query), req.Query)) // any words are better than nothing
 	if err != nil {
-		return nil, errors.New("the query has no words to search for: give names or words that the text may have")
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "search: ") + ": give a few names or words that the text may have")
 	}
 	q.Source, q.Order, q.Since, q.Now = source, search.Relevance, req.Since, r.opts.Now()
 	q.Limit, q.PerSession, q.PerTurn = 2*limit, hitsASession, hitsASession // forks repeat texts

@@ -147,11 +147,14 @@ func terms(question string) string {
 			continue
 		}
 		field = strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-		word := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(field, "’", "'")), "'s")
+		for _, end := range []string{"'s", "'S", "’s", "’S"} {
+			field = strings.TrimSuffix(field, end)
+		}
+		word := strings.ToLower(strings.ReplaceAll(field, "’", "'"))
 		if word == "" || stopWords()[word] || strings.HasSuffix(word, "n't") || len(list) >= maxTerms {
 			continue
 		}
-		list = append(list, field[:min(len(field), len(word))])
+		list = append(list, field)
 	}
 	return strings.Join(list, " ")
 }
