@@ -728,10 +728,5 @@ func validInPlace(text string) string {
 // excerptOf returns the text around the matches, on one line.
 func excerptOf(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
-	e := h.Excerpt(2 * columns)
-	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends, Markdown: h.Role != search.Tool}
-	for _, m := range e.Matches {
-		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
-	}
-	return x.Line(columns, color)
+	return view.ExcerptOf(h, 2*columns).Line(columns, color)
 }

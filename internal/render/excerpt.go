@@ -13,7 +13,7 @@ type Excerpt struct {
 	Text         string
 	Matches      [][2]int // beginnings and ends in Text, in order
 	Begins, Ends bool     // it is at the beginning or at the end of the text
-	Markdown     bool     // marks for headings and bold text are left out
+	Markdown     bool     // it has marks for headings, bold text and code blocks, which Line leaves out
 }
 
 // markdownMarks matches what Markdown has only for the looks of a text.
@@ -21,13 +21,48 @@ var markdownMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?m)\\*\\*|^#{1,6} |^```[a-z]*\n?")
 })
 
-// PlainProse returns a part of a Markdown text without marks for headings, bold text and code blocks.
-func PlainProse(text string) string { return markdownMarks().ReplaceAllString(text, "") }
+// Plain returns the excerpt without the marks of Markdown, if it has some. A mark at the start of a line
+// is one only there: the excerpt may begin within a line, and a match may end before a #.
+func (e *Excerpt) Plain() *Excerpt {
+	if !e.Markdown {
+		return e
+	}
+	p := &Excerpt{Begins: e.Begins, Ends: e.Ends}
+	var marks [][]int
+	for _, mark := range markdownMarks().FindAllStringIndex(e.Text, -1) {
+		if mark[0] == 0 && !e.Begins && e.Text[0] != '*' {
+			continue
+		}
+		for _, m := range e.Matches { // as in ```go
+			if m[0] > mark[0] {
+				mark[1] = min(mark[1], m[0])
+			}
+		}
+		marks = append(marks, mark)
+	}
+	removed := func(at int) (n int) { // before an offset
+		for _, mark := range marks {
+			n += max(min(at, mark[1])-mark[0], 0)
+		}
+		return n
+	}
+	at := 0
+	for _, mark := range marks {
+		p.Text += e.Text[at:mark[0]]
+		at = mark[1]
+	}
+	p.Text += e.Text[at:]
+	for _, m := range e.Matches {
+		p.Matches = append(p.Matches, [2]int{m[0] - removed(m[0]), m[1] - removed(m[1])})
+	}
+	return p
+}
 
 // Line returns the excerpt on one line of at most so many columns, of which there are at least two.
 // The matches are painted.
 func (e *Excerpt) Line(columns int, color bool) string {
-	line := excerptLine{columns: columns, color: color, markdown: e.Markdown}
+	e = e.Plain()
+	line := excerptLine{columns: columns, color: color}
 	if !e.Begins {
 		line.write("…", false)
 	}
@@ -49,18 +84,14 @@ var colorCodes = sync.OnceValue(func() *regexp.Regexp {
 
 // An excerptLine puts pieces of a text on one line.
 type excerptLine struct {
-	out      strings.Builder
-	columns  int // that are left
-	color    bool
-	space    bool // the last character is a space, or there is none
-	full     bool
-	markdown bool
+	out     strings.Builder
+	columns int // that are left
+	color   bool
+	space   bool // the last character is a space, or there is none
+	full    bool
 }
 
 func (l *excerptLine) write(text string, marked bool) {
-	if l.markdown {
-		text = PlainProse(text)
-	}
 	text = l.squeeze(tty.Clean(colorCodes().ReplaceAllString(text, "")))
 	if l.full || text == "" {
 		return

@@ -432,15 +432,11 @@ func (s *searchScreen) hitLine(item, width int) string {
 
 func excerptLine(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
-	e := h.Excerpt(2 * columns)
-	if len(h.Text) < columns { // all of it fits
-		e = search.Excerpt{Text: h.Text, Matches: h.Matches, Begins: true, Ends: true}
+	size := 2 * columns
+	if len(h.Text) < columns {
+		size = 4 * len(h.Text) // all of it fits
 	}
-	x := render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends, Markdown: h.Role != search.Tool}
-	for _, m := range e.Matches {
-		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
-	}
-	return x.Line(columns, color)
+	return view.ExcerptOf(h, size).Line(columns, color)
 }
 
 // newInfo returns a page with details about a session in the list.

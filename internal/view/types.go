@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -70,6 +71,16 @@ const (
 	ForkChat     ProgramKind = "fork"     // clew chat --resume --fork-session
 	ShowText     ProgramKind = "show"     // a text in $EDITOR or $PAGER
 )
+
+// ExcerptOf returns the section of a result's text, of about size bytes, that has the most matches.
+func ExcerptOf(h *search.Hit, size int) *render.Excerpt {
+	e := h.Excerpt(size)
+	x := &render.Excerpt{Text: e.Text, Begins: e.Begins, Ends: e.Ends, Markdown: h.Role != search.Tool}
+	for _, m := range e.Matches {
+		x.Matches = append(x.Matches, [2]int{m.Start, m.End})
+	}
+	return x
+}
 
 // HitPlace describes the place of a result in its session, and the author of its text.
 func HitPlace(h *search.Hit) string {

@@ -41,26 +41,31 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := foundDrawer{s: s, names: names, skip: from, left: n}
-	for i := range result.Sessions {
-		d.session(&result.Sessions[i])
-	}
-	return reply(w, struct {
-		fragment
-		Total int    `json:"total"` // the hits that can be asked for
-		Note  string `json:"note"`
-		// Indexing is the share of the transcripts that the index has, in percent, while it is being
-		// built, and absent otherwise.
-		Indexing *int64 `json:"indexing,omitempty"`
-	}{fragment{d.String()}, min(d.total+result.More, maxHits), result.Note, indexingPercent(result.Indexing)})
+	return reply(w, s.drawFound(result, names, from, n))
 }
 
-func indexingPercent(i *view.Indexing) *int64 {
-	if i == nil {
-		return nil
+// A drawnFound is an answer with results.
+type drawnFound struct {
+	fragment
+	Total int    `json:"total"` // the hits that can be asked for
+	Note  string `json:"note"`
+	// Indexing is the share of the transcripts that the index has, in percent, while it is being
+	// built, and absent otherwise.
+	Indexing *int64 `json:"indexing,omitempty"`
+}
+
+// drawFound returns n results from one on. names are the IDs of sessions in addresses.
+func (s *Server) drawFound(found *view.Found, names map[string]string, from, n int) *drawnFound {
+	d := foundDrawer{s: s, names: names, skip: from, left: n}
+	for i := range found.Sessions {
+		d.session(&found.Sessions[i])
 	}
-	n := i.Percent()
-	return &n
+	drawn := &drawnFound{fragment: fragment{d.String()}, Total: min(d.total+found.More, maxHits), Note: found.Note}
+	if found.Indexing != nil {
+		percent := found.Indexing.Percent()
+		drawn.Indexing = &percent
+	}
+	return drawn
 }
 
 // sessionNames returns the IDs of sessions in addresses by their paths.
@@ -133,26 +138,20 @@ func (d *foundDrawer) hit(address string, h *search.Hit) {
 	d.raw(">")
 	d.span("where", view.HitPlace(h))
 	d.raw(`<span class="excerpt">`)
-	e := h.Excerpt(maxExcerpt)
-	plain := func(text string) string {
-		if h.Role != search.Tool {
-			text = render.PlainProse(text)
-		}
-		return inLine(text)
-	}
+	e := view.ExcerptOf(h, maxExcerpt).Plain()
 	if !e.Begins {
 		d.raw("… ")
 	}
 	at := 0
 	for _, m := range e.Matches {
-		from, to := min(max(m.Start, at), len(e.Text)), min(max(m.End, at), len(e.Text))
-		d.clean(plain(e.Text[at:from]))
+		from, to := min(max(m[0], at), len(e.Text)), min(max(m[1], at), len(e.Text))
+		d.clean(inLine(e.Text[at:from]))
 		d.raw("<mark>")
-		d.clean(plain(e.Text[from:to]))
+		d.clean(inLine(e.Text[from:to]))
 		d.raw("</mark>")
 		at = to
 	}
-	d.clean(plain(e.Text[at:]))
+	d.clean(inLine(e.Text[at:]))
 	if !e.Ends {
 		d.raw(" …")
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/rows"
+	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/search"
 )
 
 // Each request that names something that is not there, or asks for something that makes no sense, is
@@ -390,6 +392,33 @@ func TestSearch(t *testing.T) {
 	}
 	if html := d.html("search?q=listener&from=100"); html != "" {
 		t.Error(html)
+	}
+}
+
+// While the index is being built, an answer has its progress. An excerpt keeps what is no mark of Markdown.
+func TestSearchWhileTheIndexGrows(t *testing.T) {
+	t.Parallel()
+	d := newDataServer(t)
+	found := &view.Found{More: 7, Indexing: &view.Indexing{Done: 40, Total: 100}, Sessions: []view.FoundSession{
+		{Hits: []search.Hit{{Role: search.Answer, Text: "# Title\nC# is **old**", Matches: []search.Span{{Start: 8, End: 9}}}}},
+	}}
+	drawn, err := json.Marshal(d.drawFound(found, nil, 0, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		HTML            string
+		Total, Indexing int
+	}
+	if err := json.Unmarshal(drawn, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Total != 8 || answer.Indexing != 40 || !strings.Contains(answer.HTML, `<span class="excerpt">Title <mark>C</mark># is old</span>`) {
+		t.Errorf("%s", drawn)
+	}
+	found.Indexing = nil
+	if drawn, err := json.Marshal(d.drawFound(found, nil, 0, 10)); err != nil || strings.Contains(string(drawn), "indexing") {
+		t.Errorf("%s, %v", drawn, err)
 	}
 }
 
