@@ -289,7 +289,7 @@ func (r *Recall) runUpdate(u *update) error {
 		defer u.mu.Unlock()
 		u.read, u.total = read, total
 	}}
-	_, err = index.Update(r.ctx, files) // files that can't be read are found to be outdated by each search
+	_, err = index.Update(r.ctx, files) // each search reports the files that can't be read
 	return err
 }
 

@@ -289,6 +289,48 @@ func (f *slowSource) Search(ctx context.Context, words string, _ int, progress f
 	}
 }
 
+// A growingSource has the results of each search from the test.
+type growingSource struct {
+	*fakeSource
+	results chan *view.Found
+}
+
+func (f *growingSource) Search(ctx context.Context, words string, _ int, _ func(done, total int64)) (*view.Found, error) {
+	f.note("search %s", words)
+	select {
+	case found := <-f.results:
+		return found, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// While the index is being built, the search is repeated. The results stay until there are others, and
+// the same one stays selected.
+func TestSearchWhileTheIndexGrows(t *testing.T) {
+	t.Parallel()
+	f := &growingSource{fakeSource: someSessions(), results: make(chan *view.Found, 1)}
+	s := tell(t, f, 80, 24, func(a *app) screen { return newSearch(a, "refused") })
+	part := foundResults()
+	part.Indexing = &view.Indexing{Done: 40, Total: 100}
+	f.results <- part
+	s.see("12 results so far, reading sessions, 40 %").press("down").selected("connection refused")
+	s.waits("not repeated", func() bool { return strings.Count(f.notes(), "search refused") == 2 })
+	s.see("12 results so far").selected("connection refused")
+
+	more := foundResults()
+	more.Indexing = &view.Indexing{Done: 80, Total: 100}
+	first := more.Sessions[1].Hits[0]
+	first.SessionID, first.Text = id(1), "It refused the first one."
+	more.Sessions = append([]view.FoundSession{{Info: someSessions().infos[0], Hits: []search.Hit{first}}}, more.Sessions...)
+	f.results <- more
+	s.see("13 results so far, reading sessions, 80 %", "It refused the first one").selected("connection refused")
+	whole := *more
+	whole.Indexing = nil
+	f.results <- &whole
+	s.see("4 of 13 results").selected("connection refused").press("enter").unseen("4 of 13")
+}
+
 // The next key ends a search, and progress is shown.
 func TestSearchIsGivenUp(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -99,7 +100,7 @@ func (s *Source) Search(ctx context.Context, words string, limit int, progress f
 	found := foundIn(ctx, result)
 	found.Indexing = indexing
 	if n := len(result.Unread); n > 0 || unlisted != nil {
-		found.Note = fmt.Sprintf("%d files could not be read.", max(n, 1))
+		found.Note = wording.Count(max(n, 1), "file") + " could not be read."
 	}
 	return found, nil
 }
@@ -114,22 +115,18 @@ func (s *Source) lookUp(
 ) (*search.Result, *Indexing, error) {
 	index := &search.Index{Path: path, Progress: progress}
 	result, err := index.Lookup(ctx, files, q)
-	var missing int64
 	if err != nil {
 		result = new(search.Result)
 		for i := range files {
-			missing += files[i].Info.Size()
+			result.OutdatedBytes += files[i].Info.Size()
 		}
-	}
-	for _, f := range result.Outdated {
-		missing += f.Info.Size()
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
 	case err == nil && len(result.Outdated) == 0:
 		return result, nil, nil
-	case missing <= quickUpdate && !s.index.runs():
+	case result.OutdatedBytes <= quickUpdate && !s.index.runs():
 		result, err := index.Search(ctx, files, q)
 		return result, nil, err
 	}
@@ -146,6 +143,7 @@ type indexer struct {
 	done, total int64
 	err         error // of the last update, until it was returned
 
+	read  func(done int64) // called by tests' updates with the bytes that were read; nil otherwise
 	group sync.WaitGroup
 }
 
@@ -172,13 +170,16 @@ func (x *indexer) update(path string, files []sessions.File) (*Indexing, error) 
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop, x.running, x.done, x.total = stop, true, 0, 0
 	index := &search.Index{Path: path, Progress: func(done, total int64) {
+		if x.read != nil {
+			x.read(done)
+		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.done, x.total = done, total
 	}}
 	x.group.Go(func() {
 		defer stop()
-		_, err := index.Update(ctx, files) // a search reports files that can't be read
+		_, err := index.Update(ctx, files) // each search reports the files that can't be read
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.running, x.err = false, err

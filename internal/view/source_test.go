@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -282,6 +285,130 @@ func TestSearch(t *testing.T) {
 		t.Error("punctuation was searched for")
 	}
 }
+
+// A search during the first update has what the index has so far, and what it lacks later.
+func TestSearchWhileTheIndexGrows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	index := filepath.Join(t.TempDir(), "search.db")
+	project := filepath.Join(dir, "-project")
+	if err := os.Mkdir(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{one, two} {
+		path := filepath.Join(project, id+".jsonl")
+		text := entries(id, dir) + strings.Repeat("x", quickUpdate/2) + "\n" // a step for each
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 11, 15-i, 10, 0, 0, 0, time.UTC)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() (files []sessions.File, size int64) {
+		t.Helper()
+		for f, err := range sessions.Files(t.Context(), &sessions.Options{Store: sessions.NewFolder(dir)}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, size = append(files, f), size+f.Info.Size()
+		}
+		slices.SortFunc(files, func(a, b sessions.File) int { return strings.Compare(a.Path, b.Path) })
+		return files, size
+	}
+	query, err := search.Parse("parser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, size := list()
+	s := New(Options{})
+	inSecond, release := make(chan struct{}), make(chan struct{})
+	announce := sync.OnceFunc(func() { close(inSecond) })
+	s.index.read = func(done int64) {
+		if done > size/2 {
+			announce()
+			<-release
+		}
+	}
+	goOn := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(func() {
+		goOn()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	find := func(want ...string) *Indexing {
+		t.Helper()
+		result, indexing, err := s.lookUp(t.Context(), index, files, query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range result.Hits {
+			got = append(got, h.SessionID)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return indexing
+	}
+
+	if indexing := find(); indexing == nil {
+		t.Error("nothing is known of the first update")
+	}
+	<-inSecond
+	for range 2 {
+		if indexing := find(one); indexing == nil || indexing.Percent() < 40 || indexing.Percent() > 60 {
+			t.Errorf("in the middle: %+v", indexing)
+		}
+	}
+	goOn()
+	polltest.Until(t, "the update", func() bool { return !s.index.runs() })
+	if indexing := find(one, two); indexing != nil {
+		t.Errorf("at the end: %+v", indexing)
+	}
+
+	// Only what is new in a long transcript counts.
+	file, err := os.OpenFile(files[0].Path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteString(strings.Repeat("y", quickUpdate-100) + "\n")
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, _ = list()
+	if indexing := find(one, two); indexing != nil {
+		t.Errorf("of a transcript that grows: %+v", indexing)
+	}
+
+	// A file that can't be read is tried once.
+	files[0].Info = sized{files[0].Info, 4 * quickUpdate}
+	files[0].Path = filepath.Join(files[1].Path, "below.jsonl")
+	if indexing := find(two); indexing == nil {
+		t.Error("a long file is read before the results are shown")
+	}
+	polltest.Until(t, "the update", func() bool { return !s.index.runs() })
+	for range 2 {
+		if indexing := find(two); indexing != nil || s.index.runs() {
+			t.Errorf("it is tried again: %+v", indexing)
+		}
+	}
+	result, _, err := s.lookUp(t.Context(), index, files, query, nil)
+	if err != nil || len(result.Unread) != 1 {
+		t.Errorf("unread %v, error %v", result.Unread, err)
+	}
+}
+
+// A sized is about a file of another size.
+type sized struct {
+	os.FileInfo
+	size int64
+}
+
+func (s sized) Size() int64 { return s.size }
 
 func TestParseQuery(t *testing.T) {
 	t.Parallel()
