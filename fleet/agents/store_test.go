@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +20,12 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
+
+func TestMain(m *testing.M) { os.Exit(gittest.Main(m)) }
 
 // A stage is a fleet with one worker whose agents are simulated. Its engine and its store fail as a test says.
 type stage struct {
@@ -109,16 +111,9 @@ func repository(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "greeting.txt"), []byte("Hello\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
-		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"},
-	} {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Run(t, dir, "add", ".")
+	gittest.Run(t, dir, "commit", "-q", "-m", "first")
 	return dir
 }
 

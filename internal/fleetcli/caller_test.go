@@ -20,6 +20,7 @@ import (
 	"github.com/clewdev/clew/fleet/memfleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/engine"
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/internal/polltest"
 )
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 			os.Exit(runCommands(os.Args[2]))
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(gittest.Main(m))
 }
 
 // again runs commands in a child.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -17,23 +18,17 @@ import (
 func TestClean(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		if _, err := git(t.Context(), dir, append([]string{"-c", "user.name=me", "-c", "user.email=me@host", "-c", "core.autocrlf=false"}, args...)...); err != nil {
-			t.Fatalf("git %v: %v", args, err)
-		}
-	}
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run("init", "-q")
+	gittest.Run(t, dir, "init", "-q")
 	write("a b", "1\n")
 	write("other", "1\n")
-	run("add", ".")
-	run("commit", "-q", "-m", "first")
+	gittest.Run(t, dir, "add", ".")
+	gittest.Run(t, dir, "commit", "-q", "-m", "first")
 	write("other", "2\n")
 	patches := map[string]string{
 		"changed": "diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-1\n+3\n",
@@ -60,9 +55,7 @@ func TestApplyHint(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := git(t.Context(), filepath.Dir(dir), "init", "-q"); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Run(t, filepath.Dir(dir), "init", "-q")
 	t.Chdir(dir)
 	top, err := git(t.Context(), ".", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -92,11 +85,8 @@ func TestApplyHint(t *testing.T) {
 func TestApplyShowsModes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=me", "-c", "user.email=me@host", "commit", "-q", "--allow-empty", "-m", "first"}} {
-		if _, err := git(t.Context(), dir, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
 	created := func(name, mode, text string) string {
 		return "diff --git a/" + name + " b/" + name + "\nnew file mode " + mode + "\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+" + text + "\n\\ No newline at end of file\n"
 	}

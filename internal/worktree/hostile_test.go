@@ -16,9 +16,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/internal/polltest"
 )
 
@@ -102,7 +102,7 @@ func TestAgentSettings(t *testing.T) {
 	}
 	tr.ran(t)
 	write(t, tree.Dir, map[string]string{"a": "changed\n", "c": "three\n", "sub/s": "SUB\n", "sub/.gitattributes": evilAttributes})
-	if _, err := tryGit(t, tree.Dir, "status"); err != nil {
+	if _, err := gittest.Try(t, tree.Dir, "status"); err != nil {
 		t.Log(err)
 	}
 	if tr.ran(t) == "" {
@@ -195,6 +195,7 @@ func TestUserSettings(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	hooks := filepath.Join(home, "hooks")
 	for _, hook := range []string{"post-checkout", "pre-push", "reference-transaction", "post-index-change"} {
 		if err := errors.Join(os.MkdirAll(hooks, 0o755), os.Symlink(tr.program, filepath.Join(hooks, hook))); err != nil {
@@ -261,7 +262,7 @@ func TestCredentialHelper(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	for _, variable := range []string{"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"} {
 		t.Setenv(variable, "")
 	}
@@ -356,36 +357,6 @@ func TestCancelFetch(t *testing.T) {
 	differ(t, "left", false, exists(filepath.Join(r.trees(), "a")))
 	write(t, filepath.Dir(goOn), map[string]string{filepath.Base(goOn): ""})
 	differ(t, "the next attempt", gitIn(t, repo, "rev-parse", "HEAD"), add(t, r, req).Base)
-}
-
-// TestMain lets this program be a second process that uses a root.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "add" {
-		os.Exit(addProcess(os.Args[2], os.Args[3], os.Args[4:]))
-	}
-	os.Exit(m.Run())
-}
-
-// addProcess adds trees, all at once, and prints their commits.
-func addProcess(root, repo string, names []string) int {
-	r, err := Open(root, &Options{MinFree: -1, MinFreeShare: -1})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	var adding sync.WaitGroup
-	for _, name := range names {
-		adding.Go(func() {
-			tree, err := r.Add(context.Background(), &Request{Repo: repo, Ref: "main", Name: name})
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			fmt.Println(tree.Name, tree.Base, tree.Close())
-		})
-	}
-	adding.Wait()
-	return 0
 }
 
 func startProcess(t *testing.T, root, repo string, names ...string) (*exec.Cmd, *bufio.Scanner) {

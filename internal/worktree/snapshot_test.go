@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -167,7 +168,7 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 			s := snapshot(t, tree)
 			differ(t, "files", map[string]string{"a": "one\n", "b": "two\n"}, filesOf(t, tree, s.Commit))
 			differ(t, "parent", tree.Base, gitIn(t, tree.repoDir(), "rev-parse", s.Commit+"^"))
-			if out, err := tryGit(t, tree.repoDir(), "cat-file", "-e", outside); err == nil {
+			if out, err := gittest.Try(t, tree.repoDir(), "cat-file", "-e", outside); err == nil {
 				t.Errorf("a commit of the user was copied: %s", out)
 			}
 			if len(s.Skipped) != 1 || strings.ContainsAny(s.Skipped[0], "\x1b\n") {

@@ -10,13 +10,45 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/gittest"
 )
+
+// TestMain lets this program be a second process that uses a root.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "add" {
+		os.Exit(addProcess(os.Args[2], os.Args[3], os.Args[4:]))
+	}
+	os.Exit(gittest.Main(m))
+}
+
+// addProcess adds trees, all at once, and prints their commits.
+func addProcess(root, repo string, names []string) int {
+	r, err := Open(root, &Options{MinFree: -1, MinFreeShare: -1})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var adding sync.WaitGroup
+	for _, name := range names {
+		adding.Go(func() {
+			tree, err := r.Add(context.Background(), &Request{Repo: repo, Ref: "main", Name: name})
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(tree.Name, tree.Base, tree.Close())
+		})
+	}
+	adding.Wait()
+	return 0
+}
 
 // newRoot returns a root that does not look at the disk, which may be full where tests run.
 func newRoot(t *testing.T) *Root {
@@ -33,24 +65,10 @@ func openRoot(t *testing.T, dir string) *Root {
 	return r
 }
 
-// gitIn runs git as a user would, with its own settings.
+// gitIn runs git as a user would.
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, err := tryGit(t, dir, args...)
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(out)
-}
-
-func tryGit(t *testing.T, dir string, args ...string) (string, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TEMPLATE_DIR=", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return gittest.Run(t, dir, args...)
 }
 
 // newRepo makes a repository with one commit on the branch main.
@@ -259,7 +277,7 @@ func TestTreesShareNothing(t *testing.T) {
 	for _, args := range [][]string{{"stash", "list"}, {"branch", "--list", "mine"}} {
 		differ(t, args[0], "", gitIn(t, two.Dir, args...))
 	}
-	if out, err := tryGit(t, two.Dir, "config", "core.hooksPath"); err == nil {
+	if out, err := gittest.Try(t, two.Dir, "config", "core.hooksPath"); err == nil {
 		t.Errorf("a setting of another tree: %s", out)
 	}
 }
@@ -481,7 +499,7 @@ func TestMirrorAfterKill(t *testing.T) {
 	commit := commitAll(t, repo, map[string]string{"a": "two\n"})
 	write(t, m.dir, map[string]string{
 		"refs/heads/main.lock": "", "packed-refs.lock": "", "config.lock": "", "objects/pack/tmp_pack_x": "half"})
-	if out, err := tryGit(t, m.dir, "fetch", repo, "+refs/heads/*:refs/heads/*"); err == nil {
+	if out, err := gittest.Try(t, m.dir, "fetch", repo, "+refs/heads/*:refs/heads/*"); err == nil {
 		t.Fatalf("a lock of git does not matter, so this test shows nothing: %s", out)
 	}
 	write(t, filepath.Dir(m.dir), map[string]string{filepath.Base(m.dir) + lockSuffix: dirty})
