@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // The modes of files in git.
@@ -103,7 +105,8 @@ func (i *inspection) changes(ctx context.Context, dir, temp string, patch []byte
 	if _, err := i.output(ctx, patch, "apply", "--cached", "--binary", "--whitespace=nowarn"); err != nil {
 		return nil, applyError(err, dir)
 	}
-	raw, err := i.output(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", tree)
+	// A .gitmodules in the patch could hide its submodules.
+	raw, err := i.output(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", tree)
 	if err != nil {
 		return nil, fmt.Errorf("worktree: %w", err)
 	}
@@ -132,6 +135,12 @@ func (i *inspection) parse(ctx context.Context, raw string) (changes []Change, e
 // check returns a RefusedError for the first change that must not be.
 func (i *inspection) check(ctx context.Context, changes []Change, links bool) error {
 	var all map[string]bool
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.NewMode == ModeLink }) {
+		var err error
+		if all, err = i.links(ctx); err != nil {
+			return err
+		}
+	}
 	for _, c := range changes {
 		switch {
 		case c.NewMode == ModeRepository, c.OldMode == ModeRepository:
@@ -140,14 +149,10 @@ func (i *inspection) check(ctx context.Context, changes []Change, links bool) er
 			return &RefusedError{File: c.Path, Reason: "has the unknown mode " + c.NewMode}
 		case slices.ContainsFunc(strings.Split(c.Path, "/"), isRepository):
 			return &RefusedError{File: c.Path, Reason: "is in the directory of a repository"}
+		case c.NewMode != ModeNone && isOverLink(c.Path, all):
+			return &RefusedError{File: c.Path, Reason: "leads over a link"}
 		case c.NewMode != ModeLink:
 			continue
-		}
-		if all == nil {
-			var err error
-			if all, err = i.links(ctx); err != nil {
-				return err
-			}
 		}
 		if why := leaves(c.Path, c.Target, all); why != "" {
 			return &RefusedError{File: c.Path, Reason: fmt.Sprintf("would be a symbolic link to %q, which %s", c.Target, why)}
@@ -165,7 +170,24 @@ func isRepository(element string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-// links returns the symbolic links of the repository after the patch.
+// isOverLink reports whether one of the directories of a path is a link, as git itself finds out unless the cases of
+// letters differ.
+func isOverLink(path string, links map[string]bool) bool {
+	for at, c := range path {
+		if c == '/' && links[folded(path[:at])] {
+			return true
+		}
+	}
+	return false
+}
+
+// folded returns the same for all paths that are the same for some file system: many ignore the case of letters, or take
+// an accent for a part of its letter.
+func folded(path string) string {
+	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(path))))
+}
+
+// links returns the symbolic links of the repository after the patch, folded.
 func (i *inspection) links(ctx context.Context) (map[string]bool, error) {
 	list, err := i.output(ctx, nil, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -174,7 +196,7 @@ func (i *inspection) links(ctx context.Context) (map[string]bool, error) {
 	links := make(map[string]bool)
 	for entry := range strings.SplitSeq(list, "\x00") {
 		if head, path, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(head, ModeLink) {
-			links[path] = true
+			links[folded(path)] = true
 		}
 	}
 	return links, nil
@@ -203,7 +225,7 @@ func leaves(path, target string, links map[string]bool) string {
 			return "leads into the directory of a repository"
 		}
 		at = append(slices.Clip(at), element)
-		if links[strings.Join(at, "/")] {
+		if links[folded(strings.Join(at, "/"))] {
 			return "leads over another link"
 		}
 	}

@@ -30,6 +30,8 @@ func TestInspectHostile(t *testing.T) {
 	before := read(t, repo)
 	const submodule = "diff --git a/sub b/sub\nnew file mode 160000\nindex 0000000000000000000000000000000000000000..1234567890123456789012345678901234567890\n" +
 		"--- /dev/null\n+++ b/sub\n@@ -0,0 +1 @@\n+Subproject commit 1234567890123456789012345678901234567890\n"
+	const hiding = "diff --git a/.gitmodules b/.gitmodules\nnew file mode 100644\n--- /dev/null\n+++ b/.gitmodules\n@@ -0,0 +1,4 @@\n" +
+		"+[submodule \"sub\"]\n+\tpath = sub\n+\turl = ./sub\n+\tignore = all\n"
 	for name, tt := range map[string]struct{ patch, file, why string }{
 		"absolute":             {newLink("x", "/etc/passwd"), "x", "not a relative path"},
 		"above":                {newLink("dir/x", "../../x"), "dir/x", "leaves the repository"},
@@ -37,12 +39,16 @@ func TestInspectHostile(t *testing.T) {
 		"over a link":          {newLink("x", "etc/passwd"), "x", "leads over another link"},
 		"to a link":            {newLink("x", "etc"), "x", "leads over another link"},
 		"over a new link":      {newLink("w", "dir") + newLink("x", "w/b"), "x", "leads over another link"},
+		"over a link in caps":  {newLink("x", "ETC/passwd"), "x", "leads over another link"},
+		"over one with accent": {newLink("\u00e9", "dir") + newLink("x", "e\u0301/b"), "x", "leads over another link"},
+		"a file over a link":   {newLink("w", "dir") + newFileOf("W/evil", "100644"), "W/evil", "leads over a link"},
 		"over a link and back": {newLink("x", "etc/../b"), "x", "leads over another link"},
 		"into the repository":  {newLink("x", ".git/hooks"), "x", "directory of a repository"},
 		"into it in caps":      {newLink("x", "dir/../.GIT"), "x", "directory of a repository"},
 		"of Windows":           {newLink("x", `C:\x`), "x", "not a relative path"},
 		"with backslashes":     {newLink("x", `..\x`), "x", "leaves the repository"},
 		"a submodule":          {submodule, "sub", "is a submodule"},
+		"a hidden submodule":   {hiding + submodule, "sub", "is a submodule"},
 		"a file that becomes a link": {
 			"diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n" + newLink("a", "/etc/passwd"), "a", "not a relative path",
 		},
