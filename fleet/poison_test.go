@@ -149,3 +149,32 @@ func TestWorkerChecksFirst(t *testing.T) {
 		reach(t, f, j.ID, fleet.Done)
 	})
 }
+
+// A job whose repository does not answer frees its slot after a while, and has the reason.
+func TestPrepareTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		work(t, e, &runner{
+			prepare: func(ctx context.Context, task *fleet.Task) error {
+				if task.Job.Spec.Title != "silent" {
+					return nil
+				}
+				<-ctx.Done()
+				return errors.New("the fetch was killed")
+			},
+			do: func(ctx context.Context, _ *fleet.Task) fleet.Event {
+				time.Sleep(time.Hour) // which is not bounded
+				return say("done")
+			},
+		}, &fleet.WorkerOptions{PrepareTimeout: 20 * time.Minute})
+		silent := submit(t, f, &fleet.Spec{Title: "silent"})
+		reach(t, f, silent.ID, fleet.Claimed)
+		good := submit(t, f, &fleet.Spec{})
+		j := reach(t, f, silent.ID, fleet.Waiting)
+		if want := "it could not start within 20 min: the fetch was killed"; j.Cause != fleet.ByWorker || j.Text != want {
+			t.Errorf("%s: %s, want %s", j.Cause, j.Text, want)
+		}
+		reach(t, f, good.ID, fleet.Done)
+	})
+}

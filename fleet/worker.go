@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // WorkerOptions configures a worker. The zero value of each field has a meaning.
@@ -29,6 +30,9 @@ type WorkerOptions struct {
 	Accounts []string
 	// Lease is the time that the worker may be silent; 0 means [DefaultLease].
 	Lease time.Duration
+	// PrepareTimeout is the time that an attempt may take to start: to fetch the repository, set it up and
+	// start the agent. 0 means an hour, less than 0 no limit.
+	PrepareTimeout time.Duration
 	// Drain is the time that running jobs have to end after [Worker.Drain]; 0 means no limit.
 	Drain time.Duration
 	// Retain is the time that jobs are kept after their end; 0 means 30 days, less than 0 for ever.
@@ -44,6 +48,7 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 	}
 	c.Slots = cmp.Or(max(c.Slots, 0), 1)
 	c.Lease = cmp.Or(c.Lease, DefaultLease)
+	c.PrepareTimeout = cmp.Or(c.PrepareTimeout, time.Hour)
 	c.Retain = cmp.Or(c.Retain, 30*24*time.Hour)
 	if c.Queues == nil {
 		c.Queues = []string{DefaultQueue}
@@ -443,7 +448,7 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 	}
 	log := w.log.With("job", id, "attempt", t.Number)
 	log.Info("claimed")
-	run, err := w.runner.Prepare(ctx, t)
+	run, err := w.prepare(ctx, t)
 	if err != nil {
 		log.Warn("the attempt can't begin", "error", err)
 		w.giveBack(ctx, t, err)
@@ -466,6 +471,22 @@ func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
 	}
 	session, prompt, base := run.IDs()
 	_, err := w.fleet.change(ctx, t.Job.ID, Begin{t.Owner(), session, prompt, base})
+// prepare lets the runner prepare an attempt, for as long as that may take.
+func (w *Worker) prepare(ctx context.Context, t *Task) (Run, error) {
+	limit := w.opts.PrepareTimeout
+	if limit < 0 {
+		return w.runner.Prepare(ctx, t)
+	}
+	slow := fmt.Errorf("it could not start within %s", wording.Duration(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, slow)
+	defer cancel()
+	run, err := w.runner.Prepare(ctx, t)
+	if err != nil && errors.Is(context.Cause(ctx), slow) && !errors.Is(err, slow) {
+		err = fmt.Errorf("%w: %w", slow, err)
+	}
+	return run, err
+}
+
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ var verbFlagGroups = map[string][]flagGroup{
 		{"Other", []string{"fleet", "fleet-credentials", "help"}},
 	},
 	"worker": {
-		{"Job", []string{"slots", "queue", "account", "policy", "drain-timeout", "min-free", "retain"}},
+		{"Job", []string{"slots", "queue", "account", "policy", "prepare-timeout", "drain-timeout", "min-free", "retain"}},
 		{"Server", []string{"fleet", "fleet-credentials", "listen", "tls-cert", "tls-key", "users"}},
 		{"Other", []string{"dir", "agent-path", "json", "help"}},
 	},

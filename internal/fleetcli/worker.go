@@ -28,19 +28,20 @@ import (
 
 type workerOptions struct {
 	place
-	slots        int
-	queues       []string
-	accounts     []string
-	drainTimeout time.Duration
-	retain       time.Duration
-	policy       string
-	dir          string
-	minFree      clikit.ByteSize
-	agentPath    string
-	listen       string
-	cert, key    string
-	users        string
-	json         bool
+	slots          int
+	queues         []string
+	accounts       []string
+	prepareTimeout time.Duration
+	drainTimeout   time.Duration
+	retain         time.Duration
+	policy         string
+	dir            string
+	minFree        clikit.ByteSize
+	agentPath      string
+	listen         string
+	cert, key      string
+	users          string
+	json           bool
 }
 
 const workerHelp = `Take jobs that "clew submit" submits, and run an agent for each. Without --fleet, the
@@ -86,6 +87,7 @@ func newWorker(p *Program) *cobra.Command {
 	set.IntVar(&o.slots, "slots", 1, "`number` of jobs that run at a time")
 	set.StringArrayVar(&o.queues, "queue", nil, "take jobs of the queue with this `name` (default \""+fleet.DefaultQueue+"\"); repeatable")
 	set.StringArrayVar(&o.accounts, "account", nil, "take jobs of this `account`, with the variables of a file: NAME or NAME=FILE; repeatable")
+	set.DurationVar(&o.prepareTimeout, "prepare-timeout", time.Hour, "let a job take this `duration` to fetch its repository and start; 0 means no limit")
 	set.DurationVar(&o.drainTimeout, "drain-timeout", 0, "after Ctrl-C, let jobs run for this `duration`; 0 means until they end")
 	set.DurationVar(&o.retain, "retain", 30*24*time.Hour, "remove jobs, with their patches, this `duration` after their end; 0 means never")
 	set.StringVar(&o.policy, "policy", "", "JSON `file` with the policy: what jobs may use")
@@ -138,7 +140,7 @@ func (o *workerOptions) run(ctx context.Context, _ []string) error {
 	host, _ := os.Hostname() // it is for people
 	w := fleet.NewWorker(c.engine, runner, &fleet.WorkerOptions{
 		Host: host, PID: os.Getpid(), Version: o.Version, Slots: o.slots, Queues: o.queues,
-		Accounts: slices.Sorted(maps.Keys(accounts)), Drain: o.drainTimeout, Retain: cmp.Or(o.retain, -1), Logger: log,
+		Accounts: slices.Sorted(maps.Keys(accounts)), PrepareTimeout: cmp.Or(o.prepareTimeout, -1), Drain: o.drainTimeout, Retain: cmp.Or(o.retain, -1), Logger: log,
 	})
 	runner.checked = func(problem error) {
 		o.greet(slices.Sorted(maps.Keys(accounts)), c.engine.Remote(o.listen, host), problem)
@@ -150,6 +152,8 @@ func (o *workerOptions) check() error {
 	switch {
 	case o.slots < 1:
 		return clikit.UsageError("--slots must be 1 or more", "")
+	case o.prepareTimeout < 0:
+		return clikit.UsageError("--prepare-timeout must be 0 or more", "")
 	case o.retain < 0:
 		return clikit.UsageError("--retain must be 0 or more", "")
 	case o.isRemote() && (o.listen != "" || o.users != "" || o.cert != "" || o.key != ""):
