@@ -46,15 +46,20 @@ func (f *Fleet) user(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.identity == nil {
-		user, err := i.Identity(ctx)
-		if err != nil {
-			return "", fmt.Errorf("fleet: the user of the server: %w", err)
-		}
-		f.identity = &user
+	known := f.identity
+	f.mu.Unlock()
+	if known != nil {
+		return *known, nil
 	}
-	return cut(*f.identity, maxName), nil
+	user, err := i.Identity(ctx)
+	if err != nil {
+		return "", fmt.Errorf("fleet: the user of the server: %w", err)
+	}
+	user = cut(user, maxName)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity = &user
+	return user, nil
 }
 
 // group returns the group of keys of the decisions about a job or an account. The ID of a job has no "-".
