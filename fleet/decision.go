@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
-// A Decision is what a person decided about a job or an account. Decisions stay when their job is removed.
+// A Decision is what a person decided about a job or an account. Decisions stay when their job is removed. A program
+// that may decide also writes the record: a changed one can write another name, or another decision. [Fleet] writes each
+// decision before it happens.
 type Decision struct {
 	// At is the time by the engine's clock.
 	At time.Time `json:"at"`
@@ -18,8 +22,8 @@ type Decision struct {
 	What    string `json:"what"`
 	Job     string `json:"job,omitempty"`
 	Account string `json:"account,omitempty"`
-	// By is the name that the program gave to [Open], and User the user whom the server of the engine authenticated,
-	// or "" if it authenticates nobody: then nothing vouches for By.
+	// By is the name that the program gave to [Open], and User the user as whom the server of the engine authenticated
+	// the program, or "" if it authenticates nobody.
 	By   string `json:"by"`
 	User string `json:"user,omitempty"`
 	// Why is the reason that was given, or the text of an answer.
@@ -31,6 +35,8 @@ type Decision struct {
 	MaxTurns  int      `json:"max_turns,omitempty"`
 	// Failed is why nothing came of the decision, such as an answer that was too late.
 	Failed string `json:"failed,omitempty"`
+	// Unreadable is why nothing else is known of the decision, or "".
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // An Identifier is an [Engine] whose server knows its users.
@@ -65,10 +71,13 @@ func (f *Fleet) user(ctx context.Context) (string, error) {
 // group returns the group of keys of the decisions about a job or an account. The ID of a job has no "-".
 func (d *Decision) group() string {
 	if d.Job == "" {
-		return "account-" + d.Account
+		return accountGroup + d.Account
 	}
 	return d.Job
 }
+
+// accountGroup is the beginning of the groups of accounts.
+const accountGroup = "account-"
 
 // deciding records a decision, lets it happen, and records why it did not. A decision that can't be recorded does not
 // happen.
@@ -111,20 +120,42 @@ func (f *Fleet) writeDecision(ctx context.Context, d *Decision, r Record) (revis
 }
 
 // Decisions returns the decisions of people about a job, or all if the ID is "", the oldest first. The ID must be
-// whole: the job may be gone.
+// whole: the job may be gone. Of a decision whose record can't be read, only At, Job or Account, and Unreadable are known.
 func (f *Fleet) Decisions(ctx context.Context, job string) ([]*Decision, error) {
-	var all []*Decision
-	for r, err := range f.engine.List(ctx, Decisions, job, nil) {
-		if err != nil {
+	records := map[string]Record{}
+	byTime := func(a, b Record) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Revision, b.Revision)) }
+	for r, err := range f.engine.Watch(ctx, Decisions, "", nil) { // which also has damaged records
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("fleet: the decisions: %w", err)
+		case r.Key == "":
+			var all []*Decision
+			for _, r := range slices.SortedFunc(maps.Values(records), byTime) {
+				all = append(all, decisionOf(r))
+			}
+			return all, nil
+		case job == "" || groupOf(r.Key) == job:
+			records[r.Key] = r
 		}
-		d := new(Decision)
-		if err := json.Unmarshal(r.Data, d); err != nil {
-			return nil, fmt.Errorf("fleet: the decision %s, revision %d: %w", r.Key, r.Revision, err)
-		}
-		d.At = r.Time
-		all = append(all, d)
 	}
-	slices.SortStableFunc(all, func(a, b *Decision) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.group(), b.group())) })
-	return all, nil
+	return nil, fmt.Errorf("fleet: the decisions: %w", context.Cause(ctx))
+}
+
+// groupOf returns the group of a key.
+func groupOf(key string) string {
+	group, _, _ := strings.Cut(key, ".")
+	return group
+}
+
+func decisionOf(r Record) *Decision {
+	d := new(Decision)
+	if err := json.Unmarshal(r.Data, d); err != nil {
+		d = &Decision{Unreadable: fmt.Sprintf("its record, revision %d, can't be read: %v", r.Revision, err)}
+		var isAccount bool
+		if d.Account, isAccount = strings.CutPrefix(groupOf(r.Key), accountGroup); !isAccount {
+			d.Job, d.Account = d.Account, ""
+		}
+	}
+	d.At = r.Time
+	return d
 }

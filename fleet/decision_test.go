@@ -98,3 +98,44 @@ func TestUnrecordedDecision(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A decision that can't be read keeps no other from being listed, and is listed itself.
+func TestUnreadableDecision(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range damageForms {
+		e, f := newFleet()
+		j, account := submit(t, f, &fleet.Spec{}), "team"
+		if _, err := f.Cancel(t.Context(), j.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.SetDaily(t.Context(), account, 5); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Drop(t.Context(), j.ID); err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range e.List(t.Context(), fleet.Decisions, "", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(r.Data), "drop") {
+				damage(t, e, fleet.Decisions, r.Key)
+			}
+		}
+		all, err := fleet.Open(wrap(e), "me").Decisions(t.Context(), "")
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%s: %d decisions, %v", name, len(all), err)
+		}
+		var got []string
+		for _, d := range all {
+			got = append(got, fmt.Sprintf("%s %s %s %v", d.What, d.Job, d.Account, d.Unreadable != "" && !d.At.IsZero()))
+		}
+		slices.Sort(got)
+		if want := []string{"  team true", " " + j.ID + "  true", "drop " + j.ID + "  false"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		if of, err := fleet.Open(wrap(e), "me").Decisions(t.Context(), j.ID); err != nil || len(of) != 2 {
+			t.Errorf("%s: the job has %d decisions, %v", name, len(of), err)
+		}
+	}
+}

@@ -104,6 +104,9 @@ func decisionLine(d *fleet.Decision, now time.Time, color bool) string {
 	if d.MaxTurns > 0 {
 		what += " with " + wording.Count(d.MaxTurns, "turn")
 	}
-	text := joinParts(about+": "+what, clikit.Clip(d.Why), prefixed("failed: ", clikit.Clip(d.Failed)))
-	return tty.Dim.Paint(d.At.In(now.Location()).Format(time.DateTime), color) + "  " + clikit.Printable(jobview.Who(d.User, d.By)+"  "+text)
+	text := jobview.Who(d.User, d.By) + "  " + joinParts(about+": "+what, clikit.Clip(d.Why), prefixed("failed: ", clikit.Clip(d.Failed)))
+	if d.Unreadable != "" {
+		text = about + ": " + d.Unreadable
+	}
+	return tty.Dim.Paint(d.At.In(now.Location()).Format(time.DateTime), color) + "  " + clikit.Printable(text)
 }
