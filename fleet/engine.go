@@ -34,7 +34,7 @@ type Engine interface {
 	// only the last record of a worker, since workers change every few seconds.
 	History(ctx context.Context, t Table, key string) iter.Seq2[Record, error]
 	// Remove removes a record with its history, unless it changed since a revision (ErrConflict).
-	// Removing a missing record succeeds.
+	// Removing a missing record succeeds. Nobody removes decisions, and an engine may refuse to.
 	Remove(ctx context.Context, t Table, key string, revision uint64) error
 
 	// Publish sends a message to the current listeners of a subject. It may be lost.

@@ -123,7 +123,11 @@ const maxLag = 1000
 // streamFinding reports whether a stream has the right settings and servers.
 func (e *Engine) streamFinding(want jetstream.StreamConfig, info *jetstream.StreamInfo) Finding {
 	f := Finding{Subject: want.Name}
-	if fault := e.streamFault(want, info.Config); fault != "" {
+	fault := e.streamFault(want, info.Config)
+	if fault == "" && info.Config.AllowRollup && !want.AllowRollup {
+		fault = "lets those who write records remove the records of others"
+	}
+	if fault != "" {
 		f.Text = "The stream " + fault + "."
 		f.Fix = "Change its settings with the program nats, or remove it if it has nothing of value."
 		return f

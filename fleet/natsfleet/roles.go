@@ -15,8 +15,9 @@ type Role string
 
 // The roles. Subjects can't separate everything: a submitter writes job records, since jobs are
 // also cancelled and answered that way, so a custom program could write there like a worker. It
-// can't register as a worker, so that live workers take over such a job. A watcher can't change a
-// record.
+// can't register as a worker, so that live workers take over such a job. In the same way it could
+// write decisions in the name of another user, but not remove any: the history of a record keeps
+// what was there before. A watcher can't change a record.
 const (
 	Watch  Role = "watch"  // reads jobs, workers, transcripts and files, and listens to agents
 	Submit Role = "submit" // watches, submits jobs, decides about them, and drops them with their files

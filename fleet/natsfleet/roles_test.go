@@ -89,6 +89,16 @@ func TestRoles(t *testing.T) {
 			t.Errorf("a watcher may %s: %v", name, err)
 		}
 	}
+	decided, err := all.Set(t.Context(), fleet.Decisions, fleet.Record{Key: "job.decision", Data: []byte("data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := as(natsfleet.Submit).Remove(t.Context(), fleet.Decisions, "job.decision", decided[0]); err == nil {
+		t.Error("a decision can be removed")
+	}
+	if _, err := all.Get(t.Context(), fleet.Decisions, "job.decision"); err != nil {
+		t.Error(err)
+	}
 	store, err := watcher.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)

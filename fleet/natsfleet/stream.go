@@ -59,8 +59,11 @@ func (e *Engine) streams() []jetstream.StreamConfig {
 	var streams []jetstream.StreamConfig
 	for _, t := range fleet.Tables {
 		config := e.stream(e.tableStream(t), "records of Clew: "+string(t), "*", "*.*")
-		if t == fleet.Workers { // each is written every few seconds
+		switch t {
+		case fleet.Workers: // each is written every few seconds
 			config.MaxMsgsPerSubject = workerMessages
+		case fleet.Decisions: // nobody who may write one can remove any
+			config.AllowRollup, config.AllowMsgTTL = false, false
 		}
 		streams = append(streams, config)
 	}
@@ -98,7 +101,7 @@ func (e *Engine) streamFault(want, c jetstream.StreamConfig) string {
 		return "does not allow atomic batches, which need server 2.12"
 	case !c.AllowDirect:
 		return "does not allow direct access"
-	case !c.AllowRollup || c.DenyPurge || !c.AllowMsgTTL:
+	case want.AllowRollup && (!c.AllowRollup || c.DenyPurge || !c.AllowMsgTTL):
 		return "does not allow to remove records"
 	case c.NoAck:
 		return "does not acknowledge messages"

@@ -26,8 +26,10 @@ questions, cancellations, resumed, retried and dropped jobs, budgets. With an ID
 only the decisions about this job. Decisions stay when their job is removed, which needs
 the whole ID then.
 
-The first name is the user whom the server authenticated. Without users (see --users in
-"clew worker --help") it is what the program said, and marked as unverified.`
+The first name is the user as whom the server authenticated the program. Without users
+(see --users in "clew worker --help") it is the name that the program gave, marked as
+unverified. Nobody can remove a decision, but whoever may decide can write a record, in
+any name, with a program of their own.`
 
 func newJobsAudit(p *Program) *cobra.Command {
 	o := &jobsAuditOptions{place: place{Program: p}}

@@ -230,11 +230,11 @@ func refusals(workers []*fleet.WorkerInfo, id string) []string {
 	return all
 }
 
-// Who names a person: the user whom the server authenticated, with the name that the person's program gave, or that
-// name alone, for which nothing vouches. Of the public key of a fleet without users it shows the beginning.
+// Who names a person: the user as the server authenticated the person's program, with the name that the program gave,
+// or that name alone, which anybody could give. Of a public key it shows the beginning. "policy" stands for nobody.
 func Who(user, by string) string {
 	switch {
-	case by == "policy":
+	case user == "" && by == "policy":
 		return by
 	case user == "":
 		return by + " (unverified)"

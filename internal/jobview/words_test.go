@@ -81,7 +81,8 @@ func TestWho(t *testing.T) {
 		{"ann", "root@host", "ann (root@host)"},
 		{key, "ann@host", "key UBPAS6BP (ann@host)"},
 		{key[:55], "ann@host", key[:55] + " (ann@host)"},
-		{"ann", "policy", "policy"},
+		{"", "policy", "policy"},
+		{"ann", "policy", "ann (policy)"},
 	} {
 		if got := Who(test.user, test.by); got != test.want {
 			t.Errorf("Who(%q, %q) is %q, want %q", test.user, test.by, got, test.want)
