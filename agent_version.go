@@ -29,7 +29,7 @@ const (
 	// cancelsQueue can remove all prompts from its queue with an interrupt.
 	cancelsQueue = "2.1.219"
 	// blocksOnFailure can block when a hook fails.
-	blocksOnFailure = "2.1.317"
+	blocksOnFailure = version.BlocksOnFailure
 	// addsConnected answers a request for in-process servers when it is connected to them. Older
 	// versions may answer before.
 	addsConnected = "2.1.326"

@@ -77,7 +77,7 @@ type Begin struct {
 }
 
 // Release gives a job back whose prompt was not sent: its worker is gone (ByLoss), is stopping
-// (ByShutdown), can run no job at all (ByMachine), or could not prepare this one (ByWorker). After
+// (ByShutdown), can run no job at all or none of the account (ByMachine), or could not prepare this one (ByWorker). After
 // ByWorker the job waits before it is queued, longer each time. With ByBudget no worker can, and
 // the job fails.
 type Release struct {

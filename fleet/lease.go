@@ -38,6 +38,9 @@ type WorkerInfo struct {
 	Problem string `json:"problem,omitempty"`
 	// Refused has some of the jobs that the worker does not take, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
+	// Held has the accounts that the worker can't use although it has queued jobs of them, with the
+	// reason: see [ErrAccount].
+	Held map[string]string `json:"held,omitempty"`
 	// Renewed is the time at which the record was written, by the engine's clock.
 	Renewed time.Time `json:"-"`
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +149,48 @@ func TestWorkerChecksFirst(t *testing.T) {
 		}
 		close(checked)
 		reach(t, f, j.ID, fleet.Done)
+	})
+}
+
+// The jobs of an account that no worker can use wait, and neither fail nor keep other jobs waiting, even if the worker
+// finds out only when a job starts.
+func TestUnusableAccount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, f := newFleet()
+		var isKnown, isUsable atomic.Bool
+		why := fmt.Errorf("%w: no login", fleet.ErrAccount)
+		r := &runner{
+			check: func(j *fleet.Job) error {
+				if j.Spec.Account == "" || isUsable.Load() || !isKnown.Load() {
+					return nil
+				}
+				return why
+			},
+			prepare: func(_ context.Context, task *fleet.Task) error {
+				if task.Job.Spec.Account == "" || isUsable.Load() {
+					return nil
+				}
+				isKnown.Store(true)
+				return why
+			},
+			do: func(context.Context, *fleet.Task) fleet.Event { return say("done") },
+		}
+		bad := submit(t, f, &fleet.Spec{Account: "team"})
+		work(t, e, r, nil)
+		time.Sleep(time.Minute)
+		good := submit(t, f, &fleet.Spec{})
+		reach(t, f, good.ID, fleet.Done)
+		time.Sleep(time.Hour)
+		if j := job(t, f, bad.ID); j.State != fleet.Queued || j.Releases > 0 || len(j.Attempts) != 1 || !strings.Contains(j.Text, "no login") {
+			t.Errorf("%+v", j)
+		}
+		workers, err := f.Workers(t.Context())
+		if err != nil || len(workers) != 1 || workers[0].Problem != "" || !strings.Contains(workers[0].Held["team"], "no login") || len(workers[0].Refused) > 0 {
+			t.Errorf("%+v, %v", workers, err)
+		}
+		isUsable.Store(true)
+		reach(t, f, bad.ID, fleet.Done)
 	})
 }
 

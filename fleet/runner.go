@@ -16,12 +16,14 @@ type Runner interface {
 	// missing agent. A worker asks every few seconds, and takes no job until the answer is nil.
 	Ready(ctx context.Context) error
 	// Check returns the reason why this worker does not take a job, such as a request that its
-	// policy does not allow. It is called often.
+	// policy does not allow. The job fails if no worker takes it for a while. With an error that
+	// wraps [ErrAccount] it waits instead. Check is called often.
 	Check(j *Job) error
 	// Prepare makes ready what an attempt needs, such as a directory and an agent. It sends no prompt.
-	// An error that wraps [ErrNotReady] is about the worker: the job is queued again. Another one is about
-	// the job: it waits and is tried again, and fails after ten such errors in a row; with [ErrBudget] at
-	// once.
+	// An error that wraps [ErrNotReady] is about the worker, and one that wraps [ErrAccount] about the
+	// account: the job is queued again. Another one is about the job: it waits and is tried again, and
+	// fails after ten such errors in a row; with [ErrBudget] at once. The context ends after
+	// [WorkerOptions].PrepareTimeout, and also when Prepare returned.
 	Prepare(ctx context.Context, t *Task) (Run, error)
 	// Look returns the stored traces of the last attempt of a job whose worker is gone.
 	Look(ctx context.Context, j *Job) (*Traces, error)
@@ -49,6 +51,9 @@ type Traces struct {
 
 // ErrNotReady reports that a worker can run no job at all.
 var ErrNotReady = errors.New("the worker can run no jobs")
+
+// ErrAccount reports that a worker can't run the jobs of an account, such as one that it has no credentials for.
+var ErrAccount = errors.New("the account can't be used")
 
 // ErrBudget reports that the budget of a job was used up before an attempt started.
 var ErrBudget = errors.New("the budget of the job is used up")

@@ -78,6 +78,7 @@ type Worker struct {
 	problem error                // why it is not
 	avoided map[string]avoidance // jobs that this worker could not start, or that others took faster
 	refused map[string]string    // jobs that the runner does not take
+	held    map[string]string    // accounts that it can't use, and why
 
 	news chan struct{} // the record of the worker should be written soon
 }
@@ -209,7 +210,8 @@ func (w *Worker) info(started time.Time) *WorkerInfo {
 	defer w.mu.Unlock()
 	return &WorkerInfo{
 		Host: w.opts.Host, PID: w.opts.PID, Version: w.opts.Version, Started: started, Slots: w.opts.Slots, Busy: len(w.running),
-		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Problem: w.problemNow(), Refused: maps.Clone(w.refused),
+		Queues: w.opts.Queues, Accounts: w.opts.Accounts, Draining: w.isDraining(), Problem: w.problemNow(),
+		Refused: maps.Clone(w.refused), Held: maps.Clone(w.held),
 	}
 }
 
@@ -354,21 +356,26 @@ func (w *Worker) accepted(n int) []*Job {
 	return taken
 }
 
-// noteRefused puts the queued jobs that the runner does not take into the record of the worker, with
-// the reason. It does so while all slots are taken, too: otherwise nobody would know until one is free.
+// noteRefused puts the queued jobs that the runner does not take, and the accounts that it can't use,
+// into the record of the worker, with the reason. It does so while all slots are taken, too: otherwise
+// nobody would know until one is free.
 func (w *Worker) noteRefused() {
-	refused := make(map[string]string)
+	refused, held := make(map[string]string), make(map[string]string)
 	if w.isReady() && w.view.isComplete() && !w.isDraining() {
 		at := time.Now()
 		for _, j := range w.view.candidates(nil, maxChecked, func(j *Job) bool { return w.may(j, at) }) {
-			if err := w.runner.Check(j); err != nil && len(refused) < maxRefused {
+			switch err := w.runner.Check(j); {
+			case err == nil:
+			case errors.Is(err, ErrAccount):
+				held[j.Spec.account()] = cut(err.Error(), maxSaid)
+			case len(refused) < maxRefused:
 				refused[j.ID] = cut(err.Error(), maxSaid)
 			}
 		}
 	}
 	w.mu.Lock()
-	changed := !maps.Equal(w.refused, refused)
-	w.refused = refused
+	changed := !maps.Equal(w.refused, refused) || !maps.Equal(w.held, held)
+	w.refused, w.held = refused, held
 	w.mu.Unlock()
 	if changed {
 		w.tell()
@@ -464,13 +471,6 @@ func (w *Worker) attempt(ctx context.Context, l *lease, id string) {
 	w.end(ctx, t, run.Do(ctx))
 }
 
-// begin records that the prompt is about to be sent.
-func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
-	if err := t.MayAct(ctx); err != nil {
-		return err
-	}
-	session, prompt, base := run.IDs()
-	_, err := w.fleet.change(ctx, t.Job.ID, Begin{t.Owner(), session, prompt, base})
 // prepare lets the runner prepare an attempt, for as long as that may take.
 func (w *Worker) prepare(ctx context.Context, t *Task) (Run, error) {
 	limit := w.opts.PrepareTimeout
@@ -487,6 +487,13 @@ func (w *Worker) prepare(ctx context.Context, t *Task) (Run, error) {
 	return run, err
 }
 
+// begin records that the prompt is about to be sent.
+func (w *Worker) begin(ctx context.Context, t *Task, run Run) error {
+	if err := t.MayAct(ctx); err != nil {
+		return err
+	}
+	session, prompt, base := run.IDs()
+	_, err := w.fleet.change(ctx, t.Job.ID, Begin{t.Owner(), session, prompt, base})
 	if err != nil {
 		return err
 	}
@@ -504,6 +511,8 @@ func (w *Worker) giveBack(ctx context.Context, t *Task, why error) {
 	case errors.Is(why, ErrNotReady):
 		cause = ByMachine
 		w.setProblem(why)
+	case errors.Is(why, ErrAccount):
+		cause = ByMachine
 	case errors.Is(context.Cause(ctx), ErrLease):
 		cause = ByLoss
 	}

@@ -25,16 +25,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
-	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/worktree"
 )
 
@@ -74,17 +71,22 @@ type Runner struct {
 	probing chan struct{} // has an element while somebody starts an agent to see whether that works
 
 	mu       sync.Mutex
-	problem  error            // why no agent can be started
-	accounts map[string]error // those of the worker whose agents can't work, and why
-	probed   time.Time        // when that was last seen
+	accounts map[string]*account // of the worker, and of jobs whose agents did not start
+	swept    time.Time           // when unused directories were last removed
 }
 
 // New returns a runner. It removes the working directories that earlier workers left in
 // Options.Dir, unless they are in use, or were within a day: the next attempt of a job whose worker
 // died continues with its files. Directories without a repository, or with files that could not be
-// stored, stay for a week.
+// stored, stay for a week. [Runner.Ready] repeats that each hour.
 func New(ctx context.Context, o *Options) (*Runner, error) {
-	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1)}
+	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1), accounts: make(map[string]*account)}
+	for name := range o.Accounts {
+		r.accounts[name] = &account{err: errNotProbed}
+	}
+	if len(o.Accounts) == 0 {
+		r.accounts[fleet.DefaultAccount] = &account{err: errNotProbed}
+	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -97,17 +99,20 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 		return nil, fmt.Errorf("agents: %w", err)
 	}
 	r.root = root
-	r.sweep(ctx)
 	if err := os.MkdirAll(r.plainDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("agents: %w", err)
 	}
-	r.sweepPlain()
+	r.sweep(ctx, r.isFresh)
 	return r, nil
 }
 
 // sweep removes the unused working directories, except those left on purpose.
-func (r *Runner) sweep(ctx context.Context) {
-	removed, err := r.root.Sweep(ctx, r.isFresh)
+func (r *Runner) sweep(ctx context.Context, keep func(name string) bool) {
+	r.mu.Lock()
+	r.swept = time.Now()
+	r.mu.Unlock()
+	r.sweepPlain()
+	removed, err := r.root.Sweep(ctx, keep)
 	if err != nil {
 		r.log.Warn("left working directories could not be removed", "error", err)
 	}
@@ -129,123 +134,30 @@ func (r *Runner) Check(j *fleet.Job) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.accounts[accountOf(&j.Spec)]
-}
-
-// Ready implements [fleet.Runner]. While the disk is too full, no job can run. At first, and after an agent could not
-// be started, one is started without a prompt, for each account, until that works: this shows whether the agent is
-// there, is new enough and has credentials.
-func (r *Runner) Ready(ctx context.Context) error {
-	if err := r.root.CheckDisk(); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	isWell := !r.probed.IsZero() && r.problem == nil && len(r.accounts) == 0
-	r.mu.Unlock()
-	if isWell {
-		return nil
-	}
-	return r.probe(ctx)
-}
-
-// The times of probes.
-const (
-	probeTime = 2 * time.Minute // of one
-	probeAge  = 5 * time.Second // how long the result of one holds
-)
-
-// probe starts an agent for each account, as for a job without a repository, and returns why no job can run, or nil.
-func (r *Runner) probe(ctx context.Context) error {
-	select {
-	case r.probing <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-r.probing }()
-	r.mu.Lock()
-	problem, recent := r.problem, !r.probed.IsZero() && time.Since(r.probed) < probeAge
-	r.mu.Unlock()
-	if recent {
-		return problem
-	}
-	names := slices.Sorted(maps.Keys(r.opts.Accounts))
-	if len(names) == 0 {
-		names = []string{fleet.DefaultAccount}
-	}
-	failed := make(map[string]error)
-	var err error
-	for _, name := range names {
-		var login *loginError
-		if err = r.startAndEnd(ctx, name); errors.As(err, &login) {
-			failed[name] = err
-		} else if err != nil {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if len(failed) < len(names) && len(failed) > 0 && errors.As(err, new(*loginError)) {
-		err = nil // the others can work
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil && len(failed) > 0 && len(r.accounts) == 0 {
-		r.log.Warn("jobs of some accounts are not taken", "error", errors.Join(slices.Collect(maps.Values(failed))...))
-	}
-	r.problem, r.accounts, r.probed = err, failed, time.Now()
-	return err
-}
-
-// A loginError reports that the agent of an account has no credentials.
-type loginError struct{ account string }
-
-func (e *loginError) Error() string {
-	return "Claude Code has no credentials for the account " + e.account +
-		": log in with \"claude auth login\", or give the worker ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
-}
-
-// checkAgent returns why an agent that was started can't run jobs, or nil.
-func checkAgent(info *clew.ServerInfo, account string) error {
-	const none = "none"
-	a := &info.Account
-	switch {
-	case !info.HookOnFailureSupported:
-		return fmt.Errorf("Claude Code %s is too old for jobs: update it to a version after 2.1.300", //nolint:staticcheck // a name
-			cmp.Or(info.Version, "of this version"))
-	case a.APIProvider == "firstParty" && (a.TokenSource == "" || a.TokenSource == none) && (a.APIKeySource == "" || a.APIKeySource == none):
-		return &loginError{account}
+	if a := r.accounts[accountOf(&j.Spec)]; a != nil && a.err != nil {
+		return fmt.Errorf("%w: %w", fleet.ErrAccount, a.err)
 	}
 	return nil
 }
 
-// startAndEnd starts an agent for an account, and ends it when it waits for a prompt.
-func (r *Runner) startAndEnd(ctx context.Context, account string) error {
-	dir, err := os.MkdirTemp(r.plainDir(), "probe-")
-	if err != nil {
-		return err
+// sweepInterval is the interval at which unused working directories are removed.
+const sweepInterval = time.Hour
+
+// makeRoom removes unused working directories from time to time, and returns an error if the disk is too full all the
+// same. Then it removes even those from which a job could continue.
+func (r *Runner) makeRoom(ctx context.Context) error {
+	r.mu.Lock()
+	isDue := time.Since(r.swept) >= sweepInterval
+	r.mu.Unlock()
+	if isDue {
+		r.sweep(ctx, r.isFresh)
 	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			r.log.Warn("a directory could not be removed", "error", err)
-		}
-	}()
-	job := &fleet.Job{ID: "probe", Spec: fleet.Spec{Account: account}, Attempts: make([]fleet.Attempt, 1)}
-	task := &fleet.Task{Job: job, Number: 1}
-	n := &run{runner: r, task: task, dir: dir, session: newid.UUID()}
-	opts, err := n.options()
-	if err != nil {
-		return err
+	err := r.root.CheckDisk()
+	if errors.Is(err, worktree.ErrDisk) {
+		r.sweep(ctx, func(string) bool { return r.root.CheckDisk() == nil })
+		err = r.root.CheckDisk()
 	}
-	opts.Store, opts.Hooks = clew.StoreOptions{}, nil // an agent that is too old for the hooks of jobs shall say its version
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	s, err := clew.Connect(ctx, opts)
-	if err != nil {
-		return err
-	}
-	defer s.Close() //nolint:errcheck // it waited for a prompt
-	return checkAgent(s.Info(), account)
+	return err
 }
 
 // sweepPlain removes working directories without a repository that are unused for a long time, left

@@ -85,14 +85,18 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 	return n, nil
 }
 
-// notStarted returns the error of an agent that never waited for its prompt. If no other agent does
-// either, the worker is at fault.
+// notStarted returns the error of an agent that never waited for its prompt. If no other agent of the account does
+// either, the account or the worker is at fault.
 func (n *run) notStarted(ctx context.Context) error {
 	err := cmpError(n.outcome.err, "the agent has ended before its prompt")
-	if problem := n.runner.probe(ctx); problem != nil && ctx.Err() == nil {
+	fault := n.runner.probe(ctx, accountOf(&n.task.Job.Spec), func(*account) bool { return true })
+	if fault == nil || ctx.Err() != nil {
+		return err
+	}
+	if problem := n.runner.problem(); problem != nil {
 		return fmt.Errorf("%w: %w", fleet.ErrNotReady, problem)
 	}
-	return err
+	return fmt.Errorf("%w: %w", fleet.ErrAccount, fault)
 }
 
 // makeDir makes the working directory.
@@ -337,15 +341,13 @@ func (n *run) Close() {
 	}
 }
 
-// leave leaves the working directory for people, and removes directories that were left long ago.
+// leave leaves the working directory for people.
 func (n *run) leave() error {
 	n.runner.log.Warn("the working directory stays, since its files could not be stored", "job", n.task.Job.ID, "directory", n.dir)
 	if n.tree == nil {
 		return nil
 	}
-	err := n.tree.Keep(time.Now().Add(leftTime))
-	n.runner.sweep(context.Background())
-	return err
+	return n.tree.Keep(time.Now().Add(leftTime))
 }
 
 var errClosed = errors.New("the attempt is over")

@@ -79,7 +79,7 @@ func TestAgentIsChecked(t *testing.T) {
 		problem  string
 	}{
 		"missing": {never, "", errFault.Error()},
-		"too old": {failing(0), `{"claude_code_version":"2.1.300"}`, "Claude Code 2.1.300 is too old for jobs: update it"},
+		"too old": {failing(0), `{"claude_code_version":"2.1.300"}`, "Claude Code 2.1.300 is too old for jobs: update it to version 2.1.317 or newer"},
 		"nobody": {
 			failing(0), `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`,
 			"no credentials for the account default",
@@ -109,27 +109,51 @@ func TestAgentIsChecked(t *testing.T) {
 	}
 }
 
-// A worker does not take the jobs of an account without credentials, and takes those of others: without, the first
-// such job would hold the account on all machines.
-func TestAccountWithoutLogin(t *testing.T) {
+// The jobs of an account wait while its agents can't work, and the worker takes the jobs of others: without, the first
+// such job would hold the account on all machines. It tries again, less and less often, and with that account alone.
+func TestAccountDoesNotWork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.accounts = map[string][]string{"a": {"KEY=a"}, "b": nil, fleet.DefaultAccount: {"KEY=d"}}
-		s.greeting = func(env []string) string {
-			if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "KEY=") }) {
-				return `{"hook_on_failure_supported":true,"account":{"apiKeySource":"KEY","tokenSource":"none","apiProvider":"firstParty"}}`
-			}
-			return `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`
-		}
-		s.work()
-		bad, err := s.Submit(t.Context(), &fleet.Spec{Prompt: "Work.", Account: "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.checkDone(s.submit(fleet.Hold))
-		if j := s.reach(bad.ID, fleet.Failed); j.Cause != fleet.ByPolicy || !strings.Contains(j.Text, "no credentials for the account b") || len(j.Attempts) > 0 {
-			t.Errorf("%s by %s after %d attempts: %s", j.State, j.Cause, len(j.Attempts), j.Text)
-		}
-	})
+	const nobody = `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`
+	for name, tt := range map[string]struct{ greeting, problem string }{
+		"no login": {nobody, "no credentials for the account b"},
+		"too old":  {`{"claude_code_version":"2.1.300"}`, "too old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.accounts = map[string][]string{"a": {"KEY=a"}, "b": nil, fleet.DefaultAccount: {"KEY=d"}}
+				good, bad := 0, 0
+				s.greeting = func(env []string) string {
+					if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "KEY=") }) {
+						good++
+						return able(env)
+					}
+					bad++
+					return tt.greeting
+				}
+				s.work()
+				waiting, err := s.Submit(t.Context(), &fleet.Spec{Prompt: "Work.", Account: "b"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.checkDone(s.submit(fleet.Hold))
+				time.Sleep(time.Hour)
+				if j, err := s.Job(t.Context(), waiting.ID); err != nil || j.State != fleet.Queued || j.Releases > 0 || len(j.Attempts) > 0 {
+					t.Errorf("%+v, %v", j, err)
+				}
+				workers, err := s.Workers(t.Context())
+				if err != nil || len(workers) != 1 || workers[0].Problem != "" || !strings.Contains(workers[0].Held["b"], tt.problem) {
+					t.Errorf("%+v, %v", workers, err)
+				}
+				s.mu.Lock()
+				if good != 3 || bad < 2 || bad > 12 { // two probes and a job
+					t.Errorf("started %d agents of other accounts, and %d of that one", good, bad)
+				}
+				s.greeting = able
+				s.mu.Unlock()
+				s.reach(waiting.ID, fleet.Done)
+			})
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -168,6 +169,8 @@ func (s *fleetStatus) addWorkers(b *strings.Builder, columns int, color bool) {
 			state, style = "takes no more jobs", tty.Waiting
 		case w.Problem != "":
 			state, style = "can run no jobs: "+w.Problem, tty.Failure
+		case len(w.Held) > 0:
+			state, style = strings.Join(slices.Sorted(maps.Values(w.Held)), "; "), tty.Waiting
 		}
 		accounts := cmp.Or(strings.Join(w.Accounts, ", "), "all")
 		t.Add(w.ID, w.Host, fmt.Sprintf("%d of %d", w.Busy, w.Slots), fmt.Sprintf("%v of %v", time.Duration(w.LeaseAge), time.Duration(w.Lease)),

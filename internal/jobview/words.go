@@ -193,7 +193,11 @@ func (s *Surroundings) queued(j *fleet.Summary) string {
 	if len(ready) == 0 {
 		return fmt.Sprintf("%s can run no jobs: %s", cmp.Or(with[0].Host, with[0].ID), with[0].Problem)
 	}
-	if texts := refusals(ready, j.ID); len(texts) > 0 {
+	able := slices.DeleteFunc(slices.Clone(ready), func(w *fleet.WorkerInfo) bool { return w.Held[j.Account] != "" })
+	if len(able) == 0 {
+		return fmt.Sprintf("on %s, %s", cmp.Or(ready[0].Host, ready[0].ID), ready[0].Held[j.Account])
+	}
+	if texts := refusals(able, j.ID); len(texts) > 0 {
 		return "refused: " + texts[0]
 	}
 	return cmp.Or(notBegun(j), "waits for a free worker")

@@ -41,6 +41,7 @@ func TestReasonSaysWhy(t *testing.T) {
 	well := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}}}
 	refusing := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Refused: map[string]string{"j": "not allowed"}}}
 	ill := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Problem: "claude is not there"}}
+	holding := []*fleet.WorkerInfo{{Host: "a", Queues: []string{"q"}, Held: map[string]string{"x": "the account can't be used: it has no login"}}}
 	for _, tt := range []struct {
 		job     fleet.Summary
 		workers []*fleet.WorkerInfo
@@ -55,6 +56,9 @@ func TestReasonSaysWhy(t *testing.T) {
 		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByPolicy, Text: "not allowed"}, well, "no worker takes it: not allowed"},
 		{fleet.Summary{State: fleet.Queued}, ill, "a can run no jobs: claude is not there"},
 		{fleet.Summary{State: fleet.Queued}, append(ill, well...), "waits for a free worker"},
+		{fleet.Summary{State: fleet.Queued, Account: "x"}, holding, "on a, the account can't be used: it has no login"},
+		{fleet.Summary{State: fleet.Queued, Account: "y"}, holding, "waits for a free worker"},
+		{fleet.Summary{State: fleet.Queued, Account: "x"}, append(holding, well...), "waits for a free worker"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByWorker, Text: "no such repository"}, well, "could not begin: no such repository"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByMachine, Text: "no room"}, well, "could not begin: no room"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPerson, Text: "again"}, well, "waits for a free worker"},

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// BlocksOnFailure is the first version of Claude Code that can block when a hook fails, which jobs need.
+const BlocksOnFailure = "2.1.317"
+
 const digits = "0123456789"
 
 // Compare returns -1 if a is the older version, +1 if b is, and 0 if they have the same numbers.
