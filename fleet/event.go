@@ -156,8 +156,9 @@ type Lose struct {
 	Attempt int
 	Cause   Cause
 	Text    string
-	// Stored reports that the stored session has the prompt, so that it can be continued.
-	Stored bool
+	// Stored reports that the stored session has the prompt, so that it can be continued, and Saved
+	// that the snapshot has all files of the agent, as it left them.
+	Stored, Saved bool
 	// Finished is the result in a finished turn of the stored session, or nil.
 	Finished *Result
 	CostUSD  float64 // as the transcript says; 0 means that it is not known
@@ -532,6 +533,7 @@ func (e Lose) apply(j *Job, at time.Time) error {
 		return err
 	}
 	a.end(e.Cause, e.Text, e.CostUSD, at)
+	a.Saved = e.Saved
 	if e.Stored {
 		j.From = &From{a.Number, a.Session, e.Cause}
 		j.progress()

@@ -127,6 +127,7 @@ type Attempt struct {
 	// Patch one with the difference between the two.
 	Base     string  `json:"base,omitempty"`
 	Snapshot string  `json:"snapshot,omitempty"`
+	Saved    bool    `json:"saved,omitempty"` // of a lost attempt: Snapshot has all files, or none changed
 	Patch    string  `json:"patch,omitempty"`
 	Pushed   string  `json:"pushed,omitempty"` // the commit that was pushed to the branch of the spec
 	CostUSD  float64 `json:"cost_usd,omitempty"`

@@ -70,7 +70,7 @@ func (n *run) parked(live context.Context, question string, o *outcome) fleet.Ev
 	case err != nil:
 		return n.unstored(live, err, o.cost())
 	case !stored:
-		return fleet.Lose{Cause: fleet.ByExit, Text: "the agent waits for an answer, and its session is not stored", CostUSD: o.cost()}
+		return fleet.Lose{Cause: fleet.ByExit, Text: "the agent waits for an answer, and its session is not stored", Saved: n.isSaved(), CostUSD: o.cost()}
 	}
 	return fleet.Park{Question: question, CostUSD: o.cost()}
 }
@@ -128,7 +128,7 @@ func (n *run) cutOff(live context.Context, cause error) fleet.Event {
 	}
 	n.snapshot(ctx)
 	traces := n.tracesOrNone(ctx)
-	lose := fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, CostUSD: max(cost, traces.CostUSD)}
+	lose := fleet.Lose{Cause: fleet.ByLoss, Text: cause.Error(), Stored: traces.Stored, Saved: n.isSaved(), CostUSD: max(cost, traces.CostUSD)}
 	if errors.Is(cause, fleet.ErrShutdown) {
 		lose.Cause = fleet.ByShutdown
 	}
@@ -174,7 +174,7 @@ func (n *run) exited(live context.Context, o *outcome) fleet.Event {
 	traces := n.tracesOrNone(context.WithoutCancel(live))
 	text := textOf(o.err, "the agent has ended without a result")
 	if traces.Finished == nil || n.task.Job.Spec.Agent.OutputSchema != nil {
-		return fleet.Lose{Cause: fleet.ByExit, Text: text, Stored: traces.Stored, CostUSD: traces.CostUSD}
+		return fleet.Lose{Cause: fleet.ByExit, Text: text, Stored: traces.Stored, Saved: n.isSaved(), CostUSD: traces.CostUSD}
 	}
 	return n.handOver(live, fleet.Finish{Cause: fleet.ByResult, Text: text, CostUSD: traces.CostUSD, Result: *traces.Finished}, "")
 }

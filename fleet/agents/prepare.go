@@ -52,6 +52,7 @@ type run struct {
 	stored   string  // the snapshot that was stored last
 	keeper   *keeper // of the session, or nil without a store
 	unsaved  bool    // something of the working directory is stored nowhere else
+	isPart   bool    // the last snapshot could not have all files
 }
 
 // outcome has the messages of an agent that count for the end of the attempt.

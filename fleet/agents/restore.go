@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/clewdev/clew/fleet"
@@ -17,11 +18,13 @@ type restored struct {
 	files  io.Reader      // a snapshot, or nil for the base
 	bundle io.Closer      // of files, or nil
 	former *worktree.Tree // the working directory of the attempt, locked, or nil
+	isPart bool           // former has files that the snapshot lacks
 	text   string         // for the agent and the record; "" if nothing can be missing
 }
 
 // close releases what was read. The working directory of the attempt before goes only if its files are stored, or are
-// the base: until then an attempt that does not begin leaves them to the next one.
+// the base: until then an attempt that does not begin leaves them to the next one. It stays for people if the snapshot
+// could not take all of them.
 func (r *restored) close(n *run, isStored bool) {
 	if r == nil {
 		return
@@ -30,10 +33,14 @@ func (r *restored) close(n *run, isStored bool) {
 	if r.bundle != nil {
 		errs = append(errs, r.bundle.Close())
 	}
-	if r.former != nil && isStored {
-		errs = append(errs, r.former.Remove())
-	} else if r.former != nil {
+	switch {
+	case r.former == nil:
+	case r.isPart:
+		errs = append(errs, r.former.Keep(time.Now().Add(leftTime)))
+	case !isStored:
 		errs = append(errs, r.former.Close())
+	default:
+		errs = append(errs, r.former.Remove())
 	}
 	r.bundle, r.former = nil, nil
 	if err := errors.Join(errs...); err != nil {
@@ -44,15 +51,19 @@ func (r *restored) close(n *run, isStored bool) {
 // restore finds the files of the attempt that this one continues: in its working directory, if its worker died on this
 // machine, else in its last snapshot.
 func (n *run) restore(ctx context.Context, from *fleet.Attempt) (*restored, error) {
-	isCut := from.Cause == fleet.ByLoss || from.Cause == fleet.ByExit || from.Cause == fleet.ByShutdown
+	isLost := from.Cause == fleet.ByLoss || from.Cause == fleet.ByExit || from.Cause == fleet.ByShutdown
+	isCut := isLost && !from.Saved
 	if isCut {
 		if r := n.salvage(ctx, from); r != nil {
 			return r, nil
 		}
 	}
 	r := &restored{}
-	if isCut {
+	switch {
+	case isCut:
 		r.text = "All changes to the files are lost: they are as in the commit " + from.Base + "."
+	case isLost:
+		r.text = allRestored
 	}
 	if from.Snapshot == "" {
 		return r, nil
@@ -82,10 +93,13 @@ func (n *run) salvage(ctx context.Context, from *fleet.Attempt) *restored {
 	if err != nil {
 		return nil
 	}
-	r := &restored{former: tree, text: "The files are as you left them, but for files that git ignores, which are lost."}
+	r := &restored{former: tree, text: allRestored}
 	var bundle bytes.Buffer
 	s, err := tree.Snapshot(ctx)
 	if err == nil {
+		if len(s.Skipped) > 0 {
+			r.isPart, r.text = true, partRestored(s.Skipped, tree.Dir)
+		}
 		if err = tree.Bundle(ctx, s.Commit, &bundle, 0); err == nil {
 			r.files = &bundle
 		}
@@ -97,6 +111,22 @@ func (n *run) salvage(ctx context.Context, from *fleet.Attempt) *restored {
 	r.close(n, false)
 	return nil
 }
+
+// allRestored describes files of which the last snapshot has all that a snapshot can have.
+const allRestored = "The files are as you left them, but for files that git ignores, which are lost."
+
+// partRestored describes files of which some are in no snapshot, but only in the directory of the attempt before.
+func partRestored(skipped []string, dir string) string {
+	more := ""
+	if n := len(skipped) - maxNamed; n > 0 {
+		skipped, more = skipped[:maxNamed], fmt.Sprintf("; and %d more", n)
+	}
+	return "The files are as you left them, but for files that git ignores and for these, which stay in " + dir + " for a week: " +
+		strings.Join(skipped, "; ") + more + "."
+}
+
+// maxNamed is the number of missing files that the agent gets by name.
+const maxNamed = 5
 
 // salvageTime is the time for which the working directory of a dead attempt stays on its machine for the next one.
 const salvageTime = 24 * time.Hour

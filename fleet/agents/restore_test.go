@@ -27,3 +27,21 @@ func TestSnapshotAfterCalls(t *testing.T) {
 		}
 	})
 }
+
+// The record of an attempt whose agent ended without a result shows that all files are stored.
+func TestSavedAfterExit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.calls = func(a *clewtest.Scenario) *clewtest.Scenario { return a }
+		s.work()
+		j := s.reach(s.submit(fleet.Hold), fleet.Lost)
+		if a := j.Attempt(); a.Cause != fleet.ByExit || a.Snapshot == "" || !a.Saved {
+			t.Errorf("%+v", a)
+		}
+		synctest.Wait()
+		if trees := s.trees(); len(trees) > 0 {
+			t.Errorf("there are still %q", trees)
+		}
+	})
+}

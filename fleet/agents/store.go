@@ -209,7 +209,7 @@ func (f *files) read(n *run) step {
 		if err != nil {
 			return &treeError{err}
 		}
-		if len(s.Skipped) > 0 {
+		if n.isPart = len(s.Skipped) > 0; n.isPart {
 			n.runner.log.Warn("not all files are in the snapshot", "job", n.task.Job.ID, "files", s.Skipped)
 		}
 		f.commit = s.Commit
@@ -250,6 +250,9 @@ func (f *files) storeSnapshot(n *run) step {
 		return nil
 	}
 }
+
+// isSaved reports whether all files are stored as the agent left them.
+func (n *run) isSaved() bool { return n.tree != nil && !n.unsaved && !n.isPart }
 
 // makePatch makes the difference to the base.
 func (f *files) makePatch(n *run) step {

@@ -70,7 +70,7 @@ func ofAttempt(before, next *fleet.Job, a *fleet.Attempt) []fleet.Event {
 		fleet.Park{Owner: owner, Question: question, CostUSD: a.CostUSD},
 	}
 	for _, stored := range []bool{false, true} {
-		lose := fleet.Lose{Attempt: a.Number, Cause: a.Cause, Text: a.Text, Stored: stored, CostUSD: a.CostUSD}
+		lose := fleet.Lose{Attempt: a.Number, Cause: a.Cause, Text: a.Text, Stored: stored, Saved: a.Saved, CostUSD: a.CostUSD}
 		events = append(events, lose)
 		if a.Result != nil {
 			finish := fleet.Finish{Owner: owner, Cause: a.Cause, Text: a.Text, Result: *a.Result, Stored: stored, CostUSD: a.CostUSD, Patch: a.Patch, Pushed: a.Pushed}
