@@ -33,14 +33,11 @@ func (o *Options) checkListen() error {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return fmt.Errorf("Listen must be HOST:PORT: %w", err)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("Listen has no valid port: %s", o.Listen)
+	if n, failed := strconv.Atoi(port); err != nil || failed != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%w, got %s", ErrListen, o.Listen)
 	}
 	if (o.Certificate == "") != (o.Key == "") {
-		return errors.New("only one of Certificate and Key is set")
+		return ErrHalfCertificate
 	}
 	if isLoopback(host) || o.Certificate != "" && len(o.Users) > 0 {
 		return nil

@@ -181,9 +181,13 @@ var ErrUnauthorized = nats.ErrAuthorization
 // ErrForbidden is wrapped by the errors of requests that the server does not allow the user: see [Role].
 var ErrForbidden = nats.ErrPermissionViolation
 
-// ErrExposed is wrapped by the error of [Open] if other machines could reach the server of a directory without TLS or
-// without users.
-var ErrExposed = errors.New("others can reach it")
+// Errors that [Open] wraps for the server of a directory. ErrExposed reports that other machines could reach it without
+// TLS or without users.
+var (
+	ErrListen          = errors.New("Listen must be HOST:PORT") //nolint:staticcheck // a field
+	ErrHalfCertificate = errors.New("only one of Certificate and Key is set")
+	ErrExposed         = errors.New("others can reach it")
+)
 
 // checkURL returns an error if a connection would not be safe from others.
 func (o *Options) checkURL() error {

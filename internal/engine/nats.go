@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/clewdev/clew/fleet/natsfleet"
@@ -46,15 +45,13 @@ func connectDirNATS(ctx context.Context, dir string) (Engine, error) {
 
 // serveNATS connects to the server that runs in a directory, or starts one.
 func serveNATS(ctx context.Context, dir string, s Server) (Engine, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	opts := &natsfleet.Options{Dir: dir, Listen: s.Listen, Certificate: s.Certificate, Key: s.Key}
 	var err error
 	if opts.Users, err = readUsers(s.Users); err != nil {
 		return nil, err
 	}
-	return openNATS(ctx, opts)
+	e, err := openNATS(ctx, opts)
+	return e, s.explain(err)
 }
 
 // openNATS opens an engine.
@@ -227,27 +224,18 @@ const forbiddenHint = `The role "watch" may only read. Submitting jobs and decid
 "submit", and "clew worker" the role "work". Roles are in the file of --users of the
 worker with the server, and "role" in the file of --fleet-credentials must be the same.`
 
-// check returns an error in the words of the flags if a server can't be started with them.
-func (s *Server) check() error {
-	if s.Listen == "" {
-		return nil
-	}
-	host, port, err := net.SplitHostPort(s.Listen)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
+// explain returns the error of a server that can't be started, in the words of its flags.
+func (s *Server) explain(err error) error {
 	switch {
-	case err != nil:
+	case errors.Is(err, natsfleet.ErrListen):
 		return clikit.UsageError("--listen must be HOST:PORT, such as 0.0.0.0:4222", "")
-	case (s.Certificate == "") != (s.Key == ""):
+	case errors.Is(err, natsfleet.ErrHalfCertificate):
 		return clikit.UsageError("--tls-cert and --tls-key belong together", "")
+	case errors.Is(err, natsfleet.ErrExposed):
+		return clikit.UsageError("--listen "+clikit.Printable(s.Listen)+" lets other machines reach the server",
+			"Give --tls-cert and --tls-key, so that connections are encrypted, and --users, so that not\neverybody can connect. Or listen on 127.0.0.1.")
 	}
-	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || s.Certificate != "" && s.Users != "" {
-		return nil
-	}
-	return clikit.UsageError("--listen "+clikit.Printable(s.Listen)+" lets other machines reach the server",
-		"Give --tls-cert and --tls-key, so that connections are encrypted, and --users, so that not\neverybody can connect. Or listen on 127.0.0.1.")
+	return err
 }
 
 // Explain returns the exit code, the text and the remedy for an error of an engine, or nil. A part
