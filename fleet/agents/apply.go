@@ -30,6 +30,14 @@ type ApplyOptions struct {
 // symbolic link.
 type Change = worktree.Change
 
+// The modes of a [Change].
+const (
+	ModeNone       = worktree.ModeNone // there is no file
+	ModeFile       = worktree.ModeFile
+	ModeExecutable = worktree.ModeExecutable
+	ModeLink       = worktree.ModeLink
+)
+
 // Apply applies the patch of a job to the git repository that has a directory: all of it or nothing. It returns the
 // changes. Only files are changed, so that users see the changes beside their own. A patch is an agent's work: it is
 // refused if it has a submodule, a file in the directory of a repository, or a symbolic link, except for those that the

@@ -221,18 +221,18 @@ func (o *jobsPatchOptions) print(j *fleet.Job, a *fleet.Attempt, patch []byte) e
 
 // modes lists the changes that are more than texts.
 func modes(changes []agents.Change) string {
-	const executable, link, none, file = "100755", "120000", "000000", "100644"
-	names := map[string]string{executable: "program", link: "symbolic link", file: "file"}
+	names := map[string]string{agents.ModeExecutable: "program", agents.ModeLink: "symbolic link", agents.ModeFile: "file"}
 	var b strings.Builder
 	for _, c := range changes {
 		what := "is now a " + names[c.NewMode] + ", and was a " + names[c.OldMode]
 		switch {
-		case c.OldMode == c.NewMode && c.NewMode != link, c.NewMode == none, c.OldMode == none && c.NewMode == file:
+		case c.OldMode == c.NewMode && c.NewMode != agents.ModeLink, c.NewMode == agents.ModeNone,
+			c.OldMode == agents.ModeNone && c.NewMode == agents.ModeFile:
 			continue
-		case c.OldMode == none || c.OldMode == c.NewMode:
+		case c.OldMode == agents.ModeNone || c.OldMode == c.NewMode:
 			what = "is a " + names[c.NewMode]
 		}
-		if c.NewMode == link {
+		if c.NewMode == agents.ModeLink {
 			what += ", to " + c.Target
 		}
 		b.WriteString("  " + clikit.Printable(c.Path+" "+what) + "\n")
