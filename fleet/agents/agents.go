@@ -78,7 +78,7 @@ type Runner struct {
 // New returns a runner. It removes the working directories that earlier workers left in
 // Options.Dir, unless they are in use, or were within a day: the next attempt of a job whose worker
 // died continues with its files. Directories without a repository, or with files that could not be
-// stored, stay for a week. [Runner.Ready] repeats that each hour.
+// stored, stay for a week. [Runner.Ready] repeats that each hour for directories with a repository.
 func New(ctx context.Context, o *Options) (*Runner, error) {
 	r := &Runner{opts: *o, log: o.Logger, probing: make(chan struct{}, 1), accounts: make(map[string]*account)}
 	for name := range o.Accounts {
@@ -103,6 +103,7 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 		return nil, fmt.Errorf("agents: %w", err)
 	}
 	r.sweep(ctx, r.isFresh)
+	r.sweepPlain()
 	return r, nil
 }
 
@@ -111,7 +112,6 @@ func (r *Runner) sweep(ctx context.Context, keep func(name string) bool) {
 	r.mu.Lock()
 	r.swept = time.Now()
 	r.mu.Unlock()
-	r.sweepPlain()
 	removed, err := r.root.Sweep(ctx, keep)
 	if err != nil {
 		r.log.Warn("left working directories could not be removed", "error", err)

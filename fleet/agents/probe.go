@@ -96,7 +96,11 @@ func (r *Runner) probe(ctx context.Context, name string, isWanted func(*account)
 		return context.Cause(ctx)
 	}
 	next := &account{err: err, probed: time.Now()}
-	if err != nil {
+	switch {
+	case err == nil:
+	case r.problem() != nil: // it is probed each time, until one works
+		next.wait = minWait
+	default:
 		next.wait = min(max(minWait, 2*last.wait), maxWait)
 	}
 	r.mu.Lock()

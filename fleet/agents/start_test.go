@@ -157,3 +157,40 @@ func TestAccountDoesNotWork(t *testing.T) {
 		})
 	}
 }
+
+// While no account works, all are probed each time, so that none has to wait long after the logins.
+func TestAccountsLogIn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.accounts = map[string][]string{"a": {"KEY=a"}, "b": {"KEY=b"}}
+		in := map[string]bool{}
+		s.greeting = func(env []string) string {
+			for _, v := range env {
+				if key, ok := strings.CutPrefix(v, "KEY="); ok && in[key] {
+					return able(env)
+				}
+			}
+			return `{"hook_on_failure_supported":true,"account":{"tokenSource":"none","apiProvider":"firstParty"}}`
+		}
+		s.work()
+		logIn := func(account string) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			in[account] = true
+		}
+		time.Sleep(time.Hour)
+		logIn("a")
+		time.Sleep(time.Minute)
+		logIn("b")
+		began := time.Now()
+		j, err := s.Submit(t.Context(), &fleet.Spec{Prompt: "Work.", Account: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.reach(j.ID, fleet.Done)
+		if took := time.Since(began); took > time.Minute { // by the clock of the bubble
+			t.Errorf("the job waited for %v", took)
+		}
+	})
+}
