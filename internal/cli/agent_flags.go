@@ -72,7 +72,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 // addAll adds the flags that are not about one session.
 func (f *agentFlags) addAll(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
-	f.typed = func(flag string) bool { return f.changed(flag) && !setBySetting(cmd.Flags().Lookup(flag)) }
+	f.typed = func(flag string) bool { return clikit.Typed(cmd.Flags().Lookup(flag)) }
 	f.addModel(cmd)
 	f.addPrompt(cmd)
 	f.addTools(cmd)

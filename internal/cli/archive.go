@@ -183,7 +183,7 @@ type savedRecord struct {
 
 // save saves once, and prints the result.
 func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, at engine.Archive, machine string) error {
-	begun := clock()
+	begun := clikit.Now()
 	show, clearBar := barOn(o.streams)
 	want := &archive.SaveOptions{Machine: machine, DryRun: o.dryRun}
 	if show != nil {
@@ -197,7 +197,7 @@ func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, at engine
 	r := savedRecord{
 		Archive: at.Shown(), Machine: report.Machine, DryRun: o.dryRun, Sessions: report.Sessions, New: report.New,
 		Changed: report.Changed, Bytes: report.Bytes, NewBytes: report.NewBytes, Stored: report.Stored,
-		Rewritten: report.Rewritten, Seconds: clock().Sub(begun).Seconds(),
+		Rewritten: report.Rewritten, Seconds: clikit.Now().Sub(begun).Seconds(),
 	}
 	for _, p := range report.Problems {
 		r.Problems = append(r.Problems, clikit.Printable(p.Error()))

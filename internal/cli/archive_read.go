@@ -326,9 +326,9 @@ const machineFileName = "machine.json"
 
 // keptMachine returns the kept name, or "" if there is none.
 func keptMachine() string {
-	path, err := stateFile(machineFileName)
+	path, err := clikit.StateFile(machineFileName)
 	var file machineFile
-	if err != nil || readJSON(path, &file, 1<<10) != nil || archive.CheckMachine(file.Machine) != nil {
+	if err != nil || clikit.ReadJSON(path, &file, 1<<10) != nil || archive.CheckMachine(file.Machine) != nil {
 		return ""
 	}
 	return file.Machine
@@ -336,7 +336,7 @@ func keptMachine() string {
 
 // keepMachine keeps a name.
 func keepMachine(name string) error {
-	path, err := stateFile(machineFileName)
+	path, err := clikit.StateFile(machineFileName)
 	if err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func barOn(s Streams) (show func(done, all int64), clearBar func()) {
 	if !clikit.IsTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
 	}
-	bar := clikit.NewProgress(s.Err, -1, clock)
+	bar := clikit.NewProgress(s.Err, -1, clikit.Now)
 	return func(done, all int64) {
 		bar.Total = all
 		bar.Set(done)

@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/permission"
 )
 
@@ -176,7 +177,7 @@ func (a *questioner) ask(ctx context.Context, q *ask.Question) (ask.Answer, erro
 func (a *questioner) surface() ask.Surface {
 	columns, rows := a.console.size()
 	plain := a.screen.plain || os.Getenv("TERM") == "dumb"
-	return ask.Surface{Columns: columns, Rows: rows, Color: a.colored(), Plain: plain, Lines: drawsLines()}
+	return ask.Surface{Columns: columns, Rows: rows, Color: a.colored(), Plain: plain, Lines: termio.DrawsLines()}
 }
 
 // settle lets the user catch up if another question was withdrawn, or a prompt is being typed: the

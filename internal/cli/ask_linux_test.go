@@ -28,9 +28,9 @@ type questionedUser struct {
 
 // eachTerminal runs a test for each kind of terminal.
 func eachTerminal(t *testing.T, test func(t *testing.T, u *questionedUser)) {
-	before := discardInput
-	discardInput = termio.Discard
-	t.Cleanup(func() { discardInput = before })
+	before := termio.Discard
+	termio.Discard = discardTyped
+	t.Cleanup(func() { termio.Discard = before })
 	for kind, questions := range map[string]func(*testing.T, context.Context, Streams, *screen) *questioner{
 		"run": func(_ *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {
 			return newQuestioner(ctx, s, scr)
@@ -151,9 +151,9 @@ func TestReadTextOfAPipe(t *testing.T) {
 
 // A question from a job's agent is shown to its end before a letter allows it, as in run and chat.
 func TestApproveInPages(t *testing.T) {
-	before := discardInput
-	discardInput = termio.Discard
-	t.Cleanup(func() { discardInput = before })
+	before := termio.Discard
+	termio.Discard = discardTyped
+	t.Cleanup(func() { termio.Discard = before })
 	dir := filepath.Join(t.TempDir(), "fleet")
 	f := openTestFleet(t, dir)
 	j := f.make(t, "long", &fleet.Spec{Prompt: "Fix the test."})

@@ -176,15 +176,3 @@ func TestAskAlwaysShowsTheRule(t *testing.T) {
 		}
 	}
 }
-
-func TestNarrowLines(t *testing.T) {
-	t.Parallel()
-	for locale, want := range map[string]bool{
-		"en_US.UTF-8": true, "C.utf8": true, "de_DE.UTF-8@euro": true,
-		"": false, "C": false, "POSIX": false, "en_US.ISO-8859-1": false, "ja_JP.UTF-8": false, "zh_CN.utf8": false, "ko_KR.UTF-8": false,
-	} {
-		if got := narrowLines(locale); got != want {
-			t.Errorf("%q: %v", locale, got)
-		}
-	}
-}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,21 +42,6 @@ func describeChoice(q *clew.Question, v ask.Surface, aside string) *sheet {
 	s := &sheet{Sheet: ask.ChoiceSheet(q, v)}
 	s.Aside = aside
 	return s
-}
-
-// drawsLines reports whether boxes are drawn with lines on this terminal.
-var drawsLines = func() bool {
-	return narrowLines(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
-}
-
-// narrowLines reports whether a terminal in this locale has lines, in one column each. In East Asia
-// they may take two.
-func narrowLines(locale string) bool {
-	locale = strings.ToLower(locale)
-	if !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") {
-		return false
-	}
-	return !slices.Contains([]string{"ja", "ko", "zh"}, locale[:2])
 }
 
 // Indents of the choices.

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/prompts"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/tui"
 	"github.com/clewdev/clew/internal/view"
@@ -60,7 +61,7 @@ func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	u := &terminalUser{
 		chat: c, in: in, out: out, mail: tui.NewMailbox(), prompts: make(chan string, 1), ended: make(chan struct{}),
 	}
-	u.columns, u.rows = clikit.TerminalSize(out)
+	u.columns, u.rows = termio.Size(out)
 	u.docked = newDockedQuestions(ctx, c, u.mail)
 	u.docked.gone = u.ended
 	return u
@@ -68,22 +69,22 @@ func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 
 // begin shows the chat.
 func (u *terminalUser) begin() (end func(), err error) {
-	path, _ := stateFile("history") // without a home, the history is not saved
+	path, _ := clikit.StateFile("history") // without a home, the history is not saved
 	u.history = prompts.OpenHistory(path)
 	u.chat.screen.useBoard(u)
 	opts := tui.ChatOptions{Mail: u.mail, History: u.history.History}
 	opts.Keys = u.keys
-	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), drawsLines(), clock
+	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), termio.DrawsLines(), clikit.Now
 	opts.Dir = u.docked.dir()
 	from := view.New(view.Options{
-		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: handOver,
+		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: termio.HandOver,
 	})
 	opts.Source = from
 	done := make(chan struct{})
-	terminalModes.Store(tui.ResetModes(false))
+	termio.SetModes(tui.ResetModes(false))
 	go func() {
 		defer close(done)
-		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), terminalOf(u.in, u.out), u, opts)
+		unseen, err := tui.Chat(context.WithoutCancel(u.chat.ctx), tui.TerminalOf(u.in, u.out), u, opts)
 		err = errors.Join(err, from.Close())
 		u.chat.screen.useBoard(nil)
 		_, _ = io.WriteString(u.out, strings.Join(append(unseen, ""), "\n")) // the terminal may be gone
@@ -96,8 +97,8 @@ func (u *terminalUser) begin() (end func(), err error) {
 		u.mail.Post(func(n *tui.News) { n.Ended = true })
 		<-done
 		u.saved.Wait()
-		terminalModes.Store("")
-		discardInput(u.in) // it was typed for the chat
+		termio.SetModes("")
+		termio.Discard(u.in) // it was typed for the chat
 	}, nil
 }
 
@@ -323,13 +324,13 @@ func (u *terminalUser) Session(ctx context.Context) (sessions.SessionInfo, error
 	case len(found) == 0:
 		return sessions.SessionInfo{}, errors.New("nothing of this conversation is saved")
 	}
-	terminalModes.Store(tui.ResetModes(true)) // its rows have the whole screen
+	termio.SetModes(tui.ResetModes(true)) // its rows have the whole screen
 	return found[0], nil
 }
 
 // Edit is a method of [tui.Driver].
 func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, err error) {
-	defer handOver()()
+	defer termio.HandOver()()
 	dir, err := os.MkdirTemp("", "clew-prompt-")
 	if err != nil {
 		return "", err

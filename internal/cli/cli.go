@@ -38,9 +38,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/fleetcli"
-	"github.com/spf13/cobra"
+	"github.com/clewdev/clew/internal/termio"
 )
 
 // Streams are the input and the outputs of a command.
@@ -49,7 +51,7 @@ type Streams = clikit.Streams
 // Main runs the command in args, which do not include the program's name, and returns the exit
 // code. The first interrupt or SIGTERM ends the command in an orderly way, the second one at once.
 func Main(args []string, s Streams) int {
-	ctx, stop := untilInterrupted(restorer(s))
+	ctx, stop := untilInterrupted(termio.Restorer(s.In, s.Err))
 	defer stop()
 	// Without a handler, this signal ends the program in the middle of a write, and its progress
 	// bar stays on the screen.
@@ -65,7 +67,7 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		for sig := range signals {
-			if sig == os.Interrupt && handedOver.Load() {
+			if sig == os.Interrupt && termio.HandedOver() {
 				continue
 			}
 			if ctx.Err() != nil {
@@ -175,7 +177,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.AddCommand(newExport(s))
 	root.AddCommand(newArchive(s, st), newRestore(s, st))
 	root.AddCommand(fleetcli.Commands(fleetcli.Program{
-		Streams: s, Version: readBuild().Version, StateFile: stateFile, HandOver: handOver, Prepare: st.applyFleet, Questions: openJobQuestioner(s),
+		Streams: s, Version: readBuild().Version, Prepare: st.applyFleet, Questions: openJobQuestioner(s),
 	})...)
 	root.AddCommand(newDemo(s, st))
 	addCompletion(root, st)

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
@@ -595,8 +594,6 @@ func applyToFlag(cmd *cobra.Command, value config.Value) error {
 	}
 	return flag.Value.Set(strings.Join(value.Texts, ","))
 }
-
-func setBySetting(flag *pflag.Flag) bool { return flag.Annotations[clikit.SettingAnnotation] != nil }
 
 // hasSetting reports whether a setting applies to the command. Another command may have a flag of
 // the same name with a different meaning.

@@ -34,9 +34,6 @@ type answerer interface {
 	awaited() bool
 }
 
-// openConsole opens the controlling terminal. Tests replace it, since they have none.
-var openConsole = termio.Open
-
 var (
 	errNoTerminal = errors.New("there is no terminal to ask on")
 	errBackground = errors.New("the program runs in the background and can't ask")
@@ -63,7 +60,7 @@ func findConsole(s Streams) (console, error) {
 	if typed && seen {
 		return console{in: newLineSource(in, in), tty: in, size: sizeOf(s.Err)}, nil
 	}
-	consoleIn, consoleOut, err := openConsole()
+	consoleIn, consoleOut, err := termio.Open()
 	if err != nil {
 		return console{}, err
 	}
@@ -82,9 +79,9 @@ func findConsole(s Streams) (console, error) {
 func sizeOf(out io.Writer) func() (columns, rows int) {
 	return func() (columns, rows int) {
 		if f, ok := out.(*os.File); ok {
-			return clikit.TerminalSize(f)
+			return termio.Size(f)
 		}
-		return clikit.DefaultColumns, clikit.DefaultRows
+		return termio.DefaultColumns, termio.DefaultRows
 	}
 }
 
@@ -203,9 +200,6 @@ func newLineSource(in io.Reader, tty *os.File) *lineSource {
 	return &lineSource{in: bufio.NewReader(in), tty: tty}
 }
 
-// discardInput discards unread input. Test scripts replace it, since they type ahead.
-var discardInput = termio.Discard
-
 func (s *lineSource) want() <-chan string {
 	to := make(chan string, 1)
 	s.wantFor(to)
@@ -218,7 +212,7 @@ func (s *lineSource) wantFor(to chan<- string) (instead chan<- string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tty != nil {
-		discardInput(s.tty)
+		termio.Discard(s.tty)
 	}
 	if !s.reading && s.tty != nil {
 		_, _ = s.in.Discard(s.in.Buffered()) // it can't fail

@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/permission"
@@ -371,7 +372,7 @@ func (t *tour) sayYes(scr *screen) permission.Func {
 		scr.pause(true)
 		defer scr.pause(false)
 		s := describe(ask.New(req, nil, t.workspace()), ask.Surface{
-			Columns: clikit.TerminalWidth(scr.err), Rows: clikit.DefaultRows, Color: clikit.Colored(scr.err), Lines: clikit.IsTerminal(scr.err) && drawsLines(),
+			Columns: clikit.TerminalWidth(scr.err), Rows: termio.DefaultRows, Color: clikit.Colored(scr.err), Lines: clikit.IsTerminal(scr.err) && termio.DrawsLines(),
 		})
 		scr.say(s.all() + s.prompt())
 		t.pause(2 * time.Second)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
@@ -347,11 +348,7 @@ func colorDepth(s Streams) string {
 
 // speaksUTF8 reports whether the locale uses UTF-8. On Windows and macOS, terminals always do.
 func speaksUTF8() bool {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return true
-	}
-	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
-	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+	return runtime.GOOS == "windows" || runtime.GOOS == "darwin" || termio.UTF8Locale()
 }
 
 type indexDetails struct {

@@ -345,9 +345,9 @@ func TestFaultColours(t *testing.T) {
 
 // Input typed before a question appears does not answer it.
 func TestAskForgetsWhatWasTyped(t *testing.T) {
-	before := discardInput
-	discardInput = termio.Discard
-	t.Cleanup(func() { discardInput = before })
+	before := termio.Discard
+	termio.Discard = discardTyped
+	t.Cleanup(func() { termio.Discard = before })
 	user, tty := openTerminal(t, 80)
 	defer tty.Close()
 	useAgent(t, prompted().

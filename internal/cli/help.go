@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -379,7 +380,7 @@ func completeArguments(cmd *cobra.Command, st *settings) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return st.completeSession(cmd, word, shortID)
+			return st.completeSession(cmd, word, view.ShortID)
 		}
 	case "man":
 		cmd.ValidArgsFunction = completeTopic

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/termio"
 )
 
 // An invocation is the program with the arguments, the directory, the environment and the streams of
@@ -39,7 +40,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 		tb.Fatal(err)
 	}
 	environment, zone, local := os.Environ(), time.Local, localZone(tb)
-	defer restoreVariables(executable, openConsole, discardInput, clock, toolLimit, checkNotice, systemSettingsDir, userSettingsDir)
+	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, toolLimit, checkNotice, systemSettingsDir, userSettingsDir)
 	defer func() {
 		setEnvironment(tb, environment)
 		time.Local = zone //nolint:gosmopolitan // the zone of a process
@@ -68,7 +69,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 func restoreVariables(program func() (string, error), console func() (in, out *os.File, err error), discard func(*os.File),
 	now func() time.Time, limit, notice time.Duration, system string, user func() (string, error),
 ) {
-	executable, openConsole, discardInput, clock, toolLimit, checkNotice = program, console, discard, now, limit, notice
+	executable, termio.Open, termio.Discard, clikit.Now, toolLimit, checkNotice = program, console, discard, now, limit, notice
 	clikit.ShowProgressAtOnce(false)
 	systemSettingsDir, userSettingsDir = system, user
 }

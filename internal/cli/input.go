@@ -53,7 +53,7 @@ func openInput(ctx context.Context, name string, stdin io.Reader) (*input, error
 }
 
 func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
-	in := &input{name: name, size: -1, Reader: &ctxReader{ctx: ctx, src: r}}
+	in := &input{name: name, size: -1, Reader: ctxReaderOf(ctx, r)}
 	file, ok := r.(*os.File)
 	if !ok {
 		return in, nil
@@ -172,6 +172,9 @@ type ctxReader struct {
 	pending []byte // read from the source and not yet returned
 	err     error
 }
+
+// ctxReaderOf returns a reader of r whose reads end with the context, even if those of r do not.
+func ctxReaderOf(ctx context.Context, r io.Reader) io.Reader { return &ctxReader{ctx: ctx, src: r} }
 
 // Read reads into a separate buffer: an abandoned read may complete later, and must not write to p.
 func (r *ctxReader) Read(p []byte) (int, error) {

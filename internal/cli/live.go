@@ -14,13 +14,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
-	"github.com/spf13/cobra"
 )
 
 // A liveShow shows the input as it arrives.
@@ -30,11 +32,11 @@ type liveShow struct {
 	feed    *render.Feed
 	shown   bool   // something other than chunks was shown
 	model   string // of the answer that is being written
-	said    turnText
+	said    clikit.TurnText
 	skipped skippedInput
 
 	terminal *os.File // nil if the output can't be drawn again
-	live     liveRows
+	live     clikit.LiveRows
 }
 
 // live shows stream-json, or a transcript from a pipe, as it arrives.
@@ -78,11 +80,11 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 func (l *liveShow) show(text string, final bool) error {
 	chunks := l.feed.Next(l.builder.Transcript().Chunks, l.builder.Changed(), final)
 	if text = chunks + text; text != "" {
-		text = l.live.replace(nil) + text
+		text = l.live.Replace(nil) + text
 	}
 	if l.terminal != nil {
-		width, height := clikit.TerminalSize(l.terminal)
-		text += l.live.replace(lastRows(l.feed.Open(), width, height))
+		width, height := termio.Size(l.terminal)
+		text += l.live.Replace(clikit.LastRows(l.feed.Open(), width, height))
 	}
 	_, err := io.WriteString(l.streams.Out, text)
 	return err
@@ -101,8 +103,8 @@ func (l *liveShow) extra(msg wire.Message) string {
 		}
 	case *wire.AssistantMessage:
 		if m.ParentToolUseID == "" {
-			l.said.next()
-			l.said.add(m.Content.Text())
+			l.said.Next()
+			l.said.Add(m.Content.Text())
 		}
 	case *wire.ResultMessage:
 		text = l.result(m)
@@ -114,13 +116,13 @@ func (l *liveShow) extra(msg wire.Message) string {
 func (l *liveShow) grow(event wire.Event) string {
 	switch e := event.(type) {
 	case *wire.MessageStartEvent:
-		l.said.next()
+		l.said.Next()
 		if e.Message != nil {
 			l.model = e.Message.Model
 		}
 		return l.feed.Stop()
 	case *wire.TextDeltaEvent:
-		l.said.add(e.Text)
+		l.said.Add(e.Text)
 		return l.feed.Grow(l.model, e.Text)
 	}
 	return ""
@@ -130,7 +132,7 @@ func (l *liveShow) grow(event wire.Event) string {
 func (l *liveShow) result(r *wire.ResultMessage) string {
 	var turn wire.Collector
 	turn.Add(r)
-	if l.said.has(turn.Text()) {
+	if l.said.Has(turn.Text()) {
 		return ""
 	}
 	if turn.IsError() {

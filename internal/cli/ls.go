@@ -522,7 +522,7 @@ func plainFigures(e *view.Entry) []string {
 	}
 }
 
-func (l *lsList) id(e *view.Entry) string { return shortID(e.ID) }
+func (l *lsList) id(e *view.Entry) string { return view.ShortID(e.ID) }
 
 func (l *lsList) title(row *view.Entry) string {
 	if row.Err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +14,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
@@ -104,8 +104,6 @@ var (
 	suggestLimit = 2 * time.Second
 	// toolLimit is the time for which a question waits for its tool use.
 	toolLimit = time.Second
-	// tidyLimit is the time limit to restore a terminal, which may be stopped.
-	tidyLimit = 100 * time.Millisecond
 	// completionLimit is the time limit to list session names for shell completion.
 	completionLimit = 2 * time.Second
 	// checkLimit is the time limit of a doctor check.
@@ -115,7 +113,7 @@ var (
 // BePatient makes these limits so long that no machine is too busy for them. It is for tests.
 func BePatient() {
 	for _, limit := range []*time.Duration{
-		&stopLimit, &suggestLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
+		&stopLimit, &suggestLimit, &termio.RestoreLimit, &completionLimit, &checkLimit, &versionLimit,
 	} {
 		*limit = time.Hour
 	}
@@ -291,11 +289,11 @@ type printer interface {
 // A textPrinter writes the text of the model as it arrives, and lines that are not JSON.
 type textPrinter struct {
 	screen     *screen
-	structured bool     // write only the structured output
-	streamed   []byte   // the written part of an incomplete block
-	message    string   // the ID of the last complete message
-	apart      bool     // the next text starts a new line
-	said       turnText // by the model
+	structured bool            // write only the structured output
+	streamed   []byte          // the written part of an incomplete block
+	message    string          // the ID of the last complete message
+	apart      bool            // the next text starts a new line
+	said       clikit.TurnText // by the model
 	result     *wire.ResultMessage
 	account    turnAccount
 	stream     *markdown.Stream // lays the block out, on a terminal; nil before it starts
@@ -356,11 +354,11 @@ func (p *textPrinter) grow(text string) error {
 		if err := p.screen.newLine(); err != nil {
 			return err
 		}
-		p.said.next()
+		p.said.Next()
 	}
 	clean := tty.CleanPieceExactly(p.streamed, text)
 	p.streamed = append(p.streamed, text...)
-	p.said.add(text)
+	p.said.Add(text)
 	if p.screen.window == nil {
 		return p.screen.write(clean)
 	}
@@ -440,7 +438,7 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 	switch {
 	case p.structured:
 		text = string(tty.JSON([]byte(r.StructuredOutput)))
-	case !p.said.has(r.Result):
+	case !p.said.Has(r.Result):
 		text = tty.CleanExactly(r.Result)
 	}
 	if text == "" {
@@ -453,27 +451,6 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 		return err
 	}
 	return p.screen.write(text)
-}
-
-// A turnText collects the text of a turn, message by message.
-type turnText struct{ text []byte }
-
-func (s *turnText) add(text string) { s.text = append(s.text, text...) }
-
-// next starts another message.
-func (s *turnText) next() { s.text = append(s.ended(), '\n') }
-
-// ended returns the text without trailing white space.
-func (s *turnText) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
-
-// String returns the text. Each message starts a new line.
-func (s *turnText) String() string { return strings.TrimSpace(string(s.text)) }
-
-// has reports whether a text, such as a result, is the end of a message or of one of its lines, so
-// that it need not be shown again.
-func (s *turnText) has(text string) bool {
-	text = strings.TrimSpace(text)
-	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
 }
 
 // A framePrinter writes the messages as JSON, one per line. It leaves out other lines.

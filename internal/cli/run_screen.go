@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
@@ -41,7 +42,7 @@ type screen struct {
 
 	mu          sync.Mutex
 	midLine     bool // the last line on stdout is not complete
-	live        liveRows
+	live        clikit.LiveRows
 	spoke       bool // a line on stderr is the last one on the terminal
 	answered    bool // a complete text is
 	label       string
@@ -70,18 +71,15 @@ type board interface {
 	notify(sequence string)
 }
 
-// clock is the time. Tests replace it.
-var clock = time.Now
-
 func newScreen(s Streams) *screen {
 	scr := &screen{
-		out: s.Out, err: s.Err, shared: s.Out == s.Err, color: clikit.Colored(s.Err), now: clock,
+		out: s.Out, err: s.Err, shared: s.Out == s.Err, color: clikit.Colored(s.Err), now: clikit.Now,
 		calls: map[string]*toolCall{}, stop: func() {},
 	}
 	scr.changed.L = &scr.mu
 	isDumb := os.Getenv("TERM") == "dumb"
 	if out, ok := s.Out.(*os.File); ok && clikit.IsTerminal(out) && !isDumb {
-		scr.window, scr.windowColor = func() (int, int) { return clikit.TerminalSize(out) }, clikit.Colored(out)
+		scr.window, scr.windowColor = func() (int, int) { return termio.Size(out) }, clikit.Colored(out)
 	}
 	if !clikit.IsTerminal(s.Err) {
 		return scr
@@ -104,7 +102,7 @@ func (s *screen) usePlain() {
 	s.wipe()
 	s.plain, s.animated = true, false
 	if out, ok := s.out.(*os.File); ok && clikit.IsTerminal(out) && s.window == nil {
-		s.window = func() (int, int) { return clikit.TerminalSize(out) }
+		s.window = func() (int, int) { return termio.Size(out) }
 	}
 }
 
@@ -142,7 +140,7 @@ func (s *screen) animate() {
 func (s *screen) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.label == "" || s.paused || s.shared && (s.midLine || len(s.live.rows) > 0) {
+	if s.label == "" || s.paused || s.shared && (s.midLine || len(s.live.Rows) > 0) {
 		return
 	}
 	spokes := []string{"|", "/", "-", `\`}
@@ -250,17 +248,17 @@ func (s *screen) toBoard(text string) {
 	lines := strings.Split(s.rest+text, "\n")
 	s.rest = lines[len(lines)-1]
 	if lines = lines[:len(lines)-1]; len(lines) > 0 {
-		s.board.show(lines, s.live.rows)
+		s.board.show(lines, s.live.Rows)
 	}
 }
 
 // unlive returns what removes the rows that are not final.
 func (s *screen) unlive() string {
 	if s.board != nil {
-		s.live.rows = nil
+		s.live.Rows = nil
 		return ""
 	}
-	return s.live.replace(nil)
+	return s.live.Replace(nil)
 }
 
 // write writes to stdout.

@@ -21,11 +21,15 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/termio"
 )
+
+// discardTyped is termio.Discard before it is replaced.
+var discardTyped = termio.Discard
 
 func TestMain(m *testing.M) {
 	applyTestVariables()
-	drawsLines = func() bool { return false } // whatever the locale is
+	termio.DrawsLines = func() bool { return false } // whatever the locale is
 	BePatient()
 	testscript.Main(scriptedMain{m}, map[string]func(){
 		"claude":       playScriptedAgent,
@@ -66,14 +70,14 @@ exec "${0%/*}/claude-agent" "$@"
 func applyTestVariables() {
 	firstRetry = 10 * time.Millisecond
 	if os.Getenv("TEST_CONSOLE") == "" { // people who run the tests are not asked
-		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
+		termio.Open = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
-		discardInput = func(*os.File) {}
+		termio.Discard = func(*os.File) {}
 	}
 	if os.Getenv("TEST_CLOCK") != "" { // then nothing takes any time, on a busy machine either
 		stopped := time.Now()
-		clock = func() time.Time { return stopped }
+		clikit.Now = func() time.Time { return stopped }
 	}
 	if os.Getenv("TEST_NOTICE") != "" { // then every check is slow
 		checkNotice = 0

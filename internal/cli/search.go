@@ -524,7 +524,7 @@ func mainPath(h *search.Hit) string {
 
 // hitPlace describes the position of a result.
 func hitPlace(h *search.Hit) string {
-	cells := []string{shortID(h.SessionID)}
+	cells := []string{view.ShortID(h.SessionID)}
 	if !h.Time.IsZero() {
 		cells = append(cells, h.Time.Local().Format(clikit.TimeLayout))
 	}
@@ -662,7 +662,7 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 
 // rest returns the number of the session's hits that are not shown, and how to see them.
 func (g *hitGroup) rest(columns int) string {
-	more, flag := wording.Number(g.more)+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
+	more, flag := wording.Number(g.more)+" more", "--session "+view.ShortID(g.hits[0].SessionID)
 	if g.atMost {
 		more = "at most " + more
 	}
@@ -675,7 +675,7 @@ func (g *hitGroup) rest(columns int) string {
 // heading returns the line about the session: its ID and its title, its project and its age at the
 // right.
 func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
-	id := shortID(tty.Line(g.hits[0].SessionID)) + "  "
+	id := view.ShortID(g.hits[0].SessionID) + "  "
 	about := tty.Line(g.project)
 	if at := g.newest(); !at.IsZero() {
 		about = render.Join(about, wording.Age(at, now))

@@ -209,7 +209,7 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 		return nil, clikit.UsageError("--permission-mode must be one of "+strings.Join(known, ", "), "")
 	}
 	base.PermissionMode = ""
-	keep, err := stateFile("prompts")
+	keep, err := clikit.StateFile("prompts")
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (f *servedFleet) Close() {
 func (f *servedFleet) find(ctx context.Context, streams Streams) (web.Fleet, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := &fleetcli.Program{Streams: streams, Version: readBuild().Version, StateFile: stateFile}
+	p := &fleetcli.Program{Streams: streams, Version: readBuild().Version}
 	jobs, end, err := fleetcli.Connect(ctx, p, f.fleet, f.fleetCredentials)
 	switch {
 	case err != nil && (f.fleet != "" || ctx.Err() != nil):
@@ -482,7 +482,7 @@ func runtimeDir() (string, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "clew"), nil
 	}
-	return stateFile("run")
+	return clikit.StateFile("run")
 }
 
 // A servePlace is the files of a server that runs. Only the user can read them.
@@ -585,7 +585,7 @@ func (l *auditLog) Write(line []byte) (int, error) {
 }
 
 func (l *auditLog) create() error {
-	path, err := stateFile("audit.log")
+	path, err := clikit.StateFile("audit.log")
 	if err != nil {
 		return err
 	}

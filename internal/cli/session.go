@@ -679,6 +679,3 @@ func agentsOf(t *transcript.Transcript) []*transcript.Agent {
 	}
 	return all
 }
-
-// shortID is the part of a session's ID that lists show.
-func shortID(id string) string { return id[:min(8, len(id))] }

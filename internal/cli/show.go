@@ -313,7 +313,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	var invalid lineCount
 	defer func() { warnInvalid(invalid, o.warn) }()
 	read := &transcript.ReadOptions{Invalid: func(l transcript.InvalidLine) { invalid.add(l.Position.Line) }}
-	for c, err := range transcript.Stream(&ctxReader{ctx: ctx, src: src.r}, read) {
+	for c, err := range transcript.Stream(ctxReaderOf(ctx, src.r), read) {
 		if err != nil {
 			if flushErr := out.Flush(); flushErr != nil {
 				return clikit.OutputError(flushErr)

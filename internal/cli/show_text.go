@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -68,7 +69,7 @@ func (h *showHead) begin(w io.Writer) error {
 		return nil
 	}
 	h.begun = true
-	id := shortID(tty.Line(h.id))
+	id := view.ShortID(h.id)
 	room := h.width() - len(id) - 2
 	if room < 10 {
 		id, room = "", h.width()
@@ -210,7 +211,7 @@ func (h *showHead) end(w io.Writer, f figures) error {
 	left := render.Join(wording.Count(f.turns, "turn"), workTime(f.took), f.cost, f.context)
 	resume := ""
 	if h.id != "" {
-		resume = "clew run --resume " + shortID(tty.Line(h.id))
+		resume = "clew run --resume " + view.ShortID(h.id)
 	}
 	text := h.rule()
 	if space := h.width() - tty.Width(left) - len(resume); resume != "" && space >= 2 {
@@ -426,7 +427,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 			continue
 		}
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
-		rows.AddClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), wording.Rounded(total.Usage.TotalTokens()),
+		rows.AddClean(view.ShortID(a.ID), fmt.Sprint(render.ToolCalls(a.Transcript)), wording.Rounded(total.Usage.TotalTokens()),
 			cmp.Or(wording.CostOf(&total).Note(), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}

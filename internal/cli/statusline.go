@@ -365,9 +365,9 @@ const replacedName = "statusline.json"
 
 func readReplaced() (map[string]string, error) {
 	kept := map[string]string{}
-	path, err := stateFile(replacedName)
+	path, err := clikit.StateFile(replacedName)
 	if err == nil {
-		err = readJSON(path, &kept, 1<<20)
+		err = clikit.ReadJSON(path, &kept, 1<<20)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &clikit.Failure{
@@ -382,7 +382,7 @@ func readReplaced() (map[string]string, error) {
 }
 
 func writeReplaced(kept map[string]string) error {
-	path, err := stateFile(replacedName)
+	path, err := clikit.StateFile(replacedName)
 	if err != nil {
 		return err
 	}

@@ -254,7 +254,7 @@ func acceptedByAgent() map[string]bool {
 			Accepted bool `json:"hasTrustDialogAccepted"`
 		} `json:"projects"`
 	}
-	if readJSON(filepath.Join(dir, ".claude.json"), &state, maxAgentState) != nil {
+	if clikit.ReadJSON(filepath.Join(dir, ".claude.json"), &state, maxAgentState) != nil {
 		return accepted
 	}
 	for path, p := range state.Projects {
@@ -266,50 +266,21 @@ func acceptedByAgent() map[string]bool {
 	return accepted
 }
 
-// readJSON decodes a regular file.
-func readJSON(path string, v any, limit int64) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return errors.New("it is not a regular file, or too long")
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
-}
-
 // A trustFile is the file with the directories that the user trusted here.
 type trustFile struct {
 	Directories []string `json:"directories"`
-}
-
-// stateFile returns the path of a file that clew keeps for itself.
-func stateFile(name string) (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "clew", name), nil
 }
 
 const trustFileName = "trusted.json"
 
 // readTrusted returns the directories that the user trusted here.
 func readTrusted() ([]string, error) {
-	path, err := stateFile(trustFileName)
+	path, err := clikit.StateFile(trustFileName)
 	if err != nil {
 		return nil, err
 	}
 	var file trustFile
-	err = readJSON(path, &file, 1<<20)
+	err = clikit.ReadJSON(path, &file, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -319,7 +290,7 @@ func readTrusted() ([]string, error) {
 // remember adds the directories to the trusted ones. If that fails, it returns a line for the user,
 // otherwise "".
 func (w *workplace) remember(ctx context.Context) (note string) {
-	path, err := stateFile(trustFileName)
+	path, err := clikit.StateFile(trustFileName)
 	if err == nil {
 		err = w.save(ctx, path)
 	}

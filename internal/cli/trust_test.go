@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
 )
 
@@ -69,7 +70,7 @@ func TestTrustAboveTheProject(t *testing.T) {
 // Two processes that save an answer at once don't lose one: the second one waits for the first.
 func TestTrustIsSavedOneAtATime(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	path, err := stateFile(trustFileName)
+	path, err := clikit.StateFile(trustFileName)
 	if err != nil {
 		t.Fatal(err)
 	}

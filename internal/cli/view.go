@@ -9,15 +9,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
@@ -155,18 +152,18 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	}
 	src := view.New(view.Options{
 		AgentEnv: agentEnviron(),
-		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: handOver,
+		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: termio.HandOver,
 	})
 	opts := tui.Options{
-		Color: clikit.Colored(out), Lines: drawsLines(), Links: clikit.Colored(out) && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
+		Color: clikit.Colored(out), Lines: termio.DrawsLines(), Links: clikit.Colored(out) && termio.KnowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Machine: thisMachine(), Keys: o.settings.keys,
 	}
 	jobs, leave := o.jobs()
 	defer leave()
 	opts.Jobs = jobs
-	terminalModes.Store(tui.ResetModes(true))
-	defer terminalModes.Store("")
-	err = errors.Join(show(ctx, terminalOf(in, out), src, opts), src.Close())
+	termio.SetModes(tui.ResetModes(true))
+	defer termio.SetModes("")
+	err = errors.Join(show(ctx, tui.TerminalOf(in, out), src, opts), src.Close())
 	switch {
 	case ctx.Err() != nil:
 		return clikit.Stopped()
@@ -181,7 +178,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 	quiet := o.streams
 	quiet.Err = io.Discard // the screen is the viewer's
-	p := &fleetcli.Program{Streams: quiet, Version: readBuild().Version, StateFile: stateFile}
+	p := &fleetcli.Program{Streams: quiet, Version: readBuild().Version}
 	var mu sync.Mutex // held while it connects
 	var f *fleet.Fleet
 	leave := func() {}
@@ -204,48 +201,6 @@ func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 			leave()
 		}
 	}
-}
-
-// terminalOf returns the terminal of two of its files.
-func terminalOf(in, out *os.File) tui.Terminal {
-	return tui.Terminal{
-		In: in, Out: out, OnResize: termio.OnResize, Suspend: termio.Suspend, OnSuspend: termio.OnSuspend, Cuts: cutsLines(os.Getenv),
-		Size: func() (columns, rows int) { return clikit.TerminalSize(out) },
-		Raw: func() (func() error, error) {
-			fd := int(in.Fd())
-			before, err := term.MakeRaw(fd)
-			if err != nil {
-				return nil, err
-			}
-			return func() error {
-				discardInput(in) // unread keys and mouse reports
-				return term.Restore(fd, before)
-			}, nil
-		},
-	}
-}
-
-// cutsLines reports whether the terminal is one of the few that cut lines when they become narrower. The
-// others break them.
-func cutsLines(getenv func(string) string) bool {
-	name, _, _ := strings.Cut(getenv("TERM"), "-")
-	switch {
-	case getenv("TMUX") != "":
-		return false
-	case getenv("STY") != "": // screen
-		return true
-	}
-	isXterm := name == "xterm" && getenv("XTERM_VERSION") != "" && getenv("VTE_VERSION")+getenv("TERM_PROGRAM") == ""
-	return isXterm || slices.Contains([]string{"linux", "st", "screen", "vt100", "vt220"}, name)
-}
-
-// handedOver reports whether another program has the terminal: then an interrupt is for that
-// program.
-var handedOver atomic.Bool
-
-func handOver() (back func()) {
-	handedOver.Store(true)
-	return func() { handedOver.Store(false) }
 }
 
 // A bareOptions is clew without a command: the session list in the viewer or, without a terminal,

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/clewdev/clew/internal/tty"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // Streams are the input and the outputs of a command. If one is an [*os.File], commands check
@@ -230,3 +231,6 @@ func WordsWrapped(text string, begun, columns int) string {
 func UsageError(text, hint string) error {
 	return &Failure{Code: ExitUsage, Err: errors.New(text), Hint: hint}
 }
+
+// Now is the time. Tests replace it.
+var Now = time.Now

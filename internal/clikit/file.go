@@ -101,3 +101,32 @@ func Unreadable(path string, err error) error {
 		Err:  fmt.Errorf("cannot read %s: %s", Printable(path), Printable(Cause(err).Error())),
 	}
 }
+
+// StateFile returns the path of a file that clew keeps for itself.
+func StateFile(name string) (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "clew", name), nil
+}
+
+// ReadJSON decodes a regular file.
+func ReadJSON(path string, v any, limit int64) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return errors.New("it is not a regular file, or too long")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/clewdev/clew/internal/termio"
 )
 
 // IsTerminal reports whether a stream is a terminal.
@@ -23,7 +25,7 @@ func TerminalWidth(stream any) int {
 			return width
 		}
 	}
-	return DefaultColumns
+	return termio.DefaultColumns
 }
 
 // colorChoices are the values of --color and of the setting color.
@@ -96,22 +98,4 @@ func TextWidth(stream any, otherwise int) int {
 		return n
 	}
 	return otherwise
-}
-
-// The size of a terminal that does not report its own.
-const (
-	DefaultColumns = 80
-	DefaultRows    = 24
-)
-
-// TerminalSize returns the number of columns and rows of a terminal.
-func TerminalSize(f *os.File) (columns, rows int) {
-	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 {
-		columns = DefaultColumns
-	}
-	if err != nil || rows <= 0 {
-		rows = DefaultRows
-	}
-	return columns, rows
 }

@@ -14,9 +14,9 @@ import (
 // screenSize returns the columns and rows of a terminal.
 func screenSize(stream any) (columns, rows int) {
 	if f, ok := stream.(*os.File); ok {
-		return TerminalSize(f)
+		return termio.Size(f)
 	}
-	return DefaultColumns, DefaultRows
+	return termio.DefaultColumns, termio.DefaultRows
 }
 
 // A Watch is the part of a terminal that --watch draws on.

@@ -66,7 +66,7 @@ func runCommands(list string) int {
 	errs := make([]string, len(commands))
 	for i, args := range commands {
 		var out bytes.Buffer
-		p := Program{Streams: clikit.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, HandOver: func() func() { return func() {} }}
+		p := Program{Streams: clikit.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}}
 		root := &cobra.Command{Use: "clew", SilenceErrors: true, SilenceUsage: true}
 		root.AddCommand(Commands(p)...)
 		root.SetArgs(args)

@@ -83,7 +83,7 @@ func (p *place) at() (engine.Place, error) {
 	if p.fleet != "" {
 		return engine.Place{Name: p.fleet, Credentials: p.credentials}, nil
 	}
-	dir, err := p.StateFile(dirName)
+	dir, err := clikit.StateFile(dirName)
 	if err != nil {
 		return engine.Place{}, &clikit.Failure{Code: clikit.ExitInput, Err: err, Hint: "Set HOME or XDG_STATE_HOME, or name a fleet with --fleet."}
 	}

@@ -19,10 +19,6 @@ type Program struct {
 	clikit.Streams
 	// Version is the version of the program.
 	Version string
-	// StateFile returns the path of a file that the program keeps for itself.
-	StateFile func(name string) (string, error)
-	// HandOver leaves interrupts to the command until back is called.
-	HandOver func() (back func())
 	// Prepare gives a command its settings before an argument of it is completed; nil means that there
 	// are none.
 	Prepare func(ctx context.Context, cmd *cobra.Command)

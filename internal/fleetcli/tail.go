@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -59,7 +60,7 @@ func (o *jobsTailOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := render.Options{Width: clikit.TextWidth(o.Out, clikit.DefaultColumns), Color: clikit.Colored(o.Out)}
+	options := render.Options{Width: clikit.TextWidth(o.Out, termio.DefaultColumns), Color: clikit.Colored(o.Out)}
 	t := &tail{out: o.Out, json: o.json, color: options.Color, store: store, shown: jobview.NewConversation(options)}
 	f := &follower{connection: c, say: func(text string) { clikit.Remark(o.Err, tty.Waiting, "clew jobs tail", text) }}
 	_, err = f.follow(ctx, j.ID, func(u fleet.Update) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/engine"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -174,7 +175,7 @@ func (o *workerOptions) check() error {
 
 // work takes jobs until the worker is stopped.
 func (o *workerOptions) work(ctx context.Context, w *fleet.Worker, runner *watchedRunner) error {
-	defer o.HandOver()()
+	defer termio.HandOver()()
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -307,7 +308,7 @@ func (o *workerOptions) runner(
 	}
 	dir := o.dir
 	if dir == "" {
-		if dir, err = o.StateFile("work"); err != nil {
+		if dir, err = clikit.StateFile("work"); err != nil {
 			return nil, err
 		}
 	}

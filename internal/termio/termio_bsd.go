@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Discard discards the unread input of a terminal.
-func Discard(tty *os.File) {
+// discard discards the unread input of a terminal.
+func discard(tty *os.File) {
 	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // it fails only for other files
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Discard discards the unread input of a terminal.
-func Discard(tty *os.File) {
+// discard discards the unread input of a terminal.
+func discard(tty *os.File) {
 	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // it fails only for other files
 }

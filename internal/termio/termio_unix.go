@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens the terminal that the program was started from, wherever its streams lead.
-func Open() (in, out *os.File, err error) {
+// open opens the terminal that the program was started from, wherever its streams lead.
+func open() (in, out *os.File, err error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	return tty, tty, err
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Open opens the terminal that the program was started from, wherever its streams lead.
-func Open() (in, out *os.File, err error) {
+// open opens the terminal that the program was started from, wherever its streams lead.
+func open() (in, out *os.File, err error) {
 	in, inErr := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	out, outErr := os.OpenFile("CONOUT$", os.O_RDWR, 0)
 	return in, out, errors.Join(inErr, outErr)
@@ -17,8 +17,8 @@ func Open() (in, out *os.File, err error) {
 // InForeground reports whether the program may read from its terminal.
 func InForeground(*os.File) bool { return true }
 
-// Discard discards the unread input of a terminal.
-func Discard(tty *os.File) {
+// discard discards the unread input of a terminal.
+func discard(tty *os.File) {
 	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // it fails only for other files
 }
 

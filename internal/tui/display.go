@@ -5,13 +5,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
+	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
 )
@@ -318,4 +321,23 @@ func joinColumns(left, right string, width int) string {
 		return tty.CutPainted(left, width)
 	}
 	return left + strings.Repeat(" ", gap) + right
+}
+
+// TerminalOf returns the terminal of two of its files.
+func TerminalOf(in, out *os.File) Terminal {
+	return Terminal{
+		In: in, Out: out, OnResize: termio.OnResize, Suspend: termio.Suspend, OnSuspend: termio.OnSuspend, Cuts: termio.CutsLines(os.Getenv),
+		Size: func() (columns, rows int) { return termio.Size(out) },
+		Raw: func() (func() error, error) {
+			fd := int(in.Fd())
+			before, err := term.MakeRaw(fd)
+			if err != nil {
+				return nil, err
+			}
+			return func() error {
+				termio.Discard(in) // unread keys and mouse reports
+				return term.Restore(fd, before)
+			}, nil
+		},
+	}
 }

@@ -1,12 +1,10 @@
-package cli
+package clikit
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/clewdev/clew/internal/clikit"
 )
 
 // A glass is a terminal that understands what liveRows writes.
@@ -22,8 +20,8 @@ func (g *glass) write(t *testing.T, text string) {
 	}
 	for text != "" {
 		switch {
-		case strings.HasPrefix(text, clikit.ClearLine):
-			g.rows[g.cursor], text = "", text[len(clikit.ClearLine):]
+		case strings.HasPrefix(text, ClearLine):
+			g.rows[g.cursor], text = "", text[len(ClearLine):]
 		case strings.HasPrefix(text, "\x1b[A"):
 			g.cursor--
 			text = text[3:]
@@ -49,7 +47,7 @@ func TestLiveRows(t *testing.T) {
 	t.Parallel()
 	seed := rand.New(rand.NewPCG(3, 4)) // the same rows each time
 	for range 500 {
-		g, live := &glass{}, &liveRows{}
+		g, live := &glass{}, &LiveRows{}
 		g.write(t, "before\n")
 		var rows []string
 		for range 1 + seed.IntN(8) {
@@ -58,7 +56,7 @@ func TestLiveRows(t *testing.T) {
 			for range seed.IntN(4) {
 				rows = append(rows, fmt.Sprint("row ", seed.IntN(3)))
 			}
-			g.write(t, live.replace(rows))
+			g.write(t, live.Replace(rows))
 			if want := strings.TrimRight("before\n"+strings.Join(rows, "\n"), "\n"); g.shown() != want {
 				t.Fatalf("screen %q, want %q", g.shown(), want)
 			}
@@ -66,7 +64,7 @@ func TestLiveRows(t *testing.T) {
 				t.Fatalf("the cursor is in row %d of %d", g.cursor, len(rows))
 			}
 		}
-		g.write(t, live.replace(nil)+"after\n")
+		g.write(t, live.Replace(nil)+"after\n")
 		if g.shown() != "before\nafter" {
 			t.Fatalf("at the end: %q", g.shown())
 		}
@@ -75,7 +73,7 @@ func TestLiveRows(t *testing.T) {
 
 func TestLastRows(t *testing.T) {
 	t.Parallel()
-	got := lastRows([]string{"one", "two", "a long row", "four"}, 6, 5)
+	got := LastRows([]string{"one", "two", "a long row", "four"}, 6, 5)
 	if want := "two|a lon|four"; strings.Join(got, "|") != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -1,4 +1,4 @@
-package cli
+package termio
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestCutsLines(t *testing.T) {
 		{map[string]string{"TERM": "st-256color"}, true},
 		{nil, false},
 	} {
-		if got := cutsLines(func(name string) string { return tt.env[name] }); got != tt.want {
+		if got := CutsLines(func(name string) string { return tt.env[name] }); got != tt.want {
 			t.Errorf("%v: %t, want %t", tt.env, got, tt.want)
 		}
 	}
@@ -34,8 +34,20 @@ func TestKnowsLinks(t *testing.T) {
 		{"xterm-256color", "iTerm.app", true}, {"xterm-256color", "", true}, {"tmux-256color", "tmux", true},
 		{"xterm-256color", "Apple_Terminal", false}, {"linux", "", false}, {"screen-256color", "tmux", false},
 	} {
-		if got := knowsLinks(tt.terminal, tt.program); got != tt.want {
+		if got := KnowsLinks(tt.terminal, tt.program); got != tt.want {
 			t.Errorf("knowsLinks(%q, %q) = %t", tt.terminal, tt.program, got)
+		}
+	}
+}
+
+func TestNarrowLines(t *testing.T) {
+	t.Parallel()
+	for locale, want := range map[string]bool{
+		"en_US.UTF-8": true, "C.utf8": true, "de_DE.UTF-8@euro": true,
+		"": false, "C": false, "POSIX": false, "en_US.ISO-8859-1": false, "ja_JP.UTF-8": false, "zh_CN.utf8": false, "ko_KR.UTF-8": false,
+	} {
+		if got := narrowLines(locale); got != want {
+			t.Errorf("%q: %v", locale, got)
 		}
 	}
 }
