@@ -53,7 +53,7 @@ var (
 
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
-	toolFolders = []string{"adopt", "archtest", "bench", "browsertest", "corpus", "faulttest", "fleetsoak", "gittest", "notices", "pictures", "pty", "realtest",
+	toolFolders = []string{"adopt", "archtest", "bench", "browsertest", "clitest", "corpus", "faulttest", "fleetsoak", "gittest", "notices", "pictures", "pty", "realtest",
 		"record", "polltest", "shake", "shelltest", "simtest", "smalldisk", "soak", "termtest", "testrun", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one

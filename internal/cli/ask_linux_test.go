@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
@@ -21,7 +22,7 @@ import (
 
 // A questionedUser is a user at a terminal that questions are asked on.
 type questionedUser struct {
-	*paper
+	*clitest.Paper
 	keys *os.File
 	*questioner
 }
@@ -44,13 +45,13 @@ func eachTerminal(t *testing.T, test func(t *testing.T, u *questionedUser)) {
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			master, slave := openTerminal(t, 80)
+			master, slave := clitest.OpenTerminal(t, 80)
 			streams := Streams{In: slave, Out: io.Discard, Err: slave}
 			scr := newScreen(streams)
 			t.Cleanup(scr.close)
-			u := &questionedUser{paper: newPaper(80), keys: master}
+			u := &questionedUser{Paper: clitest.NewPaper(80), keys: master}
 			u.questioner = questions(t, t.Context(), streams, scr)
-			go io.Copy(u.paper, master) //nolint:errcheck // it ends with the terminal
+			go io.Copy(u.Paper, master) //nolint:errcheck // it ends with the terminal
 			test(t, u)
 		})
 	}
@@ -80,18 +81,12 @@ func (u *questionedUser) asks(ctx context.Context, command string) <-chan string
 	return behavior
 }
 
-// choices are below each question that has no rule to suggest.
-const choices = "  y  yes, once\n  n  no\n  e  no, and say why\n  ?  explain the answers\nAllow it? "
-
-// plainChoices are choices where nothing is drawn.
-const plainChoices = "  1  yes, once\n  2  no\n  3  no, and say why\n  ?  explain the answers\nAllow it? "
-
 func (u *questionedUser) promptAbout(command string) string {
 	if u.screen.plain {
-		return "waits for you\n? Bash\n  command: " + command + "\n" + plainChoices + "|"
+		return "waits for you\n? Bash\n  command: " + command + "\n" + clitest.PlainChoices + "|"
 	}
 	rule := "+" + strings.Repeat("-", 77) + "+\n"
-	return fmt.Sprintf("+- Bash ----%s| %-75s |\n%s%s|", rule[12:], "command: "+command, rule, choices)
+	return fmt.Sprintf("+- Bash ----%s| %-75s |\n%s%s|", rule[12:], "command: "+command, rule, clitest.Choices)
 }
 
 // An answer to a withdrawn question does not answer another one.
@@ -99,12 +94,12 @@ func TestAskWithdrawn(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		ctx, withdraw := context.WithCancel(t.Context())
 		first := u.asks(ctx, "first")
-		u.see(t, u.promptAbout("first"))
+		u.See(t, u.promptAbout("first"))
 		second := u.asks(t.Context(), "second")
 		withdraw()
-		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question from the agent: |")
+		u.See(t, "The agent has withdrawn the question.\nPress Enter to see a question from the agent: |")
 		u.press(t, "y\r")
-		u.see(t, "This line was ignored.\n"+u.promptAbout("second"))
+		u.See(t, "This line was ignored.\n"+u.promptAbout("second"))
 		u.press(t, "n\r")
 		if one, two := <-first, <-second; one != context.Canceled.Error() || two != "deny" {
 			t.Errorf("the answers are %s and %s", one, two)
@@ -116,14 +111,14 @@ func TestAskWithdrawn(t *testing.T) {
 func TestAskTakesOneLine(t *testing.T) {
 	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		first := u.asks(t.Context(), "first")
-		u.see(t, u.promptAbout("first"))
+		u.See(t, u.promptAbout("first"))
 		u.press(t, "y\ry\ry\r")
-		u.see(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
+		u.See(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
 		if got := <-first; got != "allow" {
 			t.Errorf("the first answer is %s", got)
 		}
 		second := u.asks(t.Context(), "second")
-		u.see(t, u.promptAbout("second"))
+		u.See(t, u.promptAbout("second"))
 		u.press(t, "n\r")
 		if got := <-second; got != "deny" {
 			t.Errorf("the second answer is %s", got)
@@ -157,24 +152,24 @@ func TestApproveInPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "fleet")
 	f := openTestFleet(t, dir)
 	j := f.make(t, "long", &fleet.Spec{Prompt: "Fix the test."})
-	master, slave := openTerminal(t, 80)
-	u := &questionedUser{paper: newPaper(80), keys: master}
-	go io.Copy(u.paper, master) //nolint:errcheck // it ends with the terminal
+	master, slave := clitest.OpenTerminal(t, 80)
+	u := &chatTerminal{Paper: clitest.NewPaper(80), keys: master}
+	go io.Copy(u.Paper, master) //nolint:errcheck // it ends with the terminal
 	var out strings.Builder
 	code := make(chan int, 1)
 	go func() {
 		code <- execute(t.Context(), []string{"jobs", "approve", "--fleet", dir, j.ID}, Streams{In: slave, Out: &out, Err: slave})
 	}()
 	unread := "Enter shows more. Allow it unread? yes / no: |"
-	u.see(t, "lines 1-21 of 52 -+\n"+unread)
+	u.See(t, "lines 1-21 of 52 -+\n"+unread)
 	u.press(t, "y\r")
-	u.see(t, "…\n"+unread) // the reminder
+	u.See(t, "…\n"+unread) // the reminder
 	u.press(t, "\r")
-	u.see(t, "lines 22-42 of 52 -+\n"+unread)
+	u.See(t, "lines 22-42 of 52 -+\n"+unread)
 	u.press(t, "\r")
-	u.see(t, choices+"|")
+	u.See(t, clitest.Choices+"|")
 	u.press(t, "e\r")
-	u.see(t, "Tell the agent why, or what to do instead: |")
+	u.See(t, "Tell the agent why, or what to do instead: |")
 	u.press(t, "use make clean\r")
 	if got := <-code; got != clikit.ExitDone || !strings.HasPrefix(out.String(), "denied: "+exampleQuestion) {
 		t.Errorf("exit code %d: %s", got, out.String())
@@ -193,14 +188,14 @@ func TestApproveWithoutAnswer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "fleet")
 	f := openTestFleet(t, dir)
 	j := f.make(t, "question", &fleet.Spec{Prompt: "Fix the test."})
-	master, slave := openTerminal(t, 80)
-	u := &questionedUser{paper: newPaper(80), keys: master}
-	go io.Copy(u.paper, master) //nolint:errcheck // it ends with the terminal
+	master, slave := clitest.OpenTerminal(t, 80)
+	u := &chatTerminal{Paper: clitest.NewPaper(80), keys: master}
+	go io.Copy(u.Paper, master) //nolint:errcheck // it ends with the terminal
 	code := make(chan int, 1)
 	go func() {
 		code <- execute(t.Context(), []string{"jobs", "approve", "--fleet", dir, j.ID}, Streams{In: slave, Out: io.Discard, Err: slave})
 	}()
-	u.see(t, "Number, your own words, or nothing to skip: |")
+	u.See(t, "Number, your own words, or nothing to skip: |")
 	u.press(t, "\x04")
 	if got := <-code; got != clikit.ExitFailed {
 		t.Errorf("exit code %d", got)

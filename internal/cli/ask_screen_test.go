@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
@@ -27,7 +28,7 @@ func askedRequests() []*permission.Request {
 	}
 	hostile := quotedText("ls\x1b[2J\x1b[1;1H\n+----+\n  y  yes, once\nAllow it? y\u202e\n| 世界 | 👩\u200d💻 " + strings.Repeat("x", 90))
 	return []*permission.Request{
-		{ToolName: "Edit", Input: workEdit, Suggestions: rule("Edit", "upload/**")},
+		{ToolName: "Edit", Input: clitest.Edit, Suggestions: rule("Edit", "upload/**")},
 		{
 			ToolName: "Bash", Suggestions: rule("Bash", "go test:*"),
 			Input: `{"command":"go test -run TestUpload -count=20 ./upload && git commit --all --message 'Fix the upload'","description":"Run the tests"}`,
@@ -55,7 +56,7 @@ var askedQuestion = &clew.Question{
 // askedWorkspace has the file that is changed.
 var askedWorkspace = ask.Workspace{Dir: "/repo", Read: func(path string) (string, error) {
 	if strings.HasSuffix(path, "server.go") {
-		return workFile, nil
+		return clitest.EditedFile, nil
 	}
 	return "", fs.ErrNotExist
 }}
@@ -79,7 +80,7 @@ func askedScreen(columns int, color, lines bool) string {
 
 func TestAskScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		golden.Check(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false, true))
 		golden.Check(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true, true))
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/termtest"
@@ -99,7 +100,7 @@ var elapsed = regexp.MustCompile(`\b\d+ s · `)
 // see waits until a text is shown.
 func (c *typedChat) see(t *testing.T, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), seeLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), clitest.SeeLimit)
 	defer cancel()
 	holds := func() bool { return strings.Contains(elapsed.ReplaceAllString(c.shown(), "N s · "), want) }
 	if !c.Wait(ctx, holds) {
@@ -166,7 +167,7 @@ func TestChatTypes(t *testing.T) {
 	c.see(t, "\n> /model sonnet\n\nthe model is now claude-sonnet-5\n")
 	c.see(t, "  sonnet-5 · default · context 7 % · $0.25")
 	c.press(t, "\x04")
-	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n█")
+	c.see(t, "Session "+clitest.SessionID+"\nResume with: clew chat --resume "+clitest.SessionID+"\n█")
 	c.end(t, clikit.ExitDone)
 	// Another chat has the prompts typed in this one.
 	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
@@ -278,7 +279,7 @@ func TestChatInterruptedTwice(t *testing.T) {
 	c.press(t, "\x03")
 	c.see(t, "Hanging.\n\n  N s · interrupting                             ctrl+c ends the chat\n")
 	c.press(t, "\x03")
-	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n█")
+	c.see(t, "--resume "+clitest.SessionID+"\nclew chat: interrupted\n█")
 	c.end(t, clikit.ExitInterrupted)
 }
 
@@ -370,7 +371,7 @@ func TestChatEscape(t *testing.T) {
 	c.press(t, "\x1b\x1b\x1b")
 	c.see(t, "interrupting")
 	c.press(t, "\x1b\x03")
-	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n█")
+	c.see(t, "--resume "+clitest.SessionID+"\nclew chat: interrupted\n█")
 	c.end(t, clikit.ExitInterrupted)
 }
 
@@ -504,7 +505,7 @@ func TestChatSuspended(t *testing.T) {
 	c.press(t, "prompt\r")
 	c.see(t, "You said half a prompt\n"+emptyComposer)
 	c.press(t, "\x04")
-	c.see(t, "--resume "+chatSession+"\nshell: █")
+	c.see(t, "--resume "+clitest.SessionID+"\nshell: █")
 	c.press(t, "exit\n")
 	c.end(t, 0)
 }
@@ -543,12 +544,12 @@ func TestChatRows(t *testing.T) {
 func writeChatTranscript(t *testing.T, config string) {
 	t.Helper()
 	dir := filepath.Join(config, "projects", "-srv")
-	entry := `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"` + chatSession + `","cwd":"/srv","timestamp":"2026-01-02T03:04:05Z",` +
+	entry := `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"` + clitest.SessionID + `","cwd":"/srv","timestamp":"2026-01-02T03:04:05Z",` +
 		`"message":{"role":"user","content":"Written to the file"}}` + "\n"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, chatSession+".jsonl"), []byte(entry), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, clitest.SessionID+".jsonl"), []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -632,10 +633,10 @@ func TestChatKilled(t *testing.T) {
 // A finished chat shows the prompt, the work, and how to continue.
 func TestChatScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
-		id := chatSession
+	for _, width := range clitest.Widths {
+		id := clitest.SessionID
 		if width == 40 {
-			id = chatSession[:8]
+			id = clitest.SessionID[:8]
 		}
 		for name, color := range map[string]string{"": "never", "_color": "always"} {
 			c := openChat(t, width, 60, "CLEW_COLOR="+color)

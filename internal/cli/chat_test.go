@@ -8,18 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/polltest"
-	"github.com/clewdev/clew/internal/tty"
 )
 
 // chatAgentVariable makes the program claude an agent that talks: it answers any number of prompts,
@@ -35,8 +30,6 @@ func init() {
 		os.Exit(0)
 	}
 }
-
-const chatSession = "5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c"
 
 // chatFrame holds the parts of a frame that such an agent reads.
 type chatFrame struct {
@@ -104,7 +97,7 @@ func answerChatRequest(f *chatFrame) {
 	if f.Request.Subtype == "interrupt" && chatBusy {
 		chatBusy = false
 		fmt.Println(`{"type":"result","subtype":"error_during_execution","is_error":true,` +
-			`"terminal_reason":"aborted_streaming","total_cost_usd":0.25,"session_id":"` + chatSession + `","uuid":"i"}`)
+			`"terminal_reason":"aborted_streaming","total_cost_usd":0.25,"session_id":"` + clitest.SessionID + `","uuid":"i"}`)
 	}
 }
 
@@ -122,14 +115,14 @@ func answerChatPrompt(text string) {
 		os.Exit(9)
 	case "hang":
 		chatBusy = false // it does not answer to an interrupt
-		fmt.Println(`{"type":"system","subtype":"init","session_id":"` + chatSession + `","uuid":"s"}`)
+		fmt.Println(`{"type":"system","subtype":"init","session_id":"` + clitest.SessionID + `","uuid":"s"}`)
 		writeChatText("Hanging.")
 	case "wait":
 		writeChatText("Waiting.")
 	case "stream": // text, without an end
-		fmt.Print(framed(textDelta("First.\\n\\nStreamed")))
+		fmt.Print(clitest.Framed(clitest.TextDelta("First.\\n\\nStreamed")))
 	case "break": // within a text
-		fmt.Print(framed(textDelta("First.\\n\\nBroken")))
+		fmt.Print(clitest.Framed(clitest.TextDelta("First.\\n\\nBroken")))
 		os.Exit(9)
 	case "later": // asks when the turn is over and the test allows it
 		sayInChat("Later.")
@@ -145,8 +138,8 @@ func answerChatPrompt(text string) {
 	case "which":
 		callInChat("AskUserQuestion", chatQuestionInput)
 	case "work":
-		for _, step := range workSteps {
-			fmt.Println(step.frame)
+		for _, step := range clitest.Turn {
+			fmt.Println(step.Frame)
 		}
 		chatBusy = false
 	case "extras":
@@ -171,7 +164,7 @@ const (
 func callInChat(tool, input string) {
 	writeChatText("Let me see.")
 	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":%q,"input":%s}]},`+
-		`"session_id":%q,"uuid":"c"}`+"\n", tool, input, chatSession)
+		`"session_id":%q,"uuid":"c"}`+"\n", tool, input, clitest.SessionID)
 	askInChat(tool, input)
 }
 
@@ -183,13 +176,13 @@ func askInChat(tool, input string) {
 // returnInChat ends the call.
 func returnInChat(failed bool) {
 	fmt.Printf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":%t,`+
-		`"content":"No"}]},"session_id":%q,"uuid":"u"}`+"\n", failed, chatSession)
+		`"content":"No"}]},"session_id":%q,"uuid":"u"}`+"\n", failed, clitest.SessionID)
 }
 
 func writeChatText(text string) {
 	quoted, _ := json.Marshal(text)
 	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"text","text":%s}]},"session_id":%q,"uuid":"a"}`+"\n",
-		quoted, chatSession)
+		quoted, clitest.SessionID)
 }
 
 // sayInChat ends a turn.
@@ -197,207 +190,7 @@ func sayInChat(text string) {
 	chatBusy = false
 	writeChatText(text)
 	fmt.Printf(`{"type":"result","subtype":"success","result":"","total_cost_usd":0.25,"session_id":%q,"uuid":"r"}`+"\n",
-		chatSession)
-}
-
-// A paper is a terminal that does not scroll: it shows the output of a program as a user would see
-// it. It knows the sequences that chat uses, and records others.
-type paper struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	rest    string
-	rows    [][]cell
-	row     int
-	column  int
-	columns int
-	wrapped bool   // a line was broken by the terminal
-	wide    string // the last one of them
-	unknown []string
-	painted bool   // the text has its styles
-	style   string // the sequences of the style that is on
-	bells   int
-	// requests are the requests to the terminal other than drawing: links and notifications.
-	requests []string
-	written  string // everything
-}
-
-// A cell is a place of a paper. The second cell of a wide character is "".
-type cell struct{ text, style string }
-
-func newPaper(columns int) *paper {
-	p := &paper{columns: columns, rows: [][]cell{nil}}
-	p.changed = sync.NewCond(&p.mu)
-	return p
-}
-
-func (p *paper) Write(data []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rest += string(data)
-	p.written += string(data)
-	for p.rest != "" && (utf8.FullRuneInString(p.rest)) {
-		n := p.take()
-		if n == 0 {
-			break
-		}
-		p.rest = p.rest[n:]
-	}
-	p.changed.Broadcast()
-	return len(data), nil
-}
-
-// whole returns everything that was written.
-func (p *paper) whole() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.written
-}
-
-// take shows the first character or sequence, and returns its length.
-func (p *paper) take() int {
-	r, size := utf8.DecodeRuneInString(p.rest)
-	switch r {
-	case '\r':
-		p.column = 0
-	case '\n':
-		p.row++
-		for p.row >= len(p.rows) {
-			p.rows = append(p.rows, nil)
-		}
-	case '\a':
-		p.bells++
-	case '\b':
-		p.column = max(p.column-1, 0)
-	case '\x1b':
-		return p.sequence()
-	default:
-		p.put(r)
-	}
-	return size
-}
-
-func (p *paper) sequence() int {
-	if len(p.rest) < 3 {
-		return 0
-	}
-	if p.rest[1] == ']' { // a link or a notification
-		end := strings.Index(p.rest, "\x1b\\")
-		if end < 0 {
-			return 0
-		}
-		p.requests = append(p.requests, p.rest[2:end])
-		return end + 2
-	}
-	end := strings.IndexFunc(p.rest[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e })
-	if end < 0 {
-		return 0
-	}
-	body := p.rest[2 : end+3]
-	n, err := strconv.Atoi(body[:len(body)-1])
-	if err != nil {
-		n = 1
-	}
-	switch {
-	case strings.HasSuffix(body, "A"):
-		p.row = max(p.row-n, 0)
-	case strings.HasSuffix(body, "C"):
-		p.column += n
-	case body == "J":
-		p.rows = p.rows[:p.row+1]
-		p.cut()
-	case body == "K":
-		p.cut()
-	case body == "0m":
-		p.style = ""
-	case strings.HasSuffix(body, "m"):
-		p.style += p.rest[:end+3]
-	case body == "?2004h", body == "?2004l":
-	default:
-		p.unknown = append(p.unknown, body)
-	}
-	return end + 3
-}
-
-func (p *paper) cut() {
-	p.rows[p.row] = p.rows[p.row][:min(p.column, len(p.rows[p.row]))]
-}
-
-func (p *paper) put(r rune) {
-	w := tty.Width(string(r))
-	if p.column+w > p.columns {
-		p.wrapped = true
-		p.wide = p.line(p.rows[p.row])
-	}
-	for len(p.rows[p.row]) < p.column+w {
-		p.rows[p.row] = append(p.rows[p.row], cell{text: " "})
-	}
-	p.rows[p.row][p.column] = cell{string(r), p.style}
-	for i := 1; i < w; i++ {
-		p.rows[p.row][p.column+i] = cell{style: p.style}
-	}
-	p.column += w
-}
-
-// text returns the visible text. The cursor is shown as a bar.
-func (p *paper) text() string {
-	var b strings.Builder
-	for i, cells := range p.rows {
-		line := p.line(cells)
-		if i == p.row {
-			at := min(p.column, len(cells))
-			line = p.line(cells[:at]) + strings.Repeat(" ", p.column-at) + "|" + p.line(cells[at:])
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
-}
-
-// line returns cells as a text, with their styles if the paper is painted.
-func (p *paper) line(cells []cell) string {
-	var b strings.Builder
-	style := ""
-	for _, c := range cells {
-		if p.painted && c.style != style {
-			if style != "" {
-				b.WriteString("\x1b[0m")
-			}
-			b.WriteString(c.style)
-			style = c.style
-		}
-		b.WriteString(c.text)
-	}
-	if style != "" {
-		b.WriteString("\x1b[0m")
-	}
-	return b.String()
-}
-
-// seeLimit is the time limit for a text to appear, on a machine that may be busy.
-const seeLimit = 5 * time.Minute
-
-// spinner matches the last line of a screen on which the agent works.
-var spinner = regexp.MustCompile(`(^|\n)[|/\\-] \d[^\n]* · [^\n]*\|\n*$`)
-
-// see waits until a text is visible at the end of the output, not counting the line with the
-// agent's activity.
-func (p *paper) see(t *testing.T, want string) {
-	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	late := false
-	timer := time.AfterFunc(seeLimit, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		late = true
-		p.changed.Broadcast()
-	})
-	defer timer.Stop()
-	for !strings.HasSuffix(strings.TrimRight(spinner.ReplaceAllString(p.text(), "\n|"), "\n"), want) {
-		if late {
-			t.Fatalf("the screen does not end with %q:\n%s", want, p.text())
-		}
-		p.changed.Wait()
-	}
+		clitest.SessionID)
 }
 
 // The agent's self-description never reaches the terminal unescaped.
@@ -437,8 +230,8 @@ func TestChatHostile(t *testing.T) {
 	if n := strings.Count(out.String(), "owned"); n < 8 {
 		t.Errorf("stdout:\n%s", out.String())
 	}
-	checkHarmless(t, "stdout", out.String())
-	checkHarmless(t, "stderr", errs.String())
+	clitest.CheckHarmless(t, "stdout", out.String())
+	clitest.CheckHarmless(t, "stderr", errs.String())
 }
 
 // A rawWriter writes a carriage return before each line feed, as a terminal does for a program.

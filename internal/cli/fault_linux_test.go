@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clikit"
-	"github.com/clewdev/clew/internal/pty"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
@@ -226,7 +226,7 @@ func TestFaultSignalWhileWaiting(t *testing.T) {
 func TestFaultSignalClearsBar(t *testing.T) {
 	p := newFaultPlace(t)
 	makeHole(t, p.file, 64<<30, "\n")
-	screen, terminal := openTerminal(t, 80)
+	screen, terminal := clitest.OpenTerminal(t, 80)
 	cmd := p.command(t, faultUse{line: "stats"})
 	cmd.Stderr = terminal
 	wait := p.start(t, cmd)
@@ -243,17 +243,6 @@ func TestFaultSignalClearsBar(t *testing.T) {
 	if o := wait(); o.code != clikit.ExitInterrupted || !strings.HasSuffix(string(rest), want) {
 		t.Errorf("exit code %d, stderr %q", o.code, rest)
 	}
-}
-
-// openTerminal returns the two ends of a pseudo-terminal of the given width.
-func openTerminal(t *testing.T, columns int) (screen, tty *os.File) {
-	t.Helper()
-	screen, tty, err := pty.Open(columns, 24)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = screen.Close() })
-	return screen, tty
 }
 
 // begin starts a command whose stdout is a file, and closes the file. The command runs in this
@@ -278,7 +267,7 @@ func (p faultPlace) begin(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome
 // onTerminal runs a command whose stdout is a terminal, and returns what that got.
 func (p faultPlace) onTerminal(t *testing.T, cmd *exec.Cmd, columns int) faultOutcome {
 	t.Helper()
-	screen, tty := openTerminal(t, columns)
+	screen, tty := clitest.OpenTerminal(t, columns)
 	cmd.Stdout = tty
 	wait := p.begin(t, cmd)
 	shown, _ := io.ReadAll(screen) // ends with an error when the other end is closed
@@ -348,7 +337,7 @@ func TestAskForgetsWhatWasTyped(t *testing.T) {
 	before := termio.Discard
 	termio.Discard = discardTyped
 	t.Cleanup(func() { termio.Discard = before })
-	user, tty := openTerminal(t, 80)
+	user, tty := clitest.OpenTerminal(t, 80)
 	defer tty.Close()
 	useAgent(t, prompted().
 		Send(`{"type":"control_request","request_id":"may","request":{"subtype":"can_use_tool","tool_name":"Bash",`+

@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/permission"
@@ -56,20 +55,6 @@ func copyHostile(t *testing.T, name, target string) {
 	}
 	if err := os.WriteFile(target, data, 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// checkHarmless fails if a terminal might obey or hide a part of the text.
-func checkHarmless(t *testing.T, stream, text string) {
-	t.Helper()
-	if !utf8.ValidString(text) {
-		t.Errorf("%s is not UTF-8", stream)
-	}
-	for i, r := range text {
-		if r != '\n' && !strconv.IsPrint(r) {
-			t.Errorf("%s has %U in %q", stream, r, text[max(i-20, 0):min(i+20, len(text))])
-			return
-		}
 	}
 }
 
@@ -162,8 +147,8 @@ func TestHostileTranscript(t *testing.T) {
 			if !strings.Contains(out.String(), "owned") && !strings.Contains(out.String(), "Title") && !strings.Contains(out.String(), "not JSON") {
 				t.Errorf("the session is not shown:\n%s", out.String())
 			}
-			checkHarmless(t, "stdout", out.String())
-			checkHarmless(t, "stderr", errs.String())
+			clitest.CheckHarmless(t, "stdout", out.String())
+			clitest.CheckHarmless(t, "stderr", errs.String())
 		})
 	}
 }
@@ -198,8 +183,8 @@ func TestTailHostile(t *testing.T) {
 	if out.text != "" {
 		t.Errorf("the answer is not shown:\n%s", out.all.String())
 	}
-	checkHarmless(t, "stdout", out.all.String())
-	checkHarmless(t, "stderr", errs.String())
+	clitest.CheckHarmless(t, "stdout", out.all.String())
+	clitest.CheckHarmless(t, "stderr", errs.String())
 }
 
 // Appended entries are shown after the existing ones.
@@ -296,8 +281,8 @@ func TestHostileRun(t *testing.T) {
 				if failed := ending != "success"; failed != (code == clikit.ExitFailed) || !strings.Contains(out.String()+errs.String(), "owned") {
 					t.Errorf("exit code %d: %s", code, errs.String())
 				}
-				checkHarmless(t, "stdout", out.String())
-				checkHarmless(t, "stderr", errs.String())
+				clitest.CheckHarmless(t, "stdout", out.String())
+				clitest.CheckHarmless(t, "stderr", errs.String())
 			})
 		}
 	}
@@ -306,7 +291,7 @@ func TestHostileRun(t *testing.T) {
 // Nor does it by its questions.
 func TestHostileQuestions(t *testing.T) {
 	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
-	checkHarmless(t, "a question", describeChoice(&clew.Question{
+	clitest.CheckHarmless(t, "a question", describeChoice(&clew.Question{
 		Question: evil, Options: []clew.QuestionOption{{Label: evil, Description: evil, Preview: evil}},
 	}, ask.Surface{Columns: 80, Rows: 24}, "").all())
 	for _, input := range []map[string]string{{"command": evil}, {"plan": evil}, {"other": evil}, {
@@ -317,7 +302,7 @@ func TestHostileQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tool := range []string{"Bash", "Edit", evil} {
-			checkHarmless(t, "a request", wholeQuestion(&permission.Request{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
+			clitest.CheckHarmless(t, "a request", wholeQuestion(&permission.Request{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
 		}
 	}
 }
@@ -334,7 +319,7 @@ func TestHostileDockedQuestions(t *testing.T) {
 		permission.AddRules("localSettings", "allow", permission.Rule{ToolName: evil, RuleContent: evil}),
 	}}
 	q := ask.New(req, nil, ask.Workspace{Read: func(string) (string, error) { return evil, nil }})
-	checkHarmless(t, "a change", q.Always[0].Text)
+	clitest.CheckHarmless(t, "a change", q.Always[0].Text)
 	if q.Rule != "" {
 		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
 	}
@@ -343,7 +328,7 @@ func TestHostileDockedQuestions(t *testing.T) {
 		v := ask.Surface{Columns: columns}
 		for _, sheet := range []*ask.Sheet{q.Sheet(v), ask.ChoiceSheet(choice, v)} {
 			for _, row := range append(sheet.Body(0, len(sheet.Text)), sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
-				checkHarmless(t, "a row", row)
+				clitest.CheckHarmless(t, "a row", row)
 				if tty.Width(row) >= max(columns, 8) {
 					t.Fatalf("%d columns: %q", columns, row)
 				}

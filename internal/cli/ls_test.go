@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
@@ -16,15 +17,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// screenWidths are the widths of the goldens.
-var screenWidths = []int{40, 80, 200}
-
-// screenNow is the time of the goldens, a Tuesday.
-var screenNow = time.Date(2026, time.November, 17, 14, 30, 0, 0, time.FixedZone("", 3600))
-
 // listedSession returns a session for a list, with the figures for the given number of answers.
 func listedSession(id, title string, age, took time.Duration, answers int) *view.Entry {
-	at := screenNow.Add(-age)
+	at := clitest.Now.Add(-age)
 	info := sessions.SessionInfo{
 		ID: id + "-0000-4000-8000-000000000001", Project: "-home-dev-uploader", Modified: at,
 		Summary: sessions.Summary{
@@ -53,7 +48,7 @@ func countedSession(info *sessions.SessionInfo, answers int, model string) *view
 
 // shownList returns a list with everything that a list can have.
 func shownList() *lsList {
-	l := &lsList{now: screenNow, byDay: true}
+	l := &lsList{now: clitest.Now, byDay: true}
 	l.Order = []*view.Entry{
 		listedSession("9a6a0100", "Migrate the store to Postgres 17", time.Second, 9*time.Minute, 20),
 		listedSession("de1b4c1c", "Fix the flaky upload test", 2*time.Hour, 48*time.Minute, 120),
@@ -77,7 +72,7 @@ func shownList() *lsList {
 
 func TestListScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		golden.Check(t, fmt.Sprintf("screens/ls_%d", width), shownList().screen(width, false))
 		golden.Check(t, fmt.Sprintf("screens/ls_%d_color", width), shownList().screen(width, true))
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 )
 
 // mcpInput returns the lines of a client that calls one tool after the other, and then ends.
@@ -111,7 +112,7 @@ func TestMCPHostile(t *testing.T) {
 			t.Fatalf("nothing can be read:\n%s", found)
 		}
 		for _, text := range append(texts, callMCP(t, args, reads...)...) {
-			checkHarmless(t, strings.Join(args, " "), text)
+			clitest.CheckHarmless(t, strings.Join(args, " "), text)
 			for line := range strings.Lines(text) {
 				if strings.Count(strings.ReplaceAll(line, `\\"`, ""), `"`)%2 != 0 && !strings.Contains(line, `\\`) {
 					t.Errorf("a line ends in the middle of a text: %q", line)

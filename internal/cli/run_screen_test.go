@@ -10,72 +10,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
-// A workStep is a message of an agent that works, and the time before it.
-type workStep struct {
-	after time.Duration
-	frame string
-}
-
-// workSteps are a turn with texts, tools, a failure, a subagent and a change, which is asked about.
-var workSteps = []workStep{
-	{time.Second, saidFrame("", `{"type":"text","text":"I'll run the **tests** first:\n\n1. all of them\n2. then the one that fails, which takes longer than the others"}`)},
-	{0, saidFrame("", toolBlock("t1", "Bash", `{"command":"go test -run TestUpload -count=20 ./upload","description":"Run the tests"}`))},
-	{4100 * time.Millisecond, returnedFrame("", "t1", true, "--- FAIL: TestUpload (0.01s)\\n    dial tcp 127.0.0.1:9000: connection refused\\nFAIL\\nexit status 1\\n", "null")},
-	{time.Second, saidFrame("", toolBlock("t2", "Agent", `{"description":"Find other races","subagent_type":"Explore","prompt":"Look."}`))},
-	{time.Second, saidFrame("t2", toolBlock("t3", "Read", `{"file_path":"/repo/upload/client.go"}`))},
-	{100 * time.Millisecond, returnedFrame("t2", "t3", false, "package upload", "null")},
-	{time.Second, saidFrame("t2", toolBlock("t4", "Grep", `{"pattern":"go func","path":"/repo/upload"}`))},
-	{200 * time.Millisecond, returnedFrame("t2", "t4", false, "", "null")},
-	{time.Second, returnedFrame("", "t2", false, "There are none.", "null")},
-	{time.Second, saidFrame("", toolBlock("t5", "Edit", workEdit))},
-	{61 * time.Second, returnedFrame("", "t5", false, "Updated.", `{"filePath":"/repo/upload/server.go","oldString":"x","newString":"y",`+
-		`"structuredPatch":[{"oldStart":2,"oldLines":1,"newStart":2,"newLines":2,"lines":["-\tgo s.serve()","+\tln, err := net.Listen(\"tcp\", s.addr)","+\tgo s.serve(ln)"]}]}`)},
-	{0, saidFrame("", toolBlock("t6", "Bash", `{"command":"rm -rf \u001b[2J /srv"}`)+","+toolBlock("t7", "mcp__tracker__close_issue", `{"issue":17}`))},
-	{300 * time.Millisecond, returnedFrame("", "t7", false, "closed", "null")},
-	{time.Second, saidFrame("", `{"type":"text","text":"Fixed: the listener is up before the first request."}`)},
-	{0, `{"type":"result","subtype":"success","result":"Fixed: the listener is up before the first request.","duration_ms":73700,` +
-		`"total_cost_usd":0.1234,"usage":{"input_tokens":1400,"cache_read_input_tokens":20000},"session_id":"` + chatSession + `","uuid":"r"}`},
-}
-
-const (
-	workEdit = `{"file_path":"/repo/upload/server.go","old_string":"\tgo s.serve()","new_string":"\tln, err := net.Listen(\"tcp\", s.addr)\n\tgo s.serve(ln)"}`
-	workFile = "func (s *Server) Start() error {\n\tgo s.serve()\n\treturn nil\n}\n"
-)
-
-func toolBlock(id, name, input string) string {
-	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
-}
-
-// saidFrame returns a message from the model, or from the subagent that a call started.
-func saidFrame(parent, blocks string) string {
-	return fmt.Sprintf(`{"type":"assistant","message":{"content":[%s]},"parent_tool_use_id":%q,"session_id":%q,"uuid":"a"}`,
-		blocks, parent, chatSession)
-}
-
-// returnedFrame returns a call's result. Its text is in JSON, without quotes.
-func returnedFrame(parent, id string, failed bool, text, structured string) string {
-	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%t,"content":"%s"}]},`+
-		`"parent_tool_use_id":%q,"tool_use_result":%s,"session_id":%q,"uuid":"u"}`, id, failed, text, parent, structured, chatSession)
-}
-
 // A testScreen is a screen on paper, with a clock that the test sets.
 type testScreen struct {
 	*screen
-	paper   *paper
+	paper   *clitest.Paper
 	time    time.Time
 	asked   bool
 	answers chan string
 }
 
 func newTestScreen(columns int, color bool) *testScreen {
-	s := &testScreen{paper: newPaper(columns), time: screenNow, answers: make(chan string, 1)}
-	s.paper.painted = color
+	s := &testScreen{paper: clitest.NewPaper(columns), time: clitest.Now, answers: make(chan string, 1)}
+	s.paper.Painted = color
 	s.screen = newScreen(Streams{})
 	s.out = rawWriter{s}
 	s.err, s.shared, s.animated, s.width, s.color = s.out, true, true, columns, color
@@ -104,23 +57,23 @@ func (s *testScreen) want() <-chan string {
 func (s *testScreen) awaited() bool { return false }
 
 // play shows a turn as run and chat do, and asks about Edit calls.
-func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
+func (s *testScreen) play(t *testing.T, steps []clitest.Step) *textPrinter {
 	t.Helper()
 	asker := newQuestioner(t.Context(), Streams{}, s.screen)
 	asker.console = console{in: s, size: s.window}
-	asker.workspace = ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return workFile, nil }}
+	asker.workspace = ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return clitest.EditedFile, nil }}
 	p := &textPrinter{screen: s.screen}
 	s.busy("thinking")
 	for _, step := range steps {
-		s.time = s.time.Add(step.after)
-		msg := wire.Decode([]byte(step.frame))
+		s.time = s.time.Add(step.After)
+		msg := wire.Decode([]byte(step.Frame))
 		if err := p.print(msg); err != nil {
 			t.Fatal(err)
 		}
 		s.follow(msg)
-		if strings.Contains(step.frame, `"name":"Edit"`) {
+		if strings.Contains(step.Frame, `"name":"Edit"`) {
 			s.time = s.time.Add(time.Second)
-			req := &permission.Request{ToolName: "Edit", ToolUseID: "t5", Input: workEdit, Suggestions: []permission.Update{
+			req := &permission.Request{ToolName: "Edit", ToolUseID: "t5", Input: clitest.Edit, Suggestions: []permission.Update{
 				permission.AddRules("localSettings", "allow", permission.Rule{ToolName: "Edit", RuleContent: "upload/**"}),
 			}}
 			if _, err := asker.decide(t.Context(), req); err != nil {
@@ -136,18 +89,18 @@ func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
 }
 
 // shown returns the text on the screen, without the cursor.
-func (s *testScreen) shown() string { return strings.TrimSuffix(s.paper.text(), "|\n") }
+func (s *testScreen) shown() string { return strings.TrimSuffix(s.paper.Text(), "|\n") }
 
 func TestRunScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		for _, color := range []bool{false, true} {
 			name := fmt.Sprintf("screens/run_%d", width)
 			if color {
 				name += "_color"
 			}
 			s := newTestScreen(width, color)
-			p := s.play(t, workSteps)
+			p := s.play(t, clitest.Turn)
 			s.conclude(p.account.parts(s.elapsed(), false))
 			golden.Check(t, name, s.shown())
 		}
@@ -163,13 +116,13 @@ func TestRunScreenFits(t *testing.T) {
 	t.Parallel()
 	for _, width := range soak.Widths(1) {
 		s := newTestScreen(width, false)
-		p := s.play(t, workSteps)
+		p := s.play(t, clitest.Turn)
 		s.conclude(p.account.parts(s.elapsed(), false))
-		if s.paper.wrapped && width >= minColumns || len(s.paper.unknown) > 0 {
-			t.Errorf("%d columns: unknown sequences %q\n%s", width, s.paper.unknown, s.paper.wide)
+		if s.paper.Wrapped && width >= minColumns || len(s.paper.Unknown) > 0 {
+			t.Errorf("%d columns: unknown sequences %q\n%s", width, s.paper.Unknown, s.paper.Wide)
 		}
 		s.busy("thinking")
-		s.follow(wire.Decode([]byte(workSteps[1].frame)))
+		s.follow(wire.Decode([]byte(clitest.Turn[1].Frame)))
 		s.time = s.time.Add(100 * time.Second)
 		if line := s.activity("|"); len([]rune(line)) >= max(width, 2) {
 			t.Fatalf("%d columns: %q", width, line)
@@ -181,7 +134,7 @@ func TestRunScreenFits(t *testing.T) {
 func TestToolIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
 	s := newTestScreen(80, false)
-	s.play(t, workSteps)
+	s.play(t, clitest.Turn)
 	for text, want := range map[string]int{
 		"  Bash   Run the tests": 1, "  Agent  Explore": 1, "+- Edit upload/server.go": 1, "  Edit   upload/server.go": 1, "* ": 0,
 	} {
@@ -193,11 +146,11 @@ func TestToolIsAnnouncedOnce(t *testing.T) {
 	pipe := newScreen(Streams{Err: &log})
 	pipe.worksIn("/repo", "")
 	pipe.busy("thinking")
-	for _, step := range workSteps {
-		pipe.follow(wire.Decode([]byte(step.frame)))
+	for _, step := range clitest.Turn {
+		pipe.follow(wire.Decode([]byte(step.Frame)))
 	}
 	pipe.refused("t6", "Bash", "nobody is here")
-	pipe.follow(wire.Decode([]byte(returnedFrame("", "t6", true, "denied", "null"))))
+	pipe.follow(wire.Decode([]byte(clitest.ReturnedFrame("", "t6", true, "denied", "null"))))
 	pipe.idle()
 	want := `* Bash: Run the tests: go test -run TestUpload -count=20 ./upload
 ! Bash failed: --- FAIL: TestUpload (0.01s)
@@ -220,17 +173,17 @@ func TestRunActivity(t *testing.T) {
 	s := newTestScreen(60, false)
 	s.busy("thinking")
 	begin := func(id, input string) {
-		s.follow(wire.Decode([]byte(saidFrame("", toolBlock(id, "Bash", input)))))
+		s.follow(wire.Decode([]byte(clitest.SaidFrame("", clitest.ToolBlock(id, "Bash", input)))))
 	}
-	end := func(id string) { s.follow(wire.Decode([]byte(returnedFrame("", id, false, "", "null")))) }
-	stream := func(event string) { s.follow(wire.Decode([]byte(framed(event)))) }
+	end := func(id string) { s.follow(wire.Decode([]byte(clitest.ReturnedFrame("", id, false, "", "null")))) }
+	stream := func(event string) { s.follow(wire.Decode([]byte(clitest.Framed(event)))) }
 	block := func(block string) { stream(`{"type":"content_block_start","index":0,"content_block":` + block + `}`) }
 	for _, step := range []struct {
 		do   func()
 		want string
 	}{
 		{func() {}, "| 5 s · thinking"},
-		{func() { stream(textDelta("Hello")) }, "| 10 s · writing"},
+		{func() { stream(clitest.TextDelta("Hello")) }, "| 10 s · writing"},
 		{func() { block(`{"type":"thinking","thinking":""}`) }, "| 15 s · thinking"},
 		{func() { block(`{"type":"text","text":""}`) }, "| 20 s · writing"},
 		{func() { block(`{"type":"tool_use","id":"a","name":"Write\u001b","input":{}}`) }, `| 25 s · Write\x1b`},
@@ -238,7 +191,7 @@ func TestRunActivity(t *testing.T) {
 		{func() { s.time = s.time.Add(-30 * time.Second) }, "| 5 s · thinking"},
 		{func() { begin("a", `{"command":"make"}`) }, "| 10 s · running make (5 s)"},
 		{func() { begin("b", `{"command":"make a list of all of the packages in this repository"}`) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
-		{func() { stream(textDelta("Meanwhile")); s.time = s.time.Add(-5 * time.Second) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
+		{func() { stream(clitest.TextDelta("Meanwhile")); s.time = s.time.Add(-5 * time.Second) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
 		{func() { end("b") }, "| 20 s · running make (15 s)"},
 		{func() { s.pause(true); s.time = s.time.Add(time.Hour); s.pause(false) }, "| 25 s · running make (3620 s)"},
 		{func() { s.decided("a", true) }, "| 30 s · running make (5 s)"},
@@ -260,26 +213,26 @@ func TestRunScreenHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var steps []workStep
+	var steps []clitest.Step
 	for line := range strings.Lines(string(stream)) {
-		steps = append(steps, workStep{time.Second, line})
+		steps = append(steps, clitest.Step{After: time.Second, Frame: line})
 	}
 	name := "Bash\x1b]0;owned\a\u202e\n  Read   slug.sh" + strings.Repeat("x", 300)
 	for i, failed := range []bool{false, true} {
 		id := fmt.Sprint("h", i)
-		steps = append(steps, workStep{0, saidFrame("", `{"type":"tool_use","id":"`+id+`","name":`+quotedText(name)+`,"input":{"command":"\u001b[2J\u0007"}}`)},
-			workStep{0, saidFrame(id, toolBlock("c", "Read", `{"file_path":"/a\u001b[31m\nb"}`))},
-			workStep{0, returnedFrame("", id, failed, "\\u001b[2J\\u009b\\r\\n\\u202eowned 世界 "+strings.Repeat("y", 6000), `"odd"`)})
+		steps = append(steps, clitest.Step{Frame: clitest.SaidFrame("", `{"type":"tool_use","id":"`+id+`","name":`+quotedText(name)+`,"input":{"command":"\u001b[2J\u0007"}}`)},
+			clitest.Step{Frame: clitest.SaidFrame(id, clitest.ToolBlock("c", "Read", `{"file_path":"/a\u001b[31m\nb"}`))},
+			clitest.Step{Frame: clitest.ReturnedFrame("", id, failed, "\\u001b[2J\\u009b\\r\\n\\u202eowned 世界 "+strings.Repeat("y", 6000), `"odd"`)})
 	}
 	for width := minColumns; width <= 200; width += 3 {
 		s := newTestScreen(width, false)
 		s.play(t, steps)
-		if s.paper.wrapped || len(s.paper.unknown) > 0 {
-			t.Fatalf("%d columns: unknown sequences %q, broken: %q", width, s.paper.unknown, s.paper.wide)
+		if s.paper.Wrapped || len(s.paper.Unknown) > 0 {
+			t.Fatalf("%d columns: unknown sequences %q, broken: %q", width, s.paper.Unknown, s.paper.Wide)
 		}
-		if s.paper.bells > 0 || len(s.paper.requests) > 0 {
-			t.Fatalf("%d columns: %d bells, %q", width, s.paper.bells, s.paper.requests)
+		if s.paper.Bells > 0 || len(s.paper.Requests) > 0 {
+			t.Fatalf("%d columns: %d bells, %q", width, s.paper.Bells, s.paper.Requests)
 		}
-		checkHarmless(t, fmt.Sprint(width, " columns"), s.shown())
+		clitest.CheckHarmless(t, fmt.Sprint(width, " columns"), s.shown())
 	}
 }

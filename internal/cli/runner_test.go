@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/polltest"
 )
 
@@ -38,18 +39,6 @@ const (
 	oneTwo      = "agent\n  One two.\n\n"
 )
 
-// delta returns an event that is a frame by itself, with these members after its type.
-func delta(members string) string { return `{"type":"content_block_delta","index":0` + members + "}\n" }
-
-func textDelta(text string) string {
-	return delta(`,"delta":{"type":"text_delta","text":"` + text + `"}`)
-}
-
-// framed returns an event in a separate frame.
-func framed(event string) string {
-	return `{"type":"stream_event","event":` + strings.TrimSpace(event) + `,"session_id":"s","uuid":"e"}` + "\n"
-}
-
 // message returns a message of the model, of these blocks.
 func message(id, blocks string) string {
 	return `{"type":"assistant","message":{"id":"` + id + `","content":[` + blocks + `]},"session_id":"s","uuid":"` + id + `"}` + "\n"
@@ -60,28 +49,28 @@ func textBlock(text string) string { return `{"type":"text","text":"` + text + `
 var runnerCases = []runnerCase{
 	{
 		name: "text deltas",
-		output: textDelta("One ") +
+		output: clitest.TextDelta("One ") +
 			`{"index":0,"delta":{"text":"two.","type":"text_delta"},"type":"content_block_delta"}` + "\n" + resultOne,
 		text: "One two.\n", result: "One two.", shown: oneTwo,
 	}, {
 		name:   "text deltas in frames",
-		output: framed(textDelta("One ")) + framed(textDelta("two.")) + resultOne,
+		output: clitest.Framed(clitest.TextDelta("One ")) + clitest.Framed(clitest.TextDelta("two.")) + resultOne,
 		text:   "One two.\n", result: "One two.", shown: oneTwo,
 	}, {
 		name: "deltas that miss something",
-		output: delta("") + delta(`,"delta":{"type":"text_delta"}`) + delta(`,"delta":{"text":"untyped"}`) +
-			textDelta("One two.") + resultEmpty,
+		output: clitest.Delta("") + clitest.Delta(`,"delta":{"type":"text_delta"}`) + clitest.Delta(`,"delta":{"text":"untyped"}`) +
+			clitest.TextDelta("One two.") + resultEmpty,
 		text: "One two.\n", result: "One two.", shown: oneTwo,
 	}, {
 		name: "deltas of other kinds",
-		output: delta(`,"delta":{"type":"thinking_delta","thinking":"hidden"}`) +
-			delta(`,"delta":{"type":"input_json_delta","partial_json":"{}","text":"hidden"}`) +
-			delta(`,"delta":{"type":"of_tomorrow","text":"hidden"}`) + textDelta("One two.") + resultEmpty,
+		output: clitest.Delta(`,"delta":{"type":"thinking_delta","thinking":"hidden"}`) +
+			clitest.Delta(`,"delta":{"type":"input_json_delta","partial_json":"{}","text":"hidden"}`) +
+			clitest.Delta(`,"delta":{"type":"of_tomorrow","text":"hidden"}`) + clitest.TextDelta("One two.") + resultEmpty,
 		text: "One two.\n", result: "One two.", shown: oneTwo,
 	}, {
 		name: "streamed, then whole",
-		output: framed(`{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}`) +
-			framed(textDelta("One ")) + message("m", textBlock("One two.")) + resultOne,
+		output: clitest.Framed(`{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}`) +
+			clitest.Framed(clitest.TextDelta("One ")) + message("m", textBlock("One two.")) + resultOne,
 		text: "One two.\n", result: "One two.", shown: oneTwo,
 	}, {
 		name: "an assistant message",
@@ -130,7 +119,7 @@ var runnerCases = []runnerCase{
 		shown:  "failed\n  3 turns\n\n", stderr: "clew run: the turn failed: 3 turns\n", failed: true,
 	}, {
 		name:   "lines that are not JSON",
-		output: textDelta("One") + "  Warning: \x1b[31mold \n" + textDelta(" two.") + resultEmpty,
+		output: clitest.TextDelta("One") + "  Warning: \x1b[31mold \n" + clitest.TextDelta(" two.") + resultEmpty,
 		text:   "One\nWarning: \\x1b[31mold\n two.\n", result: "One two.",
 		shown: "agent\n  One\nWarning: \\x1b[31mold\n   two.\n\n",
 	}, {
@@ -275,7 +264,7 @@ func TestShowWhileItIsWritten(t *testing.T) {
 		out.text, out.seen = "agent\n  One two three.\n", func() { _ = feed.Close() }
 		send(message("m", textBlock("One two three.")))
 	}
-	send(framed(textDelta("One two ")))
+	send(clitest.Framed(clitest.TextDelta("One two ")))
 	code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: out, Err: io.Discard})
 	if code != clikit.ExitDone || out.text != "" {
 		t.Errorf("exit code %d, %q", code, out.all.String())
@@ -285,7 +274,7 @@ func TestShowWhileItIsWritten(t *testing.T) {
 // Four times as many events cost about four times as much, not sixteen times.
 func TestStreamRunnerIsLinear(t *testing.T) {
 	allocated := func(events int) uint64 {
-		in := strings.NewReader(strings.Repeat(framed(textDelta("one ")), events) + resultOne)
+		in := strings.NewReader(strings.Repeat(clitest.Framed(clitest.TextDelta("one ")), events) + resultOne)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if code := execute(t.Context(), []string{"show", "-"}, Streams{In: in, Out: io.Discard, Err: io.Discard}); code != clikit.ExitDone {

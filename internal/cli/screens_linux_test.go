@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/golden"
 )
@@ -32,7 +33,7 @@ func demoHome(t *testing.T) string {
 // wholeScreen runs a command on a terminal, and returns the contents of the terminal: both outputs.
 func wholeScreen(t *testing.T, home, line string, columns int, env ...string) string {
 	t.Helper()
-	screen, terminal := openTerminal(t, columns)
+	screen, terminal := clitest.OpenTerminal(t, columns)
 	cmd := exec.CommandContext(t.Context(), "clew", strings.Fields(strings.ReplaceAll(line, "ID", demoID))...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, terminal, terminal
 	cmd.Env = append([]string{
@@ -75,7 +76,7 @@ func TestTerminalScreen(t *testing.T) {
 			}
 			home := demoHome(t)
 			var b strings.Builder
-			for _, columns := range screenWidths {
+			for _, columns := range clitest.Widths {
 				plain := activityLine.ReplaceAllString(wholeScreen(t, home, line, columns, "NO_COLOR=1"), "")
 				painted := activityLine.ReplaceAllString(wholeScreen(t, home, line, columns), "")
 				if got := styleEscape.ReplaceAllString(painted, ""); got != plain {
@@ -114,7 +115,7 @@ func TestHostileTerminal(t *testing.T) {
 			if len(shown) < 20 {
 				t.Errorf("it shows %q", shown)
 			}
-			checkHarmless(t, "the terminal", strings.NewReplacer(clikit.ClearLine, "", "\x1b[A", "").Replace(shown))
+			clitest.CheckHarmless(t, "the terminal", strings.NewReplacer(clikit.ClearLine, "", "\x1b[A", "").Replace(shown))
 		})
 	}
 }

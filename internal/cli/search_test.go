@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/search"
@@ -17,7 +18,7 @@ func foundHit(session, text string, age time.Duration) search.Hit {
 	h := search.Hit{
 		File:      &sessions.File{Project: "-home-dev-uploader", Path: "/agent/projects/-home-dev-uploader/x.jsonl"},
 		SessionID: session + "-0000-4000-8000-000000000001", Directory: "uploader", Line: 12, Turn: 3,
-		Time: screenNow.Add(-age), Role: search.Answer, Text: text,
+		Time: clitest.Now.Add(-age), Role: search.Answer, Text: text,
 	}
 	for at := strings.Index(text, "mutex"); at >= 0 && len(h.Matches) == 0; {
 		h.Matches = append(h.Matches, search.Span{Start: at, End: at + len("mutex")})
@@ -48,14 +49,14 @@ func shownGroups() []*hitGroup {
 func groupsText(groups []*hitGroup, columns int, color bool) string {
 	var b strings.Builder
 	for _, g := range groups {
-		b.WriteString(g.text(screenNow, columns, color))
+		b.WriteString(g.text(clitest.Now, columns, color))
 	}
 	return b.String()
 }
 
 func TestSearchScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		golden.Check(t, fmt.Sprintf("screens/search_%d", width), groupsText(shownGroups(), width, false))
 		golden.Check(t, fmt.Sprintf("screens/search_%d_color", width), groupsText(shownGroups(), width, true))
 	}

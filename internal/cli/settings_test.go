@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/polltest"
@@ -103,8 +104,8 @@ func TestConfigDoctorHostile(t *testing.T) {
 			if !strings.Contains(out.String()+errs.String(), "owned") {
 				t.Errorf("nothing hostile was met:\n%s%s", out.String(), errs.String())
 			}
-			checkHarmless(t, "stdout", out.String())
-			checkHarmless(t, "stderr", errs.String())
+			clitest.CheckHarmless(t, "stdout", out.String())
+			clitest.CheckHarmless(t, "stderr", errs.String())
 		})
 	}
 }

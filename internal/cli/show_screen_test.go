@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/soak"
@@ -57,7 +58,7 @@ func readShown(t *testing.T, path string) *transcript.Transcript {
 func TestShowScreen(t *testing.T) {
 	t.Parallel()
 	shown := readShown(t, "../demo/recording/allowed/transcript.jsonl")
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		golden.Check(t, fmt.Sprintf("screens/show_%d", width), shownScreen(t, shown, render.Options{Width: width}))
 		golden.Check(t, fmt.Sprintf("screens/show_%d_color", width), shownScreen(t, shown, render.Options{Width: width, Color: true}))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
@@ -173,7 +174,7 @@ func checkScreens(t *testing.T, name string, screen func(canvas) string) {
 func allScreens(t *testing.T, screen func(canvas) string) string {
 	t.Helper()
 	var b strings.Builder
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		plain := screen(canvas{width: width})
 		painted := screen(canvas{width: width, color: true})
 		if got := paintPattern.ReplaceAllString(painted, ""); got != plain {

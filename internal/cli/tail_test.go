@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/soak"
@@ -145,7 +146,7 @@ func tailedTexts(t *testing.T) (main, agent string) {
 
 func TestTailScreen(t *testing.T) {
 	main, agent := tailedTexts(t)
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
 		t.Setenv("CLEW_COLOR", "never")
 		golden.Check(t, fmt.Sprintf("screens/tail_%d", width), tailedScreen(t, main, agent, false))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 )
@@ -152,7 +153,7 @@ var doctorFindings = []diagnosis{
 
 func TestDoctorScreen(t *testing.T) {
 	t.Parallel()
-	for _, width := range screenWidths {
+	for _, width := range clitest.Widths {
 		golden.Check(t, fmt.Sprintf("screens/doctor_%d", width), doctorText(doctorFindings, width, false))
 		golden.Check(t, fmt.Sprintf("screens/doctor_%d_color", width), doctorText(doctorFindings, width, true))
 	}
