@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -251,12 +252,12 @@ func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
 	if !partOfID().MatchString(o.Session.Resume) {
 		return nil
 	}
-	found, err := sessionsBy(ctx, o.Session.Resume)
+	found, err := input.ByPrefix(ctx, o.Session.Resume)
 	switch {
 	case ctx.Err() != nil:
-		return findError(ctx, err)
+		return input.FindError(ctx, err)
 	case len(found) > 1:
-		return ambiguous(o.Session.Resume, found)
+		return input.Ambiguous(o.Session.Resume, found)
 	case len(found) == 1:
 		o.Session.Resume = found[0].ID
 	}
@@ -384,7 +385,7 @@ func readFlagFile(ctx context.Context, flag, name string) (string, error) {
 	if name == "" || name == "-" {
 		return "", badFlag(fmt.Sprintf("--%s needs the path of a file", flag))
 	}
-	in, err := openInput(ctx, name, nil)
+	in, err := input.Open(ctx, name, nil)
 	if err != nil {
 		var f *clikit.Failure
 		if errors.As(err, &f) && f.Hint != "" {
@@ -395,7 +396,7 @@ func readFlagFile(ctx context.Context, flag, name string) (string, error) {
 	defer in.Close()
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return "", &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(err)}
+		return "", &clikit.Failure{Code: clikit.ExitInput, Err: in.ReadError(err)}
 	}
 	return string(text), nil
 }

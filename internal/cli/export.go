@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
@@ -75,7 +76,7 @@ func newExport(s Streams) *cobra.Command {
 	clikit.AddOnOff(cmd, &o.force, "force", "overwrite an existing file")
 	clikit.AddOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object about the file or, with --list-rules, per rule")
-	addProjectOf(cmd, &o.project)
+	input.AddProjectFlag(cmd, &o.project)
 	o.selection.addFlags(cmd)
 	return cmd
 }
@@ -101,24 +102,24 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.full = o.full || format == export.JSON // which contains everything
-	src, err := findSourceIn(ctx, o.project, args[0])
+	src, err := input.Find(ctx, o.project, args[0])
 	if err != nil {
 		return err
 	}
 	o.activity = clikit.StartActivity(o.streams.Err, "reading")
 	defer o.activity.End()
-	if err := src.open(ctx, o.streams.In); err != nil {
+	if err := src.Open(ctx, o.streams.In); err != nil {
 		return err
 	}
-	defer src.close()
-	if size := src.size(); size >= 0 {
+	defer src.Close()
+	if size := src.Size(); size >= 0 {
 		o.activity.Now("reading " + wording.Size(size))
 	}
-	r, err := src.read(ctx, o.warn)
+	r, err := src.Read(ctx, o.warn)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	o.release = true
 	return o.write(ctx, r, format)
 }
@@ -146,7 +147,7 @@ func (o *exportOptions) free(path string) error {
 	}
 }
 
-func (o *exportOptions) write(ctx context.Context, r *reading, format string) error {
+func (o *exportOptions) write(ctx context.Context, r *input.Reading, format string) error {
 	if o.redact {
 		o.activity.Now("redacting")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/wire"
@@ -77,7 +78,7 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 			return clikit.UsageError("the name of the file is empty", "Give the path of a stream-json file, or - for stdin.")
 		}
 	}
-	in, err := openInput(ctx, name, o.streams.In)
+	in, err := input.Open(ctx, name, o.streams.In)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 }
 
 // inspect reads the input to its end, or as far as possible, and reports on it.
-func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
+func (o *inspectOptions) inspect(ctx context.Context, in *input.Stream) error {
 	i := &inspection{
 		inspectOptions: o, in: in, out: bufio.NewWriterSize(o.streams.Out, 64<<10),
 		summary: summary{on: canvas{width: clikit.TextWidth(o.streams.Out, 0), color: clikit.Colored(o.streams.Out)}},
@@ -106,7 +107,7 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	case ctx.Err() != nil:
 		return clikit.Interrupted()
 	case readErr != nil:
-		return &clikit.Failure{Code: clikit.ExitInput, Err: in.readError(readErr)}
+		return &clikit.Failure{Code: clikit.ExitInput, Err: in.ReadError(readErr)}
 	case i.problems > 0:
 		return fmt.Errorf("frames with problems: %s of %s", wording.Number(i.problems), wording.Number(i.total.count))
 	}
@@ -116,7 +117,7 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 // An inspection is one run over an input.
 type inspection struct {
 	*inspectOptions
-	in       *input
+	in       *input.Stream
 	out      *bufio.Writer
 	problems int64 // number of frames with a problem
 	summary
@@ -154,7 +155,7 @@ func (i *inspection) report(msg wire.Message, pos wire.Position) error {
 	if err != nil {
 		return err
 	}
-	if _, err := i.out.Write(line); err != nil || i.in.size >= 0 {
+	if _, err := i.out.Write(line); err != nil || i.in.Size >= 0 {
 		return err
 	}
 	return i.out.Flush()
@@ -169,13 +170,13 @@ func (o *inspectOptions) maxErrors() int {
 }
 
 // progress returns the bar for an input, or nil if it would disturb the output.
-func (o *inspectOptions) progress(in *input) *clikit.Progress {
-	typed := in.file == nil && clikit.IsTerminal(o.streams.In)
+func (o *inspectOptions) progress(in *input.Stream) *clikit.Progress {
+	typed := in.File == nil && clikit.IsTerminal(o.streams.In)
 	listed := o.json && clikit.IsTerminal(o.streams.Out)
 	if typed || listed || !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return clikit.NewProgress(o.streams.Err, in.size, time.Now)
+	return clikit.NewProgress(o.streams.Err, in.Size, time.Now)
 }
 
 // A finding is the result of examining a frame.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
@@ -33,14 +34,14 @@ type liveShow struct {
 	shown   bool   // something other than chunks was shown
 	model   string // of the answer that is being written
 	said    clikit.TurnText
-	skipped skippedInput
+	skipped input.Skipped
 
 	terminal *os.File // nil if the output can't be drawn again
 	live     clikit.LiveRows
 }
 
 // live shows stream-json, or a transcript from a pipe, as it arrives.
-func (o *showOptions) live(ctx context.Context, src *source) error {
+func (o *showOptions) live(ctx context.Context, src *input.Source) error {
 	l := &liveShow{
 		showOptions: o,
 		builder:     transcript.NewBuilder(nil),
@@ -49,7 +50,7 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 	if out, ok := o.streams.Out.(*os.File); ok && clikit.IsTerminal(out) && os.Getenv("TERM") != "dumb" {
 		l.terminal, l.feed.Redraws = out, true
 	}
-	readErr := src.feed(l.builder, func(msg wire.Message) error {
+	readErr := src.Feed(l.builder, func(msg wire.Message) error {
 		if err := l.show(l.extra(msg), false); err != nil {
 			return &clikit.WriteError{Err: err}
 		}
@@ -62,18 +63,18 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 		return clikit.OutputError(written.Err)
 	}
 	if readErr != nil {
-		return src.readError(ctx, readErr)
+		return src.ReadError(ctx, readErr)
 	}
-	l.skipped.warn(o.warn)
+	l.skipped.Warn(o.warn)
 	t := l.builder.Transcript()
-	warnInvalid(invalidLines(t), o.warn)
+	input.WarnInvalid(input.InvalidLines(t), o.warn)
 	switch {
 	case l.shown || len(t.Chunks) > 0:
 		return nil
 	case ctx.Err() != nil:
 		return clikit.Interrupted()
 	}
-	return noConversation(src.name())
+	return input.NoConversation(src.Name())
 }
 
 // show writes the chunks that are new, and then a text.
@@ -92,7 +93,7 @@ func (l *liveShow) show(text string, final bool) error {
 
 // extra returns the text of a message that is in no chunk, or not yet.
 func (l *liveShow) extra(msg wire.Message) string {
-	l.skipped.count(msg, true)
+	l.skipped.Count(msg, true)
 	text := ""
 	switch m := msg.(type) {
 	case *wire.TextLine:
@@ -141,59 +142,25 @@ func (l *liveShow) result(r *wire.ResultMessage) string {
 	return l.feed.Result("result", turn.Text())
 }
 
-// A skippedInput counts the parts of a stream that are not messages.
-type skippedInput struct{ lines, frames lineCount }
-
-type lineCount struct{ n, first int }
-
-func (c *lineCount) add(line int) {
-	if c.n++; c.n == 1 {
-		c.first = line
-	}
-}
-
-// count counts lines that are not JSON, unless they are shown, and frames that are invalid.
-func (s *skippedInput) count(msg wire.Message, linesShown bool) {
-	switch m := msg.(type) {
-	case *wire.TextLine:
-		if !linesShown {
-			s.lines.add(m.Line)
-		}
-	case *wire.InvalidFrame:
-		s.frames.add(m.Line)
-	}
-}
-
-func (s *skippedInput) warn(warn func(string)) {
-	for _, skipped := range []struct {
-		lineCount
-		what string
-	}{{s.lines, "lines that are not JSON"}, {s.frames, "invalid frames"}} {
-		if skipped.n > 0 {
-			warn(fmt.Sprintf("skipped %s: %d, the first is line %d", skipped.what, skipped.n, skipped.first))
-		}
-	}
-}
-
 // messages prints the conversation that the agent would continue.
-func (o *showOptions) messages(ctx context.Context, src *source) error {
-	if src.info.ID == "" {
+func (o *showOptions) messages(ctx context.Context, src *input.Source) error {
+	if src.Info.ID == "" {
 		return o.fileMessages(ctx, src)
 	}
-	folder := sessions.NewFolder(filepath.Dir(filepath.Dir(src.path)))
+	folder := sessions.NewFolder(filepath.Dir(filepath.Dir(src.Path)))
 	folder.Skipped = func(l sessions.SkippedLine) { o.warn(fmt.Sprintf("skipped line %d: not an entry", l.Line)) }
-	opts := &sessions.Options{Store: folder, ProjectName: src.info.Project}
+	opts := &sessions.Options{Store: folder, ProjectName: src.Info.Project}
 	if o.agent != "" {
-		return o.writeMessages(ctx, sessions.SubagentMessages(ctx, src.info.ID, o.agent, opts))
+		return o.writeMessages(ctx, sessions.SubagentMessages(ctx, src.Info.ID, o.agent, opts))
 	}
-	return o.writeMessages(ctx, sessions.Messages(ctx, src.info.ID, opts))
+	return o.writeMessages(ctx, sessions.Messages(ctx, src.Info.ID, opts))
 }
 
 func (o *showOptions) writeMessages(ctx context.Context, all iter.Seq2[*sessions.RecordedMessage, error]) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
 	for m, err := range all {
 		if err != nil {
-			return errors.Join(findError(ctx, err), out.Flush())
+			return errors.Join(input.FindError(ctx, err), out.Flush())
 		}
 		if err := o.writeMessage(out, m.Raw(), ""); err != nil {
 			return clikit.OutputError(err)
@@ -225,19 +192,19 @@ func (o *showOptions) writeMessage(w io.Writer, raw, role string) error {
 }
 
 // fileMessages prints the messages of a file or of stdin.
-func (o *showOptions) fileMessages(ctx context.Context, src *source) error {
+func (o *showOptions) fileMessages(ctx context.Context, src *input.Source) error {
 	if o.agent != "" {
 		return clikit.UsageError("--agent needs a session ID with --format messages, not a file",
 			"Give the ID of a session, or leave out --agent.")
 	}
-	if err := src.open(ctx, o.streams.In); err != nil {
+	if err := src.Open(ctx, o.streams.In); err != nil {
 		return err
 	}
-	defer src.close()
-	switch src.format {
-	case streamInput:
+	defer src.Close()
+	switch src.Format {
+	case input.StreamJSON:
 		return o.streamMessages(ctx, src)
-	case exportedInput:
+	case input.Exported:
 		return clikit.UsageError("exported JSON does not contain API messages",
 			"Give the session or its transcript, or use --format ndjson.")
 	}
@@ -245,20 +212,20 @@ func (o *showOptions) fileMessages(ctx context.Context, src *source) error {
 }
 
 // streamMessages prints the messages of stream-json as they arrive.
-func (o *showOptions) streamMessages(ctx context.Context, src *source) error {
-	var skipped skippedInput
-	for msg, err := range wire.NewReader(src.r, nil).Messages() {
+func (o *showOptions) streamMessages(ctx context.Context, src *input.Source) error {
+	var skipped input.Skipped
+	for msg, err := range wire.NewReader(src.R, nil).Messages() {
 		if err != nil {
-			return src.readError(ctx, err)
+			return src.ReadError(ctx, err)
 		}
-		skipped.count(msg, false)
+		skipped.Count(msg, false)
 		if role := speaker(msg); role != "" {
 			if err := o.writeMessage(o.streams.Out, msg.Raw(), role); err != nil {
 				return clikit.OutputError(err)
 			}
 		}
 	}
-	skipped.warn(o.warn)
+	skipped.Warn(o.warn)
 	return nil
 }
 
@@ -281,43 +248,43 @@ func speaker(msg wire.Message) string {
 var fileSession = wire.SessionKey{Project: "file", SessionID: "00000000-0000-4000-8000-000000000000"}
 
 // entryMessages prints the messages of a transcript.
-func (o *showOptions) entryMessages(ctx context.Context, src *source) error {
+func (o *showOptions) entryMessages(ctx context.Context, src *input.Source) error {
 	entries, err := o.readEntries(ctx, src)
 	if err != nil {
 		return err
 	}
 	store := sessions.NewMemory()
 	if err := store.Append(ctx, fileSession, entries); err != nil {
-		return findError(ctx, err)
+		return input.FindError(ctx, err)
 	}
 	opts := &sessions.Options{Store: store, ProjectName: fileSession.Project}
 	return o.writeMessages(ctx, sessions.Messages(ctx, fileSession.SessionID, opts))
 }
 
 // readEntries reads the entries of a transcript, and warns about lines that are not entries.
-func (o *showOptions) readEntries(ctx context.Context, src *source) ([]wire.JSON, error) {
+func (o *showOptions) readEntries(ctx context.Context, src *input.Source) ([]wire.JSON, error) {
 	var entries []wire.JSON
-	var skipped lineCount
+	var skipped input.Lines
 	for n := 1; ; n++ {
-		line, err := src.r.ReadString('\n')
+		line, err := src.R.ReadString('\n')
 		entry := wire.JSON(strings.TrimSpace(line))
 		if _, bad := sessions.EntryUUID(entry); bad == nil {
 			entries = append(entries, entry)
 		} else if entry != "" {
-			skipped.add(n)
+			skipped.Add(n)
 		}
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, src.readError(ctx, err)
+			return nil, src.ReadError(ctx, err)
 		}
 	}
 	if len(entries) == 0 {
-		return nil, noConversation(src.name())
+		return nil, input.NoConversation(src.Name())
 	}
-	if skipped.n > 0 {
-		o.warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", skipped.n, skipped.first))
+	if skipped.N > 0 {
+		o.warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", skipped.N, skipped.First))
 	}
 	return entries, nil
 }
@@ -358,7 +325,7 @@ func newTail(s Streams) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "`number` of prompts and answers to start with")
-	addProjectOf(cmd, &o.project)
+	input.AddProjectFlag(cmd, &o.project)
 	o.style.addFlags(cmd)
 	clikit.AddOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
 	return cmd
@@ -369,17 +336,17 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		word = args[0]
 	}
-	src, err := findSourceIn(ctx, o.project, word)
+	src, err := input.Find(ctx, o.project, word)
 	if err != nil {
 		return err
 	}
-	if src.stdin {
+	if src.Stdin {
 		return &clikit.Failure{Code: clikit.ExitUsage, Err: errors.New("cannot follow stdin"), Hint: "Use \"clew show -\"."}
 	}
-	if src.info.ID == "" {
-		in, err := openInput(ctx, src.path, nil) // returns a readable error
+	if src.Info.ID == "" {
+		in, err := input.Open(ctx, src.Path, nil) // returns a readable error
 		if err != nil {
-			return missingHint(err, tailHint)
+			return input.MissingHint(err, tailHint)
 		}
 		_ = in.Close() // opened to be read
 	}
@@ -387,13 +354,13 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 	return o.follow(ctx, o.updates(ctx, src))
 }
 
-func (o *tailOptions) updates(ctx context.Context, src *source) iter.Seq2[*sessions.Update, error] {
+func (o *tailOptions) updates(ctx context.Context, src *input.Source) iter.Seq2[*sessions.Update, error] {
 	opts := &sessions.TailOptions{OnlyMain: o.onlyMain}
-	if src.info.ID == "" {
-		return sessions.TailFile(ctx, src.path, opts)
+	if src.Info.ID == "" {
+		return sessions.TailFile(ctx, src.Path, opts)
 	}
-	opts.ProjectName = src.info.Project
-	return sessions.Tail(ctx, src.info.ID, opts)
+	opts.ProjectName = src.Info.Project
+	return sessions.Tail(ctx, src.Info.ID, opts)
 }
 
 func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Update, error]) error {
@@ -402,7 +369,7 @@ func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Up
 			if ctx.Err() != nil {
 				return o.end()
 			}
-			return sessionsError(err)
+			return input.SessionsError(err)
 		}
 		o.remark(u)
 		if err := o.begin(u); err != nil {

@@ -12,14 +12,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
-	"github.com/spf13/cobra"
 )
 
 type lsOptions struct {
@@ -142,7 +144,7 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 	case ctx.Err() != nil:
 		return clikit.Interrupted()
 	case err != nil:
-		return sessionsError(err)
+		return input.SessionsError(err)
 	case len(infos) == 0 && !o.json:
 		o.sayNone()
 	}
@@ -151,7 +153,7 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 
 // wanted returns what to list.
 func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
-	where, err := findProject(ctx, o.project)
+	where, err := input.Project(ctx, o.project)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
@@ -180,7 +181,7 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	where, err := findProject(ctx, o.project)
+	where, err := input.Project(ctx, o.project)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	if unlisted != nil && len(files) == 0 {
-		return findError(ctx, unlisted)
+		return input.FindError(ctx, unlisted)
 	}
 	if err := o.choose(query, files); err != nil {
 		return err
@@ -250,7 +251,7 @@ func (o *searchOptions) choose(q *search.Query, files []sessions.File) error {
 	case len(found) == 0:
 		return &clikit.Failure{Code: clikit.ExitInput, Err: fmt.Errorf("no session matches %q", o.session), Hint: `Run "clew ls --all" to list sessions.`}
 	case len(found) > 1:
-		return ambiguous(o.session, found)
+		return input.Ambiguous(o.session, found)
 	}
 	return nil
 }

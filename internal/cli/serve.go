@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/sessions"
@@ -127,7 +128,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 		return o.callRunning(ctx)
 	}
 	if _, err := sessions.Roots(); err != nil {
-		return sessionsError(err)
+		return input.SessionsError(err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()

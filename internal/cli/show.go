@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
@@ -57,7 +58,7 @@ messages, which count as turns, and omits the work of subagents. --agent, --bran
 --diff, --redact and --format are not available.`
 
 func newShow(s Streams) *cobra.Command {
-	o := &showOptions{streams: s, format: "text", most: maxWhole}
+	o := &showOptions{streams: s, format: "text", most: input.MaxWhole}
 	cmd := &cobra.Command{
 		Use:   "show ID|FILE|-",
 		Short: "Show a session",
@@ -70,7 +71,7 @@ func newShow(s Streams) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	cmd.Flags().Var(&o.format, "format", "output format: text, markdown, html, json, ndjson or messages")
-	addProjectOf(cmd, &o.project)
+	input.AddProjectFlag(cmd, &o.project)
 	o.selection.addFlags(cmd)
 	clikit.AddOnOff(cmd, &o.diff, "diff", "show only the changes to files")
 	clikit.AddOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
@@ -84,36 +85,36 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	src, err := findSourceIn(ctx, o.project, args[0])
+	src, err := input.Find(ctx, o.project, args[0])
 	if err != nil {
 		return err
 	}
 	if o.format == "messages" {
 		return o.messages(ctx, src)
 	}
-	src.most = o.most
-	if src.info.ID != "" && !o.whole() && !src.fits(src.info.Size) {
-		src = &source{path: src.path, most: o.most} // its file
+	src.Most = o.most
+	if src.Info.ID != "" && !o.whole() && !src.Fits(src.Info.Size) {
+		src = &input.Source{Path: src.Path, Most: o.most} // its file
 	}
-	if err := src.open(ctx, o.streams.In); err != nil {
+	if err := src.Open(ctx, o.streams.In); err != nil {
 		return err
 	}
-	defer src.close()
+	defer src.Close()
 	defer o.page()()
 	switch {
-	case src.format == transcriptInput && src.in != nil && src.in.file != nil && !o.whole() && !src.fits(src.size()):
+	case src.Format == input.Transcript && src.In != nil && src.In.File != nil && !o.whole() && !src.Fits(src.Size()):
 		return o.large(ctx, src)
-	case src.in != nil && src.format != exportedInput && !src.isFile() && !o.whole() && o.turns.text == "":
+	case src.In != nil && src.Format != input.Exported && !src.IsFile() && !o.whole() && o.turns.text == "":
 		return o.live(ctx, src)
 	}
 	if err := o.begin(src); err != nil {
 		return clikit.OutputError(err)
 	}
-	r, err := src.read(ctx, o.warn)
+	r, err := src.Read(ctx, o.warn)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	return o.print(ctx, r)
 }
 
@@ -140,11 +141,11 @@ func (o *showOptions) out() io.Writer {
 
 // begin writes the head of a session before it is read, so that there is something to see
 // immediately.
-func (o *showOptions) begin(src *source) error {
-	if src.info.ID == "" || o.whole() || o.turns.text != "" {
+func (o *showOptions) begin(src *input.Source) error {
+	if src.Info.ID == "" || o.whole() || o.turns.text != "" {
 		return nil
 	}
-	o.head = headOf(&src.info, o.style.options(o.streams))
+	o.head = headOf(&src.Info, o.style.options(o.streams))
 	return o.head.begin(o.out())
 }
 
@@ -168,7 +169,7 @@ func (o *showOptions) whole() bool {
 func (o *showOptions) warn(text string) { clikit.Remark(o.streams.Err, tty.Waiting, "clew show", text) }
 
 // print prints the selected part of a session.
-func (o *showOptions) print(ctx context.Context, r *reading) error {
+func (o *showOptions) print(ctx context.Context, r *input.Reading) error {
 	var write func(io.Writer) error
 	var err error
 	if o.format == "text" {
@@ -190,7 +191,7 @@ func (o *showOptions) print(ctx context.Context, r *reading) error {
 }
 
 // document returns a function that writes the session in one of the formats for programs.
-func (o *showOptions) document(ctx context.Context, r *reading) (func(io.Writer) error, error) {
+func (o *showOptions) document(ctx context.Context, r *input.Reading) (func(io.Writer) error, error) {
 	doc, _, err := o.selection.document(ctx, r)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ func (o *showOptions) document(ctx context.Context, r *reading) (func(io.Writer)
 
 // text returns a function that writes the session as text. Redaction works on documents, so a
 // redacted session becomes one for a while.
-func (o *showOptions) text(ctx context.Context, r *reading) (func(io.Writer) error, error) {
+func (o *showOptions) text(ctx context.Context, r *input.Reading) (func(io.Writer) error, error) {
 	chosen, err := o.choose(r.Transcript)
 	if err != nil {
 		return nil, err
@@ -249,11 +250,11 @@ func (o *showOptions) text(ctx context.Context, r *reading) (func(io.Writer) err
 }
 
 // totalsOf returns the totals of a document, or nil for a transcript.
-func totalsOf(r *reading) *usage.Totals {
-	if r.doc == nil {
+func totalsOf(r *input.Reading) *usage.Totals {
+	if r.Doc == nil {
 		return nil
 	}
-	return &r.doc.Totals
+	return &r.Doc.Totals
 }
 
 func (o *showOptions) printText(out io.Writer, chosen *selected) error {
@@ -303,22 +304,22 @@ func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 }
 
 // large shows a transcript that does not fit into memory while it is read.
-func (o *showOptions) large(ctx context.Context, src *source) error {
-	notice := "the transcript is too large to read into memory (" + wording.Size(src.size()) +
+func (o *showOptions) large(ctx context.Context, src *input.Source) error {
+	notice := "the transcript is too large to read into memory (" + wording.Size(src.Size()) +
 		"): showing rewound messages, without subagents"
 	o.warn(notice)
 	out := bufio.NewWriterSize(o.out(), 16<<10)
 	_, _ = out.WriteString("--- " + notice + " ---\n\n") // Flush returns the error
 	opts, turns, empty, shown := o.style.options(o.streams), 0, true, false
-	var invalid lineCount
-	defer func() { warnInvalid(invalid, o.warn) }()
-	read := &transcript.ReadOptions{Invalid: func(l transcript.InvalidLine) { invalid.add(l.Position.Line) }}
-	for c, err := range transcript.Stream(ctxReaderOf(ctx, src.r), read) {
+	var invalid input.Lines
+	defer func() { input.WarnInvalid(invalid, o.warn) }()
+	read := &transcript.ReadOptions{Invalid: func(l transcript.InvalidLine) { invalid.Add(l.Position.Line) }}
+	for c, err := range transcript.Stream(input.Reader(ctx, src.R), read) {
 		if err != nil {
 			if flushErr := out.Flush(); flushErr != nil {
 				return clikit.OutputError(flushErr)
 			}
-			return src.readError(ctx, err)
+			return src.ReadError(ctx, err)
 		}
 		if empty {
 			opts.Day = c.Timestamp
@@ -340,7 +341,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	}
 	switch {
 	case empty:
-		return noConversation(src.name())
+		return input.NoConversation(src.Name())
 	case !shown:
 		return o.turns.none(turns)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/search"
@@ -55,32 +55,6 @@ func TestTurnRange(t *testing.T) {
 	for _, text := range []string{"", "..", "0", "-1", "3..2", "x", "1..x", "1..2..3", "99999999999999999999"} {
 		if new(turnRange).Set(text) == nil {
 			t.Errorf("%q is a range", text)
-		}
-	}
-}
-
-func TestSniff(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", 2*sniffed)
-	for _, tt := range []struct {
-		name, text string
-		want       inputFormat
-	}{
-		{"empty", "", transcriptInput},
-		{"garbage", "no\njson\n", transcriptInput},
-		{"transcript", `{"type":"user","parentUuid":null}` + "\n", transcriptInput},
-		{"stream", `{"type":"system","subtype":"init","session_id":"s"}` + "\n", streamInput},
-		{"stream without an end", `{"type":"result","session_id":"s"}`, streamInput},
-		{"stream behind a remark", "warning\n" + `{"type":"system","session_id":"s"}` + "\n", streamInput},
-		{"long entry", `{"sessionId":"s","text":"` + long + `"}` + "\n", transcriptInput},
-		{"long frame", `{"session_id":"s","text":"` + long + `"}` + "\n", streamInput},
-	} {
-		r := bufio.NewReaderSize(strings.NewReader(tt.text), sniffed)
-		if got := sniff(r); got != tt.want {
-			t.Errorf("%s: form %d, want %d", tt.name, got, tt.want)
-		}
-		if rest, err := io.ReadAll(r); err != nil || string(rest) != tt.text {
-			t.Errorf("%s: %d bytes are left, %v", tt.name, len(rest), err)
 		}
 	}
 }
@@ -205,42 +179,6 @@ func TestSearchTurnsAreThoseOfShow(t *testing.T) {
 	}
 }
 
-// A whole ID is found without listing the other sessions, however many there are.
-func TestWholeIDIsNotListed(t *testing.T) {
-	config := t.TempDir()
-	t.Setenv("CLAUDE_CONFIG_DIR", config)
-	project := filepath.Join(config, "projects", "-work")
-	if err := os.MkdirAll(project, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	line := []byte(`{"type":"user","uuid":"u","message":{"role":"user","content":"Hello"}}` + "\n")
-	write := func(n int) (id string) {
-		id = fmt.Sprintf("7a0f%04x-0000-4000-8000-000000000001", n)
-		if err := os.WriteFile(filepath.Join(project, id+".jsonl"), line, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	id := write(0)
-	for n := range 500 { // more than is read of a directory at once
-		write(n + 1)
-	}
-	work := func() float64 {
-		return testing.AllocsPerRun(3, func() {
-			if src, err := findSource(t.Context(), id); err != nil || src.info.ID != id {
-				t.Errorf("%+v, %v", src, err)
-			}
-		})
-	}
-	few := work()
-	for n := range 1000 {
-		write(n + 501)
-	}
-	if many := work(); many > few+500 {
-		t.Errorf("%v allocations among 3,000 sessions, %v among 500", many, few)
-	}
-}
-
 // A transcript that does not fit into memory is shown while it is read, with a note.
 func TestShowWhatDoesNotFit(t *testing.T) {
 	id, path := largeHome(t, 0)
@@ -272,7 +210,7 @@ func TestShowWhatDoesNotFit(t *testing.T) {
 			}
 		}
 	}
-	whole, _ := show(path, "1", maxWhole)
+	whole, _ := show(path, "1", input.MaxWhole)
 	streamed, _ := show(path, "1", 10)
 	if _, streamed, _ = strings.Cut(streamed, "\n\n"); streamed != whole {
 		t.Errorf("(-whole +streamed):\n%s", cmp.Diff(whole, streamed))
@@ -438,33 +376,5 @@ func TestSearchExcerpt(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
 		}
-	}
-}
-
-// A transcript of short entries takes more memory than twice its size. The estimate decides whether
-// it is read, so it must grow with the entries.
-func TestMemoryForShortEntries(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		line  string
-		lines int64
-	}{
-		"short": {`{"type":"user","uuid":"1"}` + "\n", 40_000},
-		"long":  {`{"type":"user","uuid":"1","x":"` + strings.Repeat("x", 5000) + `"}` + "\n", 400},
-		"empty": {"", 0},
-	} {
-		path := filepath.Join(dir, name)
-		size := int64(len(c.line)) * c.lines
-		if err := os.WriteFile(path, []byte(strings.Repeat(c.line, int(c.lines))), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, want := memoryFor(path, size), max(2*size, c.lines*entryMemory)
-		if got < want-want/50 || got > want+want/50 {
-			t.Errorf("%s: %d bytes of memory for %d lines of %d bytes, want %d", name, got, c.lines, size, want)
-		}
-	}
-	if got := memoryFor(filepath.Join(dir, "missing"), 10); got != 20 {
-		t.Errorf("%d bytes for a file that is missing", got)
 	}
 }

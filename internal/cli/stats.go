@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -283,11 +284,11 @@ func (o *statsOptions) place(ctx context.Context) (*sessions.UsageOptions, error
 	if alias, ok := o.aliases.find(o.project); ok {
 		projects, err := sessions.Projects(ctx, nil)
 		if len(projects) == 0 && err != nil {
-			return nil, findError(ctx, err)
+			return nil, input.FindError(ctx, err)
 		}
 		return &sessions.UsageOptions{ProjectNames: o.aliases.members(alias, projects)}, nil
 	}
-	where, err := findProject(ctx, o.project)
+	where, err := input.Project(ctx, o.project)
 	if err != nil {
 		return nil, err
 	}

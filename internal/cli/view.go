@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tui"
@@ -62,7 +63,7 @@ func newView(s Streams, st *settings) *cobra.Command {
 		Args: clikit.AtMost(1),
 		RunE: clikit.RunE(o.run),
 	}
-	addProjectOf(cmd, &o.project)
+	input.AddProjectFlag(cmd, &o.project)
 	o.addFlags(cmd)
 	return cmd
 }
@@ -79,7 +80,7 @@ func (o *viewOptions) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		word = args[0]
 	}
-	src, err := findSourceIn(ctx, o.project, word)
+	src, err := input.Find(ctx, o.project, word)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (o *viewOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !ok {
-		show := &showOptions{streams: o.streams, format: "text", most: maxWhole, project: o.project}
+		show := &showOptions{streams: o.streams, format: "text", most: input.MaxWhole, project: o.project}
 		return show.run(ctx, []string{word})
 	}
 	return o.start(ctx, func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error {
@@ -97,20 +98,20 @@ func (o *viewOptions) run(ctx context.Context, args []string) error {
 }
 
 // viewable returns the session of a source, and whether the viewer can show it.
-func (o *viewOptions) viewable(ctx context.Context, src *source) (info sessions.SessionInfo, ok bool, err error) {
-	if !o.onTerminal() || src.stdin || src.info.ID != "" {
-		return src.info, o.onTerminal() && !src.stdin, nil
+func (o *viewOptions) viewable(ctx context.Context, src *input.Source) (info sessions.SessionInfo, ok bool, err error) {
+	if !o.onTerminal() || src.Stdin || src.Info.ID != "" {
+		return src.Info, o.onTerminal() && !src.Stdin, nil
 	}
-	if err := src.open(ctx, o.streams.In); err != nil {
+	if err := src.Open(ctx, o.streams.In); err != nil {
 		return info, false, err
 	}
-	defer src.close()
-	path, err := filepath.Abs(src.path)
-	if err != nil || !src.isFile() {
+	defer src.Close()
+	path, err := filepath.Abs(src.Path)
+	if err != nil || !src.IsFile() {
 		return info, false, err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
-	info = sessions.SessionInfo{ID: name, Path: path, Project: filepath.Base(filepath.Dir(path)), Size: src.size()}
+	info = sessions.SessionInfo{ID: name, Path: path, Project: filepath.Base(filepath.Dir(path)), Size: src.Size()}
 	return sessions.Summarize(ctx, []sessions.SessionInfo{info})[0], true, nil
 }
 

@@ -1,85 +1,26 @@
-package cli
+package input
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
-	"github.com/spf13/cobra"
 )
 
-// A turnRange is a flag for some turns of a session, such as 3, 3..5, 3.. or ..5. The zero value
-// means all turns.
-type turnRange struct {
-	text        string
-	first, last int // last is 0 for no end
-}
-
-// Type names the value in the help.
-func (t *turnRange) Type() string { return "turns" }
-
-func (t *turnRange) String() string { return t.text }
-
-// Set reads a range.
-func (t *turnRange) Set(text string) error {
-	from, to, isRange := strings.Cut(text, "..")
-	if !isRange {
-		to = from
-	}
-	first, err1 := turnNumber(from, isRange)
-	last, err2 := turnNumber(to, isRange)
-	if err1 != nil || err2 != nil || last > 0 && last < first || text == ".." {
-		return errors.New("must be the number of a turn, or a range such as 3..5, 3.. or ..5")
-	}
-	*t = turnRange{text: text, first: first, last: last}
-	return nil
-}
-
-func turnNumber(text string, mayBeEmpty bool) (int, error) {
-	if text == "" && mayBeEmpty {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err == nil && n < 1 {
-		err = strconv.ErrRange
-	}
-	return n, err
-}
-
-func (t *turnRange) has(turn int) bool {
-	return turn >= t.first && (t.last == 0 || turn <= t.last)
-}
-
-// of returns the chunks of those turns. Chunks before the first prompt are turn 0.
-func (t *turnRange) of(chunks []transcript.Chunk) []transcript.Chunk {
-	return transcript.InTurns(chunks, t.first, cmp.Or(t.last, math.MaxInt))
-}
-
-// none reports that a session with this number of turns has none in the range.
-func (t *turnRange) none(turns int) error {
-	return &clikit.Failure{
-		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
-		Hint: fmt.Sprintf("The session has %s.", wording.Count(turns, "turn")),
-	}
-}
-
-// findProject returns the location of a project's sessions. The value of the flag --project is a
+// Project returns the location of a project's sessions. The value of the flag --project is a
 // name that lists show, a directory, or the name of the directory in which the agent keeps the
 // sessions. An empty word means all projects, and a directory need not have sessions.
-func findProject(ctx context.Context, word string) (*sessions.Options, error) {
+func Project(ctx context.Context, word string) (*sessions.Options, error) {
 	if word == "" {
 		return new(sessions.Options), nil
 	}
@@ -88,13 +29,13 @@ func findProject(ctx context.Context, word string) (*sessions.Options, error) {
 	where := &sessions.Options{Project: word}
 	for _, err := range sessions.Files(ctx, where) {
 		if err != nil {
-			return nil, findError(ctx, err)
+			return nil, FindError(ctx, err)
 		}
 		return where, nil
 	}
 	projects, err := sessions.Projects(ctx, nil)
 	if len(projects) == 0 && err != nil {
-		return nil, findError(ctx, err)
+		return nil, FindError(ctx, err)
 	}
 	switch found := matchProjects(word, projects); {
 	case len(found) == 1:
@@ -107,17 +48,18 @@ func findProject(ctx context.Context, word string) (*sessions.Options, error) {
 	return nil, noProject(word, projects)
 }
 
-// addProjectOf adds the flag for the project in which a session is looked for.
-func addProjectOf(cmd *cobra.Command, project *string) {
+// AddProjectFlag adds the flag for the project in which a session is looked for.
+func AddProjectFlag(cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVar(project, "project", "", "look for the session in the project with this `name` or directory")
 }
 
-// findSourceIn is like findSource, but looks for a session only in a project, unless that is "".
-func findSourceIn(ctx context.Context, project, word string) (*source, error) {
+// Find returns the source that a word names: "-", "last", the ID of a session or its beginning, or the
+// path of a file. It looks for a session only in a project, unless that is "".
+func Find(ctx context.Context, project, word string) (*Source, error) {
 	if project == "" {
-		return findSource(ctx, word)
+		return find(ctx, word)
 	}
-	where, err := findProject(ctx, project)
+	where, err := Project(ctx, project)
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +72,11 @@ func findSourceIn(ctx context.Context, project, word string) (*source, error) {
 	}
 	switch found, err := sessions.List(ctx, list); {
 	case len(found) == 1:
-		return &source{info: found[0], path: found[0].Path}, nil
+		return &Source{Info: found[0], Path: found[0].Path}, nil
 	case len(found) > 1:
-		return nil, ambiguous(word, found)
+		return nil, Ambiguous(word, found)
 	case err != nil:
-		return nil, findError(ctx, err)
+		return nil, FindError(ctx, err)
 	}
 	return nil, &clikit.Failure{
 		Code: clikit.ExitInput, Err: fmt.Errorf("project %s has no session %s", clikit.Printable(project), clikit.Printable(word)),
