@@ -35,7 +35,7 @@ PAGES := ./internal/browsertest
 AXE := .cache/axe/4.14.0/axe.min.js
 # Packages with tests that "make soak" makes longer, those with attacks first. The matrix of faults has
 # its own step there.
-ATTACKED := ./redact ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
+ATTACKED := ./redact ./internal/agentcli ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
 SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep -rl --include='*_test.go' -E 'soak\.(Size|Search|Rand|Rest)' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.

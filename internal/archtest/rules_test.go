@@ -43,7 +43,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"ask", "cli", "clikit", "compose", "config", "demo", "drive", "engine", "fleetcli", "follow", "fuzzy", "hookedit", "input", "jobview", "keymap", "paint", "prompts", "recall",
+	programFolders = []string{"agentcli", "ask", "cli", "clikit", "compose", "config", "demo", "drive", "engine", "fleetcli", "follow", "fuzzy", "hookedit", "input", "jobview", "keymap", "paint", "prompts", "recall",
 		"stats", "statusline", "termio", "tui", "view", "web"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -232,14 +231,4 @@ func TestChatHostile(t *testing.T) {
 	}
 	clitest.CheckHarmless(t, "stdout", out.String())
 	clitest.CheckHarmless(t, "stderr", errs.String())
-}
-
-// A rawWriter writes a carriage return before each line feed, as a terminal does for a program.
-type rawWriter struct{ w io.Writer }
-
-func (r rawWriter) Write(p []byte) (int, error) {
-	if _, err := r.w.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

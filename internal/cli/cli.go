@@ -1,28 +1,8 @@
-// Package cli implements the commands of the clew program. Package fleetcli has the commands about
-// jobs.
+// Package cli implements the commands of the clew program. Package agentcli has the commands that work
+// with an agent, and package fleetcli the commands about jobs.
 //
 // Commands build on the public packages, as any other program does. Tests with hostile texts, with
 // faults and with golden files cover every command, and fail when one is missing.
-//
-// # Output
-//
-// On a terminal, answers are laid out block by block with package markdown. The last block is drawn
-// again as it grows, and everything above it is final and stays in the scrollback. On a pipe, run
-// writes the text as the model wrote it. Package tty gives every text a style by its meaning, in
-// the terminal's own 16 colors.
-//
-// A tool is reported once. On a terminal, the last line shows the running call and its time, and
-// the row of a call appears with its outcome, after any question about it. A call that starts a
-// subagent has its row before the subagent's rows, and its outcome after them. On a pipe, each call
-// has a line when it starts, and a failure has another.
-//
-// The agent's questions go to the terminal even if stdin is a pipe: as ssh and sudo do, clew opens
-// /dev/tty. In the background, and without a terminal, it denies, and the model learns why. Package
-// ask decides what a question shows.
-//
-// When a turn ends or a question waits, and the user did not type for ten seconds, run and chat
-// ring the bell and send a notification (OSC 9 and OSC 777). Only terminals get them, and the
-// setting notify turns them off.
 //
 // # Help and manual pages
 //
@@ -40,8 +20,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/termio"
 )
 
@@ -168,8 +150,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newInspect(s), newVersion(s))
 	root.AddCommand(newStats(s))
-	root.AddCommand(newRun(s))
-	root.AddCommand(newChat(s, st))
+	root.AddCommand(agentcli.Commands(agentcli.Program{Streams: s, Keys: func() *keymap.Map { return st.keys }, Environ: agentEnviron})...)
 	root.AddCommand(newLs(s), newShow(s), newTail(s), newView(s, st), newServe(s, st), newHook(s), newStatusline(s), newMCP(s))
 	root.AddCommand(newMan(s))
 	root.AddCommand(newConfig(s, st), newDoctor(s, st))
@@ -177,11 +158,30 @@ func newRoot(s Streams) *cobra.Command {
 	root.AddCommand(newExport(s))
 	root.AddCommand(newArchive(s, st), newRestore(s, st))
 	root.AddCommand(fleetcli.Commands(fleetcli.Program{
-		Streams: s, Version: readBuild().Version, Prepare: st.applyFleet, Questions: openJobQuestioner(s),
+		Streams: s, Version: readBuild().Version, Prepare: st.applyFleet, Questions: jobQuestions(s),
 	})...)
 	root.AddCommand(newDemo(s, st))
 	addCompletion(root, st)
 	return root
+}
+
+// jobQuestions returns a function that opens the terminal for the questions of jobs.
+func jobQuestions(s Streams) func(ctx context.Context) (fleetcli.Questioner, error) {
+	return func(ctx context.Context) (fleetcli.Questioner, error) {
+		q, err := agentcli.OpenQuestioner(ctx, s)
+		if err != nil { // an interface with a nil pointer is not nil
+			return nil, err
+		}
+		return q, nil
+	}
+}
+
+// BePatient makes time limits so long that no machine is too busy for them. It is for tests.
+func BePatient() {
+	agentcli.BePatient()
+	for _, limit := range []*time.Duration{&termio.RestoreLimit, &completionLimit, &checkLimit, &versionLimit} {
+		*limit = time.Hour
+	}
 }
 
 const noSessionsYet = `This project has no sessions yet.

@@ -15,14 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/pause"
-	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
-	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -337,24 +336,17 @@ func (t *tour) realTask() (err error) {
 
 // converse is like "clew run" with these options. If stdout is not a terminal, stderr goes there.
 func (t *tour) converse(opts *clew.Options) error {
-	streams := t.streams
-	if !clikit.IsTerminal(streams.Out) {
-		streams.Err = streams.Out
+	turn := agentcli.Turn{Streams: t.streams, Prompt: demo.Prompt, Options: opts, Workspace: t.workspace()}
+	if !clikit.IsTerminal(turn.Out) {
+		turn.Err = turn.Out
 	}
-	scr := newScreen(streams)
-	defer scr.close()
-	opts.IncludePartialMessages = true
-	questioner := newQuestioner(t.ctx, streams, scr)
-	questioner.workspace = t.workspace()
-	scr.worksIn(questioner.workspace.Dir, "")
-	opts.CanUseTool = questioner.decide
-	if t.yes || !clikit.IsTerminal(streams.In) || !clikit.IsTerminal(streams.Err) {
-		opts.CanUseTool = t.sayYes(scr)
+	if t.yes || !clikit.IsTerminal(turn.In) || !clikit.IsTerminal(turn.Err) {
+		turn.Yes = func() string {
+			t.pause(2 * time.Second)
+			return "yes (says the demo)"
+		}
 	}
-	p := &textPrinter{screen: scr}
-	err := explain(t.ctx, converse(t.ctx, conversation{prompt: demo.Prompt, opts: opts, printer: p, questioner: questioner}))
-	scr.idle()
-	return runFailure(t.ctx, errors.Join(p.finish(err), err))
+	return turn.Run(t.ctx)
 }
 
 // workspace returns where the agent of the demo works.
@@ -363,23 +355,6 @@ func (t *tour) workspace() ask.Workspace {
 		return ask.NewWorkspace(filepath.Join(t.dir, "slug"))
 	}
 	return ask.Workspace{Dir: demo.RecordedDir, Read: demo.ReadFile}
-}
-
-// sayYes answers the question for the user, after a pause.
-func (t *tour) sayYes(scr *screen) permission.Func {
-	return func(ctx context.Context, req *permission.Request) (permission.Result, error) {
-		scr.waitForTool(ctx, req.ToolUseID)
-		scr.pause(true)
-		defer scr.pause(false)
-		s := describe(ask.New(req, nil, t.workspace()), ask.Surface{
-			Columns: clikit.TerminalWidth(scr.err), Rows: termio.DefaultRows, Color: clikit.Colored(scr.err), Lines: clikit.IsTerminal(scr.err) && termio.DrawsLines(),
-		})
-		scr.say(s.all() + s.prompt())
-		t.pause(2 * time.Second)
-		scr.say("yes (says the demo)\n")
-		scr.decided(req.ToolUseID, true)
-		return permission.Allow(), nil
-	}
 }
 
 // steps are the commands that follow the task.

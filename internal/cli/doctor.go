@@ -29,6 +29,9 @@ import (
 	agentsettings "github.com/clewdev/clew/settings"
 )
 
+// checkLimit is the time limit of a doctor check.
+var checkLimit = 10 * time.Second
+
 type doctorOptions struct {
 	streams  Streams
 	settings *settings

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -391,6 +392,9 @@ func completeArguments(cmd *cobra.Command, st *settings) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 }
+
+// completionLimit is the time limit to list session names for shell completion.
+var completionLimit = 2 * time.Second
 
 // flagValues are the values of flags, by command and flag.
 var flagValues = map[string][]string{

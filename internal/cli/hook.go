@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/hookedit"
@@ -176,7 +177,7 @@ func (c *settingsChange) confirm(ctx context.Context, s Streams, what string) (b
 		_, err := io.WriteString(s.Out, what)
 		return err == nil, err
 	}
-	yes, err := askYes(ctx, s, what, "Change the file? [y]es / [N]o: ")
+	yes, err := agentcli.AskYes(ctx, s, what, "Change the file? [y]es / [N]o: ")
 	if err != nil {
 		return false, clikit.UsageError("nobody can be asked: "+err.Error(), what+"Give --yes to do it without a question.")
 	}
@@ -191,7 +192,7 @@ func readUserSettings() (path, text string, err error) {
 		if err != nil {
 			return "", "", unreadSettings(err)
 		}
-		dir = filepath.Join(home, agentDir)
+		dir = filepath.Join(home, ".claude")
 	}
 	path = filepath.Join(dir, "settings.json")
 	if real, err := filepath.EvalSymlinks(path); err == nil {

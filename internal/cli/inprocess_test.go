@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termio"
@@ -40,7 +41,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 		tb.Fatal(err)
 	}
 	environment, zone, local := os.Environ(), time.Local, localZone(tb)
-	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, toolLimit, checkNotice, systemSettingsDir, userSettingsDir)
+	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, checkNotice, systemSettingsDir, userSettingsDir)
 	defer func() {
 		setEnvironment(tb, environment)
 		time.Local = zone //nolint:gosmopolitan // the zone of a process
@@ -69,7 +70,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 func restoreVariables(program func() (string, error), console func() (in, out *os.File, err error), discard func(*os.File),
 	now func() time.Time, limit, notice time.Duration, system string, user func() (string, error),
 ) {
-	executable, termio.Open, termio.Discard, clikit.Now, toolLimit, checkNotice = program, console, discard, now, limit, notice
+	executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, checkNotice = program, console, discard, now, limit, notice
 	clikit.ShowProgressAtOnce(false)
 	systemSettingsDir, userSettingsDir = system, user
 }

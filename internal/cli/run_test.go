@@ -8,23 +8,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/clewtest"
-	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/permission"
-	"github.com/clewdev/clew/wire"
 )
 
 // prompted returns a scenario whose agent started, got a prompt and wrote a word.
@@ -156,7 +150,7 @@ func TestRunFlags(t *testing.T) {
 
 func TestRunPromptTooLong(t *testing.T) {
 	var errs bytes.Buffer
-	in := io.LimitReader(endless("x"), maxPrompt+1)
+	in := io.LimitReader(endless("x"), 16<<20+1)
 	code := execute(t.Context(), []string{"run"}, Streams{In: in, Out: io.Discard, Err: &errs})
 	if code != clikit.ExitInput || !strings.HasPrefix(errs.String(), "clew run: the prompt is longer than 16 MiB\n") {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
@@ -199,146 +193,6 @@ func TestFitLine(t *testing.T) {
 	} {
 		if got := clikit.FitLine(tt.line, tt.width); got != tt.want {
 			t.Errorf("fitLine(%q, %d) = %q, want %q", tt.line, tt.width, got, tt.want)
-		}
-	}
-}
-
-func TestDescribeAlways(t *testing.T) {
-	t.Parallel()
-	rule := func(tool, content string) permission.Rule {
-		return permission.Rule{ToolName: tool, RuleContent: content}
-	}
-	changes := []permission.Update{
-		permission.SetMode("session", "acceptEdits"),
-		permission.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
-		permission.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
-		permission.AddDirectories("projectSettings", "/a", "/b"),
-		{Type: "removeRules", Rules: []permission.Rule{rule("Edit", "")}, Destination: "elsewhere"},
-		{Type: "new"},
-	}
-	want := []string{
-		"sets permission mode acceptEdits for this session", "adds Bash(make *), Read to .claude/settings.local.json",
-		"adds Bash(a\x1b[2J\nb) to your settings.json", "lets tools use /a, /b in .claude/settings.json",
-		"removeRules Edit in elsewhere", "new",
-	}
-	for i := range changes {
-		if got := ask.UpdateText(&changes[i]); got != want[i] {
-			t.Errorf("%q, want %q", got, want[i])
-		}
-	}
-	// A short text is beside the choice, and the rest is in the box.
-	for n, want := range map[int]string{
-		2: "|\n+---\n  y  yes, once\n" +
-			"  a  always     sets permission mode acceptEdits for this session\n" +
-			"                adds Bash(make *), Read to .claude/settings.local.json\n  n  no\n",
-		6: "| always: adds Bash(a\\x1b[2J\\nb) to your settings.json |\n| always: lets tools use /a, /b in .claude/settings.json |\n" +
-			"| always: removeRules Edit in elsewhere |\n| always: new |\n+---\n  y  yes, once\n" +
-			"  a  always     does what is said above\n  n  no\n",
-	} {
-		req := &permission.Request{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
-		text := describe(ask.New(req, nil, ask.Workspace{}), ask.Surface{Columns: 80, Rows: 24}).all()
-		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
-		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
-		if !strings.Contains(text, want) {
-			t.Errorf("it does not say\n%s:\n%s", want, text)
-		}
-	}
-}
-
-// The last line shows the known facts about the turn, even without a result, and how to continue.
-func TestClosingLine(t *testing.T) {
-	t.Parallel()
-	const id = "9a6a0100-1111"
-	half := &wire.AssistantMessage{SessionID: id, APIMessage: wire.APIMessage{ID: "m", Usage: &wire.Usage{InputTokens: 900, OutputTokens: 100}}}
-	result := &wire.ResultMessage{
-		Duration: wire.Millis((48 * time.Second).Milliseconds()), TotalCostUSD: 0.123, SessionID: id,
-		Usage: &wire.Usage{InputTokens: 1400, CacheReadInputTokens: 20000},
-	}
-	for _, tt := range []struct {
-		name      string
-		messages  []wire.Message
-		ephemeral bool
-		want      string
-	}{
-		{"a result", []wire.Message{half, half, result}, false, `48 s · 21.4k tokens · $0.12 · session 9a6a0100 · clew run --continue "..."`},
-		{"nothing is kept", []wire.Message{&wire.ResultMessage{SessionID: "x"}}, true, "3.0 s · $0.00"},
-		{"no result", []wire.Message{half, half}, false, `3.0 s · 1k tokens · session 9a6a0100 · clew run --continue "..."`},
-		{"no message", []wire.Message{&wire.InitMessage{SessionID: id}}, false, `3.0 s · session 9a6a0100 · clew run --continue "..."`},
-		{"no session", nil, false, ""},
-	} {
-		var account turnAccount
-		for _, msg := range tt.messages {
-			account.follow(msg)
-		}
-		if got := strings.Join(account.parts(3*time.Second, tt.ephemeral), " · "); got != tt.want {
-			t.Errorf("%s: it is %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-// The options that "clew run" has no flag for, and why.
-var optionsWithoutFlag = map[string]string{
-	"Transport": "is code", "CanUseTool": "asks on the terminal", "OnQuestion": "asks on the terminal",
-	"Hooks": "is code", "OnElicitation": "is code", "OnUserDialog": "is code", "OnOAuthToken": "is code",
-	"OnHostAuthToken": "is code", "Limits.OnIdle": "is code", "Debug.Stderr": "is code", "Logger": "is code", "Trace": "is code", "Debug.Record": "is code",
-	"Store.Store": "is code", "Store.Project": "belongs to Store", "Store.Eager": "belongs to Store",
-	"Store.Timeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
-	"Reconnect": "is for more than one turn", "Limits.Budget": "is for more than one run", "PerTaskStop": "is for more than one turn",
-	"AllowDangerouslySkipPermissions": "is for more than one turn", "EnableFileCheckpointing": "is for more than one turn",
-	"Dir": "is what cd is for", "Env": "is what the shell is for", "InheritEnv": "is what env is for",
-	"Limits.IdleTimeout": "is what --timeout is for",
-	"Sandbox":            "is a part of --settings", "MCPServers": "is what --mcp-config is for",
-	"Skills": "is what --allowedTools is for", "PluginDelivery": "changes nothing for the user",
-	"QuestionPreview": "is markdown on a terminal", "VerbatimPrompts": "is for prompts of programs",
-	"Session.ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
-	"PlanModeInstructions": "has no flag of the agent", "AgentProgressSummaries": "has no flag of the agent",
-	"AgentVersion": "is asked of the agent", "AllowOldAgent": "is for programs that know their agent", "Limits.ControlTimeout": "suits as it is",
-	"Limits.CloseTimeout": "suits as it is", "Limits.MaxFrameBytes": "suits as it is", "Limits.MaxBacklogBytes": "suits as it is",
-	"IncludePartialMessages": "depends on the format, too",
-}
-
-// Each option that makes sense here can be set by a flag.
-func TestRunOptionsHaveFlags(t *testing.T) {
-	t.Parallel()
-	var f agentFlags
-	cmd := &cobra.Command{}
-	f.add(cmd)
-	f.addReports(cmd)
-	err := cmd.ParseFlags(strings.Fields(`--resume r --continue --fork-session --session-id i --resume-session-at a --name n
-		--no-session-persistence --model m --fallback-model f --effort low --max-thinking-tokens 1 --betas b --max-turns 1
-		--max-budget-usd 1 --task-budget 1 --autocompact 1 --json-schema {} --system-prompt p --permission-mode plan
-		--permission-prompts none --permission-prompt-tool t --tools T --allowedTools T --disallowedTools T --agent a
-		--agents {"a":{}} --add-dir d --mcp-config m --strict-mcp-config --plugin-dir p --settings {} --managed-settings {}
-		--setting-sources user --project-config-root p --bare --safe-mode --restricted --disable-slash-commands
-		--keep-background --agent-path p --agent-arg x --include-hook-events --forward-subagent-text --replay-user-messages
-		--prompt-suggestions --debug=c --debug-file f`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts, err := f.options(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]bool{}
-	check := func(name string, value reflect.Value) {
-		known[name] = true
-		either := name == "Settings.File" || name == "Debug.Enabled" // of which the other one is set
-		if set := !value.IsZero(); set == (optionsWithoutFlag[name] != "") && !either {
-			t.Errorf("%s is set: %t, and has a reason not to be: %q", name, set, optionsWithoutFlag[name])
-		}
-	}
-	for field, value := range reflect.ValueOf(*opts).Fields() {
-		if field.Type.Kind() != reflect.Struct {
-			check(field.Name, value)
-			continue
-		}
-		for member, value := range value.Fields() {
-			check(field.Name+"."+member.Name, value)
-		}
-	}
-	for name := range optionsWithoutFlag {
-		if !known[name] {
-			t.Errorf("there is no option %s", name)
 		}
 	}
 }
@@ -431,17 +285,4 @@ func playScriptedAgent() {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// The usage of a result is printed with the fields that this version does not know.
-func TestUsageOfResult(t *testing.T) {
-	for frame, want := range map[string]wire.JSON{
-		`{"type":"result","subtype":"success","usage":{"input_tokens":3,"new":[1]}}`: `{"input_tokens":3,"new":[1]}`,
-		`{"type":"result","subtype":"success","usage":null}`:                         "null",
-		`{"type":"result","subtype":"success"}`:                                      "",
-	} {
-		if got := usageOf(wire.Decode([]byte(frame)).(*wire.ResultMessage)); got != want {
-			t.Errorf("%s has the usage %q, want %q", frame, got, want)
-		}
-	}
 }

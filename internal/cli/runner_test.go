@@ -188,7 +188,12 @@ func TestStreamRunnerObject(t *testing.T) {
 	for _, c := range runnerCases {
 		t.Run(c.name, func(t *testing.T) {
 			text, _ := c.run(t, "json")
-			var got runOutcome
+			var got struct {
+				Result     string `json:"result"`
+				SessionID  string `json:"session_id"`
+				DurationMS int    `json:"duration_ms"`
+				Error      string `json:"error"`
+			}
 			if err := json.Unmarshal([]byte(text), &got); err != nil || strings.Count(text, "\n") != 1 {
 				t.Fatalf("%q: %v", text, err)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
 )
@@ -84,14 +85,14 @@ func applyTestVariables() {
 	}
 	clikit.ShowProgressAtOnce(os.Getenv("TEST_PROGRESS") != "") // then every command is slow
 	if os.Getenv(chatAgentVariable) != "" {                     // this agent reports every call before it asks
-		toolLimit = time.Hour
+		agentcli.ToolLimit = time.Hour
 	}
 	// Tests do not read the user's settings. Scripts have a separate home, and may have system
 	// settings. Others run in this repository, in which a developer may have agent settings.
 	systemSettingsDir, userSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere"), os.UserConfigDir
 	if os.Getenv("TESTDATA") == "" {
 		userSettingsDir = func() (string, error) { return "", errors.New("not in tests") }
-		_ = os.Setenv(trustVariable, string(filepath.Separator)) // a test that then asks fails
+		_ = os.Setenv("CLEW_TRUSTED_DIRS", string(filepath.Separator)) // a test that then asks fails
 	}
 }
 

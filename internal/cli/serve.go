@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/fleetcli"
@@ -34,7 +34,7 @@ type serveOptions struct {
 	address  web.Address
 	drive    bool
 	roots    []string
-	flags    agentFlags
+	flags    agentcli.Flags
 	open     bool
 	json     bool
 	link     bool
@@ -111,7 +111,7 @@ var shownAgentFlags = []string{
 
 // addAgentFlags adds the flags about agents, but none about one session.
 func (o *serveOptions) addAgentFlags(cmd *cobra.Command) {
-	o.flags.addAll(cmd)
+	o.flags.AddTo(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		f.Hidden = true
 	})
@@ -188,7 +188,7 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 	if !o.drive {
 		return nil, nil //nolint:nilnil // pages drive nothing
 	}
-	base, err := o.flags.options(ctx)
+	base, err := o.flags.Options(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -214,25 +214,11 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	agents := drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Keep: keep, Trust: o.flags.trustIn})
+	agents := drive.New(drive.Options{Base: *base, Roots: roots, Mode: mode, Keep: keep, Trust: o.flags.TrustIn})
 	if err := agents.Restore(); err != nil {
 		o.say("! prompts of an earlier server are not shown: %s", clikit.Printable(err.Error()))
 	}
 	return agents, nil
-}
-
-// trustIn removes a directory's settings from opts unless the user trusts it. The note reports
-// that.
-func (f *agentFlags) trustIn(dir string, opts *clew.Options) (note string, err error) {
-	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
-		return "", nil
-	}
-	w, err := newWorkplace(dir, opts.Settings.ProjectConfigRoot)
-	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
-		return "", err
-	}
-	w.leaveOut(opts)
-	return w.untrustedNote(), nil
 }
 
 // A servedFleet is the fleet whose jobs are shown.

@@ -118,15 +118,16 @@ func TestVerbsHaveScreens(t *testing.T) {
 	}
 }
 
-// testFunctions returns the names of the tests of this package.
+// testFunctions returns the names of the tests of this package and of package agentcli.
 func testFunctions(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
+	others, otherErr := filepath.Glob("../agentcli/*_test.go")
+	if err != nil || otherErr != nil || len(others) == 0 {
+		t.Fatal(err, otherErr, others)
 	}
 	names := map[string]bool{}
-	for _, path := range files {
+	for _, path := range append(files, others...) {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

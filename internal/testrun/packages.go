@@ -21,7 +21,7 @@ var (
 	// drive processes, and those of internal/cli run the program in their own process, where variables
 	// and the time zone belong to all goroutines. "make test-rest" tests all others with it.
 	still = []string{
-		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/archtest", "internal/browsertest", "internal/cli", "internal/compose",
+		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/agentcli", "internal/archtest", "internal/browsertest", "internal/cli", "internal/compose",
 		"internal/config", "internal/entryfacts", "internal/entrylex", "internal/highlight", "internal/jsonlex", "internal/markdown",
 		"internal/paint", "internal/rawjson", "internal/realtest/versions", "internal/render", "internal/rows",
 		"internal/schemas", "internal/sessionfile", "internal/testrun", "internal/tty", "internal/version", "internal/wiregen",
@@ -29,7 +29,7 @@ var (
 
 	// long are the packages that have tests for "make test-rest", marked with soak.Rest, or more of them there.
 	long = []string{
-		"internal/browsertest", "internal/cli", "internal/fleetcli", "internal/markdown", "internal/realtest/versions", "internal/render",
+		"internal/agentcli", "internal/browsertest", "internal/cli", "internal/fleetcli", "internal/markdown", "internal/realtest/versions", "internal/render",
 		"internal/statusline", "internal/tui",
 	}
 

@@ -28,7 +28,7 @@
 //
 // A chat is inline: finished output is printed once and belongs to the scrollback, and at most
 // twelve rows, or half of the screen, are drawn again below it. The
-// conversation runs in package cli and leaves its state in a [Mailbox], so that neither waits for
+// conversation runs in package agentcli and leaves its state in a [Mailbox], so that neither waits for
 // the other: a state replaces the one before, and only lines to print are kept, up to a limit.
 // Nothing wakes the chat up but keys, news, and each second of a turn.
 //

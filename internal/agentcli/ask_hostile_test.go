@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"encoding/json"
@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/width"
 
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/permission"
@@ -319,3 +321,52 @@ func expectedBody(req *permission.Request, s *sheet) string {
 }
 
 func withoutSpaces(text string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(text) }
+
+// Nor does it by its questions.
+func TestHostileQuestions(t *testing.T) {
+	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
+	clitest.CheckHarmless(t, "a question", describeChoice(&clew.Question{
+		Question: evil, Options: []clew.QuestionOption{{Label: evil, Description: evil, Preview: evil}},
+	}, ask.Surface{Columns: 80, Rows: 24}, "").all())
+	for _, input := range []map[string]string{{"command": evil}, {"plan": evil}, {"other": evil}, {
+		"file_path": evil, "old_string": evil, "new_string": evil + "!",
+	}} {
+		text, err := json.Marshal(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range []string{"Bash", "Edit", evil} {
+			clitest.CheckHarmless(t, "a request", wholeQuestion(&permission.Request{ToolName: tool, Input: wire.JSON(text), DecisionReason: evil}))
+		}
+	}
+}
+
+// The same holds for questions docked in a chat, on any terminal.
+func TestHostileDockedQuestions(t *testing.T) {
+	t.Parallel()
+	const evil = "owned \x1b]0;owned\x07\x1b[2J\u009b1A\u202egnp.exe\u2066\u2028\r\n\x00"
+	input, err := json.Marshal(map[string]string{"command": evil, "file_path": evil, evil: evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &permission.Request{ToolName: "Edit" + evil, Input: wire.JSON(input), DecisionReason: evil, Suggestions: []permission.Update{
+		permission.AddRules("localSettings", "allow", permission.Rule{ToolName: evil, RuleContent: evil}),
+	}}
+	q := ask.New(req, nil, ask.Workspace{Read: func(string) (string, error) { return evil, nil }})
+	clitest.CheckHarmless(t, "a change", q.Always[0].Text)
+	if q.Rule != "" {
+		t.Errorf("a rule that can't be shown as it is can be edited: %q", q.Rule)
+	}
+	choice := &clew.Question{Question: evil, Header: evil, Options: []clew.QuestionOption{{Label: evil, Preview: evil}}}
+	for _, columns := range soak.Widths(1) {
+		v := ask.Surface{Columns: columns}
+		for _, sheet := range []*ask.Sheet{q.Sheet(v), ask.ChoiceSheet(choice, v)} {
+			for _, row := range append(sheet.Body(0, len(sheet.Text)), sheet.Top("question 1 of 2"), sheet.Bottom("lines 1-2 of 3")) {
+				clitest.CheckHarmless(t, "a row", row)
+				if tty.Width(row) >= max(columns, 8) {
+					t.Fatalf("%d columns: %q", columns, row)
+				}
+			}
+		}
+	}
+}

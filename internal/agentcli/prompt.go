@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"bufio"
@@ -64,6 +64,23 @@ type lineReader struct {
 	asking   bool          // a question is open
 	prompted chan<- string // gets the next prompt, or nil
 	unread   bool          // no line is read for the prompt, because of a question
+}
+
+func newLineReader(ctx context.Context, s clikit.Streams, scr *screen) (*lineReader, error) {
+	in, err := input.New(ctx, "stdin", s.In)
+	if err != nil {
+		return nil, err
+	}
+	r := &lineReader{screen: scr, in: in, typed: clikit.IsTerminal(s.In) && clikit.IsTerminal(s.Err)}
+	r.questioner = newQuestioner(ctx, s, scr)
+	r.lines = newLineSource(in, nil)
+	if r.typed {
+		scr.usePlain()
+		r.lines.tty, _ = s.In.(*os.File)
+		r.questioner.console = console{in: r, tty: r.lines.tty, size: sizeOf(s.Err)}
+		r.questioner.claim = r.claim
+	}
+	return r, nil
 }
 
 func (r *lineReader) begin() (end func(), err error) { return func() {}, nil }
@@ -164,20 +181,3 @@ func (r *lineReader) want() <-chan string {
 }
 
 func (r *lineReader) awaited() bool { return r.lines.awaited() }
-
-func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, error) {
-	in, err := input.New(ctx, "stdin", s.In)
-	if err != nil {
-		return nil, err
-	}
-	r := &lineReader{screen: scr, in: in, typed: clikit.IsTerminal(s.In) && clikit.IsTerminal(s.Err)}
-	r.questioner = newQuestioner(ctx, s, scr)
-	r.lines = newLineSource(in, nil)
-	if r.typed {
-		scr.usePlain()
-		r.lines.tty, _ = s.In.(*os.File)
-		r.questioner.console = console{in: r, tty: r.lines.tty, size: sizeOf(s.Err)}
-		r.questioner.claim = r.claim
-	}
-	return r, nil
-}

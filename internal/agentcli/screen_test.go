@@ -1,7 +1,9 @@
-package cli
+package agentcli
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/clitest"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
@@ -29,7 +32,7 @@ type testScreen struct {
 func newTestScreen(columns int, color bool) *testScreen {
 	s := &testScreen{paper: clitest.NewPaper(columns), time: clitest.Now, answers: make(chan string, 1)}
 	s.paper.Painted = color
-	s.screen = newScreen(Streams{})
+	s.screen = newScreen(clikit.Streams{})
 	s.out = rawWriter{s}
 	s.err, s.shared, s.animated, s.width, s.color = s.out, true, true, columns, color
 	s.now = func() time.Time { return s.time }
@@ -59,7 +62,7 @@ func (s *testScreen) awaited() bool { return false }
 // play shows a turn as run and chat do, and asks about Edit calls.
 func (s *testScreen) play(t *testing.T, steps []clitest.Step) *textPrinter {
 	t.Helper()
-	asker := newQuestioner(t.Context(), Streams{}, s.screen)
+	asker := newQuestioner(t.Context(), clikit.Streams{}, s.screen)
 	asker.console = console{in: s, size: s.window}
 	asker.workspace = ask.Workspace{Dir: "/repo", Read: func(string) (string, error) { return clitest.EditedFile, nil }}
 	p := &textPrinter{screen: s.screen}
@@ -143,7 +146,7 @@ func TestToolIsAnnouncedOnce(t *testing.T) {
 		}
 	}
 	var log strings.Builder
-	pipe := newScreen(Streams{Err: &log})
+	pipe := newScreen(clikit.Streams{Err: &log})
 	pipe.worksIn("/repo", "")
 	pipe.busy("thinking")
 	for _, step := range clitest.Turn {
@@ -209,7 +212,7 @@ func TestRunActivity(t *testing.T) {
 // of code.
 func TestRunScreenHostile(t *testing.T) {
 	t.Parallel()
-	stream, err := os.ReadFile("testdata/hostile/stream.ndjson")
+	stream, err := os.ReadFile("../cli/testdata/hostile/stream.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,4 +238,14 @@ func TestRunScreenHostile(t *testing.T) {
 		}
 		clitest.CheckHarmless(t, fmt.Sprint(width, " columns"), s.shown())
 	}
+}
+
+// A rawWriter writes a carriage return before each line feed, as a terminal does for a program.
+type rawWriter struct{ w io.Writer }
+
+func (r rawWriter) Write(p []byte) (int, error) {
+	if _, err := r.w.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

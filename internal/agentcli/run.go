@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"cmp"
@@ -12,20 +12,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
+	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
 
 type runOptions struct {
-	streams Streams
+	streams clikit.Streams
 	format  outputFormat
 	timeout time.Duration
 	partial bool
-	flags   agentFlags
+	flags   Flags
 }
 
 const runHelp = `Send a prompt to Claude Code and show what it does. The prompt is the argument. If
@@ -73,7 +75,7 @@ $XDG_STATE_HOME/clew/trusted.json, or ~/.local/state/clew/trusted.json.
 
 The first Ctrl-C interrupts the turn, the second one ends the program.`
 
-func newRun(s Streams) *cobra.Command {
+func newRun(s clikit.Streams) *cobra.Command {
 	o := &runOptions{streams: s, format: formatText}
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT|-]",
@@ -95,37 +97,13 @@ func newRun(s Streams) *cobra.Command {
 	return cmd
 }
 
-// Limits. [BePatient] sets longer ones.
-var (
-	// stopLimit is the time limit for the agent to end an interrupted turn.
-	stopLimit = 5 * time.Second
-	// suggestLimit is the time limit for the agent to suggest files, before files in the directory
-	// are shown.
-	suggestLimit = 2 * time.Second
-	// toolLimit is the time for which a question waits for its tool use.
-	toolLimit = time.Second
-	// completionLimit is the time limit to list session names for shell completion.
-	completionLimit = 2 * time.Second
-	// checkLimit is the time limit of a doctor check.
-	checkLimit = 10 * time.Second
-)
-
-// BePatient makes these limits so long that no machine is too busy for them. It is for tests.
-func BePatient() {
-	for _, limit := range []*time.Duration{
-		&stopLimit, &suggestLimit, &termio.RestoreLimit, &completionLimit, &checkLimit, &versionLimit,
-	} {
-		*limit = time.Hour
-	}
-}
-
 var errTimeout = errors.New("the turn took longer than --timeout and was interrupted")
 
 func (o *runOptions) run(ctx context.Context, args []string) error {
 	if o.timeout < 0 {
 		return badFlag("--timeout must not be negative")
 	}
-	opts, err := o.flags.options(ctx)
+	opts, err := o.flags.Options(ctx)
 	if err != nil {
 		return err
 	}
@@ -277,6 +255,51 @@ func converse(ctx context.Context, c conversation) error {
 		scr.follow(msg)
 	}
 	return nil
+}
+
+// A Turn is a turn of another command, shown as run shows its own.
+type Turn struct {
+	clikit.Streams
+	Prompt    string
+	Options   *clew.Options
+	Workspace ask.Workspace
+	// Yes allows each call in place of the user, if it is not nil. It is called when the question is on
+	// the screen, and returns the answer that is shown.
+	Yes func() (answer string)
+}
+
+// Run runs the turn.
+func (t *Turn) Run(ctx context.Context) error {
+	scr := newScreen(t.Streams)
+	defer scr.close()
+	t.Options.IncludePartialMessages = true
+	questioner := newQuestioner(ctx, t.Streams, scr)
+	questioner.workspace = t.Workspace
+	scr.worksIn(questioner.workspace.Dir, "")
+	t.Options.CanUseTool = questioner.decide
+	if t.Yes != nil {
+		t.Options.CanUseTool = t.sayYes(scr)
+	}
+	p := &textPrinter{screen: scr}
+	err := explain(ctx, converse(ctx, conversation{prompt: t.Prompt, opts: t.Options, printer: p, questioner: questioner}))
+	scr.idle()
+	return runFailure(ctx, errors.Join(p.finish(err), err))
+}
+
+// sayYes shows each question with the answer of Yes.
+func (t *Turn) sayYes(scr *screen) permission.Func {
+	return func(ctx context.Context, req *permission.Request) (permission.Result, error) {
+		scr.waitForTool(ctx, req.ToolUseID)
+		scr.pause(true)
+		defer scr.pause(false)
+		s := describe(ask.New(req, nil, t.Workspace), ask.Surface{
+			Columns: clikit.TerminalWidth(scr.err), Rows: termio.DefaultRows, Color: clikit.Colored(scr.err), Lines: clikit.IsTerminal(scr.err) && termio.DrawsLines(),
+		})
+		scr.say(s.all() + s.prompt())
+		scr.say(t.Yes() + "\n")
+		scr.decided(req.ToolUseID, true)
+		return permission.Allow(), nil
+	}
 }
 
 // A printer writes messages to stdout.
@@ -481,7 +504,7 @@ type objectPrinter struct {
 }
 
 func newObjectPrinter(scr *screen) *objectPrinter {
-	return &objectPrinter{screen: scr, text: textPrinter{screen: newScreen(Streams{Out: io.Discard, Err: io.Discard})}}
+	return &objectPrinter{screen: scr, text: textPrinter{screen: newScreen(clikit.Streams{Out: io.Discard, Err: io.Discard})}}
 }
 
 // A runOutcome is the object that an objectPrinter writes.

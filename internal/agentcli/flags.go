@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"context"
@@ -44,8 +44,8 @@ func (f *outputFormat) Set(text string) error {
 	return errors.New("must be text, json or stream-json")
 }
 
-// The agentFlags are agent options, named like the agent's own flags.
-type agentFlags struct {
+// The Flags are agent options, named like the agent's own flags.
+type Flags struct {
 	opts clew.Options
 
 	tools, betas, fallback, sources string // lists
@@ -65,13 +65,13 @@ type agentFlags struct {
 	typed   func(flag string) bool // and not changed by a setting
 }
 
-func (f *agentFlags) add(cmd *cobra.Command) {
+func (f *Flags) add(cmd *cobra.Command) {
 	f.addSession(cmd)
-	f.addAll(cmd)
+	f.AddTo(cmd)
 }
 
-// addAll adds the flags that are not about one session.
-func (f *agentFlags) addAll(cmd *cobra.Command) {
+// AddTo adds the flags that are not about one session.
+func (f *Flags) AddTo(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
 	f.typed = func(flag string) bool { return clikit.Typed(cmd.Flags().Lookup(flag)) }
 	f.addModel(cmd)
@@ -81,7 +81,7 @@ func (f *agentFlags) addAll(cmd *cobra.Command) {
 	f.addDebug(cmd)
 }
 
-func (f *agentFlags) addSession(cmd *cobra.Command) {
+func (f *Flags) addSession(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVarP(&o.Session.Resume, "resume", "r", "", "resume the `session` with this ID or title")
 	set.VarPF((*clikit.OnOff)(&o.Session.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
@@ -92,7 +92,7 @@ func (f *agentFlags) addSession(cmd *cobra.Command) {
 	clikit.AddOnOff(cmd, &o.Session.Ephemeral, "no-session-persistence", "do not save the session to disk")
 }
 
-func (f *agentFlags) addModel(cmd *cobra.Command) {
+func (f *Flags) addModel(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&o.Model, "model", "", "`model` to use, an alias or a full name")
 	set.StringVar(&f.fallback, "fallback-model", "", "comma-separated `models` to fall back to when the model is overloaded")
@@ -108,7 +108,7 @@ func (f *agentFlags) addModel(cmd *cobra.Command) {
 	set.StringVar(&f.schema, "json-schema", "", "JSON schema for the final answer, or a `file` that contains it")
 }
 
-func (f *agentFlags) addPrompt(cmd *cobra.Command) {
+func (f *Flags) addPrompt(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` that replaces Claude Code's system prompt")
 	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "read the text of --system-prompt from this `file`")
@@ -120,7 +120,7 @@ func (f *agentFlags) addPrompt(cmd *cobra.Command) {
 		"`off` rebuilds the system prompt for each request")
 }
 
-func (f *agentFlags) addTools(cmd *cobra.Command) {
+func (f *Flags) addTools(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&f.permissionMode, "permission-mode", "",
 		"permission `mode`: default, acceptEdits, plan, dontAsk, auto or bypassPermissions")
@@ -137,7 +137,7 @@ func (f *agentFlags) addTools(cmd *cobra.Command) {
 	set.Lookup("disallowed-tools").Hidden = true
 }
 
-func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
+func (f *Flags) addSurroundings(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&o.Agent, "agent", "", "`name` of the agent for the main session")
 	set.StringVar(&f.agents, "agents", "", "JSON object of subagents by name, or a `file` that contains it")
@@ -160,7 +160,7 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 }
 
 // addReports adds flags for additional messages of the agent.
-func (f *agentFlags) addReports(cmd *cobra.Command) {
+func (f *Flags) addReports(cmd *cobra.Command) {
 	o := &f.opts
 	clikit.AddOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, also print hook events")
 	clikit.AddOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, also print the text of subagents")
@@ -171,7 +171,7 @@ func (f *agentFlags) addReports(cmd *cobra.Command) {
 // allDebug stands for all categories of the debug log.
 const allDebug = "all"
 
-func (f *agentFlags) addDebug(cmd *cobra.Command) {
+func (f *Flags) addDebug(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVarP(&f.debug, "debug", "d", "", "write the agent's debug log, optionally only for comma-separated `categories`")
 	set.Lookup("debug").NoOptDefVal = allDebug
@@ -214,8 +214,8 @@ func checkPrompt(text string) (string, error) {
 // the user can stop it: a busy machine gets more time than a program would give it.
 const startLimit = 5 * time.Minute
 
-// options returns the options that the flags set.
-func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
+// Options returns the options that the flags set.
+func (f *Flags) Options(ctx context.Context) (*clew.Options, error) {
 	o := f.opts
 	o.Limits.InitializeTimeout = startLimit
 	o.Effort = clew.Effort(f.effort)
@@ -248,7 +248,7 @@ var partOfID = sync.OnceValue(func() *regexp.Regexp {
 
 // resume completes the ID of the session to resume from the prefix that "clew ls" shows. Other
 // values may be titles, which the agent finds.
-func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
+func (f *Flags) resume(ctx context.Context, o *clew.Options) error {
 	if !partOfID().MatchString(o.Session.Resume) {
 		return nil
 	}
@@ -264,7 +264,7 @@ func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
 	return nil
 }
 
-func (f *agentFlags) thinkingConfig() *clew.ThinkingConfig {
+func (f *Flags) thinkingConfig() *clew.ThinkingConfig {
 	t := f.thinking
 	t.Mode, t.Display = clew.ThinkingMode(f.thinkingMode), clew.ThinkingDisplay(f.thinkingDisplay)
 	if t == (clew.ThinkingConfig{}) {
@@ -273,7 +273,7 @@ func (f *agentFlags) thinkingConfig() *clew.ThinkingConfig {
 	return &t
 }
 
-func (f *agentFlags) permissions(o *clew.Options) error {
+func (f *Flags) permissions(o *clew.Options) error {
 	o.PermissionMode = clew.PermissionMode(f.permissionMode)
 	o.PermissionPrompts = clew.PermissionPrompts(f.prompts)
 	if !f.skipPermissions {
@@ -287,7 +287,7 @@ func (f *agentFlags) permissions(o *clew.Options) error {
 }
 
 // prompt sets the system prompt.
-func (f *agentFlags) prompt(ctx context.Context, o *clew.Options) error {
+func (f *Flags) prompt(ctx context.Context, o *clew.Options) error {
 	custom, err := f.textOrFile(ctx, "system-prompt", f.systemPrompt, f.systemPromptFile)
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (f *agentFlags) prompt(ctx context.Context, o *clew.Options) error {
 }
 
 // textOrFile returns the text of a flag or of its -file variant, or nil.
-func (f *agentFlags) textOrFile(ctx context.Context, flag, text, file string) (*string, error) {
+func (f *Flags) textOrFile(ctx context.Context, flag, text, file string) (*string, error) {
 	inFile := f.changed(flag + "-file")
 	switch {
 	case inFile && f.changed(flag):
@@ -332,7 +332,7 @@ func (f *agentFlags) textOrFile(ctx context.Context, flag, text, file string) (*
 }
 
 // objects sets the options that are JSON objects.
-func (f *agentFlags) objects(ctx context.Context, o *clew.Options) error {
+func (f *Flags) objects(ctx context.Context, o *clew.Options) error {
 	o.Settings.Managed = wire.JSON(f.managedSettings)
 	if isObject(f.settings) {
 		o.Settings.JSON = wire.JSON(f.settings)

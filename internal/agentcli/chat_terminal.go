@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"cmp"
@@ -44,6 +44,7 @@ type terminalUser struct {
 	docked  *dockedQuestions
 	greeted bool
 	keys    *keymap.Map   // or nil for the usual ones
+	environ []string      // for agents that the user starts
 	prompts chan string   // a prompt that was sent
 	ended   chan struct{} // closed when the user ends the chat
 	endOnce sync.Once
@@ -56,7 +57,7 @@ type terminalUser struct {
 	saved         sync.WaitGroup // waits for it
 }
 
-func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
+func newTerminalUser(ctx context.Context, s clikit.Streams, c *chat) *terminalUser {
 	in, out := s.In.(*os.File), s.Out.(*os.File) //nolint:forcetypeassert // they are terminals
 	u := &terminalUser{
 		chat: c, in: in, out: out, mail: tui.NewMailbox(), prompts: make(chan string, 1), ended: make(chan struct{}),
@@ -77,7 +78,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	opts.Color, opts.Lines, opts.Now = clikit.Colored(u.out), termio.DrawsLines(), clikit.Now
 	opts.Dir = u.docked.dir()
 	from := view.New(view.Options{
-		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: agentEnviron(), In: u.in, Out: u.out, Err: u.out, HandOver: termio.HandOver,
+		Dir: opts.Dir, AgentPath: u.chat.opts.AgentPath, AgentEnv: u.environ, In: u.in, Out: u.out, Err: u.out, HandOver: termio.HandOver,
 	})
 	opts.Source = from
 	done := make(chan struct{})

@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
-	"github.com/clewdev/clew/internal/fleetcli"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/permission"
 )
@@ -22,7 +22,7 @@ import (
 // before it. Input typed before a question was on the screen does not answer it.
 type questioner struct {
 	ctx     context.Context // of the run: no questions are asked after its end
-	streams Streams
+	streams clikit.Streams
 	screen  *screen
 	// workspace is the agent's workspace.
 	workspace ask.Workspace
@@ -35,7 +35,7 @@ type questioner struct {
 	withdrawn bool // the agent withdrew the last question: the user may be about to answer it
 }
 
-func newQuestioner(ctx context.Context, s Streams, scr *screen) *questioner {
+func newQuestioner(ctx context.Context, s clikit.Streams, scr *screen) *questioner {
 	return &questioner{ctx: ctx, streams: s, screen: scr, claim: noClaim}
 }
 
@@ -385,27 +385,25 @@ func numbersOf(line string) (numbers []int, ok bool) {
 	return numbers, len(numbers) > 0
 }
 
-// A jobQuestioner asks the questions of job agents, like the questions in run and chat. The agents
+// A Questioner asks the questions of job agents, like the questions in run and chat. The agents
 // work elsewhere, so no file is read.
-type jobQuestioner struct{ *questioner }
+type Questioner struct{ asker *questioner }
 
-// openJobQuestioner returns a function that finds the terminal for job questions.
-func openJobQuestioner(s Streams) func(ctx context.Context) (fleetcli.Questioner, error) {
-	return func(ctx context.Context) (fleetcli.Questioner, error) {
-		j := jobQuestioner{newQuestioner(ctx, s, newScreen(s))}
-		if err := j.open(); err != nil {
-			j.Close()
-			return nil, err
-		}
-		return j, nil
+// OpenQuestioner finds the terminal for job questions. It returns an error if nobody can be asked.
+func OpenQuestioner(ctx context.Context, s clikit.Streams) (*Questioner, error) {
+	j := &Questioner{newQuestioner(ctx, s, newScreen(s))}
+	if err := j.asker.open(); err != nil {
+		j.Close()
+		return nil, err
 	}
+	return j, nil
 }
 
 // Ask asks a question below a text.
-func (j jobQuestioner) Ask(ctx context.Context, above string, q *ask.Question) (ask.Answer, error) {
-	j.say(above)
-	return j.ask(ctx, q)
+func (j *Questioner) Ask(ctx context.Context, above string, q *ask.Question) (ask.Answer, error) {
+	j.asker.say(above)
+	return j.asker.ask(ctx, q)
 }
 
 // Close leaves the terminal.
-func (j jobQuestioner) Close() { j.screen.close() }
+func (j *Questioner) Close() { j.asker.screen.close() }

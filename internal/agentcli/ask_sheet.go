@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"io"
@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/permission"
 )
@@ -61,11 +62,11 @@ func TestNotifyQuestionWaits(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var said strings.Builder
-			scr := newScreen(Streams{Out: io.Discard, Err: &said})
+			scr := newScreen(clikit.Streams{Out: io.Discard, Err: &said})
 			scr.wanted = true
 			scr.busy("thinking")
 			time.Sleep(tt.before)
-			a := newQuestioner(t.Context(), Streams{}, scr)
+			a := newQuestioner(t.Context(), clikit.Streams{}, scr)
 			a.console = console{in: lateUser(tt.answer), size: func() (int, int) { return 80, 24 }}
 			if _, err := a.decide(t.Context(), &permission.Request{ToolName: "Bash", Input: `{"command":"ls"}`}); err != nil {
 				t.Fatal(err)
@@ -90,7 +91,7 @@ func (lateUser) awaited() bool { return false }
 
 // Only a terminal that can do more than lines gets notifications, and only if the user wants them.
 func TestNotifyIsForTerminals(t *testing.T) {
-	if scr := newScreen(Streams{Out: io.Discard, Err: io.Discard}); scr.wanted {
+	if scr := newScreen(clikit.Streams{Out: io.Discard, Err: io.Discard}); scr.wanted {
 		t.Error("a pipe gets notifications")
 	}
 	for value, want := range map[string]bool{"": true, "true": true, "1": true, "false": false, "0": false} {

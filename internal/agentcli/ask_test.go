@@ -1,9 +1,10 @@
-package cli
+package agentcli
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
+	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/wire"
 )
@@ -126,7 +128,7 @@ func (u *promptedUser) awaited() bool { return false }
 // at returns what asks the user at a terminal of this size.
 func (u *promptedUser) at(t *testing.T, columns, rows int) *questioner {
 	t.Helper()
-	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
+	a := newQuestioner(t.Context(), clikit.Streams{}, newScreen(clikit.Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
 	a.workspace = ask.Workspace{Dir: "/repo", Read: u.read}
 	return a
@@ -204,6 +206,48 @@ func TestAskInPages(t *testing.T) {
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)
+		}
+	}
+}
+
+func TestDescribeAlways(t *testing.T) {
+	t.Parallel()
+	rule := func(tool, content string) permission.Rule {
+		return permission.Rule{ToolName: tool, RuleContent: content}
+	}
+	changes := []permission.Update{
+		permission.SetMode("session", "acceptEdits"),
+		permission.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
+		permission.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
+		permission.AddDirectories("projectSettings", "/a", "/b"),
+		{Type: "removeRules", Rules: []permission.Rule{rule("Edit", "")}, Destination: "elsewhere"},
+		{Type: "new"},
+	}
+	want := []string{
+		"sets permission mode acceptEdits for this session", "adds Bash(make *), Read to .claude/settings.local.json",
+		"adds Bash(a\x1b[2J\nb) to your settings.json", "lets tools use /a, /b in .claude/settings.json",
+		"removeRules Edit in elsewhere", "new",
+	}
+	for i := range changes {
+		if got := ask.UpdateText(&changes[i]); got != want[i] {
+			t.Errorf("%q, want %q", got, want[i])
+		}
+	}
+	// A short text is beside the choice, and the rest is in the box.
+	for n, want := range map[int]string{
+		2: "|\n+---\n  y  yes, once\n" +
+			"  a  always     sets permission mode acceptEdits for this session\n" +
+			"                adds Bash(make *), Read to .claude/settings.local.json\n  n  no\n",
+		6: "| always: adds Bash(a\\x1b[2J\\nb) to your settings.json |\n| always: lets tools use /a, /b in .claude/settings.json |\n" +
+			"| always: removeRules Edit in elsewhere |\n| always: new |\n+---\n  y  yes, once\n" +
+			"  a  always     does what is said above\n  n  no\n",
+	} {
+		req := &permission.Request{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
+		text := describe(ask.New(req, nil, ask.Workspace{}), ask.Surface{Columns: 80, Rows: 24}).all()
+		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
+		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say\n%s:\n%s", want, text)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
-	"github.com/clewdev/clew/internal/termio"
 )
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
@@ -40,7 +38,7 @@ var powerful = []string{
 
 // settleTrust leaves the project's settings out of opts unless the user trusts the project. It may
 // ask on the terminal. It returns a line for the user, or "".
-func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Options) (note string, err error) {
+func (f *Flags) settleTrust(ctx context.Context, s clikit.Streams, opts *clew.Options) (note string, err error) {
 	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
 		return "", nil
 	}
@@ -64,6 +62,20 @@ func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Opti
 	}
 	w.leaveOut(opts)
 	return note, nil
+}
+
+// TrustIn removes a directory's settings from opts unless the user trusts it. The note reports
+// that.
+func (f *Flags) TrustIn(dir string, opts *clew.Options) (note string, err error) {
+	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
+		return "", nil
+	}
+	w, err := newWorkplace(dir, opts.Settings.ProjectConfigRoot)
+	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+		return "", err
+	}
+	w.leaveOut(opts)
+	return w.untrustedNote(), nil
 }
 
 // usesProject reports whether the agent would read the project's settings.
@@ -328,69 +340,8 @@ func (w *workplace) save(ctx context.Context, path string) (err error) {
 
 // askTrust asks on the terminal whether the user trusts the directories. It returns an error if
 // nobody can be asked.
-func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error) {
-	return askYes(ctx, s, w.question(), trustPrompt)
-}
-
-// askYes asks on the terminal for a yes or a no, which is the default. It returns an error if nobody
-// can be asked.
-func askYes(ctx context.Context, s Streams, text, prompt string) (yes bool, err error) {
-	for ask := newAsker(s); ; text = "" {
-		line, err := ask(ctx, text, prompt)
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return true, err
-		case "n", "no", "":
-			if errors.Is(err, errInputEnded) {
-				err = nil
-			}
-			return false, err
-		}
-		if errors.Is(err, errInputEnded) {
-			return false, ctx.Err()
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-}
-
-// newAsker returns a function that shows a text and a prompt on the terminal, and returns the typed
-// line. It returns an error if nobody can be asked, or if the input ended.
-func newAsker(s Streams) func(ctx context.Context, text, prompt string) (line string, err error) {
-	var c console
-	return func(ctx context.Context, text, prompt string) (string, error) {
-		if c.in == nil {
-			found, err := findConsole(s)
-			if err != nil {
-				return "", errNoTerminal
-			}
-			c = found
-		}
-		if !termio.InForeground(c.tty) {
-			return "", errBackground
-		}
-		out := c.out
-		if out == nil {
-			out = s.Err
-		}
-		if _, err := io.WriteString(out, text); err != nil {
-			return "", err
-		}
-		lines := c.in.want()
-		if _, err := io.WriteString(out, prompt); err != nil {
-			return "", err
-		}
-		select {
-		case line, more := <-lines:
-			if !more {
-				return line, errInputEnded
-			}
-			return line, nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
+func askTrust(ctx context.Context, s clikit.Streams, w *workplace) (yes bool, err error) {
+	return AskYes(ctx, s, w.question(), trustPrompt)
 }
 
 const trustPrompt = "Trust it? [y]es, always / [N]o, leave them out: "

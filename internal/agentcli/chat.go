@@ -1,4 +1,4 @@
-package cli
+package agentcli
 
 import (
 	"cmp"
@@ -25,10 +25,9 @@ import (
 )
 
 type chatOptions struct {
-	streams  Streams
-	settings *settings
-	flags    agentFlags
-	plain    bool
+	Program
+	flags Flags
+	plain bool
 }
 
 const chatHelp = `Chat with Claude Code, turn by turn.
@@ -94,8 +93,8 @@ func chatKeysHelp() string {
 	return b.String()
 }
 
-func newChat(s Streams, st *settings) *cobra.Command {
-	o := &chatOptions{streams: s, settings: st}
+func newChat(p Program) *cobra.Command {
+	o := &chatOptions{Program: p}
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Chat with Claude Code, turn by turn",
@@ -114,15 +113,15 @@ func newChat(s Streams, st *settings) *cobra.Command {
 }
 
 func (o *chatOptions) run(ctx context.Context, _ []string) error {
-	opts, err := o.flags.options(ctx)
+	opts, err := o.flags.Options(ctx)
 	if err != nil {
 		return ofChat(err)
 	}
-	note, err := o.flags.settleTrust(ctx, o.streams, opts)
+	note, err := o.flags.settleTrust(ctx, o.Streams, opts)
 	if err != nil {
 		return ofChat(err)
 	}
-	scr := newScreen(o.streams)
+	scr := newScreen(o.Streams)
 	defer scr.close()
 	if note != "" {
 		scr.note(note)
@@ -133,7 +132,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &chat{ctx: ctx, streams: o.streams, screen: scr, opts: opts, end: end}
+	c := &chat{ctx: ctx, streams: o.Streams, screen: scr, opts: opts, end: end}
 	if c.user, err = o.user(ctx, c); err != nil {
 		return err
 	}
@@ -172,13 +171,13 @@ func (a *questioner) dir() string { return a.workspace.Dir }
 
 // user returns the user of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
-	terminal := clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && clikit.IsTerminal(o.streams.Err)
+	terminal := clikit.IsTerminal(o.In) && clikit.IsTerminal(o.Out) && clikit.IsTerminal(o.Err)
 	if terminal && !o.isPlain() {
-		u := newTerminalUser(ctx, o.streams, c)
-		u.keys = o.settings.keys
+		u := newTerminalUser(ctx, o.Streams, c)
+		u.keys, u.environ = o.Keys(), o.Environ()
 		return u, nil
 	}
-	return newLineReader(ctx, o.streams, c.screen)
+	return newLineReader(ctx, o.Streams, c.screen)
 }
 
 // isPlain reports whether the terminal gets only lines.
@@ -198,7 +197,7 @@ func ofChat(err error) error {
 // A chat is a session with its user.
 type chat struct {
 	ctx     context.Context //nolint:containedctx // it ends with the chat
-	streams Streams
+	streams clikit.Streams
 	opts    *clew.Options
 	screen  *screen
 	user    user

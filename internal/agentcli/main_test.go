@@ -1,0 +1,15 @@
+package agentcli
+
+import (
+	"os"
+	"testing"
+
+	"github.com/clewdev/clew/internal/termio"
+)
+
+func TestMain(m *testing.M) {
+	termio.DrawsLines = func() bool { return false }                                       // whatever the locale is
+	termio.Open = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist } // people who run the tests are not asked
+	BePatient()
+	os.Exit(m.Run())
+}
