@@ -488,14 +488,6 @@ func (o *archiveOptions) scheduled() ([]string, error) {
 	return args, nil
 }
 
-// variable returns the value of a setting that comes from an environment variable, or "".
-func (s *settings) variable(key string) string {
-	if v, ok := s.values[key]; ok && v.Variable != "" {
-		return strings.Join(v.Texts, v.Setting.Separator())
-	}
-	return ""
-}
-
 // scheduledVariables are variables that a scheduler does not have, and that determine which files
 // are read.
 var scheduledVariables = []string{"CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}

@@ -189,3 +189,23 @@ const noSessionsYet = `This project has no sessions yet.
   clew ls --all      lists the sessions of all projects
   clew demo          shows what clew can do, without a key or an agent
   clew help          lists all commands`
+
+// A bareOptions is clew without a command: the session list in the viewer or, without a terminal,
+// in text.
+type bareOptions struct {
+	viewOptions
+	ls lsOptions
+}
+
+func (o *bareOptions) addFlags(root *cobra.Command) {
+	clikit.AddOnOff(root, &o.all, "all", "start with the sessions of all projects")
+	o.viewOptions.addFlags(root)
+}
+
+func (o *bareOptions) run(ctx context.Context, args []string) error {
+	if o.onTerminal() {
+		return o.browse(ctx)
+	}
+	o.ls.all = o.all
+	return o.ls.run(ctx, args)
+}

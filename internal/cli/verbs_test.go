@@ -6,12 +6,15 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/clitest"
+	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/clewdev/clew/internal/golden"
 	"github.com/clewdev/clew/internal/soak"
 )
@@ -114,6 +117,29 @@ func TestVerbsHaveScreens(t *testing.T) {
 	for name := range verbs {
 		if !known[name] {
 			t.Errorf("there is no verb %s", name)
+		}
+	}
+}
+
+// Each file belongs to the program itself or to one command, whose name it starts with: show.go and
+// show_live.go.
+func TestCommandFiles(t *testing.T) {
+	t.Parallel()
+	subjects := map[string]bool{"cli": true, "settings": true}
+	for verb := range verbs {
+		subjects[verb] = true
+	}
+	for _, elsewhere := range slices.Concat(agentcli.Commands(agentcli.Program{}), fleetcli.Commands(fleetcli.Program{})) {
+		delete(subjects, elsewhere.Name())
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		name := strings.TrimSuffix(path, ".go")
+		if subject, _, _ := strings.Cut(name, "_"); !subjects[subject] && !strings.HasSuffix(name, "_test") {
+			t.Errorf("%s: no command has this name", path)
 		}
 	}
 }

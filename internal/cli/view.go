@@ -204,26 +204,6 @@ func (o *viewOptions) jobs() (jobs tui.Jobs, end func()) {
 	}
 }
 
-// A bareOptions is clew without a command: the session list in the viewer or, without a terminal,
-// in text.
-type bareOptions struct {
-	viewOptions
-	ls lsOptions
-}
-
-func (o *bareOptions) addFlags(root *cobra.Command) {
-	clikit.AddOnOff(root, &o.all, "all", "start with the sessions of all projects")
-	o.viewOptions.addFlags(root)
-}
-
-func (o *bareOptions) run(ctx context.Context, args []string) error {
-	if o.onTerminal() {
-		return o.browse(ctx)
-	}
-	o.ls.all = o.all
-	return o.ls.run(ctx, args)
-}
-
 // keysHelp returns the key table: for each screen the names of the actions, their keys, and their
 // effects.
 func keysHelp() string {
