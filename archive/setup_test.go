@@ -139,6 +139,7 @@ func (d *agentDir) fill(n int) {
 	d.write(dir+"tool-results/t1.txt", "long")
 	d.write(dir+"custom-title.json", `{"customTitle":"T"}`)
 	d.write(dir+"archived.json", `{"archived":true}`)
+	d.write(dir+"job.json", `{"id":"cqrshifid5z2"}`)
 	d.write("file-history/"+id(n)+"/0a1b@v1", "package x\n")
 	d.write("tasks/"+id(n)+"/1.json", "{}")
 	d.write("todos/"+id(n)+"-agent-"+id(n)+".json", "[]")

@@ -101,12 +101,7 @@ func (f *Folder) readMark(key wire.SessionKey) (doneMark, bool) {
 		return mark, false
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	path := filepath.Join(key.SessionID, markName)
-	info, err := root.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxMarkBytes {
-		return mark, false
-	}
-	text, err := root.ReadFile(path)
+	text, err := readSmall(root, filepath.Join(key.SessionID, markName), maxMarkBytes)
 	if err != nil || json.Unmarshal(text, &mark) != nil {
 		return doneMark{}, false
 	}

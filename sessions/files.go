@@ -31,6 +31,8 @@ type File struct {
 	AgentID string
 	// Spill reports whether the file is a spill. See [Session.Spill].
 	Spill bool
+	// Job is the job of a fleet that the session belongs to, or the zero value.
+	Job Job
 	// Info describes the file as it was when it was found. Its size may have grown since.
 	Info fs.FileInfo
 }
@@ -82,18 +84,19 @@ func (w *fileWalk) scope(s scope) error {
 	projects, err := folder.projectDirs(func(name string) bool { return len(s.names) == 0 || s.wants(name) })
 	w.noteError(err)
 	for _, project := range projects {
-		if err := w.project(filepath.Join(folder.dir, project), project); err != nil {
+		if err := w.project(filepath.Join(folder.dir, project), File{Project: project, Job: folder.job(project)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// project walks the directory of a project.
-func (w *fileWalk) project(dir, project string) error {
+// project walks the directory of a project. The files in it get the fields of like.
+func (w *fileWalk) project(dir string, like File) error {
 	for _, entry := range w.read(dir) {
 		name := entry.Name()
-		f := File{Project: project, SessionID: strings.TrimSuffix(name, transcriptExtension)}
+		f := like
+		f.SessionID = strings.TrimSuffix(name, transcriptExtension)
 		switch agent, isAgent := strings.CutPrefix(f.SessionID, agentPrefix); {
 		case entry.IsDir() && sessionfile.IsUUID(name):
 			if err := w.session(filepath.Join(dir, name), f); err != nil {

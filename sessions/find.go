@@ -61,7 +61,7 @@ type Options struct {
 	// where the session is found.
 	Store Store
 	// Project is the path of the session's working directory. Other working trees of the same git
-	// repository count as well. Empty means any project, which needs a store that is a
+	// repository count as well, and jobs that worked on it: see [Job]. Empty means any project, which needs a store that is a
 	// [ProjectLister].
 	Project string
 	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
@@ -101,6 +101,9 @@ func realPath(dir string) (string, error) {
 type scope struct {
 	store Store
 	names []string // of the projects; empty means all
+
+	jobs   map[string]Job // by project, if they were looked for
+	ofJobs []string       // the projects of jobs that count to one of names
 }
 
 // scopes are the stores to look at. There is at least one.
@@ -117,7 +120,7 @@ func (o *Options) scopes(others bool) (scopes, error) {
 		return nil, err
 	}
 	if o.Store != nil {
-		return scopes{{store: o.Store, names: names}}, nil
+		return scopes{{store: o.Store, names: names}}.withJobs(o.ProjectName), nil
 	}
 	if name := os.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"); o.ProjectName == "" && len(names) > 0 && sessionfile.GivenName(name) {
 		names = append(names, name)
@@ -130,7 +133,19 @@ func (o *Options) scopes(others bool) (scopes, error) {
 	for _, folder := range folders {
 		all = append(all, scope{store: folder, names: names})
 	}
-	return all, nil
+	return all.withJobs(o.ProjectName), nil
+}
+
+// withJobs adds the projects of the jobs that count to the projects of the scopes. The name of a
+// project that exists means its own sessions.
+func (ss scopes) withJobs(name string) scopes {
+	for i := range ss {
+		s := &ss[i]
+		if folder, ok := s.store.(*Folder); ok && len(s.names) > 0 && (name == "" || !folder.hasProject(name)) {
+			s.addJobs()
+		}
+	}
+	return ss
 }
 
 // names returns the names of the projects that the options mean, or none for all projects.
@@ -191,7 +206,7 @@ func (ss scopes) String() string {
 func (s scope) projects(ctx context.Context) ([]string, error) {
 	lister, ok := s.store.(ProjectLister)
 	if len(s.names) > 0 && (!ok || !foldNames && !slices.ContainsFunc(s.names, sessionfile.CutName)) {
-		return s.names, nil
+		return slices.Concat(s.names, s.ofJobs), nil
 	}
 	if !ok {
 		return nil, errors.New("sessions: the store can't list its projects; set Project or ProjectName")
@@ -206,9 +221,12 @@ func (s scope) projects(ctx context.Context) ([]string, error) {
 // foldNames reports whether the names of directories are case-insensitive.
 const foldNames = runtime.GOOS == "windows"
 
-// wants reports whether the scope includes a project. Versions of the agent use different hashes at
-// the end of a long name, so the hash is not compared.
-func (s scope) wants(name string) bool {
+// wants reports whether the scope includes a project.
+func (s scope) wants(name string) bool { return s.hasName(name) || slices.Contains(s.ofJobs, name) }
+
+// hasName reports whether a name is one of names. Versions of the agent use different hashes at the
+// end of a long name, so the hash is not compared.
+func (s scope) hasName(name string) bool {
 	return slices.ContainsFunc(s.names, func(wanted string) bool {
 		if foldNames {
 			name, wanted = strings.ToLower(name), strings.ToLower(wanted)
@@ -487,9 +505,11 @@ type ProjectInfo struct {
 	// Name is the name of the project in the store, such as "-home-me-code".
 	Name string
 	// Directory is the working directory of its sessions, such as "/home/me/code", or "" if no
-	// recent session has one.
+	// recent session has one. For a project that has only sessions of jobs it is the directory of
+	// their repository, or the host and the path of its URL: see [Job].
 	Directory string
-	// Sessions is the number of sessions, including sessions that [List] leaves out.
+	// Sessions is the number of sessions, including sessions that [List] leaves out, and sessions of
+	// jobs that count to the project.
 	Sessions int
 	// Modified is the time of the last write to the newest session.
 	Modified time.Time
@@ -518,13 +538,29 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 	for _, s := range found {
 		byName[s.Project] = append(byName[s.Project], s)
 	}
-	var projects []ProjectInfo
+	homes := map[string]*ProjectInfo{}
 	for name, list := range byName {
-		directory, err := directoryOf(ctx, list)
-		if err != nil {
-			return nil, err
+		job := jobOf(list[0].in.store, name)
+		directory := job.Directory
+		if directory == "" {
+			if directory, err = directoryOf(ctx, list); err != nil {
+				return nil, err
+			}
 		}
-		projects = append(projects, ProjectInfo{Name: name, Directory: directory, Sessions: len(list), Modified: list[0].modified})
+		name = job.home(name)
+		p := homes[name]
+		if p == nil {
+			p = &ProjectInfo{Name: name}
+			homes[name] = p
+		}
+		p.Directory, p.Sessions = cmp.Or(p.Directory, directory), p.Sessions+len(list)
+		if list[0].modified.After(p.Modified) {
+			p.Modified = list[0].modified
+		}
+	}
+	var projects []ProjectInfo
+	for _, p := range homes {
+		projects = append(projects, *p)
 	}
 	slices.SortFunc(projects, func(a, b ProjectInfo) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Name, b.Name))

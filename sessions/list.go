@@ -39,6 +39,9 @@ type SessionInfo struct {
 	// Done reports whether the session is marked as done, see [MarkDone]. It is false in a store that
 	// is not a [Folder].
 	Done bool
+	// Job is the job of a fleet that the session belongs to, or the zero value. It is not set in a
+	// store that is not a [Folder].
+	Job Job
 	Summary
 	// Err explains why the session could not be read, or is nil. If it is set, the summary is
 	// empty.
@@ -90,9 +93,9 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	return listed, forbidden
 }
 
-// Names returns sessions like [List] but opens no file, so that it is fast however many there are:
-// some milliseconds for a thousand. ID, Project, Path, Modified and Size are set, and the summaries
-// are empty. [Summarize] reads them, for as many sessions as are needed at a time. Together they
+// Names returns sessions like [List] but opens no transcript, so that it is fast however many there
+// are: some milliseconds for a thousand. ID, Project, Path, Modified, Size and Job are set, and the
+// summaries are empty. [Summarize] reads them, for as many sessions as are needed at a time. Together they
 // are List:
 //
 //	infos, err := sessions.Names(ctx, nil)
@@ -200,7 +203,7 @@ type foundSession struct {
 func (f *foundSession) info() SessionInfo {
 	info := SessionInfo{ID: f.SessionID, Project: f.Project, Modified: f.modified, Size: f.size}
 	if folder, ok := f.in.store.(*Folder); ok {
-		info.Path = folder.path(f.SessionKey)
+		info.Path, info.Job = folder.path(f.SessionKey), folder.job(f.Project)
 	}
 	return info
 }
@@ -385,7 +388,7 @@ func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	if err != nil {
 		return SessionInfo{}, err
 	}
-	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
+	info := SessionInfo{ID: id, Project: key.Project, Modified: at, Job: jobOf(s.store, key.Project)}
 	s.fill(ctx, &info)
 	return info, info.Err
 }
@@ -439,8 +442,8 @@ type ListOptions struct {
 	// Store has the sessions. Nil means the agent's own files, in all of [Roots].
 	Store Store
 	// Project is the path of a working directory, such as "/home/me/code". Only its sessions are
-	// listed, together with sessions from other working trees of its repository. Empty means all
-	// projects, which needs a store that is a [ProjectLister].
+	// listed, together with sessions from other working trees of its repository and of jobs that
+	// worked on it. Empty means all projects, which needs a store that is a [ProjectLister].
 	Project string
 	// ProjectName is the name of a project in the store, as in [Options]. If it is set, Project is
 	// ignored.

@@ -43,7 +43,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	if !ok {
 		return nil, fmt.Errorf("sessions: opening session %s: the store, a %T, does not keep files", id, s.store)
 	}
-	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
+	info := SessionInfo{ID: id, Project: key.Project, Modified: at, Job: folder.job(key.Project)}
 	if s.fill(ctx, &info); info.Err != nil {
 		return nil, info.Err
 	}

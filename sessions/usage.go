@@ -25,7 +25,7 @@ type UsageOptions struct {
 	// function [Roots]. They are ignored if Store is set.
 	Roots []string
 	// Project is the path of a working directory. Unlike in [Options], other working trees of its
-	// repository don't count. Empty means all projects, which needs a store that is a
+	// repository don't count, but the jobs that count to its project do: see [Job]. Empty means all projects, which needs a store that is a
 	// [ProjectLister].
 	Project string
 	// ProjectName is the name of the project in the store. If it is set, Project is ignored.
@@ -165,8 +165,12 @@ func (o *UsageOptions) scopes() (scopes, error) {
 	}
 	all, err := o.scopesOf(where)
 	for i := range all {
+		s := &all[i]
 		if len(o.ProjectNames) > 0 {
-			all[i].names = o.ProjectNames
+			s.names = o.ProjectNames
+		}
+		if s.jobs == nil { // the answers of jobs are labeled in any case
+			s.addJobs()
 		}
 	}
 	return all, err

@@ -140,7 +140,7 @@ func (run *usageRun) list(ctx context.Context, in scope) error {
 			run.report.Unread = append(run.report.Unread, fmt.Errorf("sessions: %w", err))
 			continue
 		}
-		like := usageSegment{root: at.Root, dir: folder.dir}
+		like := usageSegment{root: at.Root, dir: folder.dir, project: in.home(project)}
 		if at.Root != root {
 			run.roots = append(run.roots, at.Root)
 			like.dir, like.linked = filepath.Join(folder.dir, project), project
@@ -152,7 +152,8 @@ func (run *usageRun) list(ctx context.Context, in scope) error {
 	return nil
 }
 
-// walk adds the transcripts in a directory. Their segments get root, dir and linked from like.
+// walk adds the transcripts in a directory. Their segments get root, dir, linked and project from
+// like.
 func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) error {
 	return fs.WalkDir(like.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -173,6 +174,7 @@ func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) er
 			return nil
 		}
 		if segment, ok := newUsageSegment(inProjects); ok {
+			segment.project = like.project
 			segment.root, segment.dir, segment.linked, segment.name = like.root, like.dir, like.linked, name
 			run.add(segment)
 		}

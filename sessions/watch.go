@@ -238,7 +238,7 @@ func (w *listWatch) findRoots() error {
 			r = &watchedRoot{folder: folder, dir: dir, projects: map[string]*watchedProject{}}
 			w.roots[dir] = r
 		}
-		if r.scope.store == nil || !slices.Equal(r.names, s.names) {
+		if r.scope.store == nil || !slices.Equal(r.names, s.names) || !slices.Equal(r.ofJobs, s.ofJobs) {
 			r.scope, r.stamp = s, time.Time{}
 		}
 	}
@@ -452,7 +452,7 @@ func (w *listWatch) merge() {
 // info returns what is known of a session without opening its file.
 func (f watchedFile) info(state fileState) SessionInfo {
 	return SessionInfo{
-		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size,
+		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size, Job: f.project.root.folder.job(f.project.name),
 		Path: f.project.dir + string(filepath.Separator) + f.id + transcriptExtension,
 	}
 }

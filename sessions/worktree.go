@@ -12,6 +12,7 @@ import (
 const (
 	maxWorktrees = 256
 	maxGitFile   = 4 << 10
+	maxGitConfig = 256 << 10
 )
 
 // withWorktrees returns dir and, if it is in a git repository, the same directory in each of the
@@ -27,7 +28,7 @@ const (
 // another directory is one of its trees, is not believed.
 func withWorktrees(dir string) []string {
 	dirs := []string{dir}
-	root, common := repository(dir)
+	root, common := repositoryOf(dir)
 	if root == "" {
 		return dirs
 	}
@@ -45,9 +46,9 @@ func withWorktrees(dir string) []string {
 	return dirs
 }
 
-// repository returns the working tree that dir is in, and the git directory that it shares with the
+// repositoryOf returns the working tree that dir is in, and the git directory that it shares with the
 // other trees of its repository. The git directory is "" if it does not know the tree.
-func repository(dir string) (root, common string) {
+func repositoryOf(dir string) (root, common string) {
 	for root = dir; ; root = filepath.Dir(root) {
 		git := filepath.Join(root, ".git")
 		if info, err := os.Lstat(git); err == nil {
@@ -69,7 +70,7 @@ func commonOf(git string) string {
 	if filepath.Base(filepath.Dir(admin)) != "worktrees" {
 		return ""
 	}
-	back := gitFile(filepath.Join(admin, "gitdir"))
+	back := gitFile(filepath.Join(admin, "gitdir"), maxGitFile)
 	if back == "" || resolved(from(admin, back)) != resolved(git) {
 		return ""
 	}
@@ -82,7 +83,7 @@ func adminOf(git string) string {
 	if info, err := os.Lstat(git); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	target, ok := strings.CutPrefix(gitFile(git), "gitdir:")
+	target, ok := strings.CutPrefix(gitFile(git, maxGitFile), "gitdir:")
 	if !ok {
 		return ""
 	}
@@ -118,7 +119,7 @@ func worktrees(known, common string) []string {
 	}
 	for _, entry := range entries[:min(len(entries), maxWorktrees)] {
 		admin := filepath.Join(linked, entry.Name())
-		path := gitFile(filepath.Join(admin, "gitdir"))
+		path := gitFile(filepath.Join(admin, "gitdir"), maxGitFile)
 		if path == "" {
 			continue
 		}
@@ -137,8 +138,8 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// gitFile returns the trimmed content of a small file, or "" if it can't be read.
-func gitFile(name string) string {
+// gitFile returns the trimmed content of a file with fewer than some bytes, or "" if it can't be read.
+func gitFile(name string, most int64) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
@@ -147,8 +148,8 @@ func gitFile(name string) string {
 		return ""
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxGitFile))
-	if err != nil || len(content) == maxGitFile {
+	content, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil || int64(len(content)) == most {
 		return ""
 	}
 	return strings.TrimSpace(string(content))
