@@ -19,7 +19,8 @@ import (
 	"github.com/clewdev/clew/permission"
 )
 
-// callbacks lets the agent ask, and lets no tool start while the worker is not sure of its lease.
+// callbacks lets the agent ask, and lets no tool start while the worker is not sure of its lease. It also records the
+// job of the session.
 func (n *run) callbacks(o *clew.Options) {
 	o.Hooks = maps.Clone(o.Hooks)
 	if o.Hooks == nil {
@@ -28,6 +29,7 @@ func (n *run) callbacks(o *clew.Options) {
 	o.Hooks[hook.PreToolUse] = append([]hook.Matcher{{
 		Hooks: []hook.Func{n.beforeTool}, Timeout: hookTime, OnFailure: hook.FailureBlock,
 	}}, o.Hooks[hook.PreToolUse]...)
+	o.Hooks[hook.UserPromptSubmit] = append([]hook.Matcher{{Hooks: []hook.Func{n.beforePrompt}}}, o.Hooks[hook.UserPromptSubmit]...)
 	if n.task.Job.Spec.Ask == nil {
 		return
 	}

@@ -34,6 +34,7 @@ type run struct {
 
 	session, prompt string
 	text            string // of the prompt
+	clone           string // the directory of the repository on this machine, or ""
 	former          *restored
 	restored        string // what became of the files of the attempt that this one continues, or ""
 	wall, idle      time.Duration
@@ -112,6 +113,7 @@ func (n *run) makeDir(ctx context.Context) error {
 	if !isRemote(repo.URL) {
 		req.Copy = n.runner.opts.Policy.Copy
 	}
+	n.findClone(ctx)
 	if from := n.from(); from != nil && from.Base != "" {
 		var err error
 		if n.former, err = n.restore(ctx, from); err != nil {

@@ -21,3 +21,15 @@ func TestPromptTellsFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutUser(t *testing.T) {
+	t.Parallel()
+	for repo, want := range map[string]string{
+		"https://me:secret@git.example.com/app.git": "https://git.example.com/app.git", "ssh://git@git.example.com/app": "ssh://git.example.com/app",
+		"git@git.example.com:app.git": "git@git.example.com:app.git", "/home/me/app": "/home/me/app", "https://git.example.com/app": "https://git.example.com/app",
+	} {
+		if got := withoutUser(repo); got != want {
+			t.Errorf("%s: %s, want %s", repo, got, want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/sessions"
+)
+
+// Before the agent starts on its prompt, the job is recorded beside the transcript that it names, so that what it costs
+// counts to its repository. A transcript that is not on this machine does no harm.
+func TestJobIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, missing := range map[string]bool{"on this machine": false, "in a container": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				config := filepath.Join(t.TempDir(), "agent")
+				if !missing {
+					if err := os.Mkdir(config, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				dir := filepath.Join(config, "projects", "p")
+				s.calls = func(a *clewtest.Scenario) *clewtest.Scenario {
+					path, err := json.Marshal(filepath.Join(dir, s.session+".jsonl"))
+					if err != nil {
+						t.Error(err)
+					}
+					return a.Send(fmt.Sprintf(`{"type":"control_request","request_id":"prompt","request":{"subtype":"hook_callback",`+
+						`"callback_id":"hook_1","input":{"hook_event_name":"UserPromptSubmit","prompt":"Work.","transcript_path":%s}}}`, path)).
+						Expect(`{"type":"control_response","response":{"subtype":"success","request_id":"prompt"}}`).Send(worked)
+				}
+				s.work()
+				id := s.submit(fleet.Hold)
+				s.checkDone(id)
+				text, err := os.ReadFile(filepath.Join(dir, s.session, "job.json"))
+				if missing {
+					if !os.IsNotExist(err) {
+						t.Errorf("%s, %v", text, err)
+					}
+					return
+				}
+				var got sessions.Job
+				if err == nil {
+					err = json.Unmarshal(text, &got)
+				}
+				real, evalErr := filepath.EvalSymlinks(s.repo)
+				want := sessions.Job{ID: id, Attempt: 1, Repository: s.repo, Directory: real}
+				if diff := cmp.Diff(want, got); diff != "" || err != nil || evalErr != nil {
+					t.Errorf("%v, %v (-want +got):\n%s", err, evalErr, diff)
+				}
+			})
+		})
+	}
+}
