@@ -217,7 +217,7 @@ func (r *reader) note(e *transcript.Entry) {
 	}
 	s.Member = s.Member || isMember(e)
 	if s.Directory == "" && e.CWD != "" {
-		s.Directory = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
+		s.Directory = baseName(e.CWD)
 	}
 	if len(e.Supersedes) > 0 || recordsRewind(e) {
 		s.Rewound = true
@@ -226,6 +226,9 @@ func (r *reader) note(e *transcript.Entry) {
 		s.follow(e)
 	}
 }
+
+// baseName returns the last element of a path of any system.
+func baseName(dir string) string { return path.Base(strings.ReplaceAll(dir, `\`, "/")) }
 
 // follow notes whether an entry continues the conversation or starts a branch of it. Results of
 // calls that ran at once, and notes of the agent, also follow entries before the last one. Only if

@@ -21,7 +21,8 @@ type Hit struct {
 	File *sessions.File
 	// SessionID and AgentID come from the file, or else from the entry.
 	SessionID, AgentID string
-	// Directory is the name of the working directory, or "" if it is unknown.
+	// Directory is the name of the working directory, or for the session of a job the name of its
+	// repository's directory: see [sessions.Job]. It is "" if it is unknown.
 	Directory string
 	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
@@ -188,6 +189,9 @@ func (c *candidate) hit(ctx context.Context, turns *turnCounter) Hit {
 		File: c.file, SessionID: cmp.Or(c.file.SessionID, c.state.Session), AgentID: cmp.Or(c.file.AgentID, c.location.agent),
 		Directory: c.state.Directory, Line: int(c.location.line), Role: c.location.role, Tool: c.location.tool, Text: c.text, Matches: c.matches,
 		Offset: c.location.offset, Source: c.location.source, Share: 1,
+	}
+	if dir := c.file.Job.Directory; dir != "" {
+		h.Directory = baseName(dir)
 	}
 	if c.turn != nil {
 		h.Share = c.share

@@ -260,14 +260,15 @@ func fitted(parts []string, columns int, color bool) string {
 
 // A sessionRecord is a session in JSON.
 type sessionRecord struct {
-	ID       string    `json:"id"`
-	Project  string    `json:"project"`
-	Path     string    `json:"path"`
-	Size     int64     `json:"size"`
-	Modified time.Time `json:"modified"`
-	Ongoing  bool      `json:"ongoing"`
-	Title    string    `json:"title"`
-	Machine  string    `json:"machine,omitempty"` // if an archive is read
+	ID       string        `json:"id"`
+	Project  string        `json:"project"`
+	Path     string        `json:"path"`
+	Size     int64         `json:"size"`
+	Modified time.Time     `json:"modified"`
+	Ongoing  bool          `json:"ongoing"`
+	Title    string        `json:"title"`
+	Machine  string        `json:"machine,omitempty"` // if an archive is read
+	Job      *sessions.Job `json:"job,omitempty"`
 	sessions.Summary
 	*figuresRecord
 	Error string `json:"error,omitempty"`
@@ -288,6 +289,9 @@ func (l *lsList) record(e *view.Entry) sessionRecord {
 	r := sessionRecord{
 		ID: e.ID, Project: e.Project, Path: e.Path, Size: e.Size, Modified: e.Modified,
 		Ongoing: e.Ongoing, Title: e.Title(), Summary: e.Summary, Machine: l.MachineName(e),
+	}
+	if e.Job.ID != "" {
+		r.Job = &e.Job
 	}
 	if e.Err != nil {
 		r.Error = e.Err.Error()

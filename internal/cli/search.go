@@ -616,7 +616,7 @@ func (g *hitGroup) name(ctx context.Context, repeated map[string]bool) {
 	first := g.hits[0]
 	info, _ := sessions.Get(ctx, first.SessionID, &sessions.Options{ProjectName: first.File.Project})
 	g.title = info.Title()
-	g.project = render.ProjectName(info.CWD, first.File.Project)
+	g.project = render.ProjectName(info.Directory(), first.File.Project)
 	for _, h := range g.hits {
 		if info.CWD == "" && h.Directory != "" {
 			g.project = h.Directory

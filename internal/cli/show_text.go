@@ -35,7 +35,7 @@ type showHead struct {
 // headOf returns the head of a session that was not read yet.
 func headOf(info *sessions.SessionInfo, opts render.Options) *showHead {
 	h := &showHead{opts: opts, id: info.ID, title: info.Title(), dir: info.CWD}
-	h.setFacts(render.ProjectName(info.CWD, info.Project), info.GitBranch, info.Model, info.Created)
+	h.setFacts(render.ProjectName(info.Directory(), info.Project), info.GitBranch, info.Model, info.Created)
 	return h
 }
 

@@ -210,7 +210,8 @@ func (o *statsOptions) report(ctx context.Context, used *sessions.UsageScan, pro
 	infos, _ := sessions.List(ctx, &sessions.ListOptions{Project: project}) // those that are not found have no names
 	directories, titles := map[string]string{}, map[string]string{}
 	for i := range infos {
-		directories[infos[i].Project] = cmp.Or(directories[infos[i].Project], infos[i].CWD)
+		home := infos[i].Home()
+		directories[home] = cmp.Or(directories[home], infos[i].Directory())
 		titles[infos[i].ID] = cmp.Or(titles[infos[i].ID], infos[i].Title())
 	}
 	r.Name(directories, titles, aliases)

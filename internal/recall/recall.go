@@ -201,10 +201,10 @@ func (r *Recall) scope(l *listing, project string) (files []sessions.File, count
 	known := project == "" || project == EveryProject
 	for i := range l.files {
 		f := &l.files[i]
-		known = known || matchesProject(f.Project, project)
+		known = known || matchesProject(f.Home(), project)
 		switch {
 		case project == "" && !l.own[f.Project]:
-		case project != "" && project != EveryProject && !matchesProject(f.Project, project):
+		case project != "" && project != EveryProject && !matchesProject(f.Home(), project):
 		case f.SessionID != "" && (l.running[f.SessionID] || !sessionID().MatchString(f.SessionID)):
 		case (f.AgentID != "" || f.Spill) && !r.opts.Results:
 		default:

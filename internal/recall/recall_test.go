@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -456,5 +457,37 @@ func TestLongResult(t *testing.T) {
 	}
 	if page := mustRead(t, r, ReadRequest{Ref: ref}); !strings.Contains(page, "the xylophone is here") {
 		t.Errorf("read %s:\n%s", ref, page)
+	}
+}
+
+// The sessions of jobs belong to the project of their repository.
+func TestJobs(t *testing.T) {
+	f := newFixture(t)
+	f.write(f.project(), id(1)+".jsonl", prompt(id(1), "apples by hand"))
+	for n, job := range map[int]sessions.Job{
+		2: {ID: "cqrshifid5z2", Directory: f.work}, 3: {ID: "cqrshifid5z3", Repository: "https://git.example.com/team/web.git"},
+	} {
+		project := fmt.Sprintf("-w-trees-%s-1-%s-work", job.ID, id(n)[:8])
+		f.write(project, id(n)+".jsonl", prompt(id(n), "apples by "+job.ID))
+		if err := sessions.RecordJob(filepath.Join(f.dir, project, id(n)+".jsonl"), job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := f.start(func(o *Options) { o.All = true })
+	for project, want := range map[string][]string{
+		"": {"by hand", "by cqrshifid5z2"}, filepath.Base(f.work): {"by hand", "by cqrshifid5z2"}, "web": {"by cqrshifid5z3"},
+		EveryProject: {"by hand", "by cqrshifid5z2", "by cqrshifid5z3"},
+	} {
+		list, err := r.Sessions(t.Context(), SessionsRequest{Project: project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []string{list, mustSearch(t, r, SearchRequest{Query: "apples", Project: project})} {
+			for _, text := range []string{"by hand", "by cqrshifid5z2", "by cqrshifid5z3"} {
+				if strings.Contains(got, "apples "+text) != slices.Contains(want, text) {
+					t.Errorf("project %q, %s:\n%s", project, text, got)
+				}
+			}
+		}
 	}
 }

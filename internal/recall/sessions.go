@@ -70,7 +70,7 @@ func (r *Recall) Sessions(ctx context.Context, req SessionsRequest) (string, err
 		row := &rows[i]
 		fmt.Fprintf(&b, "%s %s", l.ref(row.info.ID), day(row.info.LastTime))
 		if req.Project != "" {
-			b.WriteString(" " + quote(plainLine(row.info.Project)))
+			b.WriteString(" " + quote(plainLine(row.info.Home())))
 		}
 		fmt.Fprintf(&b, " user %s %s\n", r.safeHead(row.prompt, titleLength), row.figures)
 	}

@@ -386,7 +386,7 @@ func (s *searchScreen) nothing(width int) []string {
 
 // sessionHead returns the line about a session: its title, and at the right its project and age.
 func (s *searchScreen) sessionHead(f *view.FoundSession, now time.Time, width int) string {
-	about := tty.Line(render.ProjectName(f.Info.CWD, f.Info.Project))
+	about := tty.Line(render.ProjectName(f.Info.Directory(), f.Info.Project))
 	if at := newestHit(f); !at.IsZero() {
 		about = render.Join(about, wording.Age(at, now))
 	}
@@ -473,7 +473,7 @@ func (s *sessionsScreen) infoLines(e *view.Entry, width int) []string {
 	}
 	facts := [][2]string{
 		{"title", e.Name},
-		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"machine", s.data.MachineName(e)}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
+		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"job", e.Job.ID}, {"repository", e.Job.Repository}, {"machine", s.data.MachineName(e)}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
 		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", wording.Number(e.Size) + " bytes"},

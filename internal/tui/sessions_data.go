@@ -108,7 +108,7 @@ func (s *sessionsScreen) takeList(here map[string]bool) {
 	s.tellError()
 	if !s.scoped {
 		s.scoped = true
-		s.scopeAll = !slices.ContainsFunc(d.Order, func(e *view.Entry) bool { return d.here[e.Project] })
+		s.scopeAll = !slices.ContainsFunc(d.Order, func(e *view.Entry) bool { return d.here[e.Home()] })
 	}
 	s.changed()
 }
@@ -164,9 +164,9 @@ func (s *sessionsScreen) recentEntries() []*view.Entry {
 func (s *sessionsScreen) inScope(e *view.Entry) bool {
 	switch {
 	case s.project != "":
-		return e.Project == s.project
+		return e.Home() == s.project
 	case s.scopeAll:
 		return true
 	}
-	return s.data.here[e.Project]
+	return s.data.here[e.Home()]
 }

@@ -347,3 +347,18 @@ func TestSearchIsGivenUp(t *testing.T) {
 	close(f.goOn)
 	s.see("3 of 12").press("esc").see("q quits").press("q").ends()
 }
+
+// The session of a job is in the list of the project that its repository has, and names the job among its facts.
+func TestSessionsOfJobsStory(t *testing.T) {
+	t.Parallel()
+	f := someSessions()
+	job := f.infos[3]
+	job.ID, job.Path, job.Project = id(11), "/sessions/"+id(11)+".jsonl", "-w-trees-cqrshifid5z2-1-bbbbbbbb-work"
+	job.AITitle, job.CWD = "Mend it by a job", "/w/trees/cqrshifid5z2-1-bbbbbbbb/work"
+	job.Job = sessions.Job{ID: "cqrshifid5z2", Attempt: 1, Repository: "/home/dev/uploader", Directory: "/home/dev/uploader"}
+	f.infos = append(f.infos, job)
+	s := tell(t, f, 160, 50, listing)
+	s.see("Recent 4", "Projects 5", "Mend it by a job")
+	s.press("G").selected("Mend it").press("i").see("cqrshifid5z2", "/home/dev/uploader").press("esc")
+	s.press("tab").see("[Projects 5]", "4 sessions").press("j").selected("uploader").press("enter").see("[Recent 4]", "Mend it by a job")
+}

@@ -34,7 +34,7 @@ type Described struct {
 
 // Named returns a session that was read with its names, for lists without a filter.
 func Named(info sessions.SessionInfo) Described {
-	d := Described{SessionInfo: info, ProjectName: tty.Line(render.ProjectName(info.CWD, info.Project))}
+	d := Described{SessionInfo: info, ProjectName: tty.Line(render.ProjectName(info.Directory(), info.Project))}
 	d.Name = cmp.Or(TitleOf(&info.Summary), "(no title)")
 	if info.Err != nil {
 		d.Name = tty.Line("cannot read: " + info.Err.Error())

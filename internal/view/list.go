@@ -157,7 +157,7 @@ func (l *List) urgency(e *Entry) int {
 // A Project is a project of the list.
 type Project struct {
 	Name      string // in the agent's directory
-	Directory string // of the sessions that were read, or ""
+	Directory string // of the sessions that were read and of jobs, or ""
 	Count     int    // sessions
 	Live      int    // number of live sessions
 	Newest    time.Time
@@ -179,14 +179,15 @@ func (l *List) Projects() []*Project {
 		if e.Hidden() {
 			continue
 		}
-		p := byName[e.Project]
+		name := e.Home()
+		p := byName[name]
 		if p == nil {
-			p = &Project{Name: e.Project, Newest: e.Modified}
-			byName[e.Project] = p
+			p = &Project{Name: name, Newest: e.Modified}
+			byName[name] = p
 			found = append(found, p)
 		}
 		p.Count++
-		p.Directory = cmp.Or(p.Directory, e.CWD)
+		p.Directory = cmp.Or(p.Directory, e.Directory())
 		if l.State(e).Live {
 			p.Live++
 		}

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,5 +74,32 @@ func TestProjects(t *testing.T) {
 	want := []*view.Project{{Name: "-home-me-shop", Directory: "/home/me/shop", Count: 2, Newest: monday}}
 	if diff := cmp.Diff(want, l.Projects()); diff != "" {
 		t.Errorf("projects (-want +got):\n%s", diff)
+	}
+}
+
+// The sessions of jobs belong to the project of their repository, also before they are read.
+func TestProjectsOfJobs(t *testing.T) {
+	t.Parallel()
+	of := func(id, project string, job sessions.Job) sessions.SessionInfo {
+		return sessions.SessionInfo{ID: id, Project: project, Path: "/" + project + "/" + id, Modified: monday, Job: job}
+	}
+	app := of("a", "-home-me-app", sessions.Job{})
+	job := of("b", "-w-trees-cqrshifid5z2-1-22222222-work", sessions.Job{ID: "cqrshifid5z2", Directory: "/home/me/app"})
+	web := of("c", "-w-trees-cqrshifid5z3-1-33333333-work", sessions.Job{ID: "cqrshifid5z3", Directory: "git.example.com/team/web"})
+	plain := of("d", "-w-plain-cqrshifid5z4-1-44444444", sessions.Job{ID: "cqrshifid5z4"})
+	var l view.List
+	l.Take([]sessions.SessionInfo{app, job, web, plain})
+	var got []string
+	for _, p := range l.Projects() {
+		got = append(got, fmt.Sprint(p.Name, " ", p.Shown(), " ", p.Count))
+	}
+	want := []string{
+		"-home-me-app app 2", "git-example-com-team-web web 1", "-w-plain-cqrshifid5z4-1-44444444 -w-plain-cqrshifid5z4-1-44444444 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("projects (-want +got):\n%s", diff)
+	}
+	if got := view.Named(job).ProjectName; got != "app" {
+		t.Errorf("the project of a job is shown as %q", got)
 	}
 }

@@ -198,13 +198,13 @@ func (x *indexer) close() {
 	x.group.Wait()
 }
 
-// projectsLike returns the projects whose names have a text.
+// projectsLike returns the projects whose sessions count to one whose name has a text.
 func projectsLike(files []sessions.File, text string) map[string]bool {
 	found := map[string]bool{}
 	text = strings.ToLower(text)
 	for i := range files {
-		if p := files[i].Project; strings.Contains(strings.ToLower(p), text) {
-			found[p] = true
+		if strings.Contains(strings.ToLower(files[i].Home()), text) {
+			found[files[i].Project] = true
 		}
 	}
 	return found

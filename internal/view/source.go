@@ -109,7 +109,7 @@ func (s *Source) Here(ctx context.Context) map[string]bool {
 	here := map[string]bool{}
 	infos, _ := sessions.Names(ctx, &sessions.ListOptions{Project: s.opts.Dir}) // List reports the errors
 	for i := range infos {
-		here[infos[i].Project] = true
+		here[infos[i].Home()] = true
 	}
 	return here
 }

@@ -40,3 +40,25 @@ func TestSameIDAddresses(t *testing.T) {
 		infos[0].Modified, infos[2].Modified = infos[2].Modified, infos[0].Modified
 	}
 }
+
+// The list of a project has the sessions of the jobs that worked on its repository.
+func TestJobsInProject(t *testing.T) {
+	t.Parallel()
+	s := &Server{opts: Options{Zone: time.UTC, Now: func() time.Time { return testNow }}, listing: newListing(t.Context(), nil, nil)}
+	job := sessions.Job{ID: "cqrshifid5z2", Directory: "/home/me/app"}
+	s.listing.Take([]sessions.SessionInfo{
+		{ID: "a", Project: "-home-me-app", Path: "/a", Modified: testNow},
+		{ID: "b", Project: "-w-trees-cqrshifid5z2-1-22222222-work", Path: "/b", Modified: testNow, Job: job},
+		{ID: "c", Project: "-home-me-web", Path: "/c", Modified: testNow},
+	})
+	s.listing.name()
+	var got []string
+	for _, row := range s.recentRows(&listQuery{project: "-home-me-app"}) {
+		if row.entry != nil {
+			got = append(got, row.entry.ID)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

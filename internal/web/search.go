@@ -113,7 +113,7 @@ func (d *foundDrawer) session(f *view.FoundSession) {
 	d.text(cmp.Or(tty.Line(f.Info.Title()), view.ShortID(f.Info.ID)))
 	d.raw("</a></h2>")
 	d.raw(`<p class="facts">`)
-	d.span("project", render.ProjectName(f.Info.CWD, f.Info.Project))
+	d.span("project", render.ProjectName(f.Info.Directory(), f.Info.Project))
 	d.time(f.Info.Modified, wording.Age(f.Info.Modified, d.s.now()))
 	if f.More > 0 {
 		d.span("note", strconv.Itoa(f.More)+" more")

@@ -205,7 +205,7 @@ func (s *Server) recentRows(q *listQuery) []listRow {
 	list := &s.listing.List
 	var recent []*view.Entry
 	for _, e := range list.Order {
-		if !e.Hidden() && (q.project == "" || e.Project == q.project) {
+		if !e.Hidden() && (q.project == "" || e.Home() == q.project) {
 			recent = append(recent, e)
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Server) recentRows(q *listQuery) []listRow {
 func (s *Server) liveRows(project string) []listRow {
 	var found []listRow
 	for _, e := range s.listing.Live() {
-		if project == "" || e.Project == project {
+		if project == "" || e.Home() == project {
 			found = append(found, s.entryRow(e))
 		}
 	}

@@ -31,6 +31,30 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
+// checkCredit checks that the session of a job of the working directory is listed there, and that the directory is
+// the only project, with what the job cost.
+func (s *stage) checkCredit(t *testing.T) {
+	t.Helper()
+	for args, want := range map[string]string{
+		"ls --json": `"title":"Greet"`, "ls --all": " " + filepath.Base(s.dir) + " ", "search Greet --project .": "Greet", "show last --project .": "It is done.",
+	} {
+		if out, stderr, code := s.run(t, strings.Fields(args)...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, no %q in\n%s%s", args, code, want, out, stderr)
+		}
+	}
+	var costs []string
+	for _, args := range [][]string{{"stats", "--by", "project", "--csv"}, {"stats", "--by", "project", "--csv", "--project", "."}} {
+		out, stderr, code := s.run(t, args...)
+		if lines := strings.Split(strings.TrimSpace(out), "\n"); code != 0 || len(lines) != 2 || !strings.HasSuffix(lines[1], s.dir) {
+			t.Errorf("%v: exit code %d\n%s%s", args, code, out, stderr)
+		}
+		costs = append(costs, out)
+	}
+	if costs[0] != costs[1] {
+		t.Errorf("all projects: %s\nthis one: %s", costs[0], costs[1])
+	}
+}
+
 // A worker in one terminal, a submit in another one, and a patch at the end. Then the job asks, and is
 // answered.
 func TestRealFleet(t *testing.T) {
@@ -85,6 +109,7 @@ func TestRealFleet(t *testing.T) {
 	if out, stderr, code := s.run(t, "jobs", "tail", id); code != 0 || !strings.Contains(out, "Greet") || !strings.Contains(out, "It is done.") {
 		t.Errorf("exit code %d\n%s%s", code, out, stderr)
 	}
+	s.checkCredit(t)
 
 	done := make(chan string, 1)
 	go func() {
