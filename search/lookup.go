@@ -220,7 +220,8 @@ func (l *lookup) match(ctx context.Context) ([]found, error) {
 	if l.query.typed {
 		return l.matchTyped(ctx, segments)
 	}
-	numbers, err := l.db.Match(ctx, l.query.table(), l.query.expression())
+	numbers := map[int64][]int{}
+	err = l.db.Match(ctx, l.query.table(), l.query.expression(), func(id int64, list []int) { numbers[id] = append(numbers[id], list...) })
 	if err != nil {
 		return nil, err
 	}
@@ -239,16 +240,16 @@ func (l *lookup) matchTyped(ctx context.Context, segments map[int64]sqlite.Segme
 		if len(terms) == 0 {
 			return nil
 		}
-		matched, err := l.db.Match(ctx, l.query.table(), l.query.narrowed(terms))
-		for id, with := range matched {
-			if n := slices.Max(with) + 1 - len(has[id]); n > 0 {
-				has[id] = append(has[id], make([]masks, n)...)
+		return l.db.Match(ctx, l.query.table(), l.query.narrowed(terms), func(id int64, numbers []int) {
+			list := has[id]
+			if n := slices.Max(numbers) + 1 - len(list); n > 0 {
+				list = append(list, make([]masks, n)...)
+				has[id] = list
 			}
-			for _, number := range with {
-				add(&has[id][number])
+			for _, number := range numbers {
+				add(&list[number])
 			}
-		}
-		return err
+		})
 	}
 	for i := range l.query.phrases {
 		bit := uint64(1) << i

@@ -385,6 +385,11 @@ func decodeLocations(locations []location, data []byte) ([]location, error) {
 }
 
 func (r *locationReader) number() int64 {
+	if r.more() && r.data[r.at] < 0x80 { // most have one byte
+		b := int64(r.data[r.at])
+		r.at++
+		return b>>1 ^ -(b & 1)
+	}
 	n, size := binary.Varint(r.data[r.at:])
 	r.pass(size)
 	return n

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 
 	"modernc.org/sqlite"
@@ -374,37 +372,34 @@ func (d *DB) Vocabulary(ctx context.Context, visit func(key, words string)) erro
 	return classify(rows.Err())
 }
 
-// Match returns, for each segment, the numbers of the passages of a table that match an FTS5
-// expression.
-func (d *DB) Match(ctx context.Context, table Table, expression string) (map[int64][]int, error) {
+// Match calls visit for each segment with the numbers of the passages of a table that match an FTS5
+// expression, in their order. They are valid until visit returns.
+func (d *DB) Match(ctx context.Context, table Table, expression string, visit func(segment int64, numbers []int)) error {
 	var list sql.NullString
 	// One row is much faster than one for each passage.
 	query := fmt.Sprintf("SELECT group_concat(rowid) FROM %s WHERE %[1]s MATCH ?", table)
 	err := d.conn.QueryRowContext(ctx, query, expression).Scan(&list)
-	if err != nil {
-		return nil, classify(err)
+	if err != nil || list.String == "" {
+		return classify(err)
 	}
-	found := map[int64][]int{}
-	var segment int64
+	var segment, id int64
 	var numbers []int
-	for text := range strings.SplitSeq(list.String, ",") {
-		if text == "" {
-			break
-		}
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		if id>>segmentBits != segment {
-			if segment != 0 {
-				found[segment] = append(found[segment], numbers...)
+	for i := range len(list.String) + 1 {
+		if i < len(list.String) && list.String[i] != ',' {
+			digit := list.String[i] - '0'
+			if digit > 9 {
+				return fmt.Errorf("%w: a passage has a bad number", ErrDamaged)
 			}
-			segment, numbers = id>>segmentBits, nil
+			id = 10*id + int64(digit)
+			continue
 		}
-		numbers = append(numbers, int(id&(SegmentSize-1)))
+		if id>>segmentBits != segment && len(numbers) > 0 {
+			visit(segment, numbers)
+			numbers = numbers[:0]
+		}
+		segment, numbers = id>>segmentBits, append(numbers, int(id&(SegmentSize-1)))
+		id = 0
 	}
-	if segment != 0 {
-		found[segment] = append(found[segment], numbers...)
-	}
-	return found, nil
+	visit(segment, numbers)
+	return nil
 }
