@@ -141,6 +141,9 @@ func TestMeasureProgram(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
+	if share := list[programIndex].Share; share <= 0 || share > 1 {
+		t.Errorf("the index has %v of the size of the transcripts", share)
+	}
 }
 
 func TestProgramChecksWhatItMeasures(t *testing.T) {

@@ -27,6 +27,12 @@ const (
 	searchedPhrase = "fmt.Errorf"
 )
 
+// searchedTwo and searchedFive are several such words.
+var (
+	searchedTwo  = []string{"search", searched, "error"}
+	searchedFive = []string{"search", searched, "error", "handlers", "timeouts", "tokens"}
+)
+
 // A use is one command line of the program, in several rounds.
 type use struct {
 	Name    string  `json:"name"`
@@ -34,6 +40,8 @@ type use struct {
 	Lines   float64 `json:"lines_seconds"` // until the first lines, median
 	Seconds float64 `json:"seconds"`       // until the end, median
 	PeakMB  float64 `json:"peak_mb"`       // the highest
+	// Share is the size of the index against that of the transcripts, if the use builds one.
+	Share float64 `json:"index_share,omitempty"`
 
 	job    string // programJob if it is ""
 	config string // the agent's directory with the sessions
@@ -56,6 +64,8 @@ const (
 	programIndex
 	programSearch
 	programPhrase
+	programTwo
+	programFive
 )
 
 // A program is the built binary with its input.
@@ -87,7 +97,21 @@ func measureProgram(ctx context.Context, o options) ([]use, error) {
 	for i := range list {
 		list[i].sum()
 	}
-	return list, nil
+	list[programIndex].Share, err = p.indexShare()
+	return list, err
+}
+
+// indexShare returns the size of the index of the search against that of the transcripts.
+func (p *program) indexShare() (float64, error) {
+	paths, err := filepath.Glob(filepath.Join(p.cache(), "clew", "search-*.db"))
+	if err != nil || len(paths) != 1 {
+		return 0, fmt.Errorf("%d indexes, not one: %w", len(paths), err)
+	}
+	info, err := os.Stat(paths[0])
+	if err != nil {
+		return 0, err
+	}
+	return float64(info.Size()) / float64(p.truth.Bytes), nil
 }
 
 func newProgram(ctx context.Context, dir string, o options) (*program, error) {
@@ -182,6 +206,8 @@ func (p *program) uses() []use {
 			before: func() error { return os.RemoveAll(p.cache()) }, check: prints},
 		programSearch: {Name: "clew search", args: []string{"search", searched}, check: prints},
 		programPhrase: {Name: "clew search, a phrase", args: []string{"search", searchedPhrase}, check: prints},
+		programTwo:    {Name: "clew search, two words", args: searchedTwo, check: prints},
+		programFive:   {Name: "clew search, five words", args: searchedFive, check: prints},
 	}
 }
 
@@ -240,6 +266,9 @@ func (r *report) judgeProgram() {
 	r.Goals.AtMost("clew show, until it begins to print", 100, "ms", 1000*list[programShow].First)
 	r.Goals.AtMost("clew show, until it begins in the pager", 100, "ms", 1000*list[programPager].First)
 	r.Goals.AtMost("clew search", 50, "ms", 1000*list[programSearch].Seconds)
+	r.Goals.AtMost("clew search, two words", 50, "ms", 1000*list[programTwo].Seconds)
+	r.Goals.AtMost("clew search, five words", 50, "ms", 1000*list[programFive].Seconds)
+	r.Goals.AtMost("clew search, index against transcripts", 15, "%", 100*list[programIndex].Share)
 	r.Goals.AtMost("clew search, first time", 6, "s", list[programIndex].Seconds)
 	r.Goals.AtMost("clew search, first time, memory", 300, "MB", list[programIndex].PeakMB)
 }
