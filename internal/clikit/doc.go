@@ -1,6 +1,6 @@
 // Package clikit has the building blocks that all commands share. These are streams, errors with
-// exit codes and hints, kinds of flags, tables, JSON, colors, and lines that are drawn on a
-// terminal while a command works.
+// exit codes and hints, kinds of flags, tables, JSON, colors, the program's own files, and lines that
+// are drawn on a terminal while a command works.
 //
 // A command is a struct of its streams and flags, a function that returns its [*cobra.Command], and a
 // method that [RunE] calls. It writes to [Streams] only, and returns a [*Failure] for any error that

@@ -8,6 +8,7 @@ import (
 // A TurnText collects the text of a turn, message by message.
 type TurnText struct{ text []byte }
 
+// Add adds a piece of the current message.
 func (s *TurnText) Add(text string) { s.text = append(s.text, text...) }
 
 // Next starts another message.

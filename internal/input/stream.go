@@ -162,6 +162,7 @@ func (r *ctxReader) fill() {
 // A Format is the format of a recorded conversation.
 type Format int
 
+// The formats. An unknown one is a Transcript, whose bad lines can be reported.
 const (
 	unknown Format = iota
 	Transcript
