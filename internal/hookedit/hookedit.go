@@ -56,14 +56,20 @@ func Add(settings string, h Hook) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the hooks for %s are not a list", h.Event)
 	}
-	if len(list.parts) == 0 {
-		return top.set("hooks", hooks.set(h.Event, "["+string(added)+"]")), nil
+	newList := "[" + string(added) + "]"
+	switch {
+	case len(list.parts) > 0:
+		newList = list.add("", string(added))
+	case valueOr(hooks, h.Event, "") != "":
+		newList = list.fill(string(added))
+	case len(hooks.parts) == 0 && valueOr(top, "hooks", "") != "":
+		return top.set("hooks", hooks.fill(member(h.Event, newList))), nil
 	}
-	return top.set("hooks", hooks.set(h.Event, list.add("", string(added)))), nil
+	return top.set("hooks", hooks.set(h.Event, newList)), nil
 }
 
 // Remove returns the settings without the hook. They are the same if they don't have it. A list or
-// an object that becomes empty is removed as well.
+// an object that becomes empty is removed as well, unless it was there before Add.
 func Remove(settings string, h Hook) (string, error) {
 	if strings.TrimSpace(settings) == "" {
 		return settings, nil
@@ -94,12 +100,8 @@ func Remove(settings string, h Hook) (string, error) {
 	if !found {
 		return settings, nil
 	}
-	hooksLeft := hooks.set(h.Event, left.unlessEmpty())
-	rest, err := object(hooksLeft)
-	if err != nil {
-		return "", err
-	}
-	return top.set("hooks", rest.unlessEmpty()), nil
+	at := slices.IndexFunc(hooks.parts, func(p part) bool { return p.name == h.Event })
+	return top.set("hooks", hooks.replace(at, left.unlessEmpty()).unlessEmpty()), nil
 }
 
 // without removes a command from what the settings have for an event. It returns "" if nothing is
@@ -169,6 +171,8 @@ type container struct {
 	text  string
 	open  int // after its bracket
 	parts []part
+	// emptied means that its only part was removed, which fill had added.
+	emptied bool
 }
 
 // A part is a member of an object or an element of a list: text[start:end], with the value from
@@ -220,9 +224,9 @@ func parse(text string, bracket json.Delim) (container, error) {
 // value returns the text of the value of a part.
 func (c container) value(i int) string { return c.text[c.parts[i].value:c.parts[i].end] }
 
-// unlessEmpty returns the text, or "" if it has no parts.
+// unlessEmpty returns the text, or "" if it has no parts, unless it had none before fill.
 func (c container) unlessEmpty() string {
-	if len(c.parts) == 0 {
+	if len(c.parts) == 0 && !c.emptied {
 		return ""
 	}
 	return c.text
@@ -255,6 +259,8 @@ func (c container) replace(i int, value string) container {
 	case len(c.parts) > 1:
 		next := strings.TrimLeft(text[p.end:], " \t\r\n,") // the next part may have moved
 		c.text = text[:p.start] + next
+	case text[c.open:p.start] == " " && strings.HasPrefix(text[p.end:], " "):
+		c.text, c.emptied = text[:c.open]+text[p.end+1:], true
 	case p.start > c.open: // the only part, on its own lines
 		c.text = text[:c.open] + strings.TrimLeft(text[p.end:], " \t\r\n")
 	default:
@@ -268,8 +274,7 @@ func (c container) replace(i int, value string) container {
 // that one starts a line.
 func (c container) add(name, value string) string {
 	if name != "" {
-		quoted, _ := json.Marshal(name) // a string
-		value = string(quoted) + ": " + value
+		value = member(name, value)
 	}
 	if len(c.parts) == 0 {
 		return c.text[:c.open] + value + c.text[c.open:]
@@ -281,6 +286,18 @@ func (c container) add(name, value string) string {
 		value = indented(value, apart[at+1:])
 	}
 	return c.text[:last.end] + "," + apart + value + c.text[last.end:]
+}
+
+// fill returns the text of a container without parts, with a part. The blanks around the part show
+// Remove that the container was there before.
+func (c container) fill(part string) string {
+	return c.text[:c.open] + " " + part + " " + c.text[c.open:]
+}
+
+// member returns the text of a member.
+func member(name, value string) string {
+	quoted, _ := json.Marshal(name) // a string
+	return string(quoted) + ": " + value
 }
 
 // indented returns a part whose lines have an indentation, except for the first. The name stays.

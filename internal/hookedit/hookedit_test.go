@@ -37,7 +37,7 @@ const others = `{
 // Adding and removing leaves the settings as they were, whatever else they have.
 func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
-	for before, after := range map[string]string{"": "{}\n", "{}\n": "{}\n", others: others, `{"hooks":{}}`: "{}"} {
+	for before, after := range map[string]string{"": "{}\n", "{}\n": "{}\n", others: others, `{"hooks":{}}`: `{"hooks":{}}`} {
 		added, err := hookedit.Add(before, hook)
 		if err != nil || added == before {
 			t.Fatalf("%q: %v", before, err)
@@ -112,6 +112,8 @@ func TestNoTrace(t *testing.T) {
 		"{}", `{}` + "\n", "{ }", "{\n}\n", `{"model":"opus"}`, `{ "model" : "opus" , "a":[1,2] }`,
 		"{\n    \"model\": \"opus\",\n    \"a\": [1,\n2]\n}", "{\r\n\t\"model\": \"opus\"\r\n}\r\n", "\n{\"a\":1\n,\"b\":2\n}",
 		`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`,
+		`{"hooks":{}}`, `{"hooks": {}}`, `{ "hooks" : { } }`, "{\n  \"hooks\": {\n  }\n}\n", `{"hooks":{"PermissionRequest":[]}}`,
+		"{\n  \"hooks\": {\n    \"PermissionRequest\": [],\n    \"Stop\": []\n  }\n}\n",
 		"{\n  \"hooks\": {\n    \"PermissionRequest\": [\n      {\"matcher\":\"Bash\",  \"hooks\":[]}\n    ]\n  },\n  \"z\": 1e3\n}\n",
 	} {
 		added, err := hookedit.Add(settings, hook)
