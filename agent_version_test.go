@@ -172,6 +172,7 @@ func TestDocumentedVersions(t *testing.T) {
 	for _, v := range promptVersions {
 		fmt.Fprintf(&table, "| `UserMessage` | %s | %s |\n", v.field, v.since)
 	}
+	fmt.Fprintf(&table, "| `InterruptOptions` | CancelQueued | %s |\n", cancelsQueue)
 	if !strings.Contains(string(page), "|---|---|---|\n"+table.String()+"\n") {
 		t.Errorf("docs/production.md lacks this table:\n%s", table.String())
 	}

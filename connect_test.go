@@ -216,13 +216,14 @@ func TestServerInfoOutcomes(t *testing.T) {
 	checkAnswer(t, `{"hooks_applied":true,"plugins_applied":false,"managed_settings_applied":true,`+
 		`"workspace_trust_recorded":false,"sdk_mcp_manifests_parked":{"greeter":"parked"},`+
 		`"code_running_mcp_tools_applied":{"greeter":["run"]},"current_model":"opus","host_worded_asks":true,`+
+		`"mcp_servers_applied":true,"hooks_when_unanswered_kept":2,`+
 		`"auth_conflict":{"token_source":"ANTHROPIC_AUTH_TOKEN","api_key_source":"apiKeyHelper"},`+
 		`"unavailable_models":[{"value":"old","disabled":true}],"session_state":"newer"}`,
 		&ServerInfo{
 			HooksApplied: new(true), PluginsApplied: new(false), ManagedSettingsApplied: new(true),
 			WorkspaceTrustRecorded: new(false), SDKMCPManifestsParked: map[string]string{"greeter": "parked"},
 			CodeRunningMCPToolsApplied: map[string][]string{"greeter": {"run"}}, CurrentModel: "opus",
-			HostWordedAsks: true,
+			HostWordedAsks: true, MCPServersApplied: new(true), HooksWhenUnansweredKept: 2,
 			AuthConflict: &struct {
 				TokenSource  string `json:"token_source"`
 				APIKeySource string `json:"api_key_source"`

@@ -65,7 +65,8 @@ type ServerInfo struct {
 	PluginsApplied *bool `json:"plugins_applied"`
 	// MCPServersApplied reports whether the agent uses MCP servers of the initialize request, from
 	// Claude Code 2.1.326 on. It is nil since [Options.MCPServers] follow in a request of their own,
-	// which older versions know as well.
+	// which older versions know as well. The TypeScript SDK sends them in the initialize request
+	// with mcpServersDelivery "initialize", and otherwise on the command line.
 	MCPServersApplied *bool `json:"mcp_servers_applied"`
 	// ManagedSettingsApplied reports whether the agent uses [SettingsOptions.Managed].
 	ManagedSettingsApplied *bool `json:"managed_settings_applied"`

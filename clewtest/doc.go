@@ -46,7 +46,7 @@
 //
 // # Requests in the background
 //
-// Claude Code also asks the model on its own behalf. Version 2.1.325, with the environment of a
+// Claude Code also asks the model on its own behalf. Version 2.1.326, with the environment of a
 // model, does so when its host asks for a title for the session, when its host sets another model,
 // and for the tool WebSearch. With other settings it checks that the server is there, and that a
 // key works. A model answers these requests harmlessly: they neither match [Model.On],

@@ -104,7 +104,7 @@ func (r *Request) ToolResults() []*wire.ToolResultBlock { return r.engine.ToolRe
 // Background reports whether the agent made the request on its own behalf, beside the conversation:
 // for a title of the session, for a web search, or to check that a key or a model works. The model
 // answers such a request "ok" and logs it, unless a [Model.When] rule matches it. It is recognized
-// by its wording, as in Claude Code 2.1.325. Any other request, and any request of another client,
+// by its wording, as in Claude Code 2.1.326. Any other request, and any request of another client,
 // belongs to the conversation.
 func (r *Request) Background() bool { return r.engine.Background() }
 

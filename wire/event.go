@@ -5,6 +5,13 @@ import "encoding/json"
 // A StreamEventMessage carries a piece of an answer while the model writes it. The complete block
 // follows as an [AssistantMessage], before its [*ContentBlockStopEvent].
 //
+// The text of the answer is in events of the type [*TextDeltaEvent]. A [Collector] returns it piece by
+// piece, whether or not the agent streams:
+//
+//	if delta, ok := msg.Event.(*wire.TextDeltaEvent); ok {
+//		fmt.Print(delta.Text)
+//	}
+//
 // An API event that stands on a line by itself, without the frame around it, is a
 // StreamEventMessage as well.
 //
