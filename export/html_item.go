@@ -86,6 +86,9 @@ func (p *page) callBody(i *transcript.DisplayItem, diffs []transcript.FileDiff) 
 		p.result(i)
 	}
 	p.images(i)
+	if text := render.Permission(i, false); text != "" {
+		p.element("p", `class="missing"`, text)
+	}
 	p.injected(i.Injected)
 }
 
@@ -97,8 +100,8 @@ func (p *page) callLine(line *render.CallLine, ms int64) {
 		p.element("span", `class="plus"`, "+"+wording.Number(line.Added))
 		p.element("span", `class="minus"`, "−"+wording.Number(line.Removed))
 	}
-	if line.State != rows.Done {
-		p.element("span", `class="flag"`, line.State.String())
+	if line.Outcome != "" {
+		p.element("span", `class="flag"`, line.Outcome)
 	}
 	if ms > 0 {
 		p.element("span", `class="note"`, wording.Milliseconds(ms))

@@ -15,7 +15,6 @@ import (
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
@@ -182,8 +181,8 @@ func (s *markdownWriter) call(c *transcript.Chunk, i *transcript.DisplayItem) {
 	if line.Summary != "" {
 		text += " " + code(oneLine(line.Summary, 160))
 	}
-	if line.State != rows.Done {
-		text += " (" + line.State.String() + ")"
+	if line.Outcome != "" {
+		text += " (" + line.Outcome + ")"
 	}
 	s.block(text)
 	if len(diffs) == 0 || i.IsCommand() {
@@ -197,6 +196,9 @@ func (s *markdownWriter) call(c *transcript.Chunk, i *transcript.DisplayItem) {
 	}
 	if i.ResultImages > 0 {
 		s.block("*" + wording.Count(i.ResultImages, "image") + "*")
+	}
+	if text := render.Permission(i, false); text != "" {
+		s.block("*" + text + "*")
 	}
 	s.agents(i.Agents)
 }

@@ -88,8 +88,8 @@ func (b *Builder) add(e *Entry, caller string) {
 
 // AddMessage adds the next message of a running session, or of a recording in the agent's
 // stream-json format. The chunks are the same as for the transcript that the agent writes, except
-// for facts that messages don't contain: why an answer ended, its whole usage, and permission
-// modes. A message without a time gets the time at.
+// for facts that messages don't contain: why an answer ended, its whole usage, and permission modes
+// and decisions. A message without a time gets the time at.
 //
 // Prompts must also be added, each before the messages that answer it. The agent repeats them if
 // clew.Options.ReplayUserMessages or --replay-user-messages is set; otherwise add a

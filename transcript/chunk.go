@@ -225,6 +225,12 @@ type DisplayItem struct {
 	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
 	// rejected. Then ToolResult explains why.
 	ToolError bool `json:"is_error,omitempty"`
+	// Permission is the decision about the call, once its result arrived. It is nil if none is
+	// recorded, as before Claude Code 2.1.325.
+	Permission *PermissionDecision `json:"permission,omitempty"`
+	// Sandboxed reports whether a command ran in the sandbox. It is nil for other tools, and if
+	// nothing is recorded.
+	Sandboxed *bool `json:"sandboxed,omitempty"`
 	// ResultLost reports whether the result is missing although the model continued, which it can't
 	// without the result: the line was lost.
 	ResultLost bool `json:"-"`

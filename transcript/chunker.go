@@ -553,8 +553,13 @@ func (c *chunker) addResult(d *digest, p *part) int {
 func (i *DisplayItem) setOutcome(d *digest, p *part) {
 	i.ToolError, i.ResultImages, i.ResultAt = p.failed, p.images, d.at
 	i.Structured, i.Patch, i.Status, i.SpillPath = "", "", "", ""
+	i.Permission, i.Sandboxed = nil, nil
 	if o := p.outcome; o != nil {
 		i.Structured, i.Patch, i.Status, i.SpillPath = o.structured, o.patch, o.status, o.spill
+		i.Sandboxed = o.sandboxed
+		if o.permission != (PermissionDecision{}) {
+			i.Permission = &o.permission
+		}
 		if o.agentID != "" {
 			i.AgentID = o.agentID
 		}

@@ -84,7 +84,10 @@ func (c *classifier) results(e *Entry) *AIMsg {
 // sentBack returns the message for content that went back to the model: tool results, and text that
 // the agent added. It has no text, so that nobody takes it for an answer.
 func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
-	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}
+	msg := &AIMsg{
+		Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID,
+		Permission: e.Permission, Sandboxed: e.Sandboxed,
+	}
 	msg.readResult(e, c.maxResult)
 	return msg
 }

@@ -81,10 +81,12 @@ type callDigest struct {
 	subagentType, subagentDesc string
 }
 
-// An outcome is the part of a structured result that an item needs.
+// An outcome is what an item needs of an entry with a result, beside the text of the result.
 type outcome struct {
 	structured, patch      wire.JSON
 	agentID, status, spill string
+	permission             PermissionDecision
+	sandboxed              *bool
 }
 
 // newDigest takes from a message what chunks need. The message's blocks are not needed afterwards.
@@ -227,7 +229,9 @@ func (a *answerDigest) takeCall(id, name string, input wire.JSON) {
 // takeOutcome assigns the outcome in the message to its result: the result of its source, or else
 // the first.
 func (a *answerDigest) takeOutcome(m *AIMsg) {
-	o := outcome{m.ToolUseResult, m.Patch, m.AgentID, m.ResultStatus, m.PersistedOutputPath}
+	o := outcome{
+		m.ToolUseResult, m.Patch, m.AgentID, m.ResultStatus, m.PersistedOutputPath, m.Permission, m.Sandboxed,
+	}
 	if o == (outcome{}) {
 		return
 	}

@@ -228,7 +228,7 @@ func (d *entryDecoder) other(key []byte) {
 		"interruptedByShutdown", "isAbortedMidStream", "hookAdditionalContext",
 		"turnOrigin", "turnPosition", "turnCompanion", "turnAttributionKey", "commandRun", "contextUsage", "source",
 		"preventContinuation", "promptSubmitEnding", "serverClassifierRequest", "queueSkipAttachments", "holdsPersonsWords",
-		"permissionDecision", "toolDenialKind", "toolEndsTurn", "sandboxed", "mcpCallNotReadOnly",
+		"toolDenialKind", "toolEndsTurn", "mcpCallNotReadOnly",
 		"rendered", "renderedRole", "renderedInHumanTurn", "renderedBesideToolResult",
 		"level", "cause", "retryInMs", "retryAttempt", "maxRetries",
 		"microcompactMetadata", "durationMs", "messageCount", "pendingBackgroundAgentCount",

@@ -116,6 +116,12 @@ type Entry struct {
 	// MCPMeta is an object with what an MCP server sent beside the content of its result, such as
 	// _meta and structuredContent. It is nil if the entry has none.
 	MCPMeta json.RawMessage
+	// Permission is the decision about the call whose result the entry has. It is the zero value if
+	// none is recorded.
+	Permission PermissionDecision
+	// Sandboxed reports whether the command whose result the entry has ran in the sandbox. It is nil
+	// for other tools, and if nothing is recorded.
+	Sandboxed *bool
 	// Attachment is the object that an entry of type attachment adds for the model.
 	Attachment json.RawMessage
 	// AttachmentType is the type in Attachment, such as "queued_command", "file" or "hook_success".

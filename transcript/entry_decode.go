@@ -156,6 +156,10 @@ func (d *entryDecoder) member(key []byte) {
 		d.resultMember()
 	case entrylex.KeyMCPMeta:
 		e.MCPMeta = d.Skip()
+	case entrylex.KeyPermission:
+		e.Permission = d.permissionMember()
+	case entrylex.KeySandboxed:
+		e.Sandboxed = d.sandboxedMember()
 	case entrylex.KeyContent:
 		e.Content = d.Skip()
 	case entrylex.KeyCompactMetadata:

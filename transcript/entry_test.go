@@ -53,6 +53,14 @@ func TestDecodeEntry(t *testing.T) {
 				},
 			}},
 		},
+		{
+			"a permission", `{"type":"user","sandboxed":false,"permissionDecision":{"decision":"accept","source":"user_temporary","reasonType":"other",` +
+				`"ruleSource":"session","grantScope":"once","reasonCode":"unknown","circuitBreaker":1}}`,
+			Entry{Type: "user", Sandboxed: new(false), Permission: PermissionDecision{
+				Decision: "accept", Source: "user_temporary", ReasonType: "other", RuleSource: "session", GrantScope: "once", ReasonCode: "unknown",
+			}},
+		},
+		{"no permission", `{"type":"user","sandboxed":"yes","permissionDecision":"accept"}`, Entry{Type: "user"}},
 		{"a root", `{"type":"user","parentUuid":null}`, Entry{Type: "user", Root: true}},
 		{"no parent told", `{"type":"user"}`, Entry{Type: "user"}},
 		{"a result that is a string", `{"type":"user","toolUseResult":"User rejected tool use"}`, Entry{Type: "user", ToolUseResult: json.RawMessage(`"User rejected tool use"`)}},

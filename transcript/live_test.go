@@ -449,10 +449,10 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 }
 
 // notStreamed ignores what a stream does not contain, or not at the same time: when prompts were
-// sent, what an answer used and why it ended.
+// sent, what an answer used and why it ended, and who allowed a call.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
-	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents", "Permission", "Sandboxed"),
 	cmpopts.IgnoreFields(TaskReport{}, "Time"),
 }
 

@@ -105,6 +105,12 @@ type AIMsg struct {
 	// PersistedOutputPath is the path of the file that has the whole output, if it was too long for
 	// the conversation, or "". The path is not checked: see [SpillPath].
 	PersistedOutputPath string
+	// Permission is the decision about the call whose result is among the blocks: see
+	// [Entry.Permission].
+	Permission PermissionDecision
+	// Sandboxed reports whether the command whose result is among the blocks ran in the sandbox. It
+	// is nil if that is not recorded.
+	Sandboxed *bool
 	// SourceToolUseID is the call that this belongs to, such as the one of the skill whose text it
 	// is.
 	SourceToolUseID string

@@ -44,6 +44,8 @@ const (
 	KeyData            = "data"
 	KeyToolUseResult   = "toolUseResult"
 	KeyMCPMeta         = "mcpMeta"
+	KeyPermission      = "permissionDecision"
+	KeySandboxed       = "sandboxed"
 	KeyContent         = "content"
 	KeyCompactMetadata = "compactMetadata"
 	KeyCostUSD         = "costUSD"

@@ -21,6 +21,9 @@ type CallLine struct {
 	Summary string
 	// State is the state of the call in a session that no agent has open.
 	State rows.State
+	// Outcome is the word for the state. It is "" for a call that is done, and "denied" for a call
+	// that was not allowed to run.
+	Outcome string
 	// Added and Removed are the numbers of changed lines.
 	Added, Removed int
 }
@@ -29,6 +32,7 @@ type CallLine struct {
 // or nil if it is not known.
 func (o Options) CallLine(c *transcript.Chunk, i *transcript.DisplayItem, diffs []transcript.FileDiff) CallLine {
 	line := CallLine{Name: callName(i), Summary: o.callSummary(i, diffs), State: rows.StateOf(c, i)}
+	line.Outcome = callNote(line.State, i).Text
 	if line.Summary == line.Name {
 		line.Summary = ""
 	}
@@ -66,7 +70,9 @@ type Note struct {
 }
 
 // outcome returns how a call went, and how much it changed.
-func (l *CallLine) outcome() []Note { return append([]Note{stateNote(l.State)}, l.changes()...) }
+func (l *CallLine) outcome() []Note {
+	return append([]Note{{stateNote(l.State).Style, l.Outcome}}, l.changes()...)
+}
 
 // changes returns how many lines a call added and removed.
 func (l *CallLine) changes() (notes []Note) {
@@ -90,6 +96,71 @@ func stateNote(s rows.State) Note {
 		return Note{tty.Dim, s.String()}
 	}
 	return Note{}
+}
+
+// callNote returns the word for the state of a call. A call that was denied did not fail.
+func callNote(s rows.State, i *transcript.DisplayItem) Note {
+	note := stateNote(s)
+	if s == rows.Failed && i != nil && i.Permission.Rejected() {
+		note.Text = "denied"
+	}
+	return note
+}
+
+// Permission returns who allowed or denied a call and whether it ran in the sandbox, as in "allowed
+// by the user, in the sandbox", or "". Rules and the mode allow most calls, which is only said if all
+// is set.
+func Permission(i *transcript.DisplayItem, all bool) string {
+	text := ""
+	if p := i.Permission; p != nil {
+		by := decider(p)
+		routine := !p.Rejected() && (p.ReasonType == "rule" || p.ReasonType == "mode")
+		switch {
+		case by == "" || routine && !all:
+		case p.Rejected():
+			text = "denied by " + by
+		case p.Decision == "accept":
+			text = "allowed by " + by
+		}
+	}
+	if i.Sandboxed == nil || !*i.Sandboxed {
+		return text
+	}
+	if text != "" {
+		return text + ", in the sandbox"
+	}
+	return "ran in the sandbox"
+}
+
+// decider names who made a decision, or returns "". The reason comes first: a rule that the user
+// once made has the user as its source.
+func decider(p *transcript.PermissionDecision) string {
+	switch p.ReasonType {
+	case "rule":
+		return "a rule" + ruleOrigins[p.RuleSource]
+	case "mode":
+		return "the permission mode"
+	case "hook", "classifier":
+		return deciders[p.ReasonType]
+	case "safetyCheck":
+		return "a safety check"
+	}
+	by := deciders[p.Source]
+	if by != "" && p.GrantScope == "session" {
+		by += " for the session"
+	}
+	return by
+}
+
+var deciders = map[string]string{
+	"user_temporary": "the user", "user_permanent": "the user, for good", "user_reject": "the user", "user_abort": "the user",
+	"hook": "a hook", "classifier": "the classifier",
+}
+
+var ruleOrigins = map[string]string{
+	"cliArg": " of the command line", "session": " of the session", "policySettings": " of the organization",
+	"userSettings": " of the user's settings", "projectSettings": " of the project's settings",
+	"localSettings": " of the local settings",
 }
 
 // notes adds to the outcome of a row how much its subagents did, what that cost, and how long it

@@ -65,6 +65,9 @@ func (o Options) call(c *transcript.Chunk, i *transcript.DisplayItem) string {
 		text += below.block(tty.Dim, string(i.ToolInput))
 	}
 	text += below.result(i, diffs)
+	if o.Expand {
+		text += below.block(tty.Dim, Permission(i, true))
+	}
 	for _, agent := range i.Agents {
 		text += below.agent(agent)
 	}

@@ -282,7 +282,7 @@ func agentWhat(a *transcript.Agent) string {
 // rowNotes returns what is at the right of a row: how it went, how much it changed or did, what it
 // cost, and how long it took.
 func (o Options) rowNotes(r *rows.Row, changes []Note) []Note {
-	outcome := []Note{stateNote(r.State)}
+	outcome := []Note{callNote(r.State, r.Item)}
 	if r.Kind == rows.Unlinked {
 		outcome = append(outcome, Note{tty.Dim, "call unknown"})
 	}

@@ -117,8 +117,12 @@ func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	if result == 0 && len(i.ToolInput)+len(i.Structured)+len(i.Patch) <= short {
 		return o.countBody(r)
 	}
+	decision := 0
+	if Permission(i, false) != "" {
+		decision = 1
+	}
 	if i.ToolName == "Read" {
-		return max(result, 1)
+		return max(result, 1) + decision
 	}
 	lines := linesOf(string(i.ToolInput), `\n`, columns, limit) // its strings have escaped line breaks
 	if lines == 1 {
@@ -127,7 +131,7 @@ func (o Options) estimateCall(r *rows.Row, columns, limit int) int {
 	if i.IsCommand() || !changesFiles(i) {
 		lines += result
 	}
-	return max(lines, 1)
+	return max(lines, 1) + decision
 }
 
 // opening returns the text of the line of a prompt or an answer: all of it in one line, or the first
@@ -211,13 +215,22 @@ func firstRow(text string, columns int) int {
 	return len(line)
 }
 
-// callBody gives a call's input, and its result or its changes, to a sink.
+// callBody gives the lines below the line of a call to a sink.
 func (o Options) callBody(r *rows.Row, to sink) {
+	i := r.Item
+	o.callResult(r, to)
+	o.pictures(i, to)
+	if text := Permission(i, false); text != "" {
+		to.text(o, tty.Dim, text)
+	}
+}
+
+// callResult gives a call's input and its result, or its changes, to a sink.
+func (o Options) callResult(r *rows.Row, to sink) {
 	i := r.Item
 	diffs := rowDiffs(i)
 	if len(diffs) > 0 && !i.IsCommand() {
 		to.diffs(o, diffs)
-		o.pictures(i, to)
 		return
 	}
 	o.inputBody(r, to)
@@ -227,7 +240,6 @@ func (o Options) callBody(r *rows.Row, to sink) {
 		to.text(o, tty.Dim, i.ShownResult())
 	}
 	to.diffs(o, diffs)
-	o.pictures(i, to)
 }
 
 // invalidBody gives the lines of a transcript that are not entries to a sink.

@@ -202,15 +202,8 @@ func sameRow(a, b *Row) bool {
 	x, y := *a, *b
 	x.Chunk, x.Item, x.AgentRef, x.Work, x.Transcript = nil, nil, nil, nil, nil
 	y.Chunk, y.Item, y.AgentRef, y.Work, y.Transcript = nil, nil, nil, nil, nil
-	return x == y && a.AgentRef == b.AgentRef && sameWork(a.Work, b.Work) && sameItem(a.Item, b.Item) &&
+	return x == y && a.AgentRef == b.AgentRef && same(a.Work, b.Work) && sameItem(a.Item, b.Item) &&
 		(a.Item != nil || sameChunk(a.Chunk, b.Chunk))
-}
-
-func sameWork(a, b *Work) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }
 
 // sameItem compares what the layouts show of items.
@@ -220,8 +213,12 @@ func sameItem(a, b *transcript.DisplayItem) bool {
 	}
 	return a.HasResult == b.HasResult && a.ToolError == b.ToolError && a.ResultImages == b.ResultImages &&
 		a.ToolInput == b.ToolInput && a.ToolResult == b.ToolResult && a.Structured == b.Structured && a.Patch == b.Patch &&
-		a.Status == b.Status && a.Report == b.Report && a.AgentID == b.AgentID && len(a.Agents) == len(b.Agents)
+		a.Status == b.Status && a.Report == b.Report && a.AgentID == b.AgentID && len(a.Agents) == len(b.Agents) &&
+		same(a.Permission, b.Permission) && same(a.Sandboxed, b.Sandboxed)
 }
+
+// same reports whether two pointers are nil or point to equal values.
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sameChunk compares what the layouts show of chunks that have no items.
 func sameChunk(a, b *transcript.Chunk) bool {
@@ -229,6 +226,5 @@ func sameChunk(a, b *transcript.Chunk) bool {
 		return a == b
 	}
 	return a.Stderr == b.Stderr && a.IsError == b.IsError && a.Images == b.Images && a.Documents == b.Documents &&
-		a.Queued == b.Queued && (a.Compaction == nil) == (b.Compaction == nil) &&
-		(a.Compaction == nil || *a.Compaction == *b.Compaction)
+		a.Queued == b.Queued && same(a.Compaction, b.Compaction)
 }

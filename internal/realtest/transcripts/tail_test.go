@@ -155,7 +155,7 @@ func followToEnd(
 // Differences between messages and entries are ignored.
 var notFollowed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
-	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents", "Permission", "Sandboxed"),
 }
 
 func (l *live) compare(t *testing.T, disk *transcript.Transcript) {
