@@ -33,6 +33,9 @@ subtype. After the table, list the kinds, fields, blocks and events that this
 version does not know. Then list invalid frames, invalid blocks and fields that do
 not fit, with line and offset. If there are any of these, the exit code is 1.
 
+A line of a transcript counts as a frame. The subtype of an attachment is the type
+of what is attached. Only names are checked, as in clew doctor.
+
 With --json, print one object per frame instead:
   line, offset, bytes  the position and length of the frame
   type, subtype        its kind; for a control frame, the subtype of its body
@@ -211,8 +214,13 @@ type frameRecord struct {
 
 func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 	f := finding{pos: pos, kind: msg.Kind(), maxErrors: maxErrors}
-	f.Line, f.Offset, f.Bytes, f.Known = pos.Line, pos.Offset, pos.Bytes, wire.Known(f.kind)
-	f.examine(msg)
+	f.Line, f.Offset, f.Bytes = pos.Line, pos.Offset, pos.Bytes
+	if e, ok := entryOf(msg); ok {
+		f.entry(e)
+	} else {
+		f.Known = wire.Known(f.kind)
+		f.examine(msg)
+	}
 	f.Type, f.Subtype = f.kind.Type, f.kind.Subtype
 	switch {
 	case f.Problem != "":
