@@ -478,7 +478,7 @@ func (o *searchOptions) print(ctx context.Context, result *search.Result) error 
 		for _, g := range groupHits(result) {
 			g.name(ctx, o.repeated)
 			for _, h := range g.hits {
-				titles[h] = g.title
+				titles[h] = g.info.Title()
 			}
 		}
 		for i := range result.Hits {
@@ -582,10 +582,10 @@ func newSearchRecord(h *search.Hit, title string) searchRecord {
 // A hitGroup has the hits of one session, as a terminal shows them.
 type hitGroup struct {
 	hits    []*search.Hit
-	more    int    // further hits of the session
-	atMost  bool   // some of these may not match
-	title   string // untrusted, as are the others
-	project string
+	more    int  // further hits of the session
+	atMost  bool // some of these may not match
+	info    sessions.SessionInfo
+	project string // untrusted, as are the others
 	path    string // of the transcript, if several projects have a session with this ID
 }
 
@@ -614,11 +614,10 @@ func groupHits(result *search.Result) []*hitGroup {
 // name looks up the title and the project of the session. If it is not found, the hits have to do.
 func (g *hitGroup) name(ctx context.Context, repeated map[string]bool) {
 	first := g.hits[0]
-	info, _ := sessions.Get(ctx, first.SessionID, &sessions.Options{ProjectName: first.File.Project})
-	g.title = info.Title()
-	g.project = render.ProjectName(info.Directory(), first.File.Project)
+	g.info, _ = sessions.Get(ctx, first.SessionID, &sessions.Options{ProjectName: first.File.Project})
+	g.project = render.ProjectName(g.info.Directory(), first.File.Project)
 	for _, h := range g.hits {
-		if info.CWD == "" && h.Directory != "" {
+		if g.info.CWD == "" && h.Directory != "" {
 			g.project = h.Directory
 		}
 	}
@@ -681,7 +680,7 @@ func (g *hitGroup) heading(now time.Time, columns int, color bool) string {
 	if at := g.newest(); !at.IsZero() {
 		about = render.Join(about, wording.Age(at, now))
 	}
-	title := cmp.Or(tty.Line(g.title), "-")
+	title := cmp.Or(view.TitleOf(&g.info.Summary), "-")
 	room := columns - tty.Width(id) - tty.Width(about) - clikit.CellGap
 	if room < minHeading {
 		about, room = "", columns-tty.Width(id)

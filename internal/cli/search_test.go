@@ -41,7 +41,7 @@ func shownGroups() []*hitGroup {
 		{Project: "-home-dev-uploader", SessionID: hits[0].SessionID, Hits: 3, More: 1204},
 		{Project: "-home-dev-uploader", SessionID: hits[1].SessionID, Hits: 1},
 	}})
-	groups[0].title, groups[0].project = "Fix the flaky upload test, which fails one run in ten on the build machine", "uploader"
+	groups[0].info.CustomTitle, groups[0].project = "Fix the flaky upload test, which fails one run in ten on the build machine", "uploader"
 	groups[1].project, groups[1].path = "uploader", "/home/dev/.claude/projects/-home-dev-uploader/95c1ed52-0000-4000-8000-000000000001.jsonl"
 	return groups
 }
@@ -69,9 +69,20 @@ func TestSearchScreenFits(t *testing.T) {
 	for _, text := range hostileTexts {
 		hit := foundHit("ffffffff", text+" mutex "+text, time.Hour)
 		hit.Tool, hit.AgentID, hit.File.Path = text, text, text
-		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, more: 7, atMost: true, title: text, project: text, path: text})
+		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, more: 7, atMost: true, project: text, path: text})
+		groups[len(groups)-1].info.CustomTitle = text
 	}
 	for _, width := range soak.Widths(1) {
 		checkLines(t, groupsText(groups, width, false), width)
+	}
+}
+
+// A fork says so beside its hits.
+func TestSearchMarksForks(t *testing.T) {
+	t.Parallel()
+	groups := shownGroups()[:1]
+	groups[0].info.ForkedFrom = "95c1ed52-0000-4000-8000-000000000001"
+	if text := groupsText(groups, 80, false); !strings.Contains(text, "fork: Fix the flaky") {
+		t.Error(text)
 	}
 }

@@ -34,7 +34,7 @@ type showHead struct {
 
 // headOf returns the head of a session that was not read yet.
 func headOf(info *sessions.SessionInfo, opts render.Options) *showHead {
-	h := &showHead{opts: opts, id: info.ID, title: info.Title(), dir: info.CWD}
+	h := &showHead{opts: opts, id: info.ID, title: view.TitleOf(&info.Summary), dir: info.CWD}
 	h.setFacts(render.ProjectName(info.Directory(), info.Project), info.GitBranch, info.Model, info.Created)
 	return h
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -212,7 +213,7 @@ func (o *statsOptions) report(ctx context.Context, used *sessions.UsageScan, pro
 	for i := range infos {
 		home := infos[i].Home()
 		directories[home] = cmp.Or(directories[home], infos[i].Directory())
-		titles[infos[i].ID] = cmp.Or(titles[infos[i].ID], infos[i].Title())
+		titles[infos[i].ID] = cmp.Or(titles[infos[i].ID], view.TitleOf(&infos[i].Summary))
 	}
 	r.Name(directories, titles, aliases)
 	return r

@@ -393,7 +393,7 @@ func (s *searchScreen) sessionHead(f *view.FoundSession, now time.Time, width in
 	if f.More > 0 {
 		about = render.Join(fmt.Sprintf("%d more", f.More), about)
 	}
-	title := cmp.Or(tty.Line(f.Info.Title()), view.ShortID(f.Info.ID))
+	title := cmp.Or(view.TitleOf(&f.Info.Summary), view.ShortID(f.Info.ID))
 	room := width - 1
 	if used := tty.Width(about) + 3; room-used >= 16 {
 		room -= used

@@ -304,7 +304,7 @@ func (s *sessionScreen) title() string {
 			return title
 		}
 	}
-	return cmp.Or(tty.Line(s.info.Title()), tty.Line(s.info.ID), "session")
+	return cmp.Or(view.TitleOf(&s.info.Summary), tty.Line(s.info.ID), "session")
 }
 
 // selected returns the selected row, or nil if there is none.

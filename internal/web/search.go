@@ -110,7 +110,7 @@ func (d *foundDrawer) session(f *view.FoundSession) {
 	d.raw(`<section class="found"><h2><a`)
 	d.attr("href", address)
 	d.raw(">")
-	d.text(cmp.Or(tty.Line(f.Info.Title()), view.ShortID(f.Info.ID)))
+	d.text(cmp.Or(view.TitleOf(&f.Info.Summary), view.ShortID(f.Info.ID)))
 	d.raw("</a></h2>")
 	d.raw(`<p class="facts">`)
 	d.span("project", render.ProjectName(f.Info.Directory(), f.Info.Project))

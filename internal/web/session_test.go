@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
+	"github.com/clewdev/clew/sessions"
 )
 
 // Each request that names something that is not there, or asks for something that makes no sense, is
@@ -419,6 +420,16 @@ func TestSearchWhileTheIndexGrows(t *testing.T) {
 	found.Indexing = nil
 	if drawn, err := json.Marshal(d.drawFound(found, nil, 0, 10)); err != nil || strings.Contains(string(drawn), "indexing") {
 		t.Errorf("%s, %v", drawn, err)
+	}
+}
+
+func TestSearchMarksForks(t *testing.T) {
+	t.Parallel()
+	d := foundDrawer{s: newDataServer(t).Server, left: 1}
+	info := sessions.SessionInfo{Summary: sessions.Summary{CustomTitle: "Mend <it>", ForkedFrom: fixtureID("rewound")}}
+	d.session(&view.FoundSession{Info: info, Hits: []search.Hit{{Text: "x", Matches: []search.Span{{End: 1}}}}})
+	if html := d.String(); !strings.Contains(html, ">fork: Mend &lt;it&gt;</a>") {
+		t.Error(html)
 	}
 }
 
