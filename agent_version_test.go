@@ -127,12 +127,12 @@ func TestPromptsOfOtherVersions(t *testing.T) {
 				t.Errorf("%q: %v", found, err)
 			}
 		}
-		if fitsAll(&test.prompt) || isOne(&test.prompt) {
+		if fitsAll(&test.prompt) || promptOf(&test.prompt).isOne() {
 			t.Errorf("a prompt with %s fits all versions", test.field)
 		}
 	}
 	asked := true
-	if prompt := Text("Hi"); !fitsAll(prompt) || !isOne(prompt) || !fitsAll(nil) || !fitsAll(&wire.UserMessage{ShouldQuery: &asked}) {
+	if prompt := Text("Hi"); !fitsAll(prompt) || !promptOf(prompt).isOne() || !fitsAll(nil) || !fitsAll(&wire.UserMessage{ShouldQuery: &asked}) {
 		t.Error("a plain prompt does not fit all versions")
 	}
 }

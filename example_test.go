@@ -79,6 +79,28 @@ func ExampleRun() {
 	// Output: There are three.
 }
 
+// A session, or a pool, takes the place of options.
+func ExampleRun_session() {
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated("The wren.", "In the hedge.")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for _, prompt := range []string{"Name a bird.", "Where does it live?"} {
+		result, err := clew.Run(ctx, prompt, s)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Result)
+	}
+	// Output:
+	// The wren.
+	// In the hedge.
+}
+
 // A server that passes on other people's prompts restricts what the agent may do.
 func ExampleOptions_server() {
 	opts := &clew.Options{
@@ -323,7 +345,7 @@ func ExampleNewPool() {
 	}
 	defer pool.Close()
 	for range 3 {
-		result, err := pool.Run(ctx, clew.Text("Name a bird."))
+		result, err := clew.Run(ctx, "Name a bird.", pool)
 		if err != nil {
 			fmt.Println(err)
 			return

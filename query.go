@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -16,9 +17,13 @@ import (
 )
 
 // Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts
-// before the loop does, and each loop starts its own agent. opts may be nil.
+// before the loop does, and each loop starts its own agent.
 //
 //	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
+//
+// That holds for [*Options] and nil. With a [*Session] or a [*Pool], Query is the same as
+// [Session.Turn] or [Pool.Query], except that the prompt can be a string. A sequence of prompts is
+// an error there.
 //
 // The sequence ends when the agent exits. An error is the last pair: an error of [Connect], a
 // [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
@@ -32,14 +37,19 @@ import (
 // another turn when it ends, with another result. An agent that answered, has nothing of that kind
 // to wait for and does not exit within [Limits.CloseTimeout] is ended, which is not an error. So a
 // command that it left running in the background is not waited for; a [Session] can do that.
-func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
+func Query[P Prompt](ctx context.Context, prompt P, on Runner) iter.Seq2[wire.Message, error] {
+	return runner(on).query(ctx, promptOf(prompt))
+}
+
+// query runs a prompt on an agent of its own. o may be nil.
+func (o *Options) query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
-		s, err := connect(ctx, opts.withoutReconnect(), isOne(prompt))
+		s, err := connect(ctx, o.withoutReconnect(), prompt.isOne())
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		sender := startSender(ctx, s, prompts(prompt))
+		sender := startSender(ctx, s, prompt.many)
 		defer sender.stop()
 		defer s.Close() //nolint:errcheck // the run is over, so how the agent ends does not matter
 		for msg, err := range s.Messages(ctx) {
@@ -70,8 +80,35 @@ func (o *Options) withoutReconnect() *Options {
 
 // Run is like [Query] but returns only the last result. With a failed result it also returns a
 // [*ResultError], and with entries that are missing in [StoreOptions.Store] a [*StoreError].
-func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
-	return outcome(Query(ctx, prompt, opts))
+//
+//	result, err := clew.Run(ctx, "Explain this repository", nil)
+//	result, err = clew.Run(ctx, "Which file should I read first?", session)
+func Run[P Prompt](ctx context.Context, prompt P, on Runner) (*wire.ResultMessage, error) {
+	return outcome(Query(ctx, prompt, on))
+}
+
+// A Runner runs the prompt of [Query], [Run] and [RunAs]: nil or *[Options] for an agent of its own,
+// a *[Pool] or a *[Session].
+type Runner interface {
+	query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error]
+	// runShaped returns the messages of a run whose answer is a value of the type, and its shape.
+	runShaped(ctx context.Context, t reflect.Type, prompt anyPrompt) (iter.Seq2[wire.Message, error], *outputShape, error)
+}
+
+// runner returns the runner of a run that has none if on is nil.
+func runner(on Runner) Runner {
+	if on == nil {
+		return (*Options)(nil)
+	}
+	return on
+}
+
+func (s *Session) query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error] {
+	return prompt.alone(ctx, s.Turn)
+}
+
+func (p *Pool) query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error] {
+	return prompt.alone(ctx, p.Query)
 }
 
 // outcome returns the last result of a run.
@@ -342,15 +379,34 @@ func prompts[P Prompt](prompt P) iter.Seq2[*wire.UserMessage, error] {
 	panic(fmt.Sprintf("clew: unexpected prompt of type %T", prompt)) // the constraint has no other
 }
 
-// isOne reports whether a prompt is one message, for an agent of any version.
-func isOne[P Prompt](prompt P) bool {
+// An anyPrompt is a [Prompt] of any type: one message, or a sequence.
+type anyPrompt struct {
+	one  *wire.UserMessage // nil for a sequence
+	many iter.Seq2[*wire.UserMessage, error]
+}
+
+func promptOf[P Prompt](prompt P) anyPrompt {
 	switch p := any(prompt).(type) {
 	case string:
-		return true
+		return anyPrompt{one: Text(p), many: prompts(prompt)}
 	case *wire.UserMessage:
-		return fitsAll(p)
+		return anyPrompt{one: p, many: prompts(prompt)}
 	}
-	return false
+	return anyPrompt{many: prompts(prompt)}
+}
+
+// isOne reports whether a prompt is one message, for an agent of any version.
+func (p anyPrompt) isOne() bool { return p.one != nil && fitsAll(p.one) }
+
+var errOneMessage = errors.New("clew: a session and a pool take one message, not a sequence")
+
+// alone runs a prompt that is one message.
+func (p anyPrompt) alone(ctx context.Context, run func(context.Context, *wire.UserMessage) iter.Seq2[wire.Message, error],
+) iter.Seq2[wire.Message, error] {
+	if p.one == nil {
+		return func(yield func(wire.Message, error) bool) { yield(nil, errOneMessage) }
+	}
+	return run(ctx, p.one)
 }
 
 func one(msg *wire.UserMessage) iter.Seq2[*wire.UserMessage, error] {

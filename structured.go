@@ -35,10 +35,7 @@ import (
 // and [Session.Turn]. A schema that T can't hold is an error before anything runs.
 func RunAs[T any, P Prompt](ctx context.Context, prompt P, on Runner) (T, *wire.ResultMessage, error) {
 	var answer T
-	if on == nil {
-		on = (*Options)(nil)
-	}
-	messages, shape, err := on.runShaped(ctx, reflect.TypeFor[T](), promptOf(prompt))
+	messages, shape, err := runner(on).runShaped(ctx, reflect.TypeFor[T](), promptOf(prompt))
 	if err != nil {
 		return answer, nil, err
 	}
@@ -53,28 +50,6 @@ func RunAs[T any, P Prompt](ctx context.Context, prompt P, on Runner) (T, *wire.
 	return answer, result, lost
 }
 
-// A Runner runs the prompt of [RunAs]: *[Options], a *[Pool] or a *[Session].
-type Runner interface {
-	// runShaped returns the messages of a run whose answer is a value of the type, and its shape.
-	runShaped(ctx context.Context, t reflect.Type, prompt anyPrompt) (iter.Seq2[wire.Message, error], *outputShape, error)
-}
-
-// An anyPrompt is a [Prompt] of any type: one message, or a sequence.
-type anyPrompt struct {
-	one  *wire.UserMessage // nil for a sequence
-	many iter.Seq2[*wire.UserMessage, error]
-}
-
-func promptOf[P Prompt](prompt P) anyPrompt {
-	switch p := any(prompt).(type) {
-	case string:
-		return anyPrompt{one: Text(p), many: prompts(prompt)}
-	case *wire.UserMessage:
-		return anyPrompt{one: p, many: prompts(prompt)}
-	}
-	return anyPrompt{many: prompts(prompt)}
-}
-
 func (o *Options) runShaped(ctx context.Context, t reflect.Type, prompt anyPrompt,
 ) (iter.Seq2[wire.Message, error], *outputShape, error) {
 	opts := o.clone()
@@ -83,10 +58,7 @@ func (o *Options) runShaped(ctx context.Context, t reflect.Type, prompt anyPromp
 		return nil, nil, err
 	}
 	opts.OutputSchema = shape.text
-	if prompt.one != nil {
-		return Query(ctx, prompt.one, opts), shape, nil
-	}
-	return Query(ctx, prompt.many, opts), shape, nil
+	return opts.query(ctx, prompt), shape, nil
 }
 
 func (p *Pool) runShaped(ctx context.Context, t reflect.Type, prompt anyPrompt,
@@ -107,7 +79,7 @@ func startedShape(t reflect.Type, opts *Options, prompt anyPrompt) (*outputShape
 	case opts.OutputSchema == "":
 		return nil, badOption("OutputSchema", "is empty: to use RunAs[%v] with a session or a pool, set it to the result of SchemaFor[%v]", t, t)
 	case prompt.one == nil:
-		return nil, errors.New("clew: with a session or a pool, RunAs takes one message, not a sequence")
+		return nil, errOneMessage
 	}
 	return newOutputShape(t, opts.OutputSchema)
 }

@@ -29,7 +29,7 @@ func run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, question := range questions {
 		all.Go(func() {
-			result, err := pool.Run(ctx, clew.Text(question))
+			result, err := clew.Run(ctx, question, pool)
 			if err != nil {
 				answers[i] = err.Error()
 				return

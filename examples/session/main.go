@@ -25,7 +25,7 @@ func run(ctx context.Context) error {
 	defer s.Close()
 	for _, prompt := range []string{"Name a bird.", "Where does it live?"} {
 		fmt.Println(">", prompt)
-		for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
+		for msg, err := range clew.Query(ctx, prompt, s) {
 			if err != nil {
 				return err
 			}
