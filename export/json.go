@@ -30,11 +30,11 @@ func IsDocument(head []byte) bool {
 	return strings.HasPrefix(b.String(), `{"format":"clew-session/`)
 }
 
-// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document.
-// Otherwise it is the reader's error.
+// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document, or has
+// subagents that are nested more than 32 deep. Otherwise it is the reader's error.
 func Read(r io.Reader) (*Document, error) {
 	doc := new(Document)
-	dec := json.NewDecoder(r)
+	dec := json.NewDecoder(&agentCounter{r: r})
 	if err := dec.Decode(doc); err != nil {
 		return nil, readError(err)
 	}
@@ -43,6 +43,76 @@ func Read(r io.Reader) (*Document, error) {
 	}
 	doc.Unlinked = slices.DeleteFunc(doc.Unlinked, func(a *transcript.Agent) bool { return a == nil })
 	return doc, nil
+}
+
+// maxNested is the limit for nested subagents. Each level is scanned again, so that the time to read
+// a document grows with their depth.
+const maxNested = 32
+
+var errTooDeep = fmt.Errorf("%w: subagents are nested more than %d deep", ErrFormat, maxNested)
+
+// maxKey is the number of bytes of a string that are kept: "agents" has 36 if all letters are escaped.
+const maxKey = 40
+
+// An agentCounter reads JSON, and fails with errTooDeep where lists of subagents are nested too deep.
+type agentCounter struct {
+	r       io.Reader
+	open    []bool // for each open object and array, whether it is a list of subagents
+	depth   int    // lists of subagents that are open
+	text    []byte // the current or last string, without its quotes: as much as a key can have
+	quoted  bool   // inside of a string
+	escaped bool   // after a backslash
+	list    bool   // after a key and its colon, whether the value is a list of subagents
+}
+
+func (a *agentCounter) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	for _, c := range p[:n] {
+		if a.next(c); a.depth > maxNested {
+			return 0, errTooDeep
+		}
+	}
+	return n, err
+}
+
+// next takes the next byte.
+func (a *agentCounter) next(c byte) {
+	switch {
+	case a.quoted:
+		a.quoted = a.escaped || c != '"'
+		a.escaped = !a.escaped && c == '\\'
+		if a.quoted && len(a.text) < maxKey {
+			a.text = append(a.text, c)
+		}
+	case c == '"':
+		a.quoted, a.list, a.text = true, false, a.text[:0]
+	case c == ':':
+		a.list = isAgentsKey(a.text)
+	case c == '[' || c == '{':
+		a.open = append(a.open, a.list && c == '[')
+		if a.list && c == '[' {
+			a.depth++
+		}
+		a.list = false
+	case (c == ']' || c == '}') && len(a.open) > 0:
+		last := len(a.open) - 1
+		if a.open[last] {
+			a.depth--
+		}
+		a.open = a.open[:last]
+	case c == ',':
+		a.list = false
+	}
+}
+
+// isAgentsKey reports whether the decoder takes a key for that of subagents. It ignores case, and the
+// key may have escapes.
+func isAgentsKey(key []byte) bool {
+	text := string(key)
+	if bytes.IndexByte(key, '\\') >= 0 && json.Unmarshal([]byte(`"`+text+`"`), &text) != nil {
+		return false
+	}
+	return strings.EqualFold(text, "agents")
 }
 
 func readError(err error) error {

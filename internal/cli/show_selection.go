@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -217,17 +216,19 @@ func agentIDs(agents []*transcript.Agent) string {
 }
 
 // agentsOf returns the subagents of a transcript, and those below them.
-func agentsOf(t *transcript.Transcript) []*transcript.Agent {
-	agents := slices.Clone(t.Unlinked)
+func agentsOf(t *transcript.Transcript) []*transcript.Agent { return appendAgents(nil, t) }
+
+func appendAgents(all []*transcript.Agent, t *transcript.Transcript) []*transcript.Agent {
+	from := len(all)
+	all = append(all, t.Unlinked...)
 	for i := range t.Chunks {
 		for j := range t.Chunks[i].Items {
-			agents = append(agents, t.Chunks[i].Items[j].Agents...)
+			all = append(all, t.Chunks[i].Items[j].Agents...)
 		}
 	}
-	all := agents
-	for _, a := range agents {
+	for _, a := range all[from:] {
 		if a.Transcript != nil {
-			all = append(all, agentsOf(a.Transcript)...)
+			all = appendAgents(all, a.Transcript)
 		}
 	}
 	return all
