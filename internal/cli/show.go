@@ -343,7 +343,7 @@ func (o *showOptions) large(ctx context.Context, src *input.Source) error {
 	case empty:
 		return input.NoConversation(src.Name())
 	case !shown:
-		return o.turns.none(turns)
+		return o.turns.none(wording.Count(turns, "turn"))
 	}
 	return nil
 }

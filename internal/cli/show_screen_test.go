@@ -64,6 +64,33 @@ func TestShowScreen(t *testing.T) {
 	}
 }
 
+// A part of a session says which turns it has, and is known by their numbers.
+func TestTurnsOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		turns  []int
+		want   string
+		isPart bool
+	}{
+		{nil, "0 turns", false},
+		{[]int{0}, "0 turns", false},
+		{[]int{0, 1, 1, 2}, "2 turns", false},
+		{[]int{1}, "1 turn", false},
+		{[]int{3, 3, 4, 5, 5}, "turns 3 to 5", true},
+		{[]int{7, 7}, "turn 7", true},
+		{[]int{1, 4}, "2 turns", true},
+		{[]int{2, 4}, "2 turns", true},
+	} {
+		chunks := make([]transcript.Chunk, len(tt.turns))
+		for i, turn := range tt.turns {
+			chunks[i].Turn = turn
+		}
+		if text, isPart := turnsOf(chunks); text != tt.want || isPart != tt.isPart {
+			t.Errorf("%v: got %q, %t", tt.turns, text, isPart)
+		}
+	}
+}
+
 // Whatever the width, no line is wider than the screen but for code, which is never wrapped.
 func TestShowScreenFits(t *testing.T) {
 	t.Parallel()

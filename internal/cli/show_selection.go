@@ -18,7 +18,6 @@ import (
 	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
 )
@@ -82,7 +81,8 @@ func (s *selection) choose(t *transcript.Transcript) (*selected, error) {
 	}
 	chunks := s.turns.of(t.Chunks)
 	if s.turns.text != "" && len(chunks) == 0 {
-		return nil, s.turns.none(transcript.LastTurn(t.Chunks))
+		has, _ := turnsOf(t.Chunks)
+		return nil, s.turns.none(has)
 	}
 	return &selected{Transcript: t, chunks: chunks}, nil
 }
@@ -158,11 +158,11 @@ func (t *turnRange) of(chunks []transcript.Chunk) []transcript.Chunk {
 	return transcript.InTurns(chunks, t.first, cmp.Or(t.last, math.MaxInt))
 }
 
-// none reports that a session with this number of turns has none in the range.
-func (t *turnRange) none(turns int) error {
+// none reports that a session, which has these turns, has none in the range.
+func (t *turnRange) none(has string) error {
 	return &clikit.Failure{
 		Code: clikit.ExitUsage, Err: fmt.Errorf("no turn matches %s", t.text),
-		Hint: fmt.Sprintf("The session has %s.", wording.Count(turns, "turn")),
+		Hint: fmt.Sprintf("The session has %s.", has),
 	}
 }
 

@@ -112,7 +112,7 @@ func (h *showHead) rule() string {
 
 // figures holds the usage and the results of a session.
 type figures struct {
-	turns          int
+	turns          string
 	took           time.Duration // the agent's working time
 	span           time.Duration // from the start to the end
 	in, cached     int           // tokens
@@ -121,12 +121,14 @@ type figures struct {
 	files          int
 	added, removed int
 	context        string // how full it is
+	isPart         bool   // of a session; tokens and cost are those of the whole session
 }
 
 // figuresOf returns the figures of a session. A transcript that was exported has its totals in the
 // document.
 func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
-	f := figures{turns: transcript.LastTurn(t.Chunks), took: worked(t), span: spanOf(t.Chunks)}
+	f := figures{took: worked(t), span: spanOf(t.Chunks)}
+	f.turns, f.isPart = turnsOf(t.Chunks)
 	if totals == nil {
 		totals = &usage.NewReport(t.Calls(), nil).Total
 	}
@@ -139,6 +141,33 @@ func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
 	}
 	f.context = contextFill(t.Chunks)
 	return f
+}
+
+// turnsOf names the turns of a conversation: their number or, if it is a part of one as in a document
+// of some turns, the first and the last.
+func turnsOf(chunks []transcript.Chunk) (text string, isPart bool) {
+	n, first, last := 0, 0, 0
+	for i := range chunks {
+		if turn := chunks[i].Turn; turn > last {
+			n, first, last = n+1, cmp.Or(first, turn), turn
+		}
+	}
+	switch {
+	case n == last || n < last-first+1:
+		return wording.Count(n, "turn"), n < last
+	case n == 1:
+		return fmt.Sprintf("turn %d", last), true
+	}
+	return fmt.Sprintf("turns %d to %d", first, last), true
+}
+
+// spent joins the tokens and the cost.
+func (f *figures) spent(tokens string) string {
+	text := render.Join(tokens, f.cost)
+	if f.isPart && text != "" {
+		text = strings.ReplaceAll(text, " · ", ", ") + " of the whole session"
+	}
+	return text
 }
 
 // contextFill returns the fill of the context after the last answer, or "" if it is not known.
@@ -201,14 +230,14 @@ func (h *showHead) figures(w io.Writer, f figures) error {
 	if f.files > 0 {
 		files = fmt.Sprintf("%s, +%s -%s", wording.Count(f.files, "file"), wording.Number(f.added), wording.Number(f.removed))
 	}
-	text := h.dim(render.Join(wording.Count(f.turns, "turn"), f.times(), tokens, f.cost, files))
+	text := h.dim(render.Join(f.turns, f.times(), f.spent(tokens), files))
 	_, err := io.WriteString(w, text+h.rule()+"\n")
 	return err
 }
 
 // end writes the totals once more, and how to continue.
 func (h *showHead) end(w io.Writer, f figures) error {
-	left := render.Join(wording.Count(f.turns, "turn"), workTime(f.took), f.cost, f.context)
+	left := render.Join(f.turns, workTime(f.took), f.spent(""), f.context)
 	resume := ""
 	if h.id != "" {
 		resume = "clew run --resume " + view.ShortID(h.id)
