@@ -235,7 +235,7 @@ func converse(ctx context.Context, c conversation) error {
 		defer close(stopped)
 		time.AfterFunc(stopLimit, cancel)
 		scr.stop() // the program ends with this turn
-		scr.note("interrupting")
+		scr.interrupting()
 		_, _ = session.Interrupt(turn, nil) // if that fails, the limit ends the turn
 	})
 	defer func() {

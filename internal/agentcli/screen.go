@@ -47,6 +47,7 @@ type screen struct {
 	spoke       bool // a line on stderr is the last one on the terminal
 	answered    bool // a complete text is
 	label       string
+	stopped     bool      // the user interrupted this turn
 	since       time.Time // when the turn started, shifted by the time that the user took
 	pausedAt    time.Time
 	frame       int
@@ -187,7 +188,7 @@ func (s *screen) busy(label string) {
 	defer s.mu.Unlock()
 	s.wipe()
 	if s.label == "" && label != "" { // a turn starts
-		s.since = s.now()
+		s.since, s.stopped = s.now(), false
 		s.acted = s.since
 	}
 	s.label = label
@@ -205,6 +206,7 @@ const interruptingLabel = "interrupting"
 func (s *screen) interrupting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stopped = true
 	if s.board == nil {
 		s.sayLocked("interrupting\n")
 		return
@@ -575,6 +577,7 @@ func (s *screen) endCall(c *toolCall) {
 func (s *screen) abandonCalls() {
 	calls := slices.SortedFunc(maps.Values(s.calls), func(a, b *toolCall) int { return a.number - b.number })
 	for _, c := range calls {
+		c.Interrupted = s.stopped
 		s.endCall(c)
 	}
 	s.current = nil

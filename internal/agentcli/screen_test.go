@@ -208,6 +208,25 @@ func TestRunActivity(t *testing.T) {
 	}
 }
 
+// A call that the user interrupted has no result, and the row tells why. The next turn starts anew.
+func TestRunScreenInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newTestScreen(80, false)
+	for _, id := range []string{"t1", "t2"} {
+		s.busy("thinking")
+		s.follow(wire.Decode([]byte(clitest.SaidFrame("", clitest.ToolBlock(id, "Bash", `{"command":"sleep 60"}`)))))
+		if id == "t1" {
+			s.interrupting()
+		}
+		s.idle()
+	}
+	want := "interrupting\n  Bash   sleep 60                                                   interrupted\n" +
+		"  Bash   sleep 60                                                     no result\n"
+	if diff := cmp.Diff(want, s.shown()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Whatever an agent writes, a terminal gets no sequence but ours, and has to break no line but those
 // of code.
 func TestRunScreenHostile(t *testing.T) {

@@ -135,7 +135,7 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 		end = f.ready(c)
 	}
 	for ; f.items < end; f.items++ {
-		b.WriteString(f.next(&c.Items[f.items]))
+		b.WriteString(f.next(c, &c.Items[f.items]))
 	}
 	f.waiting = end < len(c.Items)
 	if !open {

@@ -77,6 +77,10 @@ func TestFeedFinal(t *testing.T) {
 	if diff := cmp.Diff("agent\n  Bash   ls  no result\n\n", f.Next(chunks, 1, true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	f, chunks[0].Interrupted = &Feed{}, true
+	if diff := cmp.Diff("agent\n  Bash   ls  interrupted\n  interrupted\n\n", f.Next(chunks, 0, true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestFeedRewind(t *testing.T) {

@@ -155,10 +155,10 @@ func (f *Feed) Interject(line string) string {
 	return text + f.block(tty.Plain, line)
 }
 
-// next returns an item, without the text of it that was shown already.
-func (f *Feed) next(i *transcript.DisplayItem) string {
+// next returns an item of a chunk, without the text of it that was shown already.
+func (f *Feed) next(c *transcript.Chunk, i *transcript.DisplayItem) string {
 	if f.composer == nil {
-		return f.item(nil, i, &f.last)
+		return f.item(c, i, &f.last)
 	}
 	grown := f.grown.String()
 	rest, begun := strings.CutPrefix(i.Text, grown)
@@ -169,5 +169,5 @@ func (f *Feed) next(i *transcript.DisplayItem) string {
 	case strings.TrimSpace(i.Text) == strings.TrimSpace(grown):
 		return f.Stop()
 	}
-	return f.Stop() + f.item(nil, i, &f.last)
+	return f.Stop() + f.item(c, i, &f.last)
 }

@@ -19,6 +19,8 @@ type RunningCall struct {
 	// Denied means that the call was not allowed. Reason has the reason, unless the user denied it.
 	Denied bool
 	Reason string
+	// Interrupted means that the user stopped the agent, so that there may be no result.
+	Interrupted bool
 }
 
 // maxRow is the maximum width of a running call's row: its outcome is not far from its summary.
@@ -35,7 +37,7 @@ func (o Options) Begun(c *RunningCall) string {
 // failure. If it was announced, the row is one of its subagent's.
 func (o Options) Ended(c *RunningCall) string {
 	o = o.running(c)
-	line := o.CallLine(nil, &c.DisplayItem, c.Diffs())
+	line := o.CallLine(&transcript.Chunk{Interrupted: c.Interrupted}, &c.DisplayItem, c.Diffs())
 	outcome := line.outcome()
 	if c.Denied {
 		outcome = []Note{{tty.Failure, "denied"}}
