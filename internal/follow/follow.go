@@ -297,6 +297,7 @@ type Reader struct {
 	seen   int // the revision of the last snapshot
 	first  int // the lowest changed index since
 	closed bool
+	told   bool              // Change returned rows
 	top    int               // the first row at depth 0 that changed since the last Change
 	ended  *transcript.Chunk // the answer that ended since then, or nil
 }

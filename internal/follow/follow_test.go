@@ -371,3 +371,41 @@ func TestRows(t *testing.T) {
 		t.Errorf("%d rows", again.List.Len())
 	}
 }
+
+// An answer that ended before a reader was opened is no news to it.
+func TestEndedBefore(t *testing.T) {
+	t.Parallel()
+	ended := func(uuid, parent string) string {
+		text := line("assistant", uuid, parent, `[{"type":"text","text":"Done."}]`)
+		return strings.Replace(text, `"message":{`, `"message":{"id":"m`+uuid+`","stop_reason":"end_turn",`, 1)
+	}
+	until := func(r *follow.Reader, turn int) {
+		for {
+			chunks := next(t, r).Transcript.Chunks
+			if last := chunks[len(chunks)-1]; last.Turn == turn && last.StopReason == "end_turn" {
+				return
+			}
+		}
+	}
+	l := newLog(t)
+	l.write(ask("1", ""))
+	h := newHub(t, nil)
+	first := h.Open(l.path, 0)
+	loaded(t, first)
+	if c := first.Change(false); c.Revision != 1 || c.Ended != nil {
+		t.Errorf("the first change is %+v", c)
+	}
+	must(t, first.Close())
+
+	l.write(ended("2", "1"))
+	again := h.Open(l.path, 0)
+	until(again, 1)
+	if c := again.Change(false); c.Revision != 2 || c.Ended != nil {
+		t.Errorf("the first change after it was opened again is %+v", c)
+	}
+	l.write(ask("3", "2") + ended("4", "3"))
+	until(again, 2)
+	if c := again.Change(false); c.Ended == nil || c.Ended.Turn != 2 {
+		t.Errorf("after another answer: %+v", c)
+	}
+}

@@ -33,7 +33,7 @@ type Change struct {
 	Revision int
 	First    int               // the first row at depth 0 that may have changed
 	Total    int               // rows at depth 0
-	Ended    *transcript.Chunk // the last answer if it has just ended, or nil
+	Ended    *transcript.Chunk // the last answer if it ended since the last call, or nil
 }
 
 // Rows returns the rows of the newest snapshot. They don't change until done is called, which may be called
@@ -57,8 +57,11 @@ func (r *Reader) Change(live bool) Change {
 	w.session.mu.Lock()
 	defer w.session.mu.Unlock()
 	c := Change{Revision: w.Revision, First: min(r.top, len(w.Top)), Total: len(w.Top), Ended: r.ended}
+	if !r.told { // it ended before this reader asked
+		c.Ended = nil
+	}
 	if w.Revision > 0 {
-		r.top, r.ended = len(w.Top), nil
+		r.top, r.ended, r.told = len(w.Top), nil, true
 	}
 	return c
 }
