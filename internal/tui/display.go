@@ -285,7 +285,8 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	a.ctx = ctx
 	a.width, a.height = t.Size()
 	a.display = &display{terminal: t, mouse: a.opts.Mouse, inline: paint.Inline{Cuts: t.Cuts}}
-	a.stack = []screen{first(a)}
+	root := first(a) // the only one that may be a waiter
+	a.stack = []screen{root}
 	p := tea.NewProgram(model{a}, tea.WithInput(inputOf(t.In)), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(a.width, a.height), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	a.display.send = p.Send
@@ -307,6 +308,9 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	stopJobs()
 	for _, s := range a.stack {
 		s.close()
+	}
+	if w, ok := root.(waiter); ok {
+		w.wait()
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -53,6 +53,9 @@ type screen interface {
 // A resizer is a screen that does more than redraw when the size of the terminal changes.
 type resizer interface{ resized() tea.Cmd }
 
+// A waiter is a screen that has to be waited for after it was closed. The lock is not held.
+type waiter interface{ wait() }
+
 // A base holds the parts that all screens share. Embed it, and override methods as needed.
 type base struct {
 	*app

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,11 +15,12 @@ import (
 // A sessionData holds the data of the sessions screen.
 type sessionData struct {
 	*view.Listing
-	listed bool            // the list arrived
-	here   map[string]bool // names of the projects of this directory
-	trash  []sessions.TrashedSession
-	news   chan struct{} // has a value if the list changed
-	said   error         // why the list is not complete, as far as the user knows
+	listed   bool            // the list arrived
+	here     map[string]bool // names of the projects of this directory
+	trash    []sessions.TrashedSession
+	news     chan struct{} // has a value if the list changed
+	watching sync.WaitGroup
+	said     error // why the list is not complete, as far as the user knows
 }
 
 // Messages to the sessions screen.
@@ -42,23 +44,28 @@ const listPace = 25 * time.Millisecond
 func (s *sessionsScreen) watch() tea.Cmd {
 	s.data.news = make(chan struct{}, 1)
 	ctx, src, list, news, mu := s.ctx, s.src, s.data.Listing, s.data.news, &s.mu
+	s.data.watching.Go(func() {
+		_ = list.Watch(ctx, listPace, func(int) { // it ends with the screen
+			select {
+			case news <- struct{}{}:
+			default: // it is known
+			}
+		})
+	})
 	return background(s, func() tea.Msg {
-		list.Start()
 		here := src.Here(ctx)
 		if list.Open(ctx) != nil {
 			return nil
 		}
 		mu.Unlock()
-		go func() {
-			_ = list.Watch(ctx, listPace, func(int) { // it ends with the screen
-				select {
-				case news <- struct{}{}:
-				default: // it is known
-				}
-			})
-		}()
 		return listedMsg(here)
 	})
+}
+
+// wait waits until the list is no longer read.
+func (s *sessionsScreen) wait() {
+	s.data.watching.Wait()
+	s.data.Close()
 }
 
 // waitForNews waits until the list changes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,6 +161,38 @@ func growSixth(f *fakeSource) {
 	moved.Modified, moved.Size = storyTime.Add(-time.Minute), 99
 	moved.AITitle = "Retry without a limit"
 	f.infos = append(append([]sessions.SessionInfo{f.infos[0], moved}, f.infos[1:5]...), f.infos[6:]...)
+}
+
+// A readSource is a source that counts its readers, who read until the list is closed.
+type readSource struct {
+	*fakeSource
+	readers atomic.Int32
+}
+
+func (r *readSource) Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
+	r.readers.Add(1)
+	defer r.readers.Add(-1)
+	<-ctx.Done()
+	return r.fakeSource.Measure(ctx, infos)
+}
+
+func (r *readSource) Running(ctx context.Context) ([]sessions.RunningSession, error) {
+	r.readers.Add(1)
+	defer r.readers.Add(-1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Nothing is read after the program ended.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	r := &readSource{fakeSource: someSessions()}
+	s := tell(t, r, 80, 24, listing)
+	s.see("Fix the flaky").waits("the list is read", func() bool { return r.readers.Load() == 2 })
+	s.press("q").ends()
+	if n := r.readers.Load(); n != 0 {
+		t.Errorf("the list is still read by %d", n)
+	}
 }
 
 // A frame that is drawn before the message about a change shows the new titles in the new order.
