@@ -84,7 +84,7 @@ type Options struct {
 	Output func(item *transcript.DisplayItem) string
 }
 
-// New returns the document of a transcript. They share their texts.
+// New returns the document of a transcript. They share their texts. Turns without numbers are numbered.
 func New(t *transcript.Transcript, opts *Options) *Document {
 	m := &copier{}
 	if opts != nil {
@@ -107,7 +107,7 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 		Unlinked:   m.agents(t.Unlinked),
 	}
 	for i := range doc.Chunks {
-		if c := &doc.Chunks[i]; c.Type == transcript.UserChunk && costs[c.Turn] != nil {
+		if c := &doc.Chunks[i]; c.Type == transcript.UserChunk && c.Turn > 0 && costs[c.Turn] != nil {
 			c.Cost = costs[c.Turn]
 		}
 	}
@@ -133,6 +133,7 @@ func (m *copier) chunks(chunks []transcript.Chunk) []transcript.Chunk {
 			m.complete(&made[i].Items[k])
 		}
 	}
+	transcript.Number(made)
 	return made
 }
 

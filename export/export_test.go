@@ -153,6 +153,9 @@ func fill(v reflect.Value, text string, depth int) {
 				fill(field, text, depth)
 			}
 		}
+		if c, ok := v.Addr().Interface().(*transcript.Chunk); ok {
+			c.Turn = 1
+		}
 	case reflect.Slice:
 		if depth == 0 {
 			return

@@ -30,7 +30,7 @@ func IsDocument(head []byte) bool {
 	return strings.HasPrefix(b.String(), `{"format":"clew-session/`)
 }
 
-// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document, or has
+// Read reads a document in JSON. Turns without numbers are numbered. The error wraps [ErrFormat] if the text is not a document, or has
 // subagents that are nested more than 32 deep. Otherwise it is the reader's error.
 func Read(r io.Reader) (*Document, error) {
 	doc := new(Document)
@@ -40,6 +40,10 @@ func Read(r io.Reader) (*Document, error) {
 	}
 	if doc.Format != Format {
 		return nil, fmt.Errorf("%w: it is %q, and this program knows %q", ErrFormat, doc.Format, Format)
+	}
+	transcript.Number(doc.Chunks)
+	for i := range doc.Branches {
+		transcript.Number(doc.Branches[i].Chunks)
 	}
 	doc.Unlinked = slices.DeleteFunc(doc.Unlinked, func(a *transcript.Agent) bool { return a == nil })
 	return doc, nil

@@ -1,10 +1,16 @@
 package export
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/transcript"
 )
 
 // A document from elsewhere can have null among its subagents.
@@ -52,5 +58,54 @@ func TestReadDeepAgents(t *testing.T) {
 		strings.Repeat(`{"type":"tool","agents":[{"id":"a"}]},`, 100) + `{"type":"tool"}]}]}`
 	if _, err := Read(strings.NewReader(wide)); err != nil {
 		t.Errorf("many subagents beside each other: %v", err)
+	}
+}
+
+// A conversation that was made by hand has numbered turns in a document, and so has a document without
+// numbers that is read.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	made := func() []transcript.Chunk {
+		return []transcript.Chunk{
+			{Type: transcript.SystemChunk, Text: "Hello."},
+			{Type: transcript.UserChunk, Text: "One?"}, {Type: transcript.AIChunk, Text: "One."},
+			{Type: transcript.UserChunk, Text: "Two?"},
+		}
+	}
+	numbers := func(chunks []transcript.Chunk) (turns []int) {
+		for i := range chunks {
+			turns = append(turns, chunks[i].Turn)
+		}
+		return turns
+	}
+	source := &transcript.Transcript{
+		Chunks: made(), Branches: []transcript.Branch{{Chunks: made()}},
+		Unlinked: []*transcript.Agent{{ID: "a", Transcript: &transcript.Transcript{Chunks: made(), Branches: []transcript.Branch{{Chunks: made()}}}}},
+	}
+	unnumbered, err := json.Marshal(Document{Format: Format, Chunks: source.Chunks, Branches: source.Branches, Unlinked: source.Unlinked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Read(bytes.NewReader(unnumbered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, doc := range map[string]*Document{"made": New(source, &Options{Branches: true}), "read": read} {
+		agent := doc.Unlinked[0].Transcript
+		for i, chunks := range [][]transcript.Chunk{doc.Chunks, doc.Branches[0].Chunks, agent.Chunks, agent.Branches[0].Chunks} {
+			if diff := cmp.Diff([]int{0, 1, 1, 2}, numbers(chunks)); diff != "" {
+				t.Errorf("%s, %d: turns (-want +got):\n%s", name, i, diff)
+			}
+		}
+		var page strings.Builder
+		if err := Write(t.Context(), &page, doc, HTML, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text := page.String(); strings.Count(text, `id="t1"`) != 1 || strings.Count(text, `id="t2"`) != 1 {
+			t.Errorf("%s: the prompts of the page have other anchors", name)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 0, 0, 0}, numbers(source.Chunks)); diff != "" {
+		t.Errorf("the source changed (-want +got):\n%s", diff)
 	}
 }

@@ -128,6 +128,23 @@ func InTurns(chunks []Chunk, first, last int) []Chunk {
 	return chunks[from:max(from, end)]
 }
 
+// Number numbers the turns of a conversation without numbers, such as one that a program made. If a chunk
+// has a turn, it changes nothing.
+func Number(chunks []Chunk) {
+	for i := range chunks {
+		if chunks[i].Turn != 0 {
+			return
+		}
+	}
+	turn := 0
+	for i := range chunks {
+		if chunks[i].Type == UserChunk {
+			turn++
+		}
+		chunks[i].Turn = turn
+	}
+}
+
 // LastTurn returns the turn of the last chunk, or 0. In a whole conversation it is the number of
 // prompts.
 func LastTurn(chunks []Chunk) int {

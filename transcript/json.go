@@ -96,11 +96,15 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	return plainJSON(&v)
 }
 
-// UnmarshalJSON reads an agent as MarshalJSON returns it.
+// UnmarshalJSON reads an agent as MarshalJSON returns it. Turns without numbers are numbered.
 func (a *Agent) UnmarshalJSON(data []byte) error {
 	var v agentJSON
 	if err := json.Unmarshal(data, &v); err != nil {
 		return err
+	}
+	Number(v.Chunks)
+	for i := range v.Branches {
+		Number(v.Branches[i].Chunks)
 	}
 	*a = Agent{
 		ID: v.ID, Meta: AgentMeta{AgentType: v.Type, Description: v.Description}, LinkedBy: v.LinkedBy,
