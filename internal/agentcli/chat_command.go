@@ -208,8 +208,8 @@ func (c *chat) showContext(ctx context.Context, _ string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%s of %s tokens, %.0f%%\n",
-			wording.Number(report.TotalTokens), wording.Number(report.MaxTokens), report.Percentage)
+		fmt.Fprintf(&text, "%s of %s tokens, %s\n",
+			wording.Number(report.TotalTokens), wording.Number(report.MaxTokens), wording.Percent(report.Percentage))
 		for _, part := range report.Categories {
 			fmt.Fprintf(&text, "%10s  %s\n", wording.Number(part.Tokens), tty.Line(part.Name))
 		}

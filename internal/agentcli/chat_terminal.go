@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -377,7 +376,7 @@ func (s *chatStatus) forTerminal() tui.Status {
 		status.Cost = wording.Dollars(s.cost).Cents()
 	}
 	if s.context != nil && s.context.MaxTokens > 0 {
-		status.Context = fmt.Sprintf("context %.0f %%", s.context.Percentage)
+		status.Context = "context " + wording.Percent(s.context.Percentage)
 	}
 	return status
 }

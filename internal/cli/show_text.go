@@ -225,7 +225,7 @@ func (f *figures) times() string {
 func (h *showHead) figures(w io.Writer, f figures) error {
 	tokens, files := "", ""
 	if f.in > 0 {
-		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", wording.Rounded(f.in), f.cached*100/f.in, wording.Rounded(f.out))
+		tokens = fmt.Sprintf("%s tokens in (%s cached), %s out", wording.Rounded(f.in), render.Percent(f.cached, f.in), wording.Rounded(f.out))
 	}
 	if f.files > 0 {
 		files = fmt.Sprintf("%s, +%s -%s", wording.Count(f.files, "file"), wording.Number(f.added), wording.Number(f.removed))

@@ -261,7 +261,7 @@ type field struct {
 func blockFields(r *stats.Report, b *usage.FiveHourBlock) []field {
 	fields := []field{
 		{b.Start.In(r.Zone).Format("15:04") + b.End.In(r.Zone).Format("-15:04"), tty.Plain},
-		{fmt.Sprintf("%d %% of the time", int(100*r.Now.Sub(b.Start)/b.End.Sub(b.Start))), tty.Plain},
+		{wording.Percent(float64(100*r.Now.Sub(b.Start)/b.End.Sub(b.Start))) + " of the time", tty.Plain},
 		{wording.CostOf(&b.Totals).Long() + " so far", tty.Cost},
 	}
 	if b.Projection == nil || !stats.HasRate(b) {

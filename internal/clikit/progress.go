@@ -96,7 +96,7 @@ func (p *Progress) line(elapsed time.Duration) string {
 	done := min(1, float64(p.read)/float64(p.Total))
 	cells := int(done * barCells)
 	bar := strings.Repeat("#", cells) + strings.Repeat("-", barCells-cells)
-	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
+	line := fmt.Sprintf("[%s] %5s", bar, wording.Percent(done*100))
 	parts := []string{wording.Size(p.read) + " of " + wording.Size(p.Total), speed}
 	if left := p.Total - p.read; left > 0 && rate > 0 {
 		parts = append(parts, wording.ShortDuration(time.Duration(float64(left)/rate*1e9))+" left")

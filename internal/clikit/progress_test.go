@@ -44,16 +44,16 @@ func TestProgress(t *testing.T) {
 			"a file", 400e6, 80,
 			[]step{{time.Second, 100e6}, {time.Second, 100e6}, {2 * time.Second, 200e6}},
 			[]string{
-				"[#####---------------]  25%  100 MB of 400 MB  100 MB/s  3s left",
-				"[##########----------]  50%  200 MB of 400 MB  100 MB/s  2s left",
-				"[####################] 100%  400 MB of 400 MB  100 MB/s",
+				"[#####---------------]  25 %  100 MB of 400 MB  100 MB/s  3s left",
+				"[##########----------]  50 %  200 MB of 400 MB  100 MB/s  2s left",
+				"[####################] 100 %  400 MB of 400 MB  100 MB/s",
 				"",
 			},
 		},
 		{
 			"a file that grows", 10, 80,
 			[]step{{time.Second, 20}},
-			[]string{"[####################] 100%  20 B of 10 B  20 B/s", ""},
+			[]string{"[####################] 100 %  20 B of 10 B  20 B/s", ""},
 		},
 		{
 			"a pipe", -1, 80,
@@ -63,7 +63,7 @@ func TestProgress(t *testing.T) {
 		{
 			"no room for the speed", 400e6, 48,
 			[]step{{time.Second, 100e6}},
-			[]string{"[#####---------------]  25%  100 MB of 400 MB", ""},
+			[]string{"[#####---------------]  25 %  100 MB of 400 MB", ""},
 		},
 		{
 			"a narrow terminal", 400e6, 20,
@@ -73,7 +73,7 @@ func TestProgress(t *testing.T) {
 		{
 			"nothing read yet", 400e6, 80,
 			[]step{{time.Second, 0}},
-			[]string{"[--------------------]   0%  0 B of 400 MB  0 B/s", ""},
+			[]string{"[--------------------]   0 %  0 B of 400 MB  0 B/s", ""},
 		},
 		{
 			"done before there was anything to see", 400e6, 80,

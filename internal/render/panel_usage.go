@@ -14,11 +14,7 @@ import (
 
 // Percent returns the share of a number in another one, for people.
 func Percent(n, of int) string {
-	percent := float64(n) * 100 / float64(max(of, 1))
-	if n > 0 && percent < 0.5 {
-		return "<1 %"
-	}
-	return fmt.Sprintf("%.0f %%", percent)
+	return wording.Percent(float64(n) * 100 / float64(max(of, 1)))
 }
 
 // ContextFill returns the size of the context after the last answer, and of the window of its model. It

@@ -148,8 +148,8 @@ func TestFormat(t *testing.T) {
 		view   *View
 		want   string
 	}{
-		{DefaultFormat, all, "Opus 5.5 high · 42% context · 5h 23% 2h14m · 7d 71% 3d4h · $1.23 · $8.40 today · main · $3.90 block · cache 93%"},
-		{"{model} {context} {5h} {today}", all, "Opus 5.5 42% context 5h 23% 2h14m $8.40 today"},
+		{DefaultFormat, all, "Opus 5.5 high · 42 % context · 5h 23 % 2h14m · 7d 71 % 3d4h · $1.23 · $8.40 today · main · $3.90 block · cache 93 %"},
+		{"{model} {context} {5h} {today}", all, "Opus 5.5 42 % context 5h 23 % 2h14m $8.40 today"},
 		{"{project} {dir} {name} {lines} {time} {pr} {version}", all, "$3.10 in shop shop limits +120 -33 1h30m PR #12 approved 2.1.325"},
 		{"{model} | {context} | {branch}", some, "Opus | main"},
 		{"{context} | {model} | {5h} | {branch} | {7d}", some, "Opus | main"},
@@ -175,10 +175,10 @@ func TestLineLeavesOut(t *testing.T) {
 	t.Parallel()
 	f := parsed(t, DefaultFormat)
 	for width, want := range map[int]string{
-		110: "Opus 5.5 high · 42% context · 5h 23% 2h14m · 7d 71% 3d4h · $1.23 · $8.40 today · main · $3.90 block",
-		84:  "Opus 5.5 · 42% context · 5h 23% 2h14m · 7d 71% 3d4h · $1.23 · $8.40 today · main",
-		76:  "Opus 5.5 · 42% context · 5h 23% 2h14m · 7d 71% 3d4h · $1.23 · $8.40 today",
-		40:  "Opus 5.5 · 42% context · 5h 23% 2h14m",
+		110: "Opus 5.5 high · 42 % context · 5h 23 % 2h14m · 7d 71 % 3d4h · $1.23 · $8.40 today · main · $3.90 block",
+		84:  "Opus 5.5 · 42 % context · 5h 23 % 2h14m · 7d 71 % 3d4h · $1.23 · $8.40 today · main",
+		76:  "Opus 5.5 · 42 % context · 5h 23 % 2h14m · 7d 71 % 3d4h · $1.23 · $8.40 today",
+		40:  "Opus 5.5 · 42 % context · 5h 23 % 2h14m",
 		20:  "Opus 5.5",
 		5:   "Opus…",
 	} {

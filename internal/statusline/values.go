@@ -128,13 +128,13 @@ func percent(p *float64) (string, tty.Style) {
 	case p == nil || *p < 0:
 		return "", tty.Plain
 	case *p >= 1000:
-		return ">999%", tty.Failure
+		return ">999 %", tty.Failure
 	case *p >= 90:
-		return fmt.Sprintf("%.0f%%", *p), tty.Failure
+		return wording.Percent(*p), tty.Failure
 	case *p >= 75:
-		return fmt.Sprintf("%.0f%%", *p), tty.Waiting
+		return wording.Percent(*p), tty.Waiting
 	}
-	return fmt.Sprintf("%.0f%%", *p), tty.Success
+	return wording.Percent(*p), tty.Success
 }
 
 // limit returns a limit, unless it was reset since the agent reported it.
@@ -196,7 +196,7 @@ func cache(v *View) []part {
 	case c.HitRatio == nil || *c.HitRatio < 0 || *c.HitRatio > 1:
 		return nil
 	}
-	return []part{{"cache ", tty.Dim}, {fmt.Sprintf("%.0f%%", 100**c.HitRatio), tty.Plain}}
+	return []part{{"cache ", tty.Dim}, {wording.Percent(100 * *c.HitRatio), tty.Plain}}
 }
 
 func dir(v *View) []part {

@@ -322,9 +322,9 @@ func (s *searchScreen) indexing() *view.Indexing {
 func (s *searchScreen) status() string {
 	switch indexing := s.indexing(); {
 	case indexing != nil:
-		return fmt.Sprintf("%s results so far, reading sessions, %d %%", wording.Number(len(s.hits)+s.found.More), indexing.Percent())
+		return fmt.Sprintf("%s results so far, reading sessions, %s", wording.Number(len(s.hits)+s.found.More), wording.Percent(float64(indexing.Percent())))
 	case s.stop != nil && s.total > 0:
-		return fmt.Sprintf("reading sessions, %d %%", 100*s.done/s.total)
+		return "reading sessions, " + wording.Percent(float64(100*s.done/s.total))
 	case s.stop != nil:
 		return "searching"
 	case s.found == nil:

@@ -146,7 +146,7 @@ func (s *sessionScreen) headerFacts() (facts []part) {
 		add(tty.Dim, tty.Line(t.PermissionMode))
 	}
 	if s.facts.revision > 0 && s.facts.context >= 0 {
-		add(tty.Dim, fmt.Sprintf("context %d %%", s.facts.context))
+		add(tty.Dim, "context "+wording.Percent(float64(s.facts.context)))
 	}
 	add(tty.Cost, s.facts.cost.Known())
 	if day := t.Created; !day.IsZero() && !s.isToday(day) {

@@ -39,6 +39,14 @@ func Rounded(n int) string {
 	return ""
 }
 
+// Percent writes a percentage: 0 %, <1 %, 7 %.
+func Percent(percent float64) string {
+	if percent > 0 && percent <= 0.5 {
+		return "<1 %"
+	}
+	return fmt.Sprintf("%.0f %%", percent)
+}
+
 // Tokens writes a rounded number of tokens: 1 token, 21.4k tokens.
 func Tokens(n int) string {
 	if n == 1 {

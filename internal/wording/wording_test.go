@@ -41,6 +41,15 @@ func TestRounded(t *testing.T) {
 	}
 }
 
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	for percent, want := range map[float64]string{0: "0 %", 0.1: "<1 %", 0.5: "<1 %", 0.7: "1 %", 99.4: "99 %", 100: "100 %", 1234: "1234 %"} {
+		if got := Percent(percent); got != want {
+			t.Errorf("Percent(%v) = %q, want %q", percent, got, want)
+		}
+	}
+}
+
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 tokens", 1: "1 token", 950: "950 tokens", 21400: "21.4k tokens"} {

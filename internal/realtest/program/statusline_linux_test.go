@@ -70,8 +70,8 @@ func TestRealStatusLine(t *testing.T) {
 	k.see(t, "Hi you")
 	k.press(t, "\r")
 	k.see(t, "Hello there.")
-	k.see(t, "Opus 5.5 | 2% context | $0.07 | ")
-	k.see(t, " | cache 26%")
+	k.see(t, "Opus 5.5 | 2 % context | $0.07 | ")
+	k.see(t, " | cache 26 %")
 	// The file of the session counts for the day, as soon as the costs are computed again.
 	_, stderr, code := s.run(t, "statusline", "--refresh")
 	if code != 0 {
