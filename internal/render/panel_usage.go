@@ -220,9 +220,9 @@ func (o Options) UsagePanel(t *transcript.Transcript, l *rows.List) []PanelLine 
 }
 
 // ModelEntries returns the tokens and costs of a report by model, with a heading and a total. The cells
-// are calls, input, output, cache read, cache write and cost.
+// are answers, input, output, cache read, cache write and cost.
 func ModelEntries(report *usage.Report) []PanelEntry {
-	entries := []PanelEntry{heading("Model", headCells("calls", "in", "out", "cache read", "cache write", "cost")...)}
+	entries := []PanelEntry{heading("Model", headCells("answers", "in", "out", "cache read", "cache write", "cost")...)}
 	for i := range report.Rows {
 		row := &report.Rows[i]
 		entries = append(entries, PanelEntry{Words: ShortModel(row.Key.Model), Cells: usageCells(&row.Totals)})

@@ -142,7 +142,7 @@ func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		columns := []column{
-			{"Model", false}, {"Calls", true}, {"In", true}, {"Out", true}, {"Cache read", true}, {"Cache write", true}, {"Cost", true},
+			{"Model", false}, {"Answers", true}, {"In", true}, {"Out", true}, {"Cache read", true}, {"Cache write", true}, {"Cost", true},
 		}
 		entryTable(m, "Usage by model", columns, render.ModelEntries(report)[1:])
 		for _, text := range render.UsageRemarks(t, report) {
