@@ -139,12 +139,7 @@ func colorCode(text string) int {
 
 // oneLine joins a text into one clean line of at most most characters.
 func oneLine(text string, most int) string {
-	line := strings.Join(strings.Fields(clean(clip.Bytes(text, 8*most))), " ")
-	if utf8.RuneCountInString(line) <= most {
-		return line
-	}
-	runes := []rune(line)
-	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	return clip.Runes(strings.Join(strings.Fields(clean(clip.Bytes(text, 8*most))), " "), most)
 }
 
 // shorten cuts a text to the limit, at the end of a line if possible, and returns the number of

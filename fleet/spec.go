@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/clip"
 )
 
 // A Spec is the request of a submitter. A worker refuses a job that asks for more than its policy
@@ -252,11 +254,7 @@ func (s *Spec) title() string {
 	if text == "" {
 		text = s.Prompt
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > maxTitle {
-		text = string(r[:maxTitle-1]) + "…"
-	}
-	return text
+	return clip.Runes(strings.Join(strings.Fields(text), " "), maxTitle)
 }
 
 const maxTitle = 80

@@ -2,7 +2,11 @@
 // columns of a terminal.
 package clip
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Bytes returns the start of a text: n bytes, or up to three less, so that no rune is cut in half. It
 // shares the memory of the text. A negative n means 0.
@@ -28,4 +32,19 @@ func Marked(text string, n int) string {
 		return text
 	}
 	return Bytes(text, n) + "…"
+}
+
+// Runes returns a text in at most n characters: the end of a longer one, with the spaces before it,
+// becomes "…".
+func Runes(text string, n int) string {
+	count, kept := 0, 0
+	for i := range text {
+		if count++; count == n {
+			kept = i
+		}
+		if count > n {
+			return strings.TrimRightFunc(text[:kept], unicode.IsSpace) + "…"
+		}
+	}
+	return text
 }

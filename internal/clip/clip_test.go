@@ -37,6 +37,21 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestRunes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 3, ""}, {"a世b", 3, "a世b"}, {"a世bc", 3, "a世…"}, {"a \tbc", 4, "a…"}, {"ab", 1, "…"}, {" ab", 2, "…"},
+	} {
+		if got := clip.Runes(test.text, test.n); got != test.want {
+			t.Errorf("Runes(%q, %d): got %q, want %q", test.text, test.n, got, test.want)
+		}
+	}
+}
+
 // The start of valid text is valid, and as long as it can be.
 func FuzzBytes(f *testing.F) {
 	f.Add("a😀b世", 3)

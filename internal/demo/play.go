@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/simagent"
 	"github.com/clewdev/clew/wire"
 )
@@ -200,7 +201,7 @@ func (c *pacedConnection) Read(p []byte) (int, error) {
 		if len(line) == 0 {
 			return 0, err
 		}
-		if !c.wait(pause(line)) {
+		if pause.Until(c.done, delay(line)) {
 			return 0, io.EOF
 		}
 		c.rest = line
@@ -208,18 +209,6 @@ func (c *pacedConnection) Read(p []byte) (int, error) {
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
-}
-
-// wait waits for d. It reports false if the connection ends first.
-func (c *pacedConnection) wait(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // Write ends the output when the host interrupts the agent.
@@ -245,7 +234,7 @@ const (
 )
 
 // pause returns how long to wait before a message.
-func pause(line []byte) time.Duration {
+func delay(line []byte) time.Duration {
 	switch m := wire.Decode(bytes.TrimSpace(line)).(type) {
 	case *wire.StreamEventMessage:
 		switch m.Event.(type) {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/search"
@@ -79,11 +80,7 @@ func (r *Recall) safeHead(text string, most int) string {
 
 // quoted returns one line of limited length as a JSON string.
 func quoted(text string, most int) string {
-	line := strings.Join(strings.Fields(text), " ")
-	if runes := []rune(line); len(runes) > most {
-		line = strings.TrimSpace(string(runes[:most-1])) + "…"
-	}
-	return quote(line)
+	return quote(clip.Runes(strings.Join(strings.Fields(text), " "), most))
 }
 
 // quote returns a text as a JSON string, with <, > and & as they are.

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/version"
 )
 
@@ -234,11 +235,7 @@ func reason(stderr string) string {
 	if len(errs) == 0 {
 		errs = all
 	}
-	text := strings.Join(errs, "; ")
-	if len(text) > maxReason {
-		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
-	}
-	return text
+	return clip.Marked(strings.Join(errs, "; "), maxReason)
 }
 
 // userinfo matches the part before the host of a URL.
