@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -372,7 +370,7 @@ func existingRoots(candidates []string) []string {
 	var roots []string
 	var known []fs.FileInfo
 	for _, dir := range candidates {
-		dir, info := existing(dir)
+		dir, info := sessionfile.Existing(dir)
 		if info == nil || containsFile(known, info) {
 			continue
 		}
@@ -391,23 +389,11 @@ func containsFile(files []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// existing returns a directory under the name by which it exists. The agent normalizes its path to
-// composed characters, and some systems decompose them. The info is nil if the directory does not
-// exist.
-func existing(dir string) (string, fs.FileInfo) {
-	for _, dir := range []string{dir, norm.NFC.String(dir)} {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir, info
-		}
-	}
-	return dir, nil
-}
-
 // rootCandidates returns the directories that may be roots, beginning with the agent's default.
 // There is at least one.
 func rootCandidates() ([]string, error) {
 	home, err := os.UserHomeDir()
-	if config := configured(home); len(config) > 0 {
+	if config := sessionfile.ConfigDirs(home); len(config) > 0 {
 		return config, nil
 	}
 	if err != nil {
@@ -418,44 +404,6 @@ func rootCandidates() ([]string, error) {
 		shared = filepath.Join(home, ".config")
 	}
 	return []string{filepath.Join(home, ".claude"), filepath.Join(shared, "claude")}, nil
-}
-
-// configured returns the directories that CLAUDE_CONFIG_DIR names. If the whole value is an
-// existing directory, a comma is part of its name.
-func configured(home string) []string {
-	value := os.Getenv("CLAUDE_CONFIG_DIR")
-	names := []string{value}
-	if _, info := existing(value); info == nil {
-		names = strings.Split(value, ",")
-	}
-	var dirs []string
-	for _, name := range names {
-		if name = strings.TrimSpace(name); name != "" {
-			dirs = append(dirs, rootOf(expandHome(name, home)))
-		}
-	}
-	return dirs
-}
-
-// expandHome replaces a leading "~" by the user's home directory.
-func expandHome(name, home string) string {
-	rest, ok := strings.CutPrefix(name, "~")
-	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
-		return filepath.Join(home, rest)
-	}
-	return name
-}
-
-// rootOf returns the root for a directory, which may be the "projects" directory in a root.
-func rootOf(dir string) string {
-	dir = filepath.Clean(dir)
-	if filepath.Base(dir) != sessionfile.Folder {
-		return dir
-	}
-	if _, inside := existing(filepath.Join(dir, sessionfile.Folder)); inside != nil {
-		return dir
-	}
-	return filepath.Dir(dir)
 }
 
 // AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the

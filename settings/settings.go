@@ -32,6 +32,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -52,8 +53,7 @@ const (
 type Options struct {
 	// Dir is the working directory of the agent. Empty means the directory of this process.
 	Dir string
-	// ConfigDir is the directory of the agent's settings. Empty means the directory in
-	// CLAUDE_CONFIG_DIR, or else .claude in the home directory.
+	// ConfigDir is the directory of the agent's settings. Empty means that of [Dir].
 	ConfigDir string
 	// Sources are the sources among [User], [Project] and [Local] that the agent reads, as in
 	// clew.Options.Settings.Sources. Nil means all, empty none.
@@ -183,9 +183,9 @@ func (o *Options) files() ([]File, error) {
 	}
 	var files []File
 	for _, origin := range []Origin{
-		{User, filepath.Join(config, "settings.json")},
-		{Project, filepath.Join(dir, ".claude", "settings.json")},
-		{Local, filepath.Join(dir, ".claude", "settings.local.json")},
+		{User, filepath.Join(config, FileName)},
+		{Project, filepath.Join(dir, FolderName, FileName)},
+		{Local, filepath.Join(dir, FolderName, LocalFileName)},
 	} {
 		if o.reads(origin.Source) {
 			files = append(files, readFile(origin)...)
@@ -208,14 +208,29 @@ func (o *Options) configDir() (string, error) {
 	if o.ConfigDir != "" {
 		return o.ConfigDir, nil
 	}
-	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir, nil
-	}
+	return Dir()
+}
+
+// The names of the agent's directory and files, in the home directory and in projects.
+const (
+	FolderName    = ".claude"
+	FileName      = "settings.json"
+	LocalFileName = "settings.local.json"
+)
+
+// Dir returns the directory of the user's settings, which need not exist: the first that
+// CLAUDE_CONFIG_DIR names, as in [sessions.Roots], or else .claude in the home directory.
+//
+// [sessions.Roots]: https://pkg.go.dev/github.com/clewdev/clew/sessions#Roots
+func Dir() (string, error) {
 	home, err := os.UserHomeDir()
+	if dirs := sessionfile.ConfigDirs(home); len(dirs) > 0 {
+		return dirs[0], nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("settings: %w", err)
 	}
-	return filepath.Join(home, ".claude"), nil
+	return filepath.Join(home, FolderName), nil
 }
 
 // managedFiles returns the files of an administrator: one, and the files of a directory beside it,

@@ -132,3 +132,26 @@ func TestResolveBadFiles(t *testing.T) {
 		t.Errorf("nothing: %+v, %v", resolved, err)
 	}
 }
+
+// The directory of the user's settings is the first of a list, unless a comma is part of its name.
+func TestDir(t *testing.T) {
+	dir := t.TempDir()
+	home, comma := filepath.Join(dir, "home"), filepath.Join(dir, "a,b")
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, home)
+	}
+	if err := os.Mkdir(comma, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		"":                                  filepath.Join(home, ".claude"),
+		" , ~/other,x":                      filepath.Join(home, "other"),
+		filepath.Join(dir, "x") + "," + dir: filepath.Join(dir, "x"),
+		comma:                               comma,
+	} {
+		t.Setenv("CLAUDE_CONFIG_DIR", value)
+		if got, err := settings.Dir(); got != want || err != nil {
+			t.Errorf("%q: got %q, %v", value, got, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/settings"
 )
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
@@ -27,13 +28,9 @@ import (
 // mcpFile is the file with the MCP servers of a project.
 const mcpFile = ".mcp.json"
 
-// agentDir is the directory with a project's settings, and in a user's home with the user's
-// settings.
-const agentDir = ".claude"
-
-// powerful are the files of agentDir that can run programs.
+// powerful are the files of the agent's directory in a project that can run programs.
 var powerful = []string{
-	"settings.json", "settings.local.json", "agents", "commands", "skills", "plugins", "workflows",
+	settings.FileName, settings.LocalFileName, "agents", "commands", "skills", "plugins", "workflows",
 }
 
 // settleTrust leaves the project's settings out of opts unless the user trusts the project. It may
@@ -122,7 +119,7 @@ func realDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// search finds the files that can run programs. The agent reads agentDir up to the root of the
+// search finds the files that can run programs. The agent reads .claude up to the root of the
 // repository, and mcpFile in all directories above. Files in the home directory are the user's.
 func (w *workplace) search(dir string) {
 	root, inside := repositoryRoot(dir), true
@@ -135,7 +132,7 @@ func (w *workplace) search(dir string) {
 				w.dirs = append(w.dirs, dir) // trust in the project does not cover a directory above it
 			}
 		}
-		if own := filepath.Join(dir, agentDir); inside && dir != home && own != config {
+		if own := filepath.Join(dir, settings.FolderName); inside && dir != home && own != config {
 			for _, name := range powerful {
 				w.note(filepath.Join(own, name))
 			}
@@ -153,10 +150,19 @@ func userDirs() (home, config string) {
 	if dir, err := os.UserHomeDir(); err == nil {
 		home, _ = realDir(dir) // without it, there is no home
 	}
-	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+	if dir := chosenDir(); dir != "" {
 		config, _ = realDir(dir)
 	}
 	return home, config
+}
+
+// chosenDir returns the directory that the user chose for the agent, or "".
+func chosenDir() string {
+	if os.Getenv("CLAUDE_CONFIG_DIR") == "" {
+		return ""
+	}
+	dir, _ := settings.Dir() // without it, there is none
+	return dir
 }
 
 // note keeps a file if it exists.
@@ -257,7 +263,7 @@ const maxAgentState = 64 << 20
 // acceptedByAgent returns the directories that the user trusted in the agent itself.
 func acceptedByAgent() map[string]bool {
 	accepted := map[string]bool{}
-	dir := os.Getenv("CLAUDE_CONFIG_DIR")
+	dir := chosenDir()
 	if dir == "" {
 		dir, _ = os.UserHomeDir() // without a home, there is no such file
 	}

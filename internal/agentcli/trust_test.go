@@ -97,3 +97,16 @@ func TestTrustIsSavedOneAtATime(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// The agent's record is in the first directory of a list.
+func TestAcceptedInAList(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir+","+filepath.Join(dir, "other"))
+	record := []byte(`{"projects":{"/repo":{"hasTrustDialogAccepted":true}}}`)
+	if err := os.WriteFile(filepath.Join(dir, ".claude.json"), record, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if accepted := acceptedByAgent(); !accepted[filepath.FromSlash("/repo")] {
+		t.Errorf("got %v", accepted)
+	}
+}

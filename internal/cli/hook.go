@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/permission"
+	agentsettings "github.com/clewdev/clew/settings"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -186,15 +186,11 @@ func (c *settingsChange) confirm(ctx context.Context, s Streams, what string) (b
 
 // readUserSettings returns the path and the text of the user's settings for the agent.
 func readUserSettings() (path, text string, err error) {
-	dir, _, _ := strings.Cut(os.Getenv("CLAUDE_CONFIG_DIR"), ",")
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", "", unreadSettings(err)
-		}
-		dir = filepath.Join(home, ".claude")
+	dir, err := agentsettings.Dir()
+	if err != nil {
+		return "", "", unreadSettings(err)
 	}
-	path = filepath.Join(dir, "settings.json")
+	path = filepath.Join(dir, agentsettings.FileName)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link stays
 	}
