@@ -159,19 +159,12 @@ func (a *turnAccount) follow(msg wire.Message) {
 	case *wire.AssistantMessage:
 		a.session = cmp.Or(m.SessionID, a.session)
 		if m.ID == "" || m.ID != a.message { // the blocks of a message come one by one
-			a.tokens += tokensOf(m.Usage)
+			a.tokens += m.Usage.TotalTokens()
 		}
 		a.message = m.ID
 	case *wire.ResultMessage:
 		a.session, a.result = cmp.Or(m.SessionID, a.session), m
 	}
-}
-
-func tokensOf(u *wire.Usage) int {
-	if u == nil {
-		return 0
-	}
-	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
 // parts returns the turn's duration, tokens and cost, and how to continue the session. It returns
@@ -184,7 +177,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	if r := a.result; r != nil {
 		elapsed = cmp.Or(r.Duration.Duration(), elapsed)
 		cost = wording.Dollars(r.TotalCostUSD).Long()
-		tokens = cmp.Or(tokensOf(r.Usage), tokens)
+		tokens = cmp.Or(r.Usage.TotalTokens(), tokens)
 	}
 	parts := []string{wording.Duration(elapsed)}
 	if tokens > 0 {

@@ -184,13 +184,13 @@ type savedRecord struct {
 // save saves once, and prints the result.
 func (o *archiveOptions) save(ctx context.Context, a *archive.Archive, at engine.Archive, machine string) error {
 	begun := clikit.Now()
-	show, clearBar := barOn(o.streams)
+	bar := clikit.ProgressOn(o.streams.Err, -1, clikit.Now)
 	want := &archive.SaveOptions{Machine: machine, DryRun: o.dryRun}
-	if show != nil {
+	if show := bar.Func(); show != nil {
 		want.Progress = func(p archive.SaveProgress) { show(p.Bytes, p.AllBytes) }
 	}
 	report, err := a.Save(ctx, want)
-	clearBar()
+	bar.Clear()
 	if err != nil {
 		return archiveError(ctx, err)
 	}
@@ -418,13 +418,13 @@ type verifiedRecord struct {
 }
 
 func (o *archiveOptions) printVerified(ctx context.Context, a *archive.Archive, at engine.Archive) error {
-	show, clearBar := barOn(o.streams)
+	bar := clikit.ProgressOn(o.streams.Err, -1, clikit.Now)
 	var progress func(done, all int)
-	if show != nil {
+	if show := bar.Func(); show != nil {
 		progress = func(done, all int) { show(int64(done), int64(all)) }
 	}
 	report, err := a.Verify(ctx, progress)
-	clearBar()
+	bar.Clear()
 	if err != nil {
 		return archiveError(ctx, err)
 	}

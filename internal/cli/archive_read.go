@@ -130,9 +130,9 @@ func (s *settings) unpack(cmd *cobra.Command, at engine.Archive) ([]string, erro
 		return nil, err
 	}
 	defer target.Close() //nolint:errcheck // it was only read
-	show, clearBar := barOn(s.streams)
-	u, err := archive.New(target).Unpack(ctx, dir, &archive.UnpackOptions{Live: live, Progress: show})
-	clearBar()
+	bar := clikit.ProgressOn(s.streams.Err, -1, clikit.Now)
+	u, err := archive.New(target).Unpack(ctx, dir, &archive.UnpackOptions{Live: live, Progress: bar.Func()})
+	bar.Clear()
 	if err != nil {
 		return nil, err
 	}
@@ -192,17 +192,4 @@ func keepMachine(name string) error {
 		return err
 	}
 	return clikit.WritePrivate(path, string(line), true)
-}
-
-// barOn returns a function that shows progress on a terminal, or nil, and a function that removes
-// it.
-func barOn(s Streams) (show func(done, all int64), clearBar func()) {
-	if !clikit.IsTerminal(s.Err) || os.Getenv("TERM") == "dumb" {
-		return nil, func() {}
-	}
-	bar := clikit.NewProgress(s.Err, -1, clikit.Now)
-	return func(done, all int64) {
-		bar.Total = all
-		bar.Set(done)
-	}, bar.Clear
 }

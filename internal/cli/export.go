@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/input"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 )
@@ -190,14 +191,8 @@ func (o *exportOptions) failed(ctx context.Context, path string, err error) erro
 
 // defaultName returns the name of the file if the user gives none.
 func defaultName(doc *export.Document, format string) string {
-	id := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return -1
-	}, doc.SessionID)
 	ending := map[string]string{export.HTML: ".html", export.Markdown: ".md", export.JSON: ".json"}[format]
-	return "clew-" + cmp.Or(id[:min(len(id), 8)], "session") + ending
+	return view.ExportName(doc.SessionID) + ending
 }
 
 // writeFile creates a file that only the user can read, or nothing if it fails.

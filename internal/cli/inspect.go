@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,10 +175,10 @@ func (o *inspectOptions) maxErrors() int {
 func (o *inspectOptions) progress(in *input.Stream) *clikit.Progress {
 	typed := in.File == nil && clikit.IsTerminal(o.streams.In)
 	listed := o.json && clikit.IsTerminal(o.streams.Out)
-	if typed || listed || !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
+	if typed || listed {
 		return nil
 	}
-	return clikit.NewProgress(o.streams.Err, in.Size, time.Now)
+	return clikit.ProgressOn(o.streams.Err, in.Size, time.Now)
 }
 
 // A finding is the result of examining a frame.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -350,9 +349,9 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *se
 			o.note("cannot use the index, reading the transcripts instead: " + clikit.Printable(clikit.Cause(err).Error()))
 		}
 	}
-	progress, clearLine := o.bar()
-	result, err := search.Scan(ctx, files, q, progress)
-	clearLine()
+	bar := clikit.ProgressOn(o.streams.Err, -1, o.now)
+	result, err := search.Scan(ctx, files, q, bar.Func())
+	bar.Clear()
 	if err != nil {
 		return result, clikit.Interrupted()
 	}
@@ -364,14 +363,14 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	if err != nil {
 		return nil, err
 	}
-	progress, clearLine := o.bar()
-	defer clearLine()
-	usual := setGCPercent(searchGCPercent)
+	bar := clikit.ProgressOn(o.streams.Err, -1, o.now)
+	defer bar.Clear()
+	show, usual := bar.Func(), setGCPercent(searchGCPercent)
 	defer setGCPercent(usual)
 	x := &search.Index{Path: path, Note: o.note, Progress: func(done, total int64) {
 		setGCPercent(usual)
-		if progress != nil {
-			progress(done, total)
+		if show != nil {
+			show(done, total)
 		}
 	}}
 	return x.Search(ctx, files, q)
@@ -381,18 +380,6 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 // would spend a fifth of its time on collections. The default applies when files have to be read
 // first.
 const searchGCPercent = 400
-
-// bar returns a function that shows progress on a terminal, or nil, and a function that removes it.
-func (o *searchOptions) bar() (progress func(done, total int64), clearLine func()) {
-	if !clikit.IsTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
-		return nil, func() {}
-	}
-	bar := clikit.NewProgress(o.streams.Err, -1, o.now)
-	return func(done, total int64) {
-		bar.Total = total
-		bar.Set(done)
-	}, bar.Clear
-}
 
 // note prints a note to stderr.
 func (o *searchOptions) note(text string) {

@@ -339,14 +339,8 @@ func renameProjects(used *sessions.UsageScan, calls []usage.Call, aliases map[st
 
 // read reads the transcripts, with a progress bar on a terminal.
 func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*sessions.UsageScan, error) {
-	var bar *clikit.Progress
-	if clikit.IsTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
-		bar = clikit.NewProgress(o.streams.Err, -1, o.now)
-		want.Progress = func(done, total int64) {
-			bar.Total = total
-			bar.Set(done)
-		}
-	}
+	bar := clikit.ProgressOn(o.streams.Err, -1, o.now)
+	want.Progress = bar.Func()
 	used, err := sessions.ScanUsage(ctx, want)
 	bar.Clear()
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -234,12 +233,7 @@ func (a *projectAlias) isPattern() bool { return strings.Contains(a.project, "*"
 
 // directory returns the directory that the alias is for, or "" if it is for a name.
 func (a *projectAlias) directory() string {
-	dir := a.project
-	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
-		}
-	}
+	dir := clikit.ExpandHome(a.project)
 	if dir != "." && dir != ".." && !strings.ContainsFunc(dir, func(r rune) bool { return r == '/' || r == filepath.Separator }) {
 		return ""
 	}

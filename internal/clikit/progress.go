@@ -57,6 +57,26 @@ func NewProgress(w io.Writer, total int64, now func() time.Time) *Progress {
 	return &Progress{w: w, width: TerminalWidth(w), Total: total, now: now, started: started, drawn: started}
 }
 
+// ProgressOn is like [NewProgress] on a terminal that can redraw a line. Elsewhere it returns nil, which
+// draws nothing.
+func ProgressOn(w io.Writer, total int64, now func() time.Time) *Progress {
+	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return NewProgress(w, total, now)
+}
+
+// Func returns a function that sets the number of bytes and the total, or nil if nothing is drawn.
+func (p *Progress) Func() func(done, total int64) {
+	if p == nil {
+		return nil
+	}
+	return func(done, total int64) {
+		p.Total = total
+		p.Set(done)
+	}
+}
+
 // Set sets the number of bytes read so far, and redraws the line if it is time.
 func (p *Progress) Set(read int64) {
 	if p == nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -90,11 +89,7 @@ func (a Archive) Absolute() Archive {
 	if kind.shown != nil {
 		return a
 	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		if home, err := os.UserHomeDir(); err == nil {
-			path = filepath.Join(home, rest)
-		}
-	}
+	path = clikit.ExpandHome(path)
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}

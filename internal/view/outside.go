@@ -99,7 +99,7 @@ func (s *Source) Export(ctx context.Context, info sessions.SessionInfo, show boo
 			return "", err
 		}
 	}
-	path, err := writeNew(dir, pageName(info.ID), func(w io.Writer) error {
+	path, err := writeNew(dir, ExportName(info.ID), func(w io.Writer) error {
 		return export.Write(ctx, w, doc, export.HTML, &export.View{Thinking: true})
 	})
 	if err != nil || !show {
@@ -141,8 +141,8 @@ func pagesDir(now time.Time) (string, error) {
 	return dir, nil
 }
 
-// pageName returns the name of a page without its ending.
-func pageName(id string) string {
+// ExportName returns the name of the file to which a session is exported, without its ending.
+func ExportName(id string) string {
 	letters := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
