@@ -66,6 +66,7 @@ func openNATS(ctx context.Context, opts *natsfleet.Options) (Engine, error) {
 // A natsEngine is an [Engine] with NATS servers.
 type natsEngine struct{ *natsfleet.Engine }
 
+// Doctor implements [Engine].
 func (e natsEngine) Doctor(ctx context.Context) ([]Finding, error) {
 	found, err := e.Engine.Doctor(ctx)
 	var findings []Finding
@@ -75,6 +76,7 @@ func (e natsEngine) Doctor(ctx context.Context) ([]Finding, error) {
 	return findings, err
 }
 
+// Remote implements [Engine].
 func (e natsEngine) Remote(listen, host string) string {
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" {
