@@ -138,7 +138,7 @@ var wantFeatures = []string{
 	"user: Edit", "ai Edit: So it is.",
 	"user: Todo", "ai TodoWrite!: So it is.",
 	"user: Task", "ai TaskCreate: So it is.",
-	"user: /usage", "system: Total cost:            $0.0025",
+	"user: /usage", "system: Estimated cost:        $0.0025",
 	"user: /context", "system: ## Context Usage",
 	"user: /greet the cat", "ai: Yes.",
 	"user: /bow low", "ai: Yes.",

@@ -156,6 +156,7 @@ func followToEnd(
 var notFollowed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
 	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Agents", "Permission", "Sandboxed"),
+	cmpopts.IgnoreFields(transcript.TaskReport{}, "Time"),
 }
 
 func (l *live) compare(t *testing.T, disk *transcript.Transcript) {
