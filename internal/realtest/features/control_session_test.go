@@ -338,7 +338,7 @@ func (s *controlled) testUsage(t *testing.T) {
 			t.Errorf("%s %+v", name, usage)
 		}
 	}
-	if cost := must(screens.CostText(t.Context(), s))(t); !strings.Contains(cost, "Total cost:") {
+	if cost := must(screens.CostText(t.Context(), s))(t); !strings.Contains(cost, "Estimated cost:") {
 		t.Errorf("cost %q", cost)
 	}
 }
