@@ -98,7 +98,7 @@ func TestRealCommands(t *testing.T) {
 	model.Reply("Yes.")
 	s := scene.Connect(t, options(t, model))
 	ask(t, s, "First words")
-	t.Run("cost", func(t *testing.T) { testLocalCommand(t, s, "cost", "Total cost:") })
+	t.Run("cost", func(t *testing.T) { testLocalCommand(t, s, "cost", "Estimated cost:") })
 	t.Run("context", func(t *testing.T) { testLocalCommand(t, s, "context", "Context Usage") })
 	if n := len(model.Requests()); n != 1 {
 		t.Errorf("the model was asked %d times", n)
