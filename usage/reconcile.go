@@ -55,10 +55,11 @@ type Reason string
 // The reasons.
 const (
 	// ReasonUnwritten: the agent counts more. Some calls leave no line in a transcript, such as
-	// those for titles, for summaries of compactions and of web pages.
+	// those for titles, for summaries of compactions and of web pages. And since 2.1.326 the agent
+	// counts a guess of the text of an interrupted answer, of which a transcript has the usage at its start.
 	ReasonUnwritten Reason = "unwritten"
-	// ReasonUncounted: the transcripts have more. The agent does not count an answer that was
-	// interrupted, and a process that is killed leaves no account.
+	// ReasonUncounted: the transcripts have more. Before 2.1.326 the agent does not count an answer that
+	// was interrupted, and a process that is killed leaves no account.
 	ReasonUncounted Reason = "uncounted"
 	// ReasonBoth: each has something that the other has not.
 	ReasonBoth Reason = "both"

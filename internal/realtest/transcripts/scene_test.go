@@ -226,6 +226,7 @@ func allChunks(tr *transcript.Transcript) [][]transcript.Chunk {
 // and the real name of a command.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
+	cmpopts.IgnoreFields(transcript.TaskReport{}, "Time"),
 	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "ResultAt", "Permission", "Sandboxed"),
 	cmp.FilterPath(inUserChunk, cmp.Ignore()),
 	cmp.Transformer("agent", func(a *transcript.Agent) []transcript.Chunk { return a.Transcript.Chunks }),
