@@ -86,3 +86,25 @@ func TestExcludedPhrases(t *testing.T) {
 		}
 	}
 }
+
+// A turn with more texts than are read for its phrases does not have an excluded phrase in one of the others.
+func TestExcludedPhraseBehindMany(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	answers := make([]string, maxOthers+4)
+	for i := range answers {
+		answers[i] = fmt.Sprintf("The connection pool has %d of them.", i)
+	}
+	answers[len(answers)-2] = "It waits in a dead lock."
+	d.write(deskSession+".jsonl", said(Prompt, 1, "What hangs?")+said(Answer, 1, answers...), os.O_APPEND)
+	for name, search := range d.bothSearches() {
+		for query, want := range map[string]int{`"connection pool"`: 1, `"connection pool" -"dead lock"`: 0} {
+			q := parsed(t, query)
+			q.Order, q.Now = Relevance, rankNow
+			result, err := search(t.Context(), q)
+			if err != nil || len(result.Hits) != want {
+				t.Errorf("%s, %s: %d hits, error %v, want %d", query, name, len(result.Hits), err, want)
+			}
+		}
+	}
+}

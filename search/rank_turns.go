@@ -144,7 +144,10 @@ func (r *turnRanking) add(g *group, c *candidate) {
 	}
 	c.value = value * (0.6 + 0.4*fit)
 	keep := c.value > 0 && (len(t.texts) < max(r.query.PerTurn, 1) || c.leads(t.texts[len(t.texts)-1]))
-	verify := c.masks.exact&r.verify != 0 && len(t.others) < maxOthers
+	found := c.masks.exact & r.verify
+	verify := found != 0 && len(t.others) < maxOthers
+	// Where too many texts would have to be read, the turn has the phrase that the filter has found.
+	t.excluded = t.excluded || !verify && found&r.excluded != 0
 	if !keep && !verify {
 		return
 	}
@@ -192,6 +195,7 @@ func (r *turnRanking) confirmed(t *turn, passage *candidate, has masks) bool {
 		if other != passage {
 			text, ok := r.text(other)
 			if !ok {
+				t.excluded = other.masks.exact&r.verify&r.excluded != 0
 				continue
 			}
 			_, in = r.query.findAll(&r.tokenizer, text)

@@ -303,6 +303,10 @@ func TestNarrow(t *testing.T) {
 	f := story(t, "narrow")
 	wide := strings.Repeat("wide", 200)
 	f.write(f.prompt(wide), f.call(wide, wide, false), f.answer(wide+"\n\n```\n"+wide+"\n```\n\n|"+wide+"|b|\n|---|---|\n|1|2|\n"))
+	f.write(f.entry("assistant", map[string]any{ // of a model without a price
+		"role": "assistant", "id": "m", "model": wide, "stop_reason": "end_turn", "content": []any{},
+		"usage": map[string]any{"input_tokens": 10, "output_tokens": 5},
+	}))
 	s := newViewerSite(t)
 	p := s.enter("/")
 	p.look(look{360, "light"})

@@ -309,13 +309,14 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	for _, s := range a.stack {
 		s.close()
 	}
-	if w, ok := root.(waiter); ok {
-		w.wait()
-	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return errors.Join(err, a.display.leave(true))
+	err = errors.Join(err, a.display.leave(true))
+	if w, ok := root.(waiter); ok { // its readers may hang, and a terminal that was left can interrupt the program
+		w.wait()
+	}
+	return err
 }
 
 // joinColumns returns a line with a text at each end.
