@@ -67,6 +67,8 @@ type agentCounter struct {
 	quoted  bool   // inside of a string
 	escaped bool   // after a backslash
 	list    bool   // after a key and its colon, whether the value is a list of subagents
+	isRaw   bool   // after a key and its colon, whether the value is of a tool, and not decoded
+	raw     int    // if inside of such a value: the number of objects and arrays that are open, with the value
 }
 
 func (a *agentCounter) Read(p []byte) (int, error) {
@@ -89,34 +91,43 @@ func (a *agentCounter) next(c byte) {
 			a.text = append(a.text, c)
 		}
 	case c == '"':
-		a.quoted, a.list, a.text = true, false, a.text[:0]
+		a.quoted, a.list, a.isRaw, a.text = true, false, false, a.text[:0]
 	case c == ':':
-		a.list = isAgentsKey(a.text)
+		key := keyOf(a.text)
+		a.list = a.raw == 0 && strings.EqualFold(key, "agents")
+		a.isRaw = a.raw == 0 && slices.ContainsFunc([]string{"input", "structured", "patch"}, func(raw string) bool {
+			return strings.EqualFold(key, raw)
+		})
 	case c == '[' || c == '{':
 		a.open = append(a.open, a.list && c == '[')
 		if a.list && c == '[' {
 			a.depth++
 		}
-		a.list = false
+		if a.isRaw {
+			a.raw = len(a.open)
+		}
+		a.list, a.isRaw = false, false
 	case (c == ']' || c == '}') && len(a.open) > 0:
 		last := len(a.open) - 1
 		if a.open[last] {
 			a.depth--
 		}
+		if a.raw == len(a.open) {
+			a.raw = 0
+		}
 		a.open = a.open[:last]
 	case c == ',':
-		a.list = false
+		a.list, a.isRaw = false, false
 	}
 }
 
-// isAgentsKey reports whether the decoder takes a key for that of subagents. It ignores case, and the
-// key may have escapes.
-func isAgentsKey(key []byte) bool {
-	text := string(key)
-	if bytes.IndexByte(key, '\\') >= 0 && json.Unmarshal([]byte(`"`+text+`"`), &text) != nil {
-		return false
+// keyOf returns a key without escapes. The decoder ignores the case of keys.
+func keyOf(text []byte) string {
+	key := string(text)
+	if bytes.IndexByte(text, '\\') >= 0 && json.Unmarshal([]byte(`"`+key+`"`), &key) != nil {
+		return ""
 	}
-	return strings.EqualFold(text, "agents")
+	return key
 }
 
 func readError(err error) error {

@@ -59,6 +59,18 @@ func TestReadDeepAgents(t *testing.T) {
 	if _, err := Read(strings.NewReader(wide)); err != nil {
 		t.Errorf("many subagents beside each other: %v", err)
 	}
+	// What a tool got and returned is not decoded, whatever the agent wrote there.
+	for _, key := range []string{"input", "structured", "patch"} {
+		deep := `{"format":"clew-session/1","chunks":[{"type":"ai","items":[{"type":"tool","` + key + `":` +
+			strings.Repeat(`{"input":{},"agents":[`, 100) + strings.Repeat(`]}`, 100) + `}`
+		if _, err := Read(strings.NewReader(deep + `]}]}`)); err != nil {
+			t.Errorf("lists in the %s of a tool: %v", key, err)
+		}
+		deep += `,` + strings.Repeat(`{"agents":[{"id":"a","chunks":[{"type":"ai","items":[`, 100) + strings.Repeat(`]}]}]}`, 100) + `]}]}`
+		if _, err := Read(strings.NewReader(deep)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "more than 32 deep") {
+			t.Errorf("subagents after the %s of a tool: %v", key, err)
+		}
+	}
 }
 
 // A conversation that was made by hand has numbered turns in a document, and so has a document without

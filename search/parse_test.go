@@ -95,7 +95,7 @@ func TestExcludedPhraseBehindMany(t *testing.T) {
 	for i := range answers {
 		answers[i] = fmt.Sprintf("The connection pool has %d of them.", i)
 	}
-	answers[len(answers)-2] = "It waits in a dead lock."
+	answers[1] = "It waits in a dead lock."
 	d.write(deskSession+".jsonl", said(Prompt, 1, "What hangs?")+said(Answer, 1, answers...), os.O_APPEND)
 	for name, search := range d.bothSearches() {
 		for query, want := range map[string]int{`"connection pool"`: 1, `"connection pool" -"dead lock"`: 0} {
