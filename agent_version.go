@@ -252,6 +252,7 @@ func fitsAll(prompt *wire.UserMessage) bool {
 func (p *launchPlan) unknownFlag(stderr string) error {
 	_, rest, found := strings.Cut(stderr, "unknown option '--")
 	name, _, _ := strings.Cut(rest, "'")
+	name, _, _ = strings.Cut(name, "=")
 	if !found {
 		return nil
 	}

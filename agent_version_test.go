@@ -180,11 +180,15 @@ func TestDocumentedVersions(t *testing.T) {
 
 func TestUnknownFlag(t *testing.T) {
 	t.Parallel()
-	plan := &launchPlan{options: &Options{Restricted: true}, version: "2.1.200"}
-	err := plan.unknownFlag("error: unknown option '--restricted'\n")
-	refused, ok := errors.AsType[*OptionsError](err)
-	if !ok || refused.Option != "Restricted" || !strings.Contains(refused.Reason, "Claude Code 2.1.200 has no flag --restricted") {
-		t.Errorf("error %v", err)
+	plan := &launchPlan{options: &Options{Restricted: true, Effort: EffortHigh}, version: "2.1.200"}
+	for _, tt := range []struct{ stderr, option, want string }{
+		{"error: unknown option '--restricted'\n", "Restricted", "Claude Code 2.1.200 has no flag --restricted: "},
+		{"error: unknown option '--effort=high'\n", "Effort", "Claude Code 2.1.200 has no flag --effort: "},
+	} {
+		refused, ok := errors.AsType[*OptionsError](plan.unknownFlag(tt.stderr))
+		if !ok || refused.Option != tt.option || !strings.Contains(refused.Reason, tt.want) {
+			t.Errorf("%q: error %v", tt.stderr, refused)
+		}
 	}
 	for _, stderr := range []string{"", "no key", "error: unknown option '--of-a-user'"} {
 		if err := plan.unknownFlag(stderr); err != nil {

@@ -640,7 +640,7 @@ var flagNames = map[string]string{
 	"Limits.MaxBudgetUSD": "--max-budget-usd", "Limits.MaxTurns": "--max-turns", "MCPConfigFiles": "--mcp-config", "Model": "--model",
 	"OutputSchema": "--json-schema", "PermissionMode": "--permission-mode",
 	"PermissionPrompts": "--permission-prompts", "PermissionPromptTool": "--permission-prompt-tool",
-	"Plugins": "--plugin-dir", "Settings.ProjectConfigRoot": "--project-config-root", "Session.Resume": "--resume",
+	"Plugins": "--plugin-dir", "Restricted": "--restricted", "Settings.SafeMode": "--safe-mode", "Settings.ProjectConfigRoot": "--project-config-root", "Session.Resume": "--resume",
 	"Session.ResumeAt": "--resume-session-at", "Session.ID": "--session-id", "Settings.JSON": "--settings",
 	"Settings.File": "--settings", "Settings.Sources": "--setting-sources", "SystemPrompt": "--system-prompt",
 	"Limits.TaskBudget": "--task-budget", "Thinking": "--thinking", "Session.Title": "--name", "Tools": "--tools",
