@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -145,6 +148,35 @@ func TestListChanges(t *testing.T) {
 	if _, err := os.Stat(f.path); err != nil {
 		t.Error(err)
 	}
+}
+
+// A key copies the ID of the selected session, also in the trash, and nothing for a project.
+func TestListCopiesID(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "parrots")
+	f.write(f.prompt("Teach the parrot"), f.answer("Done."))
+	s := newViewerSite(t)
+	p := s.enter("/")
+	p.until(`document.querySelector(".item .title")`)
+	p.run(`window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }`)
+	copies := func(path, row string, want ...string) {
+		t.Helper()
+		p.visit(path)
+		p.until(fmt.Sprintf(`document.querySelector(".item.selected > %s")`, row))
+		p.press("y") // which is over when the page has taken the key
+		if diff := cmp.Diff(want, value[[]string](p, "window.copied.splice(0)"), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("copied in %s (-want +got):\n%s", path, diff)
+		}
+	}
+	copies("/?tab=projects", ".project")
+	copies("/?filter='parrot", ".session", f.id)
+	p.press("D")
+	p.see("Move the session to the trash?")
+	p.press("enter")
+	p.see("No session matches.")
+	copies("/?tab=trash&filter='parrot", ".deleted", f.id)
+	p.press("R") // with -count, the tests run in one home
+	p.see("No session matches.")
 }
 
 // All tabs of a browser share one stream, and the next one takes it when its tab goes away.

@@ -41,6 +41,32 @@ func TestSameIDAddresses(t *testing.T) {
 	}
 }
 
+// Rows have the ID of the session beside the one in addresses.
+func TestRowsHaveSessionIDs(t *testing.T) {
+	t.Parallel()
+	s := &Server{opts: Options{Zone: time.UTC, Now: func() time.Time { return testNow }}, listing: newListing(t.Context(), nil, nil)}
+	s.listing.Take([]sessions.SessionInfo{
+		{ID: "a", Project: "-p", Path: "/-p/a.jsonl", Modified: testNow},
+		{ID: "b", Project: "-p", Path: "/-p/b.jsonl", Modified: testNow},
+		{ID: "a", Project: "-q", Path: "/-q/a.jsonl", Modified: testNow},
+	})
+	s.listing.name()
+	trash := []sessions.TrashedSession{{ID: "c", Project: "-p"}}
+	got := map[string]string{}
+	for _, tab := range []string{"recent", "projects", "trash"} {
+		for _, row := range s.listRows(&listQuery{tab: tab}, trash) {
+			got[row.ID] = row.Session
+		}
+	}
+	want := map[string]string{
+		"a@-p": "a", "b": "b", "a@-q": "a", "c@-p": "c",
+		"day:" + testNow.Format(time.DateOnly): "", "project:-p": "", "project:-q": "",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The list of a project has the sessions of the jobs that worked on its repository.
 func TestJobsInProject(t *testing.T) {
 	t.Parallel()

@@ -26,10 +26,12 @@ const maxWindow = 200
 const maxFilter = 1000
 
 // A listRow is a row in the session list. The ID of a heading starts with "day:", and the ID of a
-// project with "project:".
+// project with "project:". The ID of a session is the one in addresses, which may have more than the
+// session's own.
 type listRow struct {
-	ID   string `json:"id"`
-	HTML string `json:"html"`
+	ID      string `json:"id"`
+	Session string `json:"session,omitempty"` // the session's own ID
+	HTML    string `json:"html"`
 
 	entry   *view.Entry
 	project *view.Project
@@ -178,7 +180,7 @@ func (s *Server) listRows(q *listQuery, trash []sessions.TrashedSession) []listR
 		}
 	case "trash":
 		for i := range trash {
-			found = append(found, listRow{ID: trashID(&trash[i]), deleted: &trash[i]})
+			found = append(found, listRow{ID: trashID(&trash[i]), Session: trash[i].ID, deleted: &trash[i]})
 		}
 		found = filtered(q.filter, found, func(r listRow) fuzzy.Text { return trashText(r.deleted) })
 	default:
@@ -196,7 +198,7 @@ func trashText(t *sessions.TrashedSession) fuzzy.Text {
 
 // entryRow returns a session's row.
 func (s *Server) entryRow(e *view.Entry) listRow {
-	return listRow{ID: cmp.Or(s.listing.names[e], e.ID), entry: e}
+	return listRow{ID: cmp.Or(s.listing.names[e], e.ID), Session: e.ID, entry: e}
 }
 
 // recentRows returns the live sessions, then the others by day. With a filter, the best matches

@@ -7,7 +7,10 @@ import { ask, button, complain, copy, exportSession, fragment, h, later, number,
 import { listen } from "./events.js";
 
 /** @typedef {import("./app.js").Context} Context */
-/** @typedef {{id: string, html: string}} Item */
+/**
+ * A row. Its ID is the one in addresses; a session has its own as well.
+ * @typedef {{id: string, session?: string, html: string}} Item
+ */
 
 const tabs = { recent: "Recent", live: "Live", projects: "Projects", trash: "Trash" };
 const pageSize = 100;
@@ -378,11 +381,11 @@ class ListPage {
     const run = this.actions[action];
     if (!run) return false;
     const item = this.item(this.selected);
-    Promise.resolve(run(item && !isDay(item) ? item.id : "")).catch(complain);
+    Promise.resolve(run(item && !isDay(item) ? item.id : "", item?.session ?? "")).catch(complain);
     return true;
   }
 
-  /** @type {Record<string, (id: string) => any>} */
+  /** @type {Record<string, (id: string, session: string) => any>} */
   actions = {
     down: () => this.move(1),
     up: () => this.move(-1),
@@ -399,7 +402,7 @@ class ListPage {
     "previous-tab": () => this.nextTab(-1),
     "next-group": () => this.moveDay(1),
     "previous-group": () => this.moveDay(-1),
-    copy: (id) => id && copy(id, "the ID"),
+    copy: (_, session) => session && copy(session, "the ID"),
     "copy-more": (id) => id && copy(`claude --resume ${id}`, "the command that resumes the session"),
     resume: (id) => id && copy(`claude --resume ${id}`, "the command that resumes the session"),
     continue: (id) => id && this.open(),
