@@ -53,7 +53,7 @@ type run struct {
 	stored   string  // the snapshot that was stored last
 	keeper   *keeper // of the session, or nil without a store
 	unsaved  bool    // something of the working directory is stored nowhere else
-	isPart   bool    // the last snapshot could not have all files
+	isPart   bool    // the last snapshot could not have all files, and the work was not handed over
 }
 
 // outcome has the messages of an agent that count for the end of the attempt.
@@ -322,7 +322,8 @@ func (n *run) secrets(a *fleet.AgentSpec) []string {
 // IDs implements [fleet.Run].
 func (n *run) IDs() (session, prompt, base string) { return n.session, n.prompt, n.base }
 
-// Close implements [fleet.Run]. A working directory with something that is stored nowhere else stays.
+// Close implements [fleet.Run]. A working directory with something that is stored nowhere else stays, unless the work was
+// handed over.
 func (n *run) Close() {
 	if n.stop != nil {
 		n.stop(errClosed)
@@ -332,7 +333,7 @@ func (n *run) Close() {
 	n.keeper.close()
 	var err error
 	switch {
-	case n.unsaved:
+	case n.unsaved, n.isPart:
 		err = n.leave()
 	case n.tree != nil:
 		err = n.tree.Remove()
@@ -346,7 +347,7 @@ func (n *run) Close() {
 
 // leave leaves the working directory for people.
 func (n *run) leave() error {
-	n.runner.log.Warn("the working directory stays, since its files could not be stored", "job", n.task.Job.ID, "directory", n.dir)
+	n.runner.log.Warn("the working directory stays, since not all of its files could be stored", "job", n.task.Job.ID, "directory", n.dir)
 	if n.tree == nil {
 		return nil
 	}

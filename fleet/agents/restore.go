@@ -48,12 +48,12 @@ func (r *restored) close(n *run, isStored bool) {
 	}
 }
 
-// restore finds the files of the attempt that this one continues: in its working directory, if its worker died on this
+// restore finds the files of the attempt that this one continues: in its working directory, if that was left on this
 // machine, else in its last snapshot.
 func (n *run) restore(ctx context.Context, from *fleet.Attempt) (*restored, error) {
 	isLost := from.Cause == fleet.ByLoss || from.Cause == fleet.ByExit || from.Cause == fleet.ByShutdown
 	isCut := isLost && !from.Saved
-	if isCut {
+	if isCut || hasPaused(from) {
 		if r := n.salvage(ctx, from); r != nil {
 			return r, nil
 		}
@@ -83,8 +83,18 @@ func (n *run) restore(ctx context.Context, from *fleet.Attempt) (*restored, erro
 	return r, nil
 }
 
-// salvage returns the files in the working directory of an attempt whose worker is dead, or nil. The directory is locked
-// while a process has it, so that none that is only slow is taken for dead.
+// hasPaused reports whether an attempt ended to be continued. Its working directory stays only if its snapshot can't have
+// all files.
+func hasPaused(a *fleet.Attempt) bool {
+	switch a.Cause {
+	case fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount, fleet.ByQuestion:
+		return true
+	}
+	return false
+}
+
+// salvage returns the files in the working directory that an attempt left, or nil. The directory is locked while a
+// process has it, so that a worker that is only slow is not taken for dead.
 func (n *run) salvage(ctx context.Context, from *fleet.Attempt) *restored {
 	if len(from.Session) < sessionPart {
 		return nil

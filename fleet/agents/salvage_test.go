@@ -150,6 +150,33 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
+// An agent that continues learns which files of the attempt before are only in its working directory, whatever ended it.
+func TestSalvageLeft(t *testing.T) {
+	t.Parallel()
+	here := newMachine(t, t.TempDir())
+	w := newWreck(t, here)
+	gittest.Run(t, w.tree.Dir, "init", "-q", "cloned")
+	w.write("cloned/file")
+	left := &run{runner: here, task: &fleet.Task{Job: &fleet.Job{ID: "jjjjjjjjjjjj"}}, tree: w.tree, dir: w.tree.Dir}
+	if err := new(files).read(left)(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left.Close()
+	here.sweep(t.Context(), func(string) bool { return false })
+	for _, cause := range []fleet.Cause{
+		fleet.ByExit, fleet.ByShutdown, fleet.ByLoss, fleet.ByLimit, fleet.ByThrottling, fleet.ByAccount, fleet.ByQuestion,
+	} {
+		n := w.after(here, fleet.Attempt{Cause: cause})
+		if !strings.Contains(n.restored, `"cloned/": a repository of its own`) || !strings.Contains(n.restored, w.tree.Dir) {
+			t.Errorf("%s: %s", cause, n.restored)
+		}
+		n.Close()
+	}
+	if !w.isThere() {
+		t.Error("the only copy of some files is gone")
+	}
+}
+
 // The working directories of dead attempts go after a day while the worker runs, and at once if the disk is too full.
 func TestSweep(t *testing.T) {
 	t.Parallel()

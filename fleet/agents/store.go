@@ -116,7 +116,7 @@ func (n *run) handOver(live context.Context, end fleet.Finish, whole string) fle
 	if err != nil {
 		return n.notHandedOver(live, end, err)
 	}
-	n.unsaved = false
+	n.unsaved, n.isPart = false, false
 	if err := n.push(live, &end, f.commit); err != nil {
 		n.runner.log.Warn("the work could not be pushed", "job", n.task.Job.ID, "error", err)
 		end.Text = strings.TrimPrefix(end.Text+"; "+textOf(err, ""), "; ")

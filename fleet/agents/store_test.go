@@ -132,8 +132,8 @@ func (s *stage) runner() *agents.Runner {
 
 func (s *stage) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.Output(), nil)) }
 
-// work starts the worker.
-func (s *stage) work() {
+// work starts the worker, and returns what stops it.
+func (s *stage) work() (stop func()) {
 	s.Helper()
 	w := fleet.NewWorker(&faultyEngine{s.client, s}, s.runner(), &fleet.WorkerOptions{Logger: s.log()})
 	ctx, cancel := context.WithCancel(s.Context())
@@ -143,10 +143,12 @@ func (s *stage) work() {
 			s.Error(err)
 		}
 	})
-	s.Cleanup(func() {
+	stop = func() {
 		cancel()
 		running.Wait()
-	})
+	}
+	s.Cleanup(stop)
+	return stop
 }
 
 func (s *stage) startAgent(_ context.Context, launch *clew.Launch) (clew.Connection, error) {
