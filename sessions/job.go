@@ -37,8 +37,8 @@ type Job struct {
 	// agent works in an empty directory.
 	Repository string `json:"repository,omitempty"`
 	// Directory is the directory of the project that the job counts to, or "" without a repository.
-	// For a URL it is its clone on the machine of the worker, see [FindClone], or if none was known
-	// there, the host and the path of the URL: git.example.com/app.
+	// For a URL, except of a file, it is its clone on the machine of the worker, see [FindClone], or
+	// if none was known there, the host and the path of the URL: git.example.com/app.
 	Directory string `json:"directory,omitempty"`
 }
 

@@ -6,14 +6,15 @@ import (
 	"path/filepath"
 
 	"github.com/clewdev/clew/hook"
+	"github.com/clewdev/clew/internal/worktree"
 	"github.com/clewdev/clew/sessions"
 )
 
 // findClone finds the directory of the repository on this machine, to whose project the session counts.
 func (n *run) findClone(ctx context.Context) {
 	repo := n.task.Job.Spec.Repo.URL
-	if !isRemote(repo) {
-		n.clone, _ = filepath.EvalSymlinks(repo) // a directory that is not there fails later
+	if dir := worktree.Directory(repo); dir != "" {
+		n.clone, _ = filepath.EvalSymlinks(dir) // a directory that is not there fails later
 		return
 	}
 	var err error

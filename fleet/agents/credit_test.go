@@ -3,6 +3,7 @@ package agents_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,13 +20,22 @@ import (
 // counts to its repository. A transcript that is not on this machine does no harm.
 func TestJobIsRecorded(t *testing.T) {
 	t.Parallel()
-	for name, missing := range map[string]bool{"on this machine": false, "in a container": true} {
+	for name, tt := range map[string]struct{ missing, isURL bool }{
+		"on this machine": {}, "in a container": {missing: true}, "a file URL": {isURL: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
+				real, evalErr := filepath.EvalSymlinks(s.repo)
+				if tt.isURL {
+					if filepath.Separator != '/' {
+						t.Skip("the URL of a directory with a drive is refused")
+					}
+					s.repo = (&url.URL{Scheme: "file", Path: s.repo}).String()
+				}
 				config := filepath.Join(t.TempDir(), "agent")
-				if !missing {
+				if !tt.missing {
 					if err := os.Mkdir(config, 0o700); err != nil {
 						t.Fatal(err)
 					}
@@ -44,7 +54,7 @@ func TestJobIsRecorded(t *testing.T) {
 				id := s.submit(fleet.Hold)
 				s.checkDone(id)
 				text, err := os.ReadFile(filepath.Join(dir, s.session, "job.json"))
-				if missing {
+				if tt.missing {
 					if !os.IsNotExist(err) {
 						t.Errorf("%s, %v", text, err)
 					}
@@ -54,7 +64,6 @@ func TestJobIsRecorded(t *testing.T) {
 				if err == nil {
 					err = json.Unmarshal(text, &got)
 				}
-				real, evalErr := filepath.EvalSymlinks(s.repo)
 				want := sessions.Job{ID: id, Attempt: 1, Repository: s.repo, Directory: real}
 				if diff := cmp.Diff(want, got); diff != "" || err != nil || evalErr != nil {
 					t.Errorf("%v, %v (-want +got):\n%s", err, evalErr, diff)

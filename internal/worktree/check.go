@@ -67,6 +67,12 @@ const maxRepo = 2000
 // an @ after it may follow a password.
 var scpForm = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9][A-Za-z0-9.-]+:[^:@]*$`)
 
+// Directory returns the directory of this machine that the address of a repository names, a path or a file URL, or "".
+func Directory(repo string) string {
+	_, path, _ := checkRepo(repo) // "" with an error
+	return path
+}
+
 // checkRepo checks the address of a repository, and returns it as git gets it and its path if it is
 // a directory of this machine. Its errors don't repeat an address, which may have a password.
 func checkRepo(repo string) (address, path string, err error) {

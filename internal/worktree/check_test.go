@@ -71,6 +71,7 @@ func TestCheckRepoPath(t *testing.T) {
 	for _, repo := range repos {
 		address, path, err := checkRepo(repo)
 		differ(t, repo, []any{dir, dir, nil}, []any{address, path, err})
+		differ(t, repo, dir, Directory(repo))
 	}
 }
 
