@@ -15,6 +15,9 @@ func (f *Folder) SetLink(link func(from, to string) error) { f.link = link }
 // SetStep sets a function that a Folder calls before each step of Append, Delete and Restore.
 func (f *Folder) SetStep(step func(name string)) { f.step = step }
 
+// SetReadJob sets a function that a Folder calls before it reads the directory of a project for its job.
+func (f *Folder) SetReadJob(read func(project string)) { f.readJob = read }
+
 // SetNotifier replaces the functions that create a notifier and add a directory to it.
 func (o *TailOptions) SetNotifier(create func() (*fsnotify.Watcher, error), add func(*fsnotify.Watcher, string) error) {
 	o.notify = func() (*notifier, error) {

@@ -488,7 +488,7 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 	}
 	homes := map[string]*ProjectInfo{}
 	for name, list := range byName {
-		job := jobOf(list[0].in.store, name)
+		job := list[0].in.job(name)
 		directory := job.Directory
 		if directory == "" {
 			if directory, err = directoryOf(ctx, list); err != nil {

@@ -60,6 +60,7 @@ type Folder struct {
 	write    func(*os.File, []byte) (int, error) // for tests; nil means Write
 	link     func(from, to string) error         // for tests; nil means os.Root.Link
 	step     func(name string)                   // for tests: called before each step of Append, Delete and Restore
+	readJob  func(project string)                // for tests: called before the directory of a project is read for its job
 }
 
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append

@@ -130,6 +130,9 @@ func (f *Folder) job(project string) Job {
 	if !ok || projectKey(project).Check() != nil {
 		return Job{}
 	}
+	if f.readJob != nil {
+		f.readJob(project)
+	}
 	root, err := f.openProject(wire.SessionKey{Project: project, SessionID: "any"})
 	if err != nil {
 		return Job{}

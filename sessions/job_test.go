@@ -238,6 +238,47 @@ func TestJobInLongDirectory(t *testing.T) {
 	}
 }
 
+// The directory of a project is read for its job once in each call, however many sessions there are.
+func TestJobIsReadOncePerProject(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	r := makeRepo(t)
+	for n := 1; n <= most; n++ {
+		r.workIn(t, treeProject(1), n, sessions.Job{ID: "cqrshifid5z1", Directory: r.main})
+	}
+	store := sessions.NewFolder(r.store)
+	reads := 0
+	store.SetReadJob(func(string) { reads++ })
+	check := func(call string, infos []sessions.SessionInfo, err error) {
+		t.Helper()
+		jobs := slices.DeleteFunc(slices.Clone(infos), func(i sessions.SessionInfo) bool { return i.Job.ID == "" })
+		if err != nil || len(jobs) != most || reads != 1 {
+			t.Errorf("%s: %v, %d jobs of %d sessions, %d reads", call, err, len(jobs), len(infos), reads)
+		}
+		reads = 0
+	}
+	opts := &sessions.ListOptions{Store: store}
+	infos, err := sessions.Names(t.Context(), opts)
+	check("Names", infos, err)
+	infos, err = sessions.List(t.Context(), opts)
+	check("List", infos, err)
+	opts.Limit = most // some are read after the others, since they don't pass the filter
+	write(t, r.store, treeProject(1)+"/"+id(most+1)+".jsonl", `{"type":"user","message":{"role":"user","content":"other"}}`+"\n")
+	opts.Text = "job"
+	infos, err = sessions.List(t.Context(), opts)
+	check("List in parts", infos, err)
+	if err := os.Remove(filepath.Join(r.store, treeProject(1), id(most+1)+".jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	for infos, err := range sessions.Watch(t.Context(), &sessions.WatchOptions{Store: store}) {
+		check("Watch", infos, err)
+		break
+	}
+	if _, err := sessions.Projects(t.Context(), store); err != nil || reads != 1 {
+		t.Errorf("Projects: %v, %d reads", err, reads)
+	}
+}
+
 // The record goes with the session: to the trash and back, and it is erased with it.
 func TestJobInTrash(t *testing.T) {
 	t.Parallel()

@@ -203,7 +203,7 @@ type foundSession struct {
 func (f *foundSession) info() SessionInfo {
 	info := SessionInfo{ID: f.SessionID, Project: f.Project, Modified: f.modified, Size: f.size}
 	if folder, ok := f.in.store.(*Folder); ok {
-		info.Path, info.Job = folder.path(f.SessionKey), folder.job(f.Project)
+		info.Path, info.Job = folder.path(f.SessionKey), f.in.job(f.Project)
 	}
 	return info
 }
@@ -298,10 +298,26 @@ func (l *summarySource) project(ctx context.Context, name string) ([]foundSessio
 	return found, err
 }
 
-// A summarySource is a store with the summaries that it keeps, by project and ID.
+// A summarySource is a store with the summaries that it keeps, by project and ID, and the jobs of its
+// projects.
 type summarySource struct {
 	scope
 	summaries map[string]map[string]Summary // as far as they were asked for
+	known     map[string]Job                // by project, as far as they were asked for
+}
+
+// job returns the job of a project. It reads the directory of each project once, since a project may
+// have thousands of sessions.
+func (l *summarySource) job(project string) Job {
+	job, ok := l.known[project]
+	if !ok {
+		if l.known == nil {
+			l.known = map[string]Job{}
+		}
+		job = jobOf(l.store, project)
+		l.known[project] = job
+	}
+	return job
 }
 
 // summarize reads the summaries of sessions, several at a time. It fails only if the context ends.

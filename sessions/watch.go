@@ -424,9 +424,15 @@ func (w *listWatch) merge() {
 	}
 	all := make([]listed, 0, len(w.changed))
 	changed := make([]*listed, 0, len(w.changed)) // since these are smaller to sort
+	jobs := map[*watchedProject]Job{}
 	for file, state := range w.changed {
 		if state.size > 0 {
-			all = append(all, listed{file.info(state), file})
+			job, ok := jobs[file.project]
+			if !ok {
+				job = file.project.root.folder.job(file.project.name)
+				jobs[file.project] = job
+			}
+			all = append(all, listed{file.info(state, job), file})
 			changed = append(changed, &all[len(all)-1])
 		}
 	}
@@ -450,9 +456,9 @@ func (w *listWatch) merge() {
 }
 
 // info returns what is known of a session without opening its file.
-func (f watchedFile) info(state fileState) SessionInfo {
+func (f watchedFile) info(state fileState, job Job) SessionInfo {
 	return SessionInfo{
-		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size, Job: f.project.root.folder.job(f.project.name),
+		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size, Job: job,
 		Path: f.project.dir + string(filepath.Separator) + f.id + transcriptExtension,
 	}
 }
