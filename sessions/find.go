@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -453,8 +454,8 @@ type ProjectInfo struct {
 	// Name is the name of the project in the store, such as "-home-me-code".
 	Name string
 	// Directory is the working directory of its sessions, such as "/home/me/code", or "" if no
-	// recent session has one. For a project that has only sessions of jobs it is the directory of
-	// their repository, or the host and the path of its URL: see [Job].
+	// recent session has one. If none but sessions of jobs are there, it is the directory of their
+	// repository, or the host and the path of its URL: see [Job].
 	Directory string
 	// Sessions is the number of sessions, including sessions that [List] leaves out, and sessions of
 	// jobs that count to the project.
@@ -487,11 +488,12 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 		byName[s.Project] = append(byName[s.Project], s)
 	}
 	homes := map[string]*ProjectInfo{}
-	for name, list := range byName {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list := byName[name]
 		job := list[0].in.job(name)
-		directory := job.Directory
-		if directory == "" {
-			if directory, err = directoryOf(ctx, list); err != nil {
+		own := ""
+		if job.Directory == "" {
+			if own, err = directoryOf(ctx, list); err != nil {
 				return nil, err
 			}
 		}
@@ -501,7 +503,7 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 			p = &ProjectInfo{Name: name}
 			homes[name] = p
 		}
-		p.Directory, p.Sessions = cmp.Or(p.Directory, directory), p.Sessions+len(list)
+		p.Directory, p.Sessions = cmp.Or(own, p.Directory, job.Directory), p.Sessions+len(list)
 		if list[0].modified.After(p.Modified) {
 			p.Modified = list[0].modified
 		}

@@ -158,6 +158,29 @@ func TestJobsAreCredited(t *testing.T) {
 	}
 }
 
+// The directory of a project is that of its own sessions. Of several that its jobs name, it is that of the first job's
+// project by name. All of these have one name.
+func TestDirectoryOfJobs(t *testing.T) {
+	t.Parallel()
+	r := makeRepo(t)
+	for n := 2; n < 10; n++ {
+		r.work(t, n, sessions.Job{ID: "cqrshifid5z1", Directory: "/w/app" + string("!%&,;=@_"[n-2]) + "x"})
+	}
+	store := sessions.NewFolder(r.store)
+	check := func(want string) {
+		t.Helper()
+		for range 20 { // the order of a map differs
+			projects, err := sessions.Projects(t.Context(), store)
+			if len(projects) != 1 || projects[0].Directory != want || err != nil {
+				t.Fatalf("%+v, %v, want %s", projects, err, want)
+			}
+		}
+	}
+	check("/w/app!x")
+	write(t, r.store, "-w-app-x/"+id(1)+".jsonl", `{"type":"user","cwd":"/w/app.x","message":{"role":"user","content":"own"}}`+"\n")
+	check("/w/app.x")
+}
+
 // A record is believed only in the project of a working directory of a job, for the session that this is named after, and
 // if it is a small file with texts that can be shown.
 func TestForgedJobs(t *testing.T) {
