@@ -474,6 +474,12 @@ type ProjectInfo struct {
 //		fmt.Println(p.Directory, p.Sessions)
 //	}
 func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
+	return projectsOf(ctx, store, true)
+}
+
+// projectsOf is Projects. It can leave out the sessions of jobs that count to another project, so that
+// each directory is one of the project's own sessions.
+func projectsOf(ctx context.Context, store Store, withJobs bool) ([]ProjectInfo, error) {
 	all, err := (&Options{Store: store}).scopes(false)
 	if err != nil {
 		return nil, err
@@ -496,6 +502,8 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 			if own, err = directoryOf(ctx, list); err != nil {
 				return nil, err
 			}
+		} else if !withJobs {
+			continue
 		}
 		name = job.home(name)
 		p := homes[name]

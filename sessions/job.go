@@ -232,7 +232,7 @@ func jobOf(store Store, project string) Job {
 // there is none, or more than one: any directory can have any remote. The repository is a URL or its
 // short form for SSH, and a clone is a directory with such a remote, by whatever protocol. FindClone
 // reads the newest sessions of each project in the agent's own files, and the files of git. It does
-// not run git.
+// not run git, and does not look into directories that only the records of jobs name.
 //
 //	dir, err := sessions.FindClone(ctx, "https://git.example.com/app.git") // such as /home/me/app
 func FindClone(ctx context.Context, repository string) (string, error) {
@@ -240,7 +240,7 @@ func FindClone(ctx context.Context, repository string) (string, error) {
 	if wanted == "" {
 		return "", nil
 	}
-	projects, err := Projects(ctx, nil)
+	projects, err := projectsOf(ctx, nil, false)
 	clone := ""
 	for _, p := range projects {
 		if !filepath.IsAbs(p.Directory) {

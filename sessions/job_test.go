@@ -356,6 +356,8 @@ func TestFindClone(t *testing.T) {
 	find(ours, r.main)
 	other := mkdir(t, filepath.Dir(r.main), "evil")
 	write(t, other, ".git/config", "[remote \"x\"]\nurl = \""+ours+"\"\n")
+	repo{store: filepath.Join(home, ".claude", "projects")}.work(t, 1, sessions.Job{ID: "cqrshifid5z1", Directory: other})
+	find(ours, r.main) // nobody worked in the directory that the record names
 	use(other)
 	find(ours, "") // one of them lies
 }
