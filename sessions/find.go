@@ -394,7 +394,10 @@ func containsFile(files []fs.FileInfo, info fs.FileInfo) bool {
 // There is at least one.
 func rootCandidates() ([]string, error) {
 	home, err := os.UserHomeDir()
-	if config := sessionfile.ConfigDirs(home); len(config) > 0 {
+	if config := sessionfile.ConfigDirs(); len(config) > 0 {
+		for i := range config {
+			config[i] = rootOf(expandHome(config[i], home))
+		}
 		return config, nil
 	}
 	if err != nil {
@@ -405,6 +408,27 @@ func rootCandidates() ([]string, error) {
 		shared = filepath.Join(home, ".config")
 	}
 	return []string{filepath.Join(home, ".claude"), filepath.Join(shared, "claude")}, nil
+}
+
+// expandHome replaces a leading "~" by the user's home directory.
+func expandHome(name, home string) string {
+	rest, ok := strings.CutPrefix(name, "~")
+	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(home, rest)
+	}
+	return name
+}
+
+// rootOf returns the root for a directory, which may be the "projects" directory in a root.
+func rootOf(dir string) string {
+	dir = filepath.Clean(dir)
+	if filepath.Base(dir) != sessionfile.Folder {
+		return dir
+	}
+	if _, inside := sessionfile.Existing(filepath.Join(dir, sessionfile.Folder)); inside != nil {
+		return dir
+	}
+	return filepath.Dir(dir)
 }
 
 // AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the

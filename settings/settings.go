@@ -219,14 +219,16 @@ const (
 )
 
 // Dir returns the directory of the user's settings, which need not exist: the first that
-// CLAUDE_CONFIG_DIR names, as in [sessions.Roots], or else .claude in the home directory.
+// CLAUDE_CONFIG_DIR names, or else .claude in the home directory. Like the agent, and unlike
+// [sessions.Roots], it takes the name as it is: a "~" is not the home directory, and a directory
+// named projects is not that of the sessions.
 //
 // [sessions.Roots]: https://pkg.go.dev/github.com/clewdev/clew/sessions#Roots
 func Dir() (string, error) {
-	home, err := os.UserHomeDir()
-	if dirs := sessionfile.ConfigDirs(home); len(dirs) > 0 {
+	if dirs := sessionfile.ConfigDirs(); len(dirs) > 0 {
 		return dirs[0], nil
 	}
+	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fmt.Errorf("settings: %w", err)
 	}

@@ -133,7 +133,8 @@ func TestResolveBadFiles(t *testing.T) {
 	}
 }
 
-// The directory of the user's settings is the first of a list, unless a comma is part of its name.
+// The directory of the user's settings is the first of a list, unless a comma is part of its name. It is taken as it is,
+// as the agent takes it.
 func TestDir(t *testing.T) {
 	dir := t.TempDir()
 	home, comma := filepath.Join(dir, "home"), filepath.Join(dir, "a,b")
@@ -145,8 +146,9 @@ func TestDir(t *testing.T) {
 	}
 	for value, want := range map[string]string{
 		"":                                  filepath.Join(home, ".claude"),
-		" , ~/other,x":                      filepath.Join(home, "other"),
+		" , ~/other,x":                      "~/other",
 		filepath.Join(dir, "x") + "," + dir: filepath.Join(dir, "x"),
+		filepath.Join(dir, "projects"):      filepath.Join(dir, "projects"),
 		comma:                               comma,
 	} {
 		t.Setenv("CLAUDE_CONFIG_DIR", value)

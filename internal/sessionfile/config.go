@@ -3,7 +3,6 @@ package sessionfile
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -21,9 +20,9 @@ func Existing(dir string) (string, fs.FileInfo) {
 	return dir, nil
 }
 
-// ConfigDirs returns the directories of agents that CLAUDE_CONFIG_DIR names. If the whole value is an
-// existing directory, a comma is part of its name.
-func ConfigDirs(home string) []string {
+// ConfigDirs returns the directories of agents that CLAUDE_CONFIG_DIR names, as it names them. If the
+// whole value is an existing directory, a comma is part of its name.
+func ConfigDirs() []string {
 	value := os.Getenv("CLAUDE_CONFIG_DIR")
 	names := []string{value}
 	if _, info := Existing(value); info == nil {
@@ -32,29 +31,8 @@ func ConfigDirs(home string) []string {
 	var dirs []string
 	for _, name := range names {
 		if name = strings.TrimSpace(name); name != "" {
-			dirs = append(dirs, rootOf(expandHome(name, home)))
+			dirs = append(dirs, name)
 		}
 	}
 	return dirs
-}
-
-// expandHome replaces a leading "~" by the user's home directory.
-func expandHome(name, home string) string {
-	rest, ok := strings.CutPrefix(name, "~")
-	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
-		return filepath.Join(home, rest)
-	}
-	return name
-}
-
-// rootOf returns the root for a directory, which may be the "projects" directory in a root.
-func rootOf(dir string) string {
-	dir = filepath.Clean(dir)
-	if filepath.Base(dir) != Folder {
-		return dir
-	}
-	if _, inside := Existing(filepath.Join(dir, Folder)); inside != nil {
-		return dir
-	}
-	return filepath.Dir(dir)
 }
