@@ -64,8 +64,9 @@ type Options struct {
 	// [ProjectLister].
 	Project string
 	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
-	// value of clew.Options.Store.Project for sessions that clew stored. If it is set, Project is
-	// ignored.
+	// value of clew.Options.Store.Project for sessions that clew stored. The jobs that count to the
+	// project are included, but of copies with the same ID its own session is the one that is found.
+	// If it is set, Project is ignored.
 	ProjectName string
 }
 
@@ -111,6 +112,13 @@ type scopes []scope
 // scopes returns the stores and projects that the options mean. If others is true, these include
 // the other working trees of a git repository.
 func (o *Options) scopes(others bool) (scopes, error) {
+	all, err := o.ownScopes(others)
+	all.addJobs()
+	return all, err
+}
+
+// ownScopes is scopes without the projects of jobs.
+func (o *Options) ownScopes(others bool) (scopes, error) {
 	if o == nil {
 		o = new(Options)
 	}
@@ -119,7 +127,7 @@ func (o *Options) scopes(others bool) (scopes, error) {
 		return nil, err
 	}
 	if o.Store != nil {
-		return scopes{{store: o.Store, names: names}}.withJobs(o.ProjectName), nil
+		return scopes{{store: o.Store, names: names}}, nil
 	}
 	if name := os.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"); o.ProjectName == "" && len(names) > 0 && sessionfile.GivenName(name) {
 		names = append(names, name)
@@ -132,19 +140,16 @@ func (o *Options) scopes(others bool) (scopes, error) {
 	for _, folder := range folders {
 		all = append(all, scope{store: folder, names: names})
 	}
-	return all.withJobs(o.ProjectName), nil
+	return all, nil
 }
 
-// withJobs adds the projects of the jobs that count to the projects of the scopes. The name of a
-// project that exists means its own sessions.
-func (ss scopes) withJobs(name string) scopes {
+// addJobs adds the projects of the jobs that count to the projects of the scopes.
+func (ss scopes) addJobs() {
 	for i := range ss {
-		s := &ss[i]
-		if folder, ok := s.store.(*Folder); ok && len(s.names) > 0 && (name == "" || !folder.hasProject(name)) {
+		if s := &ss[i]; len(s.names) > 0 {
 			s.addJobs()
 		}
 	}
-	return ss
 }
 
 // names returns the names of the projects that the options mean, or none for all projects.
@@ -260,26 +265,44 @@ func (o *Options) findWithTime(ctx context.Context, id string) (scope, wire.Sess
 	if err := checkID(id); err != nil {
 		return found, foundKey, newest, err
 	}
-	all, err := o.scopes(true)
+	all, err := o.ownScopes(true)
 	if err != nil {
 		return found, foundKey, newest, err
 	}
-	for _, s := range all {
-		key, at, err := s.find(ctx, id)
-		if errors.Is(err, fs.ErrPermission) {
-			forbidden = append(forbidden, err)
-		} else if err != nil {
-			return found, foundKey, newest, err
-		}
-		if at.After(newest) {
-			found, foundKey, newest = s, key, at
-		}
+	named := o != nil && o.ProjectName != ""
+	if !named {
+		all.addJobs()
+	}
+	found, foundKey, newest, forbidden, err = all.find(ctx, id)
+	if named && newest.IsZero() && err == nil {
+		all.addJobs()
+		found, foundKey, newest, forbidden, err = all.find(ctx, id)
+	}
+	if err != nil {
+		return found, foundKey, newest, err
 	}
 	if newest.IsZero() {
 		err := &notFoundError{"session " + id, all.String()}
 		return found, foundKey, newest, errors.Join(append([]error{err}, forbidden...)...)
 	}
 	return found, foundKey, newest, nil
+}
+
+// find returns the scope, the key and the time of the newest session with an ID. Projects that the
+// user may not read are in the errors forbidden.
+func (ss scopes) find(ctx context.Context, id string) (in scope, found wire.SessionKey, newest time.Time, forbidden []error, err error) {
+	for _, s := range ss {
+		key, at, err := s.find(ctx, id)
+		if errors.Is(err, fs.ErrPermission) {
+			forbidden = append(forbidden, err)
+		} else if err != nil {
+			return in, found, newest, nil, err
+		}
+		if at.After(newest) {
+			in, found, newest = s, key, at
+		}
+	}
+	return in, found, newest, forbidden, nil
 }
 
 // find returns the key of a session and the time of its last append. If several projects have a

@@ -214,12 +214,6 @@ func (s *scope) home(project string) string {
 	return job.home(project)
 }
 
-// hasProject reports whether a project has a directory.
-func (f *Folder) hasProject(name string) bool {
-	_, err := os.Stat(filepath.Join(f.dir, name))
-	return err == nil
-}
-
 // jobOf returns the job of a project of a store.
 func jobOf(store Store, project string) Job {
 	if folder, ok := store.(*Folder); ok {

@@ -70,7 +70,7 @@ func TestJobsOfProject(t *testing.T) {
 		"another working tree":       {sessions.Options{Project: r.linked}, []string{"job 2", "job 3", "job 4", "main"}},
 		"a directory in it":          {sessions.Options{Project: filepath.Join(r.main, "sub")}, []string{"job 2", "job 3", "job 4", "main"}},
 		"another directory":          {sessions.Options{Project: filepath.Dir(r.main)}, nil},
-		"the name of a project":      {sessions.Options{ProjectName: nameOf(t, r.main)}, []string{"main"}},
+		"the name of a project":      {sessions.Options{ProjectName: nameOf(t, r.main)}, []string{"job 2", "job 4", "main"}},
 		"a project with jobs only":   {sessions.Options{ProjectName: "git-example-com-team-web"}, []string{"job 6"}},
 		"the name of a job's own":    {sessions.Options{ProjectName: treeProject(2)}, []string{"job 2"}},
 		"a job without a repository": {sessions.Options{ProjectName: treeProject(7)}, []string{"job 7"}},
@@ -89,6 +89,19 @@ func TestJobsOfProject(t *testing.T) {
 		if found != len(tt.want) {
 			t.Errorf("%s: %d files, want %d", name, found, len(tt.want))
 		}
+	}
+	named := &sessions.Options{Store: store, ProjectName: nameOf(t, r.main)}
+	if info, err := sessions.Get(t.Context(), id(2), named); err != nil || info.Project != treeProject(2) {
+		t.Errorf("a job by the name of its project: %s, %v", info.Project, err)
+	}
+	r.record(t, 4, r.main) // a copy with the ID of a job
+	touch(t, r.store, nameOf(t, r.main)+"/"+id(4)+".jsonl", 1)
+	touch(t, r.store, treeProject(4)+"/"+id(4)+".jsonl", 2)
+	if info, err := sessions.Get(t.Context(), id(4), named); err != nil || info.Project != named.ProjectName {
+		t.Errorf("a copy in the project itself: %s, %v", info.Project, err)
+	}
+	if err := os.Remove(filepath.Join(r.store, nameOf(t, r.main), id(4)+".jsonl")); err != nil {
+		t.Fatal(err)
 	}
 	info, err := sessions.Get(t.Context(), id(5), &sessions.Options{Store: store})
 	want := sessions.Job{ID: "cqrshifid5z5", Attempt: 1, Repository: "ssh://me@git.example.com/team/app.git", Directory: "git.example.com/team/app"}

@@ -28,7 +28,8 @@ type UsageOptions struct {
 	// repository don't count, but the jobs that count to its project do: see [Job]. Empty means all projects, which needs a store that is a
 	// [ProjectLister].
 	Project string
-	// ProjectName is the name of the project in the store. If it is set, Project is ignored.
+	// ProjectName is the name of the project in the store, with its jobs, as in [Options]. If it is
+	// set, Project is ignored.
 	ProjectName string
 	// ProjectNames are the names of several projects in the store. If there are any, Project and
 	// ProjectName are ignored.
