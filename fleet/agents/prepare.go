@@ -81,7 +81,7 @@ func (r *Runner) Prepare(ctx context.Context, t *fleet.Task) (fleet.Run, error) 
 		err = n.start(ctx)
 	}
 	if err != nil {
-		n.Close() //nolint:contextcheck // it cleans up even if the context ended
+		n.Close() // even if the context ended
 		return nil, err
 	}
 	return n, nil

@@ -184,7 +184,7 @@ var ErrForbidden = nats.ErrPermissionViolation
 // Errors that [Open] wraps for the server of a directory. ErrExposed reports that other machines could reach it without
 // TLS or without users.
 var (
-	ErrListen          = errors.New("Listen must be HOST:PORT") //nolint:staticcheck // a field
+	ErrListen          = errors.New("Listen must be HOST:PORT")
 	ErrHalfCertificate = errors.New("only one of Certificate and Key is set")
 	ErrExposed         = errors.New("others can reach it")
 )

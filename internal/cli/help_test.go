@@ -151,7 +151,7 @@ func (p *examplePlace) tryJobs(t *testing.T, line string) {
 		}()
 	}
 	others := &stateRunner{p.fleet, func(j *fleet.Job) bool { return j.Spec.Key != exampleKey }, endings["plain"]}
-	p.fleet.work(t, others, false, func(context.Context) { //nolint:contextcheck // a line has the context of its test
+	p.fleet.work(t, others, false, func(context.Context) {
 		p.tryLine(t, line)
 		polltest.Until(t, "the submitted jobs end", func() bool { return p.ended(t) })
 	})
