@@ -217,6 +217,9 @@ func TestResumeElsewhere(t *testing.T) {
 	id := s.submit(&fleet.Spec{
 		Prompt: "Build the house", Repo: &fleet.Repo{URL: repo}, Agent: fleet.AgentSpec{AllowedTools: []string{"Bash"}}, OnLost: fleet.Resume,
 	})
+	if _, err := s.model.WaitRequest(t.Context(), 2); err != nil { // with the result of the call, which is not answered
+		t.Fatal(err)
+	}
 	polltest.Until(t, "there is a snapshot", func() bool { return s.reach(id, fleet.Running).Attempt().Snapshot != "" })
 	stop()
 	s.work(&agents.Options{})
