@@ -367,7 +367,7 @@ var callers = []caller{
 		_ = s.Close() // how the agent ends is not the outcome
 		return r.got
 	}},
-	{"Pool", true, true, func(ctx context.Context, opts *clew.Options, r *reader) outcome {
+	{"Pool", true, false, func(ctx context.Context, opts *clew.Options, r *reader) outcome {
 		p, err := clew.NewPool(ctx, opts, &clew.PoolOptions{MaxAgents: 1})
 		if err != nil {
 			return outcome{err: err}
