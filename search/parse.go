@@ -126,13 +126,15 @@ func (q *Query) addTerm(p phrase, weight float64) {
 	}
 }
 
-// loosen lets a word find other forms of it, and longer words.
+// loosen lets a word find other forms of it, and longer words. A word of accents alone has none.
 func (p *phrase) loosen() {
 	if len(p.words) != 1 || p.prefix || !hasForms(p.words[0]) {
 		return
 	}
 	word := p.words[0]
-	p.loose, p.stem, p.key, p.letters = true, stem(word), formKey(word), utf8.RuneCountInString(word)
+	if key := formKey(word); key != "" {
+		p.loose, p.stem, p.key, p.letters = true, stem(word), key, utf8.RuneCountInString(word)
+	}
 }
 
 // joins reports whether a phrase is a plain word, which some write together with the next one.

@@ -395,7 +395,7 @@ func (p *phrase) fits(word []byte, i int) tier {
 
 // loosely is like fits, for another word than a loose one.
 func (p *phrase) loosely(word []byte) tier {
-	sameStart := p.key != "" && (word[0] == p.key[0] || word[0] >= utf8.RuneSelf)
+	sameStart := word[0] == p.key[0] || word[0] >= utf8.RuneSelf
 	if sameStart && hasForms(word) && formKey(string(word)) == p.key && stem(string(word)) == p.stem {
 		return form
 	}
