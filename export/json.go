@@ -95,9 +95,8 @@ func (a *agentCounter) next(c byte) {
 	case c == ':':
 		key := keyOf(a.text)
 		a.list = a.raw == 0 && strings.EqualFold(key, "agents")
-		a.isRaw = a.raw == 0 && slices.ContainsFunc([]string{"input", "structured", "patch"}, func(raw string) bool {
-			return strings.EqualFold(key, raw)
-		})
+		a.isRaw = a.raw == 0 &&
+			(strings.EqualFold(key, "input") || strings.EqualFold(key, "structured") || strings.EqualFold(key, "patch"))
 	case c == '[' || c == '{':
 		a.open = append(a.open, a.list && c == '[')
 		if a.list && c == '[' {
