@@ -76,12 +76,7 @@ func findConsole(s clikit.Streams) (console, error) {
 
 // sizeOf returns the size of a terminal that questions are written to.
 func sizeOf(out io.Writer) func() (columns, rows int) {
-	return func() (columns, rows int) {
-		if f, ok := out.(*os.File); ok {
-			return termio.Size(f)
-		}
-		return termio.DefaultColumns, termio.DefaultRows
-	}
+	return func() (columns, rows int) { return clikit.ScreenSize(out) }
 }
 
 // colored reports whether output to the console is colored.

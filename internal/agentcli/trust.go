@@ -36,14 +36,11 @@ var powerful = []string{
 // settleTrust leaves the project's settings out of opts unless the user trusts the project. It may
 // ask on the terminal. It returns a line for the user, or "".
 func (f *Flags) settleTrust(ctx context.Context, s clikit.Streams, opts *clew.Options) (note string, err error) {
-	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
-		return "", nil
-	}
-	w, err := newWorkplace(".", opts.Settings.ProjectConfigRoot)
+	w, err := f.untrusted(".", opts)
 	if err != nil {
 		return "", &clikit.Failure{Code: clikit.ExitInput, Err: err}
 	}
-	if len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+	if w == nil {
 		return "", nil
 	}
 	if !f.changed("trust") {
@@ -64,15 +61,24 @@ func (f *Flags) settleTrust(ctx context.Context, s clikit.Streams, opts *clew.Op
 // TrustIn removes a directory's settings from opts unless the user trusts it. The note reports
 // that.
 func (f *Flags) TrustIn(dir string, opts *clew.Options) (note string, err error) {
-	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
-		return "", nil
-	}
-	w, err := newWorkplace(dir, opts.Settings.ProjectConfigRoot)
-	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+	w, err := f.untrusted(dir, opts)
+	if w == nil || err != nil {
 		return "", err
 	}
 	w.leaveOut(opts)
 	return w.untrustedNote(), nil
+}
+
+// untrusted returns the directories whose files the agent would read and the user does not trust yet, or nil.
+func (f *Flags) untrusted(dir string, opts *clew.Options) (*workplace, error) {
+	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
+		return nil, nil
+	}
+	w, err := newWorkplace(dir, opts.Settings.ProjectConfigRoot)
+	if err != nil || len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+		return nil, err
+	}
+	return w, nil
 }
 
 // usesProject reports whether the agent would read the project's settings.

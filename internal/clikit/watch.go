@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// screenSize returns the columns and rows of a terminal.
-func screenSize(stream any) (columns, rows int) {
+// ScreenSize returns the columns and rows of a stream that may be a terminal.
+func ScreenSize(stream any) (columns, rows int) {
 	if f, ok := stream.(*os.File); ok {
 		return termio.Size(f)
 	}
@@ -32,7 +32,7 @@ type Watch struct {
 // NewWatch returns a watch that draws on w, which is a terminal.
 func NewWatch(w io.Writer) *Watch {
 	return &Watch{
-		w: w, size: func() (int, int) { return screenSize(w) }, resized: make(chan struct{}, 1),
+		w: w, size: func() (int, int) { return ScreenSize(w) }, resized: make(chan struct{}, 1),
 		now: time.Now, after: time.After,
 	}
 }
