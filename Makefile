@@ -176,7 +176,7 @@ LAZY := $(if $(GOGC)$(GOMEMLIMIT),,GOGC=off GOMEMLIMIT=1GiB)
 
 .PHONY: demo
 demo: ## Show the whole tour of the program, without key, network or agent
-	@echo "Building clew. The first time, Go also fetches modules: about 100 seconds on two cores."
+	@echo "Building clew. The first time, Go also fetches modules: about two minutes on two cores."
 	@$(LAZY) go run ./cmd/clew demo
 
 .PHONY: pictures

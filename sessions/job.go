@@ -28,7 +28,7 @@ import (
 // the transcript. The sessions of a job count to the project of its repository: see
 // [SessionInfo.Home]. The zero value means that a session belongs to no job.
 //
-// The record is a label: no file or directory that it names is opened.
+// The record is a label: no transcript or settings are read where it points.
 type Job struct {
 	// ID is the ID of the job, and Attempt the number of the attempt, from 1.
 	ID      string `json:"id"`
