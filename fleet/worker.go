@@ -326,7 +326,8 @@ func (w *Worker) release(id string) {
 
 // choose returns up to n jobs to take. Workers that choose at the same time mostly choose different
 // ones: each starts somewhere else among the first jobs, of which there are about as many as
-// workers.
+// workers. Jobs that the last try did not start come last: taken again and again, they would leave
+// others where they are.
 func (w *Worker) choose(n int) []*Job {
 	jobs := w.accepted(n * max(1, len(w.view.live())))
 	if len(jobs) > n {
@@ -389,11 +390,16 @@ func (w *Worker) refusals() map[string]string {
 	return maps.Clone(w.refused)
 }
 
-// rank orders jobs differently for each worker.
+// rank orders jobs of one priority differently for each worker, those that the last try did not start
+// behind all others.
 func (w *Worker) rank(j *Job) uint64 {
 	h := fnv.New64a()
 	io.WriteString(h, w.seed+j.ID) //nolint:errcheck // a hash takes all
-	return h.Sum64()
+	rank := h.Sum64() >> 1
+	if j.notStarted() {
+		rank |= 1 << 63
+	}
+	return rank
 }
 
 // The maximum number of refused jobs in a worker's record, and of queued jobs that are checked for it.
