@@ -1,7 +1,9 @@
 // Command shake looks for tests that depend on luck. It builds the test binaries of this module once,
 // and runs them again and again under conditions that differ: processors, order, busy processes
-// beside them, time zone, locale, niceness, the home directory, a blank in the name of the temporary
-// directory, and the garbage collector's target. It prints each failure with its conditions.
+// and runs them again and again under conditions that differ: processors, order, busy processes
+// beside them, time zone, locale, niceness, the home directory, a temporary directory on the disk or in
+// memory, with a blank in its name or without, and the garbage collector's target. It prints each
+// failure with its conditions.
 //
 //	go run ./internal/shake -minutes 30 -race -only '^sessions'
 //
@@ -25,6 +27,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/memorydir"
 )
 
 func main() {
@@ -46,6 +50,9 @@ func main() {
 	}
 }
 
+// minMemory is more than the tests of two packages need at once.
+const minMemory = 2 << 30
+
 // A binary is the test binary of a package.
 type binary struct{ name, dir, path string }
 
@@ -60,6 +67,7 @@ type shaker struct {
 	seed uint64
 
 	dir      string // for binaries and temporary directories
+	memory   string // for temporary directories in memory; dir if there is none
 	mu       sync.Mutex
 	rnd      *rand.Rand
 	binaries []binary
@@ -74,6 +82,13 @@ func (s *shaker) run(ctx context.Context, only, skip string, limit time.Duration
 	if s.dir, err = os.MkdirTemp("", "shake"); err != nil {
 		return err
 	}
+	if s.memory, err = memorydir.New("shake", minMemory); err != nil {
+		return err
+	}
+	if s.memory == "" {
+		s.memory = s.dir
+	}
+	defer os.RemoveAll(s.memory)                  //nolint:errcheck // nothing depends on it
 	defer os.RemoveAll(s.dir)                     //nolint:errcheck // nothing depends on it
 	if err = os.Chmod(s.dir, 0o755); err != nil { // tests may run binaries as other users
 		return err
@@ -167,7 +182,7 @@ func (s *shaker) pick() (binary, condition) {
 			"-test.timeout=30m", "-test.failfast",
 		},
 		busy: min(s.busy, one(s.rnd, 0, 0, 2, 6, 12)), nice: one(s.rnd, 0, 0, 10, 19),
-		tmp: filepath.Join(s.dir, one(s.rnd, "tmp", "t m p ")+number),
+		tmp: filepath.Join(one(s.rnd, s.dir, s.memory, s.memory), one(s.rnd, "tmp", "t m p ")+number),
 	}
 	home := one(s.rnd, os.Getenv("HOME"), filepath.Join(c.tmp, "home"), "/nonexistent", "")
 	c.env = []string{

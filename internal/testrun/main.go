@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/memorydir"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -35,7 +36,11 @@ func testAll(rest bool) int {
 	defer stop()
 	r := &run{report: newReport()}
 	started := time.Now()
-	err := errors.Join(lazyCollector(), r.all(ctx, rest))
+	remove, err := inMemory()
+	if err == nil {
+		err = errors.Join(lazyCollector(), r.all(ctx, rest))
+	}
+	err = errors.Join(err, remove())
 	fmt.Print(r.report.text(time.Since(started), r.cpu))
 	if err != nil {
 		fmt.Println("testrun:", err)
@@ -44,6 +49,24 @@ func testAll(rest bool) int {
 		return 1
 	}
 	return 0
+}
+
+// minMemory is four times what the tests need at once.
+const minMemory = 2 << 30
+
+// inMemory puts temporary files into memory where the system has enough of it, which saves a fifth of the
+// time: the tests make many small files, and the linker large ones. TMPDIR in the environment comes first.
+// The returned function removes them.
+func inMemory() (remove func() error, err error) {
+	none := func() error { return nil }
+	if os.Getenv("TMPDIR") != "" {
+		return none, nil
+	}
+	dir, err := memorydir.New("clew", minMemory)
+	if dir == "" || err != nil {
+		return none, err
+	}
+	return func() error { return os.RemoveAll(dir) }, os.Setenv("TMPDIR", dir)
 }
 
 // lazyCollector makes the garbage collector of the compiler, the linker and the tests run less often, up to a
