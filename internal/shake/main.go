@@ -1,6 +1,5 @@
 // Command shake looks for tests that depend on luck. It builds the test binaries of this module once,
 // and runs them again and again under conditions that differ: processors, order, busy processes
-// and runs them again and again under conditions that differ: processors, order, busy processes
 // beside them, time zone, locale, niceness, the home directory, a temporary directory on the disk or in
 // memory, with a blank in its name or without, and the garbage collector's target. It prints each
 // failure with its conditions.
