@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clewdev/clew/internal/pty"
 )
 
@@ -40,7 +42,10 @@ func runOnTerminal(args []string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer user.Close()                        //nolint:errcheck // all of it was read
+	defer user.Close() //nolint:errcheck // all of it was read
+	if err := silence(program); err != nil {
+		return 0, err
+	}
 	cmd := exec.Command(args[1], args[2:]...) //nolint:noctx // the script ends it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if isInput {
@@ -68,4 +73,15 @@ func runOnTerminal(args []string) (code int, err error) {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// silence makes a terminal repeat nothing of what is typed, which would be anywhere in the program's output.
+func silence(terminal *os.File) error {
+	fd := int(terminal.Fd())
+	mode, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return err
+	}
+	mode.Lflag &^= unix.ECHO
+	return unix.IoctlSetTermios(fd, unix.TCSETS, mode)
 }
