@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/utcday"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -42,13 +43,11 @@ func (a *Account) Blocked(at time.Time) (why string, blocked bool) {
 		return "account " + a.Name + " is held: " + a.Text, true
 	case at.Before(a.Until):
 		return fmt.Sprintf("account %s waits until %s (%s)", a.Name, a.Until.Format(time.RFC3339), a.Cause), true
-	case a.DailyUSD > 0 && a.Day == dayOf(at) && a.SpentUSD >= a.DailyUSD:
+	case a.DailyUSD > 0 && a.Day == utcday.Of(at) && a.SpentUSD >= a.DailyUSD:
 		return fmt.Sprintf("account %s has spent %s of %s today", a.Name, wording.Dollars(a.SpentUSD).Cents(), wording.Dollars(a.DailyUSD).Cents()), true
 	}
 	return "", false
 }
-
-func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // Accounts returns the accounts that have a record. One whose record can't be read is held until it is released.
 func (f *Fleet) Accounts(ctx context.Context) ([]*Account, error) {
@@ -121,7 +120,7 @@ func (f *Fleet) spend(ctx context.Context, account string, usd float64) error {
 		return nil
 	}
 	return f.changeAccount(ctx, account, func(a *Account) {
-		if day := dayOf(a.Changed); a.Day != day {
+		if day := utcday.Of(a.Changed); a.Day != day {
 			a.Day, a.SpentUSD = day, 0
 		}
 		a.SpentUSD += usd

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/tools"
 )
 
@@ -240,7 +241,7 @@ func FuzzHandleMCP(f *testing.F) {
 	}
 	c := connect(f, tools.Server(tools.New("add", "", add), tools.New("echo", "", echo[any])))
 	f.Fuzz(func(t *testing.T, message string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 		defer cancel()
 		reply, err := c.HandleMCP(ctx, clew.JSON(message))
 		if ctx.Err() != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/natsclient"
 	"github.com/clewdev/clew/internal/natsserver"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/sessions/natsstore"
 )
@@ -23,9 +24,10 @@ import (
 // DefaultName is the prefix of all streams if [Options] does not have another.
 const DefaultName = "CLEW"
 
-// answerTimeout is the time that a server has for one answer. It is a variable since tests, which
-// may run on a busy machine, set a longer one.
+// answerTimeout is the time that a server has for one answer.
 var answerTimeout = 10 * time.Second
+
+var _ = timelimit.Register(&answerTimeout)
 
 // Options locates the records. Exactly one of URL and Dir must be set.
 type Options struct {

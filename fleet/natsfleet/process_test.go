@@ -218,7 +218,7 @@ func (l *ledger) write(ctx context.Context, e fleet.Engine, key, name string) {
 
 // lostTime is after which time a request of a test is taken for lost: a server that has just lost its leader does not
 // answer. It is sent again.
-const lostTime = 5 * time.Second
+const lostTime = polltest.Again
 
 // change replaces the record that is there.
 func change(ctx context.Context, e fleet.Engine, key, data string) (uint64, error) {

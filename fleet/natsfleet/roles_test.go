@@ -6,13 +6,13 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -103,7 +103,7 @@ func TestRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the store does not know why there is no answer
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.ToPass) // the store does not know why there is no answer
 	defer cancel()
 	if store.Append(ctx, wire.SessionKey{Project: "p", SessionID: "s"}, []wire.JSON{`{"uuid":"u"}`}) == nil {
 		t.Error("a watcher may append to a transcript")

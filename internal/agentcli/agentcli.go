@@ -29,6 +29,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/keymap"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // A Program has the parts of the program that its commands need.
@@ -44,7 +45,7 @@ type Program struct {
 // Commands returns the commands.
 func Commands(p Program) []*cobra.Command { return []*cobra.Command{newRun(p.Streams), newChat(p)} }
 
-// Limits. [BePatient] sets longer ones.
+// Limits.
 var (
 	// stopLimit is the time limit for the agent to end an interrupted turn.
 	stopLimit = 5 * time.Second
@@ -55,5 +56,4 @@ var (
 	ToolLimit = time.Second
 )
 
-// BePatient makes the limits so long that no machine is too busy for them. It is for tests.
-func BePatient() { stopLimit, suggestLimit = time.Hour, time.Hour }
+var _ = timelimit.Register(&stopLimit, &suggestLimit)

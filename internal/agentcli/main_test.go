@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/internal/termio"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 func TestMain(m *testing.M) {
 	termio.DrawsLines = func() bool { return false }                                       // whatever the locale is
 	termio.Open = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist } // people who run the tests are not asked
-	BePatient()
+	timelimit.Lift()
 	os.Exit(m.Run())
 }

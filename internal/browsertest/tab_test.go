@@ -21,6 +21,7 @@ import (
 	"github.com/clewdev/clew/internal/cli"
 	"github.com/clewdev/clew/internal/pictures/browser"
 	"github.com/clewdev/clew/internal/polltest"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // patience is how long a page may take for one step. It only ends tests that fail.
@@ -42,7 +43,7 @@ var shared struct {
 // TestMain gives the tests a home of their own, and ends the browser.
 func TestMain(m *testing.M) {
 	if os.Getenv(programVariable) != "" {
-		cli.BePatient()
+		timelimit.Lift()
 		os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
 	if origin := os.Getenv(serverOrigin); origin != "" {
@@ -161,9 +162,13 @@ func newBrowser(t *testing.T) *tab {
 	return beginTab(sharedBrowser(t), t, chromedp.WithNewBrowserContext())
 }
 
-// sharedBrowser returns the browser that all tests share.
+// sharedBrowser returns the browser that all tests share. Without one the test is skipped, or fails if the
+// variable CI is "true".
 func sharedBrowser(t *testing.T) context.Context {
 	t.Helper()
+	if _, err := browser.Find(); err != nil && os.Getenv("CI") != "true" {
+		t.Skip("there is no Chromium")
+	}
 	shared.once.Do(func() {
 		shared.blank = httptest.NewServer(http.NotFoundHandler()).URL // it ends with the process
 		shared.machine, shared.err = startBrowser()

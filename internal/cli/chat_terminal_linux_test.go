@@ -195,6 +195,7 @@ func TestChatAsks(t *testing.T) {
 		"+-------------------------------------------------------------------+\n"
 	c.see(t, "> may I\n\nLet me see.\n")
 	c.see(t, "  waits for you                                      esc to interrupt\n"+box+"  ctrl+g to answer\n")
+	c.press(t, "\a")
 	c.see(t, box+"  y  yes, once\n  n  no         e  no, and say why     ?  help\n")
 	c.press(t, "y")
 	c.see(t, "  Bash   make [2J\n\nbehavior is allow\n"+emptyComposer+chatAfterTurn)

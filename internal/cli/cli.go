@@ -25,6 +25,7 @@ import (
 	"github.com/clewdev/clew/internal/fleetcli"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/termio"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // Streams are the input and the outputs of a command.
@@ -176,13 +177,7 @@ func jobQuestions(s Streams) func(ctx context.Context) (fleetcli.Questioner, err
 	}
 }
 
-// BePatient makes time limits so long that no machine is too busy for them. It is for tests.
-func BePatient() {
-	agentcli.BePatient()
-	for _, limit := range []*time.Duration{&termio.RestoreLimit, &completionLimit, &checkLimit, &versionLimit} {
-		*limit = time.Hour
-	}
-}
+var _ = timelimit.Register(&completionLimit, &checkLimit, &versionLimit)
 
 const noSessionsYet = `This project has no sessions yet.
   clew run "PROMPT"  starts one

@@ -51,9 +51,10 @@ type stateRunner struct {
 
 func (*stateRunner) Ready(context.Context) error { return nil }
 
+// Check leaves other jobs as they are: a job that all workers refuse would not stay queued.
 func (r *stateRunner) Check(j *fleet.Job) error {
 	if !r.takes(j) {
-		return errors.New("the policy does not allow the tool \x1b[31mBash")
+		return fmt.Errorf("%w by this worker", fleet.ErrAccount)
 	}
 	return nil
 }

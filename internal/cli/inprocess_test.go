@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/internal/termio"
+	"github.com/clewdev/clew/internal/tui"
 )
 
 // An invocation is the program with the arguments, the directory, the environment and the streams of
@@ -41,6 +43,8 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 		tb.Fatal(err)
 	}
 	environment, zone, local := os.Environ(), time.Local, localZone(tb)
+	processors, pause := runtime.GOMAXPROCS(0), tui.FocusPause
+	defer func() { runtime.GOMAXPROCS(processors); tui.FocusPause = pause }()
 	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, checkNotice, systemSettingsDir, userSettingsDir)
 	defer func() {
 		setEnvironment(tb, environment)

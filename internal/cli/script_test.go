@@ -23,6 +23,9 @@ import (
 	"github.com/clewdev/clew/internal/agentcli"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/termio"
+	"github.com/clewdev/clew/internal/timelimit"
+	"github.com/clewdev/clew/internal/tui"
+	"github.com/clewdev/clew/internal/utcday"
 )
 
 // discardTyped is termio.Discard before it is replaced.
@@ -31,7 +34,7 @@ var discardTyped = termio.Discard
 func TestMain(m *testing.M) {
 	applyTestVariables()
 	termio.DrawsLines = func() bool { return false } // whatever the locale is
-	BePatient()
+	timelimit.Lift()
 	testscript.Main(scriptedMain{m}, map[string]func(){
 		"claude":       playScriptedAgent,
 		"claude-agent": playScriptedAgent,
@@ -70,7 +73,8 @@ exec "${0%/*}/claude-agent" "$@"
 // applyTestVariables makes the program do what variables of the environment ask for.
 func applyTestVariables() {
 	firstRetry = 10 * time.Millisecond
-	if os.Getenv("TEST_CONSOLE") == "" { // people who run the tests are not asked
+	utcday.Of = func(time.Time) string { return "2026-11-02" } // no test meets midnight
+	if os.Getenv("TEST_CONSOLE") == "" {                       // people who run the tests are not asked
 		termio.Open = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
@@ -86,6 +90,7 @@ func applyTestVariables() {
 	clikit.ShowProgressAtOnce(os.Getenv("TEST_PROGRESS") != "") // then every command is slow
 	if os.Getenv(chatAgentVariable) != "" {                     // this agent reports every call before it asks
 		agentcli.ToolLimit = time.Hour
+		tui.FocusPause = time.Hour // questions are answered with keys
 	}
 	// Tests do not read the user's settings. Scripts have a separate home, and may have system
 	// settings. Others run in this repository, in which a developer may have agent settings.

@@ -245,7 +245,8 @@ func (c *typedChat) stopChild(t *testing.T) {
 func TestViewerHandsOver(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "clew", "view")
-	cmd.Env = []string{`VISUAL=sh -c 'stty -a | grep -o " icanon"; echo "reads $(wc -c <"$0") bytes"; read line; echo "got $line"; read line'`}
+	temporary := t.TempDir()
+	cmd.Env = []string{"TMPDIR=" + temporary, `VISUAL=sh -c 'stty -a | grep -o " icanon"; echo "reads $(wc -c <"$0") bytes"; read line; echo "got $line"; read line'`}
 	c := openViewerBy(t, 80, 24, cmd)
 	c.see(t, "10/10") // a row is selected
 	c.press(t, "v")
@@ -261,8 +262,8 @@ func TestViewerHandsOver(t *testing.T) {
 	c.see(t, viewed)
 	c.press(t, "q")
 	c.end(t, clikit.ExitDone)
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "clew-show-*")); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
 

@@ -13,13 +13,16 @@ import (
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/tty"
 )
 
-const (
-	completionTime = 2 * time.Second // that the user of a shell waits
-	maxCompletions = 100
-)
+const maxCompletions = 100
+
+// completionTime is the time that the user of a shell waits.
+var completionTime = 2 * time.Second
+
+var _ = timelimit.Register(&completionTime)
 
 // States that jobs of a completion are in; nil means all.
 var (

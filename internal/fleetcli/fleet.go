@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/utcday"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -220,7 +221,7 @@ func (s *fleetStatus) addAccounts(b *strings.Builder, columns int, color bool) {
 	for _, a := range s.Accounts {
 		around.Accounts[a.Name] = a
 		spent, daily := 0.0, ""
-		if a.Day == s.at.UTC().Format(time.DateOnly) {
+		if a.Day == utcday.Of(s.at) {
 			spent = a.SpentUSD
 		}
 		if a.DailyUSD > 0 {

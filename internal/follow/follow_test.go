@@ -15,12 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/transcript"
 )
 
 // limit is the maximum time that a test waits for a snapshot.
-const limit = time.Minute
+const limit = polltest.Limit
 
 const sessionID = "0b7d2c7e-5a63-4d0c-9a3c-6a1b2d9e8f10"
 

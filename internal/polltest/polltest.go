@@ -11,6 +11,13 @@ import (
 // long enough for a machine that is busy with other things.
 const Limit = 5 * time.Minute
 
+const (
+	// Again is the time after which a request without an answer is sent again.
+	Again = 5 * time.Second
+	// ToPass is a limit that is to pass, for a test of what happens then.
+	ToPass = time.Second
+)
+
 // interval is the time between two looks.
 const interval = 2 * time.Millisecond
 

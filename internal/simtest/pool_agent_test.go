@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -135,7 +136,7 @@ func (a *fakeAgent) Write(p []byte) (int, error) {
 }
 
 // closeTimeout is the time that a fake agent has to end.
-const closeTimeout = time.Second
+const closeTimeout = polltest.ToPass
 
 // Close ends the agent's input, and kills it if it still runs after a while. The clock is the
 // bubble's.
@@ -384,7 +385,7 @@ func leaveRun(t *testing.T, p *clew.Pool) {
 }
 
 func giveUpRun(t *testing.T, p *clew.Pool) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.ToPass)
 	defer cancel()
 	_, err := p.Run(ctx, clew.Text("wait"))
 	wantError(t, err, context.DeadlineExceeded)

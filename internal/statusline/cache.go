@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -156,7 +157,9 @@ func (c *Cache) removeLeft() {
 }
 
 // lockWait is the time for which a refresh waits for its lock.
-const lockWait = time.Second
+var lockWait = time.Second
+
+var _ = timelimit.Register(&lockWait)
 
 // A state is the saved state of the last refresh.
 type state struct {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 var handedOver atomic.Bool
@@ -26,8 +28,10 @@ var resetModes atomic.Value
 // SetModes sets the string that resets the terminal modes that the program changed, or "".
 func SetModes(reset string) { resetModes.Store(reset) }
 
-// RestoreLimit is the time limit to restore a terminal, which may be stopped. Tests set a longer one.
-var RestoreLimit = 100 * time.Millisecond
+// restoreLimit is the time limit to restore a terminal, which may be stopped.
+var restoreLimit = 100 * time.Millisecond
+
+var _ = timelimit.Register(&restoreLimit)
 
 // Restorer returns a function that restores the terminal of these streams when the program ends
 // immediately: it leaves raw mode and starts a new line.
@@ -50,7 +54,7 @@ func Restorer(stdin io.Reader, stderr io.Writer) (restoreAll func()) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(RestoreLimit):
+		case <-time.After(restoreLimit):
 		}
 	}
 }

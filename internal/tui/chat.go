@@ -80,9 +80,9 @@ type focus struct {
 // asks reports whether keys go to the question.
 func (f *focus) asks() bool { return f.question && f.settled }
 
-// focusPause is the time without a key before a question gets the focus by itself, and again until
-// keys can answer it.
-const focusPause = 500 * time.Millisecond
+// FocusPause is the time without a key before a question gets the focus by itself, and again until
+// keys can answer it. Tests with keys of their own set a longer one.
+var FocusPause = 500 * time.Millisecond
 
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
 	c := &chat{base: newBase(a), driver: d, mail: opts.Mail, answered: map[string]bool{}}
@@ -246,7 +246,7 @@ func (c *chat) consider() tea.Cmd {
 	if f.question || f.dismissed || len(c.docks) == 0 || c.inChat() { // nothing is asked below another screen
 		return nil
 	}
-	if !c.writes() && time.Since(f.typed) >= focusPause {
+	if !c.writes() && time.Since(f.typed) >= FocusPause {
 		f.question, f.settled = true, false
 	}
 	return c.pause()
@@ -256,7 +256,7 @@ func (c *chat) consider() tea.Cmd {
 func (c *chat) pause() tea.Cmd {
 	c.focus.timer++
 	timer := c.focus.timer
-	return c.after(focusPause, pauseMsg{timer})
+	return c.after(FocusPause, pauseMsg{timer})
 }
 
 func (c *chat) paused(timer int) tea.Cmd {

@@ -261,7 +261,7 @@ func TestChatRows(t *testing.T) {
 			t.Fatalf("the screen is a %T, ended %v, text %q", c.top(), c.ended, c.editor.Text())
 		}
 		c.press("backspace", "backspace", "backspace", "backspace")
-		c.wait(focusPause / 2)
+		c.wait(FocusPause / 2)
 		c.press("y", "backspace")
 		c.wait(time.Minute)
 		c.press("y")

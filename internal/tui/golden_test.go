@@ -27,7 +27,7 @@ func (s *story) golden(name string) *story {
 	want, err := golden.Read(name)
 	same := func() bool { return err == nil && golden.Escape(styledText(s.term)) == want }
 	if golden.Updates() {
-		s.settles(stillTime/30, func() bool { return false })
+		s.settles(500*time.Millisecond, func() bool { return false })
 	} else {
 		s.settles(stillTime, same)
 	}
@@ -41,7 +41,7 @@ func (s *story) golden(name string) *story {
 
 // stillTime is the time without output after which a screen counts as final, on a busy machine.
 // Only a screen that differs from its golden file takes that long.
-const stillTime = 15 * time.Second
+const stillTime = 2 * time.Minute
 
 // settles waits until a condition holds, or nothing was written to the screen for some time.
 func (s *story) settles(still time.Duration, holds func() bool) {

@@ -63,7 +63,7 @@ type (
 func (s *questionScreen) scope() keymap.Scope { return keymap.InQuestion }
 
 func (s *questionScreen) start() tea.Cmd {
-	return tea.Tick(focusPause, func(time.Time) tea.Msg { return answer{s, settledMsg{}} })
+	return tea.Tick(FocusPause, func(time.Time) tea.Msg { return answer{s, settledMsg{}} })
 }
 
 func (s *questionScreen) do(keymap.Action) tea.Cmd { return nil }

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
@@ -126,7 +127,7 @@ func (d *driven) until(name string, ok func(data map[string]any) bool) map[strin
 	d.t.Helper()
 	wake, _ := d.feed.join()
 	defer d.feed.leave(wake)
-	limit := time.After(20 * time.Second)
+	limit := time.After(polltest.Limit)
 	for {
 		events, _, _ := d.feed.since(place{})
 		for _, e := range events {

@@ -12,17 +12,22 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/wording"
 )
 
 // A Fleet has the jobs that pages show.
 type Fleet = jobview.Fleet
 
-const (
-	maxJobs       = 200              // that a page shows
+// maxJobs is how many jobs a page shows.
+const maxJobs = 200
+
+var (
 	fleetTimeout  = 20 * time.Second // for a request to the fleet
 	searchTimeout = 5 * time.Second  // for the search for a fleet
 )
+
+var _ = timelimit.Register(&fleetTimeout, &searchTimeout)
 
 // jobsEvent reports a change of jobs.
 const jobsEvent = "jobs"

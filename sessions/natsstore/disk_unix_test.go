@@ -10,10 +10,10 @@ import (
 	"os/signal"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/sessions/natsstore"
 )
 
@@ -55,7 +55,7 @@ func fillDisk(t *testing.T, dir string) {
 	}
 	entries := kilobytes(0, 2000)
 	for stored := 0; ; {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), polltest.Again)
 		err := s.Append(ctx, main, entries[stored*20:][:20])
 		cancel()
 		switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/internal/natsclient"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -19,9 +20,10 @@ import (
 // DefaultStream is the name of the stream if [Options] does not name another.
 const DefaultStream = "CLEW_SESSIONS"
 
-// answerTimeout is the time a server may take for one answer. It is a variable since tests, which
-// may run on a busy machine, set a longer one.
+// answerTimeout is the time a server may take for one answer.
 var answerTimeout = 10 * time.Second
+
+var _ = timelimit.Register(&answerTimeout)
 
 // Options locate the transcripts. Exactly one of URL, Conn and Dir must be set.
 type Options struct {

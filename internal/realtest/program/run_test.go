@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/cli"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // programVariable makes the test binary the program.
@@ -19,7 +20,7 @@ const programVariable = "REALTEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(programVariable) != "" {
-		cli.BePatient()
+		timelimit.Lift()
 		os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
 	os.Exit(m.Run())
