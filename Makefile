@@ -43,7 +43,7 @@ TIMEOUT := 60m
 
 .PHONY: test
 test: ## Check formatting, run the tests
-	@echo "make test: about 3 minutes on two cores; longer the first time, when it installs and builds everything"
+	@echo "make test: about 2 minutes on two cores; 5 to 7 the first time, when it installs and builds everything"
 	@go run ./internal/testrun
 
 .PHONY: test-rest
@@ -58,7 +58,7 @@ test-modules: ## Vet and test the examples that are modules of their own
 	done
 
 .PHONY: soak
-soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
+soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, about 10 minutes
 	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
 
 .PHONY: shake

@@ -30,6 +30,7 @@ import (
 // is canceled at once, 6 a tool that starts without a lease, 599 the drop of an open job, 133 the
 // drop of a lost one, and 15 questions that a drop forgets.
 func TestSimulation(t *testing.T) {
+	soak.Search(t)
 	t.Parallel()
 	seeds := soak.Size(50, 10_000)
 	if raced && soak.Running() {

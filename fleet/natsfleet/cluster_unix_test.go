@@ -240,7 +240,7 @@ func TestCluster(t *testing.T) {
 		func() { c.restartAll(t, e) },
 		func() { c.isolateLeader(t, js, l) },
 	}
-	const rounds = 3
+	rounds := soak.Size(1, 3)
 	for range rounds {
 		// All clients may be at one server after killTwo. restartAll spreads them before a leader is isolated: writers
 		// that give up early don't leave their server.

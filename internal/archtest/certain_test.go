@@ -14,9 +14,9 @@ import (
 )
 
 // TestTestsAreCertain checks that the outcome of a test follows from the code. A test neither sleeps to wait
-// nor uses randomness without a fixed seed, and each of its waits may take a minute. This does not apply to
-// code that runs only in a bubble of testing/synctest, in a search (see package soak), in a benchmark or in a
-// fuzz target.
+// nor uses randomness without a fixed seed, and each of its waits may take a minute. Limits below a second are
+// not waits: they are to pass. This does not apply to code that runs only in a bubble of testing/synctest, in a
+// search (see package soak), in a benchmark or in a fuzz target.
 func TestTestsAreCertain(t *testing.T) {
 	t.Parallel()
 	sources, fset := readSources(t)
@@ -68,11 +68,11 @@ func uncertain(sources []*source, fset *token.FileSet) []string {
 	}
 	var broken []string
 	for _, files := range packages {
-		free := exempt(files)
+		free, times := exempt(files), durations(files)
 		for _, s := range files {
-			l := luck{fset: fset, source: s, names: importNames(s.syntax)}
+			l := luck{fset: fset, source: s, names: importNames(s.syntax), times: times}
 			for _, decl := range s.syntax.Decls {
-				if f, ok := decl.(*ast.FuncDecl); !ok || !free[f.Name.Name] {
+				if f, ok := decl.(*ast.FuncDecl); !ok || !free[nameOf(f)] {
 					ast.Inspect(decl, l.visit)
 				}
 			}
@@ -83,39 +83,60 @@ func uncertain(sources []*source, fset *token.FileSet) []string {
 	return broken
 }
 
-// exempt returns the names of the functions that run only where luck is allowed: the roots, and the functions
-// that only exempt ones refer to.
+// inBubble stands for what testing/synctest calls.
+const inBubble = "a bubble"
+
+// exempt returns the functions that run only where luck is allowed: the roots, and the functions that only exempt
+// ones refer to.
 func exempt(files []*source) map[string]bool {
-	users, free := map[string]map[string]bool{}, map[string]bool{} // the names of functions that refer to a name
+	users, free := map[string][]string{}, map[string]bool{inBubble: true} // the functions that refer to a name
+	var helpers []*ast.FuncDecl
+	use := func(user string, n ast.Node) {
+		if id, ok := n.(*ast.Ident); ok {
+			users[id.Name] = append(users[id.Name], user)
+		}
+	}
 	for _, s := range files {
 		for _, decl := range s.syntax.Decls {
 			f, ok := decl.(*ast.FuncDecl)
 			if !ok {
 				continue
 			}
-			name := f.Name.Name
-			if strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Benchmark") || calls(f, "soak", "Search") {
-				free[name] = true
+			if strings.HasPrefix(f.Name.Name, "Fuzz") || strings.HasPrefix(f.Name.Name, "Benchmark") || calls(f, "soak", "Search") {
+				free[nameOf(f)] = true
+			} else if !strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "init" {
+				helpers = append(helpers, f)
 			}
 			ast.Inspect(f.Body, func(n ast.Node) bool {
 				if isBubble(n) {
-					return false // what it refers to may run nowhere else
+					ast.Inspect(n, func(n ast.Node) bool {
+						use(inBubble, n)
+						return true
+					})
+					return false
 				}
-				if id, ok := n.(*ast.Ident); ok {
-					if users[id.Name] == nil {
-						users[id.Name] = map[string]bool{}
-					}
-					users[id.Name][name] = true
-				}
+				use(nameOf(f), n)
 				return true
 			})
 		}
 	}
-	helpers := bubbled(files)
+	// areFree reports whether only exempt functions refer to a name, those that are left out aside. Nobody knows
+	// who calls a function to which none refers.
+	areFree := func(name string, leftOut func(user string) bool) bool {
+		others := slices.DeleteFunc(slices.Clone(users[name]), leftOut)
+		return len(others) > 0 && !slices.ContainsFunc(others, func(user string) bool { return !free[user] })
+	}
 	for changed := true; changed; {
 		changed = false
-		for name := range helpers {
-			if !free[name] && !slices.ContainsFunc(keys(users[name]), func(user string) bool { return user != name && !free[user] }) {
+		for _, f := range helpers {
+			name, own := nameOf(f), receiver(f)+"."
+			if free[name] {
+				continue
+			}
+			called := areFree(f.Name.Name, func(user string) bool { return user == name })
+			// A method runs only if something has a value of its type.
+			made := f.Recv != nil && areFree(receiver(f), func(user string) bool { return strings.HasPrefix(user, own) })
+			if called || made {
 				free[name], changed = true, true
 			}
 		}
@@ -123,30 +144,30 @@ func exempt(files []*source) map[string]bool {
 	return free
 }
 
-// bubbled returns the names of functions and methods, tests aside.
-func bubbled(files []*source) map[string]bool {
-	names := map[string]bool{}
-	for _, s := range files {
-		for _, decl := range s.syntax.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && !strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "init" {
-				names[f.Name.Name] = true
-			}
-		}
-	}
-	return names
-}
+// nameOf returns the name of a function, after that of its receiver and a dot.
+func nameOf(f *ast.FuncDecl) string { return receiver(f) + "." + f.Name.Name }
 
-func keys(set map[string]bool) (all []string) {
-	for name := range set {
-		all = append(all, name)
-	}
-	return all
-}
-
-// isBubble reports whether n calls synctest.Test.
+// isBubble reports whether n calls synctest.Test, or the function of a package with this name that does.
 func isBubble(n ast.Node) bool {
 	call, ok := n.(*ast.CallExpr)
-	return ok && isSelector(call.Fun, "synctest", "Test")
+	if !ok {
+		return false
+	}
+	id, _ := call.Fun.(*ast.Ident)
+	return isSelector(call.Fun, "synctest", "Test") || id != nil && id.Name == "bubble"
+}
+
+// receiver returns the name of the type that a method belongs to, or "".
+func receiver(f *ast.FuncDecl) (name string) {
+	if f.Recv != nil {
+		ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && name == "" {
+				name = id.Name
+			}
+			return true
+		})
+	}
+	return name
 }
 
 // calls reports whether the function calls pkg.name.
@@ -190,6 +211,7 @@ type luck struct {
 	fset   *token.FileSet
 	source *source
 	names  map[string]string
+	times  map[string]float64
 	found  []string
 }
 
@@ -205,7 +227,14 @@ func (l *luck) visit(n ast.Node) bool {
 		}
 		l.call(n)
 	case *ast.CommClause:
-		l.bound(n)
+		if n.Comm != nil {
+			ast.Inspect(n.Comm, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					l.call(call)
+				}
+				return true
+			})
+		}
 		for _, stmt := range n.Body {
 			ast.Inspect(stmt, l.visit)
 		}
@@ -231,6 +260,10 @@ func (l *luck) call(n *ast.CallExpr) {
 		return
 	}
 	switch imp := l.names[id.Name]; {
+	case imp == "time" && slices.Contains([]string{"After", "NewTimer"}, sel.Sel.Name):
+		l.bound(n, n.Args[0])
+	case imp == "context" && slices.Contains([]string{"WithTimeout", "WithTimeoutCause"}, sel.Sel.Name):
+		l.bound(n, n.Args[1])
 	case imp == "time" && sel.Sel.Name == "Sleep":
 		l.add(n, "sleeps: wait for a condition with polltest, or use testing/synctest")
 	case (imp == "math/rand" || imp == "math/rand/v2") && !slices.Contains(seeded, sel.Sel.Name), imp == "crypto/rand":
@@ -252,20 +285,9 @@ func readsClock(e ast.Expr) (found bool) {
 	return found
 }
 
-// bound checks a case of a select that gives up after a time.
-func (l *luck) bound(n *ast.CommClause) {
-	var wait ast.Expr
-	switch comm := n.Comm.(type) {
-	case *ast.ExprStmt:
-		wait = comm.X
-	case *ast.AssignStmt:
-		wait = comm.Rhs[0]
-	}
-	if u, ok := wait.(*ast.UnaryExpr); !ok || u.Op != token.ARROW || !isAfter(u.X) {
-		return
-	}
-	call := wait.(*ast.UnaryExpr).X.(*ast.CallExpr)
-	if d, ok := seconds(call.Args[0]); ok && d < 60 {
+// bound checks a time after which something gives up.
+func (l *luck) bound(n ast.Node, limit ast.Expr) {
+	if d, ok := seconds(limit, l.times); ok && d >= 1 && d < 60 {
 		l.add(n, "gives up after %g s, which a busy machine may need: use polltest.Limit", d)
 	}
 }
@@ -279,9 +301,33 @@ func isAfter(e ast.Expr) bool {
 // units are the units of durations in seconds.
 var units = map[string]float64{"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1, "Minute": 60, "Hour": 3600}
 
-// seconds returns the value of a literal duration, such as 5*time.Second.
-func seconds(e ast.Expr) (float64, bool) {
+// durations returns the constants and variables of a package that are times in seconds, by name.
+func durations(files []*source) map[string]float64 {
+	times := map[string]float64{}
+	for _, s := range files {
+		for _, decl := range s.syntax.Decls {
+			if general, ok := decl.(*ast.GenDecl); ok {
+				for _, spec := range general.Specs {
+					if v, ok := spec.(*ast.ValueSpec); ok && len(v.Names) == len(v.Values) {
+						for i, name := range v.Names {
+							if d, ok := seconds(v.Values[i], nil); ok {
+								times[name.Name] = d
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return times
+}
+
+// seconds returns the value of a literal duration, such as 5*time.Second, or of one of the named times.
+func seconds(e ast.Expr, times map[string]float64) (float64, bool) {
 	switch e := e.(type) {
+	case *ast.Ident:
+		d, ok := times[e.Name]
+		return d, ok
 	case *ast.SelectorExpr:
 		unit, ok := units[e.Sel.Name]
 		return unit, ok
@@ -289,8 +335,8 @@ func seconds(e ast.Expr) (float64, bool) {
 		n, err := strconv.ParseFloat(e.Value, 64)
 		return n, err == nil
 	case *ast.BinaryExpr:
-		x, okX := seconds(e.X)
-		y, okY := seconds(e.Y)
+		x, okX := seconds(e.X, times)
+		y, okY := seconds(e.Y, times)
 		return x * y, okX && okY && e.Op == token.MUL
 	}
 	return 0, false
@@ -300,11 +346,14 @@ func seconds(e ast.Expr) (float64, bool) {
 func TestUncertain(t *testing.T) {
 	t.Parallel()
 	const text = `package p
-import ("math/rand/v2"; "testing"; "testing/synctest"; "time")
+import ("context"; "math/rand/v2"; "testing"; "testing/synctest"; "time")
 func TestSleep(t *testing.T) { time.Sleep(1) }
 func TestWait(t *testing.T) { <-time.After(1) }
 func TestBound(t *testing.T) { select { case <-c: case <-time.After(5*time.Second): } }
 func TestLongBound(t *testing.T) { select { case <-c: case <-time.After(time.Minute): } }
+func TestNamedBound(t *testing.T) { limit := time.After(short) }
+func TestContext(t *testing.T) { context.WithTimeout(t.Context(), 20*time.Second) }
+func TestPassed(t *testing.T) { context.WithTimeout(t.Context(), time.Millisecond) }
 func TestGlobal(t *testing.T) { rand.IntN(5) }
 func TestClock(t *testing.T) { rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)) }
 func TestSeed(t *testing.T) { rand.New(rand.NewPCG(1, 2)).IntN(5) }
@@ -315,6 +364,8 @@ func BenchmarkX(b *testing.B) { time.Sleep(1) }
 func helper() { time.Sleep(1); deeper() }
 func deeper() { time.Sleep(1) }
 func both() { time.Sleep(1) }
+func (w writer) Write() { time.Sleep(1) }
+const short = 5*time.Second
 `
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseFile(fset, "p_test.go", text, 0)
@@ -328,7 +379,7 @@ func both() { time.Sleep(1) }
 		lines = append(lines, n)
 	}
 	slices.Sort(lines)
-	if want := []int{3, 4, 5, 7, 8, 16}; !slices.Equal(slices.Compact(lines), want) {
+	if want := []int{3, 4, 5, 7, 8, 10, 11, 19, 20}; !slices.Equal(slices.Compact(lines), want) {
 		t.Errorf("lines %v, want %v", lines, want)
 	}
 }

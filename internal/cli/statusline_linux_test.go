@@ -15,6 +15,7 @@ import (
 
 // Of many status lines at once, at most one process computes costs, and all of them print a line.
 func TestStatuslinesAtOnce(t *testing.T) {
+	soak.Search(t)
 	t.Parallel()
 	home := t.TempDir()
 	if _, err := corpus.Projects(filepath.Join(home, ".claude", "projects"), 5, 4<<20); err != nil {

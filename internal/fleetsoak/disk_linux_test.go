@@ -31,7 +31,7 @@ func TestFullDisks(t *testing.T) {
 		return
 	}
 	began := time.Now()
-	const rounds = 8
+	rounds := soak.Size(1, 8)
 	disks := map[string]*smalldisk.Disk{}
 	tr := newTrial(t, rnd, batch, func(s *setup) {
 		s.MinFree, s.Slow = workerFree, 8 // so that jobs run all the time

@@ -54,7 +54,7 @@ type trial struct {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	rnd := soak.Search(t)
-	jobs := 2000
+	jobs := soak.Size(50, 2000)
 	if n, err := strconv.Atoi(os.Getenv(jobsVariable)); err == nil {
 		jobs = n
 	}
@@ -76,8 +76,9 @@ func TestProcesses(t *testing.T) {
 // TestFaults does the same with few jobs, and most faults once: the first one comes when the first
 // agent has its prompt.
 func TestFaults(t *testing.T) {
+	random := soak.Search(t)
 	t.Parallel()
-	tr := newTrial(t, soak.Rand(t), 10, func(s *setup) {
+	tr := newTrial(t, random, 10, func(s *setup) {
 		s.Slow, s.Lease = 4, 6*time.Second
 	})
 	polltest.Until(t, "an agent has its prompt", func() bool { return tr.prompts() > 0 })

@@ -5,7 +5,6 @@ package fleetsoak
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/fleet/natsfleet"
+	"github.com/clewdev/clew/internal/newid"
 )
 
 // engineDir is the directory of the server.
@@ -169,7 +169,7 @@ func (r *runner) Look(_ context.Context, j *fleet.Job) (*fleet.Traces, error) {
 
 // Prepare implements [fleet.Runner].
 func (r *runner) Prepare(_ context.Context, t *fleet.Task) (fleet.Run, error) {
-	n := &run{task: t, setup: &setup{Role: agentRole, Dir: r.setup.Dir, Job: t.Job.ID, Attempt: t.Number, Session: rand.Text()}}
+	n := &run{task: t, setup: &setup{Role: agentRole, Dir: r.setup.Dir, Job: t.Job.ID, Attempt: t.Number, Session: newid.UUID()}}
 	n.setup.Tools, n.setup.Think = r.setup.pace(t.Job.ID)
 	var err error
 	if n.cmd, err = n.setup.command(); err != nil {

@@ -34,7 +34,7 @@ func main() {
 	s := &shaker{counts: map[string]*count{}}
 	minutes := flag.Float64("minutes", 30, "duration of the runs, after the build")
 	flag.IntVar(&s.jobs, "jobs", 2, "number of runs at once")
-	flag.IntVar(&s.busy, "busy", 12, "most busy processes beside a run")
+	flag.IntVar(&s.busy, "busy", 20, "most busy processes beside a run")
 	flag.BoolVar(&s.race, "race", false, "build with the race detector")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "seed of the conditions")
 	only := flag.String("only", "", "run only the packages whose directory matches this regular expression")
@@ -180,10 +180,11 @@ func (s *shaker) pick() (binary, condition) {
 			"-test.cpu=" + one(s.rnd, "1", "1", "2", "2", "3", "4", "8"), "-test.shuffle=" + strconv.Itoa(s.rnd.IntN(1<<31)),
 			"-test.timeout=30m", "-test.failfast",
 		},
-		busy: min(s.busy, one(s.rnd, 0, 0, 2, 6, 12)), nice: one(s.rnd, 0, 0, 10, 19),
+		busy: min(s.busy, one(s.rnd, 0, 0, 2, 6, 12, 20)), nice: one(s.rnd, 0, 0, 10, 19),
 		tmp: filepath.Join(one(s.rnd, s.dir, s.memory, s.memory), one(s.rnd, "tmp", "t m p ")+number),
 	}
-	home := one(s.rnd, os.Getenv("HOME"), filepath.Join(c.tmp, "home"), "/nonexistent", "")
+	// In /sys nobody makes files, root neither.
+	home := one(s.rnd, os.Getenv("HOME"), filepath.Join(c.tmp, "home"), "/sys", "/nonexistent", "")
 	c.env = []string{
 		"TMPDIR=" + c.tmp, "HOME=" + home, "LANG=", "LC_ALL=" + one(s.rnd, "C", "C.UTF-8", "en_US.UTF-8", "ja_JP.UTF-8", ""),
 		"TZ=" + one(s.rnd, "UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin"),

@@ -1,7 +1,8 @@
 // Package soak keeps two kinds of tests apart. The outcome of a certain test follows from the code.
 // The outcome of a search also depends on luck: random operations, interleavings and kills. "make
 // test" runs certain tests, and "make soak", which sets CLEW_SOAK, runs both, the certain ones with
-// more cases. A search that finds something becomes a certain test.
+// more cases. Before that it sets CLEW_SEARCH, which asks for searches of the usual size. A search that
+// finds something becomes a certain test.
 package soak
 
 import (
@@ -17,6 +18,8 @@ import (
 const (
 	// Variable is the environment variable that asks for searches and the large sizes. Any value will do.
 	Variable = "CLEW_SOAK"
+	// SearchVariable is the environment variable that asks for searches of the usual size. Any value will do.
+	SearchVariable = "CLEW_SEARCH"
 	// SeedVariable is the environment variable that has the seed of [Search] and [Rand].
 	SeedVariable = "CLEW_SEED"
 	// RestVariable is the environment variable that asks for the tests of "make test-rest". Any value will do.
@@ -45,11 +48,14 @@ func Size(usual, large int) int {
 	return usual
 }
 
-// Search marks a test as a search: it skips the test unless the environment asks for a soak.
+// searching reports whether the environment asks for searches.
+func searching() bool { return Running() || os.Getenv(SearchVariable) != "" }
+
+// Search marks a test as a search: it skips the test unless the environment asks for searches.
 // Otherwise it returns a random source whose seed it logs. CLEW_SEED replays a seed.
 func Search(tb testing.TB) *rand.Rand {
 	tb.Helper()
-	if !Running() {
+	if !searching() {
 		tb.Skip(SkipReason)
 	}
 	return Rand(tb)
@@ -95,7 +101,7 @@ func Widths(from int) []int {
 }
 
 // Rand returns a random source for a test: with the same seed in every test run, so that the outcome
-// is certain, and with another one in every soak. It logs the seed. CLEW_SEED replays a seed.
+// is certain, and with another one in every search. It logs the seed. CLEW_SEED replays a seed.
 func Rand(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := uint64(1)
@@ -104,7 +110,7 @@ func Rand(tb testing.TB) *rand.Rand {
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			tb.Fatalf("%s: %v", SeedVariable, err)
 		}
-	} else if Running() {
+	} else if searching() {
 		seed = uint64(time.Now().UnixNano())
 	}
 	tb.Logf("%s=%d", SeedVariable, seed)
