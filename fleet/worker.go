@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -560,11 +561,13 @@ func (w *Worker) end(ctx context.Context, t *Task, e Event) {
 	}
 }
 
-// The time for which a worker tries to write the end of an attempt, and its effect on the account.
-const (
-	writeTime   = 10 * time.Minute
-	accountTime = 30 * time.Second
-)
+// writeTime is the time for which a worker tries to write the end of an attempt, and accountTime the time for its
+// effect on the account.
+const writeTime = 10 * time.Minute
+
+var accountTime = 30 * time.Second
+
+var _ = timelimit.Register(&accountTime)
 
 // write writes an event of an attempt, or another one if that can't happen. It tries for a long
 // time, even after the lease is lost: the record itself refuses late events.

@@ -68,7 +68,7 @@ func TestMarkDone(t *testing.T) {
 		line string
 		want bool
 	}{
-		{timed("user", time.Now().Add(-time.Minute), `"An older prompt"`, ""), true},
+		{timed("user", time.Now().Add(-time.Hour), `"An older prompt"`, ""), true},
 		{timed("assistant", later, `[{"type":"text","text":"An answer"}]`, ""), true},
 		{timed("user", later, `[{"type":"tool_result","tool_use_id":"t","content":"x"}]`, ""), true},
 		{timed("user", later, `"For the model"`, `,"isMeta":true`), true},

@@ -520,7 +520,7 @@ func TestListOngoing(t *testing.T) {
 		age     time.Duration
 		want    bool
 	}{
-		{working, 0, true}, {working, time.Minute, true}, {working, 3 * time.Minute, false}, {ended, 0, false},
+		{working, 0, true}, {working, time.Second, true}, {working, 3 * time.Minute, false}, {ended, 0, false},
 		{stopped, 0, false},
 	} {
 		write(t, dir, "p/"+id(i)+".jsonl", s.content)

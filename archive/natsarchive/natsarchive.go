@@ -31,18 +31,21 @@ import (
 
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/internal/natsclient"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // Bucket is the name of the object store and of the key-value bucket.
 const Bucket = "clew-archive"
 
-const (
+var (
 	// connectTimeout is the time a server may take to greet. Commands that read an archive wait for
 	// it.
 	connectTimeout = 10 * time.Second
 	// answerTimeout is the time it may take for one answer.
 	answerTimeout = time.Minute
 )
+
+var _ = timelimit.Register(&connectTimeout, &answerTimeout)
 
 // Options are for the connection. Nil and the zero value mean none.
 type Options struct {

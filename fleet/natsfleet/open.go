@@ -27,7 +27,7 @@ const DefaultName = "CLEW"
 // answerTimeout is the time that a server has for one answer.
 var answerTimeout = 10 * time.Second
 
-var _ = timelimit.Register(&answerTimeout)
+var _ = timelimit.Register(&answerTimeout, &pingInterval)
 
 // Options locates the records. Exactly one of URL and Dir must be set.
 type Options struct {
@@ -383,10 +383,9 @@ func (o *Options) connectOptions() ([]nats.Option, error) {
 	return opts, nil
 }
 
-const (
-	// reconnectWait is the delay before a connection is tried again.
-	reconnectWait = 250 * time.Millisecond
-	// pingInterval is the interval between pings. A server that does not answer two of them is left
-	// for another one, before a worker loses its lease.
-	pingInterval = 5 * time.Second
-)
+// reconnectWait is the delay before a connection is tried again.
+const reconnectWait = 250 * time.Millisecond
+
+// pingInterval is the interval between pings. A server that does not answer two of them is left for
+// another one, before a worker loses its lease.
+var pingInterval = 5 * time.Second

@@ -83,7 +83,7 @@ func startNATS(t *testing.T, user, password string) string {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		Username: user, Password: password,
+		Username: user, Password: password, AuthTimeout: 300,
 	})
 	if err != nil {
 		t.Fatal(err)

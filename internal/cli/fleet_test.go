@@ -236,7 +236,7 @@ func (f *testFleet) make(t testing.TB, ending string, spec *fleet.Spec) *fleet.J
 // work runs a worker until a function returns or, if it stays, until the test ends.
 func (f *testFleet) work(t testing.TB, r *stateRunner, stays bool, until func(ctx context.Context)) {
 	t.Helper()
-	w := fleet.NewWorker(f.engine, r, &fleet.WorkerOptions{Host: "machine"})
+	w := fleet.NewWorker(f.engine, r, &fleet.WorkerOptions{Host: "machine", Lease: 10 * time.Minute})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -80,8 +80,11 @@ func applyTestVariables() {
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
 		termio.Discard = func(*os.File) {}
 	}
-	if os.Getenv("TEST_CLOCK") != "" { // then nothing takes any time, on a busy machine either
-		stopped := time.Now()
+	if clock := os.Getenv("TEST_CLOCK"); clock != "" { // then nothing takes any time, on a busy machine either
+		stopped, err := time.Parse(time.RFC3339, clock)
+		if err != nil {
+			stopped = time.Now()
+		}
 		clikit.Now = func() time.Time { return stopped }
 	}
 	if os.Getenv("TEST_NOTICE") != "" { // then every check is slow

@@ -104,7 +104,7 @@ func (o *statuslineOptions) now() time.Time {
 	if err != nil {
 		zone = time.Local
 	}
-	return time.Now().In(zone)
+	return clikit.Now().In(zone)
 }
 
 // agentMargin is the number of columns that Claude Code leaves free beside the line.

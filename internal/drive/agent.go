@@ -346,7 +346,7 @@ func (g *Agent) grow(text string, alone bool) {
 }
 
 // stopTimeout is the time that an agent has to accept an interrupt before it is closed.
-const stopTimeout = 5 * time.Second
+var stopTimeout = 5 * time.Second
 
 // stop interrupts the agent, ends it, and waits for that.
 func (g *Agent) stop(why string) {

@@ -42,6 +42,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -68,7 +69,9 @@ const (
 const mergeInterval = 50 * time.Millisecond
 
 // controlTimeout is the time that the agent has to answer a page's request.
-const controlTimeout = 20 * time.Second
+var controlTimeout = 20 * time.Second
+
+var _ = timelimit.Register(&controlTimeout, &stopTimeout)
 
 // Options configures the agents.
 type Options struct {

@@ -6,17 +6,19 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/rawjson"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/wire"
 )
 
-const (
-	// protocolVersion is the version of MCP that the agent speaks with in-process servers, and that
-	// manifests are for.
-	protocolVersion = "2025-11-25"
-	// manifestTimeout is the time that all servers together have before the agent is initialized
-	// without the missing manifests.
-	manifestTimeout = 250 * time.Millisecond
-)
+// protocolVersion is the version of MCP that the agent speaks with in-process servers, and that
+// manifests are for.
+const protocolVersion = "2025-11-25"
+
+// manifestTimeout is the time that all servers together have before the agent is initialized without the
+// missing manifests.
+var manifestTimeout = 250 * time.Millisecond
+
+var _ = timelimit.Register(&manifestTimeout)
 
 // The handshake is the agent's, because it is done in the agent's place.
 const (

@@ -15,15 +15,23 @@ func New(pattern string, minFree int64) (string, error) { return below("/dev/shm
 
 // below makes a directory in the root of a file system in memory.
 func below(root, pattern string, minFree int64) (string, error) {
-	if free, _, err := diskspace.Of(root); err != nil || free < minFree || !inMemory(root) {
+	if !inMemory(root) || !hasFree(root, minFree) {
 		return "", nil
 	}
 	dir, err := os.MkdirTemp(root, pattern)
+	if errors.Is(err, os.ErrPermission) { // this user can't use it
+		return "", nil
+	}
 	if err != nil {
-		return "", nil // this user can't use it
+		return "", err
 	}
 	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+func hasFree(root string, bytes int64) bool {
+	free, _, err := diskspace.Of(root)
+	return err == nil && free >= bytes
 }

@@ -38,6 +38,10 @@ type Server struct {
 	ended   bool           // it is not to be started again
 }
 
+// authTimeout is the time that a client has to say who it is. The server's own two seconds are too few for a busy
+// machine.
+const authTimeout = time.Minute
+
 // New makes a server for a directory, which it creates and locks. The options choose the
 // address and the users; New sets the rest. The caller has to start the server, or to stop it.
 func New(ctx context.Context, dir string, opts server.Options) (*Server, error) {
@@ -62,6 +66,9 @@ func NewWith(ctx context.Context, dir string, options func() (*server.Options, e
 	opts, err := options()
 	if err != nil {
 		return nil, errors.Join(err, files.Unlock(lock))
+	}
+	if opts.AuthTimeout == 0 {
+		opts.AuthTimeout = authTimeout.Seconds()
 	}
 	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
 	s := &Server{dir: dir, opts: opts, lock: lock, started: make(chan struct{})}

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -23,7 +24,9 @@ import (
 )
 
 // fleetTimeout is the time limit of a request to the fleet.
-const fleetTimeout = 20 * time.Second
+var fleetTimeout = 20 * time.Second
+
+var _ = timelimit.Register(&fleetTimeout)
 
 // A jobScreen shows a job: its state, its questions, its outcome, its attempts, and its agent's
 // activity.

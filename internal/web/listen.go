@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/port"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // DefaultPort is the port of a server without an explicit address: CLEW on the keys of a telephone.
@@ -296,14 +297,22 @@ func (l *Listener) Close() error {
 	return errors.Join(errs...)
 }
 
+// Limits for a client that sends the head of a request, and for a connection without requests.
+var (
+	headTime = 10 * time.Second
+	idleTime = 2 * time.Minute
+)
+
+var _ = timelimit.Register(&headTime, &idleTime)
+
 // Serve answers requests until the context ends, and then ends the streams and waits for the other
 // requests for some seconds.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	server := &http.Server{
 		Handler:                      s.Handler(),
-		ReadHeaderTimeout:            10 * time.Second,
+		ReadHeaderTimeout:            headTime,
 		ReadTimeout:                  time.Minute,
-		IdleTimeout:                  2 * time.Minute,
+		IdleTimeout:                  idleTime,
 		MaxHeaderBytes:               16 << 10,
 		DisableGeneralOptionsHandler: true,
 		ConnContext:                  withConnection,

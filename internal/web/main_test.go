@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // home is the home directory of the tests. Its sessions are the fixtures.
@@ -15,6 +17,7 @@ var home string
 
 // TestMain gives all tests a temporary home directory with sessions.
 func TestMain(m *testing.M) {
+	timelimit.Lift()
 	code := 1
 	defer func() { os.Exit(code) }()
 	var err error

@@ -23,6 +23,7 @@ import (
 
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 // A Running is a running server, as its file describes it. With it, other commands of the same user
@@ -194,7 +195,9 @@ func (r *Running) Rotate(ctx context.Context) (url string, err error) {
 }
 
 // callTime limits a request that nobody has to answer.
-const callTime = 5 * time.Second
+var callTime = 5 * time.Second
+
+var _ = timelimit.Register(&callTime)
 
 // request sends a request without parameters to the server, and decodes the answer.
 func (r *Running) request(ctx context.Context, path string, into any) error {

@@ -10,12 +10,15 @@ import (
 
 	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/follow"
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/transcript"
 )
 
 // readTime is the time limit for a request that waits for the first read of a session.
-const readTime = 20 * time.Second
+var readTime = 20 * time.Second
+
+var _ = timelimit.Register(&readTime)
 
 // waitRead waits until a session was read, and if whole is set, until its subagents were as well.
 func waitRead(ctx context.Context, reader *follow.Reader, whole bool) error {

@@ -139,11 +139,11 @@ func (a *assembly) lines(body []byte) iter.Seq[wire.JSON] {
 	}
 }
 
-// headsPage is the number of heads to request at a time, and headsWait the time to wait for them.
-const (
-	headsPage = 256
-	headsWait = 5 * time.Second
-)
+// headsPage is the number of heads to request at a time.
+const headsPage = 256
+
+// headsWait is the time to wait for them. It passes if a session is deleted meanwhile.
+var headsWait = 5 * time.Second
 
 // heads describe the sessions of a project, by ID, from the last message of each.
 type heads struct {

@@ -9,6 +9,7 @@ import (
 
 func init() {
 	answerTimeout = 5 * time.Minute // no test waits for its end
+	headsWait = time.Minute
 }
 
 // The memory of a store is bounded. It reads again what it has forgotten.
