@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 )
 
@@ -150,8 +151,9 @@ func TestListChanges(t *testing.T) {
 	}
 }
 
-// A key copies the ID of the selected session, also in the trash, and nothing for a project.
-func TestListCopiesID(t *testing.T) {
+// Keys copy the ID of the selected session, also in the trash, and the command that resumes it, and nothing for
+// a project.
+func TestListCopies(t *testing.T) {
 	t.Parallel()
 	f := newSession(t, "parrots")
 	f.write(f.prompt("Teach the parrot"), f.answer("Done."))
@@ -164,12 +166,15 @@ func TestListCopiesID(t *testing.T) {
 		p.visit(path)
 		p.until(fmt.Sprintf(`document.querySelector(".item.selected > %s")`, row))
 		p.press("y") // which is over when the page has taken the key
+		p.press("Y")
+		p.press("r")
 		if diff := cmp.Diff(want, value[[]string](p, "window.copied.splice(0)"), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("copied in %s (-want +got):\n%s", path, diff)
 		}
 	}
 	copies("/?tab=projects", ".project")
-	copies("/?filter='parrot", ".session", f.id)
+	resume := view.ResumeCommand(f.id, "/home/dev/project")
+	copies("/?filter='parrot", ".session", f.id, resume, resume)
 	p.press("D")
 	p.see("Move the session to the trash?")
 	p.press("enter")

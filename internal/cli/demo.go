@@ -256,7 +256,7 @@ func (t *tour) head(args ...string) error {
 	t.pause(time.Second)
 	line := "$ clew"
 	for _, arg := range args {
-		line += " " + quoteArg(arg)
+		line += " " + clikit.Printable(tty.ShellWord(arg))
 	}
 	t.print("\n" + tty.Prompt.Paint(line, clikit.Colored(t.streams.Out)) + "\n")
 	t.pause(600 * time.Millisecond)
@@ -267,17 +267,6 @@ func (t *tour) head(args ...string) error {
 		return clikit.OutputError(t.err)
 	}
 	return nil
-}
-
-// quoteArg quotes an argument for a shell.
-func quoteArg(arg string) string {
-	switch {
-	case strings.ContainsAny(arg, `"$\`+"`"):
-		arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-	case strings.ContainsAny(arg, " \t'()*?[]{}<>|&;#~!"):
-		arg = `"` + arg + `"`
-	}
-	return clikit.Printable(arg)
 }
 
 // pause waits, so that the user can read.
@@ -388,7 +377,7 @@ func (t *tour) command(args []string) error {
 }
 
 func (t *tour) closing() string {
-	setting := "CLAUDE_CONFIG_DIR=" + quoteArg(t.config) + " "
+	setting := "CLAUDE_CONFIG_DIR=" + clikit.Printable(tty.ShellWord(t.config)) + " "
 	if runtime.GOOS == "windows" {
 		setting = `$env:CLAUDE_CONFIG_DIR = "` + t.config + `"; `
 	}

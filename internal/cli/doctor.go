@@ -37,7 +37,6 @@ type doctorOptions struct {
 	settings *settings
 	now      func() time.Time
 	limit    time.Duration // for each check
-	notice   time.Duration // after which a slow check is named on the terminal
 	json     bool
 }
 
@@ -54,7 +53,7 @@ With --json, print one object with the list "checks". Each check has the members
 check, state, found and advice, and some have details.`
 
 func newDoctor(s Streams, st *settings) *cobra.Command {
-	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: checkLimit, notice: checkNotice}
+	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: checkLimit}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine for problems",
@@ -148,49 +147,40 @@ func (o *doctorOptions) examine(ctx context.Context, checks []check) []diagnosis
 		results[i] = make(chan []diagnosis, 1)
 		go func() { results[i] <- c.run(limited) }()
 	}
-	waiting := o.newWaiting()
-	defer waiting.done()
+	activity := clikit.StartActivity(o.streams.Err, "checking")
+	defer activity.End()
+	end := time.NewTimer(o.limit + grace)
+	defer end.Stop()
 	var all []diagnosis
 	for i, c := range checks {
-		all = append(all, o.await(ctx, results[i], c.name, waiting)...)
+		activity.Now("checking: " + c.name)
+		all = append(all, o.await(ctx, results[i], c.name, end)...)
 	}
 	return all
 }
-
-// checkNotice is the time after which a slow check is named on the terminal. Tests replace it; 0 names
-// all checks.
-var checkNotice = time.Second
 
 // grace is the time for a check to notice that its time is over.
 const grace = 500 * time.Millisecond
 
 // await waits for a check. It gives up a check that hangs in a system call.
-func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, name string, w *waiting) []diagnosis {
-	if o.notice <= 0 {
-		w.show(name)
+func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, name string, end *time.Timer) []diagnosis {
+	select {
+	case found := <-result:
+		return named(found, name)
+	case <-end.C:
+		end.Reset(0) // for the others
+	case <-ctx.Done():
+		return nil
 	}
-	for {
-		select {
-		case found := <-result:
-			return named(found, name)
-		case <-w.notice.C:
-			w.show(name)
-			continue
-		case <-w.end.C:
-			w.end.Reset(0) // for the others
-		case <-ctx.Done():
-			return nil
-		}
-		select {
-		case found := <-result: // it ended just now
-			return named(found, name)
-		default:
-		}
-		return []diagnosis{{
-			Check: name, State: stateWarning, Found: fmt.Sprintf("gave up after %v", o.limit),
-			Advice: "Check whether the disk is slow or a network directory is unreachable.",
-		}}
+	select {
+	case found := <-result: // it ended just now
+		return named(found, name)
+	default:
 	}
+	return []diagnosis{{
+		Check: name, State: stateWarning, Found: fmt.Sprintf("gave up after %v", o.limit),
+		Advice: "Check whether the disk is slow or a network directory is unreachable.",
+	}}
 }
 
 func named(found []diagnosis, name string) []diagnosis {
@@ -198,38 +188,6 @@ func named(found []diagnosis, name string) []diagnosis {
 		found[i].Check = name
 	}
 	return found
-}
-
-// A waiting names a slow check on the terminal.
-type waiting struct {
-	w       io.Writer // nil without a terminal
-	notice  *time.Timer
-	end     *time.Timer
-	visible bool
-}
-
-func (o *doctorOptions) newWaiting() *waiting {
-	w := &waiting{notice: time.NewTimer(o.notice), end: time.NewTimer(o.limit + grace)}
-	if clikit.IsTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
-		w.w = o.streams.Err
-	}
-	return w
-}
-
-func (w *waiting) show(name string) {
-	w.notice.Reset(clikit.RedrawInterval)
-	if w.w != nil {
-		w.visible = true
-		_, _ = io.WriteString(w.w, clikit.ClearLine+clikit.FitLine("checking: "+name, clikit.TerminalWidth(w.w)))
-	}
-}
-
-func (w *waiting) done() {
-	w.notice.Stop()
-	w.end.Stop()
-	if w.visible {
-		_, _ = io.WriteString(w.w, clikit.ClearLine)
-	}
 }
 
 func (o *doctorOptions) print(found []diagnosis) error {

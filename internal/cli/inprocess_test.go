@@ -45,7 +45,7 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 	environment, zone, local := os.Environ(), time.Local, localZone(tb)
 	processors, pause := runtime.GOMAXPROCS(0), tui.FocusPause
 	defer func() { runtime.GOMAXPROCS(processors); tui.FocusPause = pause }()
-	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, checkNotice, systemSettingsDir, userSettingsDir)
+	defer restoreVariables(executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, systemSettingsDir, userSettingsDir)
 	defer func() {
 		setEnvironment(tb, environment)
 		time.Local = zone //nolint:gosmopolitan // the zone of a process
@@ -72,9 +72,9 @@ func (i *invocation) run(ctx context.Context, tb testing.TB) (code int) {
 
 // restoreVariables sets the variables that [invocation.run] and [applyTestVariables] change.
 func restoreVariables(program func() (string, error), console func() (in, out *os.File, err error), discard func(*os.File),
-	now func() time.Time, limit, notice time.Duration, system string, user func() (string, error),
+	now func() time.Time, limit time.Duration, system string, user func() (string, error),
 ) {
-	executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit, checkNotice = program, console, discard, now, limit, notice
+	executable, termio.Open, termio.Discard, clikit.Now, agentcli.ToolLimit = program, console, discard, now, limit
 	clikit.ShowProgressAtOnce(false)
 	systemSettingsDir, userSettingsDir = system, user
 }

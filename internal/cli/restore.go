@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/archive"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
@@ -161,10 +162,6 @@ func (r *restoredRecord) text() string {
 		fmt.Fprintf(&b, "Its directory does not exist on this machine: %s\n", clikit.Printable(r.CWD))
 		fmt.Fprintf(&b, "Create it, or continue the session in another one: clew restore %s --dir DIR\n", r.ID)
 	}
-	resume := "claude --resume " + r.ID
-	if r.CWD != "" {
-		resume = "cd " + quoteArg(r.CWD) + " && " + resume
-	}
-	fmt.Fprintf(&b, "To continue it: %s\n", resume)
+	fmt.Fprintf(&b, "To continue it: %s\n", clikit.Printable(view.ResumeCommand(r.ID, r.CWD)))
 	return b.String()
 }

@@ -87,9 +87,6 @@ func applyTestVariables() {
 		}
 		clikit.Now = func() time.Time { return stopped }
 	}
-	if os.Getenv("TEST_NOTICE") != "" { // then every check is slow
-		checkNotice = 0
-	}
 	clikit.ShowProgressAtOnce(os.Getenv("TEST_PROGRESS") != "") // then every command is slow
 	if os.Getenv(chatAgentVariable) != "" {                     // this agent reports every call before it asks
 		agentcli.ToolLimit = time.Hour

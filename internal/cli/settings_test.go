@@ -122,7 +122,7 @@ func TestDoctorGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
-		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, notice: time.Second}
+		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second}
 		begun := time.Now()
 		found := o.examine(t.Context(), []check{
 			{"one", func(context.Context) []diagnosis { <-hang; return nil }},
@@ -154,7 +154,7 @@ func TestDoctorInterrupted(t *testing.T) {
 		defer close(hang)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, notice: time.Second}
+		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second}
 		begun := time.Now()
 		o.examine(ctx, []check{{"one", func(context.Context) []diagnosis { <-hang; return nil }}})
 		if took := time.Since(begun); took != time.Second {

@@ -208,7 +208,7 @@ func (s *searchScreen) do(a keymap.Action) tea.Cmd {
 	case keymap.Copy:
 		s.copy(info.ID, "the ID")
 	case keymap.CopyMore:
-		s.copy(view.ResumeCommand(info), "the command that resumes the session")
+		s.copy(view.ResumeCommand(info.ID, info.CWD), "the command that resumes the session")
 	}
 	return nil
 }
@@ -478,7 +478,7 @@ func (s *sessionsScreen) infoLines(e *view.Entry, width int) []string {
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", wording.Number(e.Size) + " bytes"},
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
-		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.SessionInfo)},
+		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.ID, e.CWD)},
 	}
 	return s.factLines(facts, " ", width)
 }

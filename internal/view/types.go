@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/render"
@@ -97,22 +96,12 @@ func HitPlace(h *search.Hit) string {
 	return tty.Line(who)
 }
 
-// ResumeCommand returns the command that resumes a session, as one types it in a shell.
-func ResumeCommand(info sessions.SessionInfo) string {
-	command := "claude --resume " + info.ID
-	if info.CWD == "" {
+// ResumeCommand returns the command that resumes the session of a directory, if that is known, as one types it
+// in a shell.
+func ResumeCommand(id, dir string) string {
+	command := "claude --resume " + id
+	if dir == "" {
 		return command
 	}
-	return "cd " + shellWord(info.CWD) + " && " + command
-}
-
-// shellWord quotes a word for a shell, if that is needed.
-func shellWord(word string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
-	}
-	if word != "" && strings.TrimLeftFunc(word, safe) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "cd " + tty.ShellWord(dir) + " && " + command
 }

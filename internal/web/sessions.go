@@ -32,6 +32,7 @@ type listRow struct {
 	ID      string `json:"id"`
 	Session string `json:"session,omitempty"` // the session's own ID
 	HTML    string `json:"html"`
+	Resume  string `json:"resume,omitempty"` // the command that resumes the session
 
 	entry   *view.Entry
 	project *view.Project
@@ -280,6 +281,7 @@ func (s *Server) drawList(q *listQuery, part []listRow) {
 		switch {
 		case row.entry != nil:
 			d.session(&m, row.ID, row.entry)
+			row.Resume = view.ResumeCommand(row.entry.ID, row.entry.CWD)
 		case row.project != nil:
 			d.project(&m, row.project)
 		case row.deleted != nil:

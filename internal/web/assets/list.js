@@ -9,7 +9,7 @@ import { listen } from "./events.js";
 /** @typedef {import("./app.js").Context} Context */
 /**
  * A row. Its ID is the one in addresses; a session has its own as well.
- * @typedef {{id: string, session?: string, html: string}} Item
+ * @typedef {{id: string, session?: string, html: string, resume?: string}} Item
  */
 
 const tabs = { recent: "Recent", live: "Live", projects: "Projects", trash: "Trash" };
@@ -381,11 +381,11 @@ class ListPage {
     const run = this.actions[action];
     if (!run) return false;
     const item = this.item(this.selected);
-    Promise.resolve(run(item && !isDay(item) ? item.id : "", item?.session ?? "")).catch(complain);
+    Promise.resolve(run(item && !isDay(item) ? item.id : "", item?.session ?? "", item?.resume ?? "")).catch(complain);
     return true;
   }
 
-  /** @type {Record<string, (id: string, session: string) => any>} */
+  /** @type {Record<string, (id: string, session: string, resume: string) => any>} */
   actions = {
     down: () => this.move(1),
     up: () => this.move(-1),
@@ -403,8 +403,8 @@ class ListPage {
     "next-group": () => this.moveDay(1),
     "previous-group": () => this.moveDay(-1),
     copy: (_, session) => session && copy(session, "the ID"),
-    "copy-more": (id) => id && copy(`claude --resume ${id}`, "the command that resumes the session"),
-    resume: (id) => id && copy(`claude --resume ${id}`, "the command that resumes the session"),
+    "copy-more": (_id, _session, resume) => resume && copy(resume, "the command that resumes the session"),
+    resume: (_id, _session, resume) => resume && copy(resume, "the command that resumes the session"),
     continue: (id) => id && this.open(),
     rename: (id) => id && this.rename(id),
     tag: (id) => id && this.setTag(id),
