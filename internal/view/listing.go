@@ -188,6 +188,7 @@ func (l *Listing) readSummaries() bool {
 	defer l.lock.Unlock()
 	l.TakeSummaries(found)
 	l.change()
+	rouse(l.figures) // which may have found nothing to count
 	return l.ctx.Err() == nil
 }
 
