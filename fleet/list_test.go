@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/fleet/memfleet"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // TestDamagedLabels lists and follows jobs of which some have records that can't be read. Each costs only itself,
 // and is reported with its ID.
 func TestDamagedLabels(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	e := memfleet.New()
 	f := fleet.Open(e, "somebody")

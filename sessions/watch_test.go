@@ -32,7 +32,7 @@ type listWatcher struct {
 
 func watchList(t *testing.T, opts *sessions.WatchOptions) *listWatcher {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	next, stop := iter.Pull2(sessions.Watch(ctx, opts))
 	t.Cleanup(func() { stop(); cancel() })
 	return &listWatcher{t: t, pull: next}

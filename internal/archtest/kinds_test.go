@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,12 @@ func TestKinds(t *testing.T) {
 	}
 	list("Searches, which `make soak` runs", "Search")
 	list("Certain tests that take long, which `make test-rest` runs", "Rest")
+	text.WriteString("\n## Certain tests that have more cases elsewhere\n\nWith more cases or larger sizes in `make soak`:\n\n")
+	text.WriteString(byPackage(sources, "Size"))
+	text.WriteString("\nWith every width of a terminal in `make test-rest`:\n\n")
+	text.WriteString(byPackage(sources, "Widths"))
+	text.WriteString("\nThe scripts, faults and screens of `internal/cli` run the program in the process of the test; `make test-rest` starts\n" +
+		"processes. The rules of imports are checked without cgo; `make soak` checks them with it as well.\n")
 	text.WriteString("\n`make test-rest` also runs the packages that start the agent again and again (`examples`, `internal/record`,\n" +
 		"`internal/realtest` except its scenarios), the tools of this repository, and the race detector over all packages in\n" +
 		"which something runs at once. `internal/testrun` has the lists.\n")
@@ -66,6 +73,27 @@ func TestKinds(t *testing.T) {
 	}
 	slices.Sort(lines)
 	checkList(t, certainFile, strings.Join(slices.Compact(lines), ""))
+}
+
+// byPackage lists the functions that call a function of package soak, a line per package.
+func byPackage(sources []*source, function string) string {
+	found := map[string][]string{}
+	for _, s := range sources {
+		if !s.test || s.dir == "internal/archtest" {
+			continue
+		}
+		for _, decl := range s.syntax.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && calls(f, "soak", function) && !calls(f, "soak", "Search") {
+				found[s.dir] = append(found[s.dir], "`"+f.Name.Name+"`")
+			}
+		}
+	}
+	var b strings.Builder
+	for _, dir := range slices.Sorted(maps.Keys(found)) {
+		slices.Sort(found[dir])
+		fmt.Fprintf(&b, "- `%s`: %s\n", dir, strings.Join(found[dir], ", "))
+	}
+	return b.String()
 }
 
 // checkList compares a generated list with its file, or writes it.

@@ -166,7 +166,7 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	defer termio.SetModes("")
 	err = errors.Join(show(ctx, tui.TerminalOf(in, out), src, opts), src.Close())
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, syscall.EIO): // the terminal may be gone before the signal that says so
 		return clikit.Stopped()
 	case err != nil:
 		return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(clikit.Printable(err.Error()))}

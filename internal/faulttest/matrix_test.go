@@ -250,7 +250,7 @@ func newOptions(t *testing.T, f *fault, c caller, family string) *clew.Options {
 	switch {
 	case f.silent && (f.stage == atStart || f.stage == atInitialize):
 		opts.Limits.InitializeTimeout = patience
-	case f.silent && (f.words == 0 || !c.reads): // others give up after they read everything
+	case f.silent && !f.late() && (f.words == 0 || !c.reads): // others give up after they read everything, or have a result
 		opts.Limits.IdleTimeout = patience
 	}
 	return opts

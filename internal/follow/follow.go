@@ -99,7 +99,6 @@ func (h *Hub) Open(path string, size int64) *Reader {
 			s.err = ErrClosed
 		} else {
 			h.start(s)
-			h.measure()
 		}
 	}
 	if s.idle != nil {
@@ -118,6 +117,7 @@ func (h *Hub) start(s *session) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	h.sessions[s.path] = s
+	h.measure() // before it is read, which tells its size anew
 	h.ends.Go(func() {
 		err := s.follow(ctx, h.opts.PollInterval)
 		h.mu.Lock()

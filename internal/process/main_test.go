@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/polltest"
+	"github.com/clewdev/clew/internal/timelimit"
 )
 
 const (
@@ -62,6 +63,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(roles[role](os.Args[1:]))
 	}
+	timelimit.Lift()
 	os.Exit(m.Run())
 }
 

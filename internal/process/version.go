@@ -15,12 +15,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/version"
 )
 
 // versionTimeout bounds a run of the agent binary with --version. One that is a script for Node.js
 // takes seconds on a busy machine.
-const versionTimeout = 30 * time.Second
+var versionTimeout = 30 * time.Second
+
+var _ = timelimit.Register(&versionTimeout)
 
 // packageName is the npm package of the agent.
 const packageName = "@anthropic-ai/claude-code"
