@@ -151,6 +151,25 @@ func TestListChanges(t *testing.T) {
 	}
 }
 
+// A filter that is typed just before a session is opened does not lead back to the list.
+func TestListFilterLate(t *testing.T) {
+	t.Parallel()
+	f := newSession(t, "owls")
+	f.write(f.prompt("Feed the owl"), f.answer("Done."))
+	s := newViewerSite(t)
+	p := s.enter("/?filter='feed the owl")
+	p.until(`document.querySelector(".item a")`)
+	p.run(`const input = document.querySelector("input[type=search]");
+		input.value = "owl";
+		input.dispatchEvent(new Event("input")); // the list is filtered in a while
+		document.querySelector(".item a").click();`)
+	p.until(`location.pathname.startsWith("/s/")`)
+	p.run("await new Promise((done) => setTimeout(done, 1000))") // timers end in the order of their times
+	if path := value[string](p, "location.pathname"); !strings.HasPrefix(path, "/s/") {
+		t.Errorf("the page goes back to %s", path)
+	}
+}
+
 // Keys copy the ID of the selected session, also in the trash, and the command that resumes it, and nothing for
 // a project.
 func TestListCopies(t *testing.T) {

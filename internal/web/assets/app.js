@@ -21,6 +21,8 @@ let me = null;
 /** @type {Page | null} */
 let page = null;
 let pagePath = "";
+/** What the page that is shown got. @type {Context | null} */
+let shown = null;
 /** Counts pages, so that one that loads slowly does not replace its successor. */
 let visits = 0;
 
@@ -135,6 +137,7 @@ async function visit() {
   }
   page?.close();
   page = null;
+  shown = null;
   pagePath = location.pathname;
   watch([]);
   mark();
@@ -143,7 +146,7 @@ async function visit() {
   try {
     const module = await moduleOf(location.pathname);
     if (number !== visits) return;
-    page = module.show(context(number), location.pathname);
+    page = module.show(context(), location.pathname);
   } catch (error) {
     fail(error);
   }
@@ -160,12 +163,15 @@ function moduleOf(path) {
   return found.load();
 }
 
-/** @param {number} number */
-function context(number) {
-  return {
-    main, me, go,
-    setTitle: (/** @type {string} */ title) => { if (number === visits) document.title = title ? `${title} – clew` : "clew"; },
+/** Returns the context of the next page. A page that was left, whose timers may still run, can't go anywhere. */
+function context() {
+  const own = {
+    main, me,
+    go: (/** @type {string} */ url, /** @type {boolean} */ replace = false) => { if (shown === own) go(url, replace); },
+    setTitle: (/** @type {string} */ title) => { if (shown === own) document.title = title ? `${title} – clew` : "clew"; },
   };
+  shown = own;
+  return own;
 }
 
 /** Marks the link of the page that is shown. */
@@ -217,6 +223,7 @@ function announceEvent(event) {
 function askForCode(reason) {
   page?.close();
   page = null;
+  shown = null;
   document.title = "Log in – clew";
   document.body.querySelector(".bar")?.remove();
   if (!main.isConnected) document.body.prepend(main);

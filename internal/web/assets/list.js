@@ -121,7 +121,7 @@ class ListPage {
 
   /** @param {string} text */
   setFilter(text) {
-    if (text === this.filter) return;
+    if (this.closed || text === this.filter) return;
     this.filter = text;
     this.keepInURL();
   }
