@@ -42,7 +42,7 @@ func TestFaultHuge(t *testing.T) {
 		"stats":         {"stats", nil, 100 << 20},
 		"show stdin":    {"show -", noisySession(128 << 20), 100 << 20},
 		"inspect stdin": {"inspect -", noisySession(128 << 20), 60 << 20},
-		"long frames":   {"inspect -", repeat(longResult(10_000_000), 8), 140 << 20},
+		"long frames":   {"inspect -", repeat(longResult(10_000_000), 24), 180 << 20}, // of 240 MB
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
