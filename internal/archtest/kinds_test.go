@@ -43,6 +43,9 @@ func TestKinds(t *testing.T) {
 	list := func(title, function string) {
 		fmt.Fprintf(&text, "\n## %s\n\n| package | test | |\n|---|---|---|\n", title)
 		for _, row := range marked(sources, function) {
+			if !strings.HasPrefix(row.name, "Test") {
+				t.Errorf("%s: %s is marked, and no test calls it by its name: .ci/soak would not run it", row.dir, row.name)
+			}
 			if row.partly {
 				row.about += " (in part)"
 			}
@@ -149,7 +152,7 @@ func marked(sources []*source, function string) (rows []markedTest) {
 			if f, ok := decl.(*ast.FuncDecl); ok && calls(f, "soak", function) {
 				found := markedBy(sources, s.dir, f)
 				if len(found) == 0 {
-					found = []markedTest{{s.dir, f.Name.Name, "THE CHECK FINDS NO TEST THAT CALLS IT", true}}
+					found = []markedTest{{s.dir, f.Name.Name, "has no test that this check finds", true}}
 				}
 				rows = append(rows, found...)
 			}
