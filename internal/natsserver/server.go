@@ -39,7 +39,7 @@ type Server struct {
 }
 
 // authTimeout is the time that a client has to say who it is. The server's own two seconds are too few for a busy
-// machine.
+// machine. With TLS the server allows a second more than for the handshake.
 const authTimeout = time.Minute
 
 // New makes a server for a directory, which it creates and locks. The options choose the
@@ -67,7 +67,7 @@ func NewWith(ctx context.Context, dir string, options func() (*server.Options, e
 	if err != nil {
 		return nil, errors.Join(err, files.Unlock(lock))
 	}
-	if opts.AuthTimeout == 0 {
+	if opts.AuthTimeout == 0 && !opts.TLS {
 		opts.AuthTimeout = authTimeout.Seconds()
 	}
 	opts.NoSigs, opts.JetStream, opts.StoreDir, opts.SyncAlways = true, true, dir, true
